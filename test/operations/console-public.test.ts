@@ -108,6 +108,16 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
     expect(await page.getByLabel('API key').inputValue()).toBe('');
   });
 
+  it('lists further calls of the key on demand', async () => {
+    const refuse = () => open.harness.post({ model: 'openai/none', messages: [] });
+    for (let wave = 0; wave < 12; wave += 1)
+      await Promise.all(Array.from({ length: 10 }, () => refuse().then((reply) => reply.text())));
+    await showKey();
+    await expect.poll(() => rows('My calls').count()).toBe(100);
+    await show('Load more');
+    await expect.poll(() => rows('My calls').count()).toBeGreaterThan(120);
+  });
+
   it('serves no page of the operators, and breaks no rule of its policy', async () => {
     for (const path of ['/admin/accounts', '/console/session'])
       expect((await fetch(open.harness.gateway.url + path)).status).toBe(404);

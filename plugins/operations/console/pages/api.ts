@@ -98,6 +98,10 @@ async function ask<T>(path: string, wanted?: Wanted): Promise<T> {
   }
 }
 
+/** Loads with a key, if there is one; without it the session counts. */
+const load = <T>(url: string, key = ''): Promise<T> =>
+  ask(url, key === '' ? {} : { headers: { authorization: `Bearer ${key}` } });
+
 export const api = {
   get: <T>(path: string, params?: Params): Promise<T> => ask(path, { params }),
   post: <T>(path: string, body: unknown = {}): Promise<T> => ask(path, { method: 'POST', body }),
@@ -137,7 +141,7 @@ export function useData<T>(path: string | undefined, params?: Params, loading: L
     wanted.current = url;
     let isCurrent = true;
     setState(({ data, error }) => ({ data, error: isOther ? undefined : error, loading: true }));
-    ask<T>(url, key === '' ? {} : { headers: { authorization: `Bearer ${key}` } }).then(
+    load<T>(url, key).then(
       (data) => isCurrent && setState({ data, error: undefined, loading: false }),
       (thrown: unknown) => {
         const error = thrown instanceof Error ? thrown : new Error(String(thrown));
@@ -149,9 +153,12 @@ export function useData<T>(path: string | undefined, params?: Params, loading: L
     };
   }, [url, key, turn]);
   const reload = (): void => setTurn((last) => last + 1);
+  const isLoading = useRef(false);
+  isLoading.current = state.loading;
   useEffect(() => {
     if (every === undefined || url === undefined) return undefined;
-    const timer = setInterval(() => !document.hidden && reload(), every);
+    // A reply that takes longer than the interval is waited for.
+    const timer = setInterval(() => !document.hidden && !isLoading.current && reload(), every);
     return () => clearInterval(timer);
   }, [url, every]);
   return { ...state, reload };
@@ -180,13 +187,19 @@ export function useList<Row>(path: string | undefined, params?: Params, loading?
   useEffect(() => {
     further.value = undefined;
   }, [path === undefined ? '' : buildAddress(path, params), first]);
-  const next = (further.value ?? first)?.next ?? null;
+  const start = useRef(first);
+  start.current = first;
+  const getLast = () => further.value ?? start.current;
+  const next = getLast()?.next ?? null;
   const rows = first && [...first.data, ...(further.value?.data ?? [])];
   async function loadMore(): Promise<void> {
     if (path === undefined || next === null) return;
+    const before = getLast();
     try {
-      const page = await api.get<List<Row>>(path, { ...params, after: next });
-      further.value = { ...page, data: [...(further.value?.data ?? []), ...page.data] };
+      const page = await load<List<Row>>(buildAddress(path, { ...params, after: next }), loading?.key);
+      // Two clicks ask twice, and what is listed may be another selection by now.
+      if (getLast() === before)
+        further.value = { ...page, data: [...(further.value?.data ?? []), ...page.data] };
     } catch (error) {
       notify(getMessage(error), true);
     }

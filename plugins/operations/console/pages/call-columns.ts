@@ -61,7 +61,7 @@ export const callColumns: readonly Column<Call>[] = [
       }`,
     'wide',
   ),
-  buildColumn('Outcome', ({ outcome, error_code: code }) => `${outcome} ${code ?? ''}`, renderOutcome),
+  buildColumn('Outcome', ({ outcome, error_code: code }) => `${outcome} ${code ?? ''}`.trim(), renderOutcome),
   buildLinkColumn('Account', 'account'),
   buildLinkColumn('Provider', 'provider', ({ protocol }) => protocol),
   buildFigureColumn(

@@ -49,7 +49,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
   buildColumn('Model', ({ model }) => model),
   buildColumn(
     'Outcome',
-    ({ outcome, message }) => `${outcome} ${message ?? ''}`,
+    ({ outcome, message }) => `${outcome} ${message ?? ''}`.trim(),
     ({ outcome, message, status }) =>
       html`${renderBadge(outcome, outcome === 'completed' ? 'good' : 'bad')}
       ${status !== null && html` <span class="dim">${status}</span>`}${message && html`<br />${message}`}`,

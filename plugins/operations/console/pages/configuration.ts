@@ -82,14 +82,14 @@ function renderChanges({ changes, warnings, waiting }: ConfigCheck) {
 function Reload({ onDone }: { readonly onDone: () => void }) {
   const check = useSignal<ConfigCheck | undefined>(undefined);
   const isBusy = useSignal(false);
+  const problem = useSignal<string | undefined>(undefined);
   const run = async (action: () => Promise<ConfigCheck | undefined>): Promise<void> => {
     isBusy.value = true;
-    check.value = await action().catch((error: unknown) => ({
-      ok: false,
-      fault: getMessage(error),
-      warnings: [],
-      waiting: [],
-    }));
+    problem.value = undefined;
+    check.value = await action().catch((error: unknown) => {
+      problem.value = getMessage(error);
+      return undefined;
+    });
     isBusy.value = false;
   };
   const look = (): Promise<void> => run(() => api.post<ConfigCheck>('/admin/config/check'));
@@ -113,8 +113,9 @@ function Reload({ onDone }: { readonly onDone: () => void }) {
     <pre class="whole">${check.value?.fault}</pre>
   </div>`;
   return html`<section class="card" aria-label="Reload">
-    ${renderHead('Reload', buttons, 'h2')} ${check.value?.ok === false && fault}
-    ${check.value?.ok && renderChanges(check.value)} ${!check.value && about}
+    ${renderHead('Reload', buttons, 'h2')} ${renderProblem(problem.value)}
+    ${check.value?.ok === false && fault} ${check.value?.ok && renderChanges(check.value)}
+    ${!check.value && about}
   </section>`;
 }
 

@@ -189,6 +189,8 @@ function Shell() {
 }
 
 window.addEventListener('keydown', onKey);
+// A link in a dialog, or a step back, leads to a page that the dialog would cover.
+window.addEventListener('hashchange', closeDialog);
 effect(() => {
   if (session.value?.signedIn === false) closeDialog();
 });

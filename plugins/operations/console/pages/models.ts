@@ -136,31 +136,34 @@ export function Page({ place: { query } }: { readonly place: Place }) {
   );
   const old = models?.filter(({ offers }) => offers.some(isOld)) ?? [];
   return html`${renderHead('Models', renderSelect('Owner', [['', 'all'], ...owners], bindQuery('owner')))}
-    ${
-      old.length > 0 &&
-      html`<p class="hint">
-        The prices of ${formatCount(old.length)} models were checked more than ${oldAfter} days ago. Compare
-        them with a newer list:
-        <code>tollgate prices diff</code>.
-      </p>`
-    }
-    <p class="dim">
+  ${
+    old.length > 0 &&
+    html`<p class="hint">
+      The prices of ${formatCount(old.length)} models were checked more than ${oldAfter} days ago. Compare
+      them with a newer list:
+      <code>tollgate prices diff</code>.
+    </p>`
+  }
+  ${
+    data &&
+    html`<p class="dim">
       Prices are in USD per million tokens, of the provider that is asked first. The example is ${example}, of
       one picture where a model makes them. Context and longest reply are in tokens.
-    </p>
-    ${renderTable({
-      name: 'Models',
-      key: search,
-      search,
-      columns,
-      rows,
-      error,
-      reload,
-      getKey: ({ id }) => id,
-      empty:
-        models?.length === 0
-          ? html`No models are available. Set the key of a provider, such as <code>OPENAI_API_KEY</code>, and
-              restart.`
-          : `No models of “${owner}”.`,
-    })}`;
+    </p>`
+  }
+  ${renderTable({
+    name: 'Models',
+    key: search,
+    search,
+    columns,
+    rows,
+    error,
+    reload,
+    getKey: ({ id }) => id,
+    empty:
+      models?.length === 0
+        ? html`No models are available. Set the key of a provider, such as <code>OPENAI_API_KEY</code>, and
+            restart.`
+        : `No models of “${owner}”.`,
+  })}`;
 }

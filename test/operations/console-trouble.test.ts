@@ -1,0 +1,173 @@
+/** The console on a slow network, without the gateway, on a small screen, and after impatient clicks. */
+import { describe, expect, it } from 'vitest';
+import { configuration } from '../../plugins/operations/configuration.ts';
+import { health } from '../../plugins/routing/health.ts';
+import { checkAvailable } from '../support/available.ts';
+import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
+import { openPage, signInOn } from '../support/operated-console.ts';
+import { button, dialog, download, go, open, openPages, page, rows, watched } from './pages.ts';
+
+const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
+
+/** Makes intervals 300 times as short. Runs in the browser. */
+function hurry(): void {
+  const { setInterval: real } = globalThis;
+  Object.assign(globalThis, {
+    setInterval: (act: () => void, interval: number) => real(act, interval / 300),
+  });
+}
+
+describe.runIf(hasBrowser)('the console in trouble', () => {
+  openPages([configuration(), health()]);
+
+  it('shows figures that take longer to load than the pause between two loads', async () => {
+    const { page: slow } = await openPage();
+    await slow.addInitScript(hurry);
+    let asked = 0;
+    await slow.route('**/admin/overview*', async (route) => {
+      asked += 1;
+      // Several intervals of 100 ms.
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await route.continue();
+    });
+    await signInOn(slow, open);
+    await slow.getByText('From', { exact: false }).and(slow.locator('.card > .dim')).waitFor();
+    await expect.poll(() => asked).toBeGreaterThan(1);
+    await slow.close();
+  });
+
+  it('loads each page of a list once, however often one clicks', async () => {
+    const refused = { model: 'openai/none', messages: [] };
+    for (let wave = 0; wave < 12; wave += 1)
+      await Promise.all(
+        Array.from({ length: 10 }, () => open.harness.post(refused).then((reply) => reply.text())),
+      );
+    const answered = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] };
+    await (await open.harness.post(answered)).text();
+    await open.harness.gateway.ended(121);
+    await go('calls');
+    await expect.poll(() => rows('Calls').count()).toBe(100);
+    const both = Promise.withResolvers<void>();
+    let asked = 0;
+    await page.route('**/admin/calls?after=*', async (route) => {
+      asked += 1;
+      if (asked === 2) both.resolve();
+      await both.promise;
+      await route.continue();
+    });
+    const replies = Promise.all(
+      [0, 1].map((nth) => {
+        let seen = 0;
+        return page.waitForResponse((reply) => reply.url().includes('after=') && seen++ === nth);
+      }),
+    );
+    await button('Load more').dblclick();
+    await replies;
+    await expect.poll(() => rows('Calls').count()).toBe(121);
+    await page.unroute('**/admin/calls?after=*');
+    const csv = (await download(/^CSV$/)).trim().split('\r\n');
+    expect(csv).toHaveLength(122);
+    expect(csv[1]).toContain(',completed,');
+  });
+
+  it('drops a page of a list that is no longer shown', async () => {
+    await go('calls');
+    await expect.poll(() => rows('Calls').count()).toBe(100);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route('**/admin/calls?after=*', async (route) => {
+      await promise;
+      await route.continue();
+    });
+    const late = page.waitForResponse((reply) => reply.url().includes('after='));
+    await button('Load more').click();
+    await page.getByLabel('Outcome').selectOption('aborted');
+    await page.getByText('No stored calls match these filters.').waitFor();
+    resolve();
+    await late;
+    await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))');
+    expect(await rows('Calls').count()).toBe(0);
+    await page.unroute('**/admin/calls?after=*');
+  });
+
+  it('does not call the configuration invalid because the gateway cannot be reached', async () => {
+    await go('configuration');
+    await page.route('**/admin/config/check', (route) => route.abort());
+    await button('What would change?').click();
+    await page.getByRole('alert').getByText('Cannot reach the gateway. Is it running?').waitFor();
+    expect(await page.getByText('The file is invalid').count()).toBe(0);
+    await page.unroute('**/admin/config/check');
+  });
+
+  it('says nothing about an example of prices that have not been loaded', async () => {
+    await page.route('**/admin/models', (route) => route.abort());
+    await go('models');
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByText('The example is').count()).toBe(0);
+    await page.unroute('**/admin/models');
+    await button('Try again').click();
+    await page.getByText('The example is 1,000 tokens in, 500 out, of one picture').waitFor();
+  });
+
+  it('closes a dialog when a link in it, or a step back, leads to another page', async () => {
+    const openModel = () => page.getByRole('button', { name: 'openai/gpt-4o-mini', exact: true }).click();
+    await go('models?search=gpt-4o-mini');
+    await openModel();
+    await dialog().getByRole('link', { name: 'Calls of this model' }).click();
+    await page.getByRole('heading', { name: 'Calls' }).waitFor();
+    await expect.poll(() => dialog().count()).toBe(0);
+    await page.goBack();
+    await openModel();
+    await dialog().waitFor();
+    await page.goForward();
+    await page.getByRole('heading', { name: 'Calls' }).waitFor();
+    await expect.poll(() => dialog().count()).toBe(0);
+  });
+
+  it('writes the number of rows like other figures', async () => {
+    const data = Array.from({ length: 1234 }, (_, index) => ({ account: `account-${index}`, parent: null }));
+    await page.route('**/admin/accounts?*', (route) => route.fulfill({ json: { data, next: null } }));
+    await go('accounts');
+    await page.getByText('1,234 rows', { exact: true }).waitFor();
+    await page.getByRole('searchbox').fill('account-12');
+    await page.getByText('45 of 1,234 rows', { exact: true }).waitFor();
+    await page.unroute('**/admin/accounts?*');
+  });
+
+  it('covers no part of a secret with the button that copies it', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await go('accounts/tester');
+    await button('New key').click();
+    await dialog().getByRole('button', { name: 'Create key' }).click();
+    const code = dialog().locator('.code').first();
+    await code.waitFor();
+    const [text, copy] = await Promise.all([
+      code.locator('pre').boundingBox(),
+      code.getByRole('button').boundingBox(),
+    ]);
+    expect((text?.x ?? 0) + (text?.width ?? 0)).toBeLessThanOrEqual(copy?.x ?? 0);
+    await page.keyboard.press('Escape');
+  });
+
+  it('covers no state of a provider with the buttons beside it', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await go('providers');
+    const row = page.locator('.card tbody tr', { hasText: 'openai/gpt-4o-mini' });
+    const [state, buttons] = await Promise.all([
+      row.locator('.badge').boundingBox(),
+      row.locator('td.actions').boundingBox(),
+    ]);
+    expect((state?.x ?? 0) + (state?.width ?? 0)).toBeLessThanOrEqual(buttons?.x ?? 0);
+  });
+
+  it('has all links and buttons of its navigation within reach on a low screen', async () => {
+    await page.setViewportSize({ width: 960, height: 360 });
+    await go('');
+    await button('Sign out').scrollIntoViewIfNeeded();
+    const box = await button('Sign out').boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(360);
+  });
+
+  it('throws nothing', () => {
+    expect(watched.complaints).toEqual([]);
+  });
+});
