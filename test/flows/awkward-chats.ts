@@ -40,6 +40,24 @@ export const fromChat: Readonly<Record<string, Case>> = {
   'ids of calls that are too long for some': {
     body: { ...tool(), messages: [say('Go'), calls([longId, 'look']), result(longId, 'seen')] },
   },
+  'ids that are empty': {
+    body: { ...tool(), messages: [say('Go'), calls(['', 'look']), result('', 'seen')] },
+  },
+  'instructions with a picture': {
+    body: {
+      messages: [
+        {
+          role: 'system',
+          content: [
+            { type: 'text', text: 'Greet.' },
+            { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } },
+          ],
+        },
+        say('Hi'),
+      ],
+    },
+    lost: { messages: 'messages[0].content[1]', 'generate-content': 'messages[0].content[1]' },
+  },
   'ids that the next step reuses': {
     body: {
       ...tool(),

@@ -224,11 +224,12 @@ describe('a step whose calls reuse the ids of an earlier step', () => {
   });
 });
 
-it('loses nothing by a switch that is off, or by reasoning that both sides turn off', async () => {
+it('loses nothing by an empty list, a switch that is off, or reasoning that is off', async () => {
   const generationConfig = { responseLogprobs: false, thinkingConfig: { thinkingBudget: 0 } };
   const { end, sent } = await quartet.ask('generate-content', getModel('responses', 'thinking').id, {
     contents: [{ parts: [{ text: 'Hi' }] }],
     generationConfig,
+    safetySettings: [],
   });
   expect(sent).toMatchObject({ reasoning: { effort: 'none' } });
   expect(end).toMatchObject({ losses: [] });

@@ -30,9 +30,12 @@ export function encodeConversation(turns: readonly Turn[], encoding: Encoding): 
 }
 
 function encodeTurn(turn: Turn, index: number, encoding: Encoding): Fields[] {
-  const written = turn.blocks.map((block, position) =>
-    encodeBlock(block, `turns[${index}].blocks[${position}]`, encoding),
-  );
+  const instructs = !encoding.own && isInstruction(turn);
+  const written = turn.blocks.map((block, position) => {
+    const path = `turns[${index}].blocks[${position}]`;
+    const content = encodeBlock(block, path, encoding);
+    return instructs ? keepTexts(content, path, encoding) : content;
+  });
   return encoding.own ? joinDocuments(turn.blocks, written) : written.flat();
 }
 
@@ -74,13 +77,10 @@ function gatherConversation(turns: readonly Turn[], encoding: Encoding): Convers
   for (const [index, turn] of moveResultsToCalls(turns)) {
     if (turn.name !== undefined)
       encoding.lose(`turns[${index}].name`, 'messages has no names for participants');
-    const path = `turns[${index}]`;
     const content = encodeTurn(turn, index, encoding);
     if (content.length === 0) continue;
-    if (index < leading || leading < 0)
-      for (const block of keepTexts(content, path, encoding)) system.push(block);
-    else if (isInstruction(turn))
-      addInstructions(messages, keepTexts(content, path, encoding), index, encoding);
+    if (index < leading || leading < 0) for (const block of content) system.push(block);
+    else if (isInstruction(turn)) addInstructions(messages, content, index, encoding);
     else if (turn.role === 'assistant') addAnswer(messages, content, [index, turn], encoding);
     else appendContent(messages, 'user', content);
   }

@@ -153,9 +153,9 @@ function encodeBlock(
 
 const longestCallId = 64;
 
-/** OpenAI accepts call ids of at most 64 characters. */
+/** OpenAI accepts call ids of 1 to 64 characters. */
 function fitCallId(id: string, own: boolean): string {
-  return own || id.length <= longestCallId ? id : `call_${id.slice(0, 32)}_${hashShort(id)}`;
+  return own || (id !== '' && id.length <= longestCallId) ? id : `call_${id.slice(0, 32)}_${hashShort(id)}`;
 }
 
 function encodeCall(block: BlockOf<'tool-call'>, path: string, { own, names, lose }: Encoding): Fields {

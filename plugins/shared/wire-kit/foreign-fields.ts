@@ -22,12 +22,15 @@ const vendorState: ReadonlySet<string> = new Set(['cachedContent', 'container'])
 /** Switches that are off on every other wire. */
 const switches = splitNames('store thought generationConfig.responseLogprobs');
 
+/** Lists and maps that mean nothing while they are empty. */
+const collections = splitNames('annotations context_management labels logit_bias mcp_servers safetySettings');
+
 /**
  * Whether leaving a field out changes nothing: padding against eavesdroppers, a switch set to what other
- * protocols do anyway, an empty list of citations.
+ * protocols do anyway.
  */
 function isHarmless(name: string, value: unknown): boolean {
-  if (name === 'annotations') return Array.isArray(value) && value.length === 0;
+  if (collections.has(name)) return Object.keys(Object(value)).length === 0;
   if (name === 'citations') return isObject(value) && value.enabled === false;
   return name === 'include_obfuscation' || (value === false && switches.has(name));
 }
