@@ -17,16 +17,17 @@ export interface Command {
   readonly options?: readonly CommandOption[];
   /**
    * Receives text. The result is printed, as JSON with `--json` and as lines otherwise. `print` shows a line
-   * before that.
+   * before that, and with `--json` the value that the line is about, if it is about one.
    */
   run(
     args: readonly string[],
     options: Readonly<Record<string, string | boolean | undefined>>,
-    print: (line: string) => void,
+    print: (line: string, value?: unknown) => void,
   ): Promise<CommandResult>;
 }
 
 export interface CommandResult {
+  /** What `--json` prints; undefined: nothing. */
   readonly json: unknown;
   readonly text: string;
   /** Whether a check found a fault: printed like a success, with exit code 1. */

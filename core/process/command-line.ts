@@ -154,9 +154,13 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
     const { json, ...options } = leaf.opts<Record<string, string | boolean | undefined>>();
     optimise();
     try {
-      const result = await command.run(leaf.args, options, print);
-      const text = json ? JSON.stringify(result.json) : result.text;
-      if (text !== '') print(text);
+      const printJson = (value: unknown): void => {
+        if (value !== undefined) print(JSON.stringify(value));
+      };
+      const show = json ? (_: string, value?: unknown): void => printJson(value) : print;
+      const result = await command.run(leaf.args, options, show);
+      if (json) printJson(result.json);
+      else if (result.text !== '') print(result.text);
       if (result.failed) process.exitCode = 1;
     } catch (error) {
       process.stderr.write(`tollgate ${words.join(' ')}: ${toPrintable(getMessage(error))}\n`);

@@ -18,6 +18,11 @@ export interface RouteStep {
 export const notPermitted = 'the key may not call it';
 export const notPriced = 'it has no price for what the call asks for';
 
+/** Whether both are the same place to call: a tap may change the price of a target. */
+function isSameTarget(one: Target, other: Target | undefined): boolean {
+  return one === other || (one.provider === other?.provider && one.model.id === other.model.id);
+}
+
 /** Times are whole microseconds since the headers, which V8 keeps without allocating; 0: not reached. */
 export class Trace {
   authenticated = 0;
@@ -37,7 +42,7 @@ export class Trace {
   ): readonly Target[] {
     const isSame =
       left === given ||
-      (left.length === given.length && left.every((target, index) => target === given[index]));
+      (left.length === given.length && left.every((target, index) => isSameTarget(target, given[index])));
     if (!isSame) (this.steps ??= []).push({ by, because, given, left });
     return left;
   }

@@ -177,7 +177,10 @@ describe('a gateway with markups', () => {
       { account: 'tester', calls: 1, cost: '0.001231', vendorCost, margin: '0.001021' },
     ]);
     const money = { cost: '0.001231', vendor_cost: vendorCost, margin: '0.001021' };
+    const { data } = z.object({ data: z.array(z.object({ id: z.string() })) }).parse(await read('/calls'));
     expect(await read('/calls')).toMatchObject({ data: [money] });
+    // A target with another price is the same target.
+    expect(await read(`/calls/${data[0]?.id}`)).toMatchObject({ routing: [] });
     expect(await read('/overview?by=account')).toMatchObject({
       totals: money,
       series: [{ name: 'tester', totals: money, margin: expect.arrayContaining([money.margin]) }],

@@ -60,9 +60,12 @@ describe('beside a gateway that runs', () => {
     });
   });
 
-  it('the command line prints calls as they end', async () => {
+  it.each([
+    [[], /^\S+Z {2}\S+ {2}default {2}\S+ {2}demo\/echo {2}demo {2}completed {2}.*\n$/],
+    [['--json'], /^\{"id":"\S+".*"model":"demo\/echo".*\}\n$/],
+  ])('the command line prints calls as they end, with %j', async (options, line) => {
     const [, key = ''] = /export KEY=(\S+)/.exec(gateway.printed()) ?? [];
-    const tail = runVerb(['calls', 'tail', '--count', '1'], environment);
+    const tail = runVerb(['calls', 'tail', '--count', '1', ...options], environment);
     const body = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
     const stopped = new AbortController();
     void tail.then(() => stopped.abort());
@@ -82,9 +85,7 @@ describe('beside a gateway that runs', () => {
     }
     expect(await tail).toMatchObject({
       code: 0,
-      output: expect.stringMatching(
-        /^\S+Z {2}\S+ {2}default {2}\S+ {2}demo\/echo {2}demo {2}completed {2}.*\n$/,
-      ),
+      output: expect.stringMatching(line),
     });
   });
 

@@ -70,10 +70,10 @@ const runTail: Work = async ({ store, print }, _, { count: typed, ...filter }) =
   for (let left = count ?? Infinity; left > 0;) {
     await sleep(pause);
     const calls = (await listNew(store, options, seen)).slice(0, left);
-    for (const call of calls) print(formatCallCells(call).filter(Boolean).join('  '));
+    for (const call of calls) print(formatCallCells(call).filter(Boolean).join('  '), call);
     left -= calls.length;
   }
-  return { json: null, text: '' };
+  return { json: undefined, text: '' };
 };
 
 function buildBalanceCells(at: string, text: string, balance: string): string[] {
@@ -132,7 +132,7 @@ export const callVerbs: readonly Verb[] = [
   },
   {
     name: 'calls tail',
-    description: 'print calls as they end, until Ctrl-C',
+    description: 'print calls as they end, until Ctrl-C; with --json each on a line',
     options: [{ flags: '--count <calls>', description: 'stop after so many' }, ...filters],
     run: runTail,
   },

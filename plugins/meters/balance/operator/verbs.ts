@@ -10,8 +10,8 @@ export interface Bench {
   readonly store: Store;
   /** The ids of the models on offer, as far as the configuration defines them. */
   readonly listModels: () => readonly string[];
-  /** Prints a line before the result. */
-  readonly print: (line: string) => void;
+  /** Prints a line before the result, or with `--json` the value it is about. */
+  readonly print: (line: string, value: unknown) => void;
   /** Who runs the command, for the log of operators' actions. */
   readonly author: string;
 }
