@@ -9,7 +9,7 @@ import { startCable, type Cable } from '../support/cable.ts';
 import { openDatabase } from '../support/database.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { quote, settlement } from './calls.ts';
-import { endConnections, queryDatabase, startHolder } from './postgres-database.ts';
+import { queryDatabase, startHolder } from './postgres-database.ts';
 import { closeStores, closers, fill, open, waitForRecovery, waitForLocks } from './postgres-stores.ts';
 
 closeStores();
@@ -134,22 +134,25 @@ describe('a network that fails', () => {
   });
 });
 
-describe('a server that became a standby', () => {
-  it('is replaced by a connection to the server that accepts writes', async () => {
-    const { store, url } = await open();
-    const name = new URL(url).pathname.slice(1);
-    await queryDatabase(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-    await queryDatabase(url, endConnections);
+describe('a server that becomes read-only, as a standby is', () => {
+  it('is reported until it accepts writes again, even though it accepts connections', async () => {
+    const server = await startPostgres();
+    closers.push(() => server.end());
+    const store = await openPostgres({ url: server.url });
+    closers.push(() => store.close());
+    await fill(store);
+    const writable = `${server.url}?options=-c%20default_transaction_read_only=off`;
+    const reload = 'SELECT pg_reload_conf()';
+    await queryDatabase(writable, 'ALTER SYSTEM SET default_transaction_read_only = on');
+    await queryDatabase(writable, reload);
     await expect
       .poll(() => store.reserve(request('r1', 'a')).catch((error: unknown) => error))
-      .toMatchObject({ details: { cause: { code: '25006' } } });
-    await queryDatabase(
-      new URL('/postgres', url).href,
-      `ALTER DATABASE ${name} RESET default_transaction_read_only`,
-    );
-    await expect
-      .poll(() => store.reserve(request('r1', 'a')).catch((error: unknown) => error))
-      .toMatchObject({ status: 'reserved' });
+      .toMatchObject({ details: { cause: { message: 'the server is read-only' } } });
+    expect(store.findFault()).toMatchObject({ message: 'the server is read-only' });
+    await queryDatabase(writable, 'ALTER SYSTEM RESET default_transaction_read_only');
+    await queryDatabase(writable, reload);
+    await waitForRecovery(store);
+    expect(await store.reserve(request('r2', 'a'))).toMatchObject({ status: 'reserved' });
   });
 });
 

@@ -16,7 +16,8 @@ import { buildWriterConfig, type Address } from './options.ts';
 import { runTransaction, Undone } from './transaction.ts';
 
 const sql = nameStatements('session', {
-  self: 'SELECT pg_backend_pid() AS process, pg_is_in_recovery() AS standby',
+  // A standby is read-only, and so is a server whose disk is full at some cloud providers.
+  self: "SELECT pg_backend_pid() AS process, current_setting('transaction_read_only')::boolean AS closed",
   // Cancels what the server still does for the previous connection, and waits until it has ended.
   endLast: `
     SELECT pg_terminate_backend(pid, 2000) AS ended FROM pg_stat_activity
@@ -156,7 +157,7 @@ export class Session {
         throw new Error('the server still works for the last connection');
     }
     const [self] = await query(sql.self);
-    if (!self || readFlag(self, 'standby')) throw new Error('it is a standby, which cannot be written to');
+    if (!self || readFlag(self, 'closed')) throw new Error('the server is read-only');
     this.#last = readCount(self, 'process');
   }
 
