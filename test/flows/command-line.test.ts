@@ -175,6 +175,7 @@ describe('an error of the command line', () => {
     ['credit adjust', ['team', '-5'], {}, '--reason is missing: say why'],
     ['credit adjust', ['team', 'x'], { reason: 'a slip' }, '<usd>: not an amount in USD'],
     ['credit add', ['team team', '5'], {}, '<account>: an account is named by'],
+    ['accounts create', ['..'], {}, 'an account is not named . or ..'],
     ['budgets raise', ['1', '5'], {}, '--until is missing: a time is written 2027-01-31'],
     ['budgets set', ['team', 'acme', '5/decade'], {}, '<limit>: a budget is per hour, day'],
     ['keys create', [], { budget: '1/x' }, '--budget: a budget is per hour, day'],

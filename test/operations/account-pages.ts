@@ -45,6 +45,7 @@ export function testAccountPages(): void {
     for (const [label, text, message] of [
       ['Models', 'demo/echo, nope', 'a model is named <owner>/<name>'],
       ['Tags', 'fine, no!', 'a tag has 1 to 128 letters'],
+      ['Name', 'x'.repeat(201), 'a name has at most 200 characters'],
     ] as const) {
       await dialog().getByLabel(label).fill(text);
       await dialog().getByRole('button', { name: 'Create key' }).click();

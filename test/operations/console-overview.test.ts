@@ -1,8 +1,8 @@
-/** The overview in a browser far from UTC: its days, and the names of keys. */
+/** The console in a browser far from UTC: the days of the overview, and keys with their names and times. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { checkAvailable } from '../support/available.ts';
 import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
-import { go, open, openPages, page, rows } from './pages.ts';
+import { choose, dialog, go, open, openPages, page, rows } from './pages.ts';
 
 const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
@@ -64,15 +64,36 @@ describe.runIf(hasBrowser)('the overview in a browser', () => {
     await page.getByRole('alert').getByText('an overview spans at most 1000 days').waitFor();
   });
 
+  async function askAdmin(path: string, init: RequestInit = {}): Promise<string> {
+    const headers = { authorization: `Bearer ${open.secret}`, 'content-type': 'application/json' };
+    const reply = await fetch(`${open.adminUrl}/admin/${path}`, { headers, ...init });
+    expect(reply.ok).toBe(true);
+    return reply.text();
+  }
+  const sendAdmin = (method: string, path: string, body: object): Promise<string> =>
+    askAdmin(path, { method, body: JSON.stringify(body) });
+
+  it('keeps when a key expires if only its name changes, in an hour that comes twice too', async () => {
+    // The second half past one of that night.
+    const limits = { expires: '2027-11-07T06:30:00.123Z' };
+    await sendAdmin('POST', 'keys', { account: 'expiring', limits });
+    await go('accounts/expiring');
+    await choose('Change');
+    expect(await dialog().getByLabel('Expires').inputValue()).toMatch(/^2027-11-07T01:30/);
+    await dialog().getByLabel('Name').fill('renamed');
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await rows('Keys').getByText('renamed').waitFor();
+    expect(await askAdmin('keys?account=expiring')).toContain(limits.expires);
+    await choose('Change');
+    await dialog().getByLabel('Expires').fill('2027-11-07T03:30:00');
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => askAdmin('keys?account=expiring')).toContain('2027-11-07T08:30:00.000Z');
+  });
+
   it('calls a key by its name, above its id', async () => {
     await go('?by=key&show=calls');
     const id = (await rows('Breakdown').getByRole('link').textContent()) ?? '';
-    const named = await fetch(`${open.adminUrl}/admin/keys/${id}`, {
-      method: 'PATCH',
-      headers: { authorization: `Bearer ${open.secret}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 'laptop of مريم 🚀' }),
-    });
-    expect(named.status).toBe(200);
+    await sendAdmin('PATCH', `keys/${id}`, { name: 'laptop of مريم 🚀' });
     await go('?by=key&show=calls');
     const link = rows('Breakdown').getByRole('link', { name: 'laptop of مريم 🚀', exact: true });
     await link.waitFor();

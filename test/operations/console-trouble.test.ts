@@ -98,6 +98,14 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await page.unroute('**/admin/config/check');
   });
 
+  it('forgets an error once nothing is asked for any more', async () => {
+    await go('?from=2020-01-01');
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('By', { exact: true }).selectOption('tag');
+    await page.getByText('Name the tag to group by.').waitFor();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+  });
+
   it('says nothing about an example of prices that have not been loaded', async () => {
     await page.route('**/admin/models', (route) => route.abort());
     await go('models');

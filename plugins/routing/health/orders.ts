@@ -12,7 +12,7 @@ const longest = 7 * 24 * 3600;
 
 export const restOrder = placeOrder.extend({
   seconds: z.number().positive().max(longest, `a rest lasts at most ${longest} seconds`).default(3600),
-  reason: z.string().max(200).optional(),
+  reason: z.string().max(200, 'a reason has at most 200 characters').optional(),
 });
 
 export const testOrder = z.strictObject({ key });

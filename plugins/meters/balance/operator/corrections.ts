@@ -9,7 +9,7 @@ import { requireBalance, buildAccountError, type ShownBalance } from './accounts
 import { accountName, amount, largestAmount, reference } from './reading.ts';
 import { buildRefusal } from './replies.ts';
 
-const reason = z.string('say why').trim().min(1, 'say why').max(500);
+const reason = z.string('say why').trim().min(1, 'say why').max(500, 'a reason has at most 500 characters');
 
 /** A signed amount in USD: `-2.5` takes credit back. */
 const signedAmount = usd

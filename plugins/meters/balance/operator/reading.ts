@@ -9,23 +9,25 @@ import { creditKinds } from '../store.ts';
 
 export const accountName = z
   .string()
-  .regex(/^[\w.@:+-]{1,128}$/, 'an account is named by 1 to 128 letters, digits and . _ - @ : +');
+  .regex(/^[\w.@:+-]{1,128}$/, 'an account is named by 1 to 128 letters, digits and . _ - @ : +')
+  // Clients shorten `/admin/accounts/..`, so its page and endpoint could not be reached.
+  .regex(/[^.]|\.{3}/, 'an account is not named . or ..');
 /** A tag, or what a budget is of. */
 export const tag = z
   .string()
   .regex(/^[\w.@:+/-]{1,128}$/, 'a tag has 1 to 128 letters, digits and . _ - @ : + /');
 export const tags = z
   .array(tag)
-  .max(16)
+  .max(16, 'there are at most 16 tags')
   .transform((each) => [...new Set(each)]);
-export const label = z.string().max(200);
+export const label = z.string().max(200, 'a name has at most 200 characters');
 /** Far below what 64 bits of nano-USD can hold, so that sums stay below it too. */
 export const largestAmount = parseUsd('1000000000');
 export const amount = usd
   .refine((nano) => nano > 0n, 'the amount has to be above 0')
   .refine((nano) => nano <= largestAmount, `the amount is at most ${formatUsd(largestAmount)} USD`);
 export const creditKind = z.enum(creditKinds, `the kinds of credit are ${creditKinds.join(', ')}`);
-export const reference = z.string().min(1).max(200);
+export const reference = z.string().min(1).max(200, 'a reference has at most 200 characters');
 
 /**
  * A date, which means its first moment in UTC, or a time with its offset. The result is milliseconds since
@@ -52,7 +54,7 @@ export const modelPattern = z
 /** Limits as operators write them; null removes a limit. */
 export const limits = z.strictObject({
   spendCap: amount.nullable().optional(),
-  models: z.array(modelPattern).min(1).max(200).nullable().optional(),
+  models: z.array(modelPattern).min(1).max(200, 'a key has at most 200 models').nullable().optional(),
   expires: expiry.nullable().optional(),
   callsPerMinute: z
     .int('it has to be a whole number of calls')
@@ -90,7 +92,7 @@ export const budgetLimit = usd.refine(
 const perCent = 'it has to be a whole number of per cent, from 1 to 1000';
 export const thresholds = z
   .array(z.int(perCent).min(1, perCent).max(1000, perCent))
-  .max(10)
+  .max(10, 'a budget has at most 10 thresholds')
   .transform((each) => [...new Set(each)].toSorted((one, other) => one - other));
 
 /** The budget of a new key: without a scope and subject. */

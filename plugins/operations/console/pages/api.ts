@@ -161,7 +161,7 @@ export function useData<T>(path: string | undefined, params?: Params, loading: L
     const timer = setInterval(() => !document.hidden && !isLoading.current && reload(), every);
     return () => clearInterval(timer);
   }, [url, every]);
-  return { ...state, reload };
+  return { ...state, error: url === undefined ? undefined : state.error, reload };
 }
 
 export interface List<Row> {

@@ -50,7 +50,10 @@ const buildTagField = (tags: readonly string[] = []): Field => ({
 });
 
 /** Limits in the API's form; null removes one. */
-function readLimits(kind: Key['kind'], values: Values): object {
+function readLimits(
+  kind: Key['kind'],
+  values: Values,
+): { readonly expires: string | null; readonly [limit: string]: unknown } {
   const { spendCap = '', models = '', callsPerMinute = '', expires = '' } = values;
   const patterns = splitWords(models);
   const expiry = { expires: expires === '' ? null : new Date(expires).toISOString() };
@@ -172,7 +175,10 @@ export function openLimits(key: Key, onDone: () => void): void {
     ],
     submit: 'Save',
     send({ name, tags, ...values }) {
-      const changed = Object.entries(readLimits(key.kind, values)).filter(
+      const { expires, ...others } = readLimits(key.kind, values);
+      // The field shows no milliseconds, and an hour that comes twice only once.
+      const isKept = toLocalTime(expires) === toLocalTime(key.limits.expires);
+      const changed = Object.entries(isKept ? others : { ...others, expires }).filter(
         ([limit, value]) => String(value) !== String(before[limit] ?? null),
       );
       return api.patch(buildPath(key), {
