@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { openOneReply } from '../support/one-reply.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
+import { responsesReply } from '../support/replies.ts';
 
 const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'news' } };
 const message = {
@@ -41,13 +42,19 @@ function buildBroken(reason: string): object {
   };
 }
 
+const incomplete = responsesReply(
+  'Let me look.',
+  { status: 'incomplete', incomplete_details: { reason: 'something_new' } },
+  [9, 4],
+);
+
 /** How each protocol says that a turn is not finished. */
 const unfinished: Readonly<Record<Wire, RegExp>> = {
   'chat-completions': /"finish_reason":"length"/,
   responses: /"status":"(incomplete|failed)"/,
   messages: /"stop_reason":"(pause_turn|max_tokens)"/,
   'generate-content':
-    /"finishReason":"(MAX_TOKENS|MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL|SOMETHING_NEW)"/,
+    /"finishReason":"(MAX_TOKENS|OTHER|MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL|SOMETHING_NEW)"/,
 };
 const finished =
   /"finish_reason":"stop"|"type":"response\.completed"|"stop_reason":"end_turn"|"finishReason":"STOP"/;
@@ -83,6 +90,16 @@ describe.each(wires)('a client of %s', (client) => {
       await harness.close();
     },
   );
+
+  it('learns that a response is incomplete, whatever the reason', async () => {
+    const harness = await openOneReply('responses');
+    for (const reply of [incomplete, [{ type: 'response.incomplete', response: incomplete }]]) {
+      const { status, text } = await harness.ask(client, reply);
+      expect([status, text]).toEqual([200, expect.stringMatching(unfinished[client])]);
+      expect(text).not.toMatch(finished);
+    }
+    await harness.close();
+  });
 });
 
 it("a client of the provider's own protocol receives its own word, unchanged", async () => {

@@ -99,6 +99,16 @@ describe.each(rows)('the %s reply "%s"', (vendor, name, lost) => {
   });
 });
 
+it.each(wires)('a picture by its URL reaches clients of %s, or is reported as lost', (client) => {
+  const { upstream } = families['chat-completions'].protocol;
+  const message = { role: 'assistant', images: [{ image_url: { url: 'https://house.example/a.png' } }] };
+  const choices = [{ index: 0, message, finish_reason: 'stop' }];
+  const events = upstream.decodeReply({ choices }, readCall('chat-completions', plain['chat-completions']));
+  const expected = client === 'chat-completions' ? [] : ['image'];
+  expect(listLost(client, events, false)).toEqual(expected);
+  expect(listLost(client, events, true)).toEqual(expected);
+});
+
 describe('what a provider says about its reply as such', () => {
   const buildStarted = (owner: string, fields: Record<string, unknown>): CanonicalEvent[] => [
     { type: 'response-start', vendor: { [owner]: fields } },

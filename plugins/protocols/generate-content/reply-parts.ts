@@ -134,12 +134,7 @@ export class ReplyParts {
         return addSeals([encodeCall(start, text)], opaque);
       case 'image':
       case 'audio':
-        return text === ''
-          ? []
-          : addSeals(
-              [{ inlineData: { mimeType: start.mediaType ?? defaultTypes[start.kind], data: text } }],
-              opaque,
-            );
+        return this.#endMedia(start.kind, { mimeType: start.mediaType, data: text }, opaque);
       case 'code':
         return addSeals(
           [{ executableCode: { language: 'PYTHON', ...bag.getFields(start), code: text } }],
@@ -157,6 +152,17 @@ export class ReplyParts {
         return [];
       }
     }
+  }
+
+  /** A picture may come as a URL, audio as a transcript alone. */
+  #endMedia(
+    kind: 'image' | 'audio',
+    { mimeType = defaultTypes[kind], data }: { readonly mimeType: string | undefined; readonly data: string },
+    opaque: readonly Opaque[],
+  ): Fields[] {
+    if (data !== '') return addSeals([{ inlineData: { mimeType, data } }], opaque);
+    if (kind === 'image') this.#context.reportLoss?.('image', 'generate-content has no part for its URL');
+    return [];
   }
 
   /** A seal covers its text, so hidden thoughts lose both. */

@@ -22,7 +22,8 @@ export function decodeFinish(
   if (status === 'completed') return { unified: calls ? 'tool-calls' : otherwise, raw: status };
   if (status !== 'incomplete') return undefined;
   const reason = isObject(details) && typeof details.reason === 'string' ? details.reason : status;
-  return { unified: finishReasons.get(reason) ?? 'other', raw: reason };
+  // An unknown reason is read as a reply that broke off.
+  return { unified: finishReasons.get(reason) ?? 'error', raw: reason };
 }
 
 export interface Ending {
