@@ -64,6 +64,8 @@ export const eventSchema = z.discriminatedUnion('type', [
     /** Of a tool call: its signature, if it is known this early. `block-end` carries it in any case. */
     opaque: z.array(opaqueSchema).optional(),
     mediaType: z.string().optional(),
+    /** Of a picture without data: where it is. */
+    url: z.string().optional(),
     ...bag,
   }),
   /**

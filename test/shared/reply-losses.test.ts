@@ -104,7 +104,7 @@ it.each(wires)('a picture by its URL reaches clients of %s, or is reported as lo
   const message = { role: 'assistant', images: [{ image_url: { url: 'https://house.example/a.png' } }] };
   const choices = [{ index: 0, message, finish_reason: 'stop' }];
   const events = upstream.decodeReply({ choices }, readCall('chat-completions', plain['chat-completions']));
-  const expected = client === 'chat-completions' ? [] : ['image'];
+  const expected = client === 'responses' || client === 'messages' ? ['image'] : [];
   expect(listLost(client, events, false)).toEqual(expected);
   expect(listLost(client, events, true)).toEqual(expected);
 });

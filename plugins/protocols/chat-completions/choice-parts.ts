@@ -204,8 +204,7 @@ export class ChoiceParts {
     const annotations = this.#encodeAnnotations(pendingCitations, index, block);
     const citing = annotations.length > 0 ? { annotations } : undefined;
     if (start.kind === 'image') {
-      const url =
-        bag.getFields(start).url ?? `data:${start.mediaType ?? 'image/png'};base64,${transcript.text}`;
+      const url = start.url ?? `data:${start.mediaType ?? 'image/png'};base64,${transcript.text}`;
       return {
         candidate: index,
         delta: { images: [{ type: 'image_url', image_url: { url }, ...writeSignatures(opaque, seal) }] },

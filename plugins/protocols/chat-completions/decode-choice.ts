@@ -159,7 +159,7 @@ export class ChoiceDecoder {
   #readImages(images: readonly unknown[]): void {
     for (const url of readImages(images)) {
       const { source, mediaType } = readUrl(url);
-      this.#start('image', source.type === 'url' ? bag.keep({ url }) : { mediaType });
+      this.#start('image', source.type === 'url' ? { url } : { mediaType });
       if (source.type === 'base64') this.#addText('image', source.data);
       this.#close();
     }

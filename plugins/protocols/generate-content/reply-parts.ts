@@ -134,7 +134,7 @@ export class ReplyParts {
         return addSeals([encodeCall(start, text)], opaque);
       case 'image':
       case 'audio':
-        return this.#endMedia(start.kind, { mimeType: start.mediaType, data: text }, opaque);
+        return addSeals(encodeMedia(start.kind, start, text), opaque);
       case 'code':
         return addSeals(
           [{ executableCode: { language: 'PYTHON', ...bag.getFields(start), code: text } }],
@@ -152,17 +152,6 @@ export class ReplyParts {
         return [];
       }
     }
-  }
-
-  /** A picture may come as a URL, audio as a transcript alone. */
-  #endMedia(
-    kind: 'image' | 'audio',
-    { mimeType = defaultTypes[kind], data }: { readonly mimeType: string | undefined; readonly data: string },
-    opaque: readonly Opaque[],
-  ): Fields[] {
-    if (data !== '') return addSeals([{ inlineData: { mimeType, data } }], opaque);
-    if (kind === 'image') this.#context.reportLoss?.('image', 'generate-content has no part for its URL');
-    return [];
   }
 
   /** A seal covers its text, so hidden thoughts lose both. */
@@ -216,6 +205,16 @@ function markThought(kind: string, part: Fields): Fields {
 }
 
 const defaultTypes = { image: 'image/png', audio: 'audio/wav' } as const;
+
+/** A picture may be a link, and audio a transcript alone. */
+function encodeMedia(
+  kind: 'image' | 'audio',
+  { mediaType: mimeType = defaultTypes[kind], url }: EventOf<'block-start'>,
+  data: string,
+): Fields[] {
+  if (data !== '') return [{ inlineData: { mimeType, data } }];
+  return url === undefined ? [] : [{ fileData: { fileUri: url } }];
+}
 
 /** Puts the first seal on the last part. Further seals, and a seal without any part, get empty parts. */
 function addSeals(parts: readonly Fields[], opaque: readonly Opaque[]): Fields[] {

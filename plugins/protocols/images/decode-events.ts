@@ -14,7 +14,7 @@ import { unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts'
 import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
 import { buildErrorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
-import { readObjects } from '../../shared/wire-kit/values.ts';
+import { readObjects, readString } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
@@ -29,7 +29,7 @@ const replyFields = splitNames(`
 const withoutImage = 'The provider sent a reply without an image.';
 
 function readPictureFacts(...sources: readonly Fields[]): Fields {
-  const names = ['size', 'quality', 'background', 'output_format', 'revised_prompt', 'url'];
+  const names = ['size', 'quality', 'background', 'output_format', 'revised_prompt'];
   const stated = Object.assign({}, ...sources);
   return Object.fromEntries(
     names.flatMap((name) => (typeof stated[name] === 'string' ? [[name, stated[name]]] : [])),
@@ -105,8 +105,9 @@ export class ReplyDecoder implements EventDecoder {
 
   #addPicture(image: Fields, facts: Fields): void {
     const { b64_json: data } = image;
-    // Only clients of this protocol can use a picture's URL.
-    if (typeof data !== 'string' && !(facts.url && this.#call instanceof ImageCall))
+    const url = readString(image.url);
+    // Of other clients, few can use a picture's URL.
+    if (typeof data !== 'string' && !(url && this.#call instanceof ImageCall))
       return this.#fail({ message: withoutImage });
     const stated = typeof facts.output_format === 'string' ? facts.output_format : 'png';
     const mediaType =
@@ -114,7 +115,8 @@ export class ReplyDecoder implements EventDecoder {
       `image/${stated === 'svg' ? 'svg+xml' : stated}`;
     // Each picture is the only block of its candidate.
     const candidate = this.#log.blocks;
-    const block = this.#log.startBlock(candidate, 'image', { mediaType, ...bag.keep(facts) });
+    const place = typeof data === 'string' || url === undefined ? {} : { url };
+    const block = this.#log.startBlock(candidate, 'image', { mediaType, ...place, ...bag.keep(facts) });
     if (typeof data === 'string') this.#log.emit({ type: 'block-delta', candidate, block, text: data });
     this.#log.endBlock(candidate, block);
     this.#log.emit({ type: 'finish', candidate, reason: { unified: 'stop', raw: 'completed' } });

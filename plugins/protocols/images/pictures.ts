@@ -17,6 +17,7 @@ import { encodeUsage } from './usage.ts';
 
 interface Picture {
   readonly mediaType: string;
+  readonly url: string | undefined;
   readonly facts: Fields;
   data: string;
 }
@@ -47,6 +48,7 @@ export class Pictures {
         if (event.kind === 'image')
           this.#open.set(event.block, {
             mediaType: event.mediaType ?? 'image/png',
+            url: event.url,
             facts: bag.getFields(event),
             data: '',
           });
@@ -121,8 +123,8 @@ export class Pictures {
   }
 }
 
-export function encodePicture({ data, facts }: Picture): Fields {
-  const { url, revised_prompt } = facts;
+export function encodePicture({ data, url, facts }: Picture): Fields {
+  const { revised_prompt } = facts;
   return {
     ...(data === '' && url !== undefined ? { url } : { b64_json: data }),
     ...(revised_prompt === undefined ? {} : { revised_prompt }),
