@@ -91,7 +91,7 @@ describe('a messages client of OpenAI', () => {
     [
       'stop sequences and a search',
       buildBody('openai/gpt-4.1', { stop_sequences: ['x'], tools: [search] }),
-      '/v1/chat/completions',
+      '/v1/responses',
     ],
   ])('that needs %s is answered by the wire that can', async (_need, body, wire) => {
     expect(await findWire('/alpha/v1/messages', body)).toBe(wire);

@@ -209,15 +209,6 @@ describe('a search', () => {
     },
   );
 
-  it('that agents offer by default is reported as lost if there is none, and the call continues', () => {
-    const plain = makeModel();
-    expect(encodeTools('responses', searches.responses, 'chat-completions', plain)).toEqual({
-      tools: undefined,
-      options: undefined,
-      lost: ['tools[0]'],
-    });
-  });
-
   it('requested in two spellings is requested once', () => {
     const body = { ...searches['chat-completions'], tools: [{ type: 'openrouter:web_search' }] };
     expect(encodeTools('chat-completions', body, 'messages').tools).toHaveLength(1);

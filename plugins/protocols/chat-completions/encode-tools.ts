@@ -43,7 +43,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
     else if (tool.protocol === protocolName) tools.push(tool.value);
     else if (tool.kind === 'web-search' && model.supportedParameters.includes('web_search_options'))
       search = translateSearchOptions(tool, path, searchWords, lose);
-    else loseHosted(tool, path, lose);
+    else loseHosted(tool, path, encoding);
   }
   // Providers refuse a choice without tools. A client of this protocol receives that error from its provider.
   if (!encoding.own && tools.length === 0) {

@@ -64,7 +64,7 @@ function readFacts({ wire, text, match, spelling }: ReadBody): CallFacts {
     outputLimit: config?.maxOutputTokens ?? undefined,
     candidates: config?.candidateCount ?? 1,
     effort: readEffort(wire),
-    reasoningWanted: wantsThoughts(wire),
+    reasoningWanted: needsThoughts(wire),
     framing: match.framing ?? 'events',
     // Every chunk of this protocol reports the usage.
     usageWanted: true,
@@ -84,7 +84,7 @@ function readFacts({ wire, text, match, spelling }: ReadBody): CallFacts {
  * Whether the client has a use for thoughts. Gemini hides them by default, except those of pictures; many
  * clients take the first part for the answer. With tools, sealed thoughts must come back.
  */
-function wantsThoughts({ generationConfig: config, tools }: Wire.Request): boolean {
+function needsThoughts({ generationConfig: config, tools }: Wire.Request): boolean {
   return (
     config?.thinkingConfig?.includeThoughts ?? Boolean(tools?.length || config?.responseModalities?.length)
   );

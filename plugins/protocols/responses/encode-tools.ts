@@ -96,7 +96,7 @@ function encodeHosted(
   const { model, lose } = encoding;
   const { protocol, kind, value } = tool;
   if (!isPriced(model, kind)) {
-    loseHosted(tool, path, lose, 'the catalogue has no price for its searches with this model');
+    loseHosted(tool, path, encoding, 'the catalogue has no price for its searches with this model');
     return undefined;
   }
   if (protocol === protocolName) return value;

@@ -7,7 +7,7 @@
 import type { Block, CanonicalRequest, Model } from '../../../core/index.ts';
 import { chatFlags } from './chat-flags.ts';
 import { listsParameter } from './fit-to-model.ts';
-import { isIndispensable } from './hosted-tools.ts';
+import { isIndispensable, needsSearch } from './hosted-tools.ts';
 import { findEffort, findWantedEffort } from './reasoning-effort.ts';
 
 type Need = (request: CanonicalRequest, model: Model) => boolean;
@@ -26,7 +26,10 @@ const chatOnly: readonly Need[] = [
 
 /** What chat-completions refuses. */
 const responsesOnly: readonly Need[] = [
-  ({ tools = [] }) => tools.some((tool) => tool.type === 'hosted' && isIndispensable(tool)),
+  (request, { supportedParameters }) => {
+    const searches = needsSearch(request) && !supportedParameters.includes('web_search_options');
+    return (request.tools ?? []).some((tool) => tool.type === 'hosted' && isIndispensable(tool, searches));
+  },
   (request) =>
     holds(
       request,

@@ -1,6 +1,7 @@
 /** What the request encoders of every protocol need to know. */
 import type { CanonicalRequest, Loss, Model } from '../../../core/index.ts';
 import { readOwner } from './fit-to-model.ts';
+import { needsSearch } from './hosted-tools.ts';
 import { collectLosses, type Lose } from './losses.ts';
 import type { Bag } from './vendor-bag.ts';
 
@@ -10,6 +11,8 @@ export interface Encoding {
   readonly model: Model;
   /** The vendor of the model, which alone can read the state that it sealed. */
   readonly owner: string;
+  /** Whether the request is for a web search. */
+  readonly searches: boolean;
   readonly lose: Lose;
 }
 
@@ -19,5 +22,11 @@ export function startEncoding(
   model: Model,
   bag: Pick<Bag, 'getForm'>,
 ): Encoding & { readonly losses: readonly Loss[] } {
-  return { own: bag.getForm(request).includes('read'), model, owner: readOwner(model), ...collectLosses() };
+  return {
+    own: bag.getForm(request).includes('read'),
+    model,
+    owner: readOwner(model),
+    searches: needsSearch(request),
+    ...collectLosses(),
+  };
 }

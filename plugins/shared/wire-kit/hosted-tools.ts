@@ -1,7 +1,8 @@
 /**
  * Tools that a provider runs itself. Several providers have a web search and a place to run code, so one tool
  * can replace another. A tool without a counterpart is reported as lost. If the client mainly wanted that
- * tool (Google's grounding, running code), an answer without it would be worthless, and the call is refused.
+ * tool (Google's grounding, running code, a search alone), an answer without it would be worthless, and the
+ * call is refused.
  */
 import type { CanonicalRequest, Model, Tool, HostedTool } from '../../../core/index.ts';
 import type { Encoding } from './encoding.ts';
@@ -27,9 +28,20 @@ export function hostsTool(model: Model, kind: HostedTool['kind']): boolean {
 /** Google's names for what an answer is grounded in. OpenAI's counterpart is `file_search`. */
 const groundings = ['urlContext', 'googleMaps', 'fileSearch', 'retrieval'] as const;
 
+/** Whether the request is for a web search: it offers no other tool, or demands this one. */
+export function needsSearch({ tools = [], toolChoice }: CanonicalRequest): boolean {
+  const searches = tools.flatMap((tool) =>
+    tool.type === 'hosted' && tool.kind === 'web-search' ? [tool.value.name] : [],
+  );
+  if (searches.length === 0 || toolChoice?.mode === 'none') return false;
+  return toolChoice?.mode === 'one'
+    ? searches.includes(toolChoice.names?.[0])
+    : searches.length === tools.length;
+}
+
 /** Whether an answer without the tool would be worthless. */
-export function isIndispensable({ kind, protocol, value }: HostedTool): boolean {
-  if (kind === 'code-execution') return true;
+export function isIndispensable({ kind, protocol, value }: HostedTool, searches: boolean): boolean {
+  if (kind === 'code-execution' || (kind === 'web-search' && searches)) return true;
   if (protocol === 'generate-content')
     return kind === 'web-search' || groundings.some((name) => name in value);
   return value.type === 'file_search';
@@ -71,10 +83,10 @@ export function removeForbiddenTools({ tools, toolChoice }: CanonicalRequest): P
 export function loseHosted(
   tool: HostedTool,
   path: string,
-  lose: Lose,
+  { searches, lose }: Pick<Encoding, 'searches' | 'lose'>,
   reason = `${tool.protocol} has a tool of its own here`,
 ): void {
-  if (isIndispensable(tool))
+  if (isIndispensable(tool, searches))
     refusePart(tool, path, 'This model is reached by a protocol or vendor that has no such tool.');
   lose(path, reason, 'vendor');
 }
@@ -83,11 +95,11 @@ export function loseHosted(
 export function replaceHosted(
   tool: HostedTool,
   path: string,
-  { model, lose }: Encoding,
+  encoding: Encoding,
   { encodeSearch, code }: { readonly encodeSearch: () => Fields | undefined; readonly code: Fields },
 ): Fields | undefined {
-  if (!hostsTool(model, tool.kind)) {
-    loseHosted(tool, path, lose);
+  if (!hostsTool(encoding.model, tool.kind)) {
+    loseHosted(tool, path, encoding);
     return undefined;
   }
   if (tool.kind === 'web-search') return encodeSearch();

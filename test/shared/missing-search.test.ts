@@ -1,0 +1,56 @@
+/** A web search that the provider lacks. Claude Code searches in a call that offers no other tool. */
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../core/index.ts';
+import { makeModel } from '../chat-completions/bodies.ts';
+import { families, readCall, type Wire } from '../support/families.ts';
+
+const search = { type: 'web_search_20250305', name: 'web_search' };
+const run = { name: 'run', input_schema: { type: 'object' } };
+const messages = { model: 'a/b', max_tokens: 90, messages: [{ role: 'user', content: 'What is new?' }] };
+const responses = { model: 'a/b', input: 'What is new?' };
+
+/** The paths of what is lost, or the field by which the call is refused. */
+function crossToChat(client: Wire, body: object): unknown {
+  const { upstream } = families['chat-completions'].protocol;
+  try {
+    const { losses } = upstream.encodeRequest(readCall(client, body).decode(), makeModel(), undefined);
+    return losses.map(({ path }) => path);
+  } catch (error) {
+    return error instanceof GatewayError ? [error.code, error.details.param] : error;
+  }
+}
+
+describe('a search that the provider lacks', () => {
+  it.each<[string, Wire, object]>([
+    ['alone in messages', 'messages', { ...messages, tools: [search] }],
+    ['alone in responses', 'responses', { ...responses, tools: [{ type: 'web_search' }] }],
+    [
+      'that must be called',
+      'messages',
+      { ...messages, tools: [search, run], tool_choice: { type: 'tool', name: 'web_search' } },
+    ],
+  ])('is refused by the name of its field: %s', (_case, client, body) => {
+    expect(crossToChat(client, body)).toEqual(['unsupported_parameter', 'tools[0]']);
+  });
+
+  it.each<[string, Wire, object]>([
+    ['beside other tools in messages', 'messages', { ...messages, tools: [search, run] }],
+    [
+      'beside other tools in responses',
+      'responses',
+      { ...responses, tools: [{ type: 'web_search' }, { type: 'function', name: 'run' }] },
+    ],
+    [
+      'beside the tool that must be called',
+      'messages',
+      { ...messages, tools: [search, run], tool_choice: { type: 'tool', name: 'run' } },
+    ],
+  ])('is reported as lost: %s', (_case, client, body) => {
+    expect(crossToChat(client, body)).toEqual(['tools[0]']);
+  });
+
+  it('is left out of a call that may call no tool', () => {
+    const body = { ...messages, tools: [search], tool_choice: { type: 'none' } };
+    expect(crossToChat('messages', body)).toEqual([]);
+  });
+});
