@@ -122,6 +122,41 @@ describe('a model that needs its reasoning back', () => {
   });
 });
 
+describe.each([
+  ['Together', false, { reasoning: { enabled: true } }, { reasoning: { enabled: false } }],
+  ['Kimi', true, { thinking: { type: 'enabled' } }, { thinking: { type: 'disabled' } }],
+] as const)("a model that only turns reasoning on and off, in %s's way", (_, thinkingMode, on, off) => {
+  const model = makeModel({
+    capabilities: {
+      reasoning: { style: 'toggle', canDisable: true },
+      wire: { 'chat-completions': { extras: false, thinkingMode } },
+    },
+  });
+
+  it('turns it off without a loss', () => {
+    for (const reasoning of [{ effort: 'none' }, { budget: 0 }])
+      expect(encode({ reasoning }, model)).toMatchObject({ body: off, lost: [] });
+  });
+
+  it('turns it on without the effort, which is reported', () => {
+    const { body, lost } = encode({ reasoning: { effort: 'low' } }, model);
+    expect(body).toMatchObject(on);
+    expect(body).not.toHaveProperty('reasoning_effort');
+    expect(lost).toEqual(['reasoning.effort']);
+    expect(encode({ reasoning: { budget: 2000 } }, model).lost).toEqual(['reasoning.budget']);
+  });
+});
+
+it("an effort becomes the vendor's own word for reasoning, not none", () => {
+  const model = makeModel({ capabilities: { reasoning: { style: 'effort', efforts: ['none', 'default'] } } });
+  for (const [effort, sent] of [
+    ['none', 'none'],
+    ['low', 'default'],
+    ['high', 'default'],
+  ])
+    expect(encode({ reasoning: { effort } }, model).body).toMatchObject({ reasoning_effort: sent });
+});
+
 describe('an envelope that a client sends back', () => {
   const signature = { vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' };
   const encrypted = { vendor: 'anthropic', kind: 'encrypted', value: 'eHg=' };

@@ -2,7 +2,7 @@
  * Encodes a canonical request as a body that the model accepts. A request of this protocol is restored as the
  * client wrote it. What this protocol cannot express is reported as lost, by its canonical path.
  */
-import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import type { CanonicalRequest, EncodedRequest, Model, Reasoning } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { startEncoding } from '../../shared/wire-kit/encoding.ts';
 import { fitLimit, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
@@ -44,7 +44,9 @@ export function encodeRequest(
     extras: own || flags.extras,
     marks: own || flags.cacheMarks,
     flags,
-    reasoningOff: own ? isReasoningOff(bag.getFields(request)) : request.reasoning?.effort === 'none',
+    reasoningOff: own
+      ? isReasoningOff(bag.getFields(request))
+      : findWantedEffort(request.reasoning ?? {}) === 'none',
   };
   const shared = flags.extras ? selectOpenaiFields(flags.cacheMarks) : undefined;
   const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
@@ -152,7 +154,8 @@ function encodeStop(
   return bag.has(request, 'stop-string') && sent.length === 1 ? sent[0] : sent;
 }
 
-function encodeReasoning(request: CanonicalRequest, { own, model, flags, lose }: Encoding): Fields {
+function encodeReasoning(request: CanonicalRequest, encoding: Encoding): Fields {
+  const { own, model, flags, lose } = encoding;
   const { reasoning } = request;
   if (!reasoning) return {};
   const { effort, budget, display } = reasoning;
@@ -176,12 +179,26 @@ function encodeReasoning(request: CanonicalRequest, { own, model, flags, lose }:
   else if (display !== undefined && flags.extras && refusesExtensions(model))
     lose('reasoning.display', 'OpenAI returns no reasoning through chat-completions', 'model');
   if (wanted === undefined) return {};
+  if (style === 'toggle' && !own) return encodeSwitch(reasoning, wanted, encoding);
   const sent = findNearestEffort(wanted, own ? undefined : efforts);
   if (budget !== undefined && !(budget === 0 && sent === 'none'))
     lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted)
     lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', `sent as "${sent}"`, 'approximated');
   return { reasoning_effort: sent };
+}
+
+/** Some models only turn reasoning on and off, each vendor by a field of its own. */
+function encodeSwitch({ budget }: Reasoning, wanted: string, { model, flags, lose }: Encoding): Fields {
+  const { canDisable = true } = model.capabilities.reasoning;
+  const enabled = wanted !== 'none' || !canDisable;
+  if (enabled) {
+    const path = budget === undefined ? 'reasoning.effort' : 'reasoning.budget';
+    lose(path, `the model only turns reasoning on${canDisable ? ' and off' : ''}`, 'approximated');
+  }
+  return flags.thinkingMode
+    ? { thinking: { type: enabled ? 'enabled' : 'disabled' } }
+    : { reasoning: { enabled } };
 }
 
 function encodeFormat(

@@ -16,8 +16,12 @@ export const efforts = [
   { name: 'max', budget: Number.POSITIVE_INFINITY },
 ] as const;
 
+const medium = 3;
+
+/** Vendors have words of their own, such as Groq's "default". Each counts as "medium". */
 function getRank(name: string): number {
-  return efforts.findIndex((effort) => effort.name === name);
+  const rank = efforts.findIndex((effort) => effort.name === name);
+  return rank < 0 ? medium : rank;
 }
 
 /** The step for a token budget; undefined for a negative one, which leaves the choice to the model. */
@@ -41,16 +45,15 @@ const high = getRank('high');
 
 /**
  * The allowed step nearest to the wanted one; of two equally near, the one nearer to `high`. Without a list
- * of allowed steps it is the wanted one. An unknown word counts as "medium".
+ * of allowed steps it is the wanted one.
  */
 export function findNearestEffort(wanted: string, allowed: readonly string[] | undefined): string {
   if (!allowed || allowed.length === 0 || allowed.includes(wanted)) return wanted;
-  const place = getRank(getRank(wanted) < 0 ? 'medium' : wanted);
-  const known = allowed
-    .filter((name) => getRank(name) >= 0)
-    .toSorted((first, second) => Math.abs(getRank(first) - high) - Math.abs(getRank(second) - high));
-  return known.reduce(
-    (best, name) => (Math.abs(getRank(name) - place) < Math.abs(getRank(best) - place) ? name : best),
-    known[0] ?? wanted,
+  const place = getRank(wanted);
+  const sorted = allowed.toSorted(
+    (first, second) => Math.abs(getRank(first) - high) - Math.abs(getRank(second) - high),
+  );
+  return sorted.reduce((best, name) =>
+    Math.abs(getRank(name) - place) < Math.abs(getRank(best) - place) ? name : best,
   );
 }
