@@ -2,7 +2,7 @@
  * The configuration: one TypeScript file whose imports are the inventory. Reading it checks it, before
  * anything runs. An error names the file, the plugin, the option and the options there are.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -216,6 +216,8 @@ export async function loadConfig(path: string): Promise<Config> {
     throw new ConfigError(
       `${path}: there is no such file; "tollgate init" writes one, and TOLLGATE_CONFIG names another`,
     );
+  if (statSync(path).isDirectory())
+    throw new ConfigError(`${path}: it is a folder; name the file in it, such as ${usualNames[0]}`);
   redirectImports();
   const address = pathToFileURL(path);
   readings += 1;

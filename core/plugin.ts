@@ -252,7 +252,7 @@ export function describeReason(error: unknown): string {
         .find((line) => line.startsWith('    at ') && !line.includes(core))
         ?.trim()
     : undefined;
-  return frame === undefined ? error.message : `${error.message}, ${frame}`;
+  return frame === undefined ? error.message : `${error.message}, ${frame.replace(/\?reading=\d+/, '')}`;
 }
 
 /** Wraps what a plugin threw, with its name. */

@@ -190,6 +190,7 @@ export interface WireEvent {
 
 /** Decodes a provider's stream; a state machine for one reply. */
 export interface EventDecoder {
+  /** Decodes an event. It does not throw: an event that it cannot read is an `error`, and nothing follows. */
   push(event: WireEvent): CanonicalEvent[];
   /** The last event, if the next ones need not be read where they differ only in their text. */
   readonly alike?: AlikeEvent | undefined;

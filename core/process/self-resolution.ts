@@ -78,7 +78,9 @@ export function redirectImports(): void {
         return { ...found, url: addReading(found.url, context.parentURL) };
       }
       checkPeer(context.parentURL);
-      return next(name.href, context);
+      // `require` of a CommonJS plugin finds paths, and `import` finds URLs.
+      const place = context.conditions.includes('require') ? fileURLToPath(name) : name.href;
+      return next(place, context);
     },
   });
 }

@@ -196,6 +196,38 @@ describe('configurations that cannot be loaded', () => {
     },
   );
 
+  it('takes plugins that are CommonJS, which require the core that runs', async () => {
+    const plugin = join(folder, 'old.cjs');
+    writeFileSync(
+      plugin,
+      "const { definePlugin } = require('tollgate');\nconst { demo } = require('tollgate/plugins/providers/demo');\n" +
+        "exports.old = definePlugin({ name: 'old', apply() {} });\nexports.demo = demo;\n",
+    );
+    const file = join(folder, 'old.mjs');
+    writeFileSync(
+      file,
+      "import { old, demo } from './old.cjs';\nimport { bearer } from 'tollgate/plugins/auth/bearer';\n" +
+        'export default { plugins: [bearer(), old(), demo()] };\n',
+    );
+    const { output, errors } = await runVerb(['check', '--json'], { TOLLGATE_CONFIG: file });
+    expect([errors, JSON.parse(output)]).toMatchObject([
+      '',
+      { ok: true, plugins: ['bearer', 'old', 'demo'] },
+    ]);
+  });
+
+  it('names the place of a slip as an editor finds it', async () => {
+    const file = join(folder, 'slip.mjs');
+    writeFileSync(file, 'const nothing = undefined;\nexport default nothing.plugins;\n');
+    expect((await runVerb(['check'], { TOLLGATE_CONFIG: file })).errors).toMatch(/slip\.mjs:2:24\n$/);
+  });
+
+  it('asks for the file if it gets a folder', async () => {
+    expect((await runVerb(['check'], { TOLLGATE_CONFIG: folder })).errors).toBe(
+      `tollgate: ${folder}: it is a folder; name the file in it, such as gateway.config.ts\n`,
+    );
+  });
+
   it('suggests `tollgate init` if there is no configuration', async () => {
     const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: join(folder, 'none.ts') });
     expect([code, errors]).toEqual([
