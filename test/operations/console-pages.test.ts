@@ -135,14 +135,32 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await button('Theme: dark').click();
   });
 
+  /** Runs a function of `format.ts`, which the page has loaded. */
+  const format = (name: string, ...values: readonly unknown[]): Promise<unknown> =>
+    page.evaluate(`import(document.querySelector('[src$="/main.ts"]').src.replace('main.ts', 'format.ts'))
+      .then(({ ${name}: format }) => ${JSON.stringify(values)}.map((value) => format(...[value].flat())))`);
+
   it('writes durations in one unit more before the smaller one is full', async () => {
-    const folder = await page.evaluate(
-      `document.querySelector('[src$="/main.ts"]').src.replace('main.ts', '')`,
-    );
-    expect(
-      await page.evaluate(`import('${String(folder)}format.ts').then(({ formatDuration }) =>
-        [0.04, 9.94, 999.4, 999.6, 9996, 59_949, 59_960, 119_700].map(formatDuration))`),
-    ).toEqual(['< 0.1 ms', '9.9 ms', '999 ms', '1.00 s', '10.0 s', '59.9 s', '1 min 0 s', '2 min 0 s']);
+    expect(await format('formatDuration', 0.04, 9.94, 999.4, 999.6, 9996, 59_949, 59_960, 119_700)).toEqual([
+      '< 0.1 ms',
+      '9.9 ms',
+      '999 ms',
+      '1.00 s',
+      '10.0 s',
+      '59.9 s',
+      '1 min 0 s',
+      '2 min 0 s',
+    ]);
+  });
+
+  it('writes one call, and more calls', async () => {
+    expect(await format('formatThings', [0, 'call'], [1, 'call'], [1234, 'call'])).toEqual([
+      '0 calls',
+      '1 call',
+      '1,234 calls',
+    ]);
+    await go('calls?account=nobody');
+    await page.getByText('0 rows', { exact: true }).waitFor();
   });
 
   it('has room for the columns of a key, and for a long name', async () => {

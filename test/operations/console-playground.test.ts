@@ -78,6 +78,11 @@ describe.runIf(hasBrowser)('the playground', () => {
     await page.getByText('Parameters and tools').click();
     await page.getByLabel('Tools (JSON)').fill('[{"name":');
     await page.getByText(/^Tools: /).waitFor();
+    await page.getByLabel('Tools (JSON)').fill('{"name":"get_weather"}');
+    await page.getByText('Tools: a list is needed here.').waitFor();
+    await page.getByLabel('Further fields').fill('["seed"]');
+    await page.getByLabel('Tools (JSON)').fill('');
+    await page.getByText('Further fields: an object is needed here.').waitFor();
     await page.getByLabel('Tools (JSON)').fill('[{"name":"get_weather"}]');
     await page.getByLabel('Further fields').fill('{"seed": 7}');
     await page.getByLabel('Pictures').setInputFiles({

@@ -8,6 +8,11 @@ export function formatCount(value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : whole.format(value);
 }
 
+/** `1 call`, `2 calls`. */
+export function formatThings(count: number, thing: string): string {
+  return `${formatCount(count)} ${thing}${count === 1 ? '' : 's'}`;
+}
+
 /** `12.3K` from 100,000 on. */
 export function formatShort(value: number): string {
   // Small amounts have two significant digits and no exponent.

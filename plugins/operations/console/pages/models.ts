@@ -3,7 +3,7 @@ import type { ModelList, Model, Offer } from '../../../shared/replies/models.ts'
 import { useData } from './api.ts';
 import { buildAmountColumn, buildColumn, buildFigureColumn, type Column } from './columns.ts';
 import { bindQuery, renderSelect } from './controls.ts';
-import { formatCount, formatShort } from './format.ts';
+import { formatCount, formatShort, formatThings } from './format.ts';
 import { html, openDialog, useMemo } from './kit.ts';
 import { renderUsd } from './money.ts';
 import { renderBadge, renderCode, renderFacts, renderHead } from './parts.ts';
@@ -139,7 +139,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
   ${
     old.length > 0 &&
     html`<p class="hint">
-      The prices of ${formatCount(old.length)} models were checked more than ${oldAfter} days ago. Compare
+      The prices of ${formatThings(old.length, 'model')} were checked more than ${oldAfter} days ago. Compare
       them with a newer list:
       <code>tollgate prices diff</code>.
     </p>`

@@ -16,6 +16,7 @@ import {
   formatMinute,
   formatPercent,
   formatShort,
+  formatThings,
   formatUtcDay,
 } from './format.ts';
 import { html, useMemo } from './kit.ts';
@@ -58,7 +59,7 @@ function listValues(series: OverviewSeries, measure: Measure): number[] {
 
 /** What people call a series: of a key its name, which is not its id. */
 const getTitle = ({ name, key_name: title }: OverviewSeries, others: number): string =>
-  name === '' ? 'none' : ((title || name) ?? `${others} others`);
+  name === '' ? 'none' : ((title || name) ?? formatThings(others, 'other'));
 
 function buildSeries(data: Overview, measure: Measure): Series[] {
   return data.series.map((each, colour) => {
@@ -130,7 +131,7 @@ export function buildColumns(data: Overview): Column<OverviewSeries>[] {
     buildColumn(
       groups.find(([key]) => key === data.by)?.[1] ?? 'Name',
       ({ name, key_name: title = '' }) =>
-        name === null ? `${data.others} others` : `${title} ${name}`.trim(),
+        name === null ? formatThings(data.others, 'other') : `${title} ${name}`.trim(),
       (series) =>
         html`<i class=${getColourClass(data.series.indexOf(series))}></i> ${renderName(data, series)}`,
     ),

@@ -2,7 +2,14 @@
 import type { Overview } from '../../../shared/replies/spending.ts';
 import { buildAddress, useData } from './api.ts';
 import { renderChoice, bindQuery, isTyped, renderSelect } from './controls.ts';
-import { formatCount, formatDuration, formatPercent, formatShort, renderTime } from './format.ts';
+import {
+  formatCount,
+  formatDuration,
+  formatPercent,
+  formatShort,
+  formatThings,
+  renderTime,
+} from './format.ts';
 import { html, useMemo, takeText } from './kit.ts';
 import { renderUsd } from './money.ts';
 import { buildColumns, groups, MainChart, measures } from './overview-chart.ts';
@@ -21,14 +28,15 @@ const ranges = [
 function renderHeldNote({ calls, oldest }: Overview['pending']) {
   return calls === 0
     ? 'no call is running'
-    : html`${formatCount(calls)} calls, oldest ${renderTime(oldest, 'brief')}`;
+    : html`${formatThings(calls, 'call')}, oldest ${renderTime(oldest, 'brief')}`;
 }
 
 function renderTotals(data: Overview | undefined) {
   const { totals, pending, audit } = data ?? {};
   const range = data && { from: data.from, to: data.to };
   const verdict =
-    audit && renderBadge(audit.ok ? 'sound' : `${audit.findings} faults`, audit.ok ? 'good' : 'bad');
+    audit &&
+    renderBadge(audit.ok ? 'sound' : formatThings(audit.findings, 'fault'), audit.ok ? 'good' : 'bad');
   return renderTiles(
     [
       'Spend',
@@ -44,7 +52,7 @@ function renderTotals(data: Overview | undefined) {
     [
       'Errors',
       totals ? formatPercent(totals.errors, totals.calls) : '–',
-      totals && `${formatCount(totals.errors)} calls`,
+      totals && formatThings(totals.errors, 'call'),
       buildHref('calls', { ...range, outcome: 'error' }),
     ],
     [

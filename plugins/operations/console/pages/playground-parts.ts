@@ -1,6 +1,6 @@
 /** Parts of the playground: inputs, the reply, the conversation, and the call as code. */
 import { renderChoice, renderInput } from './controls.ts';
-import { formatCount, formatDuration } from './format.ts';
+import { formatDuration, formatThings } from './format.ts';
 import { html, getMessage, useSignal, type Signal } from './kit.ts';
 import { formatUsd, parseUsd, renderUsd } from './money.ts';
 import { renderBadge, renderCode, renderProblem } from './parts.ts';
@@ -80,7 +80,7 @@ export function renderReply(run: Run, estimated: string | undefined, isLinked: b
     )}
     ${said.images.map((url, index) => html`<img src=${url} alt=${`Picture ${index + 1} of the reply`} />`)}
     <details>
-      <summary>Raw: ${formatCount(events.length)} ${events.length === 1 ? 'event' : 'events'}</summary>
+      <summary>Raw: ${formatThings(events.length, 'event')}</summary>
       <pre>${headers.map(([name, value]) => `${name}: ${value}`).join('\n')}</pre>
       <pre class="json" tabindex="0">${events.map((each) => each.slice(0, 2000)).join('\n')}</pre>
     </details>
@@ -105,13 +105,18 @@ export function readNumber(text: string): number | undefined {
   return text.trim() === '' || Number.isNaN(Number(text)) ? undefined : Number(text);
 }
 
-export function readJson<Value>(name: string, text: string, fallback: Value): Value {
+/** A list or an object, as the fallback is. */
+export function readJson<Value extends object>(name: string, text: string, fallback: Value): Value {
   if (text.trim() === '') return fallback;
+  let value;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (error) {
     throw new Error(`${name}: ${getMessage(error)}`, { cause: error });
   }
+  const isList = Array.isArray(fallback);
+  if (typeof value === 'object' && value !== null && Array.isArray(value) === isList) return value;
+  throw new Error(`${name}: ${isList ? 'a list' : 'an object'} is needed here.`);
 }
 
 const exampleTools =
@@ -136,7 +141,7 @@ export function renderConversation(turns: readonly Turn[], clear: () => void) {
   if (turns.length === 0) return null;
   const renderTurn = ({ role, text, images }: Turn) =>
     html`<p class="text">
-      <strong>${role}</strong> ${text} ${images.length > 0 && `(${images.length} pictures)`}
+      <strong>${role}</strong> ${text} ${images.length > 0 && `(${formatThings(images.length, 'picture')})`}
     </p>`;
   return html`<section class="card reply" aria-label="Conversation">
     ${turns.map(renderTurn)}

@@ -8,7 +8,7 @@ import {
   buildFigureColumn,
   type Column,
 } from './columns.ts';
-import { formatCount, formatDuration, formatPercent, renderTime } from './format.ts';
+import { formatCount, formatDuration, formatPercent, formatThings, renderTime } from './format.ts';
 import { html, useSignal, takeText } from './kit.ts';
 import { runAction, renderBadge, renderHead, renderProblem, renderTiles, type Tone } from './parts.ts';
 import { openErrors, openRest, openTest, type Part } from './provider-dialogs.ts';
@@ -108,13 +108,12 @@ function Card({ of, reload }: { readonly of: Provider; readonly reload: () => vo
   return html`<section class="card" aria-label=${provider}>
     ${renderHead(html`${provider} ${renderState(state)}`, buttons, 'h2')}
     <p class="dim">
-      ${formatCount(models)} models, ${keys === 1 ? 'one key' : `${formatCount(keys)} keys`}.
-      ${` Speaks ${protocols.join(', ')}.`}
+      ${formatThings(models, 'model')}, ${formatThings(keys, 'key')}. ${` Speaks ${protocols.join(', ')}.`}
     </p>
     ${of.holds.map(renderHold)}
     ${renderTiles(
       ['Attempts', formatCount(attempts), undefined, buildHref('calls', { provider })],
-      ['Failed', formatPercent(failed, attempts), `${formatCount(failed)} attempts`],
+      ['Failed', formatPercent(failed, attempts), formatThings(failed, 'attempt')],
       ['Retries', attempts === 0 ? '–' : formatPercent(of.retryShare, 1), 'of its attempts'],
       [
         'First event',

@@ -1,6 +1,6 @@
 /** Tables that sort, filter, copy and export. Rows beyond the first few hundred are shown on demand. */
 import type { Column, Value } from './columns.ts';
-import { formatCount } from './format.ts';
+import { formatCount, formatThings } from './format.ts';
 import { type ComponentChildren, copyText, html, saveFile, useMemo, useSignal, takeText } from './kit.ts';
 import { isDecimal, parseUsd } from './money.ts';
 import { renderProblem } from './parts.ts';
@@ -121,7 +121,7 @@ function Exports<Row>({ name, columns, rows }: Required<Pick<TableProps<Row>, 'n
 
 function describeCount(shown: number, all: number, hasMore: boolean): string {
   const part = shown < all ? `${formatCount(shown)} of ` : '';
-  return `${part}${formatCount(all)}${hasMore ? '+' : ''} ${all === 1 ? 'row' : 'rows'}`;
+  return part + (hasMore ? `${formatCount(all)}+ rows` : formatThings(all, 'row'));
 }
 
 function renderCells<Row>(row: Row, columns: readonly Column<Row>[]) {
