@@ -46,7 +46,7 @@ describe('a whole reply', () => {
       fold(upstream.decodeReply({ choices: [{ index: 0, ...choice }] }, makeCall()));
     expect(decodeWhole({ message: null, finish_reason: 'stop' })).toMatchObject({
       complete: false,
-      error: 'The provider sent a choice without a message.',
+      error: 'it sent a choice without a message.',
     });
     expect(decodeWhole({ finish_reason: 'content_filter' })).toMatchObject({
       complete: true,

@@ -104,7 +104,7 @@ describe('an error inside a stream', () => {
     [
       'in a finish reason',
       choices([{}, 'insufficient_system_resource']),
-      { message: 'The provider ended its reply with "insufficient_system_resource".' },
+      { message: 'it ended with "insufficient_system_resource".' },
     ],
   ])('may be %s, and is the last event', (_, chunk, error) => {
     const events = decode([choices([{ content: 'Half' }]), chunk, choices([{ content: ' more' }, 'stop'])]);

@@ -93,9 +93,12 @@ describe.each(wires)('a client of %s', (client) => {
 });
 
 it('a choice without a message counts as a failure of the provider', async () => {
-  const { status, end } = await harness.ask('chat-completions', {
+  const { status, text, end } = await harness.ask('chat-completions', {
     ...completion,
     choices: [{ index: 0, message: null, finish_reason: 'stop' }],
   });
   expect([status, end.type]).toEqual([502, 'failed']);
+  expect(text).toContain(
+    '"The provider broke off its reply with an error: it sent a choice without a message."',
+  );
 });

@@ -121,7 +121,7 @@ export class ReplyDecoder implements EventDecoder {
     if (isObject(wire.error)) this.#fail(wire.error);
     // Azure omits the message of a choice that its content filter removed.
     else if (this.#contentField === 'message' && !isObject(content) && reason !== 'content_filter')
-      this.#fail({ message: 'The provider sent a choice without a message.' });
+      this.#fail({ message: 'it sent a choice without a message.' });
     else if (typeof reason === 'string' && reason !== '' && !choice.isFinished) this.#finish(choice, reason);
   }
 
@@ -170,7 +170,7 @@ export class ReplyDecoder implements EventDecoder {
     const isTorn = this.#hasGap && !choice.isWhole;
     choice.end();
     const unified = decodeFinish(raw, choice.hasCalls);
-    if (unified === 'error') return this.#fail({ message: `The provider ended its reply with "${raw}".` });
+    if (unified === 'error') return this.#fail({ message: `it ended with "${raw}".` });
     if (isTorn || (this.#hasGap && unified === 'tool-calls' && !choice.hasCalls))
       return this.#fail({ message: unreadableEvent });
     choice.isFinished = true;

@@ -26,8 +26,6 @@ const replyFields = splitNames(`
   output_format partial_image_index sequence_number
 `);
 
-const withoutImage = 'The provider sent a reply without an image.';
-
 function readPictureFacts(...sources: readonly Fields[]): Fields {
   const names = ['size', 'quality', 'background', 'output_format', 'revised_prompt'];
   const stated = Object.assign({}, ...sources);
@@ -62,7 +60,8 @@ export class ReplyDecoder implements EventDecoder {
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is not an image result.');
     if (body.error) this.#fail(body);
     const images = readObjects(body.data);
-    if (!this.#over && images.length === 0) throw new GatewayError('upstream_failed', withoutImage);
+    if (!this.#over && images.length === 0)
+      throw new GatewayError('upstream_failed', 'The provider sent a reply without an image.');
     if (!this.#over) this.#start(body);
     for (const image of images) if (!this.#over) this.#addPicture(image, readPictureFacts(body, image));
     if (!this.#over) this.#finish(body.usage);
@@ -108,7 +107,7 @@ export class ReplyDecoder implements EventDecoder {
     const url = readString(image.url);
     // Of other clients, few can use a picture's URL.
     if (typeof data !== 'string' && !(url && this.#call instanceof ImageCall))
-      return this.#fail({ message: withoutImage });
+      return this.#fail({ message: 'it sent no image.' });
     const stated = typeof facts.output_format === 'string' ? facts.output_format : 'png';
     const mediaType =
       (typeof data === 'string' ? detectBase64PictureType(data) : undefined) ??

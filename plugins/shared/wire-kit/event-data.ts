@@ -35,5 +35,5 @@ export function canSkipEvent(event: WireEvent): boolean {
   return (name === undefined || passing.test(name)) && !structural.test(event.data);
 }
 
-/** The error message for an unreadable event that cannot be skipped. */
-export const unreadableEvent = 'The provider sent an event that could not be read.';
+/** Why a reply ends at an unreadable event that cannot be skipped. It follows "The provider broke off …: ". */
+export const unreadableEvent = 'it sent an event that could not be read.';
