@@ -43,13 +43,17 @@ class ForwardedText {
    * Whether what follows the last finish waits until the call is settled, as usage does that gets its cost.
    */
   readonly #holdsEnd: boolean;
+  /** Gemini's clients fail at anything between two events. */
+  readonly #takesComments: boolean;
   readonly #write: BlockWriter;
 
   constructor(exchange: Routed, tally: Tally) {
     const {
       call,
+      protocol: { client },
       attempt: { target },
     } = exchange;
+    this.#takesComments = client.keepAlive !== '';
     this.#call = call;
     this.#upstream = target.protocol.upstream;
     this.#tally = tally;
@@ -67,6 +71,7 @@ class ForwardedText {
   }
 
   #addBlock({ raw, event }: SseBlock): void {
+    if (!event && !this.#takesComments) return;
     const events = event ? this.decoder.push(event) : [];
     for (const each of events) this.#tally.read(each);
     if (event && events.length === 0) this.#tally.keptLength += event.data.length;
