@@ -6,7 +6,8 @@
 import { z } from 'zod';
 import { GatewayError, type Preferences } from '../../../core/index.ts';
 
-const names = z.array(z.string().min(1)).max(100);
+const mostNames = 100;
+const names = z.array(z.string().min(1)).max(mostNames);
 const decimal = /^\d+(\.\d{1,9})?$/;
 const amount = 'an amount in USD per million tokens, such as "0.5"';
 /** JavaScript writes numbers from here on with an exponent. */
@@ -34,7 +35,7 @@ export const providerObject = z.strictObject({
   require_parameters: allowNull(z.boolean()),
   routing: allowNull(z.enum(['priority', 'cost', 'latency', 'balanced'])),
   sort: allowNull(z.enum(['price', 'latency', 'throughput'])),
-  fallback: allowNull(z.union([z.string().min(1), names], 'a model id, or an array of them')),
+  fallback: allowNull(z.union([z.string().min(1), names], `a model id, or an array of at most ${mostNames}`)),
   max_price: allowNull(
     z.strictObject({
       prompt: allowNull(price),
