@@ -89,6 +89,22 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await page.unroute('**/admin/calls?after=*');
   });
 
+  it('says that a page loads, and shows no button that moves as soon as the page has loaded', async () => {
+    const { page: slow } = await openPage();
+    await signInOn(slow, open);
+    const [file, data] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await slow.route('**/configuration.ts', (route) => file.promise.then(() => route.continue()));
+    await slow.route('**/admin/config', (route) => data.promise.then(() => route.continue()));
+    await slow.getByRole('link', { name: 'Configuration' }).click();
+    await slow.locator('main').getByText('Loading …').waitFor();
+    file.resolve();
+    await slow.getByRole('heading', { name: 'Configuration' }).waitFor();
+    expect(await slow.getByRole('button', { name: 'Reload' }).count()).toBe(0);
+    data.resolve();
+    await slow.getByRole('button', { name: 'Reload' }).waitFor();
+    await slow.close();
+  });
+
   it('does not call the configuration invalid because the gateway cannot be reached', async () => {
     await go('configuration');
     await page.route('**/admin/config/check', (route) => route.abort());

@@ -150,9 +150,8 @@ export function Page() {
   const { data, error, reload } = useData<ConfigView>('/admin/config');
   const rows = data && listOptions(data.settings, data.plugins);
   return html`${renderHead('Configuration')} ${renderProblem(error, reload)}
-    ${data?.warnings.map((warning) => html`<p class="hint" role="note">${warning}</p>`)}
-    ${data && renderGateway(data)}
-    <${Reload} onDone=${reload} />
-    ${data && renderPlugins(data.plugins)}
-    ${(data || !error) && renderTable({ name: 'Options', columns, rows, empty: 'No options.' })}`;
+  ${data?.warnings.map((warning) => html`<p class="hint" role="note">${warning}</p>`)}
+  ${data && renderGateway(data)} ${(data || error) && html`<${Reload} onDone=${reload} />`}
+  ${data && renderPlugins(data.plugins)}
+  ${(data || !error) && renderTable({ name: 'Options', columns, rows, empty: 'No options.' })}`;
 }

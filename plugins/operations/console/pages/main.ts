@@ -126,9 +126,8 @@ function Current() {
     else turn.value += 1;
   };
   if (fault.value !== undefined) return renderProblem(fault.value, tryAgain);
-  return (
-    view && html`<${Guarded} at=${page.path} key=${page.path}><${view} place=${place.value} /></${Guarded}>`
-  );
+  if (!view) return html`<p class="empty" aria-busy="true">Loading …</p>`;
+  return html`<${Guarded} at=${page.path} key=${page.path}><${view} place=${place.value} /></${Guarded}>`;
 }
 
 async function signOut(): Promise<void> {
