@@ -13,7 +13,7 @@ import {
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { fitSettings } from '../../shared/wire-kit/image-settings.ts';
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
-import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { overlay, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeSettings } from './decode-request.ts';
 import { buildPrompt, type Prompt } from './prompt.ts';
@@ -59,11 +59,18 @@ function readToolSettings({ tools = [] }: CanonicalRequest, lose: Lose): ImageSe
   for (const [index, tool] of tools.entries()) {
     const value = tool.type === 'hosted' && tool.value.type === 'image_generation' ? tool.value : undefined;
     const wire = Wire.settings.safeParse(value);
-    if (wire.success) settings = decodeSettings(wire.data);
-    else lose(`tools[${index}]`, 'an image model calls no tools');
+    if (!wire.success) {
+      lose(`tools[${index}]`, 'an image model calls no tools');
+      continue;
+    }
+    settings = decodeSettings(wire.data);
+    for (const name of Object.keys(pickStated(wire.data, toolFields)))
+      lose(`tools[${index}].${name}`, 'images has no such field');
   }
   return settings;
 }
+
+const toolFields = new Set(['type', ...Object.keys(Wire.settings.shape)]);
 
 const unsupported = [
   'toolChoice',
