@@ -11,6 +11,7 @@ import { loseSeal, refuseFile, refusePart } from '../../shared/wire-kit/losses.t
 import {
   takeContext,
   nameDocument,
+  nameMedium,
   buildPictureUrl,
   nameAudioFormat,
   readDocumentText,
@@ -47,8 +48,9 @@ export function encodeParts(block: ContentBlock, path: string, encoding: Encodin
   const mark = encodeMark(block, path, encoding);
   const marks = mark ? { prompt_cache_breakpoint: mark } : encodeOwnMark(block);
   const part = overlay(bag.getFields(block), { ...wire, ...marks });
-  const context = block.type === 'media' ? takeContext(block, path, encoding.lose) : undefined;
-  return context === undefined ? [part] : [{ type: 'text', text: context }, part];
+  if (block.type !== 'media') return [part];
+  const text = takeContext(block, path, encoding.lose) ?? nameMedium(block);
+  return text === undefined ? [part] : [{ type: 'text', text }, part];
 }
 
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {

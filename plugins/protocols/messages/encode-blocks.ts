@@ -4,6 +4,7 @@
  */
 import type { Block, BlockOf } from '../../../core/index.ts';
 import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
+import { nameMedium } from '../../shared/wire-kit/media.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
@@ -18,7 +19,10 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
       return encodeText(block, path, encoding);
     case 'media':
       loseState(block, path, encoding);
-      return addSides(block, path, encoding, encodeMedia(block, path, encoding));
+      return [
+        ...encodeName(block, encoding),
+        ...addSides(block, path, encoding, encodeMedia(block, path, encoding)),
+      ];
     case 'refusal':
       return encodeText({ ...block, type: 'text' }, path, encoding);
     case 'reasoning':
@@ -32,6 +36,11 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
       loseForeign(block, path, encoding.lose);
       return [];
   }
+}
+
+function encodeName(block: BlockOf<'media'>, { own }: Encoding): Fields[] {
+  const text = own ? undefined : nameMedium(block);
+  return text === undefined ? [] : [{ type: 'text', text }];
 }
 
 /** Adds the block's own fields and its cache mark. */

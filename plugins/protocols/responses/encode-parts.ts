@@ -9,6 +9,7 @@ import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import {
   takeContext,
   nameDocument,
+  nameMedium,
   buildPictureUrl,
   nameAudioFormat,
   readDocumentText,
@@ -32,8 +33,9 @@ export function encodeParts(
     ...wire,
     prompt_cache_breakpoint: encodeMark(block, role, path, encoding),
   });
-  const context = block.type === 'media' ? takeContext(block, path, encoding.lose) : undefined;
-  return context === undefined ? [part] : [{ type: 'input_text', text: context }, part];
+  if (block.type !== 'media') return [part];
+  const text = takeContext(block, path, encoding.lose) ?? nameMedium(block);
+  return text === undefined ? [part] : [{ type: 'input_text', text }, part];
 }
 
 /** OpenAI refuses marks on what the assistant said. */

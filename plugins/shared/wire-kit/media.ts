@@ -168,6 +168,11 @@ export function takeContext({ context }: MediaBlock, path: string, lose: Lose): 
   return context;
 }
 
+/** The name of a picture or sound, as text before it: only Google has a field for it. */
+export function nameMedium({ kind, filename }: MediaBlock): string | undefined {
+  return kind === 'document' || filename === undefined ? undefined : `${filename}:`;
+}
+
 const signatures = [
   ['image/png', Buffer.from('89504e470d0a1a0a', 'hex'), 0],
   ['image/jpeg', Buffer.from('ffd8ff', 'hex'), 0],
