@@ -5,7 +5,7 @@ import { health } from '../../plugins/routing/health.ts';
 import { checkAvailable } from '../support/available.ts';
 import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { openPage, signInOn } from '../support/operated-console.ts';
-import { button, dialog, download, go, open, openPages, page, rows, watched } from './pages.ts';
+import { button, choose, dialog, download, go, open, openPages, page, rows, watched } from './pages.ts';
 
 const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
@@ -103,6 +103,33 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     data.resolve();
     await slow.getByRole('button', { name: 'Reload' }).waitFor();
     await slow.close();
+  });
+
+  it('stays signed in, and says why, if the gateway cannot end the session', async () => {
+    await go('accounts');
+    await page.route('**/console/session', (route) => route.abort());
+    await button('Sign out').click();
+    await page.locator('.notice').getByText('Cannot reach the gateway. Is it running?').waitFor();
+    expect(await page.getByRole('heading', { name: 'Accounts and keys' }).count()).toBe(1);
+    await page.unroute('**/console/session');
+  });
+
+  it('deletes once, however often one clicks', async () => {
+    await open.harness.gateway.newKey({ account: 'doubled' });
+    await go('accounts/doubled');
+    let asked = 0;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route('**/admin/keys/*', (route) => {
+      asked += 1;
+      return promise.then(() => route.continue());
+    });
+    await choose('Delete');
+    await dialog().getByRole('button', { name: 'Delete' }).dblclick();
+    await dialog().waitFor({ state: 'detached' });
+    resolve();
+    await page.getByText('The key is deleted.').waitFor();
+    expect(asked).toBe(1);
+    await page.unroute('**/admin/keys/*');
   });
 
   it('does not call the configuration invalid because the gateway cannot be reached', async () => {

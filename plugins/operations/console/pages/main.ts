@@ -29,7 +29,7 @@ import {
 } from './kit.ts';
 import { type Page, pages } from './navigation.ts';
 import { openPalette } from './palette.ts';
-import { renderNotice, renderProblem } from './parts.ts';
+import { renderNotice, renderProblem, runAction } from './parts.ts';
 import { buildHref, place, type Place } from './router.ts';
 import { switchTheme, theme } from './theme.ts';
 
@@ -130,10 +130,8 @@ function Current() {
   return html`<${Guarded} at=${page.path} key=${page.path}><${view} place=${place.value} /></${Guarded}>`;
 }
 
-async function signOut(): Promise<void> {
-  await api.delete('/console/session').catch(() => undefined);
-  endSession();
-}
+/** Without a reply from the gateway the session goes on, and the page has to say so. */
+const signOut = (): Promise<void> => runAction(() => api.delete('/console/session').then(endSession));
 
 function Navigation() {
   const current = place.value.path[0] ?? '';

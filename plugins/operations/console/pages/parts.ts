@@ -108,12 +108,17 @@ interface Question {
 
 /** Asks for confirmation before an action that cannot be undone. */
 export function confirmAction({ title, text, button, done, act }: Question): void {
+  // First, so that a second click does nothing.
+  const confirm = (): void => {
+    closeDialog();
+    void runAction(act, done);
+  };
   openDialog(
     title,
     html`<p>${text}</p>
       <div class="row">
         <button onClick=${closeDialog}>Cancel</button>
-        <button class="danger" onClick=${() => void runAction(act, done).then(closeDialog)}>${button}</button>
+        <button class="danger" onClick=${confirm}>${button}</button>
       </div>`,
   );
 }
