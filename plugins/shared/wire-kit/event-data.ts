@@ -35,5 +35,5 @@ export function canSkipEvent(event: WireEvent): boolean {
   return (name === undefined || passing.test(name)) && !structural.test(event.data);
 }
 
-/** Why a reply ends at an unreadable event that cannot be skipped. It follows "The provider broke off …: ". */
+/** Why a reply ends at an unreadable event that cannot be skipped: the end of a sentence. */
 export const unreadableEvent = 'it sent an event that could not be read.';
