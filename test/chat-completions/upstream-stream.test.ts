@@ -102,6 +102,16 @@ describe('an error inside a stream', () => {
       { message: 'slow down', code: '429', status: 429 },
     ],
     [
+      'named by a code',
+      { error: { message: 'slow down', type: 'requests', code: 'rate_limit_exceeded' } },
+      { message: 'slow down', status: 429, meaning: 'rate_limited' },
+    ],
+    [
+      'a status as text',
+      { error: { message: 'no room', type: 'None', param: 'None', code: '503' } },
+      { message: 'no room', status: 503, meaning: 'upstream_overloaded' },
+    ],
+    [
       'in a finish reason',
       choices([{}, 'insufficient_system_resource']),
       { message: 'it ended with "insufficient_system_resource".' },

@@ -73,12 +73,6 @@ const clientFault = new RegExp(
     'bio_policy|content_policy|context_length_exceeded)',
 );
 
-/** Codes of an overloaded provider, with the HTTP status that each would have had before the stream. */
-const busyStatuses: ReadonlyMap<string, number> = new Map([
-  ['rate_limit_exceeded', 429],
-  ['server_is_overloaded', 503],
-]);
-
 /** Fields of a response that repeat the request, or that canonical events carry. */
 const fieldsElsewhere = splitNames(`
   id object created_at completed_at status error incomplete_details output output_text usage model billing
@@ -182,8 +176,8 @@ export class ReplyDecoder implements EventDecoder {
     this.#items.close();
     const { error: nested } = body;
     const error = readVendorError({ error: isObject(nested) ? nested : flattenError(body) });
-    const status = error.status ?? (error.code === undefined ? undefined : findStatus(error.code));
-    this.#log.emit(buildErrorEvent(error, status));
+    const isClients = clientFault.test(error.code ?? '');
+    this.#log.emit(buildErrorEvent(error, error.status ?? (isClients ? 400 : undefined)));
   }
 }
 
@@ -191,11 +185,6 @@ function flattenError(event: Fields): Fields {
   return Object.fromEntries(
     Object.entries(event).filter(([name]) => name !== 'type' && name !== 'sequence_number'),
   );
-}
-
-/** The HTTP status that the error would have had before the stream. */
-function findStatus(code: string): number | undefined {
-  return clientFault.test(code) ? 400 : busyStatuses.get(code);
 }
 
 function addStatus(response: Fields, status: string): Fields {

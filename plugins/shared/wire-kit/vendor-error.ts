@@ -54,8 +54,10 @@ function readDetailCode(details: unknown): string | undefined {
   return isObject(details) ? readText(details.error_code) : undefined;
 }
 
+/** LiteLLM writes the number as text. */
 function readStatus(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 400 && value < 600 ? value : undefined;
+  const status = typeof value === 'string' ? Number(value) : value;
+  return typeof status === 'number' && status >= 400 && status < 600 ? status : undefined;
 }
 
 const policyCodes = splitNames(`
