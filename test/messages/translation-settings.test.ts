@@ -105,13 +105,12 @@ describe('a prefilled answer', () => {
     ]);
   });
 
-  it('is recognised after system text too, unlike a call that waits for its result', () => {
+  it('is not continued if system text follows it, and a call that waits for its result is none', () => {
     const midway = makeCapable({ wire: { messages: { midSystem: true, prefill: false } } });
     expect(send({ turns: [...begun, system('Be brief.')] }, midway).body.messages).toMatchObject([
       {},
       { role: 'assistant' },
-      { role: 'system' },
-      goOn,
+      { role: 'user', content: [{ text: '<system>\nBe brief.\n</system>' }] },
     ]);
     const called = assistant(call('a', 'look'));
     expect(send({ turns: [user('Go'), called] }, newer).body.messages).toMatchObject([

@@ -17,13 +17,30 @@ describe('a conversation from another protocol', () => {
     ]);
   });
 
-  it("keeps later instructions in their place: as such, or marked within the user's text", () => {
+  it("sends later instructions before an answer or at the end, or marked within the user's text", () => {
     const list = turns(user('Hi'), assistant('Yes?'), developer('Be brief.'), user('Well'));
-    expect(send(list).body.messages).toEqual([
+    const spoken = [
       { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
       { role: 'assistant', content: [{ type: 'text', text: 'Yes?' }] },
-      { role: 'system', content: [{ type: 'text', text: 'Be brief.' }] },
       { role: 'user', content: [{ type: 'text', text: 'Well' }] },
+    ];
+    const brief = { type: 'text', text: 'Be brief.' };
+    expect(send(list).body.messages).toEqual([...spoken, { role: 'system', content: [brief] }]);
+    const two = turns(user('Hi'), system('A.'), user('Well'), system('B.'), assistant('Yes?'), user('So'));
+    expect(send(two).body.messages).toMatchObject([
+      { role: 'user', content: [{ text: 'Hi' }, { text: 'Well' }] },
+      { role: 'system', content: [{ text: 'A.' }, { text: 'B.' }] },
+      { role: 'assistant' },
+      { role: 'user' },
+    ]);
+    // Anthropic accepts none directly after an answer.
+    const after = turns(user('Hi'), assistant('Yes?'), system('A.'), assistant('Go on.'), user('So'));
+    expect(send(after).body.messages).toMatchObject([
+      {},
+      { role: 'assistant' },
+      { role: 'user', content: [{ text: '<system>\nA.\n</system>' }] },
+      { role: 'assistant' },
+      { role: 'user' },
     ]);
     const { body, lost } = send(list, older);
     expect(body.messages).toMatchObject([
@@ -84,10 +101,10 @@ describe('a conversation from another protocol', () => {
         content: [
           { type: 'tool_result', tool_use_id: 'a', content: 'ok' },
           { type: 'tool_result', tool_use_id: 'b', content: 'b' },
+          { type: 'text', text: 'Well?' },
         ],
       },
-      { role: 'system' },
-      { role: 'user', content: [{ type: 'text', text: 'Well?' }] },
+      { role: 'system', content: [{ text: 'Quick.' }] },
     ]);
     // If the user carries system text, it comes after them.
     expect(send({ ...steps, tools: [look] }, older).body.messages).toMatchObject([

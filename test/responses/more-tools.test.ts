@@ -1,6 +1,6 @@
 /** Tools that a client offers in an item of `input`, as Codex does, instead of in `tools`. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { getModel, openQuartet, wires, type Quartet } from '../support/quartet.ts';
+import { getModel, openQuartet, wires, type Quartet, type Wire } from '../support/quartet.ts';
 import { makeCall, user } from './bodies.ts';
 
 const find = { type: 'function', name: 'find', parameters: { type: 'object', properties: {} } };
@@ -44,6 +44,23 @@ describe('tools in an item, for any provider', () => {
     expect([status, headers.get('x-tollgate-dropped')]).toEqual([200, null]);
     expect(JSON.stringify(sent)).not.toMatch(/"role":"(assistant|model)"/);
     expect(JSON.parse(text)).toMatchObject({ output: [{ type: 'function_call', name: 'find' }] });
+  });
+
+  it.each<[Wire, object]>([
+    ['chat-completions', { messages: [{ content: 'You pilot ships.' }, { role: 'user' }] }],
+    ['messages', { system: 'You pilot ships.', messages: [{ role: 'user' }] }],
+    [
+      'generate-content',
+      { systemInstruction: { parts: [{ text: 'You pilot ships.' }] }, contents: [{ role: 'user' }] },
+    ],
+  ])('leave the instructions behind them the first of the conversation on %s', async (wire, wanted) => {
+    for (const kind of ['plain', 'thinking'] as const) {
+      const instructions = { role: 'developer', content: 'You pilot ships.' };
+      const input = [...offered(find).input.slice(1), instructions, user];
+      const { status, headers, sent } = await quartet.ask('responses', getModel(wire, kind).id, { input });
+      expect([status, headers.get('x-tollgate-dropped')]).toEqual([200, null]);
+      expect(sent).toMatchObject(wanted);
+    }
   });
 
   it.each(wires)('in a namespace are called by their names on %s, as Codex needs it', async (wire) => {

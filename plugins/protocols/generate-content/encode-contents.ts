@@ -26,19 +26,20 @@ export function encodeTurns(
 ): { readonly systemInstruction: Fields | undefined; readonly contents: Fields[] } {
   const turns = encoding.own ? given : makeCallIdsUnique(given);
   const writer = new ContentWriter(turns, encoding);
-  const firstSpoken = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+  const firstSpoken = turns.findIndex((turn) => !isInstruction(turn) && !isEmptyHere(turn));
   // Gemini refuses a request without contents, so the last of several instructions becomes a content.
   const most = encoding.own ? turns.length : turns.length - 1;
   const leading = firstSpoken < 0 ? most : firstSpoken;
   const instructions: Fields[] = [];
   let rest: Fields = {};
   for (const [index, turn] of turns.slice(0, leading).entries()) {
+    if (!isInstruction(turn)) continue;
     writer.loseName(turn, index);
     for (const part of writer.encodeInstruction(turn, index)) instructions.push(part);
     rest = { ...rest, ...bag.getFields(turn) };
   }
   for (const [index, turn] of encoding.own ? turns.entries() : moveResultsToCalls(turns))
-    if (index >= leading) writer.add(turn, index);
+    if (index >= leading || !isInstruction(turn)) writer.add(turn, index);
   if (writer.contents.length === 0 && !encoding.own && turns.length > 0) refuseEmpty(turns, protocolName);
   if (encoding.native && encoding.modern) writer.markUnsealedCalls();
   const contents = writer.contents.map(({ role, parts, files, rest: fields }) =>
@@ -51,6 +52,15 @@ export function encodeTurns(
         : undefined,
     contents,
   };
+}
+
+function isInstruction({ role }: Turn): boolean {
+  return role === 'system' || role === 'developer';
+}
+
+/** Whether all that a turn says is meant for another protocol, as the item in which Codex offers tools. */
+function isEmptyHere({ blocks }: Turn): boolean {
+  return blocks.every((block) => block.type === 'foreign' && block.protocol !== protocolName);
 }
 
 class ContentWriter {
@@ -85,7 +95,7 @@ class ContentWriter {
   add(turn: Turn, index: number): void {
     this.loseName(turn, index);
     if (bag.has(turn, 'whole')) return this.#restoreContent(turn);
-    if (turn.role === 'system' || turn.role === 'developer') return this.#addInstruction(turn, index);
+    if (isInstruction(turn)) return this.#addInstruction(turn, index);
     if (turn.role === 'assistant') return this.#addModelTurn(turn, index);
     this.#addUserTurn(turn, index);
   }

@@ -71,19 +71,25 @@ function restoreConversation(turns: readonly Turn[], encoding: Encoding): Conver
 }
 
 function gatherConversation(turns: readonly Turn[], encoding: Encoding): Conversation {
-  const leading = turns.findIndex((turn) => !isInstruction(turn));
   const system: Fields[] = [];
   const messages: Message[] = [];
+  const waiting: Instruction[] = [];
+  const { midSystem } = readFlags(encoding.model.capabilities);
   for (const [index, turn] of moveResultsToCalls(turns)) {
     if (turn.name !== undefined)
       encoding.lose(`turns[${index}].name`, 'messages has no names for participants');
     const content = encodeTurn(turn, index, encoding);
     if (content.length === 0) continue;
-    if (index < leading || leading < 0) for (const block of content) system.push(block);
-    else if (isInstruction(turn)) addInstructions(messages, content, index, encoding);
-    else if (turn.role === 'assistant') addAnswer(messages, content, [index, turn], encoding);
-    else appendContent(messages, 'user', content);
+    if (isInstruction(turn)) {
+      if (messages.length === 0) for (const block of content) system.push(block);
+      else if (midSystem) waiting.push({ content, index });
+      else appendContent(messages, 'user', toUserText(content, index, encoding));
+    } else if (turn.role === 'assistant') {
+      addInstructions(messages, waiting.splice(0), encoding);
+      addAnswer(messages, content, [index, turn], encoding);
+    } else appendContent(messages, 'user', content);
   }
+  addInstructions(messages, waiting, encoding);
   beginWithUser(messages, system, turns, encoding);
   endWithUser(messages, turns, encoding);
   trimLast(messages, turns.length - 1, encoding);
@@ -192,18 +198,26 @@ function addAnswer(
   appendContent(messages, 'user', [{ type: 'text', text: 'What the assistant showed:' }, ...shown]);
 }
 
-/** Adds later instructions: as a system message if the model accepts one there, or else as the user's. */
+interface Instruction {
+  readonly content: readonly Fields[];
+  /** Of its turn. */
+  readonly index: number;
+}
+
+/**
+ * Adds later instructions before an answer, or at the end. Anthropic accepts them only there, and only after
+ * a user message; without one they become the user's.
+ */
 function addInstructions(
   messages: Message[],
-  content: readonly Fields[],
-  index: number,
+  instructions: readonly Instruction[],
   encoding: Encoding,
 ): void {
-  const last = messages.at(-1);
-  // Only results may come between a call and its result.
-  const open = last?.role === 'assistant' && last.content.some(({ type }) => type === 'tool_use');
-  if (readFlags(encoding.model.capabilities).midSystem && !open) appendContent(messages, 'system', content);
-  else appendContent(messages, 'user', toUserText(content, index, encoding));
+  for (const { content, index } of instructions) {
+    if (messages.at(-1)?.role === 'assistant')
+      appendContent(messages, 'user', toUserText(content, index, encoding));
+    else appendContent(messages, 'system', content);
+  }
 }
 
 /** Marks system text in a user's message. */

@@ -174,9 +174,24 @@ function checkEnds(turns: readonly Turn[], request: CountRequest, facts: ClaudeF
   return undefined;
 }
 
+/** Whether an answer ends with a tool that Anthropic itself ran. */
+function endsWithServerTool({ role, content }: Message): boolean {
+  const last = Array.isArray(content) ? content.at(-1) : undefined;
+  return role === 'assistant' && last !== undefined && /^(server_|\w+_tool_result$)/.test(last.type);
+}
+
 function checkSystemTurns(messages: readonly Message[], { midSystem }: ClaudeFacts): string | undefined {
-  const place = messages.findIndex(({ role }) => role === 'system');
-  return place < 0 || midSystem ? undefined : `messages.${place}.role: Input should be 'user' or 'assistant'`;
+  for (const [place, { role }] of messages.entries()) {
+    if (role !== 'system') continue;
+    if (!midSystem) return `messages.${place}.role: Input should be 'user' or 'assistant'`;
+    const before = messages[place - 1];
+    const after = messages[place + 1];
+    if (before?.role !== 'user' && !(before && endsWithServerTool(before)))
+      return `messages.${place}: role 'system' must follow a 'user' message`;
+    if (after && after.role !== 'assistant')
+      return `messages.${place}: role 'system' must precede an 'assistant' message or end the array`;
+  }
+  return undefined;
 }
 
 /** The first thing wrong with a conversation. */
