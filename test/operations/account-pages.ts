@@ -34,6 +34,7 @@ export function testAccountPages(): void {
     const fault = dialog().locator('.field .fault');
     await fault.waitFor();
     expect(await fault.textContent()).toMatch(/^not an amount in USD/);
+    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('amount');
     await dialog().getByLabel('Credit to add in USD').fill('1.5');
     await dialog().getByRole('button', { name: 'Create account' }).click();
     await page.getByRole('heading', { name: 'typed' }).waitFor();

@@ -8,6 +8,7 @@ import {
   html,
   getMessage,
   openDialog,
+  useEffect,
   useSignal,
 } from './kit.ts';
 
@@ -79,6 +80,11 @@ function Form({ fields, submit, isDangerous = false, send }: FormProps) {
   if (number.value === 0) number.value = forms += 1;
   const fault = useSignal<Fault | undefined>(undefined);
   const isBusy = useSignal(false);
+  const buildId = (name: string): string => `form${number.value}-${name}`;
+  useEffect(() => {
+    // Screen readers then say what is wrong with the field.
+    if (fault.value?.field !== undefined) document.getElementById(buildId(fault.value.field))?.focus();
+  }, [fault.value]);
 
   async function take(event: Event & { currentTarget: HTMLFormElement }): Promise<void> {
     event.preventDefault();
@@ -96,7 +102,7 @@ function Form({ fields, submit, isDangerous = false, send }: FormProps) {
   }
 
   const renderField = (field: Field) => {
-    const id = `form${number.value}-${field.name}`;
+    const id = buildId(field.name);
     const isWrong = fault.value?.field === field.name;
     return html`<div class=${`field ${field.type ?? 'text'}`}>
       <label for=${id}>${field.label}</label>
