@@ -26,7 +26,7 @@ export const tool = (parameters?: unknown, more: Body = {}): Body => ({
 });
 
 export const hi: Body = { messages: [say('Hi')] };
-const longId = 'i'.repeat(80);
+export const longId = 'i'.repeat(80);
 
 export interface Case {
   /** chat-completions, if it is not stated. */

@@ -1,5 +1,5 @@
 /** Requests of the other wires that a provider elsewhere would refuse unchanged, and what is lost. */
-import { hi, say, tool, type Body, type Case } from './awkward-chats.ts';
+import { hi, longId, say, tool, type Body, type Case } from './awkward-chats.ts';
 
 /** Items only their own provider knows, as a conversation sends them back. */
 const everyItem: readonly Body[] = [
@@ -50,6 +50,15 @@ export const fromOthers: Readonly<Record<string, Case>> = {
       responses: 'messages[1].content[0].cache_control',
       'generate-content': 'messages[2].content[0].cache_control',
     },
+  },
+  'the long name of a user, as Claude Code writes it': {
+    client: 'messages',
+    body: {
+      ...hi,
+      max_tokens: 100,
+      metadata: { user_id: `user_${'0f'.repeat(32)}_account__session_${longId}` },
+    },
+    lost: { 'generate-content': 'metadata.user_id' },
   },
   'a mark on what the assistant said': {
     client: 'messages',

@@ -12,6 +12,7 @@ import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shar
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { fitStrict } from '../../shared/wire-kit/object-schema.ts';
 import {
+  fitUser,
   fitVerbosity,
   selectOpenaiFields,
   readOpenaiFields,
@@ -230,7 +231,7 @@ function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
   const namesUser = takesField(model, 'user');
   if (request.user !== undefined && !namesUser) lose('user', 'the model does not accept it', 'model');
   const fields: Record<string, unknown> = namesUser
-    ? { [selectUserField(request, extras)]: request.user }
+    ? { [selectUserField(request, extras)]: own ? request.user : fitUser(request.user) }
     : {};
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;

@@ -3,7 +3,6 @@
  * restored as the client wrote it. What this protocol cannot express is reported as lost, by its canonical
  * path.
  */
-import { createHash } from 'node:crypto';
 import {
   GatewayError,
   type CanonicalRequest,
@@ -20,6 +19,7 @@ import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shar
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { fitStrict } from '../../shared/wire-kit/object-schema.ts';
 import {
+  fitUser,
   fitVerbosity,
   selectOpenaiFields,
   readOpenaiFields,
@@ -232,15 +232,6 @@ function encodeExtras(request: CanonicalRequest, { own, model, owner, lose }: En
     service_tier: isLost ? undefined : tier,
     prompt_cache_key: request.cacheKey,
   };
-}
-
-const longestUser = 64;
-
-/** OpenAI accepts 64 characters. A longer name is hashed, so that it still identifies the user. */
-function fitUser(user: string | undefined): string | undefined {
-  return user === undefined || user.length <= longestUser
-    ? user
-    : createHash('sha256').update(user).digest('hex');
 }
 
 /**

@@ -1,6 +1,7 @@
 /**
  * Fields without a canonical name that both of OpenAI's protocols have. They pass between the two unchanged.
  */
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { CanonicalRequest, ClientHeaders } from '../../../core/index.ts';
 import type { Encoding } from './encoding.ts';
@@ -23,6 +24,15 @@ export function selectOpenaiFields(cacheMarks: boolean): ReadonlySet<string> {
 /** The field that names the user: that of the client, if the provider has both. */
 export function selectUserField({ names }: CanonicalRequest, hasBoth: boolean): string {
   return hasBoth && names?.user === safetyIdentifier ? safetyIdentifier : 'user';
+}
+
+const longestUser = 64;
+
+/** OpenAI accepts 64 characters. A longer name is hashed, so that it still identifies the user. */
+export function fitUser(user: string | undefined): string | undefined {
+  return user === undefined || user.length <= longestUser
+    ? user
+    : createHash('sha256').update(user).digest('hex');
 }
 
 /** These fields of a request that came in the protocol `from`. */

@@ -208,7 +208,7 @@ export const requestSchema = z.strictObject({
   tools: z.array(tool).min(1).max(128).optional(),
   top_logprobs: z.int().min(0).max(20).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
-  user: z.string().optional(),
+  user: z.string().max(64).optional(),
   verbosity: z.enum(['low', 'medium', 'high']).nullish(),
   web_search_options: z
     .strictObject({

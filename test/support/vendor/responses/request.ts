@@ -102,7 +102,7 @@ export const requestSchema = z.strictObject({
   temperature: z.number().min(0).max(2).nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
-  user: z.string().nullish(),
+  user: z.string().max(64).nullish(),
 });
 
 export type ResponsesRequest = z.output<typeof requestSchema>;
