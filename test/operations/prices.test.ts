@@ -143,7 +143,7 @@ describe('a price update', () => {
   });
 
   it('is refused if the source is no feed, has none of our models, or does not exist', async () => {
-    await expect(update(writeSource('text.json', 'no JSON'))).rejects.toThrow();
+    await expect(update(writeSource('text.json', 'no JSON'))).rejects.toThrow(/text\.json is not JSON: /);
     await expect(update(writeSource('list.json', '[1]'))).rejects.toThrow('no price list');
     await expect(update(writeSource('other.json', '{"elsewhere":{"models":{}}}'))).rejects.toThrow(
       'no price of a model',

@@ -5,7 +5,7 @@
  */
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { formatUsd, parseUsd, priceSchema, type Model, type Price } from '../../../core/index.ts';
+import { formatUsd, getMessage, parseUsd, priceSchema, type Model, type Price } from '../../../core/index.ts';
 import { isLiteLlm, readLiteLlm } from './litellm.ts';
 import { isPriceList, flattenPrice, readPriceList } from './price-list.ts';
 
@@ -145,12 +145,20 @@ export interface Snapshot {
   readonly prices?: ReadonlyMap<string, ReadonlyMap<string, Price>>;
 }
 
+function parseContent(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${name} is not JSON: ${getMessage(error)}`, { cause: error });
+  }
+}
+
 /**
  * Reads the content of the file `name`. `vendor` names the vendor if the content does not. Throws if it has
  * none of the forms.
  */
 export function readSnapshot(text: string, name: string, vendor?: string): Snapshot {
-  const content: unknown = JSON.parse(text);
+  const content = parseContent(text, name);
   if (isPriceList(content)) {
     const prices = readPriceList(content);
     const vendors = [...prices].map(([provider, models]): [string, Facts] => [
