@@ -26,8 +26,20 @@ import { EarlyEnd, isFirstWorker, superviseWorkers, reportReady } from './worker
 
 const logger = createLogger();
 
-// The reader of the output may close it. The gateway keeps serving.
-for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
+let isServing = false;
+
+/**
+ * The reader of the output may close it. The gateway keeps serving, whatever happens to the output. A command
+ * that could not write its result to a full disk fails.
+ */
+function noteLostOutput(error: NodeJS.ErrnoException): void {
+  if (isServing || error.code === 'EPIPE') return;
+  process.exitCode = 1;
+  process.stderr.write(`tollgate: the output could not be written: ${error.message}\n`);
+}
+
+process.stdout.on('error', noteLostOutput);
+process.stderr.on('error', () => undefined);
 
 /**
  * Removes control characters, which could steer the terminal: names may come from a provider's model list.
@@ -48,6 +60,7 @@ function optimise(): void {
 
 async function start(): Promise<void> {
   const began = performance.now();
+  isServing = true;
   // Listens from the start, because the signal would end a process without a listener.
   const { promise: served, resolve: serves } = Promise.withResolvers<Service>();
   process.on('SIGHUP', () => void served.then(({ reload }) => reload()));

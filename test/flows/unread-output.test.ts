@@ -47,6 +47,20 @@ it.runIf(onLinux)('a log whose disk is full delays no call and no stop', async (
   expect(code).toBe(0);
 });
 
+it.runIf(onLinux)('a command whose result fits on no disk fails', async () => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../../core/cli.js'), 'keys', 'create'], {
+    stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+    env: { PATH: process.env.PATH, TOLLGATE_DATA: folder },
+  });
+  let errors = '';
+  child.stderr?.on('data', (chunk) => void (errors += chunk));
+  const [code]: unknown[] = await once(child, 'close');
+  expect([code, errors]).toEqual([
+    1,
+    expect.stringMatching(/^tollgate: the output could not be written: ENOSPC.*\n$/),
+  ]);
+});
+
 it('log readers that have exited delay no call and no stop', async () => {
   const gateway = await startProcess({ TOLLGATE_DATA: folder });
   await waitUntil(() => gateway.printed().includes('export KEY='));
