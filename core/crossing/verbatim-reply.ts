@@ -43,7 +43,7 @@ class ForwardedText {
    * Whether what follows the last finish waits until the call is settled, as usage does that gets its cost.
    */
   readonly #holdsEnd: boolean;
-  /** Gemini's clients fail at anything between two events. */
+  /** Gemini's clients fail at comments. */
   readonly #takesComments: boolean;
   readonly #write: BlockWriter;
 
@@ -71,7 +71,7 @@ class ForwardedText {
   }
 
   #addBlock({ raw, event }: SseBlock): void {
-    if (!event && !this.#takesComments) return;
+    if (!event && !this.#takesComments && raw.trim() !== '') return;
     const events = event ? this.decoder.push(event) : [];
     for (const each of events) this.#tally.read(each);
     if (event && events.length === 0) this.#tally.keptLength += event.data.length;

@@ -13,7 +13,7 @@ function buildChunk(text: string, more: object = {}): string {
 it('comments between events reach no client of the same protocol', async () => {
   const [first, last] = [buildChunk('One'), buildChunk('two', { finishReason: 'STOP' })];
   const house = await openOneReply('generate-content');
-  const { text } = await house.ask('generate-content', [`${first}\n\n: ping`, `${last}\n\n: ping\n\n`]);
+  const { text } = await house.ask('generate-content', [`${first}\n\n: ping`, `${last}\n\n: ping`]);
   expect(text).toBe(`data: ${first}\n\ndata: ${last}\n\n`);
   await house.close();
 });
