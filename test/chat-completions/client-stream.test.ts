@@ -152,14 +152,14 @@ describe('a stream of chunks', () => {
     expect([last?.finish_reason, last?.native_finish_reason]).toEqual(['stop', undefined]);
   });
 
-  it('ends with one error frame, and nothing that looks like success', () => {
+  it('ends with one error event, named for clients that know it by name, and nothing like success', () => {
     const frame = client.encodeStreamError(
       new GatewayError('upstream_failed', 'It broke off.'),
       makeCall(),
       true,
     );
     expect(frame).toBe(
-      'data: {"error":{"message":"It broke off.","type":"server_error","param":null,' +
+      'event: error\ndata: {"error":{"message":"It broke off.","type":"server_error","param":null,' +
         '"code":"upstream_error"}}\n\n',
     );
     const encoder = client.encodeEvents({ id: 'k7', model: 'a/b', created: 1, call: makeCall() });

@@ -54,7 +54,7 @@ describe('a provider that breaks off', () => {
     expect(sent).toContain('one ');
     expect(sent).not.toContain('[DONE]');
     expect(sent).not.toContain('"finish_reason":"stop"');
-    expect(sent.trimEnd().split('\n\n').at(-1)).toMatch(/^data: \{"error":\{"message":".+"/);
+    expect(sent.trimEnd().split('\n\n').at(-1)).toMatch(/^event: error\ndata: \{"error":\{"message":".+"/);
     const { outcome, charge } = requireAnswer(end);
     expect(outcome).toBe('cut');
     expect(charge.basis).toBe('estimate');

@@ -151,7 +151,7 @@ describe('a gateway that receives a stop signal', () => {
     });
 
     it.each([
-      ['chat-completions', /^data: \{"error":\{"message":"The gateway is stopping/],
+      ['chat-completions', /^event: error\ndata: \{"error":\{"message":"The gateway is stopping/],
       ['responses', /^event: (error|response\.failed)\ndata: .*The gateway is stopping/],
       [
         'messages',

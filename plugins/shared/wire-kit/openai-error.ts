@@ -72,9 +72,12 @@ export function buildErrorBody(error: GatewayError): { error: Record<string, unk
   return { error: { message, type: ours.type, param, code: word ?? ours.code } };
 }
 
-/** A stream's last frame. Nothing follows it, which would make a broken reply look complete. */
+/**
+ * A stream's last frame. Nothing follows it, which would make a broken reply look complete. It names its event,
+ * since LangChain4j reads no error from an unnamed one, and shows the text so far as a complete reply.
+ */
 export function encodeStreamError(error: GatewayError): string {
-  return `data: ${JSON.stringify(buildErrorBody(error))}\n\n`;
+  return `event: error\ndata: ${JSON.stringify(buildErrorBody(error))}\n\n`;
 }
 
 export function encodeError(error: GatewayError): ErrorReply {
