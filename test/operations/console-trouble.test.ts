@@ -184,7 +184,7 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await page.unroute('**/admin/accounts?*');
   });
 
-  it('covers no part of a secret with the button that copies it', async () => {
+  it('shows a whole secret beside the button that copies it, and says that it was copied', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     await go('accounts/tester');
     await button('New key').click();
@@ -196,6 +196,10 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
       code.getByRole('button').boundingBox(),
     ]);
     expect((text?.x ?? 0) + (text?.width ?? 0)).toBeLessThanOrEqual(copy?.x ?? 0);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await code.getByRole('button').click();
+    // Above the dialog, which covers what is outside.
+    await dialog().getByRole('status').getByText('Copied').waitFor();
     await page.keyboard.press('Escape');
   });
 

@@ -72,7 +72,7 @@ function Dialog() {
     onClose=${() => !element.current?.open && closeDialog()}
     aria-label=${open?.title}
   >
-    ${header} ${open?.body}
+    ${header} ${open && html`${open.body}${renderNotice()}`}
   </dialog>`;
 }
 
@@ -182,7 +182,7 @@ function Shell() {
         <${Navigation} />
         <main class="page" id="content" tabindex="-1"><${Current} /></main>`
     : renderSignIn();
-  return html`${inner}<${Dialog} />${renderNotice()}`;
+  return html`${inner}<${Dialog} />${!dialog.value && renderNotice()}`;
 }
 
 window.addEventListener('keydown', onKey);

@@ -81,7 +81,10 @@ export function renderFacts(all: readonly (readonly [name: string, value: Compon
   </dl>`;
 }
 
-/** The line at the bottom of a page that `notify` fills. */
+/**
+ * The line at the bottom of a page that `notify` fills. While a dialog is open it has to be inside it: a
+ * dialog covers all else, and screen readers hear nothing of it.
+ */
 export function renderNotice() {
   return html`<div class=${`notice ${notice.value?.isError ? 'bad' : ''}`} role="status">
     ${notice.value?.text}
