@@ -264,6 +264,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     await go('');
     await page.evaluate("fetch('/console/session', { method: 'DELETE' })");
     await page.evaluate("location.hash = '/calls?show=live'");
+    await page.getByRole('alert').getByText('Your session has ended. Sign in again.').waitFor();
     await page.getByLabel('Operator secret or key').fill(open.secret);
     await page.keyboard.press('Enter');
     await page.getByText('Live', { exact: true }).last().waitFor();

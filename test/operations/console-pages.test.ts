@@ -47,6 +47,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
   it('refuses a wrong secret in plain words, and signs out', async () => {
     await button('Sign out').click();
     await page.getByLabel('Operator secret or key').waitFor();
+    expect(await page.getByText('Your session has ended').count()).toBe(0);
     await page.reload();
     await page.getByLabel('Operator secret or key').fill('wrong');
     await button('Sign in').click();

@@ -9,20 +9,22 @@ import { getMessage, notify, useSignal } from './kit.ts';
 export interface Session {
   readonly signedIn: boolean;
   readonly readOnly: boolean;
+  /** Whether it ended although the operator did not sign out. */
+  readonly isOver?: boolean;
 }
 
 /** Undefined until the first reply shows whether the operator is signed in. */
 export const session = signal<Session | undefined>(undefined);
 
 /** Shows the sign-in page. */
-export function endSession(): void {
-  session.value = { signedIn: false, readOnly: false };
+export function endSession(isOver: boolean): void {
+  session.value = { signedIn: false, readOnly: false, isOver };
 }
 
 /** Asks whether the operator is still signed in, for what cannot tell a refusal from a lost connection. */
 export async function checkSession(): Promise<void> {
   const now = await api.get<Session>('/console/session').catch(() => undefined);
-  if (now && !now.signedIn) endSession();
+  if (now && !now.signedIn) endSession(true);
 }
 
 /** Whether to show controls that change something: the gateway refuses changes by a read-only key. */
@@ -93,7 +95,7 @@ async function ask<T>(path: string, wanted?: Wanted): Promise<T> {
     const text = await response.text();
     return JSON.parse(text === '' ? 'null' : text);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401 && path !== '/console/session') endSession();
+    if (error instanceof ApiError && error.status === 401 && path !== '/console/session') endSession(true);
     throw error;
   }
 }

@@ -36,6 +36,7 @@ import { switchTheme, theme } from './theme.ts';
 function renderSignIn() {
   return html`<main class="sign-in">
     <h1>Tollgate</h1>
+    ${session.value?.isOver && html`<p class="hint" role="alert">Your session has ended. Sign in again.</p>`}
     <p class="dim">
       Sign in with the operator secret, which is in the file <code>operator-secret</code> of the data folder,
       or with an operator key.
@@ -131,7 +132,8 @@ function Current() {
 }
 
 /** Without a reply from the gateway the session goes on, and the page has to say so. */
-const signOut = (): Promise<void> => runAction(() => api.delete('/console/session').then(endSession));
+const signOut = (): Promise<void> =>
+  runAction(() => api.delete('/console/session').then(() => endSession(false)));
 
 function Navigation() {
   const current = place.value.path[0] ?? '';
