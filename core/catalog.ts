@@ -185,8 +185,10 @@ export class Catalog {
   #describeMissing(id: string, model: string): string {
     const named = this.findNamed(id);
     if (named.length > 1) return `${model} can mean ${named.join(' or ')}: send one of these.`;
-    const gone = this.#gone.get(id) ?? this.#gone.get(named[0] ?? '');
-    if (!gone) return `${model} does not exist, or no provider that serves it is switched on.`;
+    const [meant = id] = named;
+    const gone = this.#gone.get(id) ?? this.#gone.get(meant);
+    const name = meant === id ? '' : `, which means "${meant}",`;
+    if (!gone) return `${model}${name} does not exist, or no provider that serves it is switched on.`;
     const advice = gone.successor ? ` Use "${gone.successor}" instead.` : '';
     return `${model} was withdrawn after ${gone.expires}.${advice}`;
   }

@@ -157,6 +157,13 @@ describe('a name', () => {
     expect((await ask(name)).status).toBeGreaterThanOrEqual(400);
   });
 
+  it('that an alias gives to a model nobody serves is a 404 that names the model', async () => {
+    expect(await (await ask('lost')).text()).toContain(
+      'The model \\"lost\\", which means \\"nobody/nothing\\", does not exist',
+    );
+    expect(await (await ask('gpt-9')).text()).toContain('The model \\"gpt-9\\" does not exist');
+  });
+
   it('that several owners have is a 404 with all their ids', async () => {
     const response = await ask('both');
     expect(response.status).toBe(404);
