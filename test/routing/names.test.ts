@@ -161,7 +161,7 @@ describe('a name', () => {
     expect(await (await ask('lost')).text()).toContain(
       'The model \\"lost\\", which means \\"nobody/nothing\\", does not exist',
     );
-    expect(await (await ask('gpt-9')).text()).toContain('The model \\"gpt-9\\" does not exist');
+    expect(await (await ask('openai/gpt-9')).text()).toContain('The model \\"openai/gpt-9\\" does not exist');
   });
 
   it('that several owners have is a 404 with all their ids', async () => {
