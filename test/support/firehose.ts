@@ -138,17 +138,22 @@ function createSpeech(path: string): Speech {
 
 /**
  * Writes as much as the socket accepts, and no more, until `next` has nothing left or the peer has
- * disconnected.
+ * disconnected. Waits after each text for `hold`.
  */
-async function pour(response: ServerResponse, next: () => string | undefined): Promise<void> {
+async function pour(
+  response: ServerResponse,
+  next: () => string | undefined,
+  hold: () => Promise<void> | undefined,
+): Promise<void> {
   let resume = (): void => undefined;
   response
     .writeHead(200, { 'content-type': 'text/event-stream' })
     .on('drain', () => resume())
     .on('close', () => resume());
   for (let text = next(); text !== undefined && !response.destroyed; text = next()) {
-    if (response.write(text)) continue;
-    await new Promise<void>((resolve) => void (resume = resolve));
+    if (!response.write(text)) await new Promise<void>((resolve) => void (resume = resolve));
+    const held = hold();
+    if (held) await held;
   }
 }
 
@@ -170,11 +175,12 @@ export interface Firehose {
 
 /**
  * `word` gets the number of each piece of a stream, from 1, and returns its text; undefined ends the stream.
- * `encore` is repeated without end after it.
+ * `encore` is repeated without end after it. `hold` gets the number of the next piece, which waits for it.
  */
 export async function startFirehose(
   word: (number: number) => string | undefined,
   encore?: string,
+  hold: (number: number) => Promise<void> | undefined = () => undefined,
 ): Promise<Firehose> {
   let poured = 0;
   const vendor = await startScriptedVendor(async (response, { url = '' }) => {
@@ -190,7 +196,7 @@ export async function startFirehose(
       number += 1;
       return number === 1 ? opening + say(text) : say(text);
     };
-    await pour(response, next);
+    await pour(response, next, () => hold(number + 1));
     if (encore !== undefined) {
       await goOn(response, () => {
         poured += 1;
