@@ -10,6 +10,7 @@ import { makeCall } from './bodies.ts';
 import { requireModel, small } from './strict.ts';
 
 const llama = requireModel('groq/llama-3.1-8b-instant');
+const grok = requireModel('xai/grok-4.6');
 const flash = requireModel('deepseek/deepseek-v4-flash');
 
 function encode(
@@ -114,6 +115,17 @@ describe('a request of this protocol', () => {
       messages: [plain],
       ...expected,
     });
+  });
+
+  it('leaves out what Grok refuses, even if it says nothing, and stops for it', () => {
+    const call = makeCall({ messages: [plain], stop: 'END', presence_penalty: 0, frequency_penalty: 0.5 });
+    expect(call.suits?.(grok)).toBe(false);
+    const { body, stops, losses } = protocol.upstream.encodeRequest(call.decode(), grok, undefined);
+    expect(JSON.parse(JSON.stringify(body))).toEqual({ model: 'grok-4.6', messages: [plain] });
+    expect([stops, losses.map(({ path }) => path)]).toEqual([
+      ['END'],
+      ['frequencyPenalty', 'presencePenalty'],
+    ]);
   });
 
   const wav = 'UklGRiQAAABXQVZF';

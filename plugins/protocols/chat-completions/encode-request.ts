@@ -149,9 +149,10 @@ function splitStops(
 function encodeStop(
   request: CanonicalRequest,
   sent: readonly string[],
-  { own }: Encoding,
+  { own, model }: Encoding,
 ): string | readonly string[] | undefined {
-  if (sent.length === 0) return own && request.stop?.length === 0 ? [] : undefined;
+  if (sent.length === 0)
+    return own && request.stop?.length === 0 && takesField(model, 'stop') ? [] : undefined;
   return bag.has(request, 'stop-string') && sent.length === 1 ? sent[0] : sent;
 }
 
