@@ -58,6 +58,23 @@ describe.runIf(hasBrowser)('the overview in a browser', () => {
     ]);
   });
 
+  it('says that figures are incomplete if more is not summed up than is read one by one', async () => {
+    for (const [behind, hints] of [
+      [60_000, ['Not complete yet: 60,000 entries and calls are still being summed up.']],
+      [123, []],
+    ] as const) {
+      await page.route('**/admin/overview*', async (route) => {
+        const reply = await route.fetch();
+        await route.fulfill({ json: { ...(await reply.json()), behind } });
+      });
+      await go('');
+      await expect.poll(() => range().textContent()).toMatch(/^From/);
+      const shown = await page.locator('main .hint').allTextContents();
+      expect(shown.map((text) => text.trim())).toEqual(hints);
+      await page.unroute('**/admin/overview*');
+    }
+  });
+
   it('says that a range is too long', async () => {
     await go('');
     await day('From').fill('2020-01-01');
