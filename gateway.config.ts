@@ -76,7 +76,7 @@ export default defineConfig({
     // Protocols clients may speak.
     chatCompletions(),
     // 'lenient' also takes an assistant's message without the id and status it was given, as LangChain for
-    // Python, LiteLLM and older versions of Codex send it.
+    // Python, LangChain4j, LiteLLM and older versions of Codex send it.
     responses({ assistantItems: 'strict' }),
     messages(),
     generateContent(),
