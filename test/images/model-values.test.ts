@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { countPictureTokens } from '../../core/billing/cost-bounds.ts';
 import { checkModel, isGatewayError } from '../../core/index.ts';
+import { readCall } from '../support/families.ts';
 import { requireModel, protocol, readJson } from './bodies.ts';
 
 describe('the values of each model', () => {
@@ -198,4 +199,15 @@ describe('a model with more than the interface lists', () => {
   ])('reserves the tokens of %s', (_, fields, tokens) => {
     expect(countPictureTokens(readJson(fields), studio)).toBe(tokens);
   });
+});
+
+it('an image model is not sent what the image tool of responses has beside settings, which is reported', () => {
+  const tool = { type: 'image_generation', size: 'auto', action: 'edit', input_image_mask: { file_id: 'a' } };
+  const call = readCall('responses', { model: 'a/b', input: 'A heron', tools: [tool] });
+  const { losses } = protocol.upstream.encodeRequest(
+    call.decode(),
+    requireModel('openai/gpt-image-1.5'),
+    undefined,
+  );
+  expect(losses.map(({ path }) => path)).toEqual(['tools[0].action', 'tools[0].input_image_mask']);
 });
