@@ -17,6 +17,8 @@ import type { ToolNames } from './tool-names.ts';
 
 interface Part {
   readonly block: number;
+  /** Where its text begins in the answer. */
+  readonly from: number;
   sent: number;
   annotations: number;
   logprobs: number;
@@ -58,6 +60,8 @@ export class OutputItemDecoder {
   readonly #items = new Map<number, Item>();
   /** Sealed state by call id. It comes in an item of its own, before the call ends. */
   readonly #callState = new Map<string, Opaque[]>();
+  /** Characters of the answer so far. */
+  #length = 0;
   #latestIndex = 0;
   #latestType = '';
   calls = false;
@@ -106,7 +110,7 @@ export class OutputItemDecoder {
       type: 'annotation',
       candidate: 0,
       block: part.block,
-      annotation: decodeAnnotation(wire),
+      annotation: decodeAnnotation(wire, part.from),
     });
   }
 
@@ -194,7 +198,7 @@ export class OutputItemDecoder {
     if (item.latest) this.#endPart(item.latest);
     if (kind === 'refusal') this.refusal = true;
     const block = this.#log.startBlock(0, kind, item.parts.size === 0 ? bag.keep(item.head) : {});
-    const part: Part = { block, sent: 0, annotations: 0, logprobs: 0, ended: false };
+    const part: Part = { block, from: this.#length, sent: 0, annotations: 0, logprobs: 0, ended: false };
     item.parts.set(index, part);
     item.latest = part;
     return part;
@@ -208,6 +212,7 @@ export class OutputItemDecoder {
     this.#log.addText(0, part.block, text);
     part.logprobs += logprobs.length;
     part.sent += text.length;
+    this.#length += text.length;
   }
 
   #endPart(part: Part): void {

@@ -12,6 +12,9 @@ export class MessageEncoder {
   readonly #writer: ItemWriter;
   readonly #context: ReplyContext;
   #message: OutputMessage | undefined;
+  /** All parts with text, in order, and the number of their characters. */
+  readonly #parts: OpenPart[] = [];
+  #length = 0;
   hasRefusal = false;
 
   constructor(writer: ItemWriter, context: ReplyContext) {
@@ -23,7 +26,8 @@ export class MessageEncoder {
   startPart(isRefusal: boolean, head: Fields): OpenPart {
     this.#message ??= this.#startMessage(head);
     if (isRefusal) this.hasRefusal = true;
-    const part = new OpenPart(this.#message, isRefusal);
+    const part = new OpenPart(this.#message, isRefusal, this.#length);
+    if (!isRefusal) this.#parts.push(part);
     this.#message.open.add(part);
     this.#writer.emit('response.content_part.added', { ...part.place, part: part.toFields() });
     return part;
@@ -39,6 +43,7 @@ export class MessageEncoder {
 
   addText(part: OpenPart, text: string): void {
     const logprobs = part.addText(text);
+    this.#length += text.length;
     if (part.isRefusal) this.#writer.emit('response.refusal.delta', { ...part.place, delta: text });
     else this.#writer.emit('response.output_text.delta', { ...part.place, delta: text, logprobs });
   }
@@ -46,11 +51,23 @@ export class MessageEncoder {
   addAnnotation(part: OpenPart, annotation: Annotation): void {
     if (part.isRefusal) return;
     if (annotation.start === undefined && !part.ended) part.pendingCitations.push(annotation);
-    else this.#writeAnnotation(part, annotation);
+    else this.#writeAnnotation(this.#findPart(annotation) ?? part, annotation);
+  }
+
+  /** Returns the part that holds the passage. Google's sources come at the end of the answer. */
+  #findPart({ start }: Annotation): OpenPart | undefined {
+    if (start === undefined) return undefined;
+    let [low, high] = [0, this.#parts.length];
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if ((this.#parts[middle]?.from ?? 0) <= start) low = middle;
+      else high = middle;
+    }
+    return this.#parts[low];
   }
 
   #writeAnnotation(part: OpenPart, annotation: Annotation): void {
-    const wire = encodeAnnotation(annotation, part.textLength);
+    const wire = encodeAnnotation(annotation, part.from, part.from + part.textLength);
     if (!wire) this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'responses only cites web pages');
     else
       this.#writer.emit('response.output_text.annotation.added', {

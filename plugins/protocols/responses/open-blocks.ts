@@ -21,6 +21,8 @@ export class OpenPart {
   readonly kind = 'part';
   readonly place: Fields;
   readonly isRefusal: boolean;
+  /** Where its text begins in the answer. */
+  readonly from: number;
   readonly logprobs: unknown[] = [];
   ended = false;
   /** Citations of the entire text. Anthropic streams them before the text, so they are held until its end. */
@@ -31,8 +33,9 @@ export class OpenPart {
   /** Log probabilities of text that follows. */
   #pendingLogprobs: unknown[] = [];
 
-  constructor(message: OutputMessage, isRefusal: boolean) {
+  constructor(message: OutputMessage, isRefusal: boolean, from: number) {
     this.isRefusal = isRefusal;
+    this.from = from;
     this.place = { item_id: message.id, output_index: message.index, content_index: message.content.length };
     this.#part = isRefusal
       ? { type: 'refusal', refusal: '' }
