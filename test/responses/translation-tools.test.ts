@@ -72,6 +72,15 @@ describe('tools', () => {
     expect(lost).toEqual(['tools[1]']);
   });
 
+  it('must be called if another protocol demands its search by name', () => {
+    const { body, lost } = encode({
+      tools: [{ type: 'hosted', protocol: 'messages', kind: 'web-search', value: { name: 'web_search' } }],
+      toolChoice: { mode: 'one', names: ['web_search'] },
+    });
+    expect(body).toMatchObject({ tools: [{ type: 'web_search' }], tool_choice: 'required' });
+    expect(lost).toEqual([]);
+  });
+
   it('lose a choice among no tools, which is reported if it required a call', () => {
     const encodeChoice = (request: Partial<CanonicalRequest>): unknown[] => {
       const { body, lost } = encode(request);

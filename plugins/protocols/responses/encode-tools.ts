@@ -128,6 +128,8 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { toolChoice, tools = [] } = request;
   if (!toolChoice) return undefined;
   const { mode, names: wanted = [], required } = toolChoice;
+  // Claude Code demands its search by name. A provider's own tool has no name here, but this one is alone.
+  if (!encoding.own && mode === 'one' && encoding.searches && tools.length === 1) return 'required';
   const names = encoding.own ? wanted : selectOfferedNames(request, encoding.lose);
   if (names.length === 0 && wanted.length > 0) return undefined;
   if (mode === 'one')
