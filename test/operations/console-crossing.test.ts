@@ -29,6 +29,14 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     expect(await findBarriers(page)).toEqual([]);
   });
 
+  it('does not go on counting tokens in a protocol that cannot count', async () => {
+    await go('crossing');
+    await page.getByLabel('Operation').selectOption('count');
+    await page.getByLabel('Protocol', { exact: true }).selectOption('images');
+    await expect.poll(() => page.getByLabel('Request body (JSON)').inputValue()).toContain('"prompt"');
+    expect(await page.getByLabel('Operation').inputValue()).toBe('generate');
+  });
+
   it('shows the error that a client would get, and hostile text as text', async () => {
     await go('crossing?protocol=messages&model=demo/echo');
     const editor = page.getByLabel('Request body (JSON)');

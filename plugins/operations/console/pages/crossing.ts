@@ -157,6 +157,8 @@ function Editor({ place: { query } }: { readonly place: Place }) {
     set value(next) {
       setQuery({ protocol: next });
       text.value = formatExample(next);
+      // Not every protocol counts tokens.
+      operation.value = 'generate';
     },
   };
   // Without the catalogue there are no names to suggest, which is not an error.
