@@ -6,6 +6,8 @@ import { core, hooks, log, eraseType, useHooks } from './hooks-of-a-test.ts';
 
 useHooks();
 
+const [a, b, c] = ['a', 'b', 'c'].map((id) => ({ provider: 'house', model: { id } }));
+
 describe('tapping', () => {
   it('offers plugins only `tap` and `tapPromise`, and no way to call a hook', () => {
     for (const hook of Object.values(hooks)) expect(Object.keys(hook)).not.toContain('promise');
@@ -61,12 +63,13 @@ describe('tapping', () => {
   it('passes each route tap the targets of the previous one, and notes who changed them', async () => {
     hooks.route.tapPromise({ name: 'drop', because: 'it is first' }, async (targets) => targets.slice(1));
     hooks.route.tapPromise('same', async (targets) => [...targets]);
+    hooks.route.tapPromise('reprice', async (targets) => targets.map((target) => ({ ...target })));
     hooks.route.tapPromise('reverse', async (targets) => targets.toReversed());
     const trace = new Trace();
-    expect(await core.route.promise(eraseType(['a', 'b', 'c']), eraseType({ trace }))).toEqual(['c', 'b']);
+    expect(await core.route.promise(eraseType([a, b, c]), eraseType({ trace }))).toEqual([c, b]);
     expect(trace.steps).toEqual([
-      { by: 'drop', because: 'it is first', given: ['a', 'b', 'c'], left: ['b', 'c'] },
-      { by: 'reverse', because: undefined, given: ['b', 'c'], left: ['c', 'b'] },
+      { by: 'drop', because: 'it is first', given: [a, b, c], left: [b, c] },
+      { by: 'reverse', because: undefined, given: [b, c], left: [c, b] },
     ]);
   });
 
@@ -85,10 +88,7 @@ describe('tapping', () => {
     hooks.route.tapPromise('reverse', async (targets) => targets.toReversed());
     hooks.authenticate.tap('none', () => undefined);
     hooks.authenticate.tap('one', () => ({ kind: 'user', account: 'a', key: 'k' }));
-    expect(await core.route.promise(eraseType(['a', 'b', 'c']), eraseType({ trace: new Trace() }))).toEqual([
-      'c',
-      'b',
-    ]);
+    expect(await core.route.promise(eraseType([a, b, c]), eraseType({ trace: new Trace() }))).toEqual([c, b]);
     expect(await core.authenticate.promise(eraseType({}))).toMatchObject({ account: 'a' });
   });
 
