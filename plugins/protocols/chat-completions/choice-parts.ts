@@ -107,7 +107,7 @@ export class ChoiceParts {
     if (start.kind === 'audio')
       return { candidate: start.candidate, delta: { audio: this.#buildAudioHead(start) } };
     if (start.kind === 'server-tool' || start.kind === 'code')
-      this.#context.reportLoss?.(start.kind, 'chat-completions cannot show tools that the provider ran');
+      this.#context.reportLoss?.(start.kind, 'chat-completions has no field for it');
     if (start.kind !== 'tool-call') return undefined;
     candidate.calls += 1;
     const {

@@ -145,10 +145,7 @@ export class ReplyParts {
         if (isObject(part)) return [part];
         if (start.name === codeResult)
           return [{ codeExecutionResult: { outcome: 'OUTCOME_OK', output: text } }];
-        this.#context.reportLoss?.(
-          'server-tool',
-          'generate-content cannot show tools that another vendor ran',
-        );
+        this.#context.reportLoss?.('server-tool', 'generate-content has no part for it');
         return [];
       }
     }
