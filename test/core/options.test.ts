@@ -200,8 +200,11 @@ describe('configurations that cannot be loaded', () => {
     const plugin = join(folder, 'old.cjs');
     writeFileSync(
       plugin,
-      "const { definePlugin } = require('tollgate');\nconst { demo } = require('tollgate/plugins/providers/demo');\n" +
-        "exports.old = definePlugin({ name: 'old', apply() {} });\nexports.demo = demo;\n",
+      [
+        "const { definePlugin } = require('tollgate');",
+        "exports.demo = require('tollgate/plugins/providers/demo').demo;",
+        "exports.old = definePlugin({ name: 'old', apply() {} });",
+      ].join('\n'),
     );
     const file = join(folder, 'old.mjs');
     writeFileSync(
