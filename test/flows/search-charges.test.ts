@@ -228,3 +228,33 @@ it.each([true, false])(
     await vendor.close();
   },
 );
+
+it('tokens that Google reads again to continue a reply are charged as reported', async () => {
+  const usageMetadata = { promptTokenCount: 8005, candidatesTokenCount: 2, totalTokenCount: 8007 };
+  const vendor = await startScriptedVendor((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(generateReply('Paris.', { usageMetadata })));
+  });
+  const gateway = await startGateway({
+    plugins: [
+      bearer(),
+      generateContent(),
+      station({ name: 'plain', endpoints: { 'generate-content': vendor.origin } }),
+      balance(),
+    ],
+  });
+  const books = await openBooks(gateway);
+  await gateway.verb('credit add', ['tester', '9']);
+  const answer = await postJson(
+    `${gateway.url}/beta/v1beta/models/house/model:generateContent`,
+    { contents: [{ role: 'user', parts: [{ text: 'Which city?' }] }], continuationToken: 'AAAA' },
+    { authorization: `Bearer ${books.key}` },
+  );
+  expect(await answer.text()).toContain('Paris');
+  const call = answer.headers.get('x-request-id') ?? '';
+  const [, post] = await books.store.listEntries({ call, limit: 9 });
+  expect(post).toMatchObject({ revenue: 8_005_000n + 4000n, flags: [], basis: 'usage' });
+  await books.store.close();
+  await gateway.close();
+  await vendor.close();
+});

@@ -211,6 +211,15 @@ describe('a request body', () => {
     expect(size).toEqual({ images: 2, mediaBytes: 3, textBytes: JSON.stringify({ contents }).length - 20 });
   });
 
+  it.each(['continuationToken', 'continuation_token'])(
+    'may be longer than the body if it continues a reply that Google keeps (%s)',
+    (field) => {
+      const contents = [{ parts: [{ text: 'Go on.' }] }];
+      expect(makeCall({ contents, [field]: 'AAAA' }).size.fetched).toBe(true);
+      expect(makeCall({ contents, [field]: '' }).size.fetched).toBeUndefined();
+    },
+  );
+
   it("is known to carry another vendor's state, in either base64 alphabet", () => {
     const envelope = seal({ vendor: 'anthropic', kind: 'signature', value: '>>>???' });
     const makeSignedCall = (thoughtSignature: string): ClientCall =>

@@ -177,12 +177,14 @@ const clientTools: ReadonlySet<string> = new Set(['functionDeclarations', 'compu
 
 /** Computes an upper bound of the input. Base64 media is counted as media, not as text. */
 function measureInput(
-  { contents, systemInstruction, tools, cachedContent }: Wire.Request,
+  { contents, systemInstruction, tools, cachedContent, continuationToken }: Wire.Request,
   text: string,
 ): InputSize {
   const meter = new MediaMeter();
   meter.fetched =
     (tools?.some((tool) => tool.urlContext || tool.fileSearch || tool.mcpServers) ?? false) ||
+    // Google keeps the reply that the token continues, and reads it again.
+    Boolean(continuationToken) ||
     // How many tokens a provider reads for a part of an unknown kind is unknown.
     contents.some(({ role, parts }) => role !== 'model' && parts.some(Wire.isUnknownPart));
   const hasHostedTool = tools?.some((tool) =>

@@ -10,7 +10,7 @@ import { buildFieldError, formatPath } from '../../shared/wire-kit/wire-check.ts
 /** The fields that the gateway reads. All others keep their spelling. */
 const knownFields = splitNames(`
   systemInstruction toolConfig generationConfig generateContentRequest safetySettings cachedContent
-  serviceTier inlineData mimeType displayName fileData fileUri functionCall functionResponse
+  continuationToken serviceTier inlineData mimeType displayName fileData fileUri functionCall functionResponse
   executableCode codeExecutionResult toolCall toolResponse thoughtSignature videoMetadata mediaResolution
   partMetadata mediaProcessing speechMetadata functionDeclarations parametersJsonSchema googleSearch
   googleSearchRetrieval enterpriseWebSearch codeExecution urlContext googleMaps fileSearch

@@ -108,6 +108,7 @@ const fields = {
   generationConfig: generationConfig.nullish(),
   safetySettings: z.array(z.looseObject({ category: z.string(), threshold: z.string().nullish() })).nullish(),
   cachedContent: z.string().nullish(),
+  continuationToken: z.string().nullish(),
   labels: z.record(z.string(), z.string()).nullish(),
   serviceTier: z.string().nullish(),
   store: z.boolean().nullish(),
