@@ -124,7 +124,7 @@ describe('a request of this protocol', () => {
     expect(JSON.parse(JSON.stringify(body))).toEqual({ model: 'grok-4.6', messages: [plain] });
     expect([stops, losses.map(({ path }) => path)]).toEqual([
       ['END'],
-      ['frequencyPenalty', 'presencePenalty'],
+      ['presence_penalty', 'frequencyPenalty'],
     ]);
   });
 

@@ -233,6 +233,9 @@ it('loses nothing by an empty list, a switch that is off, or reasoning that is o
   });
   expect(sent).toMatchObject({ reasoning: { effort: 'none' } });
   expect(end).toMatchObject({ losses: [] });
+  const penalties = { frequency_penalty: 0, presence_penalty: 0 };
+  const chat = await quartet.ask('chat-completions', getModel('responses').id, { ...hi, ...penalties });
+  expect(chat.end).toMatchObject({ losses: [] });
 });
 
 describe('a call without arguments', () => {

@@ -201,7 +201,7 @@ describe('a model with more than the interface lists', () => {
   });
 });
 
-it('an image model is not sent what the image tool of responses has beside settings, which is reported', () => {
+it('reports what the image tool of responses has beside settings', () => {
   const tool = { type: 'image_generation', size: 'auto', action: 'edit', input_image_mask: { file_id: 'a' } };
   const call = readCall('responses', { model: 'a/b', input: 'A heron', tools: [tool] });
   const { losses } = protocol.upstream.encodeRequest(

@@ -45,8 +45,8 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
     temperature: wire.temperature ?? undefined,
     topP: wire.top_p ?? undefined,
     topK: wire.top_k === everyToken ? undefined : (wire.top_k ?? undefined),
-    frequencyPenalty: wire.frequency_penalty ?? undefined,
-    presencePenalty: wire.presence_penalty ?? undefined,
+    frequencyPenalty: wire.frequency_penalty || undefined,
+    presencePenalty: wire.presence_penalty || undefined,
     seed: readSeed(wire.seed, text),
     stop: typeof wire.stop === 'string' ? [wire.stop] : (wire.stop ?? undefined),
     logprobs: wire.logprobs ? { top: wire.top_logprobs ?? undefined } : undefined,
@@ -60,11 +60,14 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
     cacheKey: wire.prompt_cache_key ?? undefined,
     names: readNames(wire, hasForeignMarks(turns), tools?.some(isForeign)),
     ...bag.keep(rest, ['read', ...readSpelling(wire), ...form, ...reasoning.form], {
-      ...pickEmpty(wire, ['stream', 'logprobs', wire.logprobs ? '' : 'top_logprobs']),
+      ...pickEmpty(wire, [...penalties, 'stream', 'logprobs', wire.logprobs ? '' : 'top_logprobs']),
       ...reasoning.written,
     }),
   };
 }
+
+/** Many clients send penalties of 0, which mean none. */
+const penalties = ['frequency_penalty', 'presence_penalty'];
 
 /** vLLM's value of `top_k` for all tokens. */
 const everyToken = -1;
