@@ -50,6 +50,21 @@ describe('tools', () => {
     expect(lost).toEqual(['tools[0].format']);
   });
 
+  it('are offered instead of demanded, and those not chosen left out, if the model refuses a demand', () => {
+    const willing = makeCapable({ wire: { messages: { forcesTools: false } } });
+    const tools: Tool[] = [look, { type: 'function', name: 'other' }];
+    const choose = (toolChoice: CanonicalRequest['toolChoice']): ReturnType<typeof send> =>
+      send({ tools, toolChoice, parallelToolCalls: false }, willing);
+    const auto = { type: 'auto', disable_parallel_tool_use: true };
+    const one = choose({ mode: 'one', names: ['look'] });
+    expect(one.body).toMatchObject({ tools: [{ name: 'look' }], tool_choice: auto });
+    expect(one.lost).toEqual(['toolChoice']);
+    const any = choose({ mode: 'required' });
+    expect(any.body).toMatchObject({ tools: [{ name: 'look' }, { name: 'other' }], tool_choice: auto });
+    expect(any.lost).toEqual(['toolChoice']);
+    expect(choose({ mode: 'auto' }).lost).toEqual([]);
+  });
+
   it.each<[NonNullable<CanonicalRequest['toolChoice']>, object]>([
     [{ mode: 'auto' }, { type: 'auto' }],
     [{ mode: 'none' }, { type: 'none' }],

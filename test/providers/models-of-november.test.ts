@@ -132,4 +132,14 @@ describe('models and prices of November 2026', () => {
       },
     });
   });
+
+  it.each(['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-fable-5-1', 'claude-fable-5-2'])(
+    'demands no call of a tool from %s, wherever it is served',
+    (name) => {
+      const served = models.filter(({ id }) => id === `anthropic/${name}`);
+      expect(served.length).toBeGreaterThan(0);
+      for (const { capabilities } of served)
+        expect(capabilities.wire).toMatchObject({ messages: { forcesTools: false } });
+    },
+  );
 });

@@ -18,7 +18,7 @@ import {
 } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import type { Encoding } from './encoding.ts';
+import { readFlags, type Encoding } from './encoding.ts';
 import { tightenSchema } from './structured-output.ts';
 import { fitName } from './tool-names.ts';
 
@@ -43,9 +43,29 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   // that error from its provider.
   const named = choice?.type === 'tool' ? choice.name : undefined;
   if (own || (tools.length > 0 && (named === undefined || tools.some(({ name }) => name === named))))
-    return { tools, choice };
+    return own ? { tools, choice } : offerChosen(tools, choice, encoding);
   loseChoice(request, lose);
   return tools.length > 0 ? { tools, choice: encodeChoice({ ...request, toolChoice: undefined }) } : {};
+}
+
+/** Some models refuse a choice that demands a call. They are offered nothing but the chosen tools. */
+function offerChosen(
+  tools: readonly Fields[],
+  choice: Fields | undefined,
+  { model, lose }: Encoding,
+): EncodedTools {
+  const demands = choice?.type === 'any' || choice?.type === 'tool';
+  if (!demands || readFlags(model.capabilities).forcesTools) return { tools, choice };
+  lose(
+    'toolChoice',
+    'the model cannot be made to call a tool; it is offered the chosen ones',
+    'approximated',
+  );
+  const { name: chosen, ...rest } = choice;
+  return {
+    tools: chosen === undefined ? tools : tools.filter(({ name }) => name === chosen),
+    choice: { ...rest, type: 'auto' },
+  };
 }
 
 /** Whether the choice allows a tool. Google's list of allowed tools does not restrict hosted ones. */

@@ -10,6 +10,8 @@ export interface Encoding extends BaseEncoding {
 }
 
 export const flagsSchema = z.strictObject({
+  /** Whether the model can be made to call a tool. */
+  forcesTools: z.boolean().default(true),
   /** Whether the model accepts system messages within a conversation. */
   midSystem: z.boolean().default(false),
   /** Whether the model continues an answer that the client has begun. */
