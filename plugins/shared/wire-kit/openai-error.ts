@@ -73,8 +73,8 @@ export function buildErrorBody(error: GatewayError): { error: Record<string, unk
 }
 
 /**
- * A stream's last frame. Nothing follows it, which would make a broken reply look complete. It names its event,
- * since LangChain4j reads no error from an unnamed one, and shows the text so far as a complete reply.
+ * A stream's last frame. Nothing follows it, which would make a broken reply look complete. It names its
+ * event, since LangChain4j reads no error from an unnamed one, and shows the text so far as a complete reply.
  */
 export function encodeStreamError(error: GatewayError): string {
   return `event: error\ndata: ${JSON.stringify(buildErrorBody(error))}\n\n`;

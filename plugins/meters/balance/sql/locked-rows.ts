@@ -57,7 +57,7 @@ const sql = nameStatements('found', {
 
 /** What has to be read before anything can be decided. */
 export interface Concerned {
-  /** Of calls that want to reserve: accounts by name, keys by id, claims by name, and when each call began. */
+  /** Of calls that want to reserve: accounts by name, keys by id, claims by name, and when they began. */
   readonly accounts: readonly string[];
   readonly keys: readonly string[];
   readonly claims: readonly string[];
