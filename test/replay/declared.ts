@@ -40,8 +40,8 @@ export const declared: readonly Declared[] = [
   {
     class: 'bytes-differ',
     protocol: 'chat-completions',
-    detail: /became "(data: \{\\")?error\\":\{/,
-    reason: 'an error within a stream ends it in one form: a chunk that holds the error alone, then [DONE]',
+    detail: /became "(event: error|(data: \{\\")?error\\":\{|,\\"param\\":null)/,
+    reason: 'an error within a stream ends it in one form: an event that holds the error alone',
   },
   {
     class: 'status-differs',
@@ -70,7 +70,6 @@ export const declared: readonly Declared[] = [
   },
   {
     class: 'refused',
-    client: 'generate-content',
     detail: /has no such tool/,
     reason:
       'the request has a hosted tool, and the recorded vendor has it only in its own form ' +
@@ -79,7 +78,7 @@ export const declared: readonly Declared[] = [
   {
     class: 'refused',
     protocol: 'generate-content',
-    detail: /needs something to answer/,
+    detail: /a conversation without content/,
     reason: 'Google accepts a request whose only text is empty; clients of other protocols get a clear 400',
   },
   {
