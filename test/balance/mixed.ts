@@ -95,10 +95,12 @@ const marked = [
   { type: 'text', text: 'Is it?', cache_control: { type: 'ephemeral' } },
 ];
 
+/** Only the wire of messages has this search, and a call for nothing else is refused on others. */
 function buildSearchTools(model: string): object {
-  return shapes[model.replace(/^.*\//, '')]?.webSearch === undefined
-    ? {}
-    : { tools: [{ type: 'web_search_20250305', name: 'web_search' }] };
+  const [wire, name = ''] = model.split('/');
+  return wire === 'messages' && shapes[name]?.webSearch !== undefined
+    ? { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }
+    : {};
 }
 
 /** A call of each protocol: its path and its body. */

@@ -117,7 +117,7 @@ describe('a reply that is too long to store', () => {
     harness.vendor.script(upstream, { text: Array.from({ length: 1000 }, (_, index) => `word ${index} `) });
     const first = await send(chat(true));
     const again = await send(chat(true));
-    const kept = again.text.slice(0, again.text.lastIndexOf('data:'));
+    const kept = again.text.slice(0, again.text.lastIndexOf('event: error'));
     expect(kept.length).toBeGreaterThan(largest / 2);
     expect(first.text.startsWith(kept)).toBe(true);
     expect(again.text.slice(kept.length)).toContain('outcome_not_kept');
