@@ -92,6 +92,7 @@ describe('the budget commands', () => {
     [['account', 'acme', '10/fortnight'], {}, /a budget is per hour, day, week, month, total/],
     [['account', 'acme', '-1/day'], {}, /^<limit>: /],
     [['account', 'acme', '10/day'], { zone: 'Mars' }, /a time zone is named as in/],
+    [['account', 'acme', '10/day'], { soft: true, hard: true }, /a budget is soft or hard/],
     [['account', 'acme', '10/day'], { warn: '0' }, /^--warn: it has to be a whole number of per cent/],
     [['house', 'acme', '10/day'], {}, /a budget is of a key, account, team, tag/],
     [['account', 'nobody', '10/day'], {}, /there is no account "nobody"/],

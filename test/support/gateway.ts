@@ -21,7 +21,7 @@ export interface TestGateway {
   /** What went to the log, line by line. */
   readonly log: readonly string[];
   /** Runs a command of the command line on the same data. */
-  verb(name: string, args?: readonly string[], options?: Record<string, string>): Promise<unknown>;
+  verb(name: string, args?: readonly string[], options?: Record<string, string | boolean>): Promise<unknown>;
   /** Makes a key by the command for it, and returns its secret. */
   newKey(options: Record<string, string>): Promise<string>;
   /** Resolves when `count` ends were observed. */
@@ -73,7 +73,7 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
   async function verb(
     name: string,
     args: readonly string[] = [],
-    options: Record<string, string> = {},
+    options: Record<string, string | boolean> = {},
   ): Promise<unknown> {
     const command = [...gateway.commands.list()].find(
       (known) => known.name === name || known.name.startsWith(`${name} `),

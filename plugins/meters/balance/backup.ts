@@ -2,7 +2,16 @@
  * Copies of a SQLite ledger. `backup` copies a ledger while a gateway uses it; `restore` puts a copy in
  * the ledger's place, and keeps the replaced ledger.
  */
-import { chmodSync, closeSync, copyFileSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { fileMode, getMessage, makeFolder, type Command, type CommandResult } from '../../../core/index.ts';
@@ -89,7 +98,7 @@ async function backUpLedger(from: string, target: string): Promise<CommandResult
 
 async function restoreLedger(to: string, source: string): Promise<CommandResult> {
   const from = resolve(source);
-  if (!existsSync(from)) throw new Error(`there is no file ${from}`);
+  if (!statSync(from, { throwIfNoEntry: false })?.isFile()) throw new Error(`there is no file ${from}`);
   const incoming = `${to}.incoming`;
   makeFolder(dirname(to));
   try {

@@ -67,6 +67,7 @@ export const budgetVerbs: readonly Verb[] = [
       { flags: '--warn <percentages>', description: 'when to warn: 50,80,100 unless given, or none' },
     ],
     async run({ store }, [scope, subject, limit = ''], { zone, soft, hard, warn }) {
+      if (soft && hard) throw new Error('a budget is soft or hard: give one of --soft and --hard');
       const isHard = soft === true ? false : hard === true || undefined;
       const stated = { zone, hard: isHard, thresholds: readThresholds(warn) };
       const order = readInput(budgets.budgetOrder, { scope, subject, ...readBudgetText(limit), ...stated });
