@@ -102,6 +102,19 @@ describe('a network that fails', () => {
     expect(await store.readBalance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
   });
 
+  it('repeats a batch whose connection was reset before its commit', async () => {
+    const { cable, store, url } = await openThroughCable();
+    const holder = await startHolder(url);
+    await holder.take('a');
+    const reply = store.reserve(request('r1', 'a'));
+    await waitForLocks(url, 1);
+    cable.reset();
+    await waitForRecovery(store);
+    await holder.letGo();
+    expect(await reply).toMatchObject({ status: 'reserved' });
+    expect(await store.readBalance('a')).toEqual({ total: 1000n, used: 0n, pending: 10n });
+  });
+
   it('ends no process if a connection closes after an answer', async () => {
     const { store, url } = await open();
     await store.readBalance('a');

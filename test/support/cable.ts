@@ -16,6 +16,8 @@ export interface Cable {
   release(): void;
   /** Ends all connections for the client without the server's knowledge; new ones are accepted. */
   cut(): void;
+  /** The same with a reset, as of a server that ends a connection on which something is still on its way. */
+  reset(): void;
   close(): Promise<void>;
 }
 
@@ -28,6 +30,12 @@ export async function startCable(port: number): Promise<Cable> {
   function hold(): void {
     isHeld = true;
     for (const socket of servers) socket.pause();
+  }
+
+  function takeClients(): Socket[] {
+    const taken = [...clients];
+    clients.clear();
+    return taken;
   }
 
   const listening = createServer((client) => {
@@ -70,9 +78,10 @@ export async function startCable(port: number): Promise<Cable> {
       for (const socket of servers) socket.resume();
     },
     cut() {
-      const cut = [...clients];
-      clients.clear();
-      for (const socket of cut) socket.destroy();
+      for (const socket of takeClients()) socket.destroy();
+    },
+    reset() {
+      for (const socket of takeClients()) socket.resetAndDestroy();
     },
     async close() {
       for (const socket of [...clients, ...servers]) socket.destroy();

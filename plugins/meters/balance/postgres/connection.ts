@@ -27,6 +27,15 @@ export function getCode(error: unknown): string | undefined {
   return error instanceof DatabaseError || error instanceof QueryError ? error.code : undefined;
 }
 
+/**
+ * Whether the server, or a proxy, ended the connection while statements were on their way to it. Its words are
+ * lost then.
+ */
+export function isReset(error: unknown): boolean {
+  const cause = error instanceof QueryError ? error.cause : error;
+  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNRESET';
+}
+
 export function createQuery(client: ClientBase): Query {
   return async ({ name, text }, values = []) => {
     try {

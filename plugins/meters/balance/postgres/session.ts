@@ -11,7 +11,7 @@ import type { Outcome } from '../operations.ts';
 import { readCount, readFlag } from '../rows.ts';
 import { nameStatements } from '../sql/steps.ts';
 import type { Write } from '../sql/writes.ts';
-import { getCode, classifyFault, createQuery, type Query } from './connection.ts';
+import { getCode, classifyFault, createQuery, isReset, type Query } from './connection.ts';
 import { buildWriterConfig, type Address } from './options.ts';
 import { runTransaction, Undone } from './transaction.ts';
 
@@ -147,7 +147,8 @@ export class Session {
     // The server ended an idle transaction, so a COMMIT sent afterwards did not arrive.
     if (code === idled) return attempt < mostTries;
     if (!(thrown instanceof Undone)) return false;
-    return (code === dismissed && attempt < mostTries) || (code === canceled && attempt < mostWaits);
+    const isDismissed = code === dismissed || isReset(error);
+    return (isDismissed && attempt < mostTries) || (code === canceled && attempt < mostWaits);
   }
 
   async #endLast(query: Query, name: string): Promise<void> {
@@ -166,7 +167,7 @@ export class Session {
     this.#client = undefined;
     this.#failure = error;
     const code = getCode(error);
-    this.#isReturning = code === idled || code === dismissed;
+    this.#isReturning = code === idled || code === dismissed || isReset(error);
     this.#returning = this.#tryToConnect();
     void this.#reconnect(this.#returning);
   }
