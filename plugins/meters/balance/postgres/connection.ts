@@ -28,8 +28,8 @@ export function getCode(error: unknown): string | undefined {
 }
 
 /**
- * Whether the server, or a proxy, ended the connection while statements were on their way to it. Its words are
- * lost then.
+ * Whether the server, or a proxy, ended the connection while statements were on their way to it. What it said
+ * is lost then.
  */
 export function isReset(error: unknown): boolean {
   const cause = error instanceof QueryError ? error.cause : error;
