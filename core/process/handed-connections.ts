@@ -14,7 +14,9 @@ interface Closable {
 }
 
 function isClosable(handle: unknown): handle is Closable {
-  return typeof handle === 'object' && handle !== null && 'close' in handle;
+  return (
+    typeof handle === 'object' && handle !== null && 'close' in handle && typeof handle.close === 'function'
+  );
 }
 
 /** Call it before the worker is ready. */

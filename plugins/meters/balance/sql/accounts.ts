@@ -105,9 +105,7 @@ export const accounts = {
       'keys.kind =': kind,
     });
     conditions.texts.push(
-      ids
-        ? `keys.id IN (${ids.map((id) => conditions.addValue(id)).join(', ') || 'NULL'})`
-        : 'keys.deleted IS NULL',
+      ids ? `keys.id = ANY(${conditions.addValue(ids)}::text[])` : 'keys.deleted IS NULL',
     );
     if (wanted !== undefined) {
       const place = conditions.addValue(wanted);
