@@ -56,14 +56,7 @@ export class MessageEncoder {
 
   /** Returns the part that holds the passage. Google's sources come at the end of the answer. */
   #findPart({ start }: Annotation): OpenPart | undefined {
-    if (start === undefined) return undefined;
-    let [low, high] = [0, this.#parts.length];
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2);
-      if ((this.#parts[middle]?.from ?? 0) <= start) low = middle;
-      else high = middle;
-    }
-    return this.#parts[low];
+    return start === undefined ? undefined : this.#parts.findLast(({ from }) => from <= start);
   }
 
   #writeAnnotation(part: OpenPart, annotation: Annotation): void {

@@ -84,8 +84,8 @@ function toUtcMidnight(iso: string | undefined): string | undefined {
 }
 
 /**
- * What to ask for between two local midnights. A long range has a bar for each day, and these are days in
- * UTC: then it asks for the same dates there, since local midnights would add a day that nobody chose.
+ * What to ask for between two local midnights. A long range has a bar for each day in UTC, so it asks for the
+ * same dates in UTC. Local midnights would add one more day.
  */
 function readDays({ from, to }: Readonly<Record<string, string>>) {
   const end = to === undefined ? Date.now() : Date.parse(to);
