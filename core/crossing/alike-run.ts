@@ -157,6 +157,8 @@ function findPlainEnd(chunk: Buffer, from: number): number {
 }
 
 function isAt(chunk: Buffer, wanted: Buffer, at: number): boolean {
-  const end = at + wanted.length;
-  return end <= chunk.length && chunk.compare(wanted, 0, wanted.length, at, end) === 0;
+  // Short, so that a loop takes less time than a call of `compare`.
+  for (let index = 0; index < wanted.length; index += 1)
+    if (chunk[at + index] !== wanted[index]) return false;
+  return true;
 }

@@ -3,6 +3,7 @@
  * head waits for the first text, so that an error before it can still have its own status.
  */
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Core } from '../core.ts';
 import type { Recording } from '../exchange.ts';
 import { formatUsd, type Nano } from '../money.ts';
@@ -61,10 +62,12 @@ export class Reply {
     this.#tape?.add(text);
     this.#beat?.refresh();
     const { socket } = this.#response;
-    // Node would cork the reply itself and write it in a callback of its own, at three times the memory.
-    socket?.cork();
+    // What comes in one turn of the loop leaves in one write. Node would do the same, with 0.4 kB more for each.
+    if (socket && !socket.writableCorked) {
+      socket.cork();
+      process.nextTick(uncork, socket);
+    }
     const hasRoom = this.#response.write(encodeText(text));
-    socket?.uncork();
     return hasRoom ? undefined : this.#waitForDrain();
   }
 
@@ -167,6 +170,10 @@ export class Reply {
       response.on('close', settle);
     });
   }
+}
+
+function uncork(socket: Socket): void {
+  socket.uncork();
 }
 
 /** Node would join a long text with the head and copy both, so it is encoded here, once. */

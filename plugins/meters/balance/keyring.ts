@@ -44,6 +44,8 @@ export function createKeyring(store: () => Store): Keyring {
   const known = new LRUCache<string, KeyHolder>({
     ...limitEntries(10_000),
     ttl,
+    // To read the clock takes less time than a timer for each call, which would keep the time it read.
+    ttlResolution: 0,
     async fetchMethod(hash, _, { options }) {
       const asked = performance.now();
       const holder = await findHolder(hash);
