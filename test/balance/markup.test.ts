@@ -34,11 +34,11 @@ const principal: Principal = { kind: 'user', account: 'acme', key: 'k1' };
 const parseRule = (input: MarkupInput) => markupSchema.parse(input);
 
 /** Rounds half to even in another way than the gateway does: by the remainder of decimal digits. */
-function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
-  const below = numerator / denominator;
-  const rest = numerator - below * denominator;
-  if (rest * 2n === denominator) return below % 2n === 0n ? below : below + 1n;
-  return rest * 2n > denominator ? below + 1n : below;
+function divideByMillion(numerator: bigint): bigint {
+  const below = numerator / 1_000_000n;
+  const rest = numerator % 1_000_000n;
+  if (rest === 500_000n) return below + (below % 2n);
+  return rest > 500_000n ? below + 1n : below;
 }
 
 describe('a marked price', () => {
@@ -63,7 +63,7 @@ describe('a marked price', () => {
           const percent = `${sign}${Math.floor(size / 10_000)}.${String(size % 10_000).padStart(4, '0')}`;
           const marked = markPrice(price, parseRule({ percent, fixed: formatUsd(fixed) }));
           const addMarkup = (value: bigint): bigint =>
-            divideHalfEven(value * BigInt(1_000_000 + millionths), 1_000_000n);
+            divideByMillion(value * BigInt(1_000_000 + millionths));
           const cached = BigInt(Math.min(usage.cacheRead, usage.input));
           const sum =
             (BigInt(usage.input) - cached) * addMarkup(rates.input) +
@@ -71,7 +71,7 @@ describe('a marked price', () => {
             BigInt(usage.output) * addMarkup(rates.output);
           const fee = addMarkup(rates.request) + fixed;
           const charge = computeCost(usage, marked);
-          expect(charge).toBe(divideHalfEven(sum + fee * 1_000_000n, 1_000_000n));
+          expect(charge).toBe(divideByMillion(sum + fee * 1_000_000n));
           expect(
             computeWorstCost({ input: usage.input, output: usage.output, candidates: 1 }, marked),
           ).toBeGreaterThanOrEqual(charge);

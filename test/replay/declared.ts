@@ -110,8 +110,8 @@ export const declared: readonly Declared[] = [
   },
 ];
 
-export function findDeclaration(difference: Difference, known = declared): Declared | undefined {
-  return known.find(
+export function findDeclaration(difference: Difference): Declared | undefined {
+  return declared.find(
     ({ class: name, protocol = difference.protocol, client = difference.client, detail = /(?:)/ }) => {
       return (
         name === difference.class &&

@@ -1,6 +1,6 @@
 /** The calls of a conversation go to the provider that has its cache, until that one is unhealthy. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { GatewayError, type Target } from '../../core/index.ts';
+import { GatewayError } from '../../core/index.ts';
 import { affinity } from '../../plugins/routing/affinity.ts';
 import { balanced } from '../../plugins/routing/balanced.ts';
 import { health } from '../../plugins/routing/health.ts';
@@ -27,14 +27,10 @@ async function openTraffic(vendor: Vendor = answerWell): Promise<Traffic> {
   return started;
 }
 
-async function findHomes(
-  started: Traffic,
-  calls: readonly Call[],
-  among: readonly Target[] = targets,
-): Promise<string[]> {
+async function findHomes(started: Traffic, calls: readonly Call[]): Promise<string[]> {
   const found: string[] = [];
   for (const call of calls) {
-    const outcome = started.call(among, call);
+    const outcome = started.call(targets, call);
     await vi.advanceTimersByTimeAsync(100);
     const { provider, credential } = await outcome;
     found.push(`${provider} ${credential ?? ''}`);

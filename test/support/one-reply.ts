@@ -1,5 +1,5 @@
 /** A gateway in front of a vendor that answers each call with a test's reply, for any client and any wire. */
-import type { Answered, End, Failed, ModelFacts } from '../../core/index.ts';
+import type { Answered, End, Failed } from '../../core/index.ts';
 import { textProtocols } from './front.ts';
 import { startGateway } from './gateway.ts';
 import type { Wire } from './replaying-vendor.ts';
@@ -58,14 +58,14 @@ function isEnd(end: End | undefined): end is Answered | Failed {
   return end?.type === 'answered' || end?.type === 'failed';
 }
 
-/** Takes the wire the vendor speaks. */
-export async function openOneReply(wire: Wire, facts: Partial<ModelFacts> = {}): Promise<OneReply> {
+/** `wire` is what the vendor speaks. */
+export async function openOneReply(wire: Wire): Promise<OneReply> {
   const vendor = await startScriptedVendor(() => undefined);
   const gateway = await startGateway({
     plugins: [
       acceptAnyKey(),
       ...textProtocols(),
-      station({ name: 'house', endpoints: { [wire]: vendor.origin }, models: [facts] }),
+      station({ name: 'house', endpoints: { [wire]: vendor.origin }, models: [{}] }),
     ],
   });
   let calls = 0;

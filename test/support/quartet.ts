@@ -151,9 +151,7 @@ export function buildPath(client: Wire, model: string, stream: boolean): string 
     : `/beta/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
 }
 
-export async function openQuartet(
-  plugins: readonly ReturnType<PluginFactory<z.ZodObject>>[] = [],
-): Promise<Quartet> {
+export async function openQuartet(): Promise<Quartet> {
   const vendors = await startQuartetVendors();
   const gateway = await startGateway({
     // The gateway passes a vendor's `retry-after` on at once.
@@ -167,7 +165,6 @@ export async function openQuartet(
       generateContent(),
       createHarness(vendors)(),
       preferences(),
-      ...plugins,
     ],
   });
   const key = 'any-key';

@@ -12,7 +12,7 @@ import { keyHeaders, textProtocols } from './front.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 import type { Wire } from './replaying-vendor.ts';
 import { createSdkClients, type Client } from './sdk-clients.ts';
-import { startVendors, type JournalEntry, type Vendors } from './vendor/index.ts';
+import { startVendors, type JournalEntry, type Stage, type Vendors } from './vendor/index.ts';
 
 export interface VendorHarness {
   readonly gateway: TestGateway;
@@ -31,26 +31,19 @@ export function readWire({ received: { path } }: JournalEntry): Wire {
   return path.startsWith('/v1/messages') ? 'messages' : 'generate-content';
 }
 
-/** `plugins`: beside the usual ones. */
 /** Keeps models that the tests use beyond their last day. */
 function keepModels(...ids: readonly string[]): Record<string, { readonly expires: null }> {
   return Object.fromEntries(ids.map((id) => [id, { expires: null }]));
 }
 
-export async function openVendorHarness(
-  plugins: ConfigInput['plugins'] = [],
-  settings: Partial<ConfigInput> = {},
-): Promise<VendorHarness> {
+/** `plugins` are beside the usual ones. */
+export async function openVendorHarness(plugins: ConfigInput['plugins'] = []): Promise<VendorHarness> {
   const vendors = await startVendors();
-  const toOptions = ({
-    key,
-    url,
-  }: {
-    readonly key: string;
-    readonly url: string;
-  }): { apiKey: string; baseUrl: string } => ({ apiKey: key, baseUrl: url });
+  const toOptions = ({ key, url }: Pick<Stage, 'key' | 'url'>): { apiKey: string; baseUrl: string } => ({
+    apiKey: key,
+    baseUrl: url,
+  });
   const gateway = await startGateway({
-    ...settings,
     plugins: [
       ...keyHeaders(),
       ...textProtocols(),

@@ -21,7 +21,7 @@ export let call: Caller;
 /** Starts the fake for the tests of a file. */
 export function useOpenai(): void {
   beforeAll(async () => {
-    vendor = await startResponsesVendor({ vouched: ['gAAAAAgiven'] });
+    vendor = await startResponsesVendor(['gAAAAAgiven']);
     call = createCaller(vendor, '/v1/responses', { authorization: `Bearer ${vendor.key}` });
   });
   afterEach(() => vendor.unscript());

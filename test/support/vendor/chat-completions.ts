@@ -11,40 +11,19 @@ import { compose, type Composition } from './chat-completions/composition.ts';
 import { defaultModels, type ModelFacts } from './chat-completions/models.ts';
 import { refuse, refuseKey } from './chat-completions/refusals.ts';
 import type { ChatRequest } from './chat-completions/request.ts';
-import type { Scenario, Step } from './chat-completions/scenario.ts';
+import type { Scenario } from './chat-completions/scenario.ts';
 import type { WholeReply } from './delivery.ts';
 import { findResponsesFacts } from './responses/models.ts';
 import { ScriptBook } from './script-book.ts';
 import { sendStream, sendWhole } from './sending.ts';
-import { listen, type JournalEntry, type ReceivedRequest } from './server.ts';
-import type { PlayedCall } from './stage.ts';
+import type { JournalEntry, ReceivedRequest } from './server.ts';
+import { openStage, type Play, type Stage } from './stage.ts';
 
 export { refusals } from './chat-completions/refusals.ts';
 
-export interface VendorOptions {
-  /** The only key it accepts. */
-  readonly key?: string;
-  readonly port?: number;
-  /** Models beside the usual ones, or with other facts. */
-  readonly models?: Readonly<Record<string, ModelFacts>>;
-}
+type Models = Readonly<Record<string, ModelFacts>>;
 
-export interface Vendor {
-  /** Its URL with the version segment, as `OPENAI_BASE_URL` expects it. */
-  readonly url: string;
-  readonly key: string;
-  readonly requests: readonly ReceivedRequest[];
-  readonly journal: readonly JournalEntry[];
-  /**
-   * Sets what a model does, by its exact name or by the end of one as `*-cut`. Each call takes the next step,
-   * all later ones the last. A scripted model need not be known otherwise.
-   */
-  script(model: string, ...steps: readonly [Step, ...Step[]]): void;
-  /** Forgets all scripts. */
-  unscript(): void;
-  openConnections(): number;
-  close(): Promise<void>;
-}
+export type Vendor = Stage<ChatRequest, Scenario>;
 
 /** Headers of every reply: most are about the vendor's account, and a gateway must not pass them on. */
 function buildUsualHeaders(id: string): Record<string, string | readonly string[]> {
@@ -96,7 +75,7 @@ async function sendReply(
   entry.billed = { prompt: billed.prompt, completion: entry.tokens };
 }
 
-function listModels(models: Readonly<Record<string, ModelFacts>>): object[] {
+function listModels(models: Models): object[] {
   return Object.entries(models).map(([id, { listed }]) => ({
     id,
     object: 'model',
@@ -124,13 +103,6 @@ function checkArrival({ method, path, headers }: ReceivedRequest, key: string): 
   return isJson ? undefined : refuse({ message: 'The content type has to be application/json.', code: null });
 }
 
-/** How the vendor answers, without its URL. */
-export interface ChatPlay {
-  readonly key: string;
-  readonly scripts: ScriptBook<ChatRequest, Scenario>;
-  answer(call: PlayedCall): Promise<void>;
-}
-
 /** A model of the responses wire's table is known here too, unless it speaks that wire alone. */
 function findUsualFacts(model: string): ModelFacts | undefined {
   const facts = /-(pro|codex)/.test(model) ? undefined : findResponsesFacts(model);
@@ -152,9 +124,9 @@ function describeTools(model: string): Pick<ModelFacts, 'toolsUnlessReasoning'> 
   return { toolsUnlessReasoning: { default: minor === '4' ? 'none' : 'medium' } };
 }
 
-export function createChatPlay(options: VendorOptions = {}): ChatPlay {
-  const key = options.key ?? 'sk-vendor-0123456789';
-  const models = { ...defaultModels, ...options.models };
+export function createChatPlay(own: Models = {}): Play<ChatRequest, Scenario> {
+  const key = 'sk-vendor-0123456789';
+  const models = { ...defaultModels, ...own };
   const scripts = new ScriptBook<ChatRequest, Scenario>({});
   const find = (model: string): ModelFacts | undefined =>
     models[model] ?? findUsualFacts(model) ?? (scripts.has(model) ? {} : undefined);
@@ -171,6 +143,7 @@ export function createChatPlay(options: VendorOptions = {}): ChatPlay {
   return {
     key,
     scripts,
+    headers: [],
     async answer({ received, response, entry }) {
       const respond = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
         sendWhole(reply, buildUsualHeaders(entry.id), scenario, response, entry);
@@ -195,20 +168,10 @@ export function createChatPlay(options: VendorOptions = {}): ChatPlay {
   };
 }
 
-export async function startVendor(options: VendorOptions = {}): Promise<Vendor> {
-  const { key, scripts, answer } = createChatPlay(options);
-  const server = await listen(
-    (received, response, entry) => answer({ received, response, entry }),
-    options.port,
-  );
-  return {
-    url: `${server.origin}/v1`,
-    key,
-    requests: server.requests,
-    journal: server.journal,
-    script: (model, ...steps) => scripts.set(model, steps),
-    unscript: () => scripts.clear(),
-    openConnections: () => server.openConnections(),
-    close: () => server.close(),
-  };
+/**
+ * Starts it; its URL is what `OPENAI_BASE_URL` expects. `own` are models beside the usual ones, or with other
+ * facts.
+ */
+export function startVendor(own?: Models): Promise<Vendor> {
+  return openStage(createChatPlay(own), '/v1');
 }

@@ -21,15 +21,10 @@ import { ScriptBook } from './script-book.ts';
 import { Seals } from './seal.ts';
 import { sendStream, sendWhole } from './sending.ts';
 import type { ReceivedRequest } from './server.ts';
-import { openStage, type Play, type PlayedCall, type Stage, type StageOptions } from './stage.ts';
+import { openStage, type Play, type PlayedCall, type Stage } from './stage.ts';
 
 export { generateContentRefusals } from './generate-content/refusals.ts';
 export type { GeminiRequest } from './generate-content/request.ts';
-
-export interface GenerateContentVendorOptions extends StageOptions {
-  /** Models beside the usual ones, or with other facts. */
-  readonly models?: Readonly<Record<string, Partial<GeminiFacts>>>;
-}
 
 const usualHeaders = {
   'content-type': 'application/json; charset=UTF-8',
@@ -107,15 +102,12 @@ function read(bytes: Buffer, { method, vertex }: Address): Read {
   return { request: requestSchema.parse(inner) };
 }
 
-function createGenerateContentPlay(options: GenerateContentVendorOptions = {}): Play<GeminiRequest> {
-  const key = options.key ?? 'AIzaVendor0123456789';
-  const seals = new Seals('generate-content', options.vouched);
+function createGenerateContentPlay(): Play<GeminiRequest> {
+  const key = 'AIzaVendor0123456789';
+  const seals = new Seals('generate-content');
   const scripts = new ScriptBook<GeminiRequest, Scenario>({});
-  const find = (model: string): GeminiFacts | undefined => {
-    const own = options.models?.[model];
-    const usual = findGeminiFacts(model) ?? (own || scripts.has(model) ? anyGemini : undefined);
-    return usual && { ...usual, ...own };
-  };
+  const find = (model: string): GeminiFacts | undefined =>
+    findGeminiFacts(model) ?? (scripts.has(model) ? anyGemini : undefined);
 
   function check(
     address: Address,
@@ -197,8 +189,6 @@ function createGenerateContentPlay(options: GenerateContentVendorOptions = {}): 
 }
 
 /** Starts it; its URL is what `GOOGLE_GEMINI_BASE_URL` expects. */
-export function startGenerateContentVendor(
-  options: GenerateContentVendorOptions = {},
-): Promise<Stage<GeminiRequest>> {
-  return openStage(createGenerateContentPlay(options), options);
+export function startGenerateContentVendor(): Promise<Stage<GeminiRequest>> {
+  return openStage(createGenerateContentPlay());
 }

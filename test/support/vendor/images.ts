@@ -25,7 +25,7 @@ import type { Scenario } from './scenario.ts';
 import { ScriptBook } from './script-book.ts';
 import { sendStream, sendWhole, stageFrames } from './sending.ts';
 import type { ReceivedRequest } from './server.ts';
-import { openStage, type Play, type Stage, type StageOptions } from './stage.ts';
+import { openStage, type Play, type Stage } from './stage.ts';
 
 export { pixel } from './images/result.ts';
 
@@ -107,8 +107,8 @@ async function check(
   return fault ? refuse(fault) : { ...request, files: call.files };
 }
 
-function createImagesPlay(options: StageOptions = {}): Play<ImageCall> {
-  const key = options.key ?? 'sk-vendor-0123456789';
+function createImagesPlay(): Play<ImageCall> {
+  const key = 'sk-vendor-0123456789';
   const scripts = new ScriptBook<ImageCall, Scenario>({});
   return {
     key,
@@ -170,6 +170,6 @@ function createImagesPlay(options: StageOptions = {}): Play<ImageCall> {
 }
 
 /** Starts it; its URL is what `OPENAI_BASE_URL` expects. */
-export function startImagesVendor(options: StageOptions = {}): Promise<Stage<ImageCall>> {
-  return openStage(createImagesPlay(options), options, '/v1');
+export function startImagesVendor(): Promise<Stage<ImageCall>> {
+  return openStage(createImagesPlay(), '/v1');
 }

@@ -27,13 +27,13 @@
  * Each has `requests` (as they came: method, path, headers, `leaked`, body, when the peer closed) and
  * `journal` (what became of each: status, events, tokens, `billed`, how it ended). Token counts are by
  * `words.ts`. Opaque values (signatures, encrypted reasoning) are proven by a key of the vendor's and come
- * back byte for byte or are refused; `vouched` names others to take for genuine.
+ * back byte for byte or are refused.
  *
  * `vendor-harness.ts` beside this folder is a gateway with the real providers before all of them, and
  * `sdk-clients.ts` the official SDKs as one kind of client; `call.ts` posts a body as it stands. What each
  * vendor refuses is listed, case by case, in `test/vendors/`.
  */
-import { createChatPlay, startVendor, type Vendor, type VendorOptions } from './chat-completions.ts';
+import { createChatPlay, startVendor, type Vendor } from './chat-completions.ts';
 import { refusals as chatRefusals } from './chat-completions/refusals.ts';
 import { startGenerateContentVendor, type GeminiRequest } from './generate-content.ts';
 import { generateContentRefusals } from './generate-content/refusals.ts';
@@ -41,7 +41,7 @@ import { startMessagesVendor, type MessagesRequest } from './messages.ts';
 import { messagesRefusals } from './messages/refusals.ts';
 import { createResponsesPlay } from './responses.ts';
 import { listen } from './server.ts';
-import type { Stage, StageOptions, Step } from './stage.ts';
+import type { Stage, Step } from './stage.ts';
 
 export { startVendor as startChatVendor } from './chat-completions.ts';
 export { startGenerateContentVendor } from './generate-content.ts';
@@ -60,14 +60,13 @@ export const refusals = {
 };
 
 /** OpenAI has two wires at one address. */
-export async function startOpenaiVendor(options: VendorOptions & StageOptions = {}): Promise<Stage> {
-  const chat = createChatPlay(options);
-  const { models: _chatModels, ...rest } = options;
-  const responses = createResponsesPlay(rest);
+export async function startOpenaiVendor(): Promise<Stage> {
+  const chat = createChatPlay();
+  const responses = createResponsesPlay();
   const server = await listen(async (received, response, entry) => {
     const play = received.path.startsWith('/v1/responses') ? responses : chat;
     await play.answer({ received, response, entry });
-  }, options.port);
+  });
   return {
     url: `${server.origin}/v1`,
     key: chat.key,
@@ -93,19 +92,15 @@ const deepseekFacts = {
 };
 
 /** A vendor of chat-completions that tells its thoughts. */
-function startDeepseekVendor(options: VendorOptions = {}): Promise<Vendor> {
-  const thinkers = ['deepseek-v4-flash', 'deepseek-v4-pro', 'deepseek-reasoner'];
+function startDeepseekVendor(): Promise<Vendor> {
+  const thinkers = ['deepseek-v4-flash', 'deepseek-v4-pro'];
   const models = Object.fromEntries(
     thinkers.map((name) => [name, { ...deepseekFacts, wantsThoughts: true }]),
   );
   return startVendor({
-    ...options,
-    models: {
-      ...models,
-      'deepseek-chat': { ...deepseekFacts, jsonAlone: true },
-      'deepseek-reasoner': { ...deepseekFacts, wantsThoughts: true, jsonAlone: true },
-      ...options.models,
-    },
+    ...models,
+    'deepseek-chat': { ...deepseekFacts, jsonAlone: true },
+    'deepseek-reasoner': { ...deepseekFacts, wantsThoughts: true, jsonAlone: true },
   });
 }
 
@@ -120,11 +115,11 @@ export interface Vendors {
   close(): Promise<void>;
 }
 
-export async function startVendors(options: Pick<StageOptions, 'vouched'> = {}): Promise<Vendors> {
+export async function startVendors(): Promise<Vendors> {
   const [openai, anthropic, google, deepseek] = await Promise.all([
-    startOpenaiVendor(options),
-    startMessagesVendor(options),
-    startGenerateContentVendor(options),
+    startOpenaiVendor(),
+    startMessagesVendor(),
+    startGenerateContentVendor(),
     startDeepseekVendor(),
   ]);
   const all = [openai, anthropic, google, deepseek];

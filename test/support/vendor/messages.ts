@@ -25,12 +25,12 @@ import type { Scenario } from './scenario.ts';
 import { ScriptBook } from './script-book.ts';
 import { Seals } from './seal.ts';
 import { sendStream, sendWhole } from './sending.ts';
-import { openStage, type Play, type Stage, type StageOptions } from './stage.ts';
+import { openStage, type Play, type Stage } from './stage.ts';
 
 export { messagesRefusals } from './messages/refusals.ts';
 export type { MessagesRequest } from './messages/request.ts';
 
-export interface MessagesVendorOptions extends StageOptions {
+interface MessagesVendorOptions {
   /** Models beside the usual ones, or with other facts. */
   readonly models?: Readonly<Record<string, Partial<ClaudeFacts>>>;
 }
@@ -101,8 +101,8 @@ type Checked<Request> =
   | { readonly complaint: Complaint; readonly status?: number };
 
 function createMessagesPlay(options: MessagesVendorOptions = {}): Play<MessagesRequest> {
-  const key = options.key ?? 'sk-ant-vendor-0123456789';
-  const seals = new Seals('messages', options.vouched);
+  const key = 'sk-ant-vendor-0123456789';
+  const seals = new Seals('messages');
   const cache = new PromptCache();
   const scripts = new ScriptBook<MessagesRequest, Scenario>({});
   const find = (model: string): ClaudeFacts | undefined => {
@@ -219,5 +219,5 @@ function readCount(body: object): Read<CountRequest> {
 
 /** Starts it; its URL is what `ANTHROPIC_BASE_URL` expects. */
 export function startMessagesVendor(options: MessagesVendorOptions = {}): Promise<Stage<MessagesRequest>> {
-  return openStage(createMessagesPlay(options), options);
+  return openStage(createMessagesPlay(options));
 }

@@ -25,14 +25,9 @@ import { ScriptBook } from './script-book.ts';
 import { Seals } from './seal.ts';
 import { sendStream, sendWhole } from './sending.ts';
 import type { ReceivedRequest } from './server.ts';
-import { openStage, type Play, type Stage, type StageOptions } from './stage.ts';
+import { openStage, type Play, type Stage } from './stage.ts';
 
 export type { ResponsesRequest } from './responses/request.ts';
-
-export interface ResponsesVendorOptions extends StageOptions {
-  /** Models beside the usual ones, or with other facts. */
-  readonly models?: Readonly<Record<string, Partial<ResponsesFacts>>>;
-}
 
 function buildUsualHeaders(id: string): Record<string, string> {
   return {
@@ -85,16 +80,13 @@ function remember(memory: Map<string, Memory>, { request, groups }: Composition)
   }
 }
 
-export function createResponsesPlay(options: ResponsesVendorOptions = {}): Play<ResponsesRequest> {
-  const key = options.key ?? 'sk-vendor-0123456789';
-  const seals = new Seals('responses', options.vouched);
+export function createResponsesPlay(vouched?: readonly string[]): Play<ResponsesRequest> {
+  const key = 'sk-vendor-0123456789';
+  const seals = new Seals('responses', vouched);
   const memory = new Map<string, Memory>();
   const scripts = new ScriptBook<ResponsesRequest, Scenario>({});
-  const find = (model: string): ResponsesFacts | undefined => {
-    const own = options.models?.[model];
-    const usual = findResponsesFacts(model) ?? (own || scripts.has(model) ? anyModel : undefined);
-    return usual && { ...usual, ...own };
-  };
+  const find = (model: string): ResponsesFacts | undefined =>
+    findResponsesFacts(model) ?? (scripts.has(model) ? anyModel : undefined);
 
   function check<Request extends CountRequest>(bytes: Buffer, schema: z.ZodType<Request>): Checked<Request> {
     const reject = (complaint: Complaint): Checked<Request> => ({ refusal: refuse(complaint) });
@@ -173,7 +165,10 @@ export function createResponsesPlay(options: ResponsesVendorOptions = {}): Play<
   };
 }
 
-/** Starts it; its URL is what `OPENAI_BASE_URL` expects. */
-export function startResponsesVendor(options: ResponsesVendorOptions = {}): Promise<Stage<ResponsesRequest>> {
-  return openStage(createResponsesPlay(options), options, '/v1');
+/**
+ * Starts it; its URL is what `OPENAI_BASE_URL` expects. `vouched` are encrypted reasonings that it takes for
+ * its own.
+ */
+export function startResponsesVendor(vouched?: readonly string[]): Promise<Stage<ResponsesRequest>> {
+  return openStage(createResponsesPlay(vouched), '/v1');
 }

@@ -12,9 +12,7 @@ export class Seals {
   readonly #vouched: ReadonlySet<string>;
   #count = 0;
 
-  /**
-   * `vouched` are values this vendor takes for its own though it did not make them, as those of recordings.
-   */
+  /** `vouched` are values that this vendor takes for its own though it did not make them. */
   constructor(secret: string, vouched: readonly string[] = []) {
     this.#secret = secret;
     this.#vouched = new Set(vouched);

@@ -146,15 +146,8 @@ function createEntry(received: ReceivedRequest): JournalEntry {
   };
 }
 
-/**
- * Starts a server on loopback, on a free port unless one is named; `welcome` are headers that are no leak
- * here.
- */
-export async function listen(
-  answer: Answer,
-  port = 0,
-  welcome: readonly string[] = [],
-): Promise<VendorServer> {
+/** Starts a server on a free port of loopback; `welcome` are headers that are no leak here. */
+export async function listen(answer: Answer, welcome: readonly string[] = []): Promise<VendorServer> {
   const requests: ReceivedRequest[] = [];
   const journal: JournalEntry[] = [];
   const connections = new Map<Socket, number>();
@@ -191,7 +184,7 @@ export async function listen(
     connections.set(socket, opened);
     socket.on('close', () => connections.delete(socket));
   });
-  server.listen(port, '127.0.0.1');
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the fake vendor has no port');

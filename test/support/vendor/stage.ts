@@ -9,17 +9,10 @@ import { listen, type JournalEntry, type ReceivedRequest } from './server.ts';
 
 export type Step<Request = unknown> = StepOf<Request, Scenario>;
 
-export interface StageOptions {
-  /** The only key it accepts. */
-  readonly key?: string;
-  readonly port?: number;
-  /** Opaque values (signatures, encrypted reasoning) it takes for its own though it never handed them out. */
-  readonly vouched?: readonly string[];
-}
-
-export interface Stage<Request = unknown> {
+export interface Stage<Request = unknown, Own extends object = Scenario> {
   /** Its address as the vendor's SDK wants it. */
   readonly url: string;
+  /** The only key it accepts. */
   readonly key: string;
   readonly requests: readonly ReceivedRequest[];
   readonly journal: readonly JournalEntry[];
@@ -27,7 +20,7 @@ export interface Stage<Request = unknown> {
    * Sets what a model does, by its exact name or by the end of one as `*-cut`. Each call takes the next step,
    * all later ones the last. A scripted model need not be known otherwise. Token counts take no step.
    */
-  script(model: string, ...steps: readonly [Step<Request>, ...Step<Request>[]]): void;
+  script(model: string, ...steps: readonly [StepOf<Request, Own>, ...StepOf<Request, Own>[]]): void;
   /** Forgets all scripts. */
   unscript(): void;
   openConnections(): number;
@@ -40,23 +33,21 @@ export interface PlayedCall {
   readonly entry: JournalEntry;
 }
 
-export interface Play<Request> {
+export interface Play<Request, Own extends object = Scenario> {
   readonly key: string;
-  readonly scripts: ScriptBook<Request, Scenario>;
+  readonly scripts: ScriptBook<Request, Own>;
   /** Names of headers that are its business though they would be a leak elsewhere. */
   readonly headers: readonly string[];
   answer(call: PlayedCall): Promise<void>;
 }
 
 /** Opens a vendor; `base` is the path of its SDK's base URL. */
-export async function openStage<Request>(
-  play: Play<Request>,
-  { port }: StageOptions,
+export async function openStage<Request, Own extends object>(
+  play: Play<Request, Own>,
   base = '',
-): Promise<Stage<Request>> {
+): Promise<Stage<Request, Own>> {
   const server = await listen(
     (received, response, entry) => play.answer({ received, response, entry }),
-    port,
     play.headers,
   );
   return {

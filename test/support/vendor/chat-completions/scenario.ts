@@ -3,8 +3,6 @@
  * scenario answers what the request asks for.
  */
 import type { Scenario as AnyScenario } from '../scenario.ts';
-import type { StepOf } from '../script-book.ts';
-import type { ChatRequest } from './request.ts';
 import type { Said } from './speech.ts';
 
 export type { UsageFigures } from '../scenario.ts';
@@ -27,5 +25,3 @@ export interface Scenario extends Omit<AnyScenario, keyof Said | 'candidates' | 
   readonly candidates?: readonly Said[];
   readonly fail?: StreamFailure;
 }
-
-export type Step = StepOf<ChatRequest, Scenario>;
