@@ -16,7 +16,7 @@ import { useOutgoingProxies } from '../upstream/outgoing-proxy.ts';
 import { formatBanner, isFirstStart } from './banner.ts';
 import { shells, writeCompletion, type Shell } from './completion.ts';
 import { listShortcomings, listWarnings } from './config-warnings.ts';
-import { describeGroups, orderVerbs, pointToHelp } from './help.ts';
+import { describeGroups, orderVerbs, pointToHelp, showHelp } from './help.ts';
 import { flushLog, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
 import { nameOption } from './name-option.ts';
@@ -270,6 +270,8 @@ async function main(): Promise<void> {
   addOwnVerbs(program);
   await addPluginVerbs(program, process.argv[2]);
   pointToHelp(program);
+  const [verb, ...words] = process.argv.slice(2);
+  if (verb === 'help') return showHelp(program, words);
   await program.parseAsync();
 }
 

@@ -80,7 +80,11 @@ function writeFish(verbs: readonly Verb[]): string[] {
 }
 
 export function writeCompletion(shell: Shell, program: Command): string {
-  const verbs = listVerbs(program);
+  const help = { word: 'help', description: 'show help of a verb' };
+  // It is no verb of a path, so the words after it are completed as if it were not there.
+  const verbs = listVerbs(program).map((verb) =>
+    verb.path === '' ? { ...verb, next: [help, ...verb.next] } : verb,
+  );
   const scripts: Record<Shell, () => string[]> = {
     bash: () => [
       ...writePosix(

@@ -40,11 +40,25 @@ export function describeGroups(program: Program, commands: readonly Command[]): 
   }
 }
 
+/** Shows the help of a verb of any number of words. Commander's own `help` reads only the first. */
+export function showHelp(program: Program, words: readonly string[]): void {
+  let shown = program;
+  for (const word of words.filter((each) => !each.startsWith('-'))) {
+    const next = shown.commands.find((command) => command.name() === word);
+    if (!next) return shown.error(`unknown command '${word}'`);
+    shown = next;
+  }
+  shown.outputHelp();
+}
+
 /** Gives commander's errors the form of our own, and ends them with where to find help. */
 export function pointToHelp(command: Program, path = command.name()): void {
   command.configureOutput({
     outputError(text, write) {
-      const fault = text.replace(/^error: /, '').trim();
+      const fault = text
+        .replace(/^error: /, '')
+        .trim()
+        .replace(/\.$/, '');
       write(`${path}: ${fault.replaceAll('\n', ' ')}; see ${path} --help\n`);
     },
   });
