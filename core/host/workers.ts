@@ -6,10 +6,12 @@ export type AnswerQuestion = (question: unknown) => unknown;
 /** The other processes that share the port. Questions and answers cross as JSON. */
 export interface Workers {
   readonly several: boolean;
-  /** Resolves with the first answer of any other worker. Undefined if none answers in time. */
-  askOthers(topic: string, question: unknown): Promise<unknown>;
-  /** Resolves with the answers of all other workers that answer in time. */
-  askEach(topic: string, question: unknown): Promise<readonly unknown[]>;
+  /** Sends news to all other workers, and waits for nothing. */
+  notify(topic: string, news: unknown): void;
+  /** Asks all other workers, and resolves with the first answer. Undefined if none answers in time. */
+  askForFirstAnswer(topic: string, question: unknown): Promise<unknown>;
+  /** Asks all other workers, and resolves with the answers of those that answer in time. */
+  askForAllAnswers(topic: string, question: unknown): Promise<readonly unknown[]>;
   /** Asks the plugin's `supervise`. Undefined if it does not answer in time, by default two seconds. */
   askSupervisor(topic: string, question: unknown, milliseconds?: number): Promise<unknown>;
   /** Answers questions of other processes. The result stops answering. */

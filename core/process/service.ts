@@ -88,7 +88,7 @@ function queueRuns<Result>(work: () => Promise<Result>): Queue<Result> {
 /** Reloads this worker, and then the others. */
 async function reloadEverywhere(reloads: Queue<Outcome>): Promise<Reloaded> {
   const outcome = await reloads.run();
-  const others = outcome.ok ? await workers.askEach(reloading, {}) : [];
+  const others = outcome.ok ? await workers.askForAllAnswers(reloading, {}) : [];
   return { ...outcome, workers: others.length };
 }
 

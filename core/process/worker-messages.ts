@@ -14,7 +14,7 @@ const patience = { worker: 1000, all: 2000 };
 const questionSchema = z.object({
   type: z.literal('tollgate:question'),
   id: z.number(),
-  to: z.enum(['others', 'each', 'supervisor']),
+  to: z.enum(['first', 'all', 'supervisor']),
   topic: z.string(),
   question: z.unknown().optional(),
 });
@@ -86,9 +86,10 @@ function openLine(): Workers {
     waiting.ask(milliseconds, (id) => send({ type: 'tollgate:question', id, to, topic, question }));
   return {
     several: true,
-    askOthers: (topic, question) => ask('others', topic, question),
-    async askEach(topic, question) {
-      const answers = await ask('each', topic, question);
+    notify: (topic, news) => void ask('first', topic, news),
+    askForFirstAnswer: (topic, question) => ask('first', topic, question),
+    async askForAllAnswers(topic, question) {
+      const answers = await ask('all', topic, question);
       return Array.isArray(answers) ? answers : [];
     },
     askSupervisor: (topic, question, milliseconds) => ask('supervisor', topic, question, milliseconds),
@@ -102,8 +103,9 @@ function openLine(): Workers {
 
 const alone: Workers = {
   several: false,
-  askOthers: async () => undefined,
-  askEach: async () => [],
+  notify: () => undefined,
+  askForFirstAnswer: async () => undefined,
+  askForAllAnswers: async () => [],
   askSupervisor: async () => undefined,
   answer: () => () => undefined,
 };
@@ -115,7 +117,7 @@ export const workers: Workers = cluster.isWorker ? openLine() : alone;
 export function openSwitchboard(): Supervisor {
   const waiting = new Waiting();
   const answers = new Map<string, Parameters<Supervisor['answer']>[1]>();
-  const askOthers = (asking: Worker, question: Question): Promise<unknown>[] => {
+  const askEach = (asking: Worker, question: Question): Promise<unknown>[] => {
     const others = Object.values(cluster.workers ?? {}).flatMap((worker) =>
       worker && worker !== asking && worker.isConnected() ? [worker] : [],
     );
@@ -124,9 +126,9 @@ export function openSwitchboard(): Supervisor {
     );
   };
   const answerQuestion = async (worker: Worker, data: Question): Promise<unknown> => {
-    if (data.to === 'others') return awaitFirst(askOthers(worker, data));
-    if (data.to === 'each')
-      return (await Promise.all(askOthers(worker, data))).filter((given) => given !== undefined);
+    if (data.to === 'first') return awaitFirst(askEach(worker, data));
+    if (data.to === 'all')
+      return (await Promise.all(askEach(worker, data))).filter((given) => given !== undefined);
     return awaitFirst([(async () => answers.get(data.topic)?.(data.question, worker.id))()]);
   };
   cluster.on('message', (worker, message) => {

@@ -67,7 +67,7 @@ async function findCall(
   { workers, archives }: Host,
 ): Promise<Kept> {
   let kept: Kept | undefined =
-    memory?.calls.get(id) ?? keptSchema.safeParse(await workers.askOthers('calls', id)).data;
+    memory?.calls.get(id) ?? keptSchema.safeParse(await workers.askForFirstAnswer('calls', id)).data;
   for (const archive of archives.list()) kept ??= await archive.find(id);
   // A call of another key gets the same reply as an unknown id, so that ids cannot be probed.
   if (kept?.key === key) return kept;

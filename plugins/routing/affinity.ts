@@ -59,9 +59,7 @@ export const affinity = definePlugin({
       homes().set(conversation, home);
       if (!workers.several || (before && isSame(before, home))) return;
       const { name, credential } = home;
-      void workers.askOthers('affinity', { conversation, name, credential } satisfies z.output<
-        typeof movedSchema
-      >);
+      workers.notify('affinity', { conversation, name, credential } satisfies z.output<typeof movedSchema>);
     };
     hooks.ready.tapPromise('affinity', async () => {
       stopHearing = workers.answer('affinity', (news) => {

@@ -39,12 +39,13 @@ const store: Store = {
 };
 
 /** The other workers that share the port. */
-const askOthers = vi.fn<Workers['askOthers']>();
+const askForFirstAnswer = vi.fn<Workers['askForFirstAnswer']>();
 const answer = vi.fn<Workers['answer']>(() => () => undefined);
 const workers: Workers = {
   several: true,
-  askOthers,
-  askEach: async () => [],
+  notify: () => undefined,
+  askForFirstAnswer,
+  askForAllAnswers: async () => [],
   askSupervisor: async () => undefined,
   answer,
 };
@@ -55,7 +56,7 @@ let service: LedgerService;
 let log: string[];
 
 beforeEach(() => {
-  for (const operation of [settle, reserve, audit, askOthers]) operation.mockReset();
+  for (const operation of [settle, reserve, audit, askForFirstAnswer]) operation.mockReset();
   registry = new Registry();
   log = [];
   const logger = pino({}, { write: (line: string) => void log.push(line) });
@@ -161,7 +162,7 @@ describe('workers that share a ledger', () => {
     const heard = { ok: false, at: 5, findings: 3 };
     const audited = Promise.withResolvers<AuditReport>();
     audit.mockReturnValue(audited.promise);
-    askOthers.mockResolvedValueOnce(heard).mockResolvedValue(undefined);
+    askForFirstAnswer.mockResolvedValueOnce(heard).mockResolvedValue(undefined);
     const other = new LedgerService({ ...options, auditEvery: 20 });
     others.push(other);
     await vi.waitFor(() => expect(audit).toHaveBeenCalled(), 120_000);

@@ -103,12 +103,15 @@ function createWorkerPair(): { workers: [Workers, Workers]; asked: unknown[] } {
   const requests: unknown[] = [];
   const createWorker = (own: number): Workers => ({
     several: true,
-    async askOthers(_topic, question) {
+    notify(topic, news) {
+      void this.askForFirstAnswer(topic, news);
+    },
+    async askForFirstAnswer(_topic, question) {
       requests.push(question);
       // Questions cross as JSON.
       return answers[1 - own]?.map((answer) => answer(JSON.parse(JSON.stringify(question))))[0];
     },
-    askEach: async () => [],
+    askForAllAnswers: async () => [],
     askSupervisor: async () => undefined,
     answer(_topic, answer) {
       answers[own]?.push(answer);

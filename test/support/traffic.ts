@@ -237,9 +237,12 @@ export async function openWorkerPair(
   ];
   const createLine = (own: number): Workers => ({
     several: true,
-    askOthers: async (topic, said) => heard[1 - own]?.get(topic)?.(JSON.parse(JSON.stringify(said))),
-    async askEach(topic, said) {
-      const given: unknown = await this.askOthers(topic, said);
+    notify(topic, said) {
+      void this.askForFirstAnswer(topic, said);
+    },
+    askForFirstAnswer: async (topic, said) => heard[1 - own]?.get(topic)?.(JSON.parse(JSON.stringify(said))),
+    async askForAllAnswers(topic, said) {
+      const given: unknown = await this.askForFirstAnswer(topic, said);
       return given === undefined ? [] : [given];
     },
     askSupervisor: async () => undefined,

@@ -174,7 +174,7 @@ export class LedgerService {
   /** Takes the result of another worker that has just audited, since it has read the same entries. */
   async #auditInTurn(): Promise<void> {
     const { success, data } = lastAuditSchema.safeParse(
-      await this.#options.workers.askOthers(auditTopic, {}),
+      await this.#options.workers.askForFirstAnswer(auditTopic, {}),
     );
     if (success) this.#keepAudit(data);
     else await this.audit();

@@ -114,7 +114,7 @@ export class LiveCalls {
     this.#show(batch);
     if (this.#left > 0) this.#send(`event: omitted\ndata: {"events":${this.#left}}\n\n`);
     this.#left = 0;
-    if (this.#isAsked) void this.#workers.askOthers(topic, batch);
+    if (this.#isAsked) this.#workers.notify(topic, batch);
   }
 
   #show({ starts, ends }: Batch): void {
@@ -141,7 +141,7 @@ export class LiveCalls {
 
   /** Asks the other workers for their events, for a short time. */
   #ask(): void {
-    void this.#workers.askOthers(topic, 'listen');
+    this.#workers.notify(topic, 'listen');
   }
 
   #hear(question: unknown): true {

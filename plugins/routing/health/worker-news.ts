@@ -36,7 +36,7 @@ export function passOn(
     code,
     message,
   };
-  void workers.askOthers(topic, news);
+  workers.notify(topic, news);
 }
 
 /**

@@ -60,7 +60,7 @@ export async function shareBook(workers: Workers, book: () => HealthBook): Promi
     workers.answer(topics.holds, () => book().holds.list()),
     workers.answer(topics.change, (decision) => decide(book(), changeSchema.parse(decision))),
   ];
-  const held = z.array(holdSchema).safeParse(await workers.askOthers(topics.holds, {}));
+  const held = z.array(holdSchema).safeParse(await workers.askForFirstAnswer(topics.holds, {}));
   for (const hold of held.data ?? []) book().holds.add(hold);
   return stops;
 }
@@ -68,7 +68,7 @@ export async function shareBook(workers: Workers, book: () => HealthBook): Promi
 /** Carries out a decision here and in all other workers. */
 export async function decideForAll(workers: Workers, book: HealthBook, decision: Decision): Promise<void> {
   decide(book, decision);
-  await workers.askEach(topics.change, decision);
+  await workers.askForAllAnswers(topics.change, decision);
 }
 
 /** The rows of all workers, and how many workers there are. */
@@ -76,6 +76,6 @@ export async function collectRows(
   workers: Workers,
   book: HealthBook,
 ): Promise<{ rows: Row[]; workers: number }> {
-  const others = z.array(z.array(rowSchema)).parse(await workers.askEach(topics.rows, {}));
+  const others = z.array(z.array(rowSchema)).parse(await workers.askForAllAnswers(topics.rows, {}));
   return { rows: [...book.known.map(toRow), ...others.flat()], workers: others.length + 1 };
 }
