@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { makeDataFolder, runAlone, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 
@@ -29,6 +30,8 @@ describe('the completion script of bash', () => {
     expect(await complete('keys', 'cr')).toEqual(['create']);
     expect(await complete('keys', 'create', '--account', 'team', '--cr')).toEqual(['--credit']);
     expect(await complete('accounts', 'list', '--')).toEqual(['--json', '--help']);
+    expect(await complete('he')).toEqual(['help']);
+    expect(await complete('help', 'keys', 'cr')).toEqual(['create']);
   });
 
   it('refuses an unknown shell, and lists the supported ones', async () => {
@@ -204,6 +207,7 @@ describe('an error of the command line', () => {
     ['keys create --prt', "keys create: unknown option '--prt'; see tollgate keys create --help"],
     ['credit ad', "credit: unknown command 'ad' (Did you mean add?); see tollgate credit --help"],
     ['credit add x', "credit add: missing required argument 'usd'; see tollgate credit add --help"],
+    ['help credit ad', "credit: unknown command 'ad'; see tollgate credit --help"],
   ])('of usage ends with where to find help: %s', async (typed, message) => {
     expect(await runVerb(typed.split(' '))).toMatchObject({ code: 1, errors: `tollgate ${message}\n` });
   });
@@ -221,6 +225,12 @@ describe('the help', () => {
       'chargeback',
     ]);
     expect((await runVerb(['budgets', 'set', '--help'])).output).toContain('per month unless given');
+  });
+
+  it('of a verb of several words is the same after `help` and before `--help`', async () => {
+    const { output } = await runVerb(['help', 'keys', 'create']);
+    expect(output).toContain('--spend-cap');
+    expect(output).toBe((await runVerb(['keys', 'create', '--help'])).output);
   });
 });
 
@@ -251,6 +261,21 @@ it('the command line shows the limits, tags and budgets of a key', async () => {
       { limit: '100', per: 'month' },
     ],
   });
+});
+
+it('a wrong markup in the ledger is named by the start and the doctor, and can be removed', async () => {
+  const environment = { TOLLGATE_DATA: makeDataFolder() };
+  const store = await openSqlite({ file: join(environment.TOLLGATE_DATA, 'ledger.db'), threads: false });
+  await store.writeDocument({ name: 'markups', text: '[{"account":"acme","percent":10}]', replaces: 0 });
+  await store.close();
+  const fault =
+    'the markup of account acme in the ledger is wrong: ' +
+    'percent: a percentage is a decimal string, as "12.5"; ' +
+    "remove it with `tollgate markups remove --account 'acme'`";
+  expect((await runVerb(['start'], environment)).errors).toContain(fault);
+  expect((await runVerb(['doctor'], environment)).output).toContain(fault);
+  const { output } = await runVerb(['markups', 'remove', '--account', 'acme'], environment);
+  expect(output).toBe('There are no markups.\n');
 });
 
 describe('a key limited to models', () => {

@@ -3,7 +3,7 @@
  * reads again every few seconds. There is one rule for each account, key and model that a rule names.
  */
 import { z } from 'zod';
-import { GatewayError, type CommandResult, type Host } from '../../../../core/index.ts';
+import { GatewayError, getMessage, type CommandResult, type Host } from '../../../../core/index.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
 import { requireBalance } from '../operator/accounts.ts';
 import { findKey } from '../operator/keys.ts';
@@ -22,16 +22,45 @@ const documentName = 'markups';
 const mostRules = 10_000;
 const mostTries = 20;
 
-/** The rules are stored as they were written, since they are read by the same schema. */
-const storedSchema = z.array(z.custom<MarkupInput>((rule) => markupSchema.safeParse(rule).success));
+/**
+ * The rules are stored as they were written, since they are read by the same schema. A wrong one, which
+ * another version may have written, is read too, so that operators can see and remove it.
+ */
+const storedSchema = z.array(z.custom<MarkupInput>((rule) => typeof rule === 'object' && rule !== null));
 
 async function readStored(store: Store): Promise<{ version: number; rules: MarkupInput[] }> {
   const found = await store.readDocument(documentName);
-  return { version: found?.version ?? 0, rules: storedSchema.parse(found ? JSON.parse(found.text) : []) };
+  try {
+    return { version: found?.version ?? 0, rules: storedSchema.parse(found ? JSON.parse(found.text) : []) };
+  } catch (cause) {
+    throw new Error('the markups in the ledger are not a list of rules: restore a backup of it', { cause });
+  }
 }
 
+/** The rules as they were written. A wrong one is among them. */
 export async function listMarkups(store: Store): Promise<MarkupInput[]> {
   return (await readStored(store)).rules;
+}
+
+/** Throws if a stored rule is wrong, with its name, what is wrong, and how to replace it. */
+export async function checkMarkups(store: Store): Promise<void> {
+  for (const rule of await listMarkups(store)) parseRule(rule);
+}
+
+function parseRule(rule: MarkupInput): Markup {
+  try {
+    return readInput(markupSchema, rule);
+  } catch (cause) {
+    const { account, key, model } = rule;
+    const options = Object.entries({ account, key, model }).flatMap(([name, value]) =>
+      value === undefined ? [] : [` --${name} '${value}'`],
+    );
+    throw new Error(
+      `the markup of ${describeSubject(rule)} in the ledger is wrong: ${getMessage(cause)}; ` +
+        `remove it with \`tollgate markups remove${options.join('')}\`, and set it again`,
+      { cause },
+    );
+  }
 }
 
 type Selector = z.output<typeof selectorSchema>;
@@ -124,18 +153,23 @@ async function followRules(
   { own, seen }: { readonly own: readonly Markup[]; readonly seen: number },
 ): Promise<number> {
   const { version, rules } = await readStored(store);
-  if (version !== seen) markups.setRules([...rules.map((rule): Markup => markupSchema.parse(rule)), ...own]);
+  if (version !== seen) markups.setRules([...rules.map(parseRule), ...own]);
   return version;
 }
 
-function formatMarkup({ account, key, model, percent, fixed }: MarkupInput): string {
+function describeSubject({ account, key, model }: MarkupInput): string {
   const subject = [
     account !== undefined && `account ${account}`,
     key !== undefined && `key ${key}`,
     model !== undefined && `model ${model}`,
   ].filter((part) => part !== false);
+  return subject.join(', ') || 'all calls';
+}
+
+function formatMarkup(rule: MarkupInput): string {
+  const { percent, fixed } = rule;
   const charge = [percent !== undefined && `${percent} %`, fixed !== undefined && `${fixed} USD a call`];
-  return `${subject.join(', ') || 'all calls'}: ${charge.filter((part) => part !== false).join(' and ')}`;
+  return `${describeSubject(rule)}: ${charge.filter((part) => part !== false).join(' and ')}`;
 }
 
 async function showMarkups({ store }: Pick<Bench, 'store'>): Promise<CommandResult> {
