@@ -3,15 +3,16 @@
  * serve. It changes nothing, works next to a running gateway, and says how to fix each fault.
  */
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { ConfigError, loadConfig, type Config } from '../config.ts';
 import { getMessage } from '../errors.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { clock, type Finding } from '../host/diagnostics.ts';
-import { examineRights, makeFolder } from './data-folder.ts';
+import { examineRights } from './data-folder.ts';
 import { nameOption } from './name-option.ts';
 import { checkConnections, readOpenFilesLimit } from './open-files.ts';
 
@@ -73,11 +74,16 @@ const diskRemedies = new Map([
   ['EEXIST', "a file has the folder's path: move it"],
 ]);
 
-async function examineDisk({ dataFolder: folder, file }: Config): Promise<Finding> {
+/** The folder, or the one in which a start will make it. */
+function findExisting(folder: string): string {
+  return existsSync(folder) ? folder : findExisting(dirname(folder));
+}
+
+async function examineDisk({ dataFolder, file }: Config): Promise<Finding> {
   const subject = 'disk';
+  const folder = findExisting(resolve(dataFolder));
   const option = nameOption(file, 'dataFolder');
   try {
-    makeFolder(folder);
     const median =
       (await measureSyncTimes(join(folder, `.doctor-${process.pid}`)))[Math.floor(rounds / 2)] ?? 0;
     const message = `${folder} syncs writes in ${median.toFixed(1)} ms`;
@@ -95,7 +101,7 @@ async function examineDisk({ dataFolder: folder, file }: Config): Promise<Findin
     return {
       subject,
       state: 'fault',
-      message: `${folder} cannot be written: ${reason}`,
+      message: `${dataFolder} cannot be written: ${reason}`,
       remedy: `${remedy}, or set ${option} to another`,
     };
   }

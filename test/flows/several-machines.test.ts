@@ -178,6 +178,13 @@ describe('two gateways with one PostgreSQL', () => {
     });
   });
 
+  it('have no ledger before the first starts, and the doctor makes none', async () => {
+    const { url, drop } = await openDatabase();
+    for (let round = 0; round < 2; round += 1)
+      expect((await runVerb(['doctor'], prepareMachine(url))).output).toContain('there is no ledger at');
+    await drop();
+  });
+
   it('report which variable must name the database if none does', async () => {
     const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG });
     expect(code).toBe(1);

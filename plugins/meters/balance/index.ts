@@ -102,8 +102,9 @@ function register(
       return service ? service.store.findFault()?.message : 'it is not open yet';
     },
   });
-  host.examinations.add(createExamination(open));
-  host.documents.add(createDocumentStore(() => opened()?.store, open));
+  const openExisting = (): Promise<Store> => open({ mustExist: true });
+  host.examinations.add(createExamination(openExisting));
+  host.documents.add(createDocumentStore(() => opened()?.store, openExisting));
   host.keyrings.add(createKeyring(getLedger));
   host.archives.add({
     name: 'balance',
