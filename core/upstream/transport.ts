@@ -112,13 +112,14 @@ export function getEndpoint(address: string): Endpoint {
 
 /**
  * True if the provider closed a connection on which it had sent something before, if only the reply to
- * another request.
+ * another request. undici itself closes a connection with another message: `bad upgrade`, `bad response`.
  */
 export function wasReused(error: unknown): boolean {
   if (
     !(error instanceof Error) ||
     !('code' in error) ||
     error.code !== 'UND_ERR_SOCKET' ||
+    !error.message.endsWith('closed') ||
     !('socket' in error)
   )
     return false;

@@ -73,8 +73,14 @@ describe('an informational response of a provider', () => {
 });
 
 describe('a connection that closes without a reply', () => {
-  it('on first use is followed by attempts on other connections', async () => {
-    const { vendor, gateway } = await open((response) => void response.socket?.destroy());
+  it.each([
+    ['without a word', ''],
+    [
+      'after a change of protocols',
+      'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n',
+    ],
+  ])('on first use, %s, is followed by attempts on other connections', async (_, words) => {
+    const { vendor, gateway } = await open((response) => void response.socket?.end(words));
     expect((await call(gateway)).status).toBe(502);
     expect([vendor.bodies.length, (await gateway.ended(1))[0]?.attempts.length]).toEqual([3, 3]);
   });
