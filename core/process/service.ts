@@ -39,6 +39,8 @@ type Outcome = Omit<Reloaded, 'workers'>;
 const grace = 500;
 /** Milliseconds to send and settle the ends of calls that had to be cut. */
 const longestEnd = 6000;
+/** Milliseconds for plugins to write what waits and to close, then. */
+const longestClose = 5000;
 
 async function openGateway(config: Config, logger: Logger, control: Control): Promise<Gateway> {
   const gateway = createGateway(config, logger, control);
@@ -171,7 +173,9 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
       // Calls of replaced configurations may finish too.
       await drain([gateway, ...leaving.keys()], server, config.server.drain);
       await withTimeout(Promise.all([reloads.waitForIdle(), ...leaving.values()]), longestEnd);
-      await gateway.close();
+      const closed = gateway.close().then(() => true);
+      if (await withTimeout(closed, longestClose)) return;
+      logger.error(`the gateway ends although a plugin did not close within ${longestClose / 1000} s`);
     },
   };
 }

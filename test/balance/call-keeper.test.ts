@@ -1,6 +1,6 @@
 /** What happens to ended calls when the database fails: they wait, and the gateway counts those it loses. */
 import { pino } from 'pino';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { GatewayError, type End } from '../../core/index.ts';
 import { CallKeeper } from '../../plugins/meters/balance/calls/keeper.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
@@ -64,6 +64,24 @@ describe('ended calls', () => {
     await keeper.close();
     expect(lost).toEqual([1]);
     expect(stored).toHaveLength(1);
+  });
+
+  it('form no queue of turns while the database is slow: a stop would wait for all of them', async () => {
+    vi.useFakeTimers();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let asked = 0;
+    const { keeper } = createKeeper(async () => {
+      asked += 1;
+      await promise;
+      throw new GatewayError('ledger_unavailable', 'away');
+    });
+    keeper.add(buildRefused('one'));
+    await vi.advanceTimersByTimeAsync(30_000);
+    vi.useRealTimers();
+    const closed = keeper.close();
+    resolve();
+    await closed;
+    expect(asked).toBe(2);
   });
 
   it('are lost and counted when too many wait', async () => {

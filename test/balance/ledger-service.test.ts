@@ -187,6 +187,7 @@ describe('closing', () => {
     await service.close();
     expect(await settled).toBeUndefined();
     expect(settle).toHaveBeenCalledTimes(2);
+    expect(log.join('')).toContain('"calls":1,"msg":"the gateway stops while calls wait for the ledger');
     expect(close).toHaveBeenCalled();
   });
 });

@@ -177,6 +177,17 @@ describe('a gateway that receives a stop signal', () => {
     });
   });
 
+  it('ends although a plugin never closes, and says so', async () => {
+    operated.configure(
+      '',
+      "{ name: 'stuck', interface: 1, apply: ({ hooks }) => " +
+        "hooks.close.tapPromise('stuck', () => new Promise(() => {})) }",
+    );
+    const gateway = await operated.start();
+    const { code, errors } = await gateway.stop('SIGTERM');
+    expect([code, errors]).toEqual([0, expect.stringContaining('a plugin did not close within 5 s')]);
+  });
+
   it('because of an uncaught error lets calls finish and exits with a failure code', async () => {
     operated.configure(
       '',

@@ -193,6 +193,13 @@ export class LedgerService {
     clearInterval(this.#auditing);
     this.#stopAnswering();
     this.#closing.abort();
+    const { size } = this.#settling;
+    if (size > 0)
+      this.#options.logger.warn(
+        { calls: size },
+        'the gateway stops while calls wait for the ledger: those that it cannot settle in time ' +
+          'stay reserved, and another gateway or the next start settles them',
+      );
     await Promise.all(this.#settling);
     await this.#heartbeat.stop();
     await this.calls.close();

@@ -58,6 +58,7 @@ export class CallKeeper {
   #flushing: Promise<void> | undefined;
   #idle: NodeJS.Timeout | undefined;
   #working: Promise<void> = Promise.resolve();
+  #isWorking = false;
 
   constructor(options: CallKeeperOptions) {
     this.#options = options;
@@ -114,6 +115,8 @@ export class CallKeeper {
 
   #takeTurn(): void {
     this.#timer = undefined;
+    // The database is slow. Turns must not pile up: a stop waits for all of them.
+    if (this.#isWorking) return this.#startTimer();
     this.#turnsLeft -= 1;
     const isForFold = this.#turn % pausesPerFold === 0 || this.#storedSinceFold >= callsPerFold;
     this.#turn += 1;
@@ -126,11 +129,18 @@ export class CallKeeper {
 
   /** Runs one piece of work at a time; a failure is logged, and the next turn tries again. */
   #enqueueWork(work: () => Promise<void>): void {
-    this.#working = this.#working.then(work).catch((error: unknown) => {
-      // Readiness and refused calls already report an outage.
-      if (!this.#closing.signal.aborted && !isOutage(error))
-        this.#options.logger.warn({ error }, 'stored calls could not be summed up; it is tried again');
-    });
+    this.#isWorking = true;
+    const working = this.#working
+      .then(work)
+      .catch((error: unknown) => {
+        // Readiness and refused calls already report an outage.
+        if (!this.#closing.signal.aborted && !isOutage(error))
+          this.#options.logger.warn({ error }, 'stored calls could not be summed up; it is tried again');
+      })
+      .then(() => {
+        if (this.#working === working) this.#isWorking = false;
+      });
+    this.#working = working;
   }
 
   async #flush(): Promise<void> {
