@@ -106,6 +106,12 @@ async function drain(gateways: readonly Gateway[], server: GatewayServer, patien
   server.disconnect();
 }
 
+async function closeInTime(gateway: Gateway, logger: Logger): Promise<void> {
+  const closed = gateway.close().then(() => true);
+  if (await withTimeout(closed, longestClose)) return;
+  logger.error(`the gateway ends although a plugin did not close within ${longestClose / 1000} s`);
+}
+
 function refuseConfig(error: unknown, logger: Logger): Outcome {
   const fault = describeFault(error);
   logger.error({ fault }, 'the new configuration was refused and the old one stays');
@@ -173,9 +179,7 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
       // Calls of replaced configurations may finish too.
       await drain([gateway, ...leaving.keys()], server, config.server.drain);
       await withTimeout(Promise.all([reloads.waitForIdle(), ...leaving.values()]), longestEnd);
-      const closed = gateway.close().then(() => true);
-      if (await withTimeout(closed, longestClose)) return;
-      logger.error(`the gateway ends although a plugin did not close within ${longestClose / 1000} s`);
+      await closeInTime(gateway, logger);
     },
   };
 }
