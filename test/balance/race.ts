@@ -8,6 +8,7 @@ import { openStore } from '../../plugins/meters/balance/open-store.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { postJson } from '../support/post.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
+import { serve } from '../support/serve.ts';
 
 const dollar = 1_000_000_000n;
 
@@ -23,24 +24,20 @@ async function startPatientVendor() {
     usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
     choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Yes.' } }],
   });
-  const server = createServer((request, response) => {
-    request.resume();
-    requestCount += 1;
-    held.add(response);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (typeof address !== 'object' || !address) throw new Error('no port is free');
+  const { origin, close } = await serve(
+    createServer((request, response) => {
+      request.resume();
+      requestCount += 1;
+      held.add(response);
+    }),
+  );
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: origin,
+    close,
     asked: () => requestCount,
     answer() {
       for (const response of held) response.writeHead(200, { 'content-type': 'application/json' }).end(reply);
       held.clear();
-    },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
     },
   };
 }

@@ -4,7 +4,6 @@
  */
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -12,6 +11,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
 import { makeDataFolder, runVerb, startProcess, type Finished } from '../support/process.ts';
+import { serve } from '../support/serve.ts';
 import { faults, usual, buildVerb, buildVerbs } from './faulty-configs.ts';
 
 const folder = makeDataFolder();
@@ -184,15 +184,13 @@ describe('a start', () => {
   });
 
   it('reports an address that is in use or does not exist', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const address = taken.address();
-    const port = String(typeof address === 'object' && address ? address.port : 0);
+    const taken = await serve(createServer());
+    const port = String(taken.port);
     expectFault(
       await start(write(usual), { PORT: port }),
       `address already in use 127.0.0.1:${port}: set server.port (PORT) to another one, or stop the process`,
     );
-    taken.close();
+    await taken.close();
     expectFault(
       await start('gateway.config.ts', { HOST: 'nowhere.invalid' }),
       /nowhere\.invalid: set server\.host \(HOST\) to an address of this machine/,

@@ -7,7 +7,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { diagnose as diagnoseHere } from '../../core/process/doctor.ts';
 import { runVerb, startProcess, type Copy } from '../support/process.ts';
-import { closeServers, makeEmptyFolder, servers, startVendor } from './first-steps.ts';
+import { closeServers, makeEmptyFolder, startVendor } from './first-steps.ts';
 
 closeServers();
 
@@ -171,7 +171,7 @@ describe('doctor', () => {
 
   it('reports refused keys and unreachable providers, with what to do, and never a key', async () => {
     const [vendor, gone] = [await startVendor(), await startVendor()];
-    servers.pop()?.close();
+    await gone.close();
     const { code, of, output } = await runDoctor(makeEmptyFolder(), {
       OPENAI_API_KEY: 'bad-key-one',
       OPENAI_BASE_URL: vendor.url,
@@ -194,7 +194,6 @@ describe('doctor', () => {
 
   it('says how the outgoing proxy refused to connect to a provider', async () => {
     const proxy = await startVendor();
-    servers.at(-1)?.on('connect', (_, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
     const { of } = await runDoctor(makeEmptyFolder(), { MISTRAL_API_KEY: 'key', HTTPS_PROXY: proxy.url });
     expect(of('mistral')).toMatchObject({
       state: 'fault',

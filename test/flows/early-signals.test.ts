@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { waitUntil } from '../support/operated.ts';
 import { clone, makeDataFolder, runAlone, runVerb } from '../support/process.ts';
+import { serve } from '../support/serve.ts';
 
 const folder = makeDataFolder();
 const file = join(folder, 'gateway.config.ts');
@@ -100,12 +101,10 @@ describe('a start', () => {
 
   it('of several workers that cannot listen says in one line what to do', async () => {
     writeFileSync(gate, '');
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const address = taken.address();
-    const port = String(typeof address === 'object' && address ? address.port : 0);
+    const taken = await serve(createServer());
+    const port = String(taken.port);
     const { code, errors } = await runAlone(['start'], { TOLLGATE_CONFIG: file, PORT: port, WORKERS: '2' });
-    taken.close();
+    await taken.close();
     expect([code, errors]).toEqual([
       1,
       expect.stringMatching(

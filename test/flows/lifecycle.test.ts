@@ -1,5 +1,4 @@
 /** A gateway that reads its configuration again, and stops, while it works: no call suffers from either. */
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { Agent, createServer, request } from 'node:http';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { houseModel } from '../support/house-model.ts';
 import { modelOf, openOperated, waitUntil, wires, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
+import { serve } from '../support/serve.ts';
 
 let operated: Operated;
 beforeAll(async () => void (operated = await openOperated()));
@@ -35,15 +35,14 @@ async function expectCleanLedger(): Promise<void> {
 describe('what a configuration names', () => {
   it('reloads a data file that changes, and keeps the models of a provider that is down then', async () => {
     let requestCount = 0;
-    const vendor = createServer((_, response) => {
-      requestCount += 1;
-      response
-        .writeHead(requestCount === 1 ? 200 : 503, { 'content-type': 'application/json' })
-        .end('{"data":[{"id":"model"}]}');
-    }).listen(0, '127.0.0.1');
-    await once(vendor, 'listening');
-    const address = vendor.address();
-    const baseUrl = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+    const vendor = await serve(
+      createServer((_, response) => {
+        requestCount += 1;
+        response
+          .writeHead(requestCount === 1 ? 200 : 503, { 'content-type': 'application/json' })
+          .end('{"data":[{"id":"model"}]}');
+      }),
+    );
     const file = join(operated.folder, 'models.json');
     const offer = (id: string): void =>
       writeFileSync(
@@ -58,7 +57,7 @@ describe('what a configuration names', () => {
     offer('house/first');
     const buildProvider = (name: string, models: string): string =>
       `defineProvider({ name: '${name}', env: { key: '${name}_KEY', baseUrl: '${name}_URL' }, baseUrl: ` +
-      `'${baseUrl}', endpoints: { 'chat-completions': '/' }, models: ${models} })`;
+      `'${vendor.origin}', endpoints: { 'chat-completions': '/' }, models: ${models} })`;
     operated.configure(
       '',
       `${buildProvider('house', `new URL(${JSON.stringify(pathToFileURL(file).href)})`)}({ apiKey: 'k' }),` +
@@ -73,7 +72,7 @@ describe('what a configuration names', () => {
     await waitUntil(() => requestCount > 1);
     expect(await hasModel(gateway, 'local/model')).toBe(true);
     await gateway.stop('SIGTERM');
-    vendor.close();
+    await vendor.close();
   });
 
   it('fails no call while it changes again and again', async () => {

@@ -1,14 +1,14 @@
 /** A gateway that reaches its providers only by its network's proxy: nothing else resolves their names. */
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, request as send } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { certify } from '../support/certificate.ts';
 import { openOperated, waitUntil, type Operated } from '../support/operated.ts';
 import { runAlone, runVerb } from '../support/process.ts';
+import { serve } from '../support/serve.ts';
 
 const password = 'pass word';
 const authorization = `Basic ${Buffer.from(`user:${password}`).toString('base64')}`;
@@ -19,13 +19,10 @@ let proxied: Record<string, string>;
 const closers: (() => unknown)[] = [];
 const sockets = new Set<Socket>();
 
-async function listenOn(
-  server: ReturnType<typeof createServer> | ReturnType<typeof createTlsServer>,
-): Promise<number> {
-  server.on('connection', (socket: Socket) => void sockets.add(socket.on('error', () => undefined)));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  closers.push(() => server.close());
-  return (server.address() as AddressInfo).port;
+async function listenOn(server: Server): Promise<number> {
+  const { port, close } = await serve(server);
+  closers.push(close);
+  return port;
 }
 
 /** A proxy whose network has these hosts. It asks for a password. */
@@ -97,7 +94,7 @@ afterEach(async () => {
 afterAll(async () => {
   await operated.close();
   for (const socket of sockets) socket.destroy();
-  for (const close of closers) close();
+  for (const close of closers) await close();
 });
 
 it('HTTPS providers are reached by a tunnel, HTTP ones by the proxy, and local ones directly', async () => {

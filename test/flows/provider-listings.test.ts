@@ -1,5 +1,4 @@
 /** Models that a provider lists itself. */
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -10,6 +9,7 @@ import { openai } from '../../plugins/providers/openai.ts';
 import { openrouter } from '../../plugins/providers/openrouter.ts';
 import { startGateway } from '../support/gateway.ts';
 import { makeDataFolder, runVerb } from '../support/process.ts';
+import { serve, type Served } from '../support/serve.ts';
 import { acceptAnyKey } from '../support/station.ts';
 import { openListings, secret, upstream } from './listed-models.ts';
 
@@ -27,18 +27,16 @@ describe('a provider that lists its own models', () => {
       },
     ],
   };
-  const vendor = createServer(
-    (_, response) => void response.setHeader('content-type', 'application/json').end(JSON.stringify(listed)),
-  );
-  afterAll(() => vendor.close());
-
-  let baseUrl = '';
+  let vendor: Served;
   beforeAll(async () => {
-    vendor.listen(0, '127.0.0.1');
-    await once(vendor, 'listening');
-    const address = vendor.address();
-    baseUrl = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+    vendor = await serve(
+      createServer(
+        (_, response) =>
+          void response.setHeader('content-type', 'application/json').end(JSON.stringify(listed)),
+      ),
+    );
   });
+  afterAll(() => vendor.close());
 
   it('keeps its place in the configuration, however late its list arrives', async () => {
     let catalog: Catalog | undefined;
@@ -51,7 +49,7 @@ describe('a provider that lists its own models', () => {
       plugins: [
         acceptAnyKey(),
         chatCompletions(),
-        openrouter({ apiKey: secret, baseUrl }),
+        openrouter({ apiKey: secret, baseUrl: vendor.origin }),
         openai({ apiKey: secret, baseUrl: upstream }),
         looker,
       ],
@@ -74,7 +72,7 @@ describe('a provider that lists its own models', () => {
     const { output } = await runVerb(['models'], {
       TOLLGATE_CONFIG: file,
       OPENROUTER_API_KEY: secret,
-      OPENROUTER_BASE_URL: baseUrl,
+      OPENROUTER_BASE_URL: vendor.origin,
     });
     expect(output).toMatch(/^openai\/gpt-4o-mini +0\.15 +0\.6 .*openrouter$/m);
   });

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { createServer, type Socket } from 'node:net';
+import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -13,6 +13,7 @@ import { chunk } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { serve } from '../support/serve.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
@@ -96,28 +97,18 @@ describe('a connection that closes without a reply', () => {
 
 describe('a client that disconnects before there is a connection', () => {
   it("ends its call, though the provider's reply would be read on, and owes nothing", async () => {
-    const sockets: Socket[] = [];
     // The server never speaks TLS.
-    const silent = createServer((socket) => void sockets.push(socket.on('error', () => undefined))).listen(
-      0,
-      '127.0.0.1',
-    );
-    await once(silent, 'listening');
-    const address = silent.address();
-    const origin = `https://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+    const silent = createServer();
+    const { port, close } = await serve(silent);
     const gateway = await startGateway({
       timeouts: { connect: 120 },
       plugins: [
         acceptAnyKey(),
         chatCompletions(),
-        openai({ apiKey: 'k', baseUrl: origin, onAbort: 'drain' }),
+        openai({ apiKey: 'k', baseUrl: `https://127.0.0.1:${port}`, onAbort: 'drain' }),
       ],
     });
-    closing.push(
-      () => sockets.forEach((socket) => socket.destroy()),
-      () => silent.close(),
-      () => gateway.close(),
-    );
+    closing.push(close, () => gateway.close());
     const controller = new AbortController();
     const left = call(gateway, { model: 'openai/gpt-4.1-mini' }, controller.signal).catch(() => 'left');
     await once(silent, 'connection');

@@ -1,11 +1,11 @@
 /** A gateway and Google's SDK, with a fake of Google that gives one reply and keeps what it was asked. */
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { GoogleGenAI } from '@google/genai';
 import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { google } from '../../plugins/providers/google.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
+import { serve } from '../support/serve.ts';
 
 interface Asked {
   readonly path: string;
@@ -24,17 +24,16 @@ export interface GoogleHouse {
 
 export async function openGoogleHouse(): Promise<GoogleHouse> {
   const requests: Asked[] = [];
-  const vendor = createServer(async (request, response) => {
-    const body = Buffer.concat(await Array.fromAsync(request)).toString();
-    requests.push({ path: request.url ?? '', headers: request.headers, body });
-    const { type, status = 200, body: said } = opened.reply;
-    response.writeHead(status, { 'content-type': type }).end(said);
-  }).listen(0, '127.0.0.1');
-  await once(vendor, 'listening');
-  const address = vendor.address();
-  const baseUrl = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+  const vendor = await serve(
+    createServer(async (request, response) => {
+      const body = Buffer.concat(await Array.fromAsync(request)).toString();
+      requests.push({ path: request.url ?? '', headers: request.headers, body });
+      const { type, status = 200, body: said } = opened.reply;
+      response.writeHead(status, { 'content-type': type }).end(said);
+    }),
+  );
   const harness = await openHarness({
-    plugins: [googleApiKey(), generateContent(), google({ apiKey: 'googles-key', baseUrl })],
+    plugins: [googleApiKey(), generateContent(), google({ apiKey: 'googles-key', baseUrl: vendor.origin })],
   });
   const { url } = harness.gateway;
   const opened: GoogleHouse = {
@@ -51,7 +50,7 @@ export async function openGoogleHouse(): Promise<GoogleHouse> {
     },
     async close() {
       await harness.close();
-      vendor.close();
+      await vendor.close();
     },
   };
   return opened;

@@ -1,5 +1,5 @@
 /** The verbatim lane of this protocol over real sockets, with a vendor that sends what each test scripts. */
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
@@ -7,6 +7,7 @@ import { responses } from '../../plugins/protocols/responses/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { xai } from '../../plugins/providers/xai.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { serve, type Served } from '../support/serve.ts';
 
 interface Said {
   readonly type: string;
@@ -14,28 +15,25 @@ interface Said {
 }
 
 let gateway: TestGateway;
-let vendor: Server;
+let vendor: Served;
 let key = '';
 let says: Said = { type: 'application/json', body: '{}' };
 const requests: { path: string; body: string }[] = [];
 
 beforeAll(async () => {
-  vendor = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += String(chunk);
-    requests.push({ path: request.url ?? '', body });
-    response.writeHead(200, { 'content-type': says.type }).end(says.body);
-  });
-  await new Promise<void>((resolve) => void vendor.listen(0, '127.0.0.1', resolve));
-  const address = vendor.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
+  vendor = await serve(
+    createServer(async (request, response) => {
+      let body = '';
+      for await (const chunk of request) body += String(chunk);
+      requests.push({ path: request.url ?? '', body });
+      response.writeHead(200, { 'content-type': says.type }).end(says.body);
+    }),
+  );
   gateway = await startGateway({
     plugins: [
       bearer(),
       responses(),
-      ...[openai, xai].map((provider) =>
-        provider({ apiKey: 'sk-vendor', baseUrl: `http://127.0.0.1:${port}/v1` }),
-      ),
+      ...[openai, xai].map((provider) => provider({ apiKey: 'sk-vendor', baseUrl: `${vendor.origin}/v1` })),
       balance({ firstCredit: '0' }),
     ],
   });
@@ -44,7 +42,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await gateway.close();
-  vendor.close();
+  await vendor.close();
 });
 
 async function post(

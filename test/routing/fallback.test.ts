@@ -2,13 +2,13 @@
  * A fault at each phase of an attempt, against each fallback rule: who answers, or which error the client
  * gets.
  */
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { serve, type Served } from '../support/serve.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
 import { nowhere, rows, type Choice, type Row, answerWell } from './fallback-rows.ts';
 
@@ -19,7 +19,7 @@ const models = [{}, { id: 'house/painter', output: ['text', 'image'] as const }]
 const path = '/v1/chat/completions';
 let faulty: ScriptedVendor;
 let sound: ScriptedVendor;
-let mute: Server;
+let mute: Served;
 
 /** The faulty provider before the healthy one, twice; no listener; and no connection in time. */
 let gateways: Record<'faulty' | 'hasty' | 'refused' | 'unreachable', TestGateway>;
@@ -46,22 +46,19 @@ beforeAll(async () => {
   const closed = await startScriptedVendor(answerWell);
   await closed.close();
   // It accepts connections, and never answers their TLS handshake.
-  mute = createServer().listen(0, '127.0.0.1');
-  await once(mute, 'listening');
-  const address = mute.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
+  mute = await serve(createServer());
   gateways = {
     faulty: await startHarness(faulty.origin),
     hasty: await startHarness(faulty.origin, short),
     refused: await startHarness(closed.origin),
-    unreachable: await startHarness(`https://127.0.0.1:${port}`, short),
+    unreachable: await startHarness(`https://127.0.0.1:${mute.port}`, short),
   };
 });
 afterAll(async () => {
   for (const each of Object.values(gateways)) await each.close();
   await faulty.close();
   await sound.close();
-  mute.close();
+  await mute.close();
 });
 
 interface ClientReply {

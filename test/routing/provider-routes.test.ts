@@ -1,5 +1,4 @@
 /** How operators see providers, and take one out of service, over the admin listener. */
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -12,6 +11,7 @@ import { health } from '../../plugins/routing/health.ts';
 import { openAdminListener, type AdminListener } from '../support/admin-listener.ts';
 import { postJson } from '../support/post.ts';
 import { makeDataFolder } from '../support/process.ts';
+import { serve } from '../support/serve.ts';
 import { acceptAnyKey, tappedVendor } from '../support/tapped-vendor.ts';
 import { openWorkerPair, buildTarget } from '../support/traffic.ts';
 
@@ -263,17 +263,18 @@ describe('a provider that an operator takes out of service', () => {
 describe('the test of a provider', () => {
   it('asks each key for free, and says how long it took', async () => {
     const asked: (string | undefined)[] = [];
-    const server = createServer((request, response) => {
-      asked.push(request.headers.authorization);
-      const status = request.headers.authorization === 'Bearer good-key' ? 200 : 401;
-      // Node would write the real date, and tests have one of their own.
-      response.writeHead(status, { date: new Date().toUTCString() }).end('{"data":[]}');
-    });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const address = server.address();
-    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+    const server = await serve(
+      createServer((request, response) => {
+        asked.push(request.headers.authorization);
+        const status = request.headers.authorization === 'Bearer good-key' ? 200 : 401;
+        // Node would write the real date, and tests have one of their own.
+        response.writeHead(status, { date: new Date().toUTCString() }).end('{"data":[]}');
+      }),
+    );
     try {
-      const listener = await open(openai({ apiKey: ['good-key', 'bad-key'], baseUrl: `${url}/v1` }));
+      const listener = await open(
+        openai({ apiKey: ['good-key', 'bad-key'], baseUrl: `${server.origin}/v1` }),
+      );
       const { body, text } = await listener.ask('POST', '/providers/openai/test');
       expect(body).toMatchObject({
         results: [
@@ -289,7 +290,7 @@ describe('the test of a provider', () => {
       await listener.ask('POST', '/providers/openai/test', { key: 1 });
       expect(asked.toSorted()).toEqual(['Bearer bad-key', 'Bearer good-key', 'Bearer good-key']);
     } finally {
-      server.close();
+      await server.close();
     }
   });
 });

@@ -2,8 +2,8 @@
  * A cable between a client and a server that a test can cut or hold: then nothing passes, and neither side
  * learns of it.
  */
-import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { serve } from './serve.ts';
 
 export interface Cable {
   readonly port: number;
@@ -63,12 +63,9 @@ export async function startCable(port: number): Promise<Cable> {
     // A `data` listener lets it flow.
     if (isHeld) server.pause();
   });
-  listening.listen(0, '127.0.0.1');
-  await once(listening, 'listening');
-  const address = listening.address();
-  if (typeof address !== 'object' || !address) throw new Error('no port is free');
+  const served = await serve(listening);
   return {
-    port: address.port,
+    port: served.port,
     hold,
     holdAfter(text) {
       trigger = text;
@@ -84,9 +81,8 @@ export async function startCable(port: number): Promise<Cable> {
       for (const socket of takeClients()) socket.resetAndDestroy();
     },
     async close() {
-      for (const socket of [...clients, ...servers]) socket.destroy();
-      listening.close();
-      await once(listening, 'close');
+      for (const socket of servers) socket.destroy();
+      await served.close();
     },
   };
 }

@@ -1,6 +1,6 @@
 /** A web server on loopback with pictures and other files. The path selects what it does. */
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { serve, type Served } from './serve.ts';
 
 /** A picture of one grey point. */
 export const png = Buffer.from(
@@ -9,13 +9,9 @@ export const png = Buffer.from(
 );
 export const jpeg = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex');
 
-export interface PictureServer {
-  readonly origin: string;
-  readonly port: number;
+export interface PictureServer extends Served {
   /** The paths of its requests, in order, and their headers. */
   readonly asked: { readonly path: string; readonly headers: IncomingMessage['headers'] }[];
-  openConnections(): number;
-  close(): Promise<void>;
 }
 
 function sendEndlessly(response: ServerResponse, piece: Buffer): void {
@@ -55,29 +51,11 @@ const conducts: Readonly<Record<string, (response: ServerResponse, parameter: st
 
 export async function startPictureServer(): Promise<PictureServer> {
   const requests: { path: string; headers: IncomingMessage['headers'] }[] = [];
-  let open = 0;
   const server = createServer((request, response) => {
     const { url = '', headers } = request;
     requests.push({ path: url, headers });
     const [path = '', parameter = ''] = url.split('?');
     conducts[path]?.(response, decodeURIComponent(parameter));
   });
-  server.on('connection', (socket) => {
-    open += 1;
-    socket.on('close', () => (open -= 1)).on('error', () => undefined);
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    port,
-    asked: requests,
-    openConnections: () => open,
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  return { ...(await serve(server)), asked: requests };
 }

@@ -1,6 +1,7 @@
 /** A receiver of signed messages, which checks them and answers as a test says. */
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
+import { serve } from './serve.ts';
 
 export const receiverSecret = 'what the receiver checks messages with';
 
@@ -29,16 +30,6 @@ export async function startReceiver(...statuses: number[]): Promise<Receiver> {
     if (status > 0)
       response.writeHead(status, status === 302 ? { location: '/' } : {}).end('x'.repeat(100_000));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (typeof address !== 'object' || !address) throw new Error('no port is free');
-  return {
-    url: `http://127.0.0.1:${address.port}/budgets`,
-    received,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const { origin, close } = await serve(server);
+  return { url: `${origin}/budgets`, received, close };
 }

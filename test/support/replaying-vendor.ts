@@ -2,10 +2,10 @@
  * A vendor that answers each wire with that wire's golden reply, whole or streamed as asked, for flows in
  * which only the reply matters. It records requests but does not check them; the strict vendors do that.
  */
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { serve } from './serve.ts';
 
 export const wires = ['chat-completions', 'responses', 'messages', 'generate-content'] as const;
 export type Wire = (typeof wires)[number];
@@ -43,17 +43,12 @@ export async function startReplayingVendor(): Promise<ReplayingVendor> {
         join(import.meta.dirname, '../golden', wire, cases[wire], streamed ? 'reply.sse' : 'reply.json'),
       ),
     );
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
+  });
+  const { origin, close } = await serve(server);
   return {
-    origin: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    origin,
+    close,
     requests,
     answerWith: (wanted) => void (cases = wanted),
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
   };
 }

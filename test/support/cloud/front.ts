@@ -3,8 +3,8 @@
  * API expects it, and changes the reply as the cloud does. When its client disconnects, its call to the
  * vendor ends too.
  */
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { serve } from '../serve.ts';
 
 export interface Arrived {
   readonly method: string;
@@ -85,16 +85,7 @@ export async function startCloud(conduct: Conduct): Promise<Cloud> {
     response
       .writeHead(step.status, { 'content-type': 'application/json', ...step.headers })
       .end(JSON.stringify(step.body));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  return {
-    origin: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
-    arrived,
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  });
+  const { origin, close } = await serve(server);
+  return { origin, close, arrived };
 }

@@ -2,9 +2,9 @@
  * The part of a fake vendor that knows only HTTP: a server on loopback that records every request as
  * received, notices when the peer disconnects, and writes down the outcome of each call.
  */
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { serve } from '../serve.ts';
 import type { Sent } from './delivery.ts';
 
 export interface ReceivedRequest {
@@ -150,7 +150,7 @@ function createEntry(received: ReceivedRequest): JournalEntry {
 export async function listen(answer: Answer, welcome: readonly string[] = []): Promise<VendorServer> {
   const requests: ReceivedRequest[] = [];
   const journal: JournalEntry[] = [];
-  const connections = new Map<Socket, number>();
+  const connections = new WeakMap<Socket, number>();
   const running = new Set<Promise<void>>();
   const failures: unknown[] = [];
   let opened = 0;
@@ -182,22 +182,15 @@ export async function listen(answer: Answer, welcome: readonly string[] = []): P
   server.on('connection', (socket) => {
     opened += 1;
     connections.set(socket, opened);
-    socket.on('close', () => connections.delete(socket));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the fake vendor has no port');
+  const { origin, openConnections, close } = await serve(server);
   return {
-    origin: `http://127.0.0.1:${address.port}`,
+    origin,
     requests,
     journal,
-    openConnections: () => connections.size,
+    openConnections,
     async close() {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await Promise.all([closed, ...running]);
+      await Promise.all([close(), ...running]);
       if (failures.length)
         throw new AggregateError(
           failures,
