@@ -46,6 +46,26 @@ describe('tools in an item, for any provider', () => {
     expect(JSON.parse(text)).toMatchObject({ output: [{ type: 'function_call', name: 'find' }] });
   });
 
+  it.each(wires.filter((wire) => wire !== 'responses'))(
+    'are offered to %s once if the client repeats them, by their last definition',
+    async (wire) => {
+      const space = { type: 'namespace', name: 'boats', description: '', tools: [{ ...find, name: 'row' }] };
+      const again = { ...find, description: 'Finds boats.' };
+      const body = { ...offered(space, again), tools: [find, space] };
+      const { status, headers, sent } = await quartet.ask('responses', getModel(wire).id, body);
+      expect([status, headers.get('x-tollgate-dropped')]).toEqual([
+        200,
+        expect.stringContaining('tools[0],'),
+      ]);
+      const text = JSON.stringify(sent);
+      expect([...text.matchAll(/"name":"(\w+)"/g)].map(([, name]) => name).toSorted()).toEqual([
+        'find',
+        'row',
+      ]);
+      expect(text).toContain('Finds boats.');
+    },
+  );
+
   it.each<[Wire, object]>([
     ['chat-completions', { messages: [{ content: 'You pilot ships.' }, { role: 'user' }] }],
     ['messages', { system: 'You pilot ships.', messages: [{ role: 'user' }] }],

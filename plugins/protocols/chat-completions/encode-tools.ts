@@ -4,6 +4,7 @@ import {
   loseHosted,
   placeTools,
   removeForbiddenTools,
+  removeRepeatedTools,
   translateSearchOptions,
   type SearchWriters,
 } from '../../shared/wire-kit/hosted-tools.ts';
@@ -36,7 +37,8 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   // If the choice cannot name a subset of tools, only the allowed ones are sent.
   const allowed =
     request.toolChoice?.mode === 'subset' && !encoding.extras ? new Set(request.toolChoice.names) : undefined;
-  for (const { tool, path } of encoding.own ? placeTools(request.tools) : removeForbiddenTools(request)) {
+  const placed = encoding.own ? placeTools(request.tools) : removeForbiddenTools(request);
+  for (const { tool, path } of removeRepeatedTools(placed, encoding)) {
     if (tool.type !== 'hosted') {
       if (allowed?.has(tool.name) !== false) tools.push(encodeTool(tool, path, encoding));
     } else if (tool.protocol === protocolName && tool.at === 'web_search_options') search = tool.value;

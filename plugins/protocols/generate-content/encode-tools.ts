@@ -59,7 +59,7 @@ function groupTools(request: CanonicalRequest, encoding: Encoding): Fields[] {
   const hosted: Fields[] = [];
   const tools = removeForbiddenTools(request);
   const hasFunctions = tools.some(({ tool }) => tool.type !== 'hosted');
-  for (const { tool, path } of removeRepeatedTools(tools, protocolName, encoding.lose)) {
+  for (const { tool, path } of removeRepeatedTools(tools, encoding)) {
     if (tool.type !== 'hosted') {
       functions.push(encodeFunction(tool, path, encoding));
       continue;

@@ -35,7 +35,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   loseNamespaces(request.tools, protocolName, lose);
   const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
   const placed = placeTools(own ? request.tools : addSearchLimit(request));
-  const tools = removeRepeatedTools(placed, protocolName, lose).flatMap(({ tool, path }) =>
+  const tools = removeRepeatedTools(placed, encoding).flatMap(({ tool, path }) =>
     isAllowed(tool, allowed) ? encodeTool(tool, path, encoding) : [],
   );
   const choice = encodeChoice(request);

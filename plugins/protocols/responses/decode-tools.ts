@@ -3,6 +3,7 @@
  * name; the first one also keeps its other fields.
  */
 import type { HostedTool, Tool, ToolChoice } from '../../../core/index.ts';
+import { searchName } from '../../shared/wire-kit/hosted-tools.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { isObject, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -12,7 +13,7 @@ import type * as Wire from './wire.ts';
 
 export function decodeTools(tools: readonly ReadTool[] | undefined): Tool[] | undefined {
   // A tool outside of namespaces keeps its name, wherever it stands.
-  const taken = new Set(tools?.flatMap(listPlainName));
+  const taken: TakenNames = new Map(tools?.flatMap(listPlainName).map((name) => [name, undefined]));
   return tools?.flatMap((read): Tool[] => {
     const { tool, at } = read;
     if (read.kind === 'hosted' || (tool.type === 'namespace' && !hasTools(tool)))
@@ -44,9 +45,12 @@ function readHostedKind(tool: Fields): HostedTool['kind'] {
   return tool.type === 'code_interpreter' ? 'code-execution' : 'other';
 }
 
+/** Canonical names, with the namespaces of their tools. A tool of another namespace cannot have one. */
+type TakenNames = Map<string, string | undefined>;
+
 type WireNamespace = Extract<Wire.OwnTool, { type: 'namespace' }>;
 
-function decodeNamespace(namespace: WireNamespace, at: string, taken: Set<string>): Tool[] {
+function decodeNamespace(namespace: WireNamespace, at: string, taken: TakenNames): Tool[] {
   return namespace.tools.map((tool, index) => {
     const place = { at: `${at}.tools[${index}]`, namespace: namespace.name };
     const first = { ...place, notes: ['namespace'], about: pickUnread(namespace, ['type', 'name', 'tools']) };
@@ -65,13 +69,12 @@ interface ToolPlace {
   readonly about?: Fields;
 }
 
-/** `taken` holds canonical names that a tool of a namespace cannot have. */
-function decodeTool(tool: Wire.FlatTool, place: ToolPlace, taken: Set<string>): Tool {
+function decodeTool(tool: Wire.FlatTool, place: ToolPlace, taken: TakenNames): Tool {
   const { at, namespace, notes = [], about = {} } = place;
   const { name: wireName, description } = tool;
-  const name =
-    namespace !== undefined && taken.has(wireName) ? qualifyName({ name: wireName, namespace }) : wireName;
-  taken.add(name);
+  const isTaken = namespace !== undefined && taken.has(wireName) && taken.get(wireName) !== namespace;
+  const name = isTaken ? qualifyName({ name: wireName, namespace }) : wireName;
+  taken.set(name, namespace);
   const fields = {
     ...pickUnread(tool, tool.type === 'function' ? functionFields : customFields),
     ...nestFields('namespace', about),
@@ -118,8 +121,8 @@ function isPlainReference(value: unknown): value is { type: string; name: string
 const modes = ['none', 'auto', 'required'] as const;
 
 /**
- * Returns undefined for a choice of a hosted tool or of an unknown type. Such a choice is kept unchanged
- * among the vendor's fields.
+ * Returns undefined for a choice of a hosted tool other than a search, or of an unknown type. Such a choice
+ * is kept unchanged among the vendor's fields.
  */
 export function decodeChoice(choice: Wire.Request['tool_choice']): ToolChoice | undefined {
   if (typeof choice === 'string') {
@@ -130,6 +133,12 @@ export function decodeChoice(choice: Wire.Request['tool_choice']): ToolChoice | 
   const { type, name, tools, mode } = choice;
   if ((type === 'function' || type === 'custom') && typeof name === 'string')
     return { mode: 'one', names: [name], ...bag.keep(pickUnread(choice, ['type', 'name'])) };
+  if (isSearch(choice))
+    return {
+      mode: 'one',
+      names: [searchName],
+      ...bag.keep(pickUnread(choice, ['type']), [`search:${String(type)}`]),
+    };
   if (
     type !== 'allowed_tools' ||
     !Array.isArray(tools) ||

@@ -55,7 +55,7 @@ function encodeSearchLimit({ tools = [] }: CanonicalRequest, { own, owner, model
 function encodeToolList(tools: readonly Tool[], words: SearchWriters, encoding: Encoding): Fields[] {
   const written: Fields[] = [];
   let space: { readonly name: string; readonly tools: Fields[] } | undefined;
-  for (const { tool, path } of removeRepeatedTools(placeTools(tools), protocolName, encoding.lose)) {
+  for (const { tool, path } of removeRepeatedTools(placeTools(tools), encoding)) {
     if (tool.type === 'hosted') {
       space = undefined;
       const hosted = encodeHosted(tool, path, words, encoding);
@@ -128,6 +128,8 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { toolChoice, tools = [] } = request;
   if (!toolChoice) return undefined;
   const { mode, names: wanted = [], required } = toolChoice;
+  const search = bag.findNote(toolChoice, 'search');
+  if (search !== undefined) return overlay(bag.getFields(toolChoice), { type: search });
   // Claude Code demands its search by name. A provider's own tool has no name here, but this one is alone.
   if (!encoding.own && mode === 'one' && encoding.searches && tools.length === 1) return 'required';
   const names = encoding.own ? wanted : selectOfferedNames(request, encoding.lose);

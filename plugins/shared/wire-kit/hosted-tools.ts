@@ -4,6 +4,7 @@
  * tool (Google's grounding, running code, a search alone), an answer without it would be worthless, and the
  * call is refused.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, Model, Tool, HostedTool } from '../../../core/index.ts';
 import type { Encoding } from './encoding.ts';
 import { refusePart, type Lose } from './losses.ts';
@@ -28,15 +29,16 @@ export function hostsTool(model: Model, kind: HostedTool['kind']): boolean {
 /** Google's names for what an answer is grounded in. OpenAI's counterpart is `file_search`. */
 const groundings = ['urlContext', 'googleMaps', 'fileSearch', 'retrieval'] as const;
 
+/** The name of a search in a choice. Only messages names the tool itself. */
+export const searchName = 'web_search';
+
 /** Whether the request is for a web search: it offers no other tool, or demands this one. */
 export function needsSearch({ tools = [], toolChoice }: CanonicalRequest): boolean {
-  const searches = tools.flatMap((tool) =>
-    tool.type === 'hosted' && tool.kind === 'web-search' ? [tool.value.name] : [],
-  );
+  const searches = tools.filter((tool) => tool.type === 'hosted' && tool.kind === 'web-search');
   if (searches.length === 0 || toolChoice?.mode === 'none') return false;
-  return toolChoice?.mode === 'one'
-    ? searches.includes(toolChoice.names?.[0])
-    : searches.length === tools.length;
+  if (toolChoice?.mode !== 'one') return searches.length === tools.length;
+  const isFunction = tools.some((tool) => tool.type !== 'hosted' && tool.name === searchName);
+  return toolChoice.names?.[0] === searchName && !isFunction;
 }
 
 /** Whether an answer without the tool would be worthless. */
@@ -57,20 +59,33 @@ export function placeTools(tools: readonly Tool[] = []): PlacedTool[] {
   return tools.map((tool, index) => ({ tool, path: `tools[${index}]` }));
 }
 
-/** The tools without a second one of a kind, which providers refuse: a client may spell one in two ways. */
-export function removeRepeatedTools(
-  tools: readonly PlacedTool[],
-  protocol: string,
-  lose: Lose,
-): PlacedTool[] {
-  const seen = new Set<string>();
-  return tools.filter(({ tool, path }) => {
-    if (tool.type !== 'hosted' || tool.kind === 'other' || tool.protocol === protocol) return true;
-    const isRepeated = seen.has(tool.kind);
-    if (isRepeated) lose(path, 'the request already has a tool of its kind');
-    seen.add(tool.kind);
-    return !isRepeated;
-  });
+/** What providers accept once: a name, or a hosted tool that two protocols have. */
+function findOnlyKey(tool: Tool): string | undefined {
+  if (tool.type !== 'hosted') return `name ${tool.name}`;
+  return tool.kind === 'other' ? undefined : tool.kind;
+}
+
+/**
+ * The tools without a second one of a kind or name, which providers refuse: a client may spell one in two
+ * ways, and Codex offers one again with a later turn. The last definition of a name counts.
+ */
+export function removeRepeatedTools(tools: readonly PlacedTool[], { own, lose }: Encoding): PlacedTool[] {
+  if (own) return [...tools];
+  const kept = new Map<unknown, PlacedTool>();
+  for (const placed of tools) {
+    const { tool } = placed;
+    const key = findOnlyKey(tool) ?? placed;
+    const first = kept.get(key);
+    if (!first || tool.type !== 'hosted') kept.set(key, placed);
+    if (!first || isSameTool(first.tool, tool)) continue;
+    if (tool.type === 'hosted') lose(placed.path, 'the request already has a tool of its kind');
+    else lose(first.path, 'a later tool has its name');
+  }
+  return [...kept.values()];
+}
+
+function isSameTool(first: Tool, second: Tool): boolean {
+  return isDeepStrictEqual({ ...first, at: undefined }, { ...second, at: undefined });
 }
 
 /** Removes hosted tools if no tool may be called: the wire's tool choice does not cover them. */
