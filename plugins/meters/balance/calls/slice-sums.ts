@@ -13,7 +13,7 @@ import {
   type Statement,
   type Steps,
 } from '../sql/steps.ts';
-import { bucketBounds, dimensions, errorOutcomes, figures, units, type Dimension } from './figures.ts';
+import { bucketBounds, errorOutcomes, figures, units } from './figures.ts';
 import { buildEntriesSql, type Log } from './rollup-sql.ts';
 
 type Columns = readonly string[];
@@ -58,8 +58,9 @@ export function* addSlices(wanted: readonly Slice[]): Steps<void> {
     for (const row of yield* askRows(slices[log], last, to))
       if (log === 'entries') sums.addEntry(row);
       else sums.addCall(row);
-  yield* askAll([askRecords(sql.addRollups, sums.listRollups())]);
-  yield* askAll([askRecords(sql.addSeries, sums.listSeries())]);
+  const { rollups, series } = sums.list();
+  yield* askAll([askRecords(sql.addRollups, rollups)]);
+  yield* askAll([askRecords(sql.addSeries, series)]);
   for (const { log, to } of wanted) yield* askRows(sql.folded, log, to);
 }
 
@@ -68,9 +69,11 @@ interface Money {
   readonly margin: bigint;
 }
 
+type Key = readonly (string | number)[];
+
 /** The figures of a group, in the order of `figures`: money, and then counts. */
-interface Sums {
-  readonly key: readonly (string | number)[];
+interface Sums<Of extends Key = Key> {
+  readonly key: Of;
   cost: bigint;
   margin: bigint;
   readonly counts: number[];
@@ -84,9 +87,6 @@ const [posts, calls, errors, hits, firstBucket] = ['posts', 'calls', 'errors', '
 );
 const tokens = ['input', 'output', 'cached', 'reasoning'].map((name) => [name, getPlace(name)] as const);
 const steps = Object.values(units);
-const untagged = dimensions.filter(
-  (dimension): dimension is Exclude<Dimension, 'tag'> => dimension !== 'tag',
-);
 const isError = new Set<string>(errorOutcomes);
 
 /** What a row adds to the counts: places and amounts. */
@@ -104,7 +104,11 @@ function readMoney(row: Row): Money {
 }
 
 class SliceSums {
-  readonly #rollups = new Map<string, Sums>();
+  /** By the shortest step, of which all longer ones are made: most rows of a slice are in a few groups. */
+  readonly #groups = new Map<
+    string,
+    Sums<readonly [account: string, key: string, model: string, provider: string, at: number]>
+  >();
   readonly #series = new Map<string, Sums>();
 
   addEntry(row: Row): void {
@@ -127,38 +131,42 @@ class SliceSums {
       this.#addSeries(['tag', formatTag(name, value), readCount(row, 'at')], readMoney(row), counts);
   }
 
-  listRollups(): Row[] {
-    return listRecords(this.#rollups, rollupKey);
-  }
-
-  listSeries(): Row[] {
-    return listRecords(this.#series, seriesKey);
+  list(): { readonly rollups: Row[]; readonly series: Row[] } {
+    const rollups = new Map<string, Sums>();
+    for (const sums of this.#groups.values()) {
+      const [account, key, model, provider, at] = sums.key;
+      const counts = [...sums.counts.entries()];
+      addToGroup(rollups, [account, key, toStart(at, units['1h']), model, provider], sums, counts);
+      for (const [dimension, name] of Object.entries({ account, key, model, provider }))
+        this.#addSeries([dimension, name, at], sums, counts);
+    }
+    return { rollups: listRecords(rollups, rollupKey), series: listRecords(this.#series, seriesKey) };
   }
 
   #addRow(row: Row, money: Money, counts: Additions): void {
-    const [account, key, model, provider] = ['account', 'key', 'model', 'provider'].map((name) =>
-      readText(row, name),
-    );
-    const at = readCount(row, 'at');
-    const hour = Math.floor(at / units['1h']) * units['1h'];
-    addToGroup(this.#rollups, [account ?? '', key ?? '', hour, model ?? '', provider ?? ''], money, counts);
-    for (const dimension of untagged)
-      this.#addSeries([dimension, readText(row, dimension), at], money, counts);
+    const at = toStart(readCount(row, 'at'), units['5m']);
+    const [account, key] = [readText(row, 'account'), readText(row, 'key')];
+    const [model, provider] = [readText(row, 'model'), readText(row, 'provider')];
+    addToGroup(this.#groups, [account, key, model, provider, at], money, counts);
   }
 
   #addSeries(
-    [dimension, name, at]: readonly [Dimension, string, number],
+    [dimension, name, at]: readonly [dimension: string, name: string, at: number],
     money: Money,
     counts: Additions,
   ): void {
     for (const unit of steps)
-      addToGroup(this.#series, [dimension, unit, Math.floor(at / unit) * unit, name], money, counts);
+      addToGroup(this.#series, [dimension, unit, toStart(at, unit), name], money, counts);
   }
 }
 
-function addToGroup(
-  groups: Map<string, Sums>,
-  key: readonly (string | number)[],
+function toStart(at: number, unit: number): number {
+  return Math.floor(at / unit) * unit;
+}
+
+function addToGroup<Of extends Key>(
+  groups: Map<string, Sums<Of>>,
+  key: Of,
   { cost, margin }: Money,
   additions: Additions,
 ): void {
