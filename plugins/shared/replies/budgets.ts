@@ -13,6 +13,7 @@ const counted = {
 export const budget = z
   .looseObject({
     ...counted,
+    key_name: z.string().optional().meta({ description: 'What the key is called, if it is of a key.' }),
     limit: usd,
     hard: z.boolean().meta({ description: 'Whether it refuses calls; otherwise it only warns.' }),
     thresholds: z.array(z.int()),

@@ -132,6 +132,7 @@ export const callDetail = z
   .looseObject({
     ...storedCall.shape,
     ...facts,
+    key_name: z.string().optional().meta({ description: 'What the key is called.' }),
     timing: z.array(
       z.object({
         name: z.string(),

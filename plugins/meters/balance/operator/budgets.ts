@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { formatUsd, type GatewayError } from '../../../../core/index.ts';
 import { findReached, scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
 import type { Store } from '../store.ts';
-import { findKey } from './keys.ts';
+import { findKey, readKeyNames } from './keys.ts';
 import {
   amount,
   budgetLimit,
@@ -42,12 +42,14 @@ export const warningQuery = page.extend({
   budget: number.optional(),
 });
 
-/** A budget as it is shown; amounts are decimal strings in USD. */
-function describeBudget(budget: BudgetRecord) {
+/** A budget as it is shown; amounts are decimal strings in USD, and a key has its name. */
+function describeBudget(budget: BudgetRecord, keyNames: ReadonlyMap<string, string>) {
+  const keyName = budget.scope === 'key' ? keyNames.get(budget.subject) : undefined;
   const { limit, raises, created, deleted, start, resets, used, pending, allowed, ...same } = budget;
   const left = allowed - used - pending;
   return {
     ...same,
+    ...(keyName !== undefined && { key_name: keyName }),
     limit: formatUsd(limit),
     raises: raises.map(({ amount: by, until }) => ({ amount: formatUsd(by), until: toIso(until) })),
     created: toIso(created),
@@ -65,6 +67,12 @@ function describeBudget(budget: BudgetRecord) {
 }
 
 export type ShownBudget = ReturnType<typeof describeBudget>;
+
+/** The names of the keys that budgets are of. */
+function readNames(store: Store, found: readonly BudgetRecord[]): Promise<ReadonlyMap<string, string>> {
+  const ids = found.flatMap(({ scope, subject }) => (scope === 'key' ? subject : []));
+  return readKeyNames(store, [...new Set(ids)]);
+}
 
 /** A warning as it is shown, and as it is delivered. */
 export function describeWarning(warning: Warning) {
@@ -95,7 +103,7 @@ export async function findBudget(store: Store, wanted: unknown): Promise<ShownBu
   const { data: id } = number.safeParse(wanted);
   const [found] = id === undefined ? [] : await store.listBudgets({ id, limit: 1, at: Date.now() });
   if (!found) throw buildBudgetError(wanted);
-  return describeBudget(found);
+  return describeBudget(found, await readNames(store, [found]));
 }
 
 type BudgetOrder = z.output<typeof budgetOrder>;
@@ -173,7 +181,13 @@ export async function deleteBudget(store: Store, wanted: unknown): Promise<Shown
 
 export async function listBudgets(store: Store, query: z.output<typeof budgetQuery>) {
   const budgets = await store.listBudgets({ ...query, at: Date.now() });
-  return buildPage(budgets, query.limit, describeBudget, ({ id }) => id);
+  const names = await readNames(store, budgets);
+  return buildPage(
+    budgets,
+    query.limit,
+    (budget) => describeBudget(budget, names),
+    ({ id }) => id,
+  );
 }
 
 export async function listWarnings(store: Store, query: z.output<typeof warningQuery>) {

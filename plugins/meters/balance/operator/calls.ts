@@ -11,6 +11,7 @@ import { formatTag } from '../../../shared/calls/tag-text.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
 import { computeBill } from './bill.ts';
 import { formatCsv } from './csv.ts';
+import { readKeyNames } from './keys.ts';
 import { accountName, moment, buildNumberSchema } from './reading.ts';
 import { buildPage, buildRefusal } from './replies.ts';
 import { describeEntry } from './reports.ts';
@@ -131,9 +132,11 @@ export async function readCallDetails(store: Store, id: string) {
     );
   const record = readShownRecord(call.body);
   const entries = await store.listEntries({ call: id, limit: 20 });
+  const keyName = (await readKeyNames(store, [call.key])).get(call.key);
   return {
     ...describeCall(toListed(call)),
     ...record,
+    ...(keyName !== undefined && { key_name: keyName }),
     provider: call.provider === '' ? null : call.provider,
     answered_by: call.provider === '' ? null : call.model,
     routing: record.routing ?? [],

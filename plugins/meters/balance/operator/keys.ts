@@ -164,6 +164,16 @@ export async function createKey(
   };
 }
 
+/** What keys are called, also deleted ones, by their ids. */
+export async function readKeyNames(
+  store: Store,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map();
+  const found = await store.listKeys({ ids, limit: ids.length });
+  return new Map(found.map(({ id, name }) => [id, name]));
+}
+
 export async function listKeys(store: Store, query: z.output<typeof keyQuery>) {
   return buildPage(await store.listKeys(query), query.limit, describeKey, ({ id }) => id);
 }

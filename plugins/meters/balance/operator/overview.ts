@@ -4,6 +4,7 @@ import { formatUsd, type GatewayError } from '../../../../core/index.ts';
 import { counted, dimensions, computePercentile, shortestKept, units, type Unit } from '../calls/figures.ts';
 import type { LastAudit } from '../ledger-service.ts';
 import type { OverviewRow, Store } from '../store.ts';
+import { readKeyNames } from './keys.ts';
 import { accountName, moment, buildNumberSchema } from './reading.ts';
 import { toIso, buildRefusal } from './replies.ts';
 
@@ -114,18 +115,6 @@ function computeColumns(rows: readonly OverviewRow[], starts: readonly number[])
   };
 }
 
-/** The names of the keys that have series. */
-async function readKeyNames(
-  store: Store,
-  { by }: Query,
-  rows: readonly OverviewRow[],
-): Promise<ReadonlyMap<string, string>> {
-  const ids = [...new Set(rows.map(({ name: id }) => id))].filter((id) => id !== undefined);
-  if (by !== 'key' || ids.length === 0) return new Map();
-  const keys = await store.listKeys({ ids, limit: ids.length });
-  return new Map(keys.map(({ id, name: given }) => [id, given]));
-}
-
 export async function computeOverview(store: Store, audit: LastAudit | undefined, query: Query) {
   const { from, to, unit } = computeRange(query);
   const { by, tag, top, account, key, model, provider } = query;
@@ -135,7 +124,8 @@ export async function computeOverview(store: Store, audit: LastAudit | undefined
     store.countUnfolded(),
   ]);
   const starts = Array.from({ length: (to - from) / units[unit] }, (_, index) => from + index * units[unit]);
-  const keyNames = await readKeyNames(store, query, rows);
+  const keyIds = by === 'key' ? new Set(rows.flatMap(({ name: id }) => id ?? [])) : [];
+  const keyNames = await readKeyNames(store, [...keyIds]);
   const series = [...Map.groupBy(rows, (row) => row.name ?? null)].map(([named, own]) => ({
     name: named,
     ...(keyNames.has(named ?? '') && { key_name: keyNames.get(named ?? '') }),

@@ -61,6 +61,10 @@ function openNew(account: string | undefined, onDone: () => void): void {
 }
 
 const buildPath = ({ id }: Budget): string => `/admin/budgets/${id}`;
+const describePeriod = ({ per }: Budget): string => (per === 'total' ? 'in all' : `each ${per}`);
+/** `key laptop each month` */
+const describeBudget = (budget: Budget): string =>
+  `${budget.scope} ${budget.key_name || budget.subject} ${describePeriod(budget)}`;
 
 function openChange(budget: Budget, onDone: () => void): void {
   const raise = renderDialogForm({
@@ -74,7 +78,7 @@ function openChange(budget: Budget, onDone: () => void): void {
     onDone,
   });
   openForm({
-    title: `Change budget ${budget.id}`,
+    title: `Change the budget: ${describeBudget(budget)}`,
     fields: buildTermFields(budget),
     submit: 'Save',
     send: (values) => api.patch(buildPath(budget), readTerms(values)),
@@ -100,7 +104,7 @@ function renderUse(budget: Budget) {
 function renderActions(budget: Budget, onDone: () => void) {
   const remove = (): void =>
     confirmAction({
-      title: `Delete budget ${budget.id}?`,
+      title: `Delete the budget: ${describeBudget(budget)}?`,
       text: 'Calls will no longer count against this budget.',
       button: 'Delete',
       act: () => api.delete(buildPath(budget)).then(onDone),
@@ -109,19 +113,19 @@ function renderActions(budget: Budget, onDone: () => void) {
     ['Change', () => openChange(budget, onDone)],
     ['Delete', remove],
   ];
-  return (
-    mayChange() && html`<${RowMenu} of=${`budget ${budget.id}`} id=${`menu-${budget.id}`} items=${items} />`
-  );
+  const of = `the budget: ${describeBudget(budget)}`;
+  return mayChange() && html`<${RowMenu} of=${of} id=${`menu-${budget.id}`} items=${items} />`;
 }
 
 const buildColumns = (onDone: () => void): Column<Budget>[] => [
   buildColumn(
     'Budget',
-    ({ scope, subject, per }) => `${scope} ${subject} ${per}`,
-    ({ scope, subject, per, hard }) =>
-      html`<span class="dim">${scope}</span> ${subject}
-        <span class="dim">${per === 'total' ? ' in all ' : ` each ${per} `}</span>
-        ${!hard && renderBadge('only warns')}`,
+    ({ scope, subject, per, key_name: name = '' }) => [scope, name, subject, per].filter(Boolean).join(' '),
+    (budget) =>
+      html`<span class="dim">${budget.scope}</span> ${budget.key_name || budget.subject}
+        <span class="dim"> ${describePeriod(budget)} </span>
+        ${!budget.hard && renderBadge('only warns')}
+        ${budget.key_name && html`<br /><span class="mono dim">${budget.subject}</span>`}`,
   ),
   buildAmountColumn('Limit', ({ limit }) => limit),
   buildAmountColumn('Used', ({ current }) => current.used),

@@ -95,8 +95,9 @@ const entryColumns: readonly Column<CallDetail['entries'][number]>[] = [
 ];
 
 function renderCallFacts(call: CallDetail) {
-  const renderLink = (name: string, value: string | null) =>
-    value && html`<a href=${buildHref('calls', { [name]: value })}>${value}</a>`;
+  const renderLink = (name: string, value: string | null, shown = value) =>
+    value && html`<a href=${buildHref('calls', { [name]: value })}>${shown}</a>`;
+  const keyId = call.key_name && html` <span class="mono dim">${call.key}</span>`;
   return renderFacts([
     ['Outcome', renderOutcome({ ...call, error_code: call.error_code ?? call.error?.code ?? null })],
     ['Error', call.error?.message],
@@ -104,7 +105,7 @@ function renderCallFacts(call: CallDetail) {
     ['Duration', formatDuration(call.duration_ms)],
     ['First event', formatDuration(call.first_event_ms)],
     ['Account', call.account && html`<a href=${buildHref(['accounts', call.account])}>${call.account}</a>`],
-    ['Key', renderLink('key', call.key)],
+    ['Key', call.key && html`${renderLink('key', call.key, call.key_name || call.key)}${keyId}`],
     ['Protocol', `${call.protocol}, ${call.operation}${call.stream ? ', streamed' : ''}`],
     ['Model asked for', renderLink('model', call.model)],
     [call.outcome === 'failed' ? 'Last tried' : 'Answered by', call.answered_by],
