@@ -70,6 +70,19 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
     expect(await findBarriers(page)).toEqual([]);
   });
 
+  it('lists the usage of the last day first', async () => {
+    const sums = { model: 'm', calls: 1, errors: 0, cost: '1', input: 1, output: 1, cached: 0, reasoning: 0 };
+    await page.route('**/v1/key', async (route) => {
+      const reply = await (await route.fetch()).json();
+      const data = ['2026-11-02', '2026-11-01'].map((day) => ({ ...sums, day }));
+      await route.fulfill({ json: { ...reply, usage: { ...reply.usage, data } } });
+    });
+    await show('Reload');
+    await expect.poll(() => rows('Usage').count()).toBe(2);
+    expect(await rows('Usage').first().textContent()).toContain('2026-11-02');
+    await page.unroute('**/v1/key');
+  });
+
   it('makes a streamed call, and shows its answer and exact cost', async () => {
     await show('Playground');
     await page.getByLabel('Model', { exact: true }).fill('openai/gpt-4o-mini');

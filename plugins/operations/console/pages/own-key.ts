@@ -4,7 +4,7 @@ import { useData, useList } from './api.ts';
 import { callColumns, type Call } from './call-columns.ts';
 import { buildCountColumn, type Column } from './columns.ts';
 import { renderTime } from './format.ts';
-import { html, useMemo } from './kit.ts';
+import { html } from './kit.ts';
 import { renderUsd } from './money.ts';
 import { renderFacts, renderHead, renderProblem, renderTiles } from './parts.ts';
 import { renderTable } from './table.ts';
@@ -30,7 +30,6 @@ export function KeyView({ apiKey }: { readonly apiKey: string }) {
     reload();
     calls.reload();
   };
-  const usage = useMemo(() => own?.usage.data.toReversed(), [own]);
   const { balance, limits } = own ?? {};
   const title = `Key ${own?.name ?? ''} …${own?.last_four ?? ''}`;
   return html`${renderProblem(error, reloadAll)}
@@ -62,7 +61,7 @@ export function KeyView({ apiKey }: { readonly apiKey: string }) {
     ${renderTable({
       name: 'Usage',
       columns: ownUsage,
-      rows: usage ?? (error && []),
+      rows: own?.usage.data ?? (error && []),
       empty: !error && 'No calls in the last 30 days.',
     })}
     <h2>Calls</h2>
