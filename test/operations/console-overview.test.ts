@@ -75,6 +75,25 @@ describe.runIf(hasBrowser)('the overview in a browser', () => {
     }
   });
 
+  it('shows a million dollars to the last place, and few errors as some', async () => {
+    await page.route('**/admin/overview*', async (route) => {
+      const reply = await (await route.fetch()).json();
+      const totals = { ...reply.totals, cost: '1002316.981236638', calls: 10_000, errors: 3 };
+      await route.fulfill({ json: { ...reply, totals } });
+    });
+    for (const width of [1440, 360]) {
+      await page.setViewportSize({ width, height: 800 });
+      await go('');
+      await page.locator('.tile').getByText('$1,002,316.98').first().waitFor();
+      const cut = `[...document.querySelectorAll('.tile strong')]
+        .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent)`;
+      expect(await page.evaluate(cut)).toEqual([]);
+    }
+    await page.locator('.tile', { hasText: 'Errors' }).getByText('< 0.1 %').waitFor();
+    await page.setViewportSize({ width: 1280, height: 720 });
+    await page.unroute('**/admin/overview*');
+  });
+
   it('says that a range is too long', async () => {
     await go('');
     await day('From').fill('2020-01-01');

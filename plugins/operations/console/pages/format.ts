@@ -38,6 +38,7 @@ export function formatDuration(ms: number | null | undefined): string {
 export function formatPercent(part: number, all: number): string {
   if (all === 0) return '–';
   const share = (part / all) * 100;
+  if (share > 0 && share < 0.1) return '< 0.1 %';
   return `${share > 0 && share < 10 ? share.toFixed(1) : Math.round(share)} %`;
 }
 

@@ -35,7 +35,6 @@ function toText(value: Value): string {
 
 function compare(one: Value, other: Value): number {
   const [a, b] = [toText(one), toText(other)];
-  if (a === '' || b === '') return Number(a === '') - Number(b === '');
   if (typeof one === 'number' && typeof other === 'number') return one - other;
   if (isDecimal(a) && isDecimal(b))
     return Number(parseUsd(a) > parseUsd(b)) - Number(parseUsd(a) < parseUsd(b));
@@ -86,8 +85,12 @@ function sortRows<Row>(
 ): readonly Row[] {
   const column = by && columns[by.column];
   if (!column) return rows;
-  const sorted = rows.toSorted((one, other) => compare(column.getValue(one), column.getValue(other)));
-  return by.isDown ? sorted.toReversed() : sorted;
+  const isEmpty = (row: Row): boolean => toText(column.getValue(row)) === '';
+  const sorted = rows
+    .filter((row) => !isEmpty(row))
+    .toSorted((one, other) => compare(column.getValue(one), column.getValue(other)));
+  // Empty values are the last ones in both directions.
+  return [...(by.isDown ? sorted.toReversed() : sorted), ...rows.filter(isEmpty)];
 }
 
 interface HeadingProps {
