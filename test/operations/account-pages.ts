@@ -1,5 +1,6 @@
 /** Accounts, their keys and budgets, on the pages of the console: part of `console-pages.test.ts`. */
 import { expect, it } from 'vitest';
+import { z } from 'zod';
 import { openPage, signInOn } from '../support/operated-console.ts';
 import { postJson } from '../support/post.ts';
 import { button, choose, dialog, go, open, page, rows } from './pages.ts';
@@ -77,8 +78,6 @@ export function testAccountPages(): void {
     await page.keyboard.type('typist');
     await page.keyboard.press('Enter');
     await dialog().getByText('it will not be shown again').waitFor();
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Tab');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.keyboard.press('Enter');
     await page.getByText('Copied').waitFor();
@@ -224,6 +223,36 @@ export function testAccountPages(): void {
     await choose('Delete');
     await dialog().getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No budgets yet.').waitFor();
+  });
+
+  it('calls a budget of a key, and the key of a call, by the name of the key', async () => {
+    const { adminUrl, secret, harness } = open;
+    const made = await postJson(
+      `${adminUrl}/admin/keys`,
+      { account: 'acme', name: 'scheduler', credit: '1' },
+      { authorization: `Bearer ${secret}` },
+    );
+    const { id, key } = z.object({ id: z.string(), key: z.string() }).parse(await made.json());
+    const messages = [{ role: 'user', content: 'Hello!' }];
+    const reply = await postJson(
+      `${harness.gateway.url}/v1/chat/completions`,
+      { model: 'openai/gpt-4o-mini', messages },
+      { authorization: `Bearer ${key}` },
+    );
+    await go('accounts?show=budgets');
+    await button('New budget').click();
+    await dialog().getByLabel('Whose').selectOption('key');
+    await dialog().getByLabel('Name', { exact: true }).fill(id);
+    await dialog().getByLabel('Limit in USD').fill('2');
+    await dialog().getByRole('button', { name: 'Create budget' }).click();
+    await rows('Budgets').getByText(`key scheduler each month`).waitFor();
+    await choose('Delete');
+    await dialog().getByText('Delete the budget: key scheduler each month?').waitFor();
+    await dialog().getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No budgets yet.').waitFor();
+    await go(`calls/${reply.headers.get('x-request-id')}`);
+    await page.getByRole('link', { name: 'scheduler', exact: true }).click();
+    await expect.poll(() => rows('Calls').count()).toBe(1);
   });
 
   it('warns of a budget that is used up', async () => {

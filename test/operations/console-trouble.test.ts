@@ -114,6 +114,45 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await page.unroute('**/console/session');
   });
 
+  const failing = { status: 503, json: { error: { message: 'The ledger is away.', param: null } } };
+
+  it('says why what a form sent was refused, also if Escape has closed the form', async () => {
+    await go('accounts/tester');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route('**/admin/adjustments', (route) => promise.then(() => route.fulfill(failing)));
+    await button('Adjust').click();
+    await dialog().getByLabel('Amount in USD').fill('1');
+    await dialog().getByLabel('Reason').fill('A gift.');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    await dialog().waitFor({ state: 'detached' });
+    resolve();
+    await page.locator('.notice').getByText('The ledger is away.').waitFor();
+    await page.unroute('**/admin/adjustments');
+  });
+
+  it('leaves the focus on the button of a form that was refused', async () => {
+    await page.route('**/state', (route) => route.fulfill(failing));
+    await button('Set state').click();
+    await dialog().getByRole('button', { name: 'Change' }).focus();
+    await page.keyboard.press('Enter');
+    await dialog().getByRole('alert').getByText('The ledger is away.').waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Change');
+    await page.keyboard.press('Escape');
+    await page.unroute('**/state');
+  });
+
+  it('shows a new secret though its settings fail to load, also if Enter is pressed twice', async () => {
+    await page.route('**/console/facts', (route) => route.fulfill(failing));
+    await button('New key').click();
+    await page.keyboard.press('Enter');
+    await dialog().getByText('it will not be shown again').waitFor();
+    expect(await dialog().locator('pre').first().textContent()).toMatch(/^sk-/);
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Copy secret');
+    await page.keyboard.press('Escape');
+    await page.unroute('**/console/facts');
+  });
+
   it('deletes once, however often one clicks', async () => {
     await open.harness.gateway.newKey({ account: 'doubled' });
     await go('accounts/doubled');
@@ -172,6 +211,24 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await page.goForward();
     await page.getByRole('heading', { name: 'Calls' }).waitFor();
     await expect.poll(() => dialog().count()).toBe(0);
+  });
+
+  it('sorts rows without a value to the end, whichever way', async () => {
+    const data = ['2', null, '10'].map((available, index) => ({
+      account: `account-${index}`,
+      parent: null,
+      available,
+    }));
+    await page.route('**/admin/accounts?*', (route) => route.fulfill({ json: { data, next: null } }));
+    await go('accounts');
+    for (const sorted of [
+      ['$10.00', '$2.00', '–'],
+      ['$2.00', '$10.00', '–'],
+    ]) {
+      await button('Available').click();
+      await expect.poll(() => rows('Accounts').locator('td:nth-child(2)').allTextContents()).toEqual(sorted);
+    }
+    await page.unroute('**/admin/accounts?*');
   });
 
   it('writes the number of rows like other figures', async () => {

@@ -7,6 +7,7 @@ import {
   dialog,
   html,
   getMessage,
+  notify,
   openDialog,
   useEffect,
   useSignal,
@@ -89,13 +90,16 @@ function Form({ fields, submit, isDangerous = false, send }: FormProps) {
   async function take(event: Event & { currentTarget: HTMLFormElement }): Promise<void> {
     event.preventDefault();
     if (isBusy.value) return;
-    const data = new FormData(event.currentTarget);
+    const form = event.currentTarget;
+    const data = new FormData(form);
     isBusy.value = true;
     fault.value = undefined;
     try {
       await send(Object.fromEntries(fields.map(({ name }) => [name, String(data.get(name) ?? '').trim()])));
     } catch (error) {
-      fault.value = readFault(error, fields);
+      // Escape may have closed the form, which then cannot show it.
+      if (form.isConnected) fault.value = readFault(error, fields);
+      else notify(getMessage(error), true);
     } finally {
       isBusy.value = false;
     }
@@ -115,7 +119,7 @@ function Form({ fields, submit, isDangerous = false, send }: FormProps) {
   const general = fault.value && fault.value.field === undefined && fault.value.text;
   return html`<form class="form" onSubmit=${take}>
     ${fields.map(renderField)} ${general && html`<p class="fault" role="alert">${general}</p>`}
-    <button class=${isDangerous ? 'danger' : 'primary'} disabled=${isBusy}>${submit}</button>
+    <button class=${isDangerous ? 'danger' : 'primary'} aria-disabled=${isBusy.value}>${submit}</button>
   </form>`;
 }
 

@@ -82,12 +82,15 @@ async function listModels({ limits }: NewKey): Promise<string[]> {
 
 /** The secret, which no later page can show, with settings that hold it. */
 async function showSecret(made: NewKey): Promise<void> {
-  const facts = made.kind === 'user' ? await api.get<Facts>('/console/facts') : undefined;
+  const asked = made.kind === 'user' ? api.get<Facts>('/console/facts') : undefined;
+  // The secret is shown whatever happens to the settings.
+  const facts = await asked?.catch(() => undefined);
   const models = facts ? await listModels(made) : [];
   openDialog(
     'Copy the secret now',
     html`<p>Copy it now: it will not be shown again. The gateway stores only its hash.</p>
-      ${renderCode(made.key, 'Copy secret')} ${made.warning && html`<p class="hint">${made.warning}</p>`}
+      <div class="secret">${renderCode(made.key, 'Copy secret')}</div>
+      ${made.warning && html`<p class="hint">${made.warning}</p>`}
       ${
         facts &&
         html`<h3>Settings for clients</h3>

@@ -13,6 +13,7 @@
  */
 import { Component } from 'preact';
 import { api, endSession, session, type Session } from './api.ts';
+import { keepFocus } from './focus.ts';
 import { renderForm } from './form.ts';
 import {
   type ComponentChildren,
@@ -58,7 +59,8 @@ function Dialog() {
     if (!open) return element.current?.close();
     if (!element.current?.open) element.current?.showModal();
     // Also in a dialog that was open: the focus is lost with the form that it had.
-    const field = element.current?.querySelector<HTMLElement>('input, select');
+    // A new secret is copied first: a second press of Enter does not close what shows it only once.
+    const field = element.current?.querySelector<HTMLElement>('input, select, .secret button');
     (field ?? element.current?.querySelector('button'))?.focus();
   }, [open]);
   const header =
@@ -188,6 +190,7 @@ function Shell() {
 }
 
 window.addEventListener('keydown', onKey);
+keepFocus();
 // A link in a dialog, or a step back, leads to a page that the dialog would cover.
 window.addEventListener('hashchange', closeDialog);
 effect(() => {

@@ -5,6 +5,7 @@
 import { send, useData } from './api.ts';
 import { ClientSettings, type Facts } from './client-settings.ts';
 import { chooseView } from './controls.ts';
+import { keepFocus } from './focus.ts';
 import { renderForm } from './form.ts';
 import { html, render, useSignal } from './kit.ts';
 import { renderModels, toPerMillion, writesText, type ListedModel } from './offered-models.ts';
@@ -99,7 +100,7 @@ function Public() {
   const stranger = html`<div class="columns">${renderKeyForm()} ${offer && renderAddresses(offer)}</div>
     <h2>Models and prices</h2>
     ${renderModels(models)}`;
-  return html`<main class="public">
+  return html`<main class="public" tabindex="-1">
       <header class="head">
         <div>
           <h1>Tollgate</h1>
@@ -115,6 +116,7 @@ function Public() {
     ${renderNotice()}`;
 }
 
+keepFocus();
 const root = document.getElementById('app');
 root?.replaceChildren();
 if (root) render(html`<${Public} />`, root);

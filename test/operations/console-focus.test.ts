@@ -1,0 +1,57 @@
+/** Where the focus of the keyboard goes when what has it disappears. */
+import { describe, expect, it } from 'vitest';
+import { health } from '../../plugins/routing/health.ts';
+import { checkAvailable } from '../support/available.ts';
+import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
+import { button, dialog, go, open, openPages, page, rows, watched } from './pages.ts';
+
+const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
+
+describe.runIf(hasBrowser)('the focus', () => {
+  openPages([health()]);
+
+  const readFocus = (): Promise<unknown> =>
+    page.evaluate(`(({ ariaLabel, textContent, localName, className }) =>
+      ariaLabel ?? (localName === 'main' ? className : textContent))(document.activeElement)`);
+
+  it('goes from a deleted row to the one in its place, and at last to the table', async () => {
+    for (const name of ['one', 'two', 'three'])
+      await open.harness.gateway.newKey({ account: 'focused', name });
+    await go('accounts/focused');
+    await expect.poll(() => rows('Keys').count()).toBe(3);
+    await page.getByRole('button', { name: 'Key', exact: true }).click();
+    // By name: one, three, two.
+    for (const [gone, next] of [
+      ['three', 'Actions for the key two'],
+      ['two', 'Actions for the key one'],
+      ['one', 'Keys, scrollable'],
+    ] as const) {
+      await page.getByRole('button', { name: `Actions for the key ${gone}` }).focus();
+      await page.keyboard.press('Enter');
+      await page.locator('.menu:popover-open').getByRole('button', { name: 'Delete' }).focus();
+      await page.keyboard.press('Enter');
+      await dialog().getByRole('button', { name: 'Delete' }).focus();
+      await page.keyboard.press('Enter');
+      await expect.poll(readFocus).toBe(next);
+    }
+  });
+
+  it('goes to the page that a link leads to, and to the button beside one that is gone', async () => {
+    await go('accounts');
+    await page.getByRole('link', { name: 'focused' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'focused' }).waitFor();
+    await expect.poll(readFocus).toBe('page');
+    await go('providers');
+    await button('Take out').click();
+    await dialog().getByRole('button', { name: 'Take out' }).click();
+    await button('Put back').focus();
+    await page.keyboard.press('Enter');
+    await button('Put back').waitFor({ state: 'detached' });
+    await expect.poll(readFocus).toBe('Test');
+  });
+
+  it('throws nothing', () => {
+    expect(watched.complaints).toEqual([]);
+  });
+});
