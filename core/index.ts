@@ -47,7 +47,7 @@ export type * from './preview.ts';
 export type { RouteStep, Trace } from './util/trace.ts';
 export type { AlikeEvent } from './crossing/alike-run.ts';
 export type * from './protocol.ts';
-export { computeChargeSoFar, estimateInput } from './billing/charge.ts';
+export { computeChargeSoFar } from './billing/charge.ts';
 export { errorTable, GatewayError, isGatewayError, getMessage, toGatewayError } from './errors.ts';
 export type { ErrorCode, ErrorDetails, VendorWords } from './errors.ts';
 export { formatUsd, parseUsd, toUsdNumber } from './money.ts';
@@ -65,7 +65,13 @@ export { requestSchema } from './canonical/request.ts';
 export type * from './canonical/request.ts';
 export { toCount, usageSchema } from './canonical/usage.ts';
 export type { Usage } from './canonical/usage.ts';
-export { boundInput, boundOutput, countPictureTokens, boundUse } from './billing/cost-bounds.ts';
+export {
+  boundInput,
+  boundOutput,
+  boundUse,
+  countPictureTokens,
+  estimateInput,
+} from './billing/cost-bounds.ts';
 export { longestDeadline } from './util/deadlines.ts';
 export { detach } from './util/detached.ts';
 export {

@@ -41,6 +41,8 @@ export interface InputSize {
   readonly images: number;
   /** Decoded bytes of audio, video and documents. */
   readonly mediaBytes: number;
+  /** Pages of documents: a provider reads each as a picture, besides its text. */
+  readonly pages?: number | undefined;
   /** Whether the provider fetches documents, films or what it likes, so that the length is unknown. */
   readonly fetched?: boolean | undefined;
   /** Whether the call names a cache at the provider: read at the cached rate, length unknown here. */
@@ -103,10 +105,7 @@ export interface ClientCall {
    * its provider needs.
    */
   readonly carriesState: boolean;
-  /**
-   * Whether a provider of the same protocol accepts the body as it is for this model. Absent: every provider
-   * does.
-   */
+  /** Whether providers of the same protocol accept the body as it is for a model. Absent: they all do. */
   suits?(model: Model): boolean;
   /** Whether this model rejects the call on the client's own protocol and accepts it on another. */
   needsOtherWire?(model: Model): boolean;

@@ -6,10 +6,8 @@
  */
 import type { Usage } from '../canonical/usage.ts';
 import type { Charge, Routed } from '../exchange.ts';
-import type { Model } from '../model-facts.ts';
 import type { Nano } from '../money.ts';
-import type { ClientCall } from '../protocol.ts';
-import { boundOutput, countPictureTokens, boundUse } from './cost-bounds.ts';
+import { boundOutput, boundUse, bytesPerToken, countPictureTokens, estimateInput } from './cost-bounds.ts';
 import { computeCostLines, nameRule, getModeRates, sumLines } from './cost.ts';
 import { feeCounts } from './fees.ts';
 import type { Price } from './price.ts';
@@ -20,9 +18,6 @@ import { checkUsage, capToReservation } from './trusted-usage.ts';
 import { computeWorstCost } from './worst-cost.ts';
 
 export type Outcome = 'completed' | 'aborted' | 'cut' | 'left-before-output' | 'failed';
-
-/** Text of most languages has about four bytes per token. */
-const bytesPerToken = 4;
 
 const noCharge: Charge = { cost: 0n, lines: [], usage: {}, rule: '', basis: 'none', suspect: false };
 
@@ -155,14 +150,6 @@ function isComplete({ input, output, images }: Usage, price: Price): boolean {
     (input !== undefined && output !== undefined) ||
     (images !== undefined && price.input === 0n && price.output === 0n)
   );
-}
-
-/** Estimates the input tokens of a call from bytes. */
-export function estimateInput(
-  { size: { textBytes, images, mediaBytes } }: ClientCall,
-  { capabilities }: Model,
-): number {
-  return Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * capabilities.imageTokens;
 }
 
 /** Estimates the output. It never exceeds the reservation: the limit of each candidate. */

@@ -6,12 +6,28 @@ import type { FeeName } from './fees.ts';
 import { getAskedMode } from './service-modes.ts';
 import type { UseBound } from './worst-cost.ts';
 
-/** The most input tokens of a call: no tokeniser makes more tokens than bytes. */
+/** The most input tokens of a call by its bytes: no tokeniser makes more tokens than bytes. */
 export function boundInput(
+  { size: { textBytes, images, mediaBytes, pages = 0 } }: ClientCall,
+  { capabilities }: Model,
+): number {
+  return textBytes + mediaBytes + (images + pages) * capabilities.imageTokens;
+}
+
+/** Text of most languages has about four bytes per token. */
+export const bytesPerToken = 4;
+
+/** Estimates the input tokens of a call: those of its bytes, of which a model reads no more than fit. */
+export function estimateInput(call: ClientCall, model: Model): number {
+  return Math.min(estimateTokens(call, model), model.contextLength);
+}
+
+/** Estimates tokens from bytes, whether they fit or not. */
+export function estimateTokens(
   { size: { textBytes, images, mediaBytes } }: ClientCall,
   { capabilities }: Model,
 ): number {
-  return textBytes + mediaBytes + images * capabilities.imageTokens;
+  return Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * capabilities.imageTokens;
 }
 
 /** The most tokens of one picture at the requested quality; 0 if the model produces no pictures. */
@@ -96,7 +112,9 @@ export function boundUse(
       upstream: { caching },
     },
   } = target;
-  const sent = boundInput(call, model);
+  // The provider refuses what does not fit.
+  const longest = model.contextLength;
+  const sent = Math.min(boundInput(call, model), longest);
   const [webSearches, fileSearches] = [
     countUses(call, 'webSearch', unlimited),
     countUses(call, 'fileSearch', unlimited),
@@ -104,13 +122,11 @@ export function boundUse(
   const rounds = countRounds(call, unlimited);
   const runs = Math.max(0, rounds - webSearches - fileSearches);
   const found = webSearches * tokensPerSearch + fileSearches * tokensPerFileSearch + runs * tokensPerRun;
-  // The provider refuses what does not fit. More bytes than the context may still be fewer tokens.
-  const longest = Math.max(sent, model.contextLength);
   const once = size.fetched ? longest : Math.min(longest, sent + found);
   const all =
     caching && rounds > 0 ? Math.max(once, sumReadings(sent, found / rounds, rounds, longest)) : once;
   const input = caching === 'automatic' ? once : all;
-  const cached = all - input + (size.cached ? Math.max(0, model.contextLength - once) : 0);
+  const cached = all - input + (size.cached ? longest - once : 0);
   return {
     input,
     cached,

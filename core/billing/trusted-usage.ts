@@ -7,7 +7,7 @@
 import type { Block, CanonicalRequest } from '../canonical/request.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Routed } from '../exchange.ts';
-import { boundOutput, countRounds, unlimitedUses, boundUse } from './cost-bounds.ts';
+import { boundInput, boundOutput, countRounds, unlimitedUses, boundUse } from './cost-bounds.ts';
 import { feeCounts } from './fees.ts';
 import type { Progress } from './reply-progress.ts';
 import type { UseBound } from './worst-cost.ts';
@@ -125,14 +125,16 @@ export function capToReservation(usage: Usage, { call, grant, attempt }: Routed)
 function isInputFalse({ input, cacheRead = 0 }: Usage, most: UseBound, exchange: Routed): boolean {
   if (input === undefined) return false;
   if (input === 0) return most.input > 0;
-  const { cached = 0 } = most;
-  if (input <= most.input + allowance + Math.min(cached, cacheRead)) return false;
   const {
     call,
     attempt: {
       target: { model },
     },
   } = exchange;
+  const { cached = 0 } = most;
+  // The context may be longer than the catalogue knows.
+  const likely = Math.max(most.input, boundInput(call, model));
+  if (input <= likely + allowance + Math.min(cached, cacheRead)) return false;
   const rounds = countRounds(call, unlimitedUses.believed);
   if (input > model.contextLength * (rounds + 1)) return true;
   return rounds === 0 && !mayFetchMore(exchange);

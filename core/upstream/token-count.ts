@@ -2,7 +2,7 @@
  * Counts the tokens of an input. The provider is asked if it has an endpoint for that. Otherwise the gateway
  * estimates from bytes, and the reply says so.
  */
-import { estimateInput } from '../billing/charge.ts';
+import { estimateTokens } from '../billing/cost-bounds.ts';
 import { readText } from '../crossing/reply-events.ts';
 import { GatewayError } from '../errors.ts';
 import type { Routed, Target } from '../exchange.ts';
@@ -54,7 +54,7 @@ export async function* estimateCount(exchange: Routed): AsyncGenerator<Piece> {
   yield {
     text: JSON.stringify(
       requireCountSide(exchange.protocol).encodeReply(
-        estimateInput(exchange.call, exchange.attempt.target.model),
+        estimateTokens(exchange.call, exchange.attempt.target.model),
       ),
     ),
     last: true,

@@ -38,6 +38,20 @@ describe('a quote', () => {
     expect(quoted?.most).toBe((100n + 600n + 50n) * 1000n + 30n * 2000n);
   });
 
+  it('counts each page of a document as an image, beside its bytes', () => {
+    const pictured = target('cheap', { input: '1', output: '2' }, { capabilities: { imageTokens: 300 } });
+    const planned = buildPlanned({ outputLimit: 10, size: { pages: 4, mediaBytes: 50 } });
+    expect(listQuotes(grant(pictured), planned, lower)[0]?.most).toBe(
+      (100n + 1200n + 50n) * 1000n + 10n * 2000n,
+    );
+  });
+
+  it("covers and presumes no more input than the model's context, however many bytes are sent", () => {
+    expect(
+      listQuotes(grant(cheap), buildPlanned({ outputLimit: 50, size: { mediaBytes: 9_000_000 } }), lower)[0],
+    ).toMatchObject({ most: 100_000_000n + 50n * 2000n, input: 100_000, owed: 100_000_000n });
+  });
+
   it.each([
     ['as many as the caller allows', 3, 3n],
     ['ten where the caller states no limit', Infinity, 10n],

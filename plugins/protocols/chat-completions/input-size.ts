@@ -2,7 +2,7 @@
 import type { InputSize } from '../../../core/index.ts';
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
-import { measureBase64 } from '../../shared/wire-kit/media.ts';
+import { readBase64 } from '../../shared/wire-kit/media.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import * as Wire from './wire-messages.ts';
 
@@ -21,10 +21,10 @@ export function measureInput(
     if (!Wire.isKnownMessage(message)) continue;
     if (message.role === 'assistant' && message.audio) meter.addStored(mostAudioTokens);
     for (const part of listMedia(message)) {
-      const length = measurePart(part);
-      if (part.type === 'image_url') meter.addImage(length);
-      else meter.addFile(length);
-      if (part.type !== 'image_url' && length === 0) meter.fetched = true;
+      const base64 = readPart(part);
+      if (part.type === 'image_url') meter.addImage(base64.length);
+      else meter.addFile(base64);
+      if (part.type !== 'image_url' && base64 === '') meter.fetched = true;
     }
   }
   return { ...meter.measure(text), rounds, brief: writesBriefly(text) };
@@ -44,20 +44,15 @@ export function listMedia(message: Wire.Message): readonly Wire.Part[] {
     : message.content.filter(Wire.isKnownPart).filter(({ type }) => mediaTypes.has(type));
 }
 
-/** OpenRouter accepts a document's URL in place of its bytes. */
-const isAddress = /^https?:/i;
-
-function measurePart(part: Wire.Part): number {
-  if (part.type === 'image_url') return measureBase64(getUrl(part.image_url));
+/** The base64 of a part; empty if the provider fetches it. */
+function readPart(part: Wire.Part): string {
+  if (part.type === 'image_url') return readBase64(getUrl(part.image_url));
   if (part.type === 'input_audio')
-    return typeof part.input_audio === 'string'
-      ? measureBase64(part.input_audio)
-      : part.input_audio.data.length;
-  if (part.type === 'video_url') return measureBase64(getUrl(part.video_url));
-  if (part.type === 'document_url') return measureBase64(part.document_url);
-  return part.type === 'file' && part.file.file_data && !isAddress.test(part.file.file_data)
-    ? measureBase64(part.file.file_data)
-    : 0;
+    return typeof part.input_audio === 'string' ? readBase64(part.input_audio) : part.input_audio.data;
+  if (part.type === 'video_url') return readBase64(getUrl(part.video_url));
+  if (part.type === 'document_url') return readBase64(part.document_url);
+  // OpenRouter accepts a document's URL in place of its bytes.
+  return part.type === 'file' ? readBase64(part.file.file_data ?? '') : '';
 }
 
 function getUrl(media: string | { readonly url: string }): string {

@@ -192,9 +192,9 @@ function measureInput(
   );
   const addMedia = ({ inlineData, fileData }: Pick<Wire.Part, 'inlineData' | 'fileData'>): void => {
     const type = inlineData?.mimeType ?? fileData?.mimeType ?? guessMediaType(fileData?.fileUri ?? '') ?? '';
-    const length = inlineData?.data.length ?? 0;
-    if (/^image\//i.test(type)) return meter.addImage(length);
-    meter.addFile(length);
+    const base64 = inlineData?.data ?? '';
+    if (/^image\//i.test(type)) return meter.addImage(base64.length);
+    meter.addFile(base64);
     if (fileData) meter.fetched = true;
   };
   for (const { parts } of [...contents, ...(systemInstruction ? [systemInstruction] : [])])

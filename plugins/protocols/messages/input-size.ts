@@ -63,12 +63,12 @@ export function measureInput(wire: Wire.Request, text: string, offered: readonly
     }
     for (const inner of listInnerBlocks(block)) count(inner);
     if (block.type !== 'image' && block.type !== 'document') return;
-    const length = Wire.isKnownMedia(block) && block.source.type === 'base64' ? block.source.data.length : 0;
+    const base64 = Wire.isKnownMedia(block) && block.source.type === 'base64' ? block.source.data : '';
     meter.fetched ||=
       !Wire.isKnownMedia(block) ||
       (block.type === 'document' && (block.source.type === 'url' || block.source.type === 'file'));
-    if (block.type === 'image') meter.addImage(length);
-    else meter.addFile(length);
+    if (block.type === 'image') meter.addImage(base64.length);
+    else meter.addFile(base64);
   };
   for (const { content } of messages)
     if (typeof content === 'object') for (const block of content) count(block);

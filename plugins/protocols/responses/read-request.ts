@@ -15,7 +15,7 @@ import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { isPriced } from '../../shared/wire-kit/hosted-tools.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
-import { measureBase64 } from '../../shared/wire-kit/media.ts';
+import { readBase64 } from '../../shared/wire-kit/media.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { buildChoiceError } from '../../shared/wire-kit/offered-tools.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
@@ -237,11 +237,11 @@ function measureInput({ wire, items, tools }: ReadRequest, text: string): InputS
   for (const read of items) {
     if (read.kind === 'image-call') meter.addImage(read.item.result?.length ?? 0);
     for (const part of listContent(read).filter(Wire.isKnownPart)) {
-      if (part.type === 'input_image') meter.addImage(part.image_url ? measureBase64(part.image_url) : 0);
+      if (part.type === 'input_image') meter.addImage(part.image_url ? readBase64(part.image_url).length : 0);
       const file = readFileData(part);
-      const length = file ? measureBase64(file) : 0;
-      meter.addFile(length);
-      if (part.type === 'input_file' && length === 0) meter.fetched = true;
+      const base64 = readBase64(file ?? '');
+      meter.addFile(base64);
+      if (part.type === 'input_file' && base64 === '') meter.fetched = true;
     }
   }
   return {

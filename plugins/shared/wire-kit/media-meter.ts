@@ -1,10 +1,16 @@
 /** Adds up the media of a request's body. Base64 counts as media, and not as text. */
 import type { InputSize } from '../../../core/index.ts';
+import { detectDocumentType } from './media.ts';
+import { countPages } from './pdf-pages.ts';
+
+/** Base64 characters of a PDF whose bytes alone count as more tokens than most models read. */
+const largeLength = 2 ** 21;
 
 export class MediaMeter {
   #images = 0;
   #mediaBytes = 0;
   #base64 = 0;
+  #pages = 0;
   /** Whether the provider reads something whose size the body does not show. */
   fetched = false;
 
@@ -13,9 +19,14 @@ export class MediaMeter {
     this.#base64 += base64Length;
   }
 
-  addFile(base64Length: number): void {
-    this.#mediaBytes += Math.floor((base64Length * 3) / 4);
-    this.#base64 += base64Length;
+  addFile(base64: string): void {
+    const { length } = base64;
+    this.#mediaBytes += Math.floor((length * 3) / 4);
+    this.#base64 += length;
+    if (length > largeLength || detectDocumentType(base64) !== 'application/pdf') return;
+    const pages = countPages(Buffer.from(base64, 'base64'));
+    if (pages === undefined) this.fetched = true;
+    else this.#pages += pages;
   }
 
   /** Adds media that the provider keeps. */
@@ -29,6 +40,7 @@ export class MediaMeter {
       textBytes: Buffer.byteLength(text) - this.#base64,
       images: this.#images,
       mediaBytes: this.#mediaBytes,
+      pages: this.#pages || undefined,
       fetched: this.fetched || undefined,
     };
   }

@@ -132,9 +132,9 @@ export function readDocumentText(
   return nameText(decodeText(source.data, path, lose), filename);
 }
 
-/** The number of base64 characters in a data URL or in bare base64. */
-export function measureBase64(text: string): number {
-  return isUrl(text) ? (readDataUrl(text)?.data.length ?? 0) : text.length;
+/** The base64 characters of a data URL or of bare base64; empty for the URL of something else. */
+export function readBase64(text: string): string {
+  return isUrl(text) ? (readDataUrl(text)?.data ?? '') : text;
 }
 
 const office = 'application/vnd.openxmlformats-officedocument.';

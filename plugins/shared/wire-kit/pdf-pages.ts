@@ -1,0 +1,43 @@
+/** Counts the pages of a PDF: providers read each as a picture, however few bytes it has. */
+import { inflateSync } from 'node:zlib';
+
+/** Streams of objects, and bytes in them, to unpack at most. A thousand pages have about a million bytes. */
+const mostStreams = 500;
+const mostUnpacked = 2 ** 23;
+
+const page = /\/Type\s*\/Page(?![a-z])/gi;
+
+function countMatches(text: string): number {
+  return text.match(page)?.length ?? 0;
+}
+
+/** Where each compressed stream of objects begins. Most programs keep their pages in such streams. */
+function* findObjectStreams(text: string): Generator<number> {
+  const begin = 'stream';
+  for (let at = text.indexOf('/ObjStm'); at >= 0; at = text.indexOf('/ObjStm', at)) {
+    at = text.indexOf(begin, at);
+    if (at < 0) return;
+    at += begin.length + (text.startsWith('\r\n', at + begin.length) ? 2 : 1);
+    yield at;
+  }
+}
+
+/** Undefined if the pages cannot be found, for example in an encrypted file. */
+export function countPages(pdf: Buffer): number | undefined {
+  // One character is one byte.
+  const text = pdf.toString('latin1');
+  let count = countMatches(text);
+  let [streams, left] = [mostStreams, mostUnpacked];
+  try {
+    for (const start of findObjectStreams(text)) {
+      if (streams === 0) return undefined;
+      streams -= 1;
+      const objects = inflateSync(pdf.subarray(start), { maxOutputLength: left });
+      left -= objects.length;
+      count += countMatches(objects.toString('latin1'));
+    }
+  } catch {
+    return undefined;
+  }
+  return count || undefined;
+}

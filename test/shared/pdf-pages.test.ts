@@ -1,0 +1,48 @@
+/** What a PDF of few bytes and many pages adds to the bound of a call's input. */
+import { deflateSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { MediaMeter } from '../../plugins/shared/wire-kit/media-meter.ts';
+
+const page = '<</Type/Page/Parent 2 0 R>>';
+const tree = '<</Type /Pages /Count 3>>';
+
+function buildPdf(...parts: (string | Buffer)[]): string {
+  return Buffer.concat(['%PDF-1.7\n', ...parts].map((part) => Buffer.from(part))).toString('base64');
+}
+
+function pack(objects: string): (string | Buffer)[] {
+  return ['<</Type/ObjStm/N 3>>\r\nstream\r\n', deflateSync(objects), '\r\nendstream\n'];
+}
+
+function measure(base64: string): {
+  readonly pages?: number | undefined;
+  readonly fetched?: boolean | undefined;
+} {
+  const meter = new MediaMeter();
+  meter.addFile(base64);
+  return meter.measure(base64);
+}
+
+describe('the pages of a document', () => {
+  it.each([
+    ['that are written plainly', buildPdf(tree, page, page, '<</Type /Page>>'), 3],
+    ['in compressed streams', buildPdf(...pack(tree + page + page), page, ...pack(page)), 4],
+  ])('%s are counted', (_, pdf, pages) => {
+    expect(measure(pdf)).toMatchObject({ pages, fetched: undefined });
+  });
+
+  it.each([
+    ['that are encrypted', buildPdf('<</Type/ObjStm>>stream\n', Buffer.alloc(40, 7), 'endstream')],
+    ['that unpack to more than is read', buildPdf(...pack(' '.repeat(2 ** 23 + 1)))],
+    ['in more streams than are read', buildPdf(...Array.from({ length: 501 }, () => pack(page)).flat())],
+    ['whose stream never begins', buildPdf('<</Type/ObjStm/N 3>>')],
+  ])('%s may fill the context', (_, pdf) => {
+    expect(measure(pdf)).toMatchObject({ pages: undefined, fetched: true });
+  });
+
+  it('are not counted in what is no PDF, and in one whose bytes count as more', () => {
+    const large = buildPdf(page, Buffer.alloc(2 ** 21));
+    for (const data of [Buffer.from(page).toString('base64'), large])
+      expect(measure(data)).toMatchObject({ pages: undefined, fetched: undefined });
+  });
+});
