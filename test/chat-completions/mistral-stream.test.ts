@@ -21,15 +21,26 @@ describe('a stream from Mistral', () => {
     'tools',
     'tool_choice',
   ]);
-  const thinking = chunk({ role: 'assistant', content: 'Hm.' });
+  let pieces = ['Hm.'];
   const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+  const user = { role: 'user', content: 'Ahoy' };
   let vendor: ScriptedVendor;
   let gateway: TestGateway;
   let calls = 0;
 
   beforeAll(async () => {
     vendor = await startScriptedVendor((response, _, body) => {
-      const strange = Object.keys(JSON.parse(body)).find((field) => !known.has(field));
+      const sent: { messages: readonly { role: string; prefix?: boolean }[] } = JSON.parse(body);
+      const last = sent.messages.at(-1);
+      if (last?.role === 'assistant' && last.prefix !== true)
+        return void response.writeHead(400).end(
+          JSON.stringify({
+            object: 'error',
+            type: 'invalid_request_message_order',
+            message: 'Expected last role User or Tool (or Assistant with prefix True) for serving.',
+          }),
+        );
+      const strange = Object.keys(sent).find((field) => !known.has(field));
       if (strange !== undefined)
         return void response.writeHead(422).end(
           JSON.stringify({
@@ -40,7 +51,10 @@ describe('a stream from Mistral', () => {
         );
       response
         .writeHead(200, { 'content-type': 'text/event-stream' })
-        .end(`${thinking}${chunk({ content: '' }, 'stop', { usage })}data: [DONE]\n\n`);
+        .end(
+          `${pieces.map((content) => chunk({ role: 'assistant', content })).join('')}` +
+            `${chunk({ content: '' }, 'stop', { usage })}data: [DONE]\n\n`,
+        );
     });
     gateway = await startGateway({
       plugins: [
@@ -57,6 +71,19 @@ describe('a stream from Mistral', () => {
     await vendor.close();
   });
 
+  async function ask(path: string, fields: object): Promise<Response> {
+    const made: unknown = await gateway.verb('keys create', [], { account: 'ann', credit: '5' });
+    return await fetch(gateway.url + path, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${isObject(made) ? String(made.key) : ''}`,
+        'content-type': 'application/json',
+        'anthropic-version': '2023-06-01',
+      },
+      body: JSON.stringify({ model: small.id, messages: [user], stream: true, ...fields }),
+    });
+  }
+
   it.each([
     ['/v1/chat/completions', { stream_options: { include_usage: true } }],
     ['/v1/chat/completions', { seed: 7 }],
@@ -64,26 +91,28 @@ describe('a stream from Mistral', () => {
   ])(
     'reaches a client of %s with %j, and is charged by the usage that Mistral sends unasked',
     async (path, fields) => {
-      const made: unknown = await gateway.verb('keys create', [], { account: 'ann', credit: '5' });
-      const key = isObject(made) ? String(made.key) : '';
-      const response = await fetch(gateway.url + path, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${key}`,
-          'content-type': 'application/json',
-          'anthropic-version': '2023-06-01',
-        },
-        body: JSON.stringify({
-          model: small.id,
-          messages: [{ role: 'user', content: 'Ahoy' }],
-          stream: true,
-          ...fields,
-        }),
-      });
+      const response = await ask(path, fields);
       expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('Hm.')]);
       expect((await gateway.ended(++calls)).at(-1)).toMatchObject({
         charge: { basis: 'usage', usage: { output: 4 } },
       });
     },
   );
+
+  it.each([
+    [['{"', 'a":', '1', '}'], '1}'],
+    [['{"a":1}'], '1}'],
+    [['1', '}'], '1}'],
+    [['{', '"b":1}'], '{"b":1}'],
+    [['{"'], '{"'],
+  ])('continues the answer of a client of messages without its start: %j', async (sent, shown) => {
+    pieces = sent;
+    const begun = { role: 'assistant', content: '{"a":' };
+    const response = await ask('/alpha/v1/messages', { max_tokens: 9, messages: [user, begun] });
+    const text = [...(await response.text()).matchAll(/"text_delta","text":(".*?[^\\]")/g)];
+    expect([response.status, text.map(([, piece = '""']) => JSON.parse(piece)).join('')]).toEqual([
+      200,
+      shown,
+    ]);
+  });
 });

@@ -10,6 +10,7 @@ import { readObject, readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
+import { RepeatedStart } from './continued.ts';
 import { readDetail, type Detail } from './reasoning.ts';
 import { readFunctionCall, ToolCalls, type ReplySink } from './tool-calls.ts';
 
@@ -27,6 +28,7 @@ export class ChoiceDecoder {
   readonly index: number;
   readonly #reply: ReplySink;
   readonly #calls: ToolCalls;
+  readonly #repeated: RepeatedStart;
   #open: OpenBlock | undefined;
   /** The latest text block, which annotations belong to. */
   #text: number | undefined;
@@ -36,6 +38,7 @@ export class ChoiceDecoder {
     this.index = index;
     this.#reply = reply;
     this.#calls = new ToolCalls(index, reply);
+    this.#repeated = new RepeatedStart(reply.continued);
   }
 
   get hasCalls(): boolean {
@@ -52,7 +55,7 @@ export class ChoiceDecoder {
     if (!(Array.isArray(details) && this.#readDetails(details)))
       this.#addReasoning(delta.reasoning_content ?? delta.reasoning);
     if (isObject(logprobs)) this.#readLogprobs(logprobs);
-    if (typeof content === 'string') this.#addText('text', content);
+    if (typeof content === 'string') this.#addContent(content);
     else if (Array.isArray(content)) this.#readParts(content);
     // A message that is not streamed holds both: read annotations after the text that they annotate.
     if (Array.isArray(delta.annotations)) this.#readAnnotations(delta.annotations);
@@ -67,8 +70,13 @@ export class ChoiceDecoder {
   }
 
   end(): void {
+    this.#addText('text', this.#repeated.takeHeld());
     this.#close();
     this.#calls.end();
+  }
+
+  #addContent(text: string): void {
+    this.#addText('text', this.#repeated.remove(text));
   }
 
   #addText(kind: BlockKind, text: string): void {
@@ -123,7 +131,7 @@ export class ChoiceDecoder {
 
   #readParts(parts: readonly unknown[]): void {
     for (const [kind, text] of readParts(parts)) {
-      if (kind === 'text') this.#addText(kind, text);
+      if (kind === 'text') this.#addContent(text);
       else this.#addReasoning(text);
     }
   }

@@ -20,6 +20,7 @@ import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { isObject, splitNames, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
+import { findContinued } from './continued.ts';
 import { ChoiceDecoder } from './decode-choice.ts';
 import { decodeFinish } from './finish.ts';
 import { ChatCall } from './read-request.ts';
@@ -55,6 +56,7 @@ export class ReplyDecoder implements EventDecoder {
       log: this.#log,
       unsealed,
       soundType: findSoundType(call),
+      continued: model && !(call instanceof ChatCall) ? findContinued(call, model) : '',
       replyId: () => JSON.stringify(this.#identity),
       findTool: createToolFinder(call, call instanceof ChatCall, fitName),
     };

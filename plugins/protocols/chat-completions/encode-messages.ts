@@ -8,6 +8,7 @@ import { refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { loseForeign } from '../../shared/wire-kit/losses.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
+import { markContinued } from './continued.ts';
 import { wholeMessage } from './decode-messages.ts';
 import {
   encodeAssistant,
@@ -30,7 +31,8 @@ export function encodeMessages(turns: readonly Turn[], encoding: Encoding): Fiel
     : groupSteps(moveResultsToCalls(makeCallIdsUnique(accepted)));
   const list = new MessageList(encoding);
   for (const steps of groups) list.add(steps, groups.length === 1);
-  const messages = list.finish();
+  const finished = list.finish();
+  const messages = flags.prefix && !encoding.own ? markContinued(finished) : finished;
   if (!flags.thinkingMode || encoding.reasoningOff || !lacksReasoning(messages)) return messages;
   if (encoding.own)
     encoding.lose(

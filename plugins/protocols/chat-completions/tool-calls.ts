@@ -27,6 +27,8 @@ export interface ReplySink {
   readonly unsealed: readonly Opaque[];
   /** The media type of audio in the reply. */
   readonly soundType: string | undefined;
+  /** The answer that the provider continues and repeats; empty if there is none. */
+  readonly continued: string;
 }
 
 class Call {

@@ -25,6 +25,8 @@ export const chatFlagsSchema = z.strictObject({
    * tool without its type, content without parts, and "any" for a tool that must be called.
    */
   shortForms: z.boolean().default(false),
+  /** Whether an answer to continue is refused without Mistral's `prefix`, and repeated in the reply. */
+  prefix: z.boolean().default(false),
   /**
    * DeepSeek's thinking mode: a field of its own switches it off, and a request is refused if it omits what
    * the model thought before it called tools.
