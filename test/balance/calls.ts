@@ -1,7 +1,16 @@
 /** Calls as the ledger sees them, for tests that need nothing else of a call. */
 import type { Nano } from '../../core/index.ts';
+import { noLimits, toKeyId } from '../../plugins/meters/balance/keys.ts';
 import { createStore } from '../../plugins/meters/balance/operations.ts';
-import type { NewKey, Progress, Quote, Settlement, Store } from '../../plugins/meters/balance/store.ts';
+import type {
+  KeyRecord,
+  NewKey,
+  Progress,
+  Quote,
+  Settlement,
+  Store,
+} from '../../plugins/meters/balance/store.ts';
+import { hashSecret } from '../../plugins/shared/secret.ts';
 
 /** A price of one nano-USD a token, which calls here are charged at. */
 export const price = { version: 'price-1', rates: '{"input":"0.001","output":"0.001"}', at: 1 };
@@ -47,17 +56,9 @@ export function progress(id: string, owed: Nano, more: Partial<Progress> = {}): 
 }
 
 export function newKey(id: string, account: string | undefined, more: Partial<NewKey> = {}): NewKey {
-  const limits = {
-    spendCap: undefined,
-    models: undefined,
-    expires: undefined,
-    callsPerMinute: undefined,
-    tags: [],
-    readOnly: false,
-  };
   const kind = account === undefined ? 'operator' : 'user';
   return {
-    ...limits,
+    ...noLimits,
     id,
     hash: id.padEnd(64, '0'),
     lastFour: id.slice(-4),
@@ -65,6 +66,28 @@ export function newKey(id: string, account: string | undefined, more: Partial<Ne
     kind,
     account,
     at: 5,
+    ...more,
+  };
+}
+
+/** The record of a secret that has not been used. */
+export function keyRecord(secret: string, more: Partial<KeyRecord> = {}): KeyRecord {
+  const hash = hashSecret(secret);
+  return {
+    ...noLimits,
+    id: toKeyId(hash),
+    hash,
+    lastFour: secret.slice(-4),
+    name: '',
+    kind: 'user',
+    account: 'someone',
+    disabled: false,
+    accountState: 'open',
+    created: 0,
+    used: 0n,
+    pending: 0n,
+    root: toKeyId(hash),
+    rotatedTo: undefined,
     ...more,
   };
 }

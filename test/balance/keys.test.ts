@@ -1,10 +1,10 @@
 /** Secrets, and how the keyring finds their owners. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
-import { toKeyId, noLimits } from '../../plugins/meters/balance/keys.ts';
+import { toKeyId } from '../../plugins/meters/balance/keys.ts';
 import type { KeyRecord, Store } from '../../plugins/meters/balance/store.ts';
 import { createSecret, hashSecret, isSecret } from '../../plugins/shared/secret.ts';
-import { buildStore } from './calls.ts';
+import { buildStore, keyRecord } from './calls.ts';
 
 describe('a secret', () => {
   it('starts with sk-, is random each time, and needs no escaping in a URL', () => {
@@ -67,23 +67,7 @@ describe('the keyring', () => {
 
   function issue(account: string, more: Partial<KeyRecord> = {}): string {
     const secret = createSecret(more.kind);
-    const hash = hashSecret(secret);
-    const record = {
-      id: toKeyId(hash),
-      hash,
-      lastFour: secret.slice(-4),
-      name: '',
-      kind: 'user',
-      account,
-      disabled: false,
-      accountState: 'open',
-      created: 0,
-      used: 0n,
-      pending: 0n,
-      root: toKeyId(hash),
-      rotatedTo: undefined,
-    } as const;
-    keys.set(hash, { ...record, ...noLimits, ...more });
+    keys.set(hashSecret(secret), keyRecord(secret, { account, ...more }));
     return secret;
   }
 

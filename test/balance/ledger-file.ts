@@ -5,10 +5,10 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { readInteger, readOptional, readText } from '../../plugins/meters/balance/rows.ts';
 import { openSqlite, type SqliteOptions } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Books, OpenedStore } from '../contract/books.ts';
 import { makeFolder } from '../support/folder.ts';
+import { selectAccounts, selectEntries, toBooks } from './read-books.ts';
 
 export function makeTemporaryFolder(): { path: string; remove(): void } {
   const path = makeFolder();
@@ -34,34 +34,9 @@ export function lock(file: string): () => void {
 }
 
 export function readBooks(file: string): Books {
-  return withDatabase(file, (database) => {
-    const entries = database
-      .prepare(`
-        SELECT entries.*, accounts.name FROM entries
-        JOIN accounts ON accounts.id = entries.account ORDER BY entries.number`)
-      .all()
-      .map((row) => ({
-        kind: readText(row, 'kind'),
-        account: readText(row, 'name'),
-        call: readOptional(row, 'call', readText),
-        reason: readOptional(row, 'reason', readText),
-        flags: readText(row, 'flags'),
-        credits: readInteger(row, 'credits'),
-        available: readInteger(row, 'available'),
-        reserved: readInteger(row, 'reserved'),
-        revenue: readInteger(row, 'revenue'),
-      }));
-    const accounts = database
-      .prepare('SELECT name, total, used, pending FROM accounts')
-      .all()
-      .map((row) => ({
-        name: readText(row, 'name'),
-        total: readInteger(row, 'total'),
-        used: readInteger(row, 'used'),
-        pending: readInteger(row, 'pending'),
-      }));
-    return { entries, accounts };
-  });
+  return withDatabase(file, (database) =>
+    toBooks(database.prepare(selectEntries).all(), database.prepare(selectAccounts).all()),
+  );
 }
 
 export interface OpenedFile extends OpenedStore {

@@ -5,9 +5,10 @@
 import { Client } from 'pg';
 import { openPostgres, type PostgresOptions } from '../../plugins/meters/balance/postgres/open.ts';
 import { typeParsers } from '../../plugins/meters/balance/postgres/values.ts';
-import { readInteger, readOptional, readText, type Row } from '../../plugins/meters/balance/rows.ts';
+import type { Row } from '../../plugins/meters/balance/rows.ts';
 import type { Books, OpenedStore } from '../contract/books.ts';
 import { openDatabase } from '../support/database.ts';
+import { selectAccounts, selectEntries, toBooks } from './read-books.ts';
 
 /** Ends all connections of gateways to a database. */
 export const endConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -34,31 +35,7 @@ export async function queryDatabase(
 }
 
 async function readBooks(url: string): Promise<Books> {
-  const entries = await queryDatabase(
-    url,
-    `SELECT entries.*, accounts.name FROM entries
-    JOIN accounts ON accounts.id = entries.account ORDER BY number`,
-  );
-  const accounts = await queryDatabase(url, 'SELECT name, total, used, pending FROM accounts');
-  return {
-    entries: entries.map((row) => ({
-      kind: readText(row, 'kind'),
-      account: readText(row, 'name'),
-      call: readOptional(row, 'call', readText),
-      reason: readOptional(row, 'reason', readText),
-      flags: readText(row, 'flags'),
-      credits: readInteger(row, 'credits'),
-      available: readInteger(row, 'available'),
-      reserved: readInteger(row, 'reserved'),
-      revenue: readInteger(row, 'revenue'),
-    })),
-    accounts: accounts.map((row) => ({
-      name: readText(row, 'name'),
-      total: readInteger(row, 'total'),
-      used: readInteger(row, 'used'),
-      pending: readInteger(row, 'pending'),
-    })),
-  };
+  return toBooks(await queryDatabase(url, selectEntries), await queryDatabase(url, selectAccounts));
 }
 
 export interface OpenedDatabase extends OpenedStore {

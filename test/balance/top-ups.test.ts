@@ -5,6 +5,7 @@ import type { RouteReply } from '../../core/index.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import type { Credit, Store } from '../../plugins/meters/balance/store.ts';
 import { checkSignature, createTopUpRoute } from '../../plugins/meters/balance/top-ups.ts';
+import { callRoute } from '../support/host.ts';
 import { buildStore } from './calls.ts';
 
 const secret = 'a shared secret of enough characters';
@@ -78,17 +79,9 @@ describe('the webhook', () => {
   };
   const route = createTopUpRoute(options, () => buildStore(credited));
 
-  async function post(text: string, header = sign(text, Math.floor(Date.now() / 1000))): Promise<RouteReply> {
-    if (route.access !== 'public') throw new Error('whoever pays has no key');
-    const request = {
-      params: {},
-      query: new URLSearchParams(),
-      headers: { 'tollgate-signature': header },
-      body: JSON.parse(text),
-      text,
-      address: '::1',
-    };
-    return route.handle(request).catch((error: unknown) => route.encodeError(error));
+  function post(text: string, header = sign(text, Math.floor(Date.now() / 1000))): Promise<RouteReply> {
+    const headers = { 'tollgate-signature': header };
+    return callRoute(route, { headers, body: JSON.parse(text), text });
   }
 
   it('credits an account, and only once if the message is repeated', async () => {

@@ -1,5 +1,6 @@
 /** A ledger with a few keys, and calls of theirs as large as most are, for benches of what a ledger costs. */
 import type { Consumption, Store } from '../../plugins/meters/balance/store.ts';
+import { newKey } from '../balance/calls.ts';
 
 const consumption: Consumption = {
   model: 'openai/gpt-5-mini',
@@ -27,27 +28,7 @@ export async function fill(store: Store): Promise<void> {
     reference: undefined,
     at: Date.now(),
   });
-  const limits = {
-    spendCap: undefined,
-    models: undefined,
-    expires: undefined,
-    callsPerMinute: undefined,
-    tags: [],
-    readOnly: false,
-  };
-  for (let index = 0; index < keys; index += 1) {
-    const id = toKey(index);
-    await store.createKey({
-      ...limits,
-      id,
-      hash: id.padEnd(64, '0'),
-      lastFour: 'wxyz',
-      name: '',
-      kind: 'user',
-      account: 'bench',
-      at: Date.now(),
-    });
-  }
+  for (let index = 0; index < keys; index += 1) await store.createKey(newKey(toKey(index), 'bench'));
 }
 
 let made = 0;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Capabilities, RouteReply } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { formatUsdPerToken } from '../../plugins/shared/wire-kit/model-listing.ts';
-import { createHost, type TestHost } from '../support/host.ts';
+import { callRoute, createHost, type TestHost } from '../support/host.ts';
 import { makeModel } from './bodies.ts';
 
 const priced = makeModel({
@@ -26,26 +26,13 @@ function offerModels(): TestHost {
   return host;
 }
 
-async function get(
+function get(
   host: TestHost,
   name: string,
   params: Record<string, string> = {},
   headers: Record<string, string> = {},
 ): Promise<RouteReply> {
-  const route = host.routes.get(name);
-  if (route.access !== 'public') throw new Error('the listing is public');
-  try {
-    return await route.handle({
-      params,
-      query: new URLSearchParams(),
-      headers,
-      body: undefined,
-      text: '',
-      address: '::1',
-    });
-  } catch (error) {
-    return route.encodeError(error);
-  }
+  return callRoute(host.routes.get(name), { params, headers });
 }
 
 describe('the model listing', () => {

@@ -1,15 +1,14 @@
-import { readdirSync, existsSync, readFileSync } from 'node:fs';
 import OpenAI from 'openai';
 import type { ChatCompletion } from 'openai/resources/chat/completions';
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
-import { decodeAll, fold, readStream } from '../contract/replies.ts';
+import { fold } from '../contract/replies.ts';
+import { decodeGolden, listGolden } from '../support/golden.ts';
 import { makeCall } from './bodies.ts';
 
-const golden = new URL('../golden/chat-completions/', import.meta.url);
-const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
-const { client, upstream } = protocol;
+const cases = listGolden('chat-completions', 'reply.sse');
+const { client } = protocol;
 const context = {
   id: 'k7',
   model: 'openai/gpt-5.5',
@@ -27,12 +26,7 @@ function createSdk(body: string, headers: Record<string, string>, status = 200):
   });
 }
 
-function readEvents(name: string): CanonicalEvent[] {
-  return decodeAll(
-    upstream.decodeEvents(makeCall()),
-    readStream(readFileSync(new URL(`${name}/reply.sse`, golden))),
-  );
-}
+const readEvents = (name: string): CanonicalEvent[] => decodeGolden(protocol, name, makeCall());
 
 const request = { model: 'openai/gpt-5.5', messages: [{ role: 'user' as const, content: 'x' }] };
 

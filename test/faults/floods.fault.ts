@@ -7,37 +7,19 @@ import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { computeMostConnections } from '../../core/process/open-files.ts';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
-import { toKeyId, noLimits } from '../../plugins/meters/balance/keys.ts';
-import type { KeyRecord } from '../../plugins/meters/balance/store.ts';
-import { createSecret, hashSecret } from '../../plugins/shared/secret.ts';
-import { buildStore } from '../balance/calls.ts';
+import { createSecret } from '../../plugins/shared/secret.ts';
+import { buildStore, keyRecord } from '../balance/calls.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { waitUntil } from '../support/operated.ts';
 import { clone, makeDataFolder, startProcess } from '../support/process.ts';
 
 function openKeyring(secret: string): { readonly keyring: ReturnType<typeof createKeyring>; asked: number } {
-  const hash = hashSecret(secret);
-  const known: KeyRecord = {
-    ...noLimits,
-    id: toKeyId(hash),
-    hash,
-    lastFour: secret.slice(-4),
-    kind: 'user',
-    name: '',
-    account: 'someone',
-    disabled: false,
-    accountState: 'open',
-    created: 0,
-    used: 0n,
-    pending: 0n,
-    root: toKeyId(hash),
-    rotatedTo: undefined,
-  };
+  const known = keyRecord(secret);
   const lookups = { asked: 0 };
   const store = buildStore({
     findKey: async (wanted) => {
       lookups.asked += 1;
-      return wanted === hash ? known : undefined;
+      return wanted === known.hash ? known : undefined;
     },
   });
   return Object.assign(lookups, { keyring: createKeyring(() => store) });

@@ -8,10 +8,8 @@ import { crc32 } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
-import { toKeyId, noLimits } from '../../plugins/meters/balance/keys.ts';
-import type { KeyRecord } from '../../plugins/meters/balance/store.ts';
 import { createSecret, hashSecret } from '../../plugins/shared/secret.ts';
-import { buildStore } from '../balance/calls.ts';
+import { buildStore, keyRecord } from '../balance/calls.ts';
 import { readUsage } from '../bench/processes.ts';
 import { megabyte, readMemory } from '../support/memory-of.ts';
 import { modelOf, openOperated, type Operated } from '../support/operated.ts';
@@ -62,30 +60,7 @@ const tries = 3;
 
 describe('the duration of a refusal', () => {
   const [held, strange] = [0, 1].map(() => Array.from({ length: 500 }, () => createSecret()));
-  const records = new Map(
-    (held ?? []).map((secret): [string, KeyRecord] => {
-      const hash = hashSecret(secret);
-      return [
-        hash,
-        {
-          ...noLimits,
-          id: toKeyId(hash),
-          hash,
-          lastFour: secret.slice(-4),
-          kind: 'user',
-          name: '',
-          account: 'someone',
-          disabled: false,
-          accountState: 'open',
-          created: 0,
-          used: 0n,
-          pending: 0n,
-          root: toKeyId(hash),
-          rotatedTo: undefined,
-        },
-      ];
-    }),
-  );
+  const records = new Map((held ?? []).map((secret) => [hashSecret(secret), keyRecord(secret)]));
   const keyring = createKeyring(() => buildStore({ findKey: async (hash) => records.get(hash) }));
   const pick = (secrets: readonly string[] = []): string =>
     secrets[Math.floor(Math.random() * secrets.length)] ?? '';

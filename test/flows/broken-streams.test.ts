@@ -2,7 +2,6 @@
  * A provider that breaks off or sends garbage at any event of its stream, for every client protocol and every
  * wire: the client receives its own protocol's error, and never anything that means success.
  */
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answered } from '../../core/index.ts';
 import { fold, decodeAll, readStream } from '../contract/replies.ts';
@@ -10,11 +9,13 @@ import { least } from '../matrix/spelling.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { readGolden } from '../support/golden.ts';
 import { isObject, type Json } from '../support/json.ts';
 import { readData } from '../support/listen.ts';
 import { postJson } from '../support/post.ts';
 import { buildPath, getModel, openQuartet } from '../support/quartet.ts';
-import { acceptAnyKey, tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/station.ts';
+import { tappedVendor } from '../support/tapped-vendor.ts';
 
 const cases: Readonly<Record<Wire, readonly string[]>> = {
   'chat-completions': ['text', 'parallel-tool-calls'],
@@ -25,8 +26,9 @@ const cases: Readonly<Record<Wire, readonly string[]>> = {
 
 /** The blocks of a golden stream, each with its blank line. */
 function readBlocks(wire: Wire, name: string): string[] {
-  const text = readFileSync(new URL(`../golden/${wire}/${name}/reply.sse`, import.meta.url), 'utf8');
-  return text.split(/(?<=\r?\n\r?\n)/).filter((block) => block.trim() !== '');
+  return readGolden(wire, name, 'reply.sse')
+    .split(/(?<=\r?\n\r?\n)/)
+    .filter((block) => block.trim() !== '');
 }
 
 let gateway: TestGateway;
@@ -40,7 +42,7 @@ beforeAll(async () => {
     }),
   );
   gateway = await startGateway({
-    plugins: [acceptAnyKey, ...textProtocols(), ...houses],
+    plugins: [acceptAnyKey(), ...textProtocols(), ...houses],
   });
 });
 afterAll(() => gateway.close());

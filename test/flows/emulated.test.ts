@@ -2,7 +2,6 @@
  * What a provider's wire cannot express and the gateway does itself: stop sequences, and conversations that
  * are too long.
  */
-import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { UpstreamRequest } from '../../core/index.ts';
@@ -10,17 +9,15 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { acceptAnyKey, tappedVendor, type TappedReply } from '../support/tapped-vendor.ts';
+import { readGolden } from '../support/golden.ts';
+import { acceptAnyKey } from '../support/station.ts';
+import { tappedVendor, type TappedReply } from '../support/tapped-vendor.ts';
 
 let running: TestGateway | undefined;
 afterEach(async () => {
   await running?.close();
   running = undefined;
 });
-
-function readGolden(path: string): string {
-  return readFileSync(new URL(`../golden/${path}`, import.meta.url), 'utf8');
-}
 
 let sent: unknown[] = [];
 async function startHouse(
@@ -34,7 +31,7 @@ async function startHouse(
   };
   running = await startGateway({
     plugins: [
-      acceptAnyKey,
+      acceptAnyKey(),
       chatCompletions(),
       responses(),
       messages(),
@@ -53,8 +50,8 @@ function post({ url }: TestGateway, path: string, body: object): Promise<Respons
 }
 
 /** What the golden reply of responses says: High water at Whitby is at 05:12 … */
-const replyWhole = (): TappedReply => ({ text: readGolden('responses/text/reply.json') });
-const replyStreamed = (): TappedReply => ({ text: readGolden('responses/text/reply.sse') });
+const replyWhole = (): TappedReply => ({ text: readGolden('responses', 'text', 'reply.json') });
+const replyStreamed = (): TappedReply => ({ text: readGolden('responses', 'text', 'reply.sse') });
 const question = [{ role: 'user', content: 'When is high water?' }];
 
 describe('a stop sequence on a wire without stop sequences', () => {
@@ -76,7 +73,7 @@ describe('a stop sequence on a wire without stop sequences', () => {
     expect(body.usage.completion_tokens).toBe(
       z
         .object({ usage: z.object({ output_tokens: z.number() }) })
-        .parse(JSON.parse(readGolden('responses/text/reply.json'))).usage.output_tokens,
+        .parse(JSON.parse(readGolden('responses', 'text', 'reply.json'))).usage.output_tokens,
     );
     expect(reply.headers.get('x-tollgate-dropped')).toBeNull();
     expect(sent[0]).not.toHaveProperty('stop');
@@ -114,7 +111,7 @@ const overflow: TappedReply = {
     '{"error":{"message":"This model\'s maximum context length is 1000 tokens.",' +
     '"type":"invalid_request_error","code":"context_length_exceeded"}}',
 };
-const completion: TappedReply = { text: readGolden('chat-completions/text/reply.json') };
+const completion: TappedReply = { text: readGolden('chat-completions', 'text', 'reply.json') };
 
 /** A conversation of `count` exchanges and a last question. */
 function buildConversation(count: number): object[] {

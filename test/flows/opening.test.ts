@@ -2,13 +2,13 @@
  * A provider that opens its reply and then fails has sent no content yet: another one answers, and the client
  * never notices.
  */
-import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkModel, definePlugin, type PluginFactory, type UpstreamRequest } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { readGolden } from '../support/golden.ts';
 import { houseModel } from '../support/house-model.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 
@@ -135,7 +135,7 @@ function ask({ url }: TestGateway, client: Wire): Promise<Response> {
   });
 }
 
-const answer = readFileSync(new URL('../golden/messages/text/reply.sse', import.meta.url), 'utf8');
+const answer = readGolden('messages', 'text', 'reply.sse');
 const says = 'High water is at 14:20';
 const clients = wires.flatMap((wire) => wires.map((client): [client: Wire, wire: Wire] => [client, wire]));
 

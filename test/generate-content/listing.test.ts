@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { RouteReply } from '../../core/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
-import { createHost, type TestHost } from '../support/host.ts';
+import { callRoute, createHost, type TestHost } from '../support/host.ts';
 import { makeModel } from './bodies.ts';
 
 const priced = makeModel({
@@ -25,25 +24,8 @@ function offerModels(mount?: string): TestHost {
   return host;
 }
 
-async function get(name: string, params: Record<string, string> = {}): Promise<RouteReply> {
-  const route = offerModels().routes.get(name);
-  if (route.access !== 'public') throw new Error('the listing is public');
-  try {
-    return await route.handle({
-      params,
-      query: new URLSearchParams(),
-      address: '::1',
-      headers: {},
-      body: undefined,
-      text: '',
-    });
-  } catch (error) {
-    return route.encodeError(error);
-  }
-}
-
-async function getJson(name: string, params?: Record<string, string>): Promise<unknown> {
-  return JSON.parse(String((await get(name, params)).body));
+async function getJson(name: string, params: Record<string, string> = {}): Promise<unknown> {
+  return JSON.parse(String((await callRoute(offerModels().routes.get(name), { params })).body));
 }
 
 describe('the model listing', () => {

@@ -1,13 +1,12 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { ApiError, GoogleGenAI, type GenerateContentResponse } from '@google/genai';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
-import { decodeAll, fold, readStream } from '../contract/replies.ts';
+import { fold } from '../contract/replies.ts';
+import { decodeGolden, listGolden } from '../support/golden.ts';
 import { makeCall, makeMatch, protocol, showingThoughts } from './bodies.ts';
 
-const golden = new URL('../golden/generate-content/', import.meta.url);
-const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
-const { client, upstream } = protocol;
+const cases = listGolden('generate-content', 'reply.sse');
+const { client } = protocol;
 const makeContext = (stream: boolean) => ({
   id: 'k7',
   model: 'google/gemini-3-pro',
@@ -32,12 +31,7 @@ function createSdk(body: string, type = 'application/json', status = 200): Googl
   return new GoogleGenAI({ apiKey: 'sk-test', httpOptions: { baseUrl: 'http://gateway.invalid/beta' } });
 }
 
-function readEvents(name: string): CanonicalEvent[] {
-  return decodeAll(
-    upstream.decodeEvents(makeCall()),
-    readStream(readFileSync(new URL(`${name}/reply.sse`, golden))),
-  );
-}
+const readEvents = (name: string): CanonicalEvent[] => decodeGolden(protocol, name, makeCall());
 
 const question = { model: 'google/gemini-3-pro', contents: 'x' };
 

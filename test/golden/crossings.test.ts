@@ -4,7 +4,7 @@
  * Streams are compared with whole replies instead of being recorded. Read what changed after
  * `UPDATE_GOLDEN=1`.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
   isGatewayError,
@@ -16,6 +16,7 @@ import {
 import { toClientPath, encodeInClientWords } from '../../core/loss.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
+import { decodeGolden, listGolden, readGolden, toGoldenUrl } from '../support/golden.ts';
 import { expectSnapshot } from '../support/snapshot.ts';
 
 const shortest: Readonly<Record<Wire, unknown>> = {
@@ -105,40 +106,29 @@ function describeReply(events: readonly CanonicalEvent[], withoutSeals: boolean)
 }
 
 describe.each(wires)('cases of %s', (own) => {
-  const folder = new URL(`${own}/`, import.meta.url);
   const others = wires.filter((other) => other !== own);
-  const file = (name: string, kind: string): URL => new URL(`${name}/${kind}`, folder);
-  const listCases = (kind: string): string[] =>
-    readdirSync(folder)
-      .filter((name) => existsSync(file(name, kind)))
-      .toSorted();
+  const read = (name: string, file: string): unknown => JSON.parse(readGolden(own, name, file));
   const readCase = (name: string, stream = false): ClientCall =>
-    readCall(own, JSON.parse(readFileSync(file(name, 'request.json'), 'utf8')), stream);
-  const { upstream } = families[own].protocol;
+    readCall(own, read(name, 'request.json'), stream);
+  const requests = listGolden(own, 'request.json');
+  const wholes = listGolden(own, 'reply.json');
+  const { protocol } = families[own];
   const mapOthers = <Result>(run: (other: Wire) => Result): Record<string, Result> =>
     Object.fromEntries(others.map((other) => [other, run(other)]));
 
-  it.each(listCases('request.json'))(
-    'the request and reply of %s cross to the others as recorded',
-    (name) => {
-      const body: unknown = JSON.parse(readFileSync(file(name, 'request.json'), 'utf8'));
-      const request = mapOthers((other) => crossRequest(other, own, body));
-      const reply = (): Record<string, unknown> => {
-        const whole: unknown = JSON.parse(readFileSync(file(name, 'reply.json'), 'utf8'));
-        const events = upstream.decodeReply(whole, readCase(name));
-        return mapOthers((other) => encodeWhole(other, events));
-      };
-      const crossed = existsSync(file(name, 'reply.json')) ? { request, reply: reply() } : { request };
-      expectSnapshot(file(name, 'crossings.json'), `${JSON.stringify(crossed, undefined, 2)}\n`);
-    },
-  );
+  it.each(requests)('the request and reply of %s cross to the others as recorded', (name) => {
+    const request = mapOthers((other) => crossRequest(other, own, read(name, 'request.json')));
+    const reply = (): Record<string, unknown> => {
+      const events = protocol.upstream.decodeReply(read(name, 'reply.json'), readCase(name));
+      return mapOthers((other) => encodeWhole(other, events));
+    };
+    const crossed = wholes.includes(name) ? { request, reply: reply() } : { request };
+    expectSnapshot(toGoldenUrl(own, name, 'crossings.json'), `${JSON.stringify(crossed, undefined, 2)}\n`);
+  });
 
   describe.each(others)('streams to %s', (other) => {
-    it.each(listCases('reply.sse'))('the stream of %s says there what the whole reply says', (name) => {
-      const events = decodeAll(
-        upstream.decodeEvents(readCase(name, true)),
-        readStream(readFileSync(file(name, 'reply.sse'))),
-      );
+    it.each(listGolden(own, 'reply.sse'))('the stream of %s says there what the whole reply says', (name) => {
+      const events = decodeGolden(protocol, name, readCase(name, true));
       const reader = families[other].protocol.upstream;
       const call = readCall(other, shortest[other], true);
       const streamed = decodeAll(
@@ -152,10 +142,11 @@ describe.each(wires)('cases of %s', (own) => {
   });
 
   it('has nothing recorded but its cases', () => {
+    const folder = new URL(`${own}/`, import.meta.url);
     const found = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
       (path) => !/^[^/]+(\/(request|reply|crossings)\.json|\/(reply|broken)\.sse)?$/.test(path),
     );
     expect(found).toEqual([]);
-    expect(listCases('crossings.json')).toEqual(listCases('request.json'));
+    expect(listGolden(own, 'crossings.json')).toEqual(requests);
   });
 });

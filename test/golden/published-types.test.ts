@@ -2,11 +2,11 @@
  * Every golden reply, as a client of each family gets it when it is translated, against the types that the
  * family's vendor publishes: JSON replies, each event of a stream, and the response objects inside events.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent, type ClientCall, type ReplyContext } from '../../core/index.ts';
-import { decodeAll, readStream } from '../contract/replies.ts';
+import { readStream } from '../contract/replies.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
+import { decodeGolden, listGolden, readGolden } from '../support/golden.ts';
 import { getPublishedTypes, type PublishedTypes } from '../support/published-types.ts';
 
 const parameters = { type: 'object', properties: { x: { type: 'string' } } };
@@ -75,24 +75,18 @@ function makeContext(call: ClientCall): ReplyContext {
 /** The golden replies of every family, each as the canonical events it decodes to. */
 function* readReplies(): Generator<readonly [name: string, events: readonly CanonicalEvent[]]> {
   for (const own of wires) {
-    const { upstream } = families[own].protocol;
-    for (const name of readdirSync(new URL(`${own}/`, import.meta.url))) {
-      const file = (kind: string): URL => new URL(`${own}/${name}/${kind}`, import.meta.url);
-      const read = (kind: string): unknown => JSON.parse(readFileSync(file(kind), 'utf8'));
-      if (existsSync(file('reply.json')))
-        yield [
-          `${own}/${name}`,
-          upstream.decodeReply(read('reply.json'), readCall(own, read('request.json'))),
-        ];
-      if (existsSync(file('reply.sse')))
-        yield [
-          `${own}/${name}, streamed`,
-          decodeAll(
-            upstream.decodeEvents(readCall(own, read('request.json'), true)),
-            readStream(readFileSync(file('reply.sse'))),
-          ),
-        ];
-    }
+    const { protocol } = families[own];
+    const read = (name: string, file: string): unknown => JSON.parse(readGolden(own, name, file));
+    for (const name of listGolden(own, 'reply.json'))
+      yield [
+        `${own}/${name}`,
+        protocol.upstream.decodeReply(read(name, 'reply.json'), readCall(own, read(name, 'request.json'))),
+      ];
+    for (const name of listGolden(own, 'reply.sse'))
+      yield [
+        `${own}/${name}, streamed`,
+        decodeGolden(protocol, name, readCall(own, read(name, 'request.json'), true)),
+      ];
   }
 }
 

@@ -3,12 +3,12 @@
  * another wire is then sent something else, or told of other losses, unless the member was lost together with
  * what it stands in. What makes no difference has to be listed here, with why it says nothing.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { isGatewayError, type CanonicalRequest } from '../../core/index.ts';
 import { toClientPath } from '../../core/loss.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
+import { listGolden, readGolden } from '../support/golden.ts';
 
 /** Members, with their values as JSON, whose absence means the same. */
 const sayNothing: Readonly<Record<'chat-completions' | 'messages', readonly RegExp[]>> = {
@@ -126,11 +126,9 @@ function findSilentMembers(client: 'chat-completions' | 'messages', wire: Wire, 
 }
 
 describe.each(['chat-completions', 'messages'] as const)('of a request of %s', (client) => {
-  const folder = new URL(`${client}/`, import.meta.url);
-  const bodies = readdirSync(folder).flatMap((name) => {
-    const file = new URL(`${name}/request.json`, folder);
-    return existsSync(file) ? [[name, JSON.parse(readFileSync(file, 'utf8'))] as const] : [];
-  });
+  const bodies = listGolden(client, 'request.json').map(
+    (name) => [name, JSON.parse(readGolden(client, name, 'request.json'))] as const,
+  );
 
   it.each(wires.filter((wire) => wire !== client))('nothing is lost in silence on %s', (wire) => {
     const silent = bodies.flatMap(([name, body]) =>

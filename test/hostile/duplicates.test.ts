@@ -6,13 +6,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { acceptAnyKey } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/station.ts';
 import { endpoints } from './endpoints.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startGateway({
-    plugins: [acceptAnyKey, ...textProtocols(), images()],
+    plugins: [acceptAnyKey(), ...textProtocols(), images()],
   });
 });
 afterAll(() => gateway.close());

@@ -12,7 +12,8 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
 import { countOperations } from '../support/operations.ts';
 import { postJson } from '../support/post.ts';
-import { acceptAnyKey, tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/station.ts';
+import { tappedVendor } from '../support/tapped-vendor.ts';
 import type { Endpoint } from './endpoints.ts';
 import { openHostileHarness, type HostileHarness } from './inputs.ts';
 
@@ -155,7 +156,7 @@ describe('a reply', () => {
       tappedVendor(`${wire}-house`, [wire], () => ({ text: reply }), { id: `house/${wire}` }),
     );
     gateway = await startGateway({
-      plugins: [acceptAnyKey, chatCompletions(), responses(), generateContent(), ...vendors],
+      plugins: [acceptAnyKey(), chatCompletions(), responses(), generateContent(), ...vendors],
     });
   });
   afterAll(() => gateway.close());

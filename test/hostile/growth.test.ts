@@ -7,7 +7,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chunk } from '../support/chat-stream.ts';
 import { crossAnswer, crossRequest, sides } from '../support/crossing.ts';
-import { readGoldenCases, growAt, growStream, findPlaces, findStreamPlaces } from '../support/growth.ts';
+import { listGolden, readGolden, readGoldenStream } from '../support/golden.ts';
+import { growAt, growStream, findPlaces, findStreamPlaces, type Place } from '../support/growth.ts';
 import { countOperations, type OperationCounter, type Operations } from '../support/operations.ts';
 import { known, makeMany } from './growing-requests.ts';
 
@@ -110,24 +111,25 @@ describe('the counter', () => {
 const side = fc.constantFrom(...sides);
 
 describe.each(sides)('%s', (own) => {
-  const cases = readGoldenCases(own);
-  const requests = cases.flatMap(({ name, request }) =>
-    [...findPlaces(request)].map((place) => ({ name, request, place })),
-  );
-  const replies = cases.flatMap(({ name, reply }) =>
-    [...findPlaces(reply)].map((place) => ({ name, reply, place })),
-  );
-  const streams = cases.flatMap(({ name, events }) =>
-    [...findStreamPlaces(events)].map((place) => ({ name, events, place })),
-  );
+  const findIn = (file: string): { name: string; body: unknown; place: Place }[] =>
+    listGolden(own, file).flatMap((name) => {
+      const body: unknown = JSON.parse(readGolden(own, name, file));
+      return [...findPlaces(body)].map((place) => ({ name, body, place }));
+    });
+  const requests = findIn('request.json');
+  const replies = findIn('reply.json');
+  const streams = listGolden(own, 'reply.sse').flatMap((name) => {
+    const events = readGoldenStream(own, name);
+    return [...findStreamPlaces(events)].map((place) => ({ name, events, place }));
+  });
 
   it('makes requests cost no more for each part the more parts there are', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...requests), side, async ({ request, place }, vendor) => {
+      fc.asyncProperty(fc.constantFrom(...requests), side, async ({ body, place }, vendor) => {
         expect(
           await findGrowth((size) => {
-            const body = Buffer.from(JSON.stringify(growAt(request, place, size)));
-            return () => crossRequest(own, vendor, body);
+            const grown = Buffer.from(JSON.stringify(growAt(body, place, size)));
+            return () => crossRequest(own, vendor, grown);
           }),
         ).toEqual([]);
       }),
@@ -137,10 +139,10 @@ describe.each(sides)('%s', (own) => {
 
   it('makes whole replies cost no more for each part the more parts there are', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...replies), side, async ({ reply, place }, client) => {
+      fc.asyncProperty(fc.constantFrom(...replies), side, async ({ body, place }, client) => {
         expect(
           await findGrowth((size) => {
-            const text = JSON.stringify(growAt(reply, place, size));
+            const text = JSON.stringify(growAt(body, place, size));
             return () => crossAnswer({ client, vendor: own, streamed: false, text });
           }),
         ).toEqual([]);

@@ -3,7 +3,6 @@
  * doubled, removed and moved, prices and configurations of any shape. The only results are a broken reply, or
  * an error that says what is wrong.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { priceSchema } from '../../core/billing/price.ts';
@@ -13,20 +12,10 @@ import { parseUsd } from '../../core/money.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
 import { least } from '../matrix/spelling.ts';
 import { character } from '../support/arbitrary.ts';
-import { families, readCall, wires, type Wire } from '../support/families.ts';
+import { families, readCall, wires } from '../support/families.ts';
+import { listGolden, readGolden } from '../support/golden.ts';
 
 const runs = Number(process.env.MUTATIONS ?? 1500);
-
-function readStreams(wire: Wire): Buffer[] {
-  const folder = new URL(`../golden/${wire}/`, import.meta.url);
-  return readdirSync(folder).flatMap((name) => {
-    try {
-      return [readFileSync(new URL(`${name}/reply.sse`, folder))];
-    } catch {
-      return [];
-    }
-  });
-}
 
 /**
  * A change at a fraction of the length: removes, doubles or flips so many bytes, or inserts others before
@@ -81,7 +70,9 @@ function applyChange(
 }
 
 describe.each(wires)('a stream of %s', (wire) => {
-  const streams = readStreams(wire);
+  const streams = listGolden(wire, 'reply.sse').map((name) =>
+    Buffer.from(readGolden(wire, name, 'reply.sse')),
+  );
 
   it('changed anywhere is read, or refused with an expected error', () => {
     const call = readCall(wire, { model: 'a/b', ...least[wire] }, true);

@@ -6,7 +6,8 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { countOperations } from '../support/operations.ts';
-import { acceptAnyKey, tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/station.ts';
+import { tappedVendor } from '../support/tapped-vendor.ts';
 
 const million = 1_000_000;
 
@@ -147,7 +148,7 @@ describe('the gateway', () => {
   beforeAll(async () => {
     gateway = await startGateway({
       plugins: [
-        acceptAnyKey,
+        acceptAnyKey(),
         tappedVendor('house', ['messages'], () => ({ text: '{}' }), { contextLength: 10 * million }),
         chatCompletions(),
         messages(),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RouteReply } from '../../core/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
-import { createHost, type TestHost } from '../support/host.ts';
+import { callRoute, createHost, type TestHost } from '../support/host.ts';
 import { makeModel } from './bodies.ts';
 
 const priced = makeModel({
@@ -24,21 +24,8 @@ function offerModels(mount?: string): TestHost {
   return host;
 }
 
-async function get(name: string, id = ''): Promise<RouteReply> {
-  const route = offerModels().routes.get(name);
-  if (route.access !== 'public') throw new Error('the listing is public');
-  try {
-    return await route.handle({
-      params: { id },
-      query: new URLSearchParams(),
-      address: '::1',
-      headers: {},
-      body: undefined,
-      text: '',
-    });
-  } catch (error) {
-    return route.encodeError(error);
-  }
+function get(name: string, id = ''): Promise<RouteReply> {
+  return callRoute(offerModels().routes.get(name), { params: { id } });
 }
 
 async function getIds(name: string, id?: string): Promise<unknown> {

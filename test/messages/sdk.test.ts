@@ -1,14 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
-import { decodeAll, fold, readStream } from '../contract/replies.ts';
+import { fold } from '../contract/replies.ts';
+import { decodeGolden, listGolden } from '../support/golden.ts';
 import { isObject } from '../support/json.ts';
 import { makeCall, protocol } from './bodies.ts';
 
-const golden = new URL('../golden/messages/', import.meta.url);
-const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
-const { client, upstream } = protocol;
+const cases = listGolden('messages', 'reply.sse');
+const { client } = protocol;
 const context = {
   id: 'k7',
   model: 'anthropic/claude-test',
@@ -38,12 +37,7 @@ function createSdk(
 const asStream = { 'content-type': 'text/event-stream; charset=utf-8' };
 const asJson = { 'content-type': 'application/json' };
 
-function readEvents(name: string): CanonicalEvent[] {
-  return decodeAll(
-    upstream.decodeEvents(makeCall()),
-    readStream(readFileSync(new URL(`${name}/reply.sse`, golden))),
-  );
-}
+const readEvents = (name: string): CanonicalEvent[] => decodeGolden(protocol, name, makeCall());
 
 function encodeFrames(events: readonly CanonicalEvent[]): string {
   const encoder = client.encodeEvents(context);

@@ -7,7 +7,8 @@ import { calls } from '../../plugins/operations/calls.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { acceptAnyKey, tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/station.ts';
+import { tappedVendor } from '../support/tapped-vendor.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -18,7 +19,7 @@ beforeAll(async () => {
     { contextLength: 1_000_000 },
   );
   gateway = await startGateway({
-    plugins: [acceptAnyKey, chatCompletions(), messages(), refusing, calls({ most: 100 })],
+    plugins: [acceptAnyKey(), chatCompletions(), messages(), refusing, calls({ most: 100 })],
   });
 });
 afterAll(() => gateway.close());

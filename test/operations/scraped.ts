@@ -5,7 +5,7 @@ import { type Answered, type Charge, type End, type Target } from '../../core/in
 import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { buildRouted, type Routing } from '../support/exchange.ts';
-import { createHost, type TestHost } from '../support/host.ts';
+import { callRoute, createHost, type TestHost } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 
 const registries: MetricsRegistry[] = [];
@@ -18,16 +18,7 @@ export function createWatchedHost(): TestHost {
 
 /** The metrics that Prometheus reads. */
 export async function scrape(host: TestHost): Promise<string> {
-  const route = host.routes.get('prometheus');
-  if (route.access !== 'public') throw new Error('not public');
-  const { status, headers, body } = await route.handle({
-    params: {},
-    query: new URLSearchParams(),
-    address: '::1',
-    headers: {},
-    body: undefined,
-    text: '',
-  });
+  const { status, headers, body } = await callRoute(host.routes.get('prometheus'));
   expect([status, headers?.['content-type']]).toEqual([200, expect.stringContaining('text/plain')]);
   return String(body);
 }

@@ -8,7 +8,7 @@ import { definePlugin } from '../../core/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { acceptAnyKey } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/station.ts';
 
 let running: TestGateway | undefined;
 afterEach(async () => {
@@ -30,7 +30,7 @@ async function findWire(path: string, body: object): Promise<string> {
   });
   running = await startGateway({
     plugins: [
-      acceptAnyKey,
+      acceptAnyKey(),
       ...textProtocols(),
       openai({ apiKey: 'k', baseUrl: 'https://vendor.example/v1' }),
       nobody(),

@@ -1,15 +1,14 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import OpenAI from 'openai';
 import type { Response as Answer } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
-import { decodeAll, fold, readStream } from '../contract/replies.ts';
+import { fold } from '../contract/replies.ts';
+import { decodeGolden, listGolden } from '../support/golden.ts';
 import { makeCall } from './bodies.ts';
 
-const golden = new URL('../golden/responses/', import.meta.url);
-const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
-const { client, upstream } = protocol;
+const cases = listGolden('responses', 'reply.sse');
+const { client } = protocol;
 const context = {
   id: '0199-k7',
   model: 'openai/gpt-5.5',
@@ -28,12 +27,7 @@ function createSdk(body: string, headers: Record<string, string>, status = 200):
   });
 }
 
-function readEvents(name: string): CanonicalEvent[] {
-  return decodeAll(
-    upstream.decodeEvents(makeCall()),
-    readStream(readFileSync(new URL(`${name}/reply.sse`, golden))),
-  );
-}
+const readEvents = (name: string): CanonicalEvent[] => decodeGolden(protocol, name, makeCall());
 
 function encodeFrames(events: readonly CanonicalEvent[]): string {
   const encoder = client.encodeEvents(context);

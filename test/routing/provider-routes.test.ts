@@ -9,10 +9,12 @@ import { ollama } from '../../plugins/providers/ollama.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { openAdminListener, type AdminListener } from '../support/admin-listener.ts';
+import { callRoute } from '../support/host.ts';
 import { postJson } from '../support/post.ts';
 import { makeDataFolder } from '../support/process.ts';
 import { serve } from '../support/serve.ts';
-import { acceptAnyKey, tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/station.ts';
+import { tappedVendor } from '../support/tapped-vendor.ts';
 import { openWorkerPair, buildTarget } from '../support/traffic.ts';
 
 const answer = JSON.stringify({
@@ -45,7 +47,7 @@ async function openIn(
   plugins: Parameters<typeof openAdminListener>[0] = [],
 ): Promise<AdminListener> {
   const list = [
-    acceptAnyKey,
+    acceptAnyKey(),
     chatCompletions(),
     tappedVendor('first', ['chat-completions'], () => ({ status, text: status === 200 ? answer : refusal })),
     tappedVendor('second', ['chat-completions'], () => ({ text: answer })),
@@ -228,19 +230,8 @@ describe('a provider that an operator takes out of service', () => {
     for (const { host } of [first, second]) {
       for (const { provider } of targets) host.providers.add(provider);
     }
-    const run = async (name: string, body?: unknown): Promise<unknown> => {
-      const route = [...first.host.routes.list()].find((each) => each.name === name);
-      if (route?.access !== 'operator') throw new Error(`no route ${name}`);
-      const request = {
-        params: { provider: 'a' },
-        query: new URLSearchParams(),
-        headers: {},
-        address: '',
-        body,
-        text: '',
-      };
-      return (await route.handle(request, { kind: 'operator', account: '', key: '' })).body;
-    };
+    const run = async (name: string, body?: unknown): Promise<unknown> =>
+      (await callRoute(first.host.routes.get(name), { params: { provider: 'a' }, body })).body;
     const ask = async (traffic: typeof first): Promise<string | undefined> => {
       const outcome = traffic.call(targets);
       await vi.advanceTimersByTimeAsync(100);

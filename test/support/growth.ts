@@ -3,9 +3,7 @@
  * test draws a shape from them and makes it twice and four times as large; the work for it may only grow in
  * proportion.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import type { WireEvent } from '../../core/index.ts';
-import { readStream } from '../contract/replies.ts';
 import { isObject } from './json.ts';
 
 export type Path = readonly (string | number)[];
@@ -130,27 +128,4 @@ export function growStream(events: readonly WireEvent[], place: StreamPlace, siz
         })),
   );
   return joinFrames([...events.slice(0, place.from), ...again.flat(), ...events.slice(place.to)]);
-}
-
-export interface GoldenCase {
-  readonly name: string;
-  readonly request: unknown;
-  /** A whole reply. */
-  readonly reply: unknown;
-  readonly events: readonly WireEvent[];
-}
-
-/** The golden cases of a wire; what a case lacks is undefined, or empty. */
-export function readGoldenCases(wire: string): GoldenCase[] {
-  const folder = new URL(`../golden/${wire}/`, import.meta.url);
-  return readdirSync(folder).map((name): GoldenCase => {
-    const files = new Set(readdirSync(new URL(name, folder)));
-    const readBytes = (file: string): Buffer => readFileSync(new URL(`${name}/${file}`, folder));
-    return {
-      name,
-      request: files.has('request.json') ? parseJson(readBytes('request.json').toString()) : undefined,
-      reply: files.has('reply.json') ? parseJson(readBytes('reply.json').toString()) : undefined,
-      events: files.has('reply.sse') ? readStream(readBytes('reply.sse')) : [],
-    };
-  });
 }

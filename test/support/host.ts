@@ -21,12 +21,32 @@ import type {
   Plugin,
   Readiness,
   Route,
+  RouteReply,
+  RouteRequest,
 } from '../../core/index.ts';
 import { workers as alone } from '../../core/process/worker-messages.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
 
 type Discovery = { readonly provider: Provider } & Parameters<Host['discoverModels']>[1];
+
+/** Calls a route as an operator may; what it throws becomes its error reply. */
+export function callRoute(route: Route, request: Partial<RouteRequest> = {}): Promise<RouteReply> {
+  const whole: RouteRequest = {
+    params: {},
+    query: new URLSearchParams(),
+    headers: {},
+    body: undefined,
+    text: '',
+    address: '::1',
+    ...request,
+  };
+  const reply =
+    route.access === 'public'
+      ? route.handle(whole)
+      : route.handle(whole, { kind: 'operator', account: '', key: '' });
+  return reply.catch((error: unknown) => route.encodeError(error));
+}
 
 export interface TestHost extends Host {
   /** The hooks with their calling side, for the test to call. */

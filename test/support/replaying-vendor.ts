@@ -2,9 +2,8 @@
  * A vendor that answers each wire with that wire's golden reply, whole or streamed as asked, for flows in
  * which only the reply matters. It records requests but does not check them; the strict vendors do that.
  */
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
+import { readGolden } from './golden.ts';
 import { serve } from './serve.ts';
 
 export const wires = ['chat-completions', 'responses', 'messages', 'generate-content'] as const;
@@ -38,11 +37,7 @@ export async function startReplayingVendor(): Promise<ReplayingVendor> {
     requests.push({ wire, body });
     const streamed = request.headers.accept === 'text/event-stream';
     response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
-    response.end(
-      readFileSync(
-        join(import.meta.dirname, '../golden', wire, cases[wire], streamed ? 'reply.sse' : 'reply.json'),
-      ),
-    );
+    response.end(readGolden(wire, cases[wire], streamed ? 'reply.sse' : 'reply.json'));
   });
   const { origin, close } = await serve(server);
   return {

@@ -53,11 +53,3 @@ export function tappedVendor(
     },
   })();
 }
-
-/** Authenticates everyone. */
-export const acceptAnyKey: Plugin = definePlugin({
-  name: 'door',
-  options: z.strictObject({}),
-  apply: (host) =>
-    host.hooks.authenticate.tapPromise('door', async () => ({ kind: 'user', account: 'a', key: 'k' })),
-})();
