@@ -43,6 +43,8 @@ export interface InputSize {
   readonly mediaBytes: number;
   /** Pages of documents: a provider reads each as a picture, besides its text. */
   readonly pages?: number | undefined;
+  /** Tokens that the provider adds itself, to explain tools of its own to the model. */
+  readonly added?: number | undefined;
   /** Whether the provider fetches documents, films or what it likes, so that the length is unknown. */
   readonly fetched?: boolean | undefined;
   /** Whether the call names a cache at the provider: read at the cached rate, length unknown here. */

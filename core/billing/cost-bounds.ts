@@ -6,12 +6,12 @@ import type { FeeName } from './fees.ts';
 import { getAskedMode } from './service-modes.ts';
 import type { UseBound } from './worst-cost.ts';
 
-/** The most input tokens of a call by its bytes: no tokeniser makes more tokens than bytes. */
+/** The most input tokens of a call by its content: no tokeniser makes more tokens than bytes. */
 export function boundInput(
-  { size: { textBytes, images, mediaBytes, pages = 0 } }: ClientCall,
+  { size: { textBytes, images, mediaBytes, pages = 0, added = 0 } }: ClientCall,
   { capabilities }: Model,
 ): number {
-  return textBytes + mediaBytes + (images + pages) * capabilities.imageTokens;
+  return textBytes + mediaBytes + added + (images + pages) * capabilities.imageTokens;
 }
 
 /** Text of most languages has about four bytes per token. */

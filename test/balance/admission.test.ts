@@ -38,11 +38,11 @@ describe('a quote', () => {
     expect(quoted?.most).toBe((100n + 600n + 50n) * 1000n + 30n * 2000n);
   });
 
-  it('counts each page of a document as an image, beside its bytes', () => {
+  it('counts each page of a document as an image, beside its bytes, and what the provider adds', () => {
     const pictured = target('cheap', { input: '1', output: '2' }, { capabilities: { imageTokens: 300 } });
-    const planned = buildPlanned({ outputLimit: 10, size: { pages: 4, mediaBytes: 50 } });
+    const planned = buildPlanned({ outputLimit: 10, size: { pages: 4, mediaBytes: 50, added: 500 } });
     expect(listQuotes(grant(pictured), planned, lower)[0]?.most).toBe(
-      (100n + 1200n + 50n) * 1000n + 10n * 2000n,
+      (100n + 1200n + 50n + 500n) * 1000n + 10n * 2000n,
     );
   });
 

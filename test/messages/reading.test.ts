@@ -263,6 +263,18 @@ it('a call that says that the model made it loses nothing on another wire', () =
 });
 
 describe('the size of a call', () => {
+  it.each([
+    ['no tool', [], undefined],
+    ["the client's tools", [tool, { ...tool, name: 'go', type: 'custom' }], 500],
+    [
+      "tools of Anthropic's",
+      [tool, { type: 'bash_20250124', name: 'bash' }, { type: 'memory_20250818', name: 'memory' }],
+      8500,
+    ],
+  ])('counts what Anthropic adds to explain %s', (_, tools, added) => {
+    expect(read({ ...least, tools }).size.added).toBe(added);
+  });
+
   it('counts media separately, inside tool results too', () => {
     const image = {
       type: 'image',

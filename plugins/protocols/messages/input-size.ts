@@ -47,6 +47,15 @@ function countRounds(
   return rounds + (edits.some(({ type }) => String(type).startsWith('compact')) ? 1 : 0);
 }
 
+/** The most tokens with which Anthropic explains tools to the model, and each tool of its own. */
+const tokensOfTools = 500;
+const tokensOfOwnTool = 4000;
+
+function countToolTokens(offered: readonly OfferedTool[]): number {
+  const own = offered.filter(({ tool: { type } }) => typeof type === 'string' && type !== 'custom');
+  return offered.length > 0 ? tokensOfTools + own.length * tokensOfOwnTool : 0;
+}
+
 function hasEntries(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0;
 }
@@ -74,6 +83,7 @@ export function measureInput(wire: Wire.Request, text: string, offered: readonly
     if (typeof content === 'object') for (const block of content) count(block);
   return {
     ...meter.measure(text),
+    added: countToolTokens(offered) || undefined,
     rounds: countRounds(wire, offered) || undefined,
     uncached: !cacheMark.test(text),
     brief: writesBriefly(text),
