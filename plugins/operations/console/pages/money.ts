@@ -39,6 +39,6 @@ export function renderUsd(amount: string | null | undefined) {
   if (amount === null || amount === undefined) return html`<span class="dim">–</span>`;
   const text = formatDollars(amount);
   const cents = text.indexOf('.') + 3;
-  const tail = text.length > cents && html`<span class="tail">${text.slice(cents)}</span>`;
+  const tail = text.length > cents && html`<wbr /><span class="tail">${text.slice(cents)}</span>`;
   return html`<span class="amount">${text.slice(0, cents)}${tail}</span>`;
 }
