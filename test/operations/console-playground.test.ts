@@ -130,6 +130,14 @@ describe.runIf(hasBrowser)('the playground', () => {
     expect([...watched.origins]).toEqual([open.adminUrl]);
   });
 
+  it('forgets the key when its operator signs out', async () => {
+    await page.getByText('key ready').waitFor();
+    await button('Sign out').click();
+    await page.getByLabel('Operator secret or key').fill(open.secret);
+    await page.keyboard.press('Enter');
+    await button('Make a key').waitFor();
+  });
+
   async function fetchModels(): Promise<string> {
     const cookie = await open.signIn();
     return (await fetch(`${open.adminUrl}/admin/models`, { headers: { cookie } })).text();

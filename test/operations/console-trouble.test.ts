@@ -131,6 +131,19 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await page.unroute('**/admin/adjustments');
   });
 
+  it('says that what a form sent was not done if the session has ended', async () => {
+    await page.route('**/admin/adjustments', (route) => route.fulfill({ ...failing, status: 401 }));
+    await button('Adjust').click();
+    await dialog().getByLabel('Amount in USD').fill('1');
+    await dialog().getByLabel('Reason').fill('A gift.');
+    await page.keyboard.press('Enter');
+    await page.locator('.notice').getByText('Your session ended before this was done.').waitFor();
+    await page.getByLabel('Operator secret or key').fill(open.secret);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'tester' }).waitFor();
+    await page.unroute('**/admin/adjustments');
+  });
+
   it('leaves the focus on the button of a form that was refused', async () => {
     await page.route('**/state', (route) => route.fulfill(failing));
     await button('Set state').click();

@@ -89,14 +89,17 @@ function readError(status: number, text: string): ApiError {
   return new ApiError(status, `The gateway returned status ${status}.`, null);
 }
 
-async function ask<T>(path: string, wanted?: Wanted): Promise<T> {
+async function ask<T>(path: string, wanted: Wanted = {}): Promise<T> {
   try {
     const response = await send(path, wanted);
     const text = await response.text();
     return JSON.parse(text === '' ? 'null' : text);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401 && path !== '/console/session') endSession(true);
-    throw error;
+    const isRefused = error instanceof ApiError && error.status === 401;
+    // Of a key, and of a secret to sign in with, the reply says what is wrong.
+    if (!isRefused || wanted.headers || path === '/console/session') throw error;
+    endSession(true);
+    throw new ApiError(401, 'Your session ended before this was done.', null);
   }
 }
 

@@ -1,12 +1,16 @@
 /** The key of the playground, kept in the page's memory: pasted, or made for an hour with a small cap. */
-import { api, mayChange, useData } from './api.ts';
+import { api, mayChange, session, useData } from './api.ts';
 import { renderChoice } from './controls.ts';
 import { renderForm, keepTyped, type Values } from './form.ts';
-import { html, notify, signal, useSignal } from './kit.ts';
+import { effect, html, notify, signal, useSignal } from './kit.ts';
 import { renderBadge, renderProblem } from './parts.ts';
 import { buildHref } from './router.ts';
 
 export const playgroundKey = signal('');
+effect(() => {
+  // The next operator of this browser gets no key of the last one.
+  if (session.value?.signedIn === false) playgroundKey.value = '';
+});
 
 const lifetime = 3_600_000;
 
