@@ -54,6 +54,16 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
     expect(await findBarriers(page)).toEqual([]);
   });
 
+  it('says that models cannot be listed, not that there are none, and tries again', async () => {
+    await page.route('**/v1/models', (route) => route.fulfill({ status: 503, body: '' }));
+    await page.reload();
+    await page.getByRole('alert').getByText('The gateway returned status 503.').waitFor();
+    expect(await page.getByText('No models are available.').count()).toBe(0);
+    await page.unroute('**/v1/models');
+    await show('Try again');
+    await rows('Models').first().waitFor();
+  });
+
   it('refuses a key that is not valid', async () => {
     await page.getByLabel('API key').fill('sk-wrong');
     await show('Show what is mine');

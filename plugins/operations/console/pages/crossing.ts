@@ -134,7 +134,7 @@ const operations = [
 
 function Editor({ place: { query } }: { readonly place: Place }) {
   const protocol = protocols.includes(query.protocol ?? '') ? (query.protocol ?? '') : 'chat-completions';
-  const { data: models, error } = useData<ModelList>('/admin/models');
+  const { data: models, error, reload } = useData<ModelList>('/admin/models');
   const text = useSignal(formatExample(protocol));
   const operation = useSignal('generate');
   const everyWire = useSignal(true);
@@ -170,7 +170,7 @@ function Editor({ place: { query } }: { readonly place: Place }) {
       ${renderSelect('Operation', protocol === 'images' ? operations.slice(0, 1) : operations, operation)}
       ${renderCheckbox('Every wire, also those the provider does not speak', everyWire)}
     </div>
-    ${renderInput('Request body (JSON)', text, { rows: 14 })} ${!isMissing && renderProblem(error)}
+    ${renderInput('Request body (JSON)', text, { rows: 14 })} ${!isMissing && renderProblem(error, reload)}
     ${renderProblem(fault)} ${preview && html`<${Result} preview=${preview.of} text=${preview.text} />`}
     ${order && !preview && !fault && html`<p class="empty" aria-busy="true">Loading …</p>`}`;
 }

@@ -206,5 +206,7 @@ try {
   session.value = await api.get<Session>('/console/session');
   draw(html`<${Shell} />`);
 } catch (error) {
-  draw(html`<main class="sign-in">${renderProblem(getMessage(error))}</main>`);
+  draw(
+    html`<main class="sign-in">${renderProblem(getMessage(error), () => window.location.reload())}</main>`,
+  );
 }

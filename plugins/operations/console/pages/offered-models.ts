@@ -1,4 +1,5 @@
 /** Models and prices, from the public listing that clients read. */
+import type { Loaded } from './api.ts';
 import { buildAmountColumn, buildColumn, buildFigureColumn, type Column } from './columns.ts';
 import { formatShort } from './format.ts';
 import { html } from './kit.ts';
@@ -66,8 +67,20 @@ const columns: readonly Column<ListedModel>[] = [
   ),
 ];
 
-export function renderModels(rows: readonly ListedModel[] | undefined) {
+export interface ModelListing {
+  readonly data: readonly ListedModel[];
+}
+
+export function renderModels({ data, error, reload }: Loaded<ModelListing>) {
   const empty = 'No models are available.';
   return html`<p class="dim">Prices are in USD per million tokens; fees come on top.</p>
-    ${renderTable({ name: 'Models', columns, rows, getKey: ({ id }) => id, empty })}`;
+    ${renderTable({
+      name: 'Models',
+      columns,
+      rows: data?.data,
+      error,
+      reload,
+      getKey: ({ id }) => id,
+      empty,
+    })}`;
 }

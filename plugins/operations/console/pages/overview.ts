@@ -69,7 +69,7 @@ function renderTotals(data: Overview | undefined) {
       `p95 ${formatDuration(totals?.first_event_ms.p95)}`,
     ],
     ['Held in reservations', renderUsd(pending?.amount), pending && renderHeldNote(pending)],
-    ['Audit of the books', verdict ?? '–', audit ? renderTime(audit.at, 'brief') : 'not yet audited'],
+    ['Audit of the books', verdict ?? '–', audit ? renderTime(audit.at, 'brief') : data && 'not yet audited'],
   );
 }
 

@@ -1,6 +1,6 @@
 /** The playground: real calls in any protocol, with a key, and the same call as code. */
 import type { ModelList } from '../../../shared/replies/models.ts';
-import { api, useData } from './api.ts';
+import { ApiError, api, useData } from './api.ts';
 import { getPublicUrl, type Facts } from './client-settings.ts';
 import { renderCheckbox, bindQuery, renderInput, renderSelect } from './controls.ts';
 import { html, getMessage, useSignal, type ComponentChildren } from './kit.ts';
@@ -205,5 +205,8 @@ export function Page() {
       chooser=${html`<${KeyChooser} />`}
       isLinked
     />`;
-  return html`${renderHead('Playground')} ${renderProblem(error, reload)} ${stage}`;
+  // Without the catalogue there are no names to suggest, which is not an error.
+  const isMissing = listing.error instanceof ApiError && listing.error.status === 404;
+  return html`${renderHead('Playground')} ${renderProblem(error, reload)}
+  ${!isMissing && renderProblem(listing.error, listing.reload)} ${stage}`;
 }

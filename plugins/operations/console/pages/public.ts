@@ -2,13 +2,13 @@
  * The page for key holders: what this gateway is, its base URLs, and its models. With a key, which stays
  * in the memory of the page, it shows the key's balance, limits, usage and calls, and makes calls.
  */
-import { send, useData } from './api.ts';
+import { send, useData, type Loaded } from './api.ts';
 import { ClientSettings, type Facts } from './client-settings.ts';
 import { chooseView } from './controls.ts';
 import { keepFocus } from './focus.ts';
 import { renderForm } from './form.ts';
 import { html, render, useSignal } from './kit.ts';
-import { renderModels, toPerMillion, writesText, type ListedModel } from './offered-models.ts';
+import { renderModels, toPerMillion, writesText, type ModelListing } from './offered-models.ts';
 import { KeyView } from './own-key.ts';
 import { renderCode, renderNotice, renderProblem } from './parts.ts';
 import { playgroundKey as key } from './playground-key.ts';
@@ -20,11 +20,11 @@ interface Offer {
   readonly facts: Facts;
   /** Where clients reach this listener. */
   readonly url: string;
-  readonly models: readonly ListedModel[] | undefined;
+  readonly listing: Loaded<ModelListing>;
 }
 
-function renderAddresses({ facts, url, models = [] }: Offer) {
-  const texts = models.filter(writesText).map(({ id }) => id);
+function renderAddresses({ facts, url, listing }: Offer) {
+  const texts = listing.data?.data.filter(writesText).map(({ id }) => id) ?? [];
   const apiKey = key.value || '<your key>';
   /** The address of a client, with all protocols that it speaks there. */
   const renderAddress = (same: Facts['addresses']) =>
@@ -62,9 +62,10 @@ function renderKeyForm() {
   </section>`;
 }
 
-function Holder({ facts, url, models }: Offer) {
+function Holder(offer: Offer) {
+  const { facts, url, listing } = offer;
   const view = useSignal<string>('key');
-  const playable = models?.map(({ id, pricing }) => ({
+  const playable = listing.data?.data.map(({ id, pricing }) => ({
     id,
     input: toPerMillion(pricing?.['prompt']),
     output: toPerMillion(pricing?.['completion']),
@@ -81,8 +82,8 @@ function Holder({ facts, url, models }: Offer) {
       'Playground',
       () => html`<${Stage} facts=${facts} url=${url} models=${playable} at=${at} />`,
     ],
-    ['models', 'Models', () => renderModels(models)],
-    ['addresses', 'Addresses', () => renderAddresses({ facts, url, models })],
+    ['models', 'Models', () => renderModels(listing)],
+    ['addresses', 'Addresses', () => renderAddresses(offer)],
   ]);
   return html`<div class="row start tabs">
       ${choice}
@@ -93,13 +94,12 @@ function Holder({ facts, url, models }: Offer) {
 }
 
 function Public() {
-  const { data: facts, error } = useData<Facts>('/console/facts');
-  const listing = useData<{ data: readonly ListedModel[] }>('/v1/models', undefined, { key: key.value });
-  const models = listing.error ? [] : listing.data?.data;
-  const offer = facts && { facts, url: facts.url ?? window.location.origin, models };
+  const { data: facts, error, reload } = useData<Facts>('/console/facts');
+  const listing = useData<ModelListing>('/v1/models', undefined, { key: key.value });
+  const offer = facts && { facts, url: facts.url ?? window.location.origin, listing };
   const stranger = html`<div class="columns">${renderKeyForm()} ${offer && renderAddresses(offer)}</div>
     <h2>Models and prices</h2>
-    ${renderModels(models)}`;
+    ${renderModels(listing)}`;
   return html`<main class="public" tabindex="-1">
       <header class="head">
         <div>
@@ -110,7 +110,7 @@ function Public() {
         </div>
         <button class="quiet" onClick=${switchTheme}>Theme: ${theme}</button>
       </header>
-      ${renderProblem(error ?? listing.error)}
+      ${renderProblem(error, reload)}
       ${key.value === '' ? stranger : offer && html`<${Holder} ...${offer} />`}
     </main>
     ${renderNotice()}`;
