@@ -1,7 +1,7 @@
 /** The command line as a person at a terminal uses it: its version, completion, and backups of the ledger. */
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -105,41 +105,8 @@ describe('beside a gateway that runs', () => {
   });
 });
 
-describe('a copy of the ledger', () => {
-  it('is refused if its file or its folder does not exist', async () => {
-    const folder = makeDataFolder();
-    const nowhere = join(folder, 'none', 'copy.db');
-    await runVerb(['accounts', 'create', 'team'], { TOLLGATE_DATA: folder });
-    const readRefusal = async (...verb: string[]): Promise<string> =>
-      (await runVerb(verb, { TOLLGATE_DATA: folder })).errors;
-    expect(await readRefusal('restore', nowhere)).toBe(`tollgate restore: there is no file ${nowhere}\n`);
-    expect(await readRefusal('restore', folder)).toBe(`tollgate restore: there is no file ${folder}\n`);
-    expect(await readRefusal('backup', nowhere)).toBe(
-      `tollgate backup: there is no folder ${join(folder, 'none')}\n`,
-    );
-    expect(existsSync(join(folder, 'none'))).toBe(false);
-  });
-
-  it('is refused if it is not a ledger, and the ledger stays unchanged', async () => {
-    const folder = makeDataFolder();
-    const environment = { TOLLGATE_DATA: folder };
-    await runVerb(['accounts', 'create', 'team'], environment);
-    const empty = join(folder, 'empty.db');
-    writeFileSync(empty, '');
-    for (const [file, reason] of [
-      ['package.json', 'file is not a database'],
-      [empty, 'it has no tables of a ledger'],
-    ] as const) {
-      const { code, errors } = await runVerb(['restore', file], environment);
-      expect([code, errors]).toEqual([1, `tollgate restore: ${resolve(file)} is not a ledger: ${reason}\n`]);
-    }
-    expect(readdirSync(folder).filter((name) => name.includes('incoming'))).toEqual([]);
-    expect((await runVerb(['accounts', 'list'], environment)).output).toContain('team');
-  });
-});
-
 describe('a command that only reads', () => {
-  it.each(['keys list', 'accounts list', 'usage', 'audit', 'calls list', 'balance default'])(
+  it.each(['keys list', 'accounts list', 'usage', 'audit', 'calls list', 'balance default', 'prices list'])(
     'creates no ledger: %s',
     async (words) => {
       const folder = makeDataFolder();

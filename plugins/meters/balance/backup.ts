@@ -15,7 +15,7 @@ import {
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { fileMode, getMessage, makeFolder, type Command, type CommandResult } from '../../../core/index.ts';
-import { getLedgerFile, openStore, type StoreOptions } from './open-store.ts';
+import { getLedgerFile, isMissing, openStore, type StoreOptions } from './open-store.ts';
 import { buildVerbAction, findCommandAuthor } from './operator/actions.ts';
 import { formatCount } from './operator/verbs.ts';
 import type { Action } from './store.ts';
@@ -30,15 +30,30 @@ function requireFile(options: StoreOptions, dataFolder: string): string {
   );
 }
 
+function openSource(file: string): DatabaseSync {
+  try {
+    return new DatabaseSync(file, { readOnly: true });
+  } catch (cause) {
+    throw new Error(`${file} cannot be read: ${getMessage(cause)}`, { cause });
+  }
+}
+
 async function copyLedger(from: string, to: string): Promise<void> {
-  const source = new DatabaseSync(from, { readOnly: true });
+  const source = openSource(from);
   try {
     // The file is made with its mode first, so that other users cannot read the copy while it grows.
     closeSync(openSync(to, 'wx', fileMode));
     await backup(source, to);
+  } catch (cause) {
+    removeCopy(to);
+    throw new Error(`${from} could not be copied to ${to}: ${getMessage(cause)}`, { cause });
   } finally {
     source.close();
   }
+}
+
+function removeCopy(file: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
 }
 
 /** Throws if the copy holds no ledger: an empty file, or another database, would open as an empty ledger. */
@@ -55,12 +70,11 @@ function checkVersion(copy: string, from: string): void {
 }
 
 /** Rejects unless the books are sound. Adds the action to their log of operators' actions. */
-async function auditCopy(file: string, action?: Action): Promise<number> {
+async function auditCopy(file: string, unsound: string, action?: Action): Promise<number> {
   const copy = await openStore({ kind: 'sqlite', file }, '', { mustExist: true });
   try {
     const { ok, entries, broken } = await copy.audit();
-    if (!ok)
-      throw new Error(`the books in ${file} break ${formatCount(broken, 'rule')}; nothing was changed`);
+    if (!ok) throw new Error(`${unsound}: its books break ${formatCount(broken, 'rule')}`);
     if (action) await copy.recordAction(action);
     return entries;
   } finally {
@@ -85,11 +99,11 @@ function closeLog(file: string): void {
 
 async function backUpLedger(from: string, target: string): Promise<CommandResult> {
   const to = resolve(target);
-  if (!existsSync(from)) throw new NoLedger(from);
+  if (isMissing(from)) throw new NoLedger(from);
   if (existsSync(to)) throw new Error(`${to} already exists: name a new file`);
   if (!existsSync(dirname(to))) throw new Error(`there is no folder ${dirname(to)}`);
   await copyLedger(from, to);
-  const entries = await auditCopy(to);
+  const entries = await auditCopy(to, `${from} was copied to ${to}, but is not sound`);
   return {
     json: { file: to, entries },
     text: `Copied ${formatCount(entries, 'entry', 'entries')} to ${to}; the books are sound.`,
@@ -105,7 +119,8 @@ async function restoreLedger(to: string, source: string): Promise<CommandResult>
     copyFileSync(from, incoming);
     chmodSync(incoming, fileMode);
     checkVersion(incoming, from);
-    const entries = await auditCopy(incoming, buildVerbAction(findCommandAuthor(), 'restore', [from], {}));
+    const action = buildVerbAction(findCommandAuthor(), 'restore', [from], {});
+    const entries = await auditCopy(incoming, `${from} was not restored`, action);
     const kept = `${to}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
     const hadLedger = existsSync(to);
     if (hadLedger) {
@@ -119,7 +134,7 @@ async function restoreLedger(to: string, source: string): Promise<CommandResult>
       text: `Restored ${formatCount(entries, 'entry', 'entries')} from ${from}.${previous}`,
     };
   } finally {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(incoming + suffix, { force: true });
+    removeCopy(incoming);
   }
 }
 

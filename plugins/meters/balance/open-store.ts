@@ -2,7 +2,7 @@
  * Which database stores the ledger: a local file, a PostgreSQL that several machines share, or a custom
  * store.
  */
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { GroupListener } from './queue.ts';
@@ -61,6 +61,15 @@ export function getLedgerFile({ file }: { readonly file?: string | undefined }, 
   return file ?? join(dataFolder, 'ledger.db');
 }
 
+/** False if another user's rights hide the file: opening it says so. */
+export function isMissing(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
+}
+
 export async function openStore(
   options: StoreOptions,
   dataFolder: string,
@@ -73,7 +82,7 @@ export async function openStore(
     return openPostgres({ url: options.url, connections: options.connections, mustExist, ...serving });
   }
   const file = getLedgerFile(options, dataFolder);
-  if (mustExist && !existsSync(file)) throw new NoLedger(file);
+  if (mustExist && isMissing(file)) throw new NoLedger(file);
   // A command waits for each answer, so it needs no thread, which takes 0.1 s to load.
   return openSqlite({ file, threads: serving.onGroup !== undefined, ...serving });
 }

@@ -2,7 +2,7 @@
  * The SQLite store: one file, which any number of processes on one machine can open. Each process has a
  * thread that writes, and another one for reports while they are requested.
  */
-import { accessSync, closeSync, constants, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { readOwnVersion } from '../../../../core/for-threads.ts';
@@ -40,17 +40,28 @@ const version = readOwnVersion();
 const defaultBusyTimeout = 2500;
 const defaultPatience = 10_000;
 
-/** Advice for a file that cannot be opened, from a check of its folder: SQLite does not report why. */
+function listFiles(file: string): string[] {
+  return [file, `${file}-wal`, `${file}-shm`];
+}
+
+function isBarred(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return false;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code !== 'ENOENT';
+  }
+}
+
+/** Advice for a file that cannot be opened, from checks of file and folder: SQLite does not report why. */
 function describeRemedy(file: string, error: unknown): string {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
     return '; choose another folder, since none can be made there';
-  try {
-    accessSync(dirname(file), constants.W_OK);
-    return '';
-  } catch {
-    const user = process.getuid ? `, ${process.getuid()}` : '';
-    return `; ${dirname(file)} has to belong to the user who runs the gateway${user}`;
-  }
+  const folder = dirname(file);
+  const barred = [folder, ...listFiles(file)].find(isBarred);
+  if (barred === undefined) return statfsSync(folder).bavail === 0 ? `; the disk of ${folder} is full` : '';
+  const user = process.getuid ? `, ${process.getuid()}` : '';
+  return `; ${barred} has to belong to the user who runs the gateway${user}, and to be writable`;
 }
 
 /** Creates the file, or removes other users' rights to it. SQLite gives its log files the same rights. */
@@ -61,7 +72,7 @@ function makePrivate(file: string): void {
   } catch {
     // The file already exists, or cannot be created: then SQLite fails to open it, and reports why.
   }
-  for (const each of [file, `${file}-wal`, `${file}-shm`]) restrictAccess(each);
+  for (const each of listFiles(file)) restrictAccess(each);
 }
 
 function startThread(workerData: WorkerData, name: string): Side {
