@@ -14,13 +14,13 @@ function pack(objects: string): (string | Buffer)[] {
   return ['<</Type/ObjStm/N 3>>\r\nstream\r\n', deflateSync(objects), '\r\nendstream\n'];
 }
 
-function measure(base64: string): {
+function measure(...files: readonly string[]): {
   readonly pages?: number | undefined;
   readonly fetched?: boolean | undefined;
 } {
   const meter = new MediaMeter();
-  meter.addFile(base64);
-  return meter.measure(base64);
+  for (const base64 of files) meter.addFile(base64);
+  return meter.measure(files.join(''));
 }
 
 describe('the pages of a document', () => {
@@ -38,6 +38,12 @@ describe('the pages of a document', () => {
     ['whose stream never begins', buildPdf('<</Type/ObjStm/N 3>>')],
   ])('%s may fill the context', (_, pdf) => {
     expect(measure(pdf)).toMatchObject({ pages: undefined, fetched: true });
+  });
+
+  it('of several documents may together unpack no more than those of one', () => {
+    const half = buildPdf(page, ...pack(' '.repeat(2 ** 22)));
+    expect(measure(half, half)).toMatchObject({ pages: 2, fetched: undefined });
+    expect(measure(half, half, half)).toMatchObject({ fetched: true });
   });
 
   it('are not counted in what is no PDF, and in one whose bytes count as more', () => {

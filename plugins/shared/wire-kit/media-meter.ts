@@ -1,7 +1,7 @@
 /** Adds up the media of a request's body. Base64 counts as media, and not as text. */
 import type { InputSize } from '../../../core/index.ts';
 import { detectDocumentType } from './media.ts';
-import { countPages } from './pdf-pages.ts';
+import { PageCounter } from './pdf-pages.ts';
 
 /** Base64 characters of a PDF whose bytes alone count as more tokens than most models read. */
 const largeLength = 2 ** 21;
@@ -11,6 +11,8 @@ export class MediaMeter {
   #mediaBytes = 0;
   #base64 = 0;
   #pages = 0;
+  /** Created with the first PDF. */
+  #counter: PageCounter | undefined;
   /** Whether the provider reads something whose size the body does not show. */
   fetched = false;
 
@@ -23,8 +25,9 @@ export class MediaMeter {
     const { length } = base64;
     this.#mediaBytes += Math.floor((length * 3) / 4);
     this.#base64 += length;
-    if (length > largeLength || detectDocumentType(base64) !== 'application/pdf') return;
-    const pages = countPages(Buffer.from(base64, 'base64'));
+    // If the length is unknown anyway, pages add nothing.
+    if (this.fetched || length > largeLength || detectDocumentType(base64) !== 'application/pdf') return;
+    const pages = (this.#counter ??= new PageCounter()).count(Buffer.from(base64, 'base64'));
     if (pages === undefined) this.fetched = true;
     else this.#pages += pages;
   }

@@ -1,7 +1,7 @@
 /** Counts the pages of a PDF: providers read each as a picture, however few bytes it has. */
 import { inflateSync } from 'node:zlib';
 
-/** Streams of objects, and bytes in them, to unpack at most. A thousand pages have about a million bytes. */
+/** Streams of objects, and bytes in them, to unpack for a request at most. A thousand pages have about a million bytes. */
 const mostStreams = 500;
 const mostUnpacked = 2 ** 23;
 
@@ -22,22 +22,27 @@ function* findObjectStreams(text: string): Generator<number> {
   }
 }
 
-/** Undefined if the pages cannot be found, for example in an encrypted file. */
-export function countPages(pdf: Buffer): number | undefined {
-  // One character is one byte.
-  const text = pdf.toString('latin1');
-  let count = countMatches(text);
-  let [streams, left] = [mostStreams, mostUnpacked];
-  try {
-    for (const start of findObjectStreams(text)) {
-      if (streams === 0) return undefined;
-      streams -= 1;
-      const objects = inflateSync(pdf.subarray(start), { maxOutputLength: left });
-      left -= objects.length;
-      count += countMatches(objects.toString('latin1'));
+/** Counts the pages of all PDFs of one request, which together may unpack no more than the limits. */
+export class PageCounter {
+  #streams = mostStreams;
+  #unpacked = mostUnpacked;
+
+  /** Returns undefined if the pages cannot be found, for example in an encrypted file. */
+  count(pdf: Buffer): number | undefined {
+    // One character is one byte.
+    const text = pdf.toString('latin1');
+    let count = countMatches(text);
+    try {
+      for (const start of findObjectStreams(text)) {
+        if (this.#streams === 0) return undefined;
+        this.#streams -= 1;
+        const objects = inflateSync(pdf.subarray(start), { maxOutputLength: this.#unpacked });
+        this.#unpacked -= objects.length;
+        count += countMatches(objects.toString('latin1'));
+      }
+    } catch {
+      return undefined;
     }
-  } catch {
-    return undefined;
+    return count || undefined;
   }
-  return count || undefined;
 }
