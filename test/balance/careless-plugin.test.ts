@@ -12,6 +12,7 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 
 /**
  * The steps at which it throws, and the effect on a call: it is refused, its stream breaks off, or it is not
@@ -168,7 +169,7 @@ async function call(
     'content-type': 'application/json',
     'anthropic-version': '2023-06-01',
   };
-  const response = await fetch(gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  const response = await postJson(gateway.url + path, body, headers);
   return {
     status: response.status,
     text: await response.text(),

@@ -7,6 +7,7 @@ import { mistral } from '../../plugins/providers/mistral.ts';
 import { chunk } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
+import { postJson } from '../support/post.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { small } from './strict.ts';
 
@@ -73,15 +74,14 @@ describe('a stream from Mistral', () => {
 
   async function ask(path: string, fields: object): Promise<Response> {
     const made: unknown = await gateway.verb('keys create', [], { account: 'ann', credit: '5' });
-    return await fetch(gateway.url + path, {
-      method: 'POST',
-      headers: {
+    return await postJson(
+      gateway.url + path,
+      { model: small.id, messages: [user], stream: true, ...fields },
+      {
         authorization: `Bearer ${isObject(made) ? String(made.key) : ''}`,
-        'content-type': 'application/json',
         'anthropic-version': '2023-06-01',
       },
-      body: JSON.stringify({ model: small.id, messages: [user], stream: true, ...fields }),
-    });
+    );
   }
 
   it.each([

@@ -21,6 +21,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { openDatabase } from '../support/database.ts';
+import { postJson } from '../support/post.ts';
 import { runAlone, startProcess, type Copy } from '../support/process.ts';
 import {
   folder,
@@ -172,11 +173,11 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
     const { output } = await runAlone(['keys', 'create', '--credit', '5', '--json'], variables, app);
     const { key } = z.object({ key: z.string() }).parse(JSON.parse(output));
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const reply = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
+    const reply = await postJson(
+      `${gateway.url}/v1/chat/completions`,
+      { model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] },
       headers,
-      body: JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] }),
-    });
+    );
     expect([reply.status, (await fetch(`${gateway.url}/readyz`)).status]).toEqual([200, 200]);
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
     expectKept(before);

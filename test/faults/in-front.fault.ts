@@ -12,6 +12,7 @@ import { start, type Started } from '../bench/processes.ts';
 import { findFreePort } from '../support/free-port.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { waitUntil } from '../support/operated.ts';
+import { postJson } from '../support/post.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-in-front-'));
 const examples = join(import.meta.dirname, '../../examples/deploy');
@@ -154,10 +155,7 @@ describe.each([
     const own = await startProxy(
       `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
     );
-    const response = await fetch(`${own.url}/v1/chat/completions`, {
-      method: 'POST',
-      body: JSON.stringify(call),
-    });
+    const response = await postJson(`${own.url}/v1/chat/completions`, call);
     expect([response.status, count]).toEqual([502, 1]);
     await own.stop();
     broken.closeAllConnections();

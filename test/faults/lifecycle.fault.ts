@@ -17,6 +17,7 @@ import {
   type Operated,
   type Wire,
 } from '../support/operated.ts';
+import { postJson } from '../support/post.ts';
 import { openSocket } from '../support/raw.ts';
 
 let operated: Operated;
@@ -105,10 +106,9 @@ describe('a key that is disabled while a thousand of its streams run', () => {
     const release = operated.hold();
     const call = (wire: Wire): Promise<Response> => {
       const { path, body } = buildStreamedCall(wire);
-      return fetch(gateway.url + path, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${made.key}`, 'anthropic-version': '2023-06-01' },
-        body: JSON.stringify(body),
+      return postJson(gateway.url + path, body, {
+        authorization: `Bearer ${made.key}`,
+        'anthropic-version': '2023-06-01',
       });
     };
     const streams: Response[] = [];

@@ -14,6 +14,7 @@ import { keys } from '../../plugins/routing/keys.ts';
 import { latency } from '../../plugins/routing/latency.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
@@ -50,11 +51,11 @@ async function call(
   headers: Record<string, string> = {},
 ): Promise<Called> {
   const began = performance.now();
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
+  const response = await postJson(
+    `${url}/v1/chat/completions`,
+    { model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...body },
     headers,
-    body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...body }),
-  });
+  );
   await response.text();
   return { status: response.status, took: performance.now() - began };
 }

@@ -3,6 +3,7 @@
  * refuse misplaced ones.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { postJson } from '../support/post.ts';
 import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
 
 let harness: VendorHarness;
@@ -40,11 +41,7 @@ async function post(
   body: object,
 ): Promise<readonly [status: number, dropped: string, sent: string]> {
   const headers = { authorization: `Bearer ${harness.key}`, 'content-type': 'application/json' };
-  const response = await fetch(harness.gateway.url + path, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(body),
-  });
+  const response = await postJson(harness.gateway.url + path, body, headers);
   await response.text();
   return [
     response.status,

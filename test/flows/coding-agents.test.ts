@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { answerCalls, keepReply, type Entry } from '../support/continuing.ts';
 import { isObject, type Json } from '../support/json.ts';
 import { readData, hear, readObjects, joinStream } from '../support/listen.ts';
+import { postJson } from '../support/post.ts';
 import { getModel, wires, type Crossing, type Wire } from '../support/quartet.ts';
 import { pixel } from '../support/vendor/improvise.ts';
 import {
@@ -179,11 +180,11 @@ describe('a path that does not ask for events', () => {
   it.each(wires)('returns one JSON array from %s to Gemini CLI', async (wire) => {
     const { upstream, id } = getModel(wire, 'thinking');
     quartet.vendors[wire].script(upstream, { text: 'Three boats.' });
-    const response = await fetch(`${quartet.gateway.url}/beta/v1beta/models/${id}:streamGenerateContent`, {
-      method: 'POST',
-      headers: { ...geminiCli.headers, 'content-type': 'application/json' },
-      body: JSON.stringify(geminiCli.body(geminiCli.opening)),
-    });
+    const response = await postJson(
+      `${quartet.gateway.url}/beta/v1beta/models/${id}:streamGenerateContent`,
+      geminiCli.body(geminiCli.opening),
+      { ...geminiCli.headers },
+    );
     const chunks: unknown = await response.json();
     expect(response.headers.get('content-type')).toContain('application/json');
     const finished = readObjects(chunks).map(({ candidates }) =>

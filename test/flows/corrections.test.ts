@@ -5,6 +5,7 @@ import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { openAdminListener, type AdminListener } from '../support/admin-listener.ts';
+import { postJson } from '../support/post.ts';
 
 let listener: AdminListener;
 beforeAll(async () => {
@@ -20,11 +21,11 @@ async function createKey(account: string, credit?: string) {
 }
 
 function call(key: string): Promise<Response> {
-  return fetch(`${listener.gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}` },
-    body: JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] }),
-  });
+  return postJson(
+    `${listener.gateway.url}/v1/chat/completions`,
+    { model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] },
+    { authorization: `Bearer ${key}` },
+  );
 }
 
 async function fetchStatus(key: string): Promise<number> {

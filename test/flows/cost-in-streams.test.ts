@@ -7,6 +7,7 @@ import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { formatUsd, type End } from '../../core/index.ts';
+import { postJson } from '../support/post.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
 
@@ -105,11 +106,7 @@ const addresses: Readonly<Record<Wire, (model: string) => { path: string; body: 
 
 async function send({ path, body }: { path: string; body: object }, headers: object = {}) {
   const before = harness.gateway.ends.length;
-  const response = await fetch(harness.gateway.url + path, {
-    method: 'POST',
-    headers: { ...buildHeaders(), ...headers },
-    body: JSON.stringify(body),
-  });
+  const response = await postJson(harness.gateway.url + path, body, { ...buildHeaders(), ...headers });
   const text = await response.text().catch(() => '');
   const end = (await harness.gateway.ended(before + 1))[before];
   return { status: response.status, text, end };

@@ -10,6 +10,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { readGolden } from '../support/golden.ts';
+import { postJson } from '../support/post.ts';
 import { acceptAnyKey } from '../support/station.ts';
 import { tappedVendor, type TappedReply } from '../support/tapped-vendor.ts';
 
@@ -42,11 +43,7 @@ async function startHouse(
 }
 
 function post({ url }: TestGateway, path: string, body: object): Promise<Response> {
-  return fetch(url + path, {
-    method: 'POST',
-    headers: { 'anthropic-version': '2023-06-01' },
-    body: JSON.stringify({ model: 'house/model', ...body }),
-  });
+  return postJson(url + path, { model: 'house/model', ...body }, { 'anthropic-version': '2023-06-01' });
 }
 
 /** What the golden reply of responses says: High water at Whitby is at 05:12 … */

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import { fetchImages } from '../../plugins/operations/fetch-images.ts';
 import { type Wire } from '../support/families.ts';
 import { startPictureServer, type PictureServer } from '../support/picture-server.ts';
+import { postJson } from '../support/post.ts';
 import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
 
 export let server: PictureServer;
@@ -78,11 +79,11 @@ export async function send(
     'content-type': 'application/json',
     'anthropic-version': '2023-06-01',
   };
-  const response = await fetch(harness.gateway.url + paths[wire](model), {
-    method: 'POST',
+  const response = await postJson(
+    harness.gateway.url + paths[wire](model),
+    buildBody(wire, model, urls),
     headers,
-    body: JSON.stringify(buildBody(wire, model, urls)),
-  });
+  );
   return { status: response.status, body: await response.json() };
 }
 

@@ -1,6 +1,7 @@
 /** What a key of a user opens, and what it does not, however a path is written. */
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { postJson } from '../support/post.ts';
 import { body, getAdminUrl, harness, model, openCanaries, other, send } from './canaries.ts';
 
 openCanaries();
@@ -182,11 +183,11 @@ describe('a key', () => {
         : { key: '', id: '' };
     const hold = Promise.withResolvers<void>();
     harness.vendor.script('gpt-4o-mini', { text: ['a', 'b', 'c'], hold: hold.promise, holdAfter: 2 });
-    const streaming = fetch(`${harness.gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}` },
-      body: JSON.stringify({ ...body, stream: true }),
-    });
+    const streaming = postJson(
+      `${harness.gateway.url}/v1/chat/completions`,
+      { ...body, stream: true },
+      { authorization: `Bearer ${key}` },
+    );
     const stream = await streaming;
     await harness.gateway.verb('keys disable', [id]);
     await expect

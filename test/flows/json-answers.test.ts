@@ -10,6 +10,7 @@ import { openBooks } from '../support/books.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject, type Json } from '../support/json.ts';
+import { postJson } from '../support/post.ts';
 import { chatReply, generateReply, messagesReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
@@ -110,10 +111,8 @@ async function ask(model: string, format: keyof typeof formats, more: object = {
     ...more,
   };
   const before = gateway.ends.length;
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}` },
-    body: JSON.stringify(body),
+  const response = await postJson(`${gateway.url}/v1/chat/completions`, body, {
+    authorization: `Bearer ${key}`,
   });
   expect(response.status, await response.clone().text()).toBe(200);
   await response.text();

@@ -5,6 +5,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, describe, expect, it } from 'vitest';
+import { postJson } from '../support/post.ts';
 import { gateway, gone, limitedKey, openListings } from './listed-models.ts';
 
 openListings();
@@ -162,9 +163,9 @@ describe('the SDKs', () => {
 });
 
 it('a call to a model past its shutdown date gets the same error', async () => {
-  const refused = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    body: JSON.stringify({ model: gone.id, messages: [{ role: 'user', content: 'Hi' }] }),
+  const refused = await postJson(`${gateway.url}/v1/chat/completions`, {
+    model: gone.id,
+    messages: [{ role: 'user', content: 'Hi' }],
   });
   expect([refused.status, await refused.json()]).toMatchObject([
     404,

@@ -3,6 +3,7 @@
  * conversation changes providers.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { postJson } from '../support/post.ts';
 import { wires } from '../support/replaying-vendor.ts';
 import { openVendorHarness, readWire, type VendorHarness } from '../support/vendor-harness.ts';
 
@@ -67,14 +68,9 @@ describe('fields of a beta', () => {
       { type: 'thinking', thinking: 'Hm.', signature: '' },
       { type: 'text', text: 'Yes.' },
     ];
-    const reply = await fetch(`${harness.gateway.url}/alpha/v1/messages`, {
-      method: 'POST',
-      headers: {
-        'x-api-key': harness.key,
-        'anthropic-version': '2023-06-01',
-        'anthropic-beta': 'context-management-2025-06-27',
-      },
-      body: JSON.stringify({
+    const reply = await postJson(
+      `${harness.gateway.url}/alpha/v1/messages`,
+      {
         model: 'anthropic/claude-sonnet-4-5',
         max_tokens: 2000,
         context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
@@ -83,8 +79,13 @@ describe('fields of a beta', () => {
           { role: 'assistant', content: unsigned },
           { role: 'user', content: 'Really?' },
         ],
-      }),
-    });
+      },
+      {
+        'x-api-key': harness.key,
+        'anthropic-version': '2023-06-01',
+        'anthropic-beta': 'context-management-2025-06-27',
+      },
+    );
     expect(await reply.json()).toMatchObject({ type: 'message' });
   });
 });

@@ -7,6 +7,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { postJson } from '../support/post.ts';
 import {
   clone,
   makeDataFolder,
@@ -78,11 +79,7 @@ describe('the oldest supported Node', () => {
       ],
     ];
     for (const [path, body] of calls) {
-      const response = await fetch(gateway.url + path, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify(body),
-      });
+      const response = await postJson(gateway.url + path, body, headers);
       expect([path, response.status, await response.text()]).toEqual([
         path,
         200,

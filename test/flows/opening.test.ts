@@ -10,6 +10,7 @@ import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { readGolden } from '../support/golden.ts';
 import { houseModel } from '../support/house-model.ts';
+import { postJson } from '../support/post.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 
 let running: TestGateway | undefined;
@@ -128,11 +129,7 @@ function ask({ url }: TestGateway, client: Wire): Promise<Response> {
     ],
   };
   const [path, body] = calls[client];
-  return fetch(url + path, {
-    method: 'POST',
-    headers: { 'anthropic-version': '2023-06-01' },
-    body: JSON.stringify(body),
-  });
+  return postJson(url + path, body, { 'anthropic-version': '2023-06-01' });
 }
 
 const answer = readGolden('messages', 'text', 'reply.sse');

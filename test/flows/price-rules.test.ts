@@ -8,6 +8,7 @@ import { calls } from '../../plugins/operations/calls.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { openBooks } from '../support/books.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
 
@@ -62,11 +63,11 @@ afterAll(async () => {
 
 async function call(model: string, fields: object = {}): Promise<object> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const sent = await fetch(`${gateway.url}/v1/responses`, {
-    method: 'POST',
+  const sent = await postJson(
+    `${gateway.url}/v1/responses`,
+    { model, input: 'Hi', max_output_tokens: 100, ...fields },
     headers,
-    body: JSON.stringify({ model, input: 'Hi', max_output_tokens: 100, ...fields }),
-  });
+  );
   await sent.text();
   const id = sent.headers.get('x-request-id') ?? '';
   const record: unknown = await (await fetch(`${gateway.url}/v1/calls/${id}`, { headers })).json();

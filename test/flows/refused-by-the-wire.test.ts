@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isObject } from '../support/json.ts';
+import { postJson } from '../support/post.ts';
 import { openVendorHarness, readWire, type VendorHarness } from '../support/vendor-harness.ts';
 
 let harness: VendorHarness;
@@ -25,11 +26,7 @@ const tools = [
 
 function post(body: object): Promise<Response> {
   const headers = { authorization: `Bearer ${harness.key}`, 'content-type': 'application/json' };
-  return fetch(`${harness.gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(body),
-  });
+  return postJson(`${harness.gateway.url}/v1/chat/completions`, body, headers);
 }
 
 function readMessage(reply: unknown): Record<string, unknown> {

@@ -3,6 +3,7 @@
  * reports the loss.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { postJson } from '../support/post.ts';
 import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
 
 let harness: VendorHarness;
@@ -97,7 +98,7 @@ function post({ path, body }: Asked): Promise<Response> {
     'anthropic-version': '2023-06-01',
     'content-type': 'application/json',
   };
-  return fetch(harness.gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  return postJson(harness.gateway.url + path, body, headers);
 }
 
 describe.each(Object.entries(calls))('%s with a refused signature', (_, asked) => {

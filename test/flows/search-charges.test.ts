@@ -54,12 +54,7 @@ it.each<[stream: boolean, billed: 'each' | 'once', count: number]>([
       contents: [{ role: 'user', parts: [{ text: 'What is new?' }] }],
       tools: [{ googleSearch: {} }],
     };
-    await (
-      await fetch(`${gateway.url}/beta/v1beta/models/house/model:${verb}`, {
-        method: 'POST',
-        body: JSON.stringify(body),
-      })
-    ).text();
+    await (await postJson(`${gateway.url}/beta/v1beta/models/house/model:${verb}`, body)).text();
     const [end] = await gateway.ended(1);
     // Three tokens in and two out make 7000 nano-USD.
     expect(end).toMatchObject({

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chunk, ending } from '../support/chat-stream.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
@@ -138,11 +139,7 @@ describe('a stream', () => {
       await held.promise;
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(events.join(''));
     });
-    const asking = fetch(gateway.url + path, {
-      method: 'POST',
-      headers: { 'anthropic-version': '2023-06-01' },
-      body: JSON.stringify(body),
-    });
+    const asking = postJson(gateway.url + path, body, { 'anthropic-version': '2023-06-01' });
     let text = '';
     if (sign) {
       const parts = (await asking).body?.pipeThrough(new TextDecoderStream());
@@ -176,11 +173,7 @@ describe('a provider that keeps sending after the end of its reply', () => {
       });
     });
     const text = await (
-      await fetch(gateway.url + path, {
-        method: 'POST',
-        headers: { 'anthropic-version': '2023-06-01' },
-        body: JSON.stringify(body),
-      })
+      await postJson(gateway.url + path, body, { 'anthropic-version': '2023-06-01' })
     ).text();
     expect(text).toMatch(/sure[^]*(\[DONE\]|message_stop[^]*)\n\n$/);
     expect(text).not.toContain('never heard');
@@ -231,10 +224,7 @@ describe('a JSON reply', () => {
           .writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding })
           .end(bytes),
     );
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      body: JSON.stringify(request),
-    });
+    const response = await postJson(`${gateway.url}/v1/chat/completions`, request);
     expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(expected)]);
   });
 });

@@ -11,6 +11,7 @@ import { keys } from '../../plugins/routing/keys.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { waitUntil } from '../support/operated.ts';
+import { postJson } from '../support/post.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
 import type { Form } from '../support/sdk-clients.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
@@ -236,9 +237,10 @@ describe('a provider that lacks the model', () => {
       const ask = async (
         provider: object,
       ): Promise<{ status: number; served: string | null; text: string }> => {
-        const response = await fetch(`${gateway.url}/v1/responses`, {
-          method: 'POST',
-          body: JSON.stringify({ model: 'house/model', input: 'Hi', provider }),
+        const response = await postJson(`${gateway.url}/v1/responses`, {
+          model: 'house/model',
+          input: 'Hi',
+          provider,
         });
         return {
           status: response.status,

@@ -7,6 +7,7 @@ import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openDatabase } from '../support/database.ts';
 import { waitUntil } from '../support/operated.ts';
+import { postJson } from '../support/post.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
 
 const workers = 2;
@@ -55,11 +56,7 @@ it('workers answer all of many calls at once, even if the database ends their co
   const body = { model: 'demo/echo', max_tokens: 20, messages: [{ role: 'user', content: 'Hello!' }] };
   const headers = { authorization: `Bearer ${key}`, connection: 'close' };
   async function call(): Promise<string> {
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    });
+    const response = await postJson(`${gateway.url}/v1/chat/completions`, body, headers);
     const text = await response.text();
     return response.ok ? 'answered' : text;
   }

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
 import { modelOf, openOperated, waitUntil, type Operated } from '../support/operated.ts';
+import { postJson } from '../support/post.ts';
 import type { RunningGateway } from '../support/process.ts';
 import { sendRaw } from '../support/raw.ts';
 import { countSockets, listChildren } from '../support/worker-processes.ts';
@@ -19,10 +20,9 @@ const body = {
 
 /** Makes a call on a new connection, because the system deals connections, not calls, out among workers. */
 async function call({ url }: RunningGateway): Promise<number> {
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${operated.key}`, connection: 'close' },
-    body: JSON.stringify(body),
+  const response = await postJson(`${url}/v1/chat/completions`, body, {
+    authorization: `Bearer ${operated.key}`,
+    connection: 'close',
   });
   await response.arrayBuffer();
   return response.status;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isObject } from '../support/json.ts';
+import { postJson } from '../support/post.ts';
 import { openGoogleHouse, type GoogleHouse } from './google-harness.ts';
 
 let google: GoogleHouse;
@@ -66,13 +67,10 @@ describe('a Google client and another provider', () => {
     "answer %s with a 404 in Google's format that lists the methods",
     async (method) => {
       const headers = { 'content-type': 'application/json' };
-      const response = await fetch(
+      const response = await postJson(
         `${google.harness.gateway.url}/beta/v1beta/models/openai/gpt-4o-mini:${method}`,
-        {
-          method: 'POST',
-          headers,
-          body: JSON.stringify({ contents }),
-        },
+        { contents },
+        headers,
       );
       expect([response.status, await response.json()]).toMatchObject([
         404,

@@ -5,6 +5,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { plain } from '../support/plain-protocol.ts';
+import { postJson } from '../support/post.ts';
 import { makeModel } from './bodies.ts';
 
 interface Asked extends UpstreamRequest {
@@ -31,15 +32,15 @@ export const headers = {
 };
 
 export function post({ url }: TestGateway, path: string, body: object): Promise<Response> {
-  return fetch(url + path, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify({
+  return postJson(
+    url + path,
+    {
       model: 'house/model',
       messages: [{ role: 'user', content: 'Ahoy there' }],
       ...body,
-    }),
-  });
+    },
+    headers,
+  );
 }
 
 let running: TestGateway | undefined;

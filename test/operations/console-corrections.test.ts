@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { checkAvailable } from '../support/available.ts';
 import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
+import { postJson } from '../support/post.ts';
 import { dialog, go, open, openPages, page } from './pages.ts';
 
 const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
@@ -15,11 +16,11 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
 
   const button = (name: string) => page.getByRole('button', { name, exact: true }).first();
   const call = async (): Promise<Response> => {
-    const response = await fetch(`${open.harness.gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${secret}` },
-      body: JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] }),
-    });
+    const response = await postJson(
+      `${open.harness.gateway.url}/v1/chat/completions`,
+      { model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] },
+      { authorization: `Bearer ${secret}` },
+    );
     await response.arrayBuffer();
     return response;
   };

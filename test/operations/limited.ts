@@ -6,6 +6,7 @@ import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
@@ -59,11 +60,11 @@ export async function startAnother(limits: Parameters<typeof rateLimits>[0]): Pr
 }
 
 export async function call({ url }: TestGateway, key = 'a-1', content = 'Hi'): Promise<Response> {
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'x-key': key },
-    body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content }] }),
-  });
+  const response = await postJson(
+    `${url}/v1/chat/completions`,
+    { model: 'house/model', messages: [{ role: 'user', content }] },
+    { 'x-key': key },
+  );
   await response.clone().text();
   return response;
 }

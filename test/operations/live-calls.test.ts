@@ -15,6 +15,7 @@ import { demo } from '../../plugins/providers/demo.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { buildHead } from '../support/exchange.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 
 let gateway: TestGateway | undefined;
 const opened: LiveCalls[] = [];
@@ -45,11 +46,7 @@ describe('live calls', () => {
     const adminUrl = findAdminUrl(gateway.printed);
     const secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
     const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
-    const made = await fetch(`${adminUrl}/admin/keys`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify({ account: 'acme', credit: '1' }),
-    });
+    const made = await postJson(`${adminUrl}/admin/keys`, { account: 'acme', credit: '1' }, headers);
     const { key } = z.object({ key: z.string() }).parse(await made.json());
     expect(
       (await fetch(`${adminUrl}/admin/events`, { headers: { authorization: `Bearer ${key}` } })).status,
@@ -59,11 +56,11 @@ describe('live calls', () => {
     const body = response.body?.pipeThrough(new TextDecoderStream());
     if (!body) throw new Error('there is no body');
     const reader = body[Symbol.asyncIterator]();
-    const call = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { ...headers, authorization: `Bearer ${key}` },
-      body: JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'SECRET' }] }),
-    });
+    const call = await postJson(
+      `${gateway.url}/v1/chat/completions`,
+      { model: 'demo/echo', messages: [{ role: 'user', content: 'SECRET' }] },
+      { ...headers, authorization: `Bearer ${key}` },
+    );
     const said = await call.text();
     expect(said).toContain('SECRET');
     const id = call.headers.get('x-request-id');

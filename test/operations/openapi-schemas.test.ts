@@ -194,11 +194,7 @@ describe('the schemas of the document', () => {
     ] as const;
     for (const [path, status, order] of orders) {
       const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
-      const response = await fetch(`${adminUrl}${path}`, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify(order),
-      });
+      const response = await postJson(`${adminUrl}${path}`, order, headers);
       expect([
         path,
         response.status,

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { station } from '../support/station.ts';
 import { anyKey, call, closeGateways, openVendor, running, start, vendor, answerWell } from './limited.ts';
 
@@ -50,15 +51,15 @@ describe('requests', () => {
   it('are reported to clients of messages in their own headers', async () => {
     const gateway = await startOne({ perKey: { requests: 1, tokens: 5000 } });
     const ask = (): Promise<Response> =>
-      fetch(`${gateway.url}/alpha/v1/messages`, {
-        method: 'POST',
-        headers: { 'anthropic-version': '2023-06-01' },
-        body: JSON.stringify({
+      postJson(
+        `${gateway.url}/alpha/v1/messages`,
+        {
           model: 'house/model',
           max_tokens: 5,
           messages: [{ role: 'user', content: 'Hi' }],
-        }),
-      });
+        },
+        { 'anthropic-version': '2023-06-01' },
+      );
     const requestCount = Date.now();
     const ok = await ask();
     expect(await ok.json()).toMatchObject({ type: 'message' });
@@ -134,13 +135,10 @@ describe('a stream', () => {
       ],
     });
     running.push(gateway);
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      body: JSON.stringify({
-        model: 'house/model',
-        messages: [{ role: 'user', content: 'Hi' }],
-        stream: true,
-      }),
+    const response = await postJson(`${gateway.url}/v1/chat/completions`, {
+      model: 'house/model',
+      messages: [{ role: 'user', content: 'Hi' }],
+      stream: true,
     });
     expect([response.status, response.headers.get('x-ratelimit-remaining-requests')]).toEqual([200, '1']);
     expect(await response.text()).toMatch(/^: keep-alive\n/);

@@ -6,6 +6,7 @@ import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { createHost } from '../support/host.ts';
+import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { acceptAnyKey } from '../support/station.ts';
@@ -54,12 +55,9 @@ describe('over sockets', () => {
   });
 
   async function call(): Promise<Response> {
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      body: JSON.stringify({
-        model: 'deepseek/deepseek-v4-flash',
-        messages: [{ role: 'user', content: 'Hi' }],
-      }),
+    const response = await postJson(`${gateway.url}/v1/chat/completions`, {
+      model: 'deepseek/deepseek-v4-flash',
+      messages: [{ role: 'user', content: 'Hi' }],
     });
     await response.text();
     return response;
@@ -109,12 +107,9 @@ it("the provider's own timeout applies, if it states one", async () => {
       listed({ apiKey: 'k', baseUrl: silent.origin, timeouts: { reply: 0.2 } }),
     ],
   });
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    body: JSON.stringify({
-      model: 'deepseek/deepseek-v4-flash',
-      messages: [{ role: 'user', content: 'Hi' }],
-    }),
+  const response = await postJson(`${gateway.url}/v1/chat/completions`, {
+    model: 'deepseek/deepseek-v4-flash',
+    messages: [{ role: 'user', content: 'Hi' }],
   });
   expect([response.status, await response.json()]).toMatchObject([504, { error: { code: 'timeout' } }]);
   await gateway.close();

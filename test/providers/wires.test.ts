@@ -8,6 +8,7 @@ import { definePlugin } from '../../core/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { acceptAnyKey } from '../support/station.ts';
 
 let running: TestGateway | undefined;
@@ -36,11 +37,7 @@ async function findWire(path: string, body: object): Promise<string> {
       nobody(),
     ],
   });
-  await fetch(running.url + path, {
-    method: 'POST',
-    headers: { 'anthropic-version': '2023-06-01' },
-    body: JSON.stringify(body),
-  });
+  await postJson(running.url + path, body, { 'anthropic-version': '2023-06-01' });
   return asked;
 }
 

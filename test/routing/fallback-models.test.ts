@@ -5,6 +5,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
 import { findProvider, ask, down, gateway, keys, openPreferred, vendor } from './preferred.ts';
 
@@ -55,11 +56,7 @@ describe('a fallback to another model', () => {
       ],
     ];
     for (const [path, body, headers] of ways) {
-      const response = await fetch(gateway.url + path, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify(body),
-      });
+      const response = await postJson(gateway.url + path, body, headers);
       expect(await response.text(), path).toContain('other/claude');
       expect(response.headers.get('x-tollgate-provider'), path).toBe('anthropic-like');
     }
@@ -109,10 +106,7 @@ describe('a fallback to another model', () => {
       messages: [{ role: 'user', content: 'Hi' }],
       provider: { fallback: ['other/dear'] },
     };
-    const response = await fetch(`${generous.url}/v1/chat/completions`, {
-      method: 'POST',
-      body: JSON.stringify(body),
-    });
+    const response = await postJson(`${generous.url}/v1/chat/completions`, body);
     expect(await response.json()).toMatchObject({ model: 'other/dear' });
     const { input = 0, output = 0 } = Object((await generous.ended(1))[0]).charge.usage;
     expect(generous.ends[0]).toMatchObject({

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { serve, type Served } from '../support/serve.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
@@ -70,9 +71,10 @@ async function ask(row: Row, body: object): Promise<ClientReply> {
   if (typeof row.fault !== 'string') faulty.conduct(row.fault);
   const gateway = gateways[typeof row.fault === 'string' ? row.fault : row.isSilent ? 'hasty' : 'faulty'];
   const before = gateway.ends.length;
-  const response = await fetch(`${gateway.url}${path}`, {
-    method: 'POST',
-    body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...body }),
+  const response = await postJson(`${gateway.url}${path}`, {
+    model: 'house/model',
+    messages: [{ role: 'user', content: 'Hi' }],
+    ...body,
   });
   const text = await response.text();
   const end = (await gateway.ended(before + 1))[before];
@@ -140,10 +142,7 @@ describe('an error of the provider', () => {
       messages: [{ role: 'user', content: 'Hi' }],
       provider: { allow_fallbacks: false },
     };
-    const response = await fetch(`${gateways.faulty.url}${path}`, {
-      method: 'POST',
-      body: JSON.stringify(body),
-    });
+    const response = await postJson(`${gateways.faulty.url}${path}`, body);
     expect([response.status, response.headers.get('retry-after'), await response.json()]).toMatchObject([
       429,
       '60',
@@ -164,10 +163,7 @@ describe('an error of the provider', () => {
       messages: [{ role: 'user', content: 'Hi' }],
       provider: { allow_fallbacks: false },
     };
-    const response = await fetch(`${gateways.faulty.url}${path}`, {
-      method: 'POST',
-      body: JSON.stringify(body),
-    });
+    const response = await postJson(`${gateways.faulty.url}${path}`, body);
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, message]);
   });
 });

@@ -13,6 +13,7 @@ import { bareNames } from '../../plugins/routing/bare-names.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { keyHeaders } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { startReplayingVendor, type ReplayingVendor } from '../support/replaying-vendor.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
@@ -96,11 +97,11 @@ afterAll(async () => {
 });
 
 function ask(model: string, more: object = {}, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, ...headers },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }], ...more }),
-  });
+  return postJson(
+    `${gateway.url}/v1/chat/completions`,
+    { model, messages: [{ role: 'user', content: 'Hi' }], ...more },
+    { authorization: `Bearer ${key}`, ...headers },
+  );
 }
 
 async function askForModel(

@@ -7,6 +7,7 @@ import { cost } from '../../plugins/routing/cost.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { keyHeaders, textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { startReplayingVendor, type ReplayingVendor } from '../support/replaying-vendor.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
@@ -32,11 +33,7 @@ export function ask(provider: unknown, more: object = {}): Promise<Response> {
     ...(provider === undefined ? {} : { provider }),
     ...more,
   };
-  return fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${keys[0]}` },
-    body: JSON.stringify(body),
-  });
+  return postJson(`${gateway.url}/v1/chat/completions`, body, { authorization: `Bearer ${keys[0]}` });
 }
 
 export async function findProvider(provider: unknown, more: object = {}): Promise<string> {

@@ -14,6 +14,7 @@ import { chunk } from '../support/chat-stream.ts';
 import { keyHeaders, textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { waitUntil } from '../support/operated.ts';
+import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
@@ -142,11 +143,7 @@ function createAgent(
 ): Action {
   return ({ url }, key, content) =>
     agents[name](async (stream) => {
-      const response = await fetch(url + path(stream), {
-        method: 'POST',
-        headers: headers(key),
-        body: JSON.stringify(body(content, stream)),
-      });
+      const response = await postJson(url + path(stream), body(content, stream), headers(key));
       return { status: response.status, headers: response.headers, text: await response.text() };
     });
 }

@@ -2,6 +2,7 @@
 import type { Answered, End, Failed } from '../../core/index.ts';
 import { textProtocols } from './front.ts';
 import { startGateway } from './gateway.ts';
+import { postJson } from './post.ts';
 import type { Wire } from './replaying-vendor.ts';
 import { startScriptedVendor } from './scripted-vendor.ts';
 import { acceptAnyKey, station } from './station.ts';
@@ -80,11 +81,7 @@ export async function openOneReply(wire: Wire): Promise<OneReply> {
       });
       const [path, body] = buildCall(client, stream, fields);
       const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
-      const response = await fetch(gateway.url + path, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify(body),
-      });
+      const response = await postJson(gateway.url + path, body, headers);
       const text = await response.text();
       calls += 1;
       const end = (await gateway.ended(calls))[calls - 1];

@@ -1,6 +1,7 @@
 /** What is no reply: errors in both phases, and counts of tokens. */
 import { isObject, type Json } from '../../support/json.ts';
 import { readData, readObjects } from '../../support/listen.ts';
+import { postJson } from '../../support/post.ts';
 import { buildPath, getModel, type Crossing, type Quartet, type Wire } from '../../support/quartet.ts';
 import type { Scenario } from '../../support/vendor/scenario.ts';
 import type { Capability } from '../capability.ts';
@@ -90,15 +91,11 @@ async function countTokens(
     .replace(/\/messages$/, '/messages/count_tokens')
     .replace(/:generateContent$/, ':countTokens');
   const { max_tokens: _limit, ...body } = { max_tokens: 0, ...least[client] };
-  const response = await fetch(quartet.gateway.url + path, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${quartet.key}`,
-      'content-type': 'application/json',
-      'anthropic-version': '2023-06-01',
-    },
-    body: JSON.stringify(client === 'generate-content' ? body : { model: id, ...body }),
-  });
+  const response = await postJson(
+    quartet.gateway.url + path,
+    client === 'generate-content' ? body : { model: id, ...body },
+    { authorization: `Bearer ${quartet.key}`, 'anthropic-version': '2023-06-01' },
+  );
   const answer: unknown = await response.json();
   return {
     status: response.status,
