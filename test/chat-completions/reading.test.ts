@@ -114,6 +114,11 @@ describe('a call', () => {
     });
   });
 
+  it('counts what providers add to explain tools', () => {
+    const tools = [{ type: 'function', function: { name: 'f' } }];
+    expect([makeCall({ tools }).size.added, makeCall({}).size.added]).toEqual([1000, undefined]);
+  });
+
   it('counts a generated picture as an image, and accepts it as the only answer', () => {
     const url = `data:image/png;base64,${'A'.repeat(4000)}`;
     const { size } = makeCall(

@@ -5,13 +5,17 @@ import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { readBase64 } from '../../shared/wire-kit/media.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import * as Wire from './wire-messages.ts';
+import type { Request } from './wire.ts';
 
 /** The most tokens of an audio answer. OpenAI stores the audio, and later requests hold only its id. */
 const mostAudioTokens = 16_384;
 
+/** The most tokens with which providers explain tools to a model, as Groq does to Llama. */
+const tokensOfTools = 1000;
+
 /** Computes an upper bound of the input. Base64 media is counted as media, not as text. */
 export function measureInput(
-  messages: readonly Wire.AnyMessage[],
+  { messages, tools }: Pick<Request, 'messages' | 'tools'>,
   text: string,
   rounds: number | undefined,
 ): InputSize {
@@ -27,7 +31,8 @@ export function measureInput(
       if (part.type !== 'image_url' && base64 === '') meter.fetched = true;
     }
   }
-  return { ...meter.measure(text), rounds, brief: writesBriefly(text) };
+  const added = tools?.length ? tokensOfTools : undefined;
+  return { ...meter.measure(text), added, rounds, brief: writesBriefly(text) };
 }
 
 /** Whether a message has parts of unknown types. How many tokens a provider reads for them is unknown. */

@@ -77,7 +77,7 @@ function readFacts(wire: Wire.Request, text: string): CallFacts {
     effort: wire.reasoning_effort ?? wire.reasoning?.effort ?? wire.reasoning?.max_tokens ?? undefined,
     framing: 'events',
     usageWanted: wire.stream_options?.include_usage ?? false,
-    size: measureInput(wire.messages, text, isRun ? Infinity : undefined),
+    size: measureInput(wire, text, isRun ? Infinity : undefined),
     fees,
     modes,
     preferences: readPreferences(wire.provider),
