@@ -48,7 +48,7 @@ describe.runIf(hasBrowser)('the focus', () => {
     await button('Put back').focus();
     await page.keyboard.press('Enter');
     await button('Put back').waitFor({ state: 'detached' });
-    await expect.poll(readFocus).toBe('Test');
+    await expect.poll(readFocus).toBe('Test openai');
   });
 
   it('throws nothing', () => {

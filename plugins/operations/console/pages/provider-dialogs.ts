@@ -16,10 +16,13 @@ const rests = [
 
 export type Part = { readonly key?: number; readonly model?: string };
 
+export function namePart(provider: string, { key, model }: Part): string {
+  return [provider, key && `key ${key}`, model].filter(Boolean).join(', ');
+}
+
 export function openRest(provider: string, part: Part, onDone: () => void): void {
-  const what = [provider, part.key && `key ${part.key}`, part.model].filter(Boolean).join(', ');
   openForm({
-    title: `Take out of service: ${what}`,
+    title: `Take out of service: ${namePart(provider, part)}`,
     intro: 'It gets no calls until the time is over, even after a restart. Running calls finish.',
     fields: [
       { name: 'seconds', label: 'For', type: 'select', value: '3600', options: rests },

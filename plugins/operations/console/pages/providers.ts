@@ -11,7 +11,7 @@ import {
 import { formatCount, formatDuration, formatPercent, formatThings, renderTime } from './format.ts';
 import { html, useSignal, takeText } from './kit.ts';
 import { runAction, renderBadge, renderHead, renderProblem, renderTiles, type Tone } from './parts.ts';
-import { openErrors, openRest, openTest, type Part } from './provider-dialogs.ts';
+import { namePart, openErrors, openRest, openTest, type Part } from './provider-dialogs.ts';
 import { buildHref } from './router.ts';
 import { renderTable } from './table.ts';
 
@@ -37,13 +37,20 @@ async function wake(provider: string, part: Part, reload: () => void): Promise<v
   reload();
 }
 
+/** A button whose name for screen readers tells it from those of other providers and models. */
+function renderButton(title: string, provider: string, part: Part, act: () => void) {
+  const kind = part.model === undefined ? undefined : 'quiet';
+  return html`<button class=${kind} aria-label=${`${title} ${namePart(provider, part)}`} onClick=${act}>
+    ${title}
+  </button>`;
+}
+
 /** Buttons that take a provider, or a part of it, out of service and back. */
 function renderRestButtons(provider: string, part: Part, state: string, reload: () => void) {
-  const kind = part.model === undefined ? undefined : 'quiet';
   const isAsleep = state !== 'well' && state !== 'idle';
-  return html`<button class=${kind} onClick=${() => openRest(provider, part, reload)}>Take out</button>${
-      isAsleep && html`<button class=${kind} onClick=${() => wake(provider, part, reload)}>Put back</button>`
-    }`;
+  return html`${renderButton('Take out', provider, part, () => openRest(provider, part, reload))}${
+    isAsleep && renderButton('Put back', provider, part, () => void wake(provider, part, reload))
+  }`;
 }
 
 /** Until when a target gets no calls. After a failure the first call from then on tests it. */
@@ -102,7 +109,7 @@ function Card({ of, reload }: { readonly of: Provider; readonly reload: () => vo
   const { provider, protocols, models, keys, canTest, state, targets, attempts, failed, firstEventMs } = of;
   const buttons =
     mayChange() &&
-    html`${canTest && html`<button onClick=${() => openTest(provider)}>Test</button>`}
+    html`${canTest && renderButton('Test', provider, {}, () => void openTest(provider))}
     ${renderRestButtons(provider, {}, state, reload)}`;
   const columns = buildColumns(provider, reload);
   return html`<section class="card" aria-label=${provider}>
