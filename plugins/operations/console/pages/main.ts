@@ -58,6 +58,7 @@ function Dialog() {
   useLayoutEffect(() => {
     if (!open) return element.current?.close();
     if (!element.current?.open) element.current?.showModal();
+    element.current?.scrollTo(0, 0);
     // Also in a dialog that was open: the focus is lost with the form that it had.
     // A new secret is copied first: a second press of Enter does not close what shows it only once.
     const field = element.current?.querySelector<HTMLElement>('input, select, .secret button');
