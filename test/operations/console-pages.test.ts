@@ -105,6 +105,22 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await expect.poll(() => dialog().count()).toBe(0);
   });
 
+  it('keeps the filter and the order of a table after a reload, and back from another page', async () => {
+    await go('models');
+    await page.getByRole('searchbox').fill('gpt-4');
+    await page.getByRole('columnheader', { name: 'Output' }).getByRole('button').click();
+    const readRows = () => rows('Models').allTextContents();
+    await expect.poll(async () => (await readRows()).every((text) => text.includes('gpt-4'))).toBe(true);
+    const shown = await readRows();
+    await page.reload();
+    await expect.poll(readRows).toEqual(shown);
+    await page.getByRole('link', { name: 'Providers' }).click();
+    await page.getByRole('heading', { name: 'Providers' }).waitFor();
+    await page.goBack();
+    await expect.poll(readRows).toEqual(shown);
+    expect(await page.getByRole('searchbox').inputValue()).toBe('gpt-4');
+  });
+
   it('navigates everywhere by keyboard', async () => {
     await go('accounts');
     await page.keyboard.press('Control+k');

@@ -4,6 +4,7 @@ import { formatCount, formatThings } from './format.ts';
 import { type ComponentChildren, copyText, html, saveFile, useMemo, useSignal, takeText } from './kit.ts';
 import { isDecimal, parseUsd } from './money.ts';
 import { renderProblem } from './parts.ts';
+import { useKept } from './router.ts';
 
 interface TableProps<Row> {
   /** Names the table for screen readers, and its file. */
@@ -64,6 +65,12 @@ const firstRows = 200;
 interface Sorting {
   readonly column: number;
   readonly isDown: boolean;
+}
+
+/** `2 down` */
+function readSorting(text: string): Sorting | undefined {
+  const [column, way] = text.split(' ');
+  return way === undefined ? undefined : { column: Number(column), isDown: way === 'down' };
 }
 
 function filterRows<Row>(
@@ -171,17 +178,19 @@ function Tools<Row>({ name, columns, rows, loadMore, tools, shown, filter }: Too
 
 function Table<Row>(props: TableProps<Row>) {
   const { name, columns, rows, error, reload, loadMore, getKey, getClass, search, isPlain } = props;
-  const sorting = useSignal<Sorting | undefined>(undefined);
-  const filter = useSignal(search ?? '');
+  const order = useKept(`order of ${name}`);
+  const sorting = readSorting(order.value);
+  const filter = useKept(`filter of ${name}`, search);
   const most = useSignal(firstRows);
   const shown = useMemo(
-    () => sortRows(filterRows(rows ?? [], columns, filter.value), columns, sorting.value),
-    [rows, filter.value, sorting.value, columns],
+    () => sortRows(filterRows(rows ?? [], columns, filter.value), columns, sorting),
+    [rows, filter.value, order.value, columns],
   );
   const renderHeading = (each: Column<Row>, column: number) => {
-    const by = sorting.value?.column === column ? sorting.value : undefined;
+    const by = sorting?.column === column ? sorting : undefined;
     const onSort = (): void => {
-      sorting.value = { column, isDown: by ? !by.isDown : each.kind === 'figure' };
+      const isDown = by ? !by.isDown : each.kind === 'figure';
+      order.value = `${column} ${isDown ? 'down' : 'up'}`;
     };
     return html`<${Heading} of=${each} by=${by} onSort=${isPlain ? undefined : onSort} />`;
   };
