@@ -62,10 +62,10 @@ export class Reply {
     this.#tape?.add(text);
     this.#beat?.refresh();
     const { socket } = this.#response;
-    // What comes in one turn of the loop leaves in one write. Node would do the same, with 0.4 kB more for each.
+    // What comes in one turn leaves in one write. Node would do the same, with 0.4 kB more for each.
     if (socket && !socket.writableCorked) {
       socket.cork();
-      process.nextTick(uncork, socket);
+      process.nextTick(releaseWrites, socket);
     }
     const hasRoom = this.#response.write(encodeText(text));
     return hasRoom ? undefined : this.#waitForDrain();
@@ -172,7 +172,7 @@ export class Reply {
   }
 }
 
-function uncork(socket: Socket): void {
+function releaseWrites(socket: Socket): void {
   socket.uncork();
 }
 
