@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Turn } from '../../core/index.ts';
 import { assistant, call, result, text, tool, user } from '../support/turns.ts';
-import { makeCapable, encode } from './bodies.ts';
+import { makeCapable, encode, makeModel } from './bodies.ts';
 
 describe('a request fitted to its model', () => {
   it('has a cache mark, with a lifetime this protocol has, if the model takes marks', () => {
@@ -74,6 +74,18 @@ describe('a request fitted to its model', () => {
     ]);
     expect(encodeChoice({ mode: 'required' }, [hosted])).toEqual([undefined, 1]);
     expect(encodeChoice({ mode: 'none' }, [hosted])).toEqual([undefined, 0]);
+  });
+
+  it('offers the chosen tool alone if the model cannot be made to call one, and reports it', () => {
+    const model = makeModel({ capabilities: { wire: { 'chat-completions': { forcedTools: 'never' } } } });
+    const tools = ['f', 'g'].map((name) => ({ type: 'function' as const, name }));
+    const { body, lost } = encode({ tools, toolChoice: { mode: 'one', names: ['g'] } }, model);
+    expect([body.tools, body.tool_choice, lost]).toMatchObject([
+      [{ function: { name: 'g' } }],
+      undefined,
+      ['toolChoice'],
+    ]);
+    expect(encode({ tools, toolChoice: { mode: 'required' } }, model).body.tools).toHaveLength(2);
   });
 
   it('sends the result of a failed tool as a plain result, and reports it', () => {

@@ -107,3 +107,35 @@ it.each(['openai/gpt-4-turbo', 'deepseek/deepseek-chat'])(
     );
   },
 );
+
+it.each([
+  [{ type: 'any' }, {}, '', { thinking: { type: 'disabled' }, tool_choice: 'required' }],
+  [
+    { type: 'tool', name: 'look' },
+    { thinking: { type: 'enabled', budget_tokens: 2000 } },
+    'thinking',
+    { thinking: { type: 'disabled' }, tool_choice: { function: { name: 'look' } } },
+  ],
+])(
+  'DeepSeek does not think if a Claude client demands a call: %j with %j',
+  async (choice, fields, lost, sent) => {
+    const reply = await fetch(`${harness.gateway.url}/alpha/v1/messages`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${harness.key}`,
+        'content-type': 'application/json',
+        'anthropic-version': '2023-06-01',
+      },
+      body: JSON.stringify({
+        model: 'deepseek/deepseek-v4-flash',
+        max_tokens: 4000,
+        messages: [{ role: 'user', content: 'Look.' }],
+        tools: [{ name: 'look', input_schema: { type: 'object', properties: {} } }],
+        tool_choice: choice,
+        ...fields,
+      }),
+    });
+    expect([reply.status, reply.headers.get('x-tollgate-dropped') ?? '']).toEqual([200, lost]);
+    expect(JSON.parse(harness.journal().at(-1)?.received.body.toString() ?? '')).toMatchObject(sent);
+  },
+);

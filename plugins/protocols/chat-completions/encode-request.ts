@@ -11,6 +11,7 @@ import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { fitStrict } from '../../shared/wire-kit/object-schema.ts';
+import { needsCall } from '../../shared/wire-kit/offered-tools.ts';
 import {
   fitUser,
   fitVerbosity,
@@ -33,13 +34,14 @@ import { isReasoningOff, refusesExtensions } from './reasoning.ts';
 import { encodeModalities } from './sound.ts';
 
 export function encodeRequest(
-  request: CanonicalRequest,
+  asked: CanonicalRequest,
   model: Model,
   outputLimit: number | undefined,
 ): EncodedRequest {
-  const { losses, ...facts } = startEncoding(request, model, bag);
+  const { losses, ...facts } = startEncoding(asked, model, bag);
   const { own } = facts;
   const flags = chatFlags(model.capabilities);
+  const request = { ...asked, reasoning: fitReasoning(asked, flags, facts) };
   const encoding: Encoding = {
     ...facts,
     extras: own || flags.extras,
@@ -75,6 +77,19 @@ export function encodeRequest(
     stops: watched,
     expects: plan.expects,
   };
+}
+
+/** Turns reasoning off if the model cannot be made to call a tool while it thinks. */
+function fitReasoning(
+  request: CanonicalRequest,
+  { forcedTools }: Encoding['flags'],
+  { own, lose }: Pick<Encoding, 'own' | 'lose'>,
+): Reasoning | undefined {
+  const { reasoning } = request;
+  if (own || forcedTools !== 'without-thinking' || !needsCall(request)) return reasoning;
+  if (reasoning)
+    loseReasoning(reasoning, lose, 'not allowed with a forced tool: the model answers without thinking');
+  return { effort: 'none' };
 }
 
 function encodeStream(request: CanonicalRequest, model: Model): Fields {

@@ -11,6 +11,7 @@ import {
 import { fitStrict, toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
 import {
   convertToFunction,
+  needsCall,
   loseNamespaces,
   loseChoice,
   selectOfferedNames,
@@ -34,9 +35,16 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   const form = bag.getForm(request);
   const tools: Fields[] = [];
   let search: unknown;
+  const { mode, names } = request.toolChoice ?? {};
+  const isFree = refusesForce(request, encoding);
+  if (isFree)
+    lose(
+      'toolChoice',
+      'the model cannot be made to call a tool; it is offered the chosen ones',
+      'approximated',
+    );
   // If the choice cannot name a subset of tools, only the allowed ones are sent.
-  const allowed =
-    request.toolChoice?.mode === 'subset' && !encoding.extras ? new Set(request.toolChoice.names) : undefined;
+  const allowed = names && (isFree || (mode === 'subset' && !encoding.extras)) ? new Set(names) : undefined;
   const placed = encoding.own ? placeTools(request.tools) : removeForbiddenTools(request);
   for (const { tool, path } of removeRepeatedTools(placed, encoding)) {
     if (tool.type !== 'hosted') {
@@ -58,10 +66,15 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
     tools: request.tools === undefined || form.includes('no-tools') || asFunctions ? undefined : tools,
     functions: asFunctions ? tools.map((tool) => tool.function) : undefined,
     web_search_options: search,
-    tool_choice: asFunctionCall ? undefined : encodeChoice(request, encoding),
+    tool_choice: asFunctionCall || isFree ? undefined : encodeChoice(request, encoding),
     function_call: asFunctionCall ? encodeFunctionCall(request) : undefined,
     parallel_tool_calls: request.parallelToolCalls,
   };
+}
+
+/** Whether the choice demands a call, which the model refuses. */
+function refusesForce(request: CanonicalRequest, { own, flags }: Encoding): boolean {
+  return !own && flags.forcedTools === 'never' && needsCall(request);
 }
 
 function encodeTool(tool: OwnTool, path: string, { own, extras, lose }: Encoding): Fields {

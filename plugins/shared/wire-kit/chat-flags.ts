@@ -25,6 +25,8 @@ export const chatFlagsSchema = z.strictObject({
    * tool without its type, content without parts, and "any" for a tool that must be called.
    */
   shortForms: z.boolean().default(false),
+  /** When the model can be made to call a tool: DeepSeek's and Moonshot's cannot while they think. */
+  forcedTools: z.enum(['always', 'without-thinking', 'never']).default('always'),
   /** Whether an answer to continue is refused without Mistral's `prefix`, and repeated in the reply. */
   prefix: z.boolean().default(false),
   /**

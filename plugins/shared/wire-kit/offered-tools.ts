@@ -126,11 +126,16 @@ export function buildChoiceError(choice: string): GatewayError {
   return buildFieldError('tool_choice', `is "${choice}" without any tools`, send);
 }
 
-/** Reports the choice of a request that is left without tools, if a tool had to be called. */
-export function loseChoice({ toolChoice }: CanonicalRequest, lose: Lose): void {
-  if (!toolChoice) return;
+/** Whether the choice demands that a tool is called. */
+export function needsCall({ toolChoice }: CanonicalRequest): boolean {
+  if (!toolChoice) return false;
   const { mode, required = mode !== 'auto' && mode !== 'none' } = toolChoice;
-  if (required) lose('toolChoice', 'the model is not offered what it is to choose from');
+  return required;
+}
+
+/** Reports the choice of a request that is left without tools, if a tool had to be called. */
+export function loseChoice(request: CanonicalRequest, lose: Lose): void {
+  if (needsCall(request)) lose('toolChoice', 'the model is not offered what it is to choose from');
 }
 
 /** Whether the model takes tools. Reports those of the request if it does not. */

@@ -35,10 +35,10 @@ export function findWantedEffort({ effort, budget }: Reasoning): string | undefi
 }
 
 /** Reports the reasoning that a model without any was asked for. */
-export function loseReasoning(reasoning: Reasoning, lose: Lose): void {
+export function loseReasoning(reasoning: Reasoning, lose: Lose, reason = 'the model does not reason'): void {
   const wanted = findWantedEffort(reasoning);
   if (wanted === undefined ? reasoning.display !== 'none' : wanted !== 'none')
-    lose('reasoning', 'the model does not reason', 'model');
+    lose('reasoning', reason, 'model');
 }
 
 const high = getRank('high');

@@ -75,8 +75,14 @@ function checkSupport(body: JsonObject, reasoning: boolean): WholeReply | undefi
   });
 }
 
-/** DeepSeek's refusal of answers that return without the reasoning that led to them. */
-function checkThoughts({ messages }: JsonObject): WholeReply | undefined {
+/** DeepSeek, while it thinks, refuses forced tools, and answers without the reasoning that led to them. */
+function checkThoughts({ messages, thinking, tool_choice: choice }: JsonObject): WholeReply | undefined {
+  if (isObject(thinking) && thinking.type === 'disabled') return undefined;
+  if (choice === 'required' || isObject(choice))
+    return refuse({
+      message: 'Thinking mode does not support this tool_choice',
+      code: 'invalid_request_error',
+    });
   const answers = Array.isArray(messages)
     ? messages.filter(isObject).filter(({ role }) => role === 'assistant')
     : [];
