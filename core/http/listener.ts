@@ -22,6 +22,12 @@ const limits = {
   maxHeaderSize: 32 * 1024,
 };
 
+/**
+ * Connections that the system may complete before the gateway accepts them. With Node's 511, it would drop or
+ * reset some of a thousand clients that connect while the event loop is busy.
+ */
+const backlog = 4096;
+
 /** Java's client offers HTTP/2 in the `upgrade` header of every request; that offer is ignored. */
 const isWebSocket = ({ headers }: IncomingMessage): boolean => /websocket/i.test(headers.upgrade ?? '');
 const longestConnection = 10_000;
@@ -63,7 +69,7 @@ export async function listen(
   server.on('upgrade', (_request, socket) => refuseUpgrade(socket));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(fd === undefined ? { host, port } : { fd }, resolve);
+    server.listen(fd === undefined ? { host, port, backlog } : { fd }, resolve);
   });
   // For example, the process may run out of file descriptors. Connected clients are still served.
   server

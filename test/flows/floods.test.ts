@@ -2,6 +2,7 @@
  * Floods of uninvited clients: connections, invalid keys, requests for listings, names with terminal control
  * codes. Invited clients notice nothing.
  */
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -13,6 +14,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { createSecret } from '../../plugins/shared/secret.ts';
 import { readBooks } from '../balance/ledger-file.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
+import { onLinux } from '../support/available.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { runVerb } from '../support/process.ts';
 import { openSocket, sendRaw } from '../support/raw.ts';
@@ -55,6 +57,18 @@ describe('more connections than the limit', () => {
         ),
       )
       .toBe(200);
+  });
+});
+
+describe('six hundred clients that connect while the event loop is busy', () => {
+  it.runIf(onLinux)('are all connected, and wait', () => {
+    const { hostname, port } = new URL(harness.gateway.url);
+    const script = `
+      let connected = 0;
+      for (let client = 0; client < 600; client += 1)
+        require('node:net').connect(${port}, '${hostname}', () => ++connected === 600 && process.exit(7));
+    `;
+    expect(spawnSync(process.execPath, ['-e', script], { timeout: 20_000 }).status).toBe(7);
   });
 });
 
