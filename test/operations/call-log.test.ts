@@ -1,15 +1,28 @@
 /** The line each call writes to the log, parsed as an operator's tools parse it. */
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callLog } from '../../plugins/operations/call-log.ts';
+import { groq } from '../../plugins/providers/groq.ts';
+import { certify } from '../support/certificate.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 
 const secret = 'the moon is made of green cheese';
 
+const untrusted = createServer(certify('127.0.0.1'));
+
 let harness: Harness;
 beforeAll(async () => {
-  harness = await openHarness({ plugins: [callLog()] });
+  await once(untrusted.listen(0, '127.0.0.1'), 'listening');
+  const { port } = untrusted.address() as AddressInfo;
+  const baseUrl = `https://127.0.0.1:${port}/v1`;
+  harness = await openHarness({ plugins: [callLog(), groq({ apiKey: 'key', baseUrl })] });
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await harness.close();
+  untrusted.close();
+});
 
 /** The log lines of calls, once there are `count`. */
 async function readCallLines(count: number): Promise<Record<string, unknown>[]> {
@@ -85,5 +98,18 @@ describe('the call log', () => {
     expect(log).not.toContain(secret);
     expect(log).not.toContain('sk-nobody');
     expect(log).not.toMatch(/sk-[\w-]{20,}/);
+  });
+
+  it('names the cause of a connection that fails, which clients do not see', async () => {
+    const response = await harness.post({
+      model: 'qwen/qwen3-32b',
+      messages: [{ role: 'user', content: secret }],
+    });
+    expect(await response.json()).toMatchObject({ error: { message: 'The provider could not be reached.' } });
+    expect((await readCallLines(5))[4]).toMatchObject({
+      tries: expect.arrayContaining([
+        expect.objectContaining({ outcome: 'upstream_failed', cause: 'DEPTH_ZERO_SELF_SIGNED_CERT' }),
+      ]),
+    });
   });
 });

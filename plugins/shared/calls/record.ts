@@ -3,7 +3,15 @@
  * the call log and what the ledger stores, and `shown.ts` derives from it what callers and operators see.
  * Prompts, replies and keys are no part of it.
  */
-import type { Attempt, End, Loss, Routed, RouteStep, Target } from '../../../core/index.ts';
+import {
+  isGatewayError,
+  type Attempt,
+  type End,
+  type Loss,
+  type Routed,
+  type RouteStep,
+  type Target,
+} from '../../../core/index.ts';
 import { getAttribution } from '../attribution.ts';
 import { computeVendorCost } from '../vendor-price.ts';
 
@@ -48,6 +56,15 @@ function describeTarget({ provider: { name, credential }, model }: Target) {
   return { provider: name, key: credential, model: model.id };
 }
 
+/**
+ * The code of the system's error that made an attempt fail, such as `CERT_HAS_EXPIRED`. Its message may name
+ * hosts, which callers do not know.
+ */
+function readCause(cause: unknown): string | undefined {
+  if (isGatewayError(cause) || !(cause instanceof Error) || !('code' in cause)) return undefined;
+  return typeof cause.code === 'string' ? cause.code : undefined;
+}
+
 function describeAttempt(attempt: Attempt, startedAt: number, most: number) {
   const { target, error, losses } = attempt;
   return {
@@ -57,6 +74,7 @@ function describeAttempt(attempt: Attempt, startedAt: number, most: number) {
     model: target.model.id,
     outcome: error?.code ?? 'completed',
     message: error?.message,
+    cause: readCause(error?.details.cause),
     sent: attempt.sent,
     status: attempt.status ?? null,
     start_ms: roundMilliseconds(attempt.startedAt - startedAt),

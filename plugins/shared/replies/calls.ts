@@ -19,6 +19,10 @@ const attempt = z.object({
   ...target.shape,
   outcome: z.string(),
   message: z.string().optional(),
+  cause: z
+    .string()
+    .optional()
+    .meta({ description: "The code of a connection's failure: `ENOTFOUND`, `CERT_HAS_EXPIRED`." }),
   sent: z.boolean(),
   status: z.int().nullable(),
   start_ms: z.int().nullable(),

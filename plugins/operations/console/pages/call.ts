@@ -49,10 +49,11 @@ const attemptColumns: readonly Column<Attempt>[] = [
   buildColumn('Model', ({ model }) => model),
   buildColumn(
     'Outcome',
-    ({ outcome, message }) => `${outcome} ${message ?? ''}`.trim(),
-    ({ outcome, message, status }) =>
+    ({ outcome, message = '', cause = '' }) => `${outcome} ${message} ${cause}`.trim(),
+    ({ outcome, message, cause, status }) =>
       html`${renderBadge(outcome, outcome === 'completed' ? 'good' : 'bad')}
-      ${status !== null && html` <span class="dim">${status}</span>`}${message && html`<br />${message}`}`,
+      ${status !== null && html` <span class="dim">${status}</span>`}${message && html`<br />${message}`}
+      ${cause && html` <span class="dim">${cause}</span>`}`,
   ),
   buildDurationColumn('First event', ({ first_event_ms: ms }) => ms),
   buildDurationColumn('Duration', ({ duration_ms: ms }) => ms),
