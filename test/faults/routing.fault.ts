@@ -18,10 +18,10 @@ import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
-import { computePercentile } from '../support/traffic.ts';
 
+/** Milliseconds. The slow one is slower than a busy machine makes the quick one. */
 const quick = 200;
-const slow = 1500;
+const slow = 20_000;
 /** Calls a second, and seconds of them; the first five are not counted. */
 const rate = 20;
 const duration = 30;
@@ -40,24 +40,18 @@ function buildEndpoints(vendor: ScriptedVendor): Record<string, string> {
   return { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
 }
 
-interface Called {
-  readonly status: number;
-  readonly took: number;
-}
-
 async function call(
   { url }: TestGateway,
   body: object = {},
   headers: Record<string, string> = {},
-): Promise<Called> {
-  const began = performance.now();
+): Promise<Response> {
   const response = await postJson(
     `${url}/v1/chat/completions`,
     { model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...body },
     headers,
   );
   await response.text();
-  return { status: response.status, took: performance.now() - began };
+  return response;
 }
 
 describe('one slow provider of two', () => {
@@ -85,42 +79,17 @@ describe('one slow provider of two', () => {
     for (const vendor of vendors) await vendor.close();
   });
 
-  /**
-   * Routed calls and calls to the quick one alone, side by side, so that a busy moment of the machine affects
-   * both.
-   */
-  async function callSideBySide(routing: string): Promise<{ routed: number; alone: number }> {
-    const calls: { routed: Promise<Called>; alone: Promise<Called> }[] = [];
+  it.each(['latency', 'balanced'])('(%s) gets at most one call in a hundred', async (routing) => {
+    const calls: Promise<Response>[] = [];
     for (let count = 0; count < rate * duration; count += 1) {
-      calls.push({
-        routed: call(gateway, { provider: { routing } }),
-        alone: call(gateway, { provider: { only: ['quick'] } }),
-      });
+      calls.push(call(gateway, { provider: { routing } }));
       await sleep(1000 / rate);
     }
-    const settled = calls.slice(rate * settling);
-    const computeSlowest = async (all: Promise<Called>[]): Promise<number> =>
-      computePercentile(
-        (await Promise.all(all)).map(({ took }) => took),
-        0.99,
-      );
-    return {
-      routed: await computeSlowest(settled.map(({ routed }) => routed)),
-      alone: await computeSlowest(settled.map(({ alone }) => alone)),
-    };
-  }
-
-  it.each(['latency', 'balanced'])(
-    '(%s) costs the slowest hundredth at most 1.3 times what the quick one takes alone',
-    async (routing) => {
-      const { routed, alone } = await callSideBySide(routing);
-      process.stdout.write(
-        `${routing}: ${routed.toFixed(0)} ms at the 99th percentile, ${alone.toFixed(0)} ` +
-          'ms for the quick one alone\n',
-      );
-      expect(routed).toBeLessThanOrEqual(1.3 * alone);
-    },
-  );
+    const settled = await Promise.all(calls.slice(rate * settling));
+    const providers = settled.map(({ headers }) => headers.get('x-tollgate-provider'));
+    expect(new Set(providers)).toContain('quick');
+    expect(providers.filter((name) => name !== 'quick').length).toBeLessThanOrEqual(settled.length / 100);
+  });
 });
 
 describe('a thousand clients of a dead provider', () => {
@@ -130,6 +99,7 @@ describe('a thousand clients of a dead provider', () => {
       station({ name, endpoints: buildEndpoints(vendor), models: [{}, { id: 'house/other' }] }),
     );
     const gateway = await startGateway({
+      retries: { share: 0.2 },
       plugins: [
         bearer(),
         chatCompletions(),

@@ -96,8 +96,11 @@ for (const [name, call] of rows) {
     await pause(500);
   }
   clearInterval(watch);
-  await pause(3000);
-  const left = readMemory();
+  let left = readMemory();
+  for (let wait = 0; wait < 60 && (wait < 3 || (left - idle) / size > mostTimes); wait += 1) {
+    await pause(1000);
+    left = readMemory();
+  }
   const formatTimes = (bytes: number): string => ((bytes - idle) / size).toFixed(1);
   failed ||= (left - idle) / size > mostTimes;
   process.stdout.write(
