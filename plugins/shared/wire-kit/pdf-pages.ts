@@ -1,7 +1,7 @@
 /** Counts the pages of a PDF: providers read each as a picture, however few bytes it has. */
 import { inflateSync } from 'node:zlib';
 
-/** Streams of objects, and bytes in them, to unpack for a request at most. A thousand pages have about a million bytes. */
+/** Streams of objects, and bytes in them, to unpack for a request. A thousand pages have a million bytes. */
 const mostStreams = 500;
 const mostUnpacked = 2 ** 23;
 
