@@ -241,6 +241,18 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     expect(await rows('Live calls').count()).toBe(200);
   });
 
+  it('counts all calls that run, also those beyond the list', async () => {
+    const at = new Date().toISOString();
+    const starts = Array.from({ length: 210 }, (_, id) => ({ id: `call-${id}`, at, model, protocol: 'm' }));
+    const body = `event: start\ndata: ${JSON.stringify(starts)}\n\n`;
+    await page.route('**/admin/events', (route) => route.fulfill({ contentType: 'text/event-stream', body }));
+    await go('');
+    await go('calls?show=live');
+    await page.getByText('210 running').waitFor();
+    expect(await rows('Live calls').count()).toBe(200);
+    await page.unroute('**/admin/events');
+  });
+
   it('writes an account statement for the month', async () => {
     await go('accounts/tester?show=statement');
     await expect

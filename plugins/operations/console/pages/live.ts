@@ -66,6 +66,8 @@ function connect(turn: (state: Live['state']) => void, listen: (source: EventSou
 /** Follows calls. Returns a function that stops it. `before` is what is already shown. */
 export function follow(show: (live: Live) => void, { ended, omitted, ...before }: Live): () => void {
   const calls = new Map(before.calls.toReversed().map((call) => [call.id, call]));
+  /** Also those beyond the limit of the list. */
+  const running = new Set<string>();
   const counts: Pick<Live, 'state' | 'ended' | 'omitted'> = { state: 'connecting', ended, omitted };
   let frame = 0;
 
@@ -74,8 +76,7 @@ export function follow(show: (live: Live) => void, { ended, omitted, ...before }
     if (frame !== 0) return;
     frame = requestAnimationFrame(() => {
       frame = 0;
-      const all = [...calls.values()].toReversed();
-      show({ ...counts, calls: all, running: all.filter(({ outcome }) => outcome === 'running').length });
+      show({ ...counts, calls: [...calls.values()].toReversed(), running: running.size });
     });
   }
 
@@ -87,27 +88,40 @@ export function follow(show: (live: Live) => void, { ended, omitted, ...before }
     }
   }
 
+  function forgetRunning(): void {
+    running.clear();
+    for (const { id, outcome } of calls.values()) if (outcome === 'running') calls.delete(id);
+  }
+
   function setState(state: Live['state']): void {
     // Calls that ran before may have ended while nothing was heard.
-    if (state === 'open')
-      for (const { id, outcome } of calls.values()) if (outcome === 'running') calls.delete(id);
+    if (state === 'open') forgetRunning();
     change({ state });
   }
 
   const stop = connect(setState, (source) => {
     source.addEventListener('start', ({ data }) => {
       const started: readonly Started[] = JSON.parse(data);
-      for (const call of started) if (!calls.has(call.id)) keep(toCall(call));
+      for (const call of started) {
+        if (calls.has(call.id)) continue;
+        running.add(call.id);
+        keep(toCall(call));
+      }
       change();
     });
     source.addEventListener('end', ({ data }) => {
       const ended: readonly Call[] = JSON.parse(data);
-      for (const call of ended) keep(call);
+      for (const call of ended) {
+        running.delete(call.id);
+        keep(call);
+      }
       change({ ended: counts.ended + ended.length });
     });
-    source.addEventListener('omitted', ({ data }) =>
-      change({ omitted: counts.omitted + Number(JSON.parse(data).events) }),
-    );
+    source.addEventListener('omitted', ({ data }) => {
+      // The end of a call that is not shown may be among them.
+      for (const id of running) if (!calls.has(id)) running.delete(id);
+      change({ omitted: counts.omitted + Number(JSON.parse(data).events) });
+    });
   });
   return () => {
     stop();
