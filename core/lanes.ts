@@ -8,6 +8,7 @@ import type { CanonicalRequest } from './canonical/request.ts';
 import { checkArguments } from './crossing/argument-limit.ts';
 import { checkJson } from './crossing/json-check.ts';
 import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-events.ts';
+import { isStream } from './crossing/reply-type.ts';
 import { spliceBytes } from './crossing/splice.ts';
 import { repairToolResults } from './crossing/tool-results.ts';
 import { transformEvents, writeReply, writeStream } from './crossing/translated-reply.ts';
@@ -154,8 +155,7 @@ export function crossReply(
 ): Pieces {
   const { call, attempt, protocol } = exchange;
   const { target } = attempt;
-  const contentType = String(response.headers['content-type'] ?? '').toLowerCase();
-  const streamed = contentType.includes('text/event-stream');
+  const streamed = isStream(response);
   if (verbatim && streamed === call.stream)
     return streamed
       ? forwardStream(exchange, response, reading)

@@ -10,6 +10,7 @@ import type { Core } from './core.ts';
 import { reportLoweredLimit } from './crossing/output-limit.ts';
 import { removeReasoning } from './crossing/remove-reasoning.ts';
 import { unwrapCounted } from './crossing/reply-events.ts';
+import { correctType, isStream } from './crossing/reply-type.ts';
 import { checkContext, sendWithinContext, type Shortened } from './crossing/truncation.ts';
 import { deliverReply } from './delivery.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
@@ -244,7 +245,7 @@ async function sendRequest(
       ? translateCount(routed, response)
       : crossReply(
           routed,
-          response,
+          isStream(response) === routed.call.stream ? response : await correctType(response),
           { tally, memory },
           { ...encoded, transform: createTransform(core, routed) },
         );

@@ -73,6 +73,42 @@ describe('an informational response of a provider', () => {
   });
 });
 
+describe('a reply whose type is not the one that was asked for', () => {
+  const bodies: ReadonlyMap<boolean, string> = new Map([
+    [true, `: hello\n\n${chunk({ content: 'well' })}${ending}`],
+    [false, `\n ${whole}`],
+  ]);
+
+  it.each([
+    [true, undefined, true],
+    [true, 'text/plain', true],
+    [true, 'application/json', true],
+    [true, 'application/json', false],
+    [false, 'text/event-stream', true],
+    [false, 'text/event-stream', false],
+  ])(
+    'is read by its first character (asked for a stream: %s, type: %s, a stream: %s)',
+    async (stream, type, sent) => {
+      const { vendor, gateway } = await open((response) => {
+        response.writeHead(200, type ? { 'content-type': type } : {});
+        // The blanks and the first character come alone.
+        for (const piece of bodies.get(sent)?.match(/^\s+|^.|[^]+/g) ?? []) response.write(piece);
+        response.end();
+      });
+      const reply = await call(gateway, { stream });
+      expect([reply.status, reply.headers.get('content-type')?.split(';')[0], await reply.text()]).toEqual([
+        200,
+        stream ? 'text/event-stream' : 'application/json',
+        expect.stringContaining('well'),
+      ]);
+      expect([vendor.bodies.length, await gateway.ended(1)]).toMatchObject([
+        1,
+        [{ outcome: 'completed', charge: { basis: 'usage' } }],
+      ]);
+    },
+  );
+});
+
 describe('a connection that closes without a reply', () => {
   it.each([
     ['without a word', ''],
