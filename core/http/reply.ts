@@ -146,7 +146,9 @@ export class Reply {
   #begin(): void {
     // A gateway that is stopping takes no further call on this connection.
     if (this.#core.calls.draining) this.#response.shouldKeepAlive = false;
-    if (this.#response.req.headers.te?.includes('trailers') && !('content-length' in this.#headers))
+    // Trailers follow chunks, which HTTP/1.0 lacks.
+    const { req, useChunkedEncodingByDefault: isChunked } = this.#response;
+    if (isChunked && req.headers.te?.includes('trailers') && !('content-length' in this.#headers))
       this.#response.setHeader('trailer', costHeader);
     this.#response.writeHead(this.#status, this.#headers);
   }

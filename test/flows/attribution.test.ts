@@ -11,6 +11,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { openAdminListener, type AdminListener } from '../support/admin-listener.ts';
+import { sendRaw } from '../support/raw.ts';
 
 let listener: AdminListener;
 let key: { readonly key: string; readonly id: string };
@@ -224,6 +225,20 @@ describe('the cost of a call', () => {
     expect(json.headers).not.toHaveProperty('trailer');
     expect(json.headers).toHaveProperty('x-tollgate-cost');
     expect(json.trailers).toEqual({});
+  });
+
+  it('is in no trailer for a client of HTTP/1.0, whose stream has no chunks', async () => {
+    const body = JSON.stringify({
+      model: 'demo/echo',
+      stream: true,
+      messages: [{ role: 'user', content: 'Hi' }],
+    });
+    const head = ['POST /v1/chat/completions HTTP/1.0', 'te: trailers', `authorization: Bearer ${key.key}`];
+    const { text: sent, statuses } = await sendRaw(
+      listener.gateway.url,
+      `${[...head, `content-length: ${body.length}`].join('\r\n')}\r\n\r\n${body}`,
+    );
+    expect([statuses, sent]).toEqual([[200], expect.stringMatching(/\n\ndata: \[DONE\]\n\n$/)]);
   });
 
   it('is not in a stored reply that is sent again, since that costs nothing', async () => {
