@@ -1,5 +1,6 @@
 /** What providers of three wires answer the mixed calls, with the figures of each. */
 import { chunk, ending } from '../support/chat-stream.ts';
+import { chatReply } from '../support/replies.ts';
 import { sumInput, type Figures } from './mixed-figures.ts';
 
 function joinEvents(frames: readonly (readonly [type: string, data: object])[]): string {
@@ -16,15 +17,7 @@ function buildChatReply(figures: Figures, stream: boolean): string {
     prompt_tokens_details: { cached_tokens: figures.cached, audio_tokens: figures.audioIn },
     completion_tokens_details: { reasoning_tokens: figures.reasoning, audio_tokens: figures.audioOut },
   };
-  if (!stream)
-    return JSON.stringify({
-      id: 'c',
-      object: 'chat.completion',
-      created: 1,
-      model: 'm',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }],
-      usage,
-    });
+  if (!stream) return JSON.stringify(chatReply('Yes.', { usage }));
   return chunk({ role: 'assistant', content: 'Yes.' }) + chunk({}, 'stop') + ending(usage);
 }
 

@@ -8,6 +8,7 @@ import { openStore } from '../../plugins/meters/balance/open-store.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { postJson } from '../support/post.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
+import { chatReply } from '../support/replies.ts';
 import { serve } from '../support/serve.ts';
 
 const dollar = 1_000_000_000n;
@@ -16,14 +17,7 @@ const dollar = 1_000_000_000n;
 async function startPatientVendor() {
   const held = new Set<ServerResponse>();
   let requestCount = 0;
-  const reply = JSON.stringify({
-    id: 'chatcmpl-1',
-    object: 'chat.completion',
-    created: 1,
-    model: 'one',
-    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Yes.' } }],
-  });
+  const reply = JSON.stringify(chatReply('Yes.', {}, [1, 1]));
   const { origin, close } = await serve(
     createServer((request, response) => {
       request.resume();

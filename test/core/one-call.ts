@@ -3,65 +3,26 @@ import { afterEach } from 'vitest';
 import { z } from 'zod';
 import type { ConfigInput } from '../../core/config.ts';
 import {
-  checkModel,
   definePlugin,
   type End,
   type Host,
+  type Plugin,
   type PluginFactory,
   type Routed,
   type UpstreamRequest,
 } from '../../core/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { houseModel } from '../support/house-model.ts';
 import { plain } from '../support/plain-protocol.ts';
+import { tappedVendor, type TappedReply } from '../support/tapped-vendor.ts';
 
-export type Behaviour = (
-  request: UpstreamRequest,
-  exchange: Routed,
-) => Promise<{
-  status?: number;
-  type?: string;
-  headers?: Record<string, string>;
-  body: AsyncIterable<string> | string;
-}>;
+export type Behaviour = (request: UpstreamRequest, exchange: Routed) => Promise<TappedReply>;
 
 let running: TestGateway | undefined;
 
-async function* yieldOnce(text: string): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(text);
-}
-
-async function* yieldParts(parts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  for await (const part of parts) yield Buffer.from(part);
-}
-
 /** A provider that serves `house/model` and does what a test says. */
-export function defineVendor(name: string, behaviour: Behaviour): PluginFactory<z.ZodObject> {
-  return definePlugin({
-    name,
-    options: z.strictObject({}),
-    apply(host) {
-      const provider = {
-        name,
-        endpoints: { plain: `http://${name}.invalid/` },
-        sign: (request: UpstreamRequest) => request,
-      };
-      host.providers.add(provider);
-      host.catalog.offer(provider, [
-        checkModel({ ...houseModel, upstream: 'model', free: undefined, price: { input: '1', output: '2' } }),
-      ]);
-      host.hooks.dispatch.tapPromise(name, async (request, exchange) => {
-        if (exchange.attempt.target.provider !== provider) return undefined;
-        exchange.attempt.sent = true;
-        const { status = 200, type = 'application/json', headers, body } = await behaviour(request, exchange);
-        return {
-          status,
-          headers: { 'content-type': type, ...headers },
-          body: typeof body === 'string' ? yieldOnce(body) : yieldParts(body),
-        };
-      });
-    },
-  });
+export function buildVendor(name: string, behaviour: Behaviour): Plugin {
+  const facts = { free: undefined, price: { input: '1', output: '2' } };
+  return tappedVendor(name, ['plain'], behaviour, facts);
 }
 
 /** A plugin with one test's own taps; it authenticates everyone unless the test taps that itself. */

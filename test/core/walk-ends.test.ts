@@ -13,7 +13,7 @@ import {
   answerStream,
   streamParts,
   defineTaps,
-  defineVendor,
+  buildVendor,
   answerWhole,
 } from './one-call.ts';
 
@@ -34,7 +34,7 @@ describe('the last bytes of a reply', () => {
 
   it('waits for the ledger before the last bytes of a stream, but not before earlier ones', async () => {
     const { plugin, release, held } = createHold();
-    const started = await openGateway([plugin(), defineVendor('v', answerStream)()]);
+    const started = await openGateway([plugin(), buildVendor('v', answerStream)]);
     const response = await call(started, { stream: true });
     const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
     let text = '';
@@ -53,7 +53,7 @@ describe('the last bytes of a reply', () => {
 
   it('waits for the ledger before a JSON reply', async () => {
     const { plugin, release, held } = createHold();
-    const started = await openGateway([plugin(), defineVendor('v', answerWhole)()]);
+    const started = await openGateway([plugin(), buildVendor('v', answerWhole)]);
     let answered = false;
     const reply = call(started).then((response) => ((answered = true), response.text()));
     await held;
@@ -65,14 +65,14 @@ describe('the last bytes of a reply', () => {
 
   it('holds the last bytes for five seconds at most', async () => {
     const { plugin, release } = createHold();
-    const started = await openGateway([plugin(), defineVendor('v', answerWhole)()]);
+    const started = await openGateway([plugin(), buildVendor('v', answerWhole)]);
     expect(await (await call(started)).text()).toContain('hello');
     release();
   });
 
   it('charges a complete reply if the client disconnects while its last bytes are held', async () => {
     const { plugin, release, held } = createHold();
-    const started = await openGateway([plugin(), defineVendor('v', answerStream)()]);
+    const started = await openGateway([plugin(), buildVendor('v', answerStream)]);
     const controller = new AbortController();
     const response = await call(started, { stream: true }, { signal: controller.signal });
     await held;
@@ -100,7 +100,7 @@ describe('client disconnects', () => {
         stopped = true;
       }
     });
-    const started = await openGateway([open(), defineVendor('v', endless)()]);
+    const started = await openGateway([open(), buildVendor('v', endless)]);
     const controller = new AbortController();
     const response = await call(
       started,
@@ -128,7 +128,7 @@ describe('client disconnects', () => {
         attempt.signal.addEventListener('abort', () => reject(new Error('aborted'))),
       );
     };
-    const started = await openGateway([open(), defineVendor('v', waitForAbort)()]);
+    const started = await openGateway([open(), buildVendor('v', waitForAbort)]);
     const controller = new AbortController();
     const response = call(started, { prompt: 'twelve bytes' }, { signal: controller.signal });
     await sent.promise;
@@ -155,7 +155,7 @@ describe('lanes', () => {
         async (request) => ({ ...request, temperature: 1 }),
       ),
     );
-    const started = await openGateway([shouting(), defineVendor('v', recordBody)()]);
+    const started = await openGateway([shouting(), buildVendor('v', recordBody)]);
     const odd = '{ "prompt":"hi" ,"model": "house/model"}';
     await (await call(started, odd)).text();
     const translated = await call(started, { stream: true });
@@ -171,7 +171,7 @@ describe('lanes', () => {
         temperature: 1,
       })),
     );
-    const started = await openGateway([warming(), defineVendor('v', answerWhole)()], { loss: 'reject' });
+    const started = await openGateway([warming(), buildVendor('v', answerWhole)], { loss: 'reject' });
     const response = await call(started);
     expect([response.status, await response.json()]).toMatchObject([
       400,
@@ -189,7 +189,7 @@ describe('lanes', () => {
   ])(
     'sends the client the form that it asked for although the provider sent the other (stream: %s)',
     async (stream, behaviour, sent) => {
-      const started = await openGateway([open(), defineVendor('v', behaviour)()]);
+      const started = await openGateway([open(), buildVendor('v', behaviour)]);
       expect(await (await call(started, { stream })).text()).toBe(sent);
     },
   );
@@ -207,7 +207,7 @@ describe('lanes', () => {
         })();
       }),
     );
-    const started = await openGateway([doubling(), defineVendor('v', answerStream)()]);
+    const started = await openGateway([doubling(), buildVendor('v', answerStream)]);
     expect(await (await call(started)).json()).toMatchObject({ text: 'oneonetwotwo' });
     expect(times).toBe(1);
   });

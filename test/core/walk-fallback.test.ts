@@ -9,7 +9,7 @@ import {
   open,
   answerStream,
   streamParts,
-  defineVendor,
+  buildVendor,
   answerWhole,
 } from './one-call.ts';
 
@@ -33,8 +33,8 @@ describe('fallback', () => {
       const stream = what.includes('event') || what.includes('comments');
       const started = await openGateway([
         open(),
-        defineVendor('first', behaviour)(),
-        defineVendor('second', stream ? answerStream : answerWhole)(),
+        buildVendor('first', behaviour),
+        buildVendor('second', stream ? answerStream : answerWhole),
       ]);
       const response = await call(started, { stream });
       expect([
@@ -56,8 +56,8 @@ describe('fallback', () => {
   it('does not fall back if the request itself is invalid', async () => {
     const started = await openGateway([
       open(),
-      defineVendor('first', async () => ({ status: 400, body: 'bad' }))(),
-      defineVendor('second', answerWhole)(),
+      buildVendor('first', async () => ({ status: 400, body: 'bad' })),
+      buildVendor('second', answerWhole),
     ]);
     expect((await call(started)).status).toBe(400);
     expect((await waitForEnd(started)).attempts).toHaveLength(1);
@@ -69,8 +69,8 @@ describe('fallback', () => {
     });
     const started = await openGateway([
       open(),
-      defineVendor('first', cut)(),
-      defineVendor('second', answerStream)(),
+      buildVendor('first', cut),
+      buildVendor('second', answerStream),
     ]);
     const text = await (await call(started, { stream: true })).text();
     expect(text).toBe(
@@ -90,8 +90,8 @@ describe('fallback', () => {
     const failAlways: Behaviour = async () => ({ status: 500, headers, body: '' });
     const started = await openGateway([
       open(),
-      defineVendor('first', failAlways)(),
-      defineVendor('second', failAlways)(),
+      buildVendor('first', failAlways),
+      buildVendor('second', failAlways),
     ]);
     const response = await call(started);
     const heads = ['retry-after', 'x-should-retry', 'x-tollgate-attempts'].map((name) =>
@@ -107,7 +107,7 @@ describe('fallback', () => {
         attempt.signal.addEventListener('abort', () => reject(new Error('aborted'))),
       );
     const started = await openGateway(
-      [open(), defineVendor('first', waitForAbort)(), defineVendor('second', answerWhole)()],
+      [open(), buildVendor('first', waitForAbort), buildVendor('second', answerWhole)],
       {
         timeouts: { reply: 0.05 },
       },
@@ -120,11 +120,7 @@ describe('fallback', () => {
 
   it('falls back when a dispatch tap ignores its cancellation', async () => {
     const started = await openGateway(
-      [
-        open(),
-        defineVendor('first', () => new Promise(() => undefined))(),
-        defineVendor('second', answerWhole)(),
-      ],
+      [open(), buildVendor('first', () => new Promise(() => undefined)), buildVendor('second', answerWhole)],
       { timeouts: { reply: 0.05 } },
     );
     expect((await call(started)).headers.get('x-tollgate-provider')).toBe('second');

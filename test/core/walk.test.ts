@@ -11,7 +11,7 @@ import {
   open,
   answerStream,
   defineTaps,
-  defineVendor,
+  buildVendor,
   answerWhole,
 } from './one-call.ts';
 
@@ -39,7 +39,7 @@ describe('the order of a call', () => {
       hooks.meter.tapPromise('a', async () => note('meter'));
       hooks.observe.tapPromise('a', async () => note('observe'));
     });
-    const started = await openGateway([every(), defineVendor('v', answerWhole)()]);
+    const started = await openGateway([every(), buildVendor('v', answerWhole)]);
     expect(await (await call(started)).json()).toEqual({
       model: 'house/model',
       text: 'hello',
@@ -67,7 +67,7 @@ describe('the order of a call', () => {
     const metered: End[] = [];
     const started = await openGateway([
       defineTaps(({ hooks }) => hooks.meter.tapPromise('m', async (end) => void metered.push(end)))(),
-      defineVendor('v', answerWhole)(),
+      buildVendor('v', answerWhole),
     ]);
     await (await call(started)).text();
     expect(metered).toMatchObject([
@@ -87,7 +87,7 @@ describe('refusals', () => {
         throw new GatewayError('invalid_api_key', 'This key is disabled.');
       });
     }, false);
-    const started = await openGateway([authentication(), defineVendor('v', answerWhole)()]);
+    const started = await openGateway([authentication(), buildVendor('v', answerWhole)]);
     const response = await call(started, '{ not even JSON');
     expect([response.status, await response.json()]).toEqual([
       401,
@@ -98,15 +98,12 @@ describe('refusals', () => {
   });
 
   it('reports a missing key if no scheme recognises the credential', async () => {
-    const started = await openGateway([
-      defineTaps(() => undefined, false)(),
-      defineVendor('v', answerWhole)(),
-    ]);
+    const started = await openGateway([defineTaps(() => undefined, false)(), buildVendor('v', answerWhole)]);
     expect((await call(started)).status).toBe(401);
   });
 
   it('names the model that does not exist', async () => {
-    const started = await openGateway([open(), defineVendor('v', answerWhole)()]);
+    const started = await openGateway([open(), buildVendor('v', answerWhole)]);
     const response = await call(started, { model: 'house/other' });
     expect([response.status, await response.json()]).toMatchObject([
       404,
@@ -125,7 +122,7 @@ describe('refusals', () => {
     });
     const started = await openGateway([
       refusing(),
-      defineVendor('v', (...given) => ((requestCount += 1), answerWhole(...given)))(),
+      buildVendor('v', (...given) => ((requestCount += 1), answerWhole(...given))),
     ]);
     expect((await call(started)).status).toBe(402);
     expect([metered, requestCount]).toEqual([['refused'], 0]);
@@ -137,7 +134,7 @@ describe('refusals', () => {
         throw new Error('password=hunter2');
       });
     });
-    const started = await openGateway([breaking(), defineVendor('v', answerWhole)()]);
+    const started = await openGateway([breaking(), buildVendor('v', answerWhole)]);
     const response = await call(started);
     expect(response.status).toBe(500);
     expect(await response.text()).not.toContain('hunter2');
@@ -157,7 +154,7 @@ describe('replays', () => {
     });
     const started = await openGateway([
       replaying(),
-      defineVendor('v', async () => ({ status: 500, body: '' }))(),
+      buildVendor('v', async () => ({ status: 500, body: '' })),
     ]);
     const response = await call(started);
     expect([response.headers.get('x-replayed'), await response.json()]).toEqual(['yes', { stored: true }]);
@@ -183,7 +180,7 @@ describe('replays', () => {
           ),
       );
     });
-    const started = await openGateway([recorder(), defineVendor('v', stream ? answerStream : answerWhole)()]);
+    const started = await openGateway([recorder(), buildVendor('v', stream ? answerStream : answerWhole)]);
     expect(await (await call(started, { stream })).text()).toBe(sent);
     expect(recordings).toMatchObject([{ status: 200, body: sent, whole: true }]);
   });
@@ -193,7 +190,7 @@ describe('keep-alives', () => {
   it('sends keep-alives during silence, still falls back, and streams a final error', async () => {
     const failSlowly: Behaviour = async () => (await sleep(120), { status: 503, body: '' });
     const started = await openGateway(
-      [open(), defineVendor('first', failSlowly)(), defineVendor('second', failSlowly)()],
+      [open(), buildVendor('first', failSlowly), buildVendor('second', failSlowly)],
       {
         timeouts: { keepAlive: 0.05 },
       },

@@ -35,7 +35,7 @@ let gateway: TestGateway;
 let message = '';
 beforeAll(async () => {
   const houses = wires.map((wire) =>
-    tappedVendor(`${wire}-house`, [wire], () => ({ text: message }), {
+    tappedVendor(`${wire}-house`, [wire], () => ({ body: message }), {
       id: `house/${wire}`,
       outputLimit: 100_000,
       contextLength: 1_000_000,

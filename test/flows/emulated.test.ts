@@ -47,8 +47,8 @@ function post({ url }: TestGateway, path: string, body: object): Promise<Respons
 }
 
 /** What the golden reply of responses says: High water at Whitby is at 05:12 … */
-const replyWhole = (): TappedReply => ({ text: readGolden('responses', 'text', 'reply.json') });
-const replyStreamed = (): TappedReply => ({ text: readGolden('responses', 'text', 'reply.sse') });
+const replyWhole = (): TappedReply => ({ body: readGolden('responses', 'text', 'reply.json') });
+const replyStreamed = (): TappedReply => ({ body: readGolden('responses', 'text', 'reply.sse') });
 const question = [{ role: 'user', content: 'When is high water?' }];
 
 describe('a stop sequence on a wire without stop sequences', () => {
@@ -104,11 +104,11 @@ describe('a stop sequence on a wire without stop sequences', () => {
 
 const overflow: TappedReply = {
   status: 400,
-  text:
+  body:
     '{"error":{"message":"This model\'s maximum context length is 1000 tokens.",' +
     '"type":"invalid_request_error","code":"context_length_exceeded"}}',
 };
-const completion: TappedReply = { text: readGolden('chat-completions', 'text', 'reply.json') };
+const completion: TappedReply = { body: readGolden('chat-completions', 'text', 'reply.json') };
 
 /** A conversation of `count` exchanges and a last question. */
 function buildConversation(count: number): object[] {

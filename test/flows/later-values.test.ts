@@ -4,8 +4,6 @@
  * was lost.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { checkModel, definePlugin, type Endpoint, type UpstreamRequest } from '../../core/index.ts';
 import { families, readCall } from '../support/families.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -13,6 +11,7 @@ import { buildPath } from '../support/quartet.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { chatReply, generateReply, messagesReply, responsesReply } from '../support/replies.ts';
 import { acceptAnyKey } from '../support/station.ts';
+import { tappedVendor } from '../support/tapped-vendor.ts';
 import { claude, gemini } from './later-claude-and-gemini-values.ts';
 import { answered, chat, responsesRows, type Fields, type Later } from './later-openai-values.ts';
 
@@ -49,55 +48,31 @@ const reasoning = {
 let gateway: TestGateway;
 let sent: string[] = [];
 
-const inHouse = definePlugin({
-  name: 'house',
-  options: z.strictObject({}),
-  apply(host) {
-    for (const wire of wires) {
-      const buildEndpoint: Endpoint = () => `https://${wire}.example/call`;
-      const provider = {
-        name: `${wire}-house`,
-        endpoints: { [wire]: buildEndpoint },
-        sign: (request: UpstreamRequest) => request,
-      };
-      host.providers.add(provider);
-      host.catalog.offer(provider, [
-        checkModel({
-          id: `house/${wire}`,
-          upstream: 'inner',
-          name: wire,
-          description: 'For tests.',
-          created: '2026-01-01',
-          contextLength: 200_000,
-          outputLimit: 16_000,
-          input: ['text', 'image', 'audio', 'video', 'pdf'],
-          output: ['text', 'audio'],
-          free: true,
-          capabilities: {
-            reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'], canDisable: true },
-            hosted: ['web-search', 'code-execution'],
-            wire: { 'chat-completions': { extras: true } },
-          },
-        }),
-      ]);
-      host.hooks.dispatch.tapPromise(wire, async ({ body }, exchange) => {
-        if (exchange.attempt.target.provider !== provider) return undefined;
-        sent.push(String(body));
-        exchange.attempt.sent = true;
-        return {
-          status: 200,
-          headers: { 'content-type': 'application/json' },
-          body: (async function* () {
-            yield Buffer.from(JSON.stringify(replies[wire]));
-          })(),
-        };
-      });
-    }
-  },
-});
+const houses = wires.map((wire) =>
+  tappedVendor(
+    `${wire}-house`,
+    [wire],
+    ({ body }) => {
+      sent.push(String(body));
+      return { body: JSON.stringify(replies[wire]) };
+    },
+    {
+      id: `house/${wire}`,
+      contextLength: 200_000,
+      outputLimit: 16_000,
+      input: ['text', 'image', 'audio', 'video', 'pdf'],
+      output: ['text', 'audio'],
+      capabilities: {
+        reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'], canDisable: true },
+        hosted: ['web-search', 'code-execution'],
+        wire: { 'chat-completions': { extras: true } },
+      },
+    },
+  ),
+);
 beforeAll(async () => {
   gateway = await startGateway({
-    plugins: [acceptAnyKey(), ...textProtocols(), inHouse()],
+    plugins: [acceptAnyKey(), ...textProtocols(), ...houses],
   });
 });
 afterAll(() => gateway.close());

@@ -3,15 +3,15 @@
  * never notices.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { checkModel, definePlugin, type PluginFactory, type UpstreamRequest } from '../../core/index.ts';
+import type { Plugin } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { readGolden } from '../support/golden.ts';
-import { houseModel } from '../support/house-model.ts';
 import { postJson } from '../support/post.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
+import { acceptAnyKey } from '../support/station.ts';
+import { tappedVendor } from '../support/tapped-vendor.ts';
 
 let running: TestGateway | undefined;
 afterEach(async () => {
@@ -74,46 +74,20 @@ const openings: Readonly<Record<Wire, { readonly opening: string; readonly failu
   },
 };
 
-async function* streamReads(reads: readonly string[]): AsyncGenerator<Uint8Array> {
+async function* streamReads(reads: readonly string[]): AsyncGenerator<string> {
   for (const read of reads) {
     await new Promise((resolve) => setImmediate(resolve));
-    yield Buffer.from(read);
+    yield read;
   }
 }
 
 /** A provider of one wire that understands every call of these protocols. */
-function createVendor(name: string, wire: Wire, reads: readonly string[]): PluginFactory<z.ZodObject> {
-  return definePlugin({
-    name,
-    options: z.strictObject({}),
-    apply(host) {
-      const provider = {
-        name,
-        endpoints: { [wire]: `https://${name}.example/` },
-        sign: (request: UpstreamRequest) => request,
-      };
-      host.providers.add(provider);
-      host.catalog.offer(provider, [checkModel(houseModel)]);
-      host.hooks.dispatch.tapPromise(name, async (_request, exchange) => {
-        if (exchange.attempt.target.provider !== provider) return undefined;
-        exchange.attempt.sent = true;
-        return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: streamReads(reads) };
-      });
-    },
-  });
+function buildVendor(name: string, wire: Wire, reads: readonly string[]): Plugin {
+  return tappedVendor(name, [wire], () => ({ body: streamReads(reads) }));
 }
 
-const authentication = definePlugin({
-  name: 'door',
-  options: z.strictObject({}),
-  apply: (host) =>
-    host.hooks.authenticate.tapPromise('door', async () => ({ kind: 'user', account: 'a', key: 'k' })),
-});
-
-async function startWithVendors(...vendors: PluginFactory<z.ZodObject>[]): Promise<TestGateway> {
-  running = await startGateway({
-    plugins: [authentication(), ...textProtocols(), ...vendors.map((each) => each())],
-  });
+async function startWithVendors(...vendors: Plugin[]): Promise<TestGateway> {
+  running = await startGateway({ plugins: [acceptAnyKey(), ...textProtocols(), ...vendors] });
   return running;
 }
 
@@ -145,8 +119,8 @@ describe.each(clients)('a %s client whose first provider speaks %s', (client, wi
     ['breaks off after the opening', [opening]],
   ])('gets its reply from the second where the first %s', async (_how, reads) => {
     const harness = await startWithVendors(
-      createVendor('first', wire, reads),
-      createVendor('second', 'messages', [answer]),
+      buildVendor('first', wire, reads),
+      buildVendor('second', 'messages', [answer]),
     );
     const reply = await ask(harness, client);
     const text = await reply.text();
@@ -162,7 +136,7 @@ describe.each(clients)('a %s client whose first provider speaks %s', (client, wi
   });
 
   it('gets an error with its own status if there is no second', async () => {
-    const harness = await startWithVendors(createVendor('first', wire, [opening, failure]));
+    const harness = await startWithVendors(buildVendor('first', wire, [opening, failure]));
     const reply = await ask(harness, client);
     expect(reply.status).toBeGreaterThanOrEqual(500);
     expect(reply.headers.get('content-type')).toContain('application/json');
@@ -186,8 +160,8 @@ describe.each(wires)('a provider that speaks %s and refuses in its stream', (wir
 
   it("blames the client for the client's mistake, and no other provider is asked", async () => {
     const harness = await startWithVendors(
-      createVendor('first', wire, [openings[wire].opening, refusals[wire]]),
-      createVendor('second', 'messages', [answer]),
+      buildVendor('first', wire, [openings[wire].opening, refusals[wire]]),
+      buildVendor('second', 'messages', [answer]),
     );
     const reply = await ask(harness, 'chat-completions');
     expect([
@@ -204,32 +178,16 @@ describe.each(wires)('a provider that speaks %s and refuses in its stream', (wir
 describe('a provider that opens its reply and then waits', () => {
   it('has met the timeout for its first event', async () => {
     const { opening } = openings['chat-completions'];
-    const slow = definePlugin({
-      name: 'slow',
-      options: z.strictObject({}),
-      apply(host) {
-        const provider = {
-          name: 'slow',
-          endpoints: { 'chat-completions': 'https://slow.example/' },
-          sign: (request: UpstreamRequest) => request,
-        };
-        host.providers.add(provider);
-        host.catalog.offer(provider, [checkModel(houseModel)]);
-        host.hooks.dispatch.tapPromise('slow', async () => ({
-          status: 200,
-          headers: { 'content-type': 'text/event-stream' },
-          body: (async function* () {
-            yield Buffer.from(opening);
-            await new Promise((resolve) => setTimeout(resolve, 800));
-            const choice = { index: 0, delta: { content: says }, finish_reason: 'stop' };
-            yield Buffer.from(`${buildChunks({ id: 'c', model: 'm', choices: [choice] })}data: [DONE]\n\n`);
-          })(),
-        }));
-      },
-    });
+    async function* openAndWait(): AsyncGenerator<string> {
+      yield opening;
+      await new Promise((resolve) => setTimeout(resolve, 800));
+      const choice = { index: 0, delta: { content: says }, finish_reason: 'stop' };
+      yield `${buildChunks({ id: 'c', model: 'm', choices: [choice] })}data: [DONE]\n\n`;
+    }
+    const slow = tappedVendor('slow', ['chat-completions'], () => ({ body: openAndWait() }));
     running = await startGateway({
       timeouts: { firstEvent: 0.3 },
-      plugins: [authentication(), chatCompletions(), slow()],
+      plugins: [acceptAnyKey(), chatCompletions(), slow],
     });
     const reply = await ask(running, 'chat-completions');
     expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining(says)]);

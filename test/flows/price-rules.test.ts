@@ -9,6 +9,7 @@ import { responses } from '../../plugins/protocols/responses/index.ts';
 import { openBooks } from '../support/books.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
+import { responsesReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
 
@@ -20,15 +21,8 @@ let store: Store;
 let key: string;
 beforeAll(async () => {
   vendor = await startScriptedVendor((response) => {
-    const reply = {
-      id: 'r',
-      object: 'response',
-      status: 'completed',
-      model: 'm',
-      output: [],
-      service_tier: tier,
-    };
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ ...reply, usage }));
+    const reply = responsesReply('', { output: [], service_tier: tier, usage });
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply));
   });
   const price = {
     name: 'off-peak',

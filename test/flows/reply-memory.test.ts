@@ -12,6 +12,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { openBooks } from '../support/books.ts';
 import { chunk, buildChunk, ending } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
 
@@ -42,15 +43,7 @@ afterAll(async () => {
 });
 
 const figures = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
-const buildReply = (content: string): string =>
-  JSON.stringify({
-    id: 'c',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
-    usage: figures,
-  });
+const buildReply = (content: string): string => JSON.stringify(chatReply(content, { usage: figures }));
 const sendReply = (response: ServerResponse, content = 'Hello!'): void =>
   void response.writeHead(200, { 'content-type': 'application/json' }).end(buildReply(content));
 const beginStream = (response: ServerResponse): ServerResponse =>

@@ -13,6 +13,7 @@ import { demo } from '../../plugins/providers/demo.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { chatReply } from '../support/replies.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
 
 export let gateway: TestGateway;
@@ -72,26 +73,23 @@ export function openHistory(): void {
     const failing = tappedVendor(
       'failing',
       ['chat-completions'],
-      () => ({ status: 500, text: '{"error":{"message":"broken"}}' }),
+      () => ({ status: 500, body: '{"error":{"message":"broken"}}' }),
       priced,
     );
     const answering = tappedVendor(
       'answering',
       ['chat-completions'],
       () => ({
-        text: JSON.stringify({
-          id: 'c',
-          object: 'chat.completion',
-          created: 1,
-          model: 'm',
-          choices: [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }],
-          usage: {
-            prompt_tokens: 9,
-            completion_tokens: 3,
-            total_tokens: 12,
-            prompt_tokens_details: { cached_tokens: 4 },
-          },
-        }),
+        body: JSON.stringify(
+          chatReply('Hi!', {
+            usage: {
+              prompt_tokens: 9,
+              completion_tokens: 3,
+              total_tokens: 12,
+              prompt_tokens_details: { cached_tokens: 4 },
+            },
+          }),
+        ),
       }),
       { ...priced },
     );

@@ -12,6 +12,7 @@ import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { waitUntil } from '../support/operated.ts';
 import { postJson } from '../support/post.ts';
+import { responsesReply } from '../support/replies.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
 import type { Form } from '../support/sdk-clients.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
@@ -194,23 +195,6 @@ describe('a provider that lacks the model', () => {
     },
     openrouter: { error: { message: 'upstream-model is not a valid model ID', code: 400 } },
   };
-  const ok = {
-    id: 'resp_1',
-    object: 'response',
-    created_at: 1,
-    status: 'completed',
-    model: 'm',
-    output: [
-      {
-        type: 'message',
-        id: 'msg_1',
-        status: 'completed',
-        role: 'assistant',
-        content: [{ type: 'output_text', text: 'Hi', annotations: [] }],
-      },
-    ],
-    usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
-  };
 
   it.each(Object.entries(words))(
     '(%s) is followed by the next one, and the client reads its own name of the model',
@@ -221,7 +205,9 @@ describe('a provider that lacks the model', () => {
       );
       const sound = await startScriptedVendor(
         (response) =>
-          void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(ok)),
+          void response
+            .writeHead(200, { 'content-type': 'application/json' })
+            .end(JSON.stringify(responsesReply('Hi'))),
       );
       const createStation = (name: string, origin: string) =>
         station({ name, endpoints: { responses: `${origin}/v1/responses` } });

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openOneReply, type OneReply } from '../support/one-reply.ts';
 import { wires } from '../support/replaying-vendor.ts';
+import { chatReply, generateReply, responsesReply } from '../support/replies.ts';
 
 const call = {
   type: 'tool_use',
@@ -126,21 +127,10 @@ describe('a message that is complete in its first event', () => {
 });
 
 describe('a provider that reports zero tokens', () => {
+  const none = [0, 0] as const;
   const calls = [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"id":"x_7"}' } }];
-  const completion = {
-    id: 'c',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [
-      {
-        index: 0,
-        message: { role: 'assistant', content: null, tool_calls: calls },
-        finish_reason: 'tool_calls',
-      },
-    ],
-    usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
-  };
+  const message = { role: 'assistant', content: null, tool_calls: calls };
+  const completion = chatReply('', { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }, none);
   const item = {
     type: 'function_call',
     id: 'fc_1',
@@ -149,33 +139,10 @@ describe('a provider that reports zero tokens', () => {
     arguments: '{"id":"x_7"}',
     status: 'completed',
   };
-  const response = {
-    id: 'resp_1',
-    object: 'response',
-    created_at: 1,
-    status: 'completed',
-    model: 'm',
-    output: [item],
-    error: null,
-    incomplete_details: null,
-    usage: {
-      input_tokens: 0,
-      output_tokens: 0,
-      total_tokens: 0,
-      input_tokens_details: { cached_tokens: 0 },
-      output_tokens_details: { reasoning_tokens: 0 },
-    },
-  };
-  const content = {
-    candidates: [
-      {
-        content: { role: 'model', parts: [{ functionCall: { name: 'look', args: { id: 'x_7' } } }] },
-        finishReason: 'STOP',
-        index: 0,
-      },
-    ],
-    usageMetadata: { promptTokenCount: 0, candidatesTokenCount: 0, totalTokenCount: 0 },
-  };
+  const response = responsesReply('', { output: [item] }, none);
+  const parts = [{ functionCall: { name: 'look', args: { id: 'x_7' } } }];
+  const candidate = { content: { role: 'model', parts }, finishReason: 'STOP', index: 0 };
+  const content = generateReply('', { candidates: [candidate] }, none);
 
   it.each([
     ['chat-completions', completion],

@@ -12,6 +12,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
 import { countOperations } from '../support/operations.ts';
 import { postJson } from '../support/post.ts';
+import { chatReply, generateReply } from '../support/replies.ts';
 import { acceptAnyKey } from '../support/station.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
 import type { Endpoint } from './endpoints.ts';
@@ -153,7 +154,7 @@ describe('a reply', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
     const vendors = ['chat-completions', 'generate-content'].map((wire) =>
-      tappedVendor(`${wire}-house`, [wire], () => ({ text: reply }), { id: `house/${wire}` }),
+      tappedVendor(`${wire}-house`, [wire], () => ({ body: reply }), { id: `house/${wire}` }),
     );
     gateway = await startGateway({
       plugins: [acceptAnyKey(), chatCompletions(), responses(), generateContent(), ...vendors],
@@ -175,22 +176,9 @@ describe('a reply', () => {
       type: 'function',
       function: { name: 'f', arguments: '{}' },
     }));
-    answer(
-      JSON.stringify({
-        id: 'c',
-        object: 'chat.completion',
-        created: 1,
-        model: 'm',
-        choices: [
-          {
-            index: 0,
-            message: { role: 'assistant', content: null, tool_calls: calls },
-            finish_reason: 'tool_calls',
-          },
-        ],
-        usage: { prompt_tokens: 5, completion_tokens: 50, total_tokens: 55 },
-      }),
-    );
+    const message = { role: 'assistant', content: null, tool_calls: calls };
+    const choice = { index: 0, message, finish_reason: 'tool_calls' };
+    answer(JSON.stringify(chatReply('', { choices: [choice] }, [5, 50])));
     expect(
       await measureReply('/v1/responses', { model: 'house/chat-completions', input: 'Hello!' }),
     ).toBeLessThan(most);
@@ -215,12 +203,7 @@ describe('a reply', () => {
         finishReason: 'STOP',
         groundingMetadata: { groundingChunks, groundingSupports },
       };
-      answer(
-        JSON.stringify({
-          candidates: [candidate],
-          usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 50, totalTokenCount: 55 },
-        }),
-      );
+      answer(JSON.stringify(generateReply('', { candidates: [candidate] }, [5, 50])));
       expect(
         await measureReply(
           '/v1/chat/completions',

@@ -26,7 +26,7 @@ const models = [echo, ...refusing.map((wire) => `house/${wire}`)];
 
 const refusal = {
   status: 400,
-  text:
+  body:
     '{"type":"error","error":{"type":"invalid_request_error","message":"no","code":400,' +
     '"status":"INVALID_ARGUMENT"}}',
 };

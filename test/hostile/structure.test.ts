@@ -149,7 +149,7 @@ describe('the gateway', () => {
     gateway = await startGateway({
       plugins: [
         acceptAnyKey(),
-        tappedVendor('house', ['messages'], () => ({ text: '{}' }), { contextLength: 10 * million }),
+        tappedVendor('house', ['messages'], () => ({ body: '{}' }), { contextLength: 10 * million }),
         chatCompletions(),
         messages(),
       ],

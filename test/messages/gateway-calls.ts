@@ -1,19 +1,15 @@
 /** Calls of this protocol to a gateway, and what its provider was asked. */
-import { z } from 'zod';
-import { definePlugin, type Endpoint, type PluginFactory, type UpstreamRequest } from '../../core/index.ts';
+import type { Endpoint, ModelFacts, Plugin, UpstreamRequest } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { plain } from '../support/plain-protocol.ts';
 import { postJson } from '../support/post.ts';
-import { makeModel } from './bodies.ts';
+import { acceptAnyKey } from '../support/station.ts';
+import { tappedVendor } from '../support/tapped-vendor.ts';
 
 interface Asked extends UpstreamRequest {
   readonly json: unknown;
-}
-
-async function* streamOnce(text: string): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(text);
 }
 
 export const getUrl: Endpoint = (_target, operation) =>
@@ -56,33 +52,36 @@ export async function stop(): Promise<void> {
 }
 
 /** A provider of one model that answers every call with this. */
-export function createVendor(
-  name: string,
-  endpoints: Record<string, Endpoint>,
-  reply: string,
-  { status = 200, type = 'application/json' } = {},
-): PluginFactory<z.ZodObject> {
-  return definePlugin({
-    name,
-    options: z.strictObject({}),
-    apply(host) {
-      const provider = { name, endpoints, sign: (request: UpstreamRequest) => request };
-      host.providers.add(provider);
-      host.catalog.offer(provider, [
-        makeModel({ id: 'house/model', free: undefined, price: { input: '1', output: '2' } }),
-      ]);
-      host.hooks.authenticate.tapPromise(name, async () => ({ kind: 'user', account: 'a', key: 'k' }));
-      host.hooks.dispatch.tapPromise(name, async (request, exchange) => {
-        if (exchange.attempt.target.provider !== provider) return undefined;
-        requests.push({ ...request, json: JSON.parse(String(request.body)) });
-        exchange.attempt.sent = true;
-        return { status, headers: { 'content-type': type }, body: streamOnce(reply) };
-      });
+export function buildVendor(
+  protocols: Readonly<Record<string, Endpoint>>,
+  body: string,
+  status = 200,
+): Plugin {
+  const facts: Partial<ModelFacts> = {
+    upstream: 'claude-test-upstream',
+    contextLength: 200_000,
+    outputLimit: 64_000,
+    free: undefined,
+    price: { input: '1', output: '2' },
+    capabilities: {
+      reasoning: { style: 'budget', budget: { min: 1024 } },
+      wire: { messages: { midSystem: true } },
     },
-  });
+  };
+  return tappedVendor(
+    'house',
+    protocols,
+    (request) => {
+      requests.push({ ...request, json: JSON.parse(String(request.body)) });
+      return { status, body };
+    },
+    facts,
+  );
 }
 
-export async function start(...plugins: ReturnType<PluginFactory<z.ZodObject>>[]): Promise<TestGateway> {
-  running = await startGateway({ plugins: [messages(), chatCompletions(), plain(), ...plugins] });
+export async function start(...plugins: readonly Plugin[]): Promise<TestGateway> {
+  running = await startGateway({
+    plugins: [acceptAnyKey(), messages(), chatCompletions(), plain(), ...plugins],
+  });
   return running;
 }

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { requests, getUrl, message, post, start, stop, createVendor } from './gateway-calls.ts';
+import { requests, getUrl, message, post, start, stop, buildVendor } from './gateway-calls.ts';
 
 afterEach(stop);
 
@@ -8,7 +8,7 @@ describe('a token count', () => {
   const counted = '{"input_tokens": 42, "context_management":null}';
 
   it('asks the provider and passes its reply on; nothing is charged', async () => {
-    const gateway = await start(createVendor('house', { messages: getUrl }, counted)());
+    const gateway = await start(buildVendor({ messages: getUrl }, counted));
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {
       thinking: { type: 'adaptive' },
     });
@@ -28,7 +28,7 @@ describe('a token count', () => {
   });
 
   it('contains only what a count accepts if the request had to be rewritten', async () => {
-    const gateway = await start(createVendor('house', { messages: getUrl }, counted)());
+    const gateway = await start(buildVendor({ messages: getUrl }, counted));
     const history = [
       {
         role: 'assistant',
@@ -55,9 +55,7 @@ describe('a token count', () => {
   });
 
   it('is sent below the path of calls if a provider has a single URL', async () => {
-    const gateway = await start(
-      createVendor('house', { messages: 'https://a.example/messages?v=1' }, counted)(),
-    );
+    const gateway = await start(buildVendor({ messages: 'https://a.example/messages?v=1' }, counted));
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
     expect([await response.json(), requests.map(({ url }) => url)]).toMatchObject([
       { input_tokens: 42 },
@@ -68,9 +66,7 @@ describe('a token count', () => {
   it.each([404, 405, 501])(
     'is an estimate, and says so, if the provider answers it with %i',
     async (status) => {
-      const gateway = await start(
-        createVendor('house', { messages: 'https://a.example/messages' }, message, { status })(),
-      );
+      const gateway = await start(buildVendor({ messages: 'https://a.example/messages' }, message, status));
       const body = { model: 'house/model', messages: [{ role: 'user', content: 'Ahoy there' }] };
       const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
       expect(await response.json()).toEqual({ input_tokens: Math.ceil(JSON.stringify(body).length / 4) });
@@ -82,7 +78,7 @@ describe('a token count', () => {
   );
 
   it('also covers an input that no model has room for', async () => {
-    const gateway = await start(createVendor('house', { messages: getUrl }, '{"input_tokens":9000000}')());
+    const gateway = await start(buildVendor({ messages: getUrl }, '{"input_tokens":9000000}'));
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {
       messages: [{ role: 'user', content: 'x'.repeat(4_000_000) }],
     });
@@ -90,9 +86,7 @@ describe('a token count', () => {
   });
 
   it("is an estimate if the provider's protocol cannot count", async () => {
-    const gateway = await start(
-      createVendor('house', { 'chat-completions': () => 'https://a.example/chat' }, message)(),
-    );
+    const gateway = await start(buildVendor({ 'chat-completions': () => 'https://a.example/chat' }, message));
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
     expect([response.status, response.headers.get('x-tollgate-estimate'), requests]).toEqual([
       200,
@@ -102,7 +96,7 @@ describe('a token count', () => {
   });
 
   it("that cannot be parsed is the provider's failure", async () => {
-    const gateway = await start(createVendor('house', { messages: getUrl }, '{"input_tokens":"many"}')());
+    const gateway = await start(buildVendor({ messages: getUrl }, '{"input_tokens":"many"}'));
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
     expect([response.status, await response.json()]).toMatchObject([502, { error: { type: 'api_error' } }]);
   });

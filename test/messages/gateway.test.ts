@@ -1,12 +1,13 @@
 /** Calls and token counts through a whole gateway, whose provider is a tap on `dispatch`. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { requests, getUrl, headers, message, post, start, stop, createVendor } from './gateway-calls.ts';
+import { chatReply } from '../support/replies.ts';
+import { requests, getUrl, headers, message, post, start, stop, buildVendor } from './gateway-calls.ts';
 
 afterEach(stop);
 
 describe('a messages call through the gateway', () => {
   it('reaches its provider byte for byte with version and betas; its reply has our model name', async () => {
-    const gateway = await start(createVendor('house', { messages: getUrl }, message)());
+    const gateway = await start(buildVendor({ messages: getUrl }, message));
     const body = { max_tokens: 50, context_management: { edits: [] }, x_new: 1 };
     const response = await post(gateway, '/alpha/v1/messages?beta=true', body);
     expect(await response.text()).toBe(message.replace('claude-test-upstream', 'house/model'));
@@ -28,7 +29,7 @@ describe('a messages call through the gateway', () => {
   });
 
   it('passes on every header of its provider, except those about our credential or account', async () => {
-    const gateway = await start(createVendor('house', { messages: getUrl }, message)());
+    const gateway = await start(buildVendor({ messages: getUrl }, message));
     const feature = {
       'anthropic-later-feature': 'on',
       'anthropic-user-profile-id': 'p_1',
@@ -66,15 +67,13 @@ describe('a messages call through the gateway', () => {
     ]
       .map((data) => `event: ${/"(message_\w+)"/.exec(data)?.[1]}\ndata: ${data}\n\n`)
       .join('');
-    const gateway = await start(
-      createVendor('house', { messages: getUrl }, stream, { type: 'text/event-stream' })(),
-    );
+    const gateway = await start(buildVendor({ messages: getUrl }, stream));
     const response = await post(gateway, '/alpha/v1/messages', { max_tokens: 50, stream: true });
     expect(await response.text()).toBe(stream.replace('claude-test-upstream', 'house/model'));
   });
 
   it('leaves the verbatim lane if it contains reasoning its provider would refuse', async () => {
-    const gateway = await start(createVendor('house', { messages: getUrl }, message)());
+    const gateway = await start(buildVendor({ messages: getUrl }, message));
     const unsigned = [
       { type: 'thinking', thinking: 'Hm.', signature: '' },
       { type: 'text', text: 'Yes.' },
@@ -93,7 +92,7 @@ describe('a messages call through the gateway', () => {
   });
 
   it("without its version is refused in the protocol's format, with the id of the call", async () => {
-    const gateway = await start(createVendor('house', { messages: getUrl }, message)());
+    const gateway = await start(buildVendor({ messages: getUrl }, message));
     const response = await fetch(`${gateway.url}/alpha/v1/messages`, { method: 'POST', body: '{}' });
     expect(response.status).toBe(400);
     expect(await response.json()).toEqual({
@@ -104,21 +103,15 @@ describe('a messages call through the gateway', () => {
   });
 
   it('reaches a provider of another protocol', async () => {
-    const completion = {
-      id: 'c',
-      object: 'chat.completion',
-      created: 1,
-      model: 'm',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'Ahoy' }, finish_reason: 'stop' }],
-      usage: {
-        prompt_tokens: 12,
-        completion_tokens: 3,
-        total_tokens: 15,
-        prompt_tokens_details: { cached_tokens: 4 },
-      },
+    const usage = {
+      prompt_tokens: 12,
+      completion_tokens: 3,
+      total_tokens: 15,
+      prompt_tokens_details: { cached_tokens: 4 },
     };
+    const completion = chatReply('Ahoy', { usage });
     const gateway = await start(
-      createVendor('house', { 'chat-completions': 'https://a.example/chat' }, JSON.stringify(completion))(),
+      buildVendor({ 'chat-completions': 'https://a.example/chat' }, JSON.stringify(completion)),
     );
     const response = await post(gateway, '/alpha/v1/messages', {
       max_tokens: 50,
@@ -137,7 +130,7 @@ describe('a messages call through the gateway', () => {
   });
 
   it('carries no version or beta of its client if the client speaks another protocol', async () => {
-    const gateway = await start(createVendor('house', { messages: getUrl }, message)());
+    const gateway = await start(buildVendor({ messages: getUrl }, message));
     expect((await post(gateway, '/v1/chat/completions', {})).status).toBe(200);
     expect(requests[0]?.headers).toMatchObject({
       'anthropic-version': expect.not.stringMatching(headers['anthropic-version']),

@@ -15,7 +15,7 @@ beforeAll(async () => {
   const refusing = tappedVendor(
     'refusing',
     ['messages'],
-    () => ({ status: 400, text: '{"type":"error","error":{"type":"invalid_request_error","message":"no"}}' }),
+    () => ({ status: 400, body: '{"type":"error","error":{"type":"invalid_request_error","message":"no"}}' }),
     { contextLength: 1_000_000 },
   );
   gateway = await startGateway({

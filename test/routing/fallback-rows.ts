@@ -1,18 +1,12 @@
 /** Errors of providers, and the documented result of each. */
 import { chunk, ending } from '../support/chat-stream.ts';
+import { chatReply } from '../support/replies.ts';
 import { type Conduct } from '../support/scripted-vendor.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 const start = chunk({ role: 'assistant', content: 'one' });
 
-const whole = JSON.stringify({
-  id: 'c1',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
-  usage,
-});
+const whole = JSON.stringify(chatReply('one', { usage }));
 
 const isStream = (body: string): boolean => body.includes('"stream":true');
 

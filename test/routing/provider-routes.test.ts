@@ -12,19 +12,13 @@ import { openAdminListener, type AdminListener } from '../support/admin-listener
 import { callRoute } from '../support/host.ts';
 import { postJson } from '../support/post.ts';
 import { makeDataFolder } from '../support/process.ts';
+import { chatReply } from '../support/replies.ts';
 import { serve } from '../support/serve.ts';
 import { acceptAnyKey } from '../support/station.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
 import { openWorkerPair, buildTarget } from '../support/traffic.ts';
 
-const answer = JSON.stringify({
-  id: 'c',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hi' } }],
-  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-});
+const answer = JSON.stringify(chatReply('Hi', {}, [1, 1]));
 const refusal =
   '{"error":{"message":"Too many requests for key sk-secret-of-the-house-1234567890.","type":"rate_limit"}}';
 
@@ -49,8 +43,8 @@ async function openIn(
   const list = [
     acceptAnyKey(),
     chatCompletions(),
-    tappedVendor('first', ['chat-completions'], () => ({ status, text: status === 200 ? answer : refusal })),
-    tappedVendor('second', ['chat-completions'], () => ({ text: answer })),
+    tappedVendor('first', ['chat-completions'], () => ({ status, body: status === 200 ? answer : refusal })),
+    tappedVendor('second', ['chat-completions'], () => ({ body: answer })),
     health(),
     ...plugins,
   ];

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { families, readCall } from '../support/families.ts';
+import { chatReply, responsesReply, textItem } from '../support/replies.ts';
 import { call, encodeBody, suits } from './moved.ts';
 
 describe('reasoning in a response', () => {
@@ -26,23 +27,7 @@ describe('reasoning in a response', () => {
   it('keeps the id its signature is bound to, whole and streamed', () => {
     const { upstream, client } = families.responses.protocol;
     const item = { id: 'rs_vendor', type: 'reasoning', summary: [], encrypted_content: 'gAAAAABseal' };
-    const reply = {
-      id: 'resp_1',
-      object: 'response',
-      created_at: 1,
-      status: 'completed',
-      model: 'm',
-      output: [
-        item,
-        {
-          id: 'msg_1',
-          type: 'message',
-          role: 'assistant',
-          status: 'completed',
-          content: [{ type: 'output_text', text: 'Ahoy', annotations: [] }],
-        },
-      ],
-    };
+    const reply = responsesReply('', { output: [item, textItem('Ahoy')] });
     const context = {
       id: 'k1',
       model: 'a/b',
@@ -84,19 +69,8 @@ describe('a tool loop that began without reasoning', () => {
 
 it("Google's clients get no signature with calls of another vendor: typed ones would decode it", () => {
   const { upstream } = families['chat-completions'].protocol;
-  const completion = {
-    id: 'c',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [
-      {
-        index: 0,
-        message: { role: 'assistant', content: null, tool_calls: [call, { ...call, id: 'call_2' }] },
-        finish_reason: 'tool_calls',
-      },
-    ],
-  };
+  const message = { role: 'assistant', content: null, tool_calls: [call, { ...call, id: 'call_2' }] };
+  const completion = chatReply('', { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] });
   const google = readCall('generate-content', { contents: [{ parts: [{ text: 'Look.' }] }] });
   const reply = families['generate-content'].protocol.client.encodeReply(
     upstream.decodeReply(completion, google),

@@ -7,6 +7,7 @@ import { makeModel } from '../chat-completions/bodies.ts';
 import { answerCalls, keepReply, buildUserEntry, buildConversation } from '../support/continuing.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 import { isObject, type Json } from '../support/json.ts';
+import { chatReply } from '../support/replies.ts';
 
 const { protocol: chat } = families['chat-completions'];
 const deepseek = makeModel({
@@ -23,14 +24,7 @@ const message = {
   reasoning_content: thought,
   tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'tide', arguments: '{}' } }],
 };
-const reply = {
-  id: 'r',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
-  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
-};
+const reply = chatReply('', { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] });
 
 const tools: Readonly<Record<Wire, object>> = {
   'chat-completions': { tools: [{ type: 'function', function: { name: 'tide' } }] },
