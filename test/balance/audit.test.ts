@@ -2,24 +2,19 @@
  * The audit finds a ledger that was tampered with, reports each broken rule by its number, and names the
  * first rows.
  */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { listCommands } from '../../plugins/meters/balance/commands.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { newKey, price, quote, settlement } from './calls.ts';
 import { openTemporary, withDatabase, type OpenedFile } from './ledger-file.ts';
 
-let opened: OpenedFile | undefined;
-afterEach(async () => {
-  await opened?.dispose();
-  opened = undefined;
-});
-
 /**
  * A credit, a call that cost 30 of 80, one that cost 130 of 100, one that was voided and one that is running.
  */
 async function openBooks(): Promise<OpenedFile> {
-  opened = await openTemporary();
+  const opened = await openTemporary();
+  onTestFinished(() => opened.dispose());
   const { store } = opened;
   await store.definePrice(price);
   await store.createAccount({ name: 'a', at: 1 });

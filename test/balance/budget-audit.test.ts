@@ -1,20 +1,15 @@
 /** The audit of budgets finds a ledger that was tampered with. */
-import { afterEach, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { createBudget, newBudget } from '../contract/made-budgets.ts';
 import { price, quote, settlement } from './calls.ts';
 import { openTemporary, withDatabase, type OpenedFile } from './ledger-file.ts';
 
 const at = Date.parse('2026-11-22T12:00:00Z');
-let opened: OpenedFile | undefined;
-afterEach(async () => {
-  await opened?.dispose();
-  opened = undefined;
-});
-
 /** A budget of 100 a day, of which one call has used 30 and another holds 60; and a soft one for all time. */
 async function openBooks(): Promise<OpenedFile> {
-  opened = await openTemporary();
+  const opened = await openTemporary();
+  onTestFinished(() => opened.dispose());
   const { store } = opened;
   await store.definePrice(price);
   await store.createAccount({ name: 'a', at: 1 });

@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { readOwnVersion } from '../../core/for-threads.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { Thread } from '../../plugins/meters/balance/sqlite/thread.ts';
@@ -32,14 +32,9 @@ function startLedgerThread(file: string, version = readOwnVersion()): Worker {
   });
 }
 
-let opened: OpenedFile | undefined;
-afterEach(async () => {
-  await opened?.dispose();
-  opened = undefined;
-});
-
 async function open(options: Parameters<typeof openTemporary>[0] = {}): Promise<OpenedFile> {
-  opened = await openTemporary(options);
+  const opened = await openTemporary(options);
+  onTestFinished(() => opened.dispose());
   await opened.store.createAccount({ name: 'a', at: 1 });
   await opened.store.addCredit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
   return opened;

@@ -1,5 +1,5 @@
 /** A gateway whose provider is a tap on `dispatch`, and a call to it. */
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { ConfigInput } from '../../core/config.ts';
 import {
@@ -17,11 +17,9 @@ import { tappedVendor, type TappedReply } from '../support/tapped-vendor.ts';
 
 export type Behaviour = (request: UpstreamRequest, exchange: Routed) => Promise<TappedReply>;
 
-let running: TestGateway | undefined;
-
 /** A provider that serves `house/model` and does what a test says. */
 export function buildVendor(name: string, behaviour: Behaviour): Plugin {
-  const facts = { free: undefined, price: { input: '1', output: '2' } };
+  const facts = { upstream: 'model', free: undefined, price: { input: '1', output: '2' } };
   return tappedVendor(name, ['plain'], behaviour, facts);
 }
 
@@ -55,8 +53,9 @@ export async function openGateway(
   plugins: ConfigInput['plugins'],
   settings: Partial<ConfigInput> = {},
 ): Promise<TestGateway> {
-  running = await startGateway({ ...settings, plugins: [plain(), ...plugins] });
-  return running;
+  const gateway = await startGateway({ ...settings, plugins: [plain(), ...plugins] });
+  onTestFinished(() => gateway.close());
+  return gateway;
 }
 
 export function call({ url }: TestGateway, body: unknown = {}, init: RequestInit = {}): Promise<Response> {
@@ -75,11 +74,4 @@ export async function waitForEnd(of: TestGateway): Promise<End> {
   const [end] = await of.ended(1);
   if (!end) throw new Error('no end was observed');
   return end;
-}
-
-export function closeAfterEach(): void {
-  afterEach(async () => {
-    await running?.close();
-    running = undefined;
-  });
 }

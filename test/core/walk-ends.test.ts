@@ -6,7 +6,6 @@ import { type PluginFactory } from '../../core/index.ts';
 import {
   type Behaviour,
   call,
-  closeAfterEach,
   openGateway,
   waitForEnd,
   open,
@@ -16,8 +15,6 @@ import {
   buildVendor,
   answerWhole,
 } from './one-call.ts';
-
-closeAfterEach();
 
 describe('the last bytes of a reply', () => {
   function createHold(): { plugin: PluginFactory<z.ZodObject>; release: () => void; held: Promise<void> } {

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import {
   type Behaviour,
   call,
-  closeAfterEach,
   openGateway,
   waitForEnd,
   open,
@@ -12,8 +11,6 @@ import {
   buildVendor,
   answerWhole,
 } from './one-call.ts';
-
-closeAfterEach();
 
 describe('fallback', () => {
   it.each([

@@ -5,7 +5,6 @@ import { GatewayError, type End } from '../../core/index.ts';
 import {
   type Behaviour,
   call,
-  closeAfterEach,
   openGateway,
   waitForEnd,
   open,
@@ -14,8 +13,6 @@ import {
   buildVendor,
   answerWhole,
 } from './one-call.ts';
-
-closeAfterEach();
 
 describe('the order of a call', () => {
   it('fires the hooks in order', async () => {

@@ -2,7 +2,7 @@
  * What a provider's wire cannot express and the gateway does itself: stop sequences, and conversations that
  * are too long.
  */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { UpstreamRequest } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -14,12 +14,6 @@ import { postJson } from '../support/post.ts';
 import { acceptAnyKey } from '../support/station.ts';
 import { tappedVendor, type TappedReply } from '../support/tapped-vendor.ts';
 
-let running: TestGateway | undefined;
-afterEach(async () => {
-  await running?.close();
-  running = undefined;
-});
-
 let sent: unknown[] = [];
 async function startHouse(
   wire: string,
@@ -30,7 +24,7 @@ async function startHouse(
     sent.push(JSON.parse(String(request.body)));
     return answer(request);
   };
-  running = await startGateway({
+  const gateway = await startGateway({
     plugins: [
       acceptAnyKey(),
       chatCompletions(),
@@ -39,7 +33,8 @@ async function startHouse(
       tappedVendor('house', [wire], noteRequest),
     ],
   });
-  return running;
+  onTestFinished(() => gateway.close());
+  return gateway;
 }
 
 function post({ url }: TestGateway, path: string, body: object): Promise<Response> {

@@ -58,6 +58,7 @@ const houses = wires.map((wire) =>
     },
     {
       id: `house/${wire}`,
+      upstream: 'inner',
       contextLength: 200_000,
       outputLimit: 16_000,
       input: ['text', 'image', 'audio', 'video', 'pdf'],

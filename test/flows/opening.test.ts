@@ -2,7 +2,7 @@
  * A provider that opens its reply and then fails has sent no content yet: another one answers, and the client
  * never notices.
  */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Plugin } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { textProtocols } from '../support/front.ts';
@@ -12,12 +12,6 @@ import { postJson } from '../support/post.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { acceptAnyKey } from '../support/station.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
-
-let running: TestGateway | undefined;
-afterEach(async () => {
-  await running?.close();
-  running = undefined;
-});
 
 const buildEvents = (...events: ({ type: string } & Record<string, unknown>)[]): string =>
   events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
@@ -87,8 +81,9 @@ function buildVendor(name: string, wire: Wire, reads: readonly string[]): Plugin
 }
 
 async function startWithVendors(...vendors: Plugin[]): Promise<TestGateway> {
-  running = await startGateway({ plugins: [acceptAnyKey(), ...textProtocols(), ...vendors] });
-  return running;
+  const gateway = await startGateway({ plugins: [acceptAnyKey(), ...textProtocols(), ...vendors] });
+  onTestFinished(() => gateway.close());
+  return gateway;
 }
 
 function ask({ url }: TestGateway, client: Wire): Promise<Response> {
@@ -185,11 +180,12 @@ describe('a provider that opens its reply and then waits', () => {
       yield `${buildChunks({ id: 'c', model: 'm', choices: [choice] })}data: [DONE]\n\n`;
     }
     const slow = tappedVendor('slow', ['chat-completions'], () => ({ body: openAndWait() }));
-    running = await startGateway({
+    const gateway = await startGateway({
       timeouts: { firstEvent: 0.3 },
       plugins: [acceptAnyKey(), chatCompletions(), slow],
     });
-    const reply = await ask(running, 'chat-completions');
+    onTestFinished(() => gateway.close());
+    const reply = await ask(gateway, 'chat-completions');
     expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining(says)]);
   });
 });

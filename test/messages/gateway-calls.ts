@@ -1,4 +1,5 @@
 /** Calls of this protocol to a gateway, and what its provider was asked. */
+import { onTestFinished } from 'vitest';
 import type { Endpoint, ModelFacts, Plugin, UpstreamRequest } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
@@ -39,17 +40,8 @@ export function post({ url }: TestGateway, path: string, body: object): Promise<
   );
 }
 
-let running: TestGateway | undefined;
-
 /** What the providers of this test were asked. */
 export const requests: Asked[] = [];
-
-/** Closes the gateway, and forgets what was asked. */
-export async function stop(): Promise<void> {
-  await running?.close();
-  running = undefined;
-  requests.length = 0;
-}
 
 /** A provider of one model that answers every call with this. */
 export function buildVendor(
@@ -80,8 +72,10 @@ export function buildVendor(
 }
 
 export async function start(...plugins: readonly Plugin[]): Promise<TestGateway> {
-  running = await startGateway({
+  requests.length = 0;
+  const gateway = await startGateway({
     plugins: [acceptAnyKey(), messages(), chatCompletions(), plain(), ...plugins],
   });
-  return running;
+  onTestFinished(() => gateway.close());
+  return gateway;
 }

@@ -1,8 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { requests, getUrl, message, post, start, stop, buildVendor } from './gateway-calls.ts';
-
-afterEach(stop);
+import { requests, getUrl, message, post, start, buildVendor } from './gateway-calls.ts';
 
 describe('a token count', () => {
   const counted = '{"input_tokens": 42, "context_management":null}';

@@ -1,9 +1,7 @@
 /** Calls and token counts through a whole gateway, whose provider is a tap on `dispatch`. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { chatReply } from '../support/replies.ts';
-import { requests, getUrl, headers, message, post, start, stop, buildVendor } from './gateway-calls.ts';
-
-afterEach(stop);
+import { requests, getUrl, headers, message, post, start, buildVendor } from './gateway-calls.ts';
 
 describe('a messages call through the gateway', () => {
   it('reaches its provider byte for byte with version and betas; its reply has our model name', async () => {

@@ -2,20 +2,14 @@
  * OpenAI speaks two protocols: the gateway uses the client's own if it is one of them, otherwise the one that
  * can express more of the request.
  */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { textProtocols } from '../support/front.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { acceptAnyKey } from '../support/station.ts';
-
-let running: TestGateway | undefined;
-afterEach(async () => {
-  await running?.close();
-  running = undefined;
-});
 
 /** The path of the address a call reaches. */
 async function findWire(path: string, body: object): Promise<string> {
@@ -29,7 +23,7 @@ async function findWire(path: string, body: object): Promise<string> {
         return { status: 400, headers: {}, body: (async function* () {})() };
       }),
   });
-  running = await startGateway({
+  const gateway = await startGateway({
     plugins: [
       acceptAnyKey(),
       ...textProtocols(),
@@ -37,7 +31,8 @@ async function findWire(path: string, body: object): Promise<string> {
       nobody(),
     ],
   });
-  await postJson(running.url + path, body, { 'anthropic-version': '2023-06-01' });
+  await postJson(gateway.url + path, body, { 'anthropic-version': '2023-06-01' });
+  await gateway.close();
   return asked;
 }
 
@@ -166,7 +161,6 @@ it('a client of either wire keeps its own', async () => {
       reasoning_effort: 'high',
     }),
   ).toBe('/v1/chat/completions');
-  await running?.close();
   expect(await findWire('/v1/responses', { model: 'openai/gpt-4.1', input: 'Hi' })).toBe('/v1/responses');
 });
 
