@@ -1,4 +1,5 @@
 /** Which ledgers a program opens: new ones, its own version, and those that a step leads to it from. */
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
@@ -99,6 +100,12 @@ it('a SQLite ledger of version 11, with calls on reservations alone, gets them o
       DROP TRIGGER entries_stay; UPDATE entries SET call = NULL WHERE kind <> 'reserve';
       CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT 1; END; PRAGMA user_version = 11`),
   );
+  const older = new DatabaseSync(file);
+  older.exec('SELECT * FROM entries');
+  await expect(openSqlite({ file, busyTimeout: 1 })).rejects.toThrow(
+    'it has version 11, and a gateway of an older program uses it: stop that gateway first',
+  );
+  older.close();
   const second = await openSqlite({ file });
   expect(await second.listEntries({ limit: 10 })).toEqual(before);
   expect(before.map(({ call }) => call)).toEqual([undefined, 'call', 'call']);

@@ -12,13 +12,20 @@ const cached = 1000;
 /** Throws if the file cannot be opened, is not a database, or was written by a newer version. */
 export function openDatabase(file: string, busyTimeout: number): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: busyTimeout, readBigInts: true });
-  keepLog(database, performance.now() + busyTimeout);
-  database.exec(
-    `PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${cached}; ` +
-      'PRAGMA wal_autocheckpoint = 4000;',
-  );
-  migrate(database);
-  return database;
+  try {
+    const version = readVersion(database);
+    if (version > 0 && version < computeNewest(migrations)) requireUnused(database, version);
+    keepLog(database, performance.now() + busyTimeout);
+    database.exec(
+      `PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${cached}; ` +
+        'PRAGMA wal_autocheckpoint = 4000;',
+    );
+    migrate(database);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 }
 
 /** SQLite's result code, without its extended bits; undefined for an error that is not SQLite's. */
@@ -46,12 +53,30 @@ function keepLog(database: DatabaseSync, deadline: number): void {
   }
 }
 
+function readVersion(database: DatabaseSync): number {
+  return Number(database.prepare('PRAGMA user_version').get()?.user_version);
+}
+
+/**
+ * Throws while another process has the file open: SQLite removes its write-ahead log only if none has. A
+ * gateway of an older version would continue to write entries as it knows them, which later ones misread.
+ */
+function requireUnused(database: DatabaseSync, version: number): void {
+  try {
+    database.exec('PRAGMA journal_mode = DELETE');
+  } catch (cause) {
+    throw new Error(
+      `it has version ${version}, and a gateway of an older program uses it: stop that gateway first`,
+      { cause },
+    );
+  }
+}
+
 /** Runs in one transaction, since another process may be opening the same new file. */
 function migrate(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE');
   try {
-    const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-    const steps = selectSteps(migrations, version);
+    const steps = selectSteps(migrations, readVersion(database));
     for (const step of steps) database.exec(step);
     if (steps.length > 0) database.exec(`PRAGMA user_version = ${computeNewest(migrations)}`);
     database.exec('COMMIT');
