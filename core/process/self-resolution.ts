@@ -28,7 +28,7 @@ function findExport(name: string): URL | undefined {
   return file;
 }
 
-/** The plugins that exist next to a missing one. */
+/** The plugins that exist next to a missing one; of `plugins` itself its folders. */
 function describeSiblings(plugin: string): string {
   const folder = new URL(`${dirname(plugin)}/`, root);
   if (!existsSync(folder)) return `nor a folder ${dirname(plugin)}`;
@@ -36,10 +36,13 @@ function describeSiblings(plugin: string): string {
   const plugins = entries.filter(
     (entry) => !entry.isDirectory() || existsSync(new URL(`${entry.name}/index${extension}`, folder)),
   );
-  const names = new Set(
-    plugins.map(({ name }) => basename(name, extension)).filter((name) => /^[\w-]+$/.test(name)),
-  );
-  return `${dirname(plugin)} has ${[...names].join(', ')}`;
+  const listNames = (found: typeof entries): string[] => [
+    ...new Set(found.map(({ name }) => basename(name, extension)).filter((name) => /^[\w-]+$/.test(name))),
+  ];
+  const names = listNames(plugins);
+  return names.length > 0
+    ? `${dirname(plugin)} has ${names.join(', ')}`
+    : `${dirname(plugin)} has the folders ${listNames(entries).join(', ')}`;
 }
 
 /** Files of the operator's own modules, besides the configuration: plugins that are in no package. */

@@ -149,6 +149,11 @@ describe('configurations that cannot be loaded', () => {
       'missing.mjs',
     ],
     [
+      "import { openai } from 'tollgate/plugins/openai';\nexport default { plugins: [] };\n",
+      /there is no tollgate\/plugins\/openai; plugins has the folders auth, .*providers, routing/,
+      'misplaced.mjs',
+    ],
+    [
       "import { beerer } from 'tollgate/plugins/auth/bearer';\nexport default { plugins: [] };\n",
       /line 1: .*'beerer'/,
       'named.mjs',
