@@ -183,6 +183,14 @@ describe('a request that makes no sense', () => {
     );
   });
 
+  it('is refused as too long if the context does not hold it', async () => {
+    const messages = [{ role: 'user' as const, content: 'word '.repeat(210_000) }];
+    await expect(createClient().chat.completions.create({ model, messages })).rejects.toMatchObject({
+      status: 400,
+      code: 'context_length_exceeded',
+    });
+  });
+
   it('is reported as invalid if it is no JSON', async () => {
     const host = createHost([demo()]);
     expect((await ask(host, buildRouted(requireTarget(host, 'demo/echo')), '{"model":'))?.status).toBe(400);

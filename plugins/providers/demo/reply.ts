@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { UpstreamResponse } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { answerRequest, countTokens, type Outcome } from './answer.ts';
+import { echo } from './models.ts';
 import { requestSchema, type Request } from './request.ts';
 
 export interface ReplyContext {
@@ -16,11 +17,16 @@ export interface ReplyContext {
   readonly signal: AbortSignal;
 }
 
-/** Answers the body of a finished request. Like a vendor, it answers 400 to a body that makes no sense. */
+/**
+ * Answers the body of a finished request. Like a vendor, it answers 400 to a body that makes no sense or does
+ * not fit its context.
+ */
 export function replyTo(body: string | Uint8Array, context: ReplyContext): UpstreamResponse {
   const parsed = requestSchema.safeParse(parseJson(Buffer.from(body).toString('utf8')));
   if (!parsed.success) return buildJsonResponse(400, buildRefusal(parsed.error));
   const request = parsed.data;
+  const input = countInput(request);
+  if (input > echo.contextLength) return buildJsonResponse(400, buildOverflow(input));
   const outcome = answerRequest(request);
   if (!request.stream) return buildJsonResponse(200, buildCompletion(request, outcome, context));
   return {
@@ -45,6 +51,18 @@ export function buildRefusal({ issues: [issue] }: z.ZodError): unknown {
   const param = issue && issue.path.length > 0 ? z.core.toDotPath(issue.path) : null;
   const message = `${param ? `"${param}": ` : ''}${issue?.message ?? 'The request makes no sense.'}`;
   return { error: { message, type: 'invalid_request_error', param, code: null } };
+}
+
+function buildOverflow(input: number): unknown {
+  const message = `The ${input} tokens of the request exceed the model's context of ${echo.contextLength}.`;
+  return {
+    error: {
+      message,
+      type: 'invalid_request_error',
+      param: 'messages',
+      code: 'context_length_exceeded',
+    },
+  };
 }
 
 function buildCompletion(request: Request, outcome: Outcome, context: ReplyContext): unknown {
@@ -84,11 +102,14 @@ function buildMessage({ answer }: Outcome, { id }: ReplyContext, index: number, 
 /** These are not counted, since the demo model does not read them. */
 const media = new Set(['image_url', 'input_audio', 'file']);
 
-function computeUsage(request: Request, { answer }: Outcome): unknown {
-  const { messages, tools } = request;
-  const prompt_tokens = countTokens(
+function countInput({ messages, tools }: Request): number {
+  return countTokens(
     JSON.stringify({ messages, tools }, (key, value) => (media.has(key) ? undefined : value)),
   );
+}
+
+function computeUsage(request: Request, { answer }: Outcome): unknown {
+  const prompt_tokens = countInput(request);
   const completion_tokens = countTokens(answer.text) * listChoices(request).length;
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
 }
