@@ -1,6 +1,6 @@
 /**
  * A gateway with one plugin of each kind from this folder, and the demo model. Start it with
- * `TOLLGATE_CONFIG=examples/own-plugins.config.ts npm start`, and ask with the key it prints:
+ * `TOLLGATE_CONFIG=examples/own-plugins.config.ts npm start`, and call it with the key that it prints:
  * `curl --user me:$KEY http://127.0.0.1:8787/ask --json '{"model":"demo/echo","ask":"Hello!"}'`
  */
 import { defineConfig } from 'tollgate';
@@ -12,12 +12,12 @@ import { allowance } from './meter.ts';
 import { ask } from './protocol.ts';
 import { inHouse } from './provider.ts';
 import { prices } from './route.ts';
+import { confine } from './routing.ts';
 
 export default defineConfig({
   dataFolder: process.env.TOLLGATE_DATA || './data',
   server: { port: Number(process.env.PORT || 8787) },
-  // Which protocols clients may speak, and vendors do: the demo model's and the house's own is
-  // chat-completions.
+  // The demo model and the provider of `provider.ts` speak chat-completions.
   plugins: [
     basic(),
     ask(),
@@ -25,6 +25,7 @@ export default defineConfig({
     inHouse({ free: true }),
     demo(),
     prices(),
+    confine({ accounts: ['confidential'], providers: ['in-house'] }),
     allowance({ tokensPerDay: 1000 }),
     balance(),
   ],

@@ -8,17 +8,19 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { postJson } from '../support/post.ts';
-import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
+import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 import { startVendor, type Vendor } from '../support/vendor/chat-completions.ts';
 
 let vendor: Vendor;
 let gateway: RunningGateway;
 let key: string;
+const configFile = 'examples/own-plugins.config.ts';
+const data = makeDataFolder();
 beforeAll(async () => {
   vendor = await startVendor();
   gateway = await startProcess({
-    TOLLGATE_CONFIG: 'examples/own-plugins.config.ts',
-    TOLLGATE_DATA: makeDataFolder(),
+    TOLLGATE_CONFIG: configFile,
+    TOLLGATE_DATA: data,
     IN_HOUSE_BASE_URL: vendor.url,
     IN_HOUSE_API_KEY: vendor.key,
   });
@@ -85,6 +87,21 @@ it('the route lists prices, of one owner where asked to', async () => {
   expect(head).toBe('model,input,output');
   expect(lines.toSorted()[0]).toMatch(/^demo\/echo,0?\.\d+,0?\.\d+$/);
   expect(lines.every((line) => line.startsWith('demo/'))).toBe(true);
+});
+
+it('the routing plugin leaves an account the providers it may use', async () => {
+  const { output } = await runVerb(
+    ['keys', 'create', '--account', 'confidential', '--credit', '1', '--json'],
+    { TOLLGATE_CONFIG: configFile, TOLLGATE_DATA: data },
+  );
+  const confined = `me:${/sk-[\w-]+/.exec(output)?.[0]}`;
+  const inside = await post({ model: 'in-house/gpt-4o-mini', ask: 'Hello, house!' }, confined);
+  const outside = await post({ model: 'demo/echo', ask: 'Hello!' }, confined);
+  expect([inside.status, outside.status, await outside.json()]).toMatchObject([
+    200,
+    404,
+    { error: { code: 'model_not_found' } },
+  ]);
 });
 
 it('the meter refuses calls beyond the tokens of a day, and says when to retry', async () => {
