@@ -1,7 +1,6 @@
 /**
- * A credential scheme of your own: this one takes `Authorization: Basic`, as in `curl --user anyone:sk-…`,
- * with the key as the password. It finds the secret and asks the keyrings whose it is; where keys are kept is
- * not its concern.
+ * A credential of your own: this one accepts `Authorization: Basic`, as in `curl --user anyone:sk-…`, with
+ * the key as the password. It asks the keyrings whose key it is, and need not know where keys are stored.
  */
 import { definePlugin, GatewayError } from 'tollgate';
 
@@ -14,12 +13,12 @@ function readPassword(authorization = ''): string | undefined {
 export const basic = definePlugin({
   name: 'basic',
   apply({ hooks, keyrings, credentials }) {
-    // For /openapi.json, where clients read how to show their keys.
+    // For `/openapi.json`, which says how clients send their keys.
     credentials.add({ name: 'basic', openapi: { basic: { type: 'http', scheme: 'basic' } } });
     hooks.authenticate.tapPromise('basic', async ({ headers }) => {
       const secret = readPassword(headers.authorization);
-      // Undefined: not a credential of this scheme, let another look. From here on it is ours, and may be
-      // bad.
+      // Undefined: not a credential of this kind, so the next plugin looks. From here on it is, and may be
+      // invalid.
       if (secret === undefined) return undefined;
       for (const keyring of keyrings.list()) {
         const principal = await keyring.verify(secret);

@@ -1,7 +1,7 @@
 /**
- * A meter of your own: this one gives each account so many tokens a day. What it counts it keeps in memory,
- * as a process- owned resource: a reload of the configuration does not forget it, a restart does. The ledger
- * of `plugins/meters/balance` shows what it takes to be exact where processes die and calls run at once.
+ * A meter of your own: this one allows each account a number of tokens per day. It counts them in memory, in
+ * a resource of the process, which outlives a reload of the configuration but not a restart. Calls that run
+ * at once can pass the limit. The ledger of `plugins/meters/balance` shows how to be exact.
  */
 import { definePlugin, GatewayError, type End } from 'tollgate';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ const options = z.strictObject({ tokensPerDay: z.int().positive() });
 const second = 1000;
 const day = 24 * 60 * 60 * second;
 
-/** What each account has used, by its name and the day. */
+/** Tokens used, by account and day. */
 type Used = Map<string, number>;
 
 function buildPlace(account: string, at: number): string {
@@ -19,7 +19,7 @@ function buildPlace(account: string, at: number): string {
 }
 
 function countTokens(end: End): number {
-  // Only where a vendor was asked is there a charge, and it has the figures the call was charged by.
+  // Only calls that reached a provider have a charge.
   if (end.type !== 'answered' && end.type !== 'failed') return 0;
   const { input = 0, output = 0 } = end.charge.usage;
   return input + output;
@@ -40,7 +40,7 @@ export const allowance = definePlugin({
       );
     });
 
-    // Before a vendor is asked: the grant goes on as it is, or the call is refused.
+    // Before a provider is called: passes the grant on as it is, or refuses the call.
     hooks.authorize.tapPromise('allowance', async (grant, { principal, receivedAt }) => {
       if ((used.get(buildPlace(principal.account, receivedAt)) ?? 0) < tokensPerDay) return grant;
       const retryAfter = Math.ceil((day - (receivedAt % day)) / second);
@@ -49,7 +49,7 @@ export const allowance = definePlugin({
       });
     });
 
-    // After every call that came as far as `authorize`, exactly once, however it ended.
+    // Once after every call that reached `authorize`, however it ended.
     hooks.meter.tapPromise('allowance', async (end) => {
       const { principal, receivedAt } = end.exchange;
       if (!principal) return;

@@ -1,7 +1,7 @@
 /**
- * Makes a picture, saves it, and has it changed: `KEY=sk-… npx node examples/picture.ts "A lighthouse"
- * lighthouse.png`. It needs nothing but a running gateway, whose demo model paints offline; TOLLGATE_URL and
- * MODEL name others.
+ * Makes a picture, saves it, and edits it: `KEY=sk-… npx node examples/picture.ts "A lighthouse"
+ * lighthouse.png`. It calls the demo model of a gateway on this machine, unless TOLLGATE_URL and MODEL name
+ * others.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';

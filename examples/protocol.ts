@@ -1,12 +1,11 @@
 /**
  * A protocol of your own is a pair of pure maps. Its client side reads what callers send and writes what they
- * get; its upstream side does the same towards a vendor that speaks it. All protocols meet in the canonical
- * request and events, so that with these two sides any client of yours reaches any model, and any other
- * client a vendor of yours.
+ * get; its upstream side does the same towards a provider that speaks it. Both translate to and from the
+ * canonical request and events. So your clients reach any model, and any client reaches your provider.
  *
- * This one asks a question: `POST /ask {"model":"demo/echo","ask":"Hello!"}` is answered by
- * `{"model":…,"answer":…, "ended":"stop","tokens":{…}}`, or with `"stream":true` by one `{"piece":…}` after
- * the other and an `{"ended":…}`.
+ * This one asks a question: `POST /ask {"model":"demo/echo","ask":"Hello!"}` gets
+ * `{"model":…,"answer":…,"ended":"stop","tokens":{…}}`, or with `"stream":true` several `{"piece":…}` and at
+ * the end `{"ended":…,"tokens":{…}}`.
  */
 import {
   definePlugin,
@@ -43,9 +42,7 @@ function buildFrame(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
 
-/**
- * Follows a reply as its events come. What plain text cannot hold is reported to the caller.
- */
+/** Collects the text of a reply, event by event, and reports every part of it that is not text. */
 class Listener {
   readonly #texts = new Set<number>();
   readonly #context: ReplyContext;
@@ -56,7 +53,7 @@ class Listener {
     this.#context = context;
   }
 
-  /** The piece of the answer that the event adds; empty for most. */
+  /** Returns the piece of the answer that the event adds; empty for most. */
   hear(event: CanonicalEvent): string {
     if (event.type === 'block-start' && event.kind === 'text') this.#texts.add(event.block);
     else if (event.type === 'block-start') this.#context.reportLoss?.(event.kind, 'an answer is text');
@@ -79,16 +76,16 @@ function buildEnding({ ended, tokens: usage }: z.output<typeof endSchema>): Cano
     { type: 'block-end', candidate: 0, block: 0 },
     { type: 'usage', usage },
     { type: 'finish', candidate: 0, reason: { unified: ended, raw: ended } },
-    // Only this says that the reply is complete: one that stops without it was cut.
+    // Without this event the reply counts as cut.
     { type: 'response-end' },
   ];
 }
 
-/** What of a request this wire cannot say: nothing is left out in silence. */
+/** Lists what a question cannot express, so that nothing is left out in silence. */
 function findLosses(request: CanonicalRequest): Loss[] {
-  const sayable = new Set(['model', 'stream', 'turns', 'outputLimit', 'vendor', 'form']);
+  const expressible = new Set(['model', 'stream', 'turns', 'outputLimit', 'vendor', 'form']);
   const paths = [
-    ...Object.keys(request).filter((name) => !sayable.has(name)),
+    ...Object.keys(request).filter((name) => !expressible.has(name)),
     ...request.turns.flatMap(({ blocks }, turn) =>
       blocks.flatMap(({ type }, block) => (type === 'text' ? [] : [`turns[${turn}].blocks[${block}]`])),
     ),
@@ -96,7 +93,7 @@ function findLosses(request: CanonicalRequest): Loss[] {
   return paths.map((path) => ({ path, reason: 'a question has a text and a limit', code: 'unsupported' }));
 }
 
-/** A question is its text; a conversation names who said what. */
+/** One turn becomes its text; of several turns each line begins with its role. */
 function buildQuestion({ turns }: CanonicalRequest): string {
   const lines = turns.map(({ role, blocks }) => ({
     role,
@@ -158,7 +155,7 @@ export const protocol: Protocol = {
   },
   upstream: {
     buildHeaders: () => ({}),
-    // Where client and vendor both speak it, the client's own bytes go on with these members set.
+    // If the provider speaks this protocol too, the client's own bytes go on with these members set.
     retarget: ({ call, model, outputLimit }) => [
       { path: ['model'], value: model },
       { path: ['stream'], value: call.stream },
@@ -175,7 +172,7 @@ export const protocol: Protocol = {
       let [begun, over] = [false, false];
       const decode = (data: string): CanonicalEvent[] => {
         const frame = frameSchema.safeParse(JSON.parse(data)).data ?? {
-          error: { message: 'The provider sent what no answer has.' },
+          error: { message: 'The provider sent an unknown frame.' },
         };
         over = !('piece' in frame);
         if ('error' in frame) return [{ type: 'error', message: frame.error.message }];
@@ -206,7 +203,7 @@ export const protocol: Protocol = {
     ending: 'event',
     terminator: '',
   },
-  // What `/openapi.json` tells of it.
+  // For `/openapi.json`.
   describeCalls: async () => [
     {
       method: 'POST',

@@ -1,6 +1,6 @@
 /**
- * A provider of your own is data: where it speaks which protocol, what it is switched on by, and its models.
- * This one is a vendor on your own network that speaks chat-completions and lists its models itself.
+ * A provider of your own is data: the variables that switch it on, where it speaks which protocol, and its
+ * models. This one is a server in your own network that speaks chat-completions and lists its models itself.
  */
 import { defineProvider } from 'tollgate';
 

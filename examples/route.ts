@@ -1,7 +1,7 @@
 /**
- * A route of your own: this one lists models and prices for a spreadsheet, at `GET /prices.csv`. `access`
- * says who may ask: everyone (`public`), users (`user`, whose principal is the second argument of `handle`),
- * or operators, at the admin listener.
+ * An HTTP route of your own: this one lists models and prices for a spreadsheet, at `GET /prices.csv`.
+ * `access` says who may call it: everyone (`public`), users (`user`), or operators on the admin listener
+ * (`operator`). `handle` gets the user or operator as its second argument.
  */
 import { definePlugin, formatUsd, toGatewayError } from 'tollgate';
 import { encodeError } from 'tollgate/kit';
@@ -18,7 +18,7 @@ export const prices = definePlugin({
       method: 'GET',
       path,
       access: 'public',
-      // What `/openapi.json` tells of it.
+      // For `/openapi.json`.
       describe: async () => ({
         summary: 'Prices of all models, as CSV',
         query: z.object({ owner: z.string().optional() }),
@@ -29,7 +29,7 @@ export const prices = definePlugin({
       async handle({ query }) {
         const owner = query.get('owner');
         const models = catalog.listModels().filter(({ id }) => owner === null || id.startsWith(`${owner}/`));
-        // What is kept is nano-USD for a million tokens, so that no price is ever a float.
+        // The catalogue has prices as integers: nano-USD per million tokens.
         const lines = models.map(({ id, price }) =>
           [id, formatUsd(price?.input ?? 0n), formatUsd(price?.output ?? 0n)].join(','),
         );
