@@ -69,18 +69,18 @@ export default defineConfig({
   dataFolder: TOLLGATE_DATA || './data',
   timeouts: firstByte === undefined ? {} : { firstEvent: firstByte, reply: firstByte },
   plugins: [
-    // Credentials a client may show.
+    // Credentials that clients may send.
     bearer(),
     apiKeyHeader(),
     googleApiKey(),
-    // Protocols clients may speak.
+    // Protocols that clients may speak.
     chatCompletions(),
-    // 'lenient' also takes an assistant's message without the id and status it was given, as LangChain for
-    // Python, LangChain4j, LiteLLM and older versions of Codex send it.
+    // 'lenient' also accepts assistant messages without `id` or `status`, as LangChain for Python,
+    // LangChain4j, LiteLLM and older versions of Codex send them.
     responses({ assistantItems: 'strict' }),
     messages(),
     generateContent(),
-    // 'optional' also takes calls that do not say their quality, as the vendor and most of its clients do.
+    // 'optional' also accepts calls without `quality`, as OpenAI does. Most of its clients send none.
     images({ quality: 'required' }),
     // Who answers. Several may serve one model: the first here is asked first.
     openai(),
@@ -110,8 +110,9 @@ export default defineConfig({
     ollama({ free: true }),
     vllm({ free: true }),
     demo(),
-    // Model names without their owner, as existing applications send them: `gpt-4o`. Names of your own:
-    // aliases({ 'house/fast': 'openai/gpt-5-mini', 'claude-*': 'anthropic/claude-*' }) before it.
+    // Model names without their owner, as existing applications send them: `gpt-5.4`. Names of your own, of
+    // 'tollgate/plugins/routing/aliases', go before it:
+    // aliases({ 'house/fast': 'openai/gpt-5.4-mini', 'claude-*': 'anthropic/claude-*' }).
     bareNames(),
     // The `provider` object of a request, and the ways to choose it can ask for; `byDefault` is for calls
     // that ask for none.
@@ -134,11 +135,11 @@ export default defineConfig({
     openapi(),
     // Pages for operators at `/` of the admin listener, and for key holders at `/` of the public one.
     webConsole(),
-    // Limits no call until a limit is named, and strangers' looks at public pages to 100 a second:
+    // Limits public pages to 100 requests a second for each address. It limits calls if you name a limit:
     // rateLimits({ perKey: { requests: 60, tokens: 200_000, parallel: 10 } }).
     rateLimits(),
-    // fetchImages() of plugins/operations/fetch-images.ts fetches pictures for providers that accept bytes
-    // only.
+    // fetchImages() of 'tollgate/plugins/operations/fetch-images' fetches pictures for providers that accept
+    // bytes only.
     // Sheds new calls while the event loop lags or memory runs low.
     overload(),
     // On the admin listener: what would be sent for a call, and the configuration in force.

@@ -1,5 +1,5 @@
 /**
- * Models that an operator adds to a provider, changes or hides, by their ids: `models: { 'openai/gpt-5': {
+ * Models that an operator adds to a provider, changes or hides, by their ids: `models: { 'openai/gpt-5.4': {
  * price: { … } } }`. Changed facts replace those of the catalogue file or of the vendor's own list; a price
  * replaces the whole price, and flags are replaced one by one.
  */
