@@ -69,8 +69,8 @@ export const settingsSchema = z.strictObject({
       /** To connect to a provider. */
       connect: secondsOption.prefault(10),
       /**
-       * From there to the first event of a stream, and to a complete JSON reply. By default chosen from the
-       * request.
+       * From an attempt's start to the first event of a stream, and to a complete JSON reply. By default
+       * chosen from the request.
        */
       firstEvent: secondsOption.optional(),
       reply: secondsOption.optional(),

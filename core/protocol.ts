@@ -23,7 +23,7 @@ export type Operation = 'generate' | 'edit' | 'count';
 /** A client's headers, with lower-case names. */
 export type ClientHeaders = Readonly<IncomingHttpHeaders>;
 
-/** What the path tells: some protocols name the model, or ask for a stream, there. */
+/** What a path says: in some protocols it names the model, or asks for a stream. */
 export interface Match {
   readonly operation: Operation;
   readonly model?: string;
@@ -45,7 +45,7 @@ export interface InputSize {
   readonly pages?: number | undefined;
   /** Tokens that the provider adds itself, to explain tools of its own to the model. */
   readonly added?: number | undefined;
-  /** Whether the provider fetches documents, films or what it likes, so that the length is unknown. */
+  /** Whether the provider fetches documents, films or pages of its choice, so that the length is unknown. */
   readonly fetched?: boolean | undefined;
   /** Whether the call names a cache at the provider: read at the cached rate, length unknown here. */
   readonly cached?: boolean | undefined;
@@ -255,7 +255,7 @@ export interface UpstreamSide {
    * Absent: further readings are not billed.
    */
   readonly caching?: 'marked' | 'automatic';
-  /** Names of events that only open a stream. Without names, the decoded events tell. */
+  /** Names of events that only open a stream. Without names, the decoded events decide. */
   readonly openings?: ReadonlySet<string>;
   /**
    * The frame that ends every stream. The verbatim lane adds it if the provider left it out. Empty if there

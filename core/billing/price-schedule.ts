@@ -188,7 +188,7 @@ export class PriceSchedule {
     const first = Math.floor(now / minute);
     if (this.#within?.minute === first) return this.#within.rules;
     const met = new Set<string | undefined>();
-    // One minute more, because a call that must end is looked for every second.
+    // One minute more, because a call may outlast its limit by a second: calls are checked once a second.
     for (let place = first; place <= first + this.#longest + 1; place += 1) met.add(this.#find(place));
     this.#within = { minute: first, rules: [...met] };
     return this.#within.rules;

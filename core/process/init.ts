@@ -27,7 +27,7 @@ const folder = '/plugins/providers/';
 const command = isClone ? 'npm run --silent tollgate --' : 'npx tollgate';
 
 /**
- * Node strips types only in a clone, so an install gets JavaScript: `.mjs`, unless its package.json makes
+ * An install gets JavaScript, since its project may have no TypeScript: `.mjs`, unless its package.json makes
  * `.js` files modules.
  */
 function chooseFileName(): string {

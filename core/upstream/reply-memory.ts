@@ -124,7 +124,7 @@ export class ReplyMemory {
   }
 }
 
-export class Slot {
+class Slot {
   readonly #memory: ReplyMemory;
   #size = 0;
 
