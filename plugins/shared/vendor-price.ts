@@ -8,11 +8,6 @@ export function rememberVendorPrice(price: Price, origin: Price): void {
   origins.set(price, origin);
 }
 
-/** The vendor's price behind a price with a markup; undefined without one. */
-export function getVendorPrice(price: Price): Price | undefined {
-  return origins.get(price);
-}
-
 /** What the vendor bills for a charge; undefined if it is what was charged. */
 export function computeVendorCost({ usage, rule, basis }: Charge, price: Price): Nano | undefined {
   const own = basis === 'none' ? undefined : origins.get(price);

@@ -14,6 +14,7 @@ import {
   parseUsd,
   priceSchema,
   computeWorstCost,
+  type Charge,
   type Principal,
 } from '../../core/index.ts';
 import {
@@ -23,7 +24,7 @@ import {
   type MarkupInput,
 } from '../../plugins/meters/balance/markup/marked-prices.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
-import { getVendorPrice } from '../../plugins/shared/vendor-price.ts';
+import { computeVendorCost } from '../../plugins/shared/vendor-price.ts';
 import { askAdmin } from '../support/admin-listener.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { makeFolder } from '../support/folder.ts';
@@ -75,7 +76,15 @@ describe('a marked price', () => {
           expect(
             computeWorstCost({ input: usage.input, output: usage.output, candidates: 1 }, marked),
           ).toBeGreaterThanOrEqual(charge);
-          expect(getVendorPrice(marked)).toBe(price);
+          const charged: Charge = {
+            cost: charge,
+            lines: [],
+            usage,
+            rule: '',
+            basis: 'usage',
+            suspect: false,
+          };
+          expect(computeVendorCost(charged, marked)).toBe(computeCost(usage, price));
         },
       ),
     );

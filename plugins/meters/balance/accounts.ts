@@ -37,7 +37,7 @@ export const readAccount = createReader(accountFields);
 export const creditKinds = ['top-up', 'bonus', 'gift-card'] as const;
 
 /** Corrections of an account's credit. Each has a reason and an author. */
-export const correctionKinds = ['adjustment', 'refund', 'chargeback'] as const;
+const correctionKinds = ['adjustment', 'refund', 'chargeback'] as const;
 export type CorrectionKind = (typeof correctionKinds)[number];
 export const creditSources = [...creditKinds, ...correctionKinds] as const;
 export type CreditSource = (typeof creditSources)[number];

@@ -53,9 +53,7 @@ type StoreOperation = Operation<StoreOperationName>;
  * types of its argument and its answer through a loop, hence the two casts; the callers are checked against
  * `Store`.
  */
-export function createMethods(
-  ask: (operation: StoreOperation) => Promise<unknown>,
-): Methods<typeof operations> {
+function createMethods(ask: (operation: StoreOperation) => Promise<unknown>): Methods<typeof operations> {
   const methods = Object.keys(operations).map((name) => [
     name,
     (argument: unknown) => ask({ name, argument } as StoreOperation),

@@ -76,7 +76,7 @@ export function findMarkup(
 const whole = 1_000_000n;
 
 /** A rate with its percentage, rounded half to even. */
-export function markRate(rate: Nano, millionths: bigint): Nano {
+function markRate(rate: Nano, millionths: bigint): Nano {
   const product = rate * (whole + millionths);
   const [quotient, twice] = [product / whole, 2n * (product % whole)];
   return twice > whole || (twice === whole && quotient % 2n === 1n) ? quotient + 1n : quotient;

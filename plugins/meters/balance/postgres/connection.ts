@@ -11,7 +11,7 @@ import { encodeRecords } from './values.ts';
 export type Query = (statement: Statement, values?: readonly unknown[]) => Promise<readonly Row[]>;
 
 /** A statement or its connection failed. Errors of the store itself are of other classes. */
-export class QueryError extends Error {
+class QueryError extends Error {
   override readonly name = 'QueryError';
   /** The SQLSTATE; undefined if the server sent no reply. */
   readonly code: string | undefined;

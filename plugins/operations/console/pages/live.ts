@@ -15,7 +15,7 @@ export interface Live {
   readonly omitted: number;
 }
 
-export const mostLive = 200;
+const mostLive = 200;
 /** Milliseconds until the next attempt to connect. */
 const pause = 2000;
 

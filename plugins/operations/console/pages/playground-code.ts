@@ -28,7 +28,7 @@ function formatCurl({ url, path, headers, body, stream }: Source): string {
   return lines.join(' \\\n  ');
 }
 
-export function formatPythonValue(value: unknown, indent = ''): string {
+function formatPythonValue(value: unknown, indent = ''): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (typeof value !== 'object') return JSON.stringify(value);
