@@ -7,6 +7,7 @@ import { pickUnread } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeBlocks, keepForeign } from './decode-blocks.ts';
 import { UnsealedBlocks } from './sealed.ts';
+import { isToldBlock, removeToldCitations } from './told-searches.ts';
 import * as Wire from './wire.ts';
 
 /** Decodes all turns. Numbers in a tool's input that a double cannot hold are read from the text instead. */
@@ -65,8 +66,11 @@ function decodeContent(content: Wire.Content, at: string, exact: unknown, fromUs
     const place = `${at}[${index}]`;
     if (Wire.isKnownBlock(block) && block.type === 'redacted_thinking' && unsealed.open(block.data, place))
       continue;
+    if (isToldBlock(block)) continue;
     if (!Wire.isKnownBlock(block)) unsealed.add(keepForeign(block, place, fromUser));
-    else for (const each of decodeBlocks(block, place, readMember(exact, index))) unsealed.add(each);
+    else
+      for (const each of decodeBlocks(removeToldCitations(block), place, readMember(exact, index)))
+        unsealed.add(each);
   }
   return unsealed.blocks;
 }

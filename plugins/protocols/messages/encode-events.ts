@@ -9,21 +9,24 @@ import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeStreamError } from './errors.ts';
 import { ReplyEvents } from './reply-events.ts';
+import { isToldBlock, ToldSearches } from './told-searches.ts';
 
 /** Byte for byte as Anthropic sends it, with the space. */
 export const ping = 'event: ping\ndata: {"type": "ping"}\n\n';
 
 export class StreamEncoder implements EventEncoder {
   readonly #events: ReplyEvents;
+  readonly #searches: ToldSearches;
 
   constructor(context: ReplyContext) {
     this.#events = new ReplyEvents(context);
+    this.#searches = new ToldSearches(context);
   }
 
   push(event: CanonicalEvent): string {
     if (event.type === 'error') return encodeStreamError(new GatewayError('upstream_failed', event.message));
     let frames = '';
-    for (const each of this.#events.push(event))
+    for (const each of this.#searches.add(this.#events.push(event)))
       frames += each.type === 'ping' ? ping : `event: ${each.type}\ndata: ${JSON.stringify(each)}\n\n`;
     return frames;
   }
@@ -33,12 +36,13 @@ type Content = Record<string, unknown>;
 
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
   const wire = new ReplyEvents(context, true);
+  const searches = new ToldSearches(context);
   let message: Content = {};
   const content: Content[] = [];
   /** The JSON text of arguments, by block index. */
   const inputs = new Map<number, string>();
   for (const each of events)
-    for (const event of wire.push(each)) {
+    for (const event of searches.add(wire.push(each))) {
       const index = Number(event.index);
       const block = content[index];
       if (event.type === 'message_start' && isObject(event.message)) message = { ...event.message, content };
@@ -55,9 +59,12 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   return message;
 }
 
-/** Moves a final text behind sealed state: Claude Code prints only the last block, and only if it is text. */
+/**
+ * Moves a final text behind sealed state and told searches: Claude Code prints only the last block, and only
+ * if it is text.
+ */
 function closeWithText(content: Content[]): void {
-  const last = content.findLastIndex(({ type }) => type !== 'redacted_thinking');
+  const last = content.findLastIndex((block) => block.type !== 'redacted_thinking' && !isToldBlock(block));
   const text = content[last];
   if (text?.type !== 'text') return;
   content.splice(last, 1);

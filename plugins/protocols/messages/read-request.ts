@@ -13,6 +13,7 @@ import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts'
 import { decodeRequest } from './decode-request.ts';
 import { measureInput, readFees } from './input-size.ts';
 import { listOfferedTools, type OfferedTool } from './offered-tools.ts';
+import { containsToldSearch } from './told-searches.ts';
 import * as Wire from './wire.ts';
 
 export class MessagesCall extends ReadCall {
@@ -63,6 +64,7 @@ function readFacts(
     preferences: readPreferences(wire.provider),
     carriesState:
       containsEnvelope(text) ||
+      containsToldSearch(text) ||
       hasUnsignedThoughts(wire) ||
       lacksThoughtsInLoop(wire) ||
       hasBlankAnswers(wire),

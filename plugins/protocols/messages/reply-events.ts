@@ -23,7 +23,7 @@ import { writeEnvelope } from './sealed.ts';
 import { fitCallId, makeCallId } from './tool-names.ts';
 import { encodeUsage } from './usage.ts';
 
-type WireEventBody = Readonly<Record<string, unknown>> & { readonly type: string };
+export type WireEventBody = Readonly<Record<string, unknown>> & { readonly type: string };
 
 type BlockEvent = EventOf<'block-start' | 'block-delta' | 'block-end' | 'annotation'>;
 

@@ -1,0 +1,52 @@
+/** A Claude client that offers a search is told of another vendor's in blocks, which Claude Code reads. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { getModel, openQuartet, wires, type Quartet } from '../support/quartet.ts';
+
+let quartet: Quartet;
+beforeAll(async () => {
+  quartet = await openQuartet();
+});
+afterAll(() => quartet.close());
+
+const user = { role: 'user', content: 'What is new?' };
+const search = { type: 'web_search_20250305', name: 'web_search' };
+const page = { url: 'https://a.example/tides', title: 'Tides' };
+const others = wires.filter((wire) => wire !== 'messages');
+
+it.each(others)(
+  'the pages that a model of %s cites come in a result, whole and as a stream',
+  async (wire) => {
+    const { id, upstream } = getModel(wire, 'searching');
+    quartet.vendors[wire].script(upstream, { text: 'High.', search: 'tides', citations: [page] });
+    const body = { max_tokens: 90, messages: [user], tools: [search] };
+    const { text } = await quartet.ask('messages', id, body);
+    expect(JSON.parse(text)).toMatchObject({
+      content: [
+        { type: 'server_tool_use', name: 'web_search' },
+        { type: 'web_search_tool_result', content: [{ type: 'web_search_result', ...page }] },
+        { type: 'text', citations: [{ url: page.url }] },
+      ],
+    });
+    const stream = await quartet.ask('messages', id, { ...body, stream: true });
+    expect(stream.text).toMatch(/"index":2,"content_block":\{"type":"web_search_tool_result".*tides/);
+    const plain = await quartet.ask('messages', id, { max_tokens: 90, messages: [user] });
+    expect(plain.text).not.toContain('srvtoolu_');
+  },
+);
+
+it('they do not go to Claude, which did not seal them', async () => {
+  const told = { type: 'server_tool_use', id: 'srvtoolu_told_1', name: 'web_search', input: {} };
+  const found = { type: 'web_search_result', ...page, encrypted_content: '', page_age: null };
+  const cited = { type: 'web_search_result_location', ...page, cited_text: 'High.', encrypted_index: '' };
+  const answer = [
+    told,
+    { type: 'web_search_tool_result', tool_use_id: told.id, content: [found] },
+    { type: 'text', text: 'High.', citations: [cited] },
+  ];
+  const messages = [user, { role: 'assistant', content: answer }, user];
+  const { id } = getModel('messages', 'searching');
+  const { status, headers, sent } = await quartet.ask('messages', id, { max_tokens: 90, messages });
+  expect([status, headers.get('x-tollgate-dropped')]).toEqual([200, null]);
+  expect(sent).toMatchObject({ messages: [user, { content: [{ type: 'text', text: 'High.' }] }, user] });
+  expect(JSON.stringify(sent)).not.toContain('tides');
+});
