@@ -94,6 +94,22 @@ describe.runIf(hasBrowser)('the overview in a browser', () => {
     await page.unroute('**/admin/overview*');
   });
 
+  it('lists all series of a bar beside it, the sum of the others too', async () => {
+    await page.route('**/admin/overview*', async (route) => {
+      const reply = await (await route.fetch()).json();
+      const series = Array.from({ length: 13 }, (_, index) => ({
+        ...reply.series[0],
+        name: index === 12 ? null : `model-${index}`,
+      }));
+      await route.fulfill({ json: { ...reply, series, others: 3 } });
+    });
+    await go('?show=calls');
+    const { x = 0, y = 0, width = 0 } = (await page.locator('.plot').boundingBox()) ?? {};
+    await page.mouse.move(x + width - 2, y + 100);
+    await page.locator('.tip').getByText('3 others').waitFor();
+    await page.unroute('**/admin/overview*');
+  });
+
   it('says that a range is too long', async () => {
     await go('');
     await day('From').fill('2020-01-01');

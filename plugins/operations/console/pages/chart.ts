@@ -35,6 +35,8 @@ interface ChartProps {
 }
 
 const height = 220;
+/** Rows of a tooltip: the twelve series of an overview, and all others. */
+const mostRows = 13;
 
 /** A round number at or above a value, so that the axis has plain figures. */
 function roundUp(value: number): number {
@@ -107,7 +109,7 @@ function Tip({ props, bucket }: { readonly props: ChartProps; readonly bucket: n
   return html`<div class="tip" style=${{ [side]: `calc(${at * 100}% + 8px)` }}>
     <strong>${buckets[bucket]}</strong>
     ${rows
-      .slice(0, 12)
+      .slice(0, mostRows)
       .map(
         ({ name, values, texts, colour }) =>
           html`<div>
@@ -115,6 +117,7 @@ function Tip({ props, bucket }: { readonly props: ChartProps; readonly bucket: n
             ><b>${texts?.[bucket] ?? format(values[bucket] ?? 0)}</b>
           </div>`,
       )}
+    ${rows.length > mostRows && html`<span class="dim">and ${rows.length - mostRows} more</span>`}
     ${rows.length === 0 && html`<span class="dim">Nothing</span>`}
   </div>`;
 }
