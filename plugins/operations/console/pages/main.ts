@@ -112,7 +112,8 @@ function Current() {
   const fault = useSignal<string | undefined>(undefined);
   useEffect(() => {
     fault.value = undefined;
-    document.title = `${page?.title ?? 'Not found'} – Tollgate`;
+    const subject = path[1] === undefined ? '' : `${path[1]} – `;
+    document.title = `${subject}${page?.title ?? 'Not found'} – Tollgate`;
     if (!page || loaded.has(page.path)) return;
     page.load().then(
       ({ Page: view }) => {
@@ -121,7 +122,7 @@ function Current() {
       },
       async () => (fault.value = await explainMissing()),
     );
-  }, [page, turn.value]);
+  }, [page, path[1], turn.value]);
   if (!page)
     return html`<p class="empty">Page not found. <a href=${buildHref('')}>Go to the overview.</a></p>`;
   const view = loaded.get(page.path);
