@@ -51,6 +51,26 @@ describe.runIf(hasBrowser)('the focus', () => {
     await expect.poll(readFocus).toBe('Test openai');
   });
 
+  it('stays on the button of a form that was refused', async () => {
+    await go('accounts/tester');
+    const refusal = { error: { message: 'The ledger is away.', param: null } };
+    await page.route('**/state', (route) => route.fulfill({ status: 503, json: refusal }));
+    await button('Set state').click();
+    await dialog().getByRole('button', { name: 'Change' }).focus();
+    await page.keyboard.press('Enter');
+    await dialog().getByRole('alert').getByText('The ledger is away.').waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Change');
+    await page.keyboard.press('Escape');
+    await page.unroute('**/state');
+  });
+
+  it('goes to the field to sign in with when the session ends', async () => {
+    await button('Sign out').focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Operator secret or key').waitFor();
+    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('secret');
+  });
+
   it('throws nothing', () => {
     expect(watched.complaints).toEqual([]);
   });

@@ -89,6 +89,19 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await page.unroute('**/admin/calls?after=*');
   });
 
+  it('shows that the rows of a table are those of the filters before', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route('**/admin/calls?outcome=completed', (route) => promise.then(() => route.continue()));
+    await go('calls');
+    await page.getByLabel('Outcome').selectOption('completed');
+    const table = page.locator('section.table');
+    await expect.poll(() => table.getAttribute('aria-busy')).toBe('true');
+    resolve();
+    await expect.poll(() => table.getAttribute('aria-busy')).toBe(null);
+    expect(await rows('Calls').count()).toBe(1);
+    await page.unroute('**/admin/calls?outcome=completed');
+  });
+
   it('says that a page loads, and shows no button that moves as soon as the page has loaded', async () => {
     const { page: slow } = await openPage();
     await signInOn(slow, open);
@@ -142,17 +155,6 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'tester' }).waitFor();
     await page.unroute('**/admin/adjustments');
-  });
-
-  it('leaves the focus on the button of a form that was refused', async () => {
-    await page.route('**/state', (route) => route.fulfill(failing));
-    await button('Set state').click();
-    await dialog().getByRole('button', { name: 'Change' }).focus();
-    await page.keyboard.press('Enter');
-    await dialog().getByRole('alert').getByText('The ledger is away.').waitFor();
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Change');
-    await page.keyboard.press('Escape');
-    await page.unroute('**/state');
   });
 
   it('shows a new secret though its settings fail to load, also if Enter is pressed twice', async () => {

@@ -36,7 +36,7 @@ function findSuccessor({ ancestors, row, cell }: Focused): HTMLElement | null | 
     beside?.querySelector<HTMLElement>('button, a[href]') ??
     around?.closest('.table')?.querySelector<HTMLElement>('.scroll') ??
     around?.closest<HTMLElement>('[tabindex]') ??
-    document.querySelector('main')
+    document.querySelector('main[tabindex], main input')
   );
 }
 

@@ -3,7 +3,7 @@ import type { OwnKey } from '../../../shared/replies/spending.ts';
 import { useData, useList } from './api.ts';
 import { callColumns, type Call } from './call-columns.ts';
 import { buildCountColumn, type Column } from './columns.ts';
-import { renderTime } from './format.ts';
+import { formatCount, renderTime } from './format.ts';
 import { html } from './kit.ts';
 import { renderUsd } from './money.ts';
 import { renderFacts, renderHead, renderProblem, renderTiles } from './parts.ts';
@@ -53,7 +53,10 @@ export function KeyView({ apiKey }: { readonly apiKey: string }) {
           ['Spend cap', limits.spend_cap === null ? 'none' : renderUsd(limits.spend_cap)],
           ['Models', limits.models?.join(', ') ?? 'all'],
           ['Expires', limits.expires ? renderTime(limits.expires) : 'never'],
-          ['Calls per minute', limits.calls_per_minute ?? 'no limit'],
+          [
+            'Calls per minute',
+            limits.calls_per_minute === null ? 'no limit' : formatCount(limits.calls_per_minute),
+          ],
         ])
       }
     </section>

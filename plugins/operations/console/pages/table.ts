@@ -14,6 +14,8 @@ interface TableProps<Row> {
   readonly rows: readonly Row[] | undefined;
   /** Why they could not be loaded. */
   readonly error?: Error | undefined;
+  /** Whether these rows wait for others, which were asked for last. */
+  readonly loading?: boolean;
   /** Loads them again after an error. */
   readonly reload?: () => void;
   readonly empty?: ComponentChildren;
@@ -177,7 +179,7 @@ function Tools<Row>({ name, columns, rows, loadMore, tools, shown, filter }: Too
 }
 
 function Table<Row>(props: TableProps<Row>) {
-  const { name, columns, rows, error, reload, loadMore, getKey, getClass, search, isPlain } = props;
+  const { name, columns, rows, error, reload, loadMore, getKey, getClass, search, isPlain, loading } = props;
   const order = useKept(`order of ${name}`);
   const sorting = readSorting(order.value);
   const filter = useKept(`filter of ${name}`, search);
@@ -200,7 +202,7 @@ function Table<Row>(props: TableProps<Row>) {
     </tr>`;
   const showMore = (): void => void (most.value += firstRows);
   return html`${renderProblem(error, reload)}
-    <section class="table" aria-label=${name}>
+    <section class="table" aria-label=${name} aria-busy=${loading ? 'true' : undefined}>
       ${!isPlain && html`<${Tools} ...${props} shown=${shown} filter=${filter} />`}
       <div class="scroll" tabindex="0" role="region" aria-label=${`${name}, scrollable`}>
         <table>
