@@ -176,7 +176,8 @@ function testRequest(
       (sum, { source }) => sum + (source.type === 'base64' ? source.data.length : 0),
       0,
     );
-    expect(size.images).toBe(media.filter(({ kind }) => kind === 'image').length);
+    // Items that only one vendor knows may hold further pictures, such as screenshots.
+    expect(size.images).toBeGreaterThanOrEqual(media.filter(({ kind }) => kind === 'image').length);
     expect(size.textBytes).toBe(Buffer.byteLength(text) - base64);
     // An answer in sound that the vendor keeps counts for as much as it may be long.
     const kept = text.match(/"audio":\s*\{\s*"id"/g)?.length ?? 0;

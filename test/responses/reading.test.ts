@@ -86,13 +86,18 @@ describe('the facts of a call', () => {
           ],
         },
         { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: image },
+        ...[{ image_url: `data:image/png;base64,${image}` }, { file_id: 'file_1' }].map((shown) => ({
+          type: 'computer_call_output',
+          call_id: 'c',
+          output: { type: 'computer_screenshot', ...shown },
+        })),
       ],
     };
     const whole = Buffer.byteLength(JSON.stringify({ model: 'openai/gpt-5.5', ...fields }));
     expect(makeCall(fields).size).toEqual({
-      textBytes: whole - 3 * 4000 - 2 * 400,
+      textBytes: whole - 4 * 4000 - 2 * 400,
       brief: true,
-      images: 4,
+      images: 6,
       mediaBytes: 600,
     });
   });

@@ -20,6 +20,7 @@ import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { buildChoiceError } from '../../shared/wire-kit/offered-tools.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read-call.ts';
+import { readString } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { nativeVendor } from './bag.ts';
@@ -236,6 +237,8 @@ function measureInput({ wire, items, tools }: ReadRequest, text: string): InputS
     items.some(holdsUnknownInput);
   for (const read of items) {
     if (read.kind === 'image-call') meter.addImage(read.item.result?.length ?? 0);
+    const screenshot = findScreenshot(read);
+    if (screenshot) meter.addImage(readBase64(readString(screenshot.image_url) ?? '').length);
     for (const part of listContent(read).filter(Wire.isKnownPart)) {
       if (part.type === 'input_image') meter.addImage(part.image_url ? readBase64(part.image_url).length : 0);
       const file = readFileData(part);
@@ -249,6 +252,12 @@ function measureInput({ wire, items, tools }: ReadRequest, text: string): InputS
     rounds: tools?.some(isRunByVendor) ? (wire.max_tool_calls ?? Infinity) : undefined,
     brief: writesBriefly(text),
   };
+}
+
+/** What the client's computer shows after a call of it. */
+function findScreenshot({ kind, item }: ReadItem): Fields | undefined {
+  const shows = kind === 'other' && item.type === 'computer_call_output';
+  return shows && isObject(item.output) ? item.output : undefined;
 }
 
 function readFileData(part: Wire.Part): string | null | undefined {
