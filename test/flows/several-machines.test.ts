@@ -11,6 +11,7 @@ import { balance } from '../../plugins/meters/balance/index.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { queryDatabase } from '../balance/postgres-database.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { openDatabase } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -182,6 +183,14 @@ describe('two gateways with one PostgreSQL', () => {
     const { url, drop } = await openDatabase();
     for (let round = 0; round < 2; round += 1)
       expect((await runVerb(['doctor'], prepareMachine(url))).output).toContain('there is no ledger at');
+    await queryDatabase(url, "CREATE ROLE guest LOGIN PASSWORD 'guest'");
+    const guest = Object.assign(new URL(url), { username: 'guest', password: 'guest' }).href;
+    const readFault = async (): Promise<string> =>
+      (await runVerb(['keys', 'list'], prepareMachine(guest))).errors;
+    expect(await readFault()).toContain('this user may not make one: grant it CREATE on the database');
+    expect((await runVerb(['keys', 'create'], prepareMachine(url))).code).toBe(0);
+    expect(await readFault()).toContain('cannot be opened: permission denied');
+    await queryDatabase(url, 'DROP ROLE guest');
     await drop();
   });
 

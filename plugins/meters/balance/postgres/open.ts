@@ -17,6 +17,7 @@ import {
   type StoreOperationName,
 } from '../operations.ts';
 import { buildOutageError, Queue, type GroupListener } from '../queue.ts';
+import { readFlag } from '../rows.ts';
 import { isSharedOperation, runShared, type SharedName } from '../sql/shared.ts';
 import { nameStatements } from '../sql/steps.ts';
 import type { Write } from '../sql/writes.ts';
@@ -27,7 +28,7 @@ import { addCalls, fold } from './calls.ts';
 import { classifyFault, createQuery, runSteps, type Query } from './connection.ts';
 import { findLastEntry } from './exports.ts';
 import { HeartbeatThread } from './heartbeat-thread.ts';
-import { migrate } from './migrations.ts';
+import { migrate, schema } from './migrations.ts';
 import { buildMigrationConfig, buildReaderConfig, type Address } from './options.ts';
 import { Session } from './session.ts';
 
@@ -50,7 +51,10 @@ const sql = nameStatements('open', {
   begin: 'BEGIN',
   commit: 'COMMIT',
   durability: 'SHOW synchronous_commit',
-  tables: "SELECT to_regclass('steps')::text AS steps",
+  // The catalogue lists a ledger that this user may not read, too.
+  ledger: `
+    SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = '${schema}' AND tablename = 'steps') AS made,
+    has_database_privilege(current_database(), 'CREATE') AS makeable`,
 });
 
 type Read = Exclude<StoreOperationName, NameIn<'writes'>>;
@@ -82,6 +86,15 @@ async function runRead(query: Query, operation: Operation<Read>, owner: string):
   return answer;
 }
 
+async function requireLedger(query: Query, { url }: Address): Promise<void> {
+  const [row] = await query(sql.ledger);
+  if (!row || readFlag(row, 'made')) return;
+  if (readFlag(row, 'makeable')) throw new NoLedger(formatAddress(url));
+  throw new Error(
+    'there is no ledger in it yet, and this user may not make one: grant it CREATE on the database',
+  );
+}
+
 /** Brings the tables up to date. Throws if commits are not durable, since the ledger depends on that. */
 async function prepareTables(address: Address, mustExist: boolean): Promise<void> {
   const client = new Client(buildMigrationConfig(address));
@@ -93,8 +106,7 @@ async function prepareTables(address: Address, mustExist: boolean): Promise<void
     const [row] = await createQuery(client)(sql.durability);
     if (row?.synchronous_commit === 'off')
       throw new Error('synchronous_commit is off, and a commit has to be on disk when it is answered');
-    if (mustExist && (await createQuery(client)(sql.tables))[0]?.steps === null)
-      throw new NoLedger(formatAddress(address.url));
+    if (mustExist) await requireLedger(createQuery(client), address);
     await migrate(client);
   } finally {
     await client.end();
