@@ -57,6 +57,14 @@ async function findCost(id: string, { find }: CallPlace): Promise<string | undef
   return undefined;
 }
 
+/** Browsers say little of a connection that is lost: `Failed to fetch`. */
+function explainFailure(error: unknown, { status }: Run): string {
+  if (!(error instanceof TypeError)) return getMessage(error);
+  return status === undefined
+    ? 'Cannot reach the gateway. Is it running?'
+    : 'The connection to the gateway was lost in the middle of the reply.';
+}
+
 function readHead({ status, headers }: Response): Pick<Run, 'status' | 'id' | 'headers'> {
   return {
     status,
@@ -128,7 +136,8 @@ export function startRun(
     try {
       await send();
     } catch (error) {
-      change({ error: stopping.signal.aborted ? 'You stopped the call.' : getMessage(error) });
+      const reason = stopping.signal.aborted ? 'You stopped the call.' : explainFailure(error, run.value);
+      change({ error: reason });
     }
     change({ said: { ...said }, events: [...events], took: performance.now() - began });
     const { id } = run.value;
