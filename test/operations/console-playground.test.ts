@@ -130,12 +130,31 @@ describe.runIf(hasBrowser)('the playground', () => {
     expect([...watched.origins]).toEqual([open.adminUrl]);
   });
 
-  it('forgets the key when its operator signs out', async () => {
+  it('keeps the conversation while its call is looked at', async () => {
+    await go('protocol=chat-completions&model=demo/echo');
+    await page.getByLabel('Prompt').fill('Keep this');
+    await send();
+    await page.getByRole('link', { name: 'Show the call' }).click();
+    await page.getByRole('heading', { name: /^Call / }).waitFor();
+    await page.goBack();
+    await page.getByRole('region', { name: 'Conversation' }).getByText('Keep this').first().waitFor();
+  });
+
+  it('says in plain words that the gateway cannot be reached', async () => {
+    await page.route('**/console/calls/**', (route) => route.abort());
+    await page.getByLabel('Prompt').fill('Hello?');
+    await button('Send').click();
+    await reply().getByRole('alert').getByText('Cannot reach the gateway. Is it running?').waitFor();
+    await page.unroute('**/console/calls/**');
+  });
+
+  it('forgets the key and the conversation when their operator signs out', async () => {
     await page.getByText('key ready').waitFor();
     await button('Sign out').click();
     await page.getByLabel('Operator secret or key').fill(open.secret);
     await page.keyboard.press('Enter');
     await button('Make a key').waitFor();
+    expect(await page.getByRole('region', { name: 'Conversation' }).count()).toBe(0);
   });
 
   async function fetchModels(): Promise<string> {

@@ -1,9 +1,9 @@
 /** The playground: real calls in any protocol, with a key, and the same call as code. */
 import type { ModelList } from '../../../shared/replies/models.ts';
-import { ApiError, api, useData } from './api.ts';
+import { ApiError, api, session, useData } from './api.ts';
 import { getPublicUrl, type Facts } from './client-settings.ts';
 import { renderCheckbox, bindQuery, renderInput, renderSelect } from './controls.ts';
-import { html, getMessage, useSignal, type ComponentChildren } from './kit.ts';
+import { effect, html, getMessage, signal, useSignal, type ComponentChildren } from './kit.ts';
 import { sumAmounts, renderUsd } from './money.ts';
 import { renderHead, renderProblem } from './parts.ts';
 import { KeyChooser, playgroundKey } from './playground-key.ts';
@@ -42,22 +42,40 @@ interface Prepared {
   readonly built: Built;
 }
 
-/** What the person has written, and the calls made so far. */
-function usePlay({ protocol, model, base, at }: Chosen) {
+/** What a person has written, and the calls made so far. */
+function createWork() {
   const draft: Draft = {
-    system: useSignal(''),
-    prompt: useSignal('Hello! Who are you?'),
-    maxTokens: useSignal(''),
-    temperature: useSignal(''),
-    tools: useSignal(''),
-    further: useSignal(''),
+    system: signal(''),
+    prompt: signal('Hello! Who are you?'),
+    maxTokens: signal(''),
+    temperature: signal(''),
+    tools: signal(''),
+    further: signal(''),
   };
-  const stream = useSignal(true);
-  const pictures = useSignal<readonly string[]>([]);
-  const turns = useSignal<readonly Turn[]>([]);
-  const running = useSignal<Running | undefined>(undefined);
-  const costs = useSignal<readonly string[]>([]);
-  const sent = useSignal<Prepared | undefined>(undefined);
+  return {
+    draft,
+    stream: signal(true),
+    pictures: signal<readonly string[]>([]),
+    turns: signal<readonly Turn[]>([]),
+    running: signal<Running | undefined>(undefined),
+    costs: signal<readonly string[]>([]),
+    sent: signal<Prepared | undefined>(undefined),
+  };
+}
+
+/** A look at another page, such as that of a call, does not lose it. */
+let work = createWork();
+
+/** The next person at this browser sees nothing of it. */
+export function forgetWork(): void {
+  work = createWork();
+}
+effect(() => {
+  if (session.value?.signedIn === false) forgetWork();
+});
+
+function preparePlay({ protocol, model, base, at }: Chosen) {
+  const { draft, stream, pictures, turns, running, costs, sent } = work;
 
   function build(): Prepared {
     const ask: Turn = { role: 'user', text: draft.prompt.value, images: pictures.value };
@@ -89,7 +107,7 @@ function usePlay({ protocol, model, base, at }: Chosen) {
   return { draft, stream, pictures, turns, running, costs, sent, build, send };
 }
 
-type Play = ReturnType<typeof usePlay>;
+type Play = ReturnType<typeof preparePlay>;
 
 /** A checked request, or what is wrong with it. */
 function tryToBuild({ build }: Play): { prepared?: Prepared; wrong?: string } {
@@ -139,7 +157,7 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
   const base = bases.get(protocol) ?? '';
   const modelState = bindQuery('model', models?.[0]?.id);
   const model = modelState.value;
-  const play = usePlay({ protocol, model, base, at });
+  const play = preparePlay({ protocol, model, base, at });
   const { draft, turns, running, stream, pictures, costs, sent, send } = play;
   const { prepared, wrong } = tryToBuild(play);
   const now = running.value?.run.value;

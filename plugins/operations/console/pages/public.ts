@@ -13,7 +13,7 @@ import { KeyView } from './own-key.ts';
 import { renderCode, renderNotice, renderProblem } from './parts.ts';
 import { playgroundKey as key } from './playground-key.ts';
 import type { CallPlace } from './playground-run.ts';
-import { Stage } from './playground.ts';
+import { forgetWork, Stage } from './playground.ts';
 import { switchTheme, theme } from './theme.ts';
 
 interface Offer {
@@ -85,10 +85,14 @@ function Holder(offer: Offer) {
     ['models', 'Models', () => renderModels(listing)],
     ['addresses', 'Addresses', () => renderAddresses(offer)],
   ]);
+  const forget = (): void => {
+    key.value = '';
+    forgetWork();
+  };
   return html`<div class="row start tabs">
       ${choice}
       <span class="space"></span>
-      <button onClick=${() => (key.value = '')}>Forget the key</button>
+      <button onClick=${forget}>Forget the key</button>
     </div>
     ${render()}`;
 }
