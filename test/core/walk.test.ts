@@ -1,7 +1,10 @@
 /** The path of one call, hook by hook. The provider is a tap on `dispatch`. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { createHooks } from '../../core/hooks.ts';
 import { GatewayError, type End } from '../../core/index.ts';
+import { startGateway } from '../support/gateway.ts';
+import { plain } from '../support/plain-protocol.ts';
 import {
   type Behaviour,
   call,
@@ -15,7 +18,7 @@ import {
 } from './one-call.ts';
 
 describe('the order of a call', () => {
-  it('fires the hooks in order', async () => {
+  it('fires the hooks in the order in which they are declared', async () => {
     const order: string[] = [];
     const note = (name: string) => void order.push(name);
     const every = defineTaps(({ hooks }) => {
@@ -33,10 +36,10 @@ describe('the order of a call', () => {
       );
       hooks.attempt.tap('a', ({ phase }) => note(`attempt ${phase}`) ?? undefined);
       hooks.dispatch.tapPromise('a', async () => (note('dispatch'), undefined));
-      hooks.meter.tapPromise('a', async () => note('meter'));
-      hooks.observe.tapPromise('a', async () => note('observe'));
+      for (const name of ['ready', 'meter', 'observe', 'close'] as const)
+        hooks[name].tapPromise('a', async () => note(name));
     });
-    const started = await openGateway([every(), buildVendor('v', answerWhole)]);
+    const started = await startGateway({ plugins: [plain(), every(), buildVendor('v', answerWhole)] });
     expect(await (await call(started)).json()).toEqual({
       model: 'house/model',
       text: 'hello',
@@ -44,7 +47,9 @@ describe('the order of a call', () => {
       out: 4,
     });
     await started.ended(1);
+    await started.close();
     expect(order).toEqual([
+      'ready',
       'authenticate',
       'replay',
       'route',
@@ -57,7 +62,9 @@ describe('the order of a call', () => {
       'attempt end',
       'meter',
       'observe',
+      'close',
     ]);
+    expect([...new Set(order.map((each) => each.replace(/ .*/, '')))]).toEqual(Object.keys(createHooks()));
   });
 
   it('computes usage and cost before the meter runs', async () => {

@@ -16,7 +16,12 @@ import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
-import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import {
+  sendJson,
+  startScriptedVendor,
+  type Conduct,
+  type ScriptedVendor,
+} from '../support/scripted-vendor.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
 
 /** Milliseconds. The slow one is slower than a busy machine makes the quick one. */
@@ -26,14 +31,11 @@ const slow = 20_000;
 const rate = 20;
 const duration = 30;
 const settling = 5;
-const whole = JSON.stringify(chatReply('one', {}, [3, 4]));
+const whole = chatReply('one', {}, [3, 4]);
 const replyAfter =
   (milliseconds: number): Conduct =>
   (response) =>
-    void setTimeout(
-      () => response.writeHead(200, { 'content-type': 'application/json' }).end(whole),
-      milliseconds,
-    );
+    void setTimeout(() => sendJson(response, whole), milliseconds);
 const refuseCall: Conduct = (response) => void response.writeHead(503).end();
 
 function buildEndpoints(vendor: ScriptedVendor): Record<string, string> {

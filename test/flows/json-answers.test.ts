@@ -12,7 +12,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject, type Json } from '../support/json.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply, generateReply, messagesReply } from '../support/replies.ts';
-import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
 
 let vendor: ScriptedVendor;
@@ -42,9 +42,7 @@ const replies: Readonly<Record<string, () => object>> = {
 
 beforeAll(async () => {
   vendor = await startScriptedVendor((response, { url = '' }) => {
-    response
-      .writeHead(200, { 'content-type': 'application/json' })
-      .end(JSON.stringify(replies[url.slice(1)]?.()));
+    sendJson(response, replies[url.slice(1)]?.());
   });
   const createStation = (
     name: string,

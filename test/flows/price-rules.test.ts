@@ -10,7 +10,7 @@ import { openBooks } from '../support/books.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { responsesReply } from '../support/replies.ts';
-import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
 
 let usage: object;
@@ -21,8 +21,7 @@ let store: Store;
 let key: string;
 beforeAll(async () => {
   vendor = await startScriptedVendor((response) => {
-    const reply = responsesReply('', { output: [], service_tier: tier, usage });
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply));
+    sendJson(response, responsesReply('', { output: [], service_tier: tier, usage }));
   });
   const price = {
     name: 'off-peak',

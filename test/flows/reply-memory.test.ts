@@ -13,7 +13,7 @@ import { openBooks } from '../support/books.ts';
 import { chunk, buildChunk, ending } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatReply } from '../support/replies.ts';
-import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
 
 const free = 64 * 1024;
@@ -43,9 +43,8 @@ afterAll(async () => {
 });
 
 const figures = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
-const buildReply = (content: string): string => JSON.stringify(chatReply(content, { usage: figures }));
 const sendReply = (response: ServerResponse, content = 'Hello!'): void =>
-  void response.writeHead(200, { 'content-type': 'application/json' }).end(buildReply(content));
+  sendJson(response, chatReply(content, { usage: figures }));
 const beginStream = (response: ServerResponse): ServerResponse =>
   response.writeHead(200, { 'content-type': 'text/event-stream' });
 

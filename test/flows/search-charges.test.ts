@@ -8,7 +8,7 @@ import { textProtocols } from '../support/front.ts';
 import { startGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply, generateReply, messagesReply, responsesReply, textItem } from '../support/replies.ts';
-import { startScriptedVendor } from '../support/scripted-vendor.ts';
+import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
 import { paths } from './search-calls.ts';
 
@@ -128,12 +128,7 @@ it.each<[family: keyof typeof billed, fields: object, count: number, charged: nu
 ])(
   'a provider of %s whose call with %j allows such charges, and that reports %i, is paid for %i',
   async (family, fields, count, charged, suspect) => {
-    const vendor = await startScriptedVendor(
-      (response) =>
-        void response
-          .writeHead(200, { 'content-type': 'application/json' })
-          .end(JSON.stringify(billed[family](count))),
-    );
+    const vendor = await startScriptedVendor((response) => sendJson(response, billed[family](count)));
     const endpoints = Object.fromEntries(Object.keys(paths).map((name) => [name, vendor.origin]));
     const price = { input: '1', output: '2', webSearch: '0.01', container: '0.03' };
     const gateway = await startGateway({
@@ -227,8 +222,7 @@ it.each([true, false])(
 it('tokens that Google reads again to continue a reply are charged as reported', async () => {
   const usageMetadata = { promptTokenCount: 8005, candidatesTokenCount: 2, totalTokenCount: 8007 };
   const vendor = await startScriptedVendor((response) => {
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(generateReply('Paris.', { usageMetadata })));
+    sendJson(response, generateReply('Paris.', { usageMetadata }));
   });
   const gateway = await startGateway({
     plugins: [

@@ -13,7 +13,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { waitUntil } from '../support/operated.ts';
 import { postJson } from '../support/post.ts';
 import { responsesReply } from '../support/replies.ts';
-import { startScriptedVendor } from '../support/scripted-vendor.ts';
+import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
 import type { Form } from '../support/sdk-clients.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
 import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
@@ -199,16 +199,8 @@ describe('a provider that lacks the model', () => {
   it.each(Object.entries(words))(
     '(%s) is followed by the next one, and the client reads its own name of the model',
     async (_, refusal) => {
-      const lacking = await startScriptedVendor(
-        (response) =>
-          void response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(refusal)),
-      );
-      const sound = await startScriptedVendor(
-        (response) =>
-          void response
-            .writeHead(200, { 'content-type': 'application/json' })
-            .end(JSON.stringify(responsesReply('Hi'))),
-      );
+      const lacking = await startScriptedVendor((response) => sendJson(response, refusal, 400));
+      const sound = await startScriptedVendor((response) => sendJson(response, responsesReply('Hi')));
       const createStation = (name: string, origin: string) =>
         station({ name, endpoints: { responses: `${origin}/v1/responses` } });
       const gateway = await startGateway({

@@ -5,7 +5,7 @@ import { textProtocols } from '../support/front.ts';
 import { startGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply, responsesReply } from '../support/replies.ts';
-import { startScriptedVendor } from '../support/scripted-vendor.ts';
+import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
 import { paths } from './search-calls.ts';
 
@@ -21,7 +21,7 @@ async function openPlain(price: object) {
   const reply = chatReply('Hi', { usage });
   const vendor = await startScriptedVendor((response) => {
     requestCount += 1;
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply));
+    sendJson(response, reply);
   });
   const endpoints = Object.fromEntries(Object.keys(paths).map((family) => [family, vendor.origin]));
   const gateway = await startGateway({
@@ -108,12 +108,7 @@ it.each<[what: string, price: object, fields: object]>([
 });
 
 it('a search that Codex always offers is omitted and reported as lost if its price is unknown', async () => {
-  const vendor = await startScriptedVendor(
-    (response) =>
-      void response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify(responsesReply('Hi'))),
-  );
+  const vendor = await startScriptedVendor((response) => sendJson(response, responsesReply('Hi')));
   const gateway = await startGateway({
     plugins: [
       acceptAnyKey(),

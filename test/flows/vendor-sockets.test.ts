@@ -12,19 +12,24 @@ import { openai } from '../../plugins/providers/openai.ts';
 import { chunk } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatReply } from '../support/replies.ts';
-import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import {
+  sendJson,
+  startScriptedVendor,
+  type Conduct,
+  type ScriptedVendor,
+} from '../support/scripted-vendor.ts';
 import { serve } from '../support/serve.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 const ending = `${chunk({}, 'stop', { usage })}data: [DONE]\n\n`;
-const whole = JSON.stringify(chatReply('well', { usage }));
+const whole = chatReply('well', { usage });
 
 const beginStream = (response: ServerResponse): ServerResponse =>
   response.writeHead(200, { 'content-type': 'text/event-stream' });
 const replyWell: Conduct = (response, _, body) => {
   if (body.includes('"stream":true')) beginStream(response).end(chunk({ content: 'well' }) + ending);
-  else response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+  else sendJson(response, whole);
 };
 
 const closing: (() => unknown)[] = [];

@@ -24,30 +24,6 @@ describe('the request', () => {
     expect(readArrived()).toBe(body.replace('"model" : "openai/gpt-4o-mini"', '"model" : "gpt-4o-mini"'));
   });
 
-  it('loses the provider object, which is ours', async () => {
-    await harness.post(
-      '{"model":"openai/gpt-4o-mini","provider":{"order":["openai"],"allow_fallbacks":false},' +
-        '"messages":[{"role":"user","content":"a"}]}',
-    );
-    expect(readArrived()).toBe('{"model":"gpt-4o-mini","messages":[{"role":"user","content":"a"}]}');
-  });
-
-  it('asks for usage in a stream, and keeps the other stream options', async () => {
-    const rest = '"messages":[{"role":"user","content":"a"}]';
-    await (await harness.post(`{"model":"openai/gpt-4o-mini","stream":true,${rest}}`)).text();
-    expect(readArrived()).toBe(
-      `{"stream_options":{"include_usage":true},"model":"gpt-4o-mini","stream":true,${rest}}`,
-    );
-    await (
-      await harness.post(
-        `{"model":"openai/gpt-4o-mini","stream":true,"stream_options":{"include_usage":false},${rest}}`,
-      )
-    ).text();
-    expect(readArrived()).toBe(
-      `{"model":"gpt-4o-mini","stream":true,"stream_options":{"include_usage":true},${rest}}`,
-    );
-  });
-
   it('names the output limit as the model does', async () => {
     await harness.post(
       '{"model":"openai/gpt-4o-mini","max_tokens": 64,"messages":[{"role":"user","content":"a"}]}',

@@ -8,13 +8,17 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
-import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import {
+  sendJson,
+  startScriptedVendor,
+  type Conduct,
+  type ScriptedVendor,
+} from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
 
-const whole = JSON.stringify(chatReply('one', {}, [30, 70]));
+const whole = chatReply('one', {}, [30, 70]);
 
-export const answerWell: Conduct = (response) =>
-  void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+export const answerWell: Conduct = (response) => sendJson(response, whole);
 
 /** The client names its key; the part before the dash is the account. */
 export const anyKey = definePlugin({

@@ -8,7 +8,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { createHost } from '../support/host.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
-import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { acceptAnyKey } from '../support/station.ts';
 
 const spec = {
@@ -37,7 +37,7 @@ describe('over sockets', () => {
         return void response
           .writeHead(429, { 'retry-after': '60' })
           .end('{"error":{"message":"slow down","code":"rate_limit_exceeded"}}');
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(whole));
+      sendJson(response, whole);
     });
     gateway = await startGateway({
       plugins: [

@@ -8,7 +8,7 @@ import { health } from '../../plugins/routing/health.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
-import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
 
 const whole = chatReply('one', {}, [3, 4]);
@@ -16,15 +16,9 @@ let first: ScriptedVendor;
 let second: ScriptedVendor;
 let gateway: TestGateway;
 beforeAll(async () => {
-  const answer =
-    (status: number, body: object, headers: object = {}): Parameters<ScriptedVendor['conduct']>[0] =>
-    (response) =>
-      void response
-        .writeHead(status, { 'content-type': 'application/json', ...headers })
-        .end(JSON.stringify(body));
   [first, second] = await Promise.all([
-    startScriptedVendor(answer(200, whole)),
-    startScriptedVendor(answer(200, whole)),
+    startScriptedVendor((response) => sendJson(response, whole)),
+    startScriptedVendor((response) => sendJson(response, whole)),
   ]);
   const stations = [first, second].map(({ origin }, index) =>
     station({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }),
@@ -43,20 +37,12 @@ async function ask(): Promise<Response> {
   });
 }
 
-function refuse(status: number, error: object, headers: object = {}): void {
-  first.conduct(
-    (response) =>
-      void response
-        .writeHead(status, { 'content-type': 'application/json', ...headers })
-        .end(JSON.stringify({ error })),
-  );
+function refuse(status: number, error: object, headers: Record<string, string> = {}): void {
+  first.conduct((response) => sendJson(response, { error }, status, headers));
 }
 
 function succeed(): void {
-  first.conduct(
-    (response) =>
-      void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(whole)),
-  );
+  first.conduct((response) => sendJson(response, whole));
 }
 
 describe('an error about what the client named', () => {

@@ -1,18 +1,18 @@
 /** Errors of providers, and the documented result of each. */
 import { chunk, ending } from '../support/chat-stream.ts';
 import { chatReply } from '../support/replies.ts';
-import { type Conduct } from '../support/scripted-vendor.ts';
+import { sendJson, type Conduct } from '../support/scripted-vendor.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 const start = chunk({ role: 'assistant', content: 'one' });
 
-const whole = JSON.stringify(chatReply('one', { usage }));
+const whole = chatReply('one', { usage });
 
 const isStream = (body: string): boolean => body.includes('"stream":true');
 
 /** Answers correctly, whole or streamed. */
 export const answerWell: Conduct = (response, _, body) => {
-  if (!isStream(body)) return void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+  if (!isStream(body)) return sendJson(response, whole);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.end(start + chunk({}, 'stop') + ending(usage));
 };
@@ -30,9 +30,7 @@ const breakAfter =
 const answerWith =
   (status: number, code = 'some_code'): Conduct =>
   (response) =>
-    void response
-      .writeHead(status, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ error: { message: 'It says no.', type: 't', code } }));
+    sendJson(response, { error: { message: 'It says no.', type: 't', code } }, status);
 
 const keepSilent = (): void => undefined;
 

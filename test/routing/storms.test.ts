@@ -16,15 +16,19 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { waitUntil } from '../support/operated.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
-import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import {
+  sendJson,
+  startScriptedVendor,
+  type Conduct,
+  type ScriptedVendor,
+} from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
-const whole = JSON.stringify(chatReply('one', { usage }));
+const whole = chatReply('one', { usage });
 
 const answerWell: Conduct = (response, _, body) => {
-  if (!body.includes('"stream":true'))
-    return void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+  if (!body.includes('"stream":true')) return sendJson(response, whole);
   response
     .writeHead(200, { 'content-type': 'text/event-stream' })
     .end(`${chunk({ role: 'assistant', content: 'one' })}${chunk({}, 'stop', { usage })}data: [DONE]\n\n`);

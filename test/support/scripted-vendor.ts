@@ -14,6 +14,16 @@ export interface ScriptedVendor {
   close(): Promise<void>;
 }
 
+export function sendJson(
+  response: ServerResponse,
+  body: unknown,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const type = { 'content-type': 'application/json' };
+  response.writeHead(status, { ...type, ...headers }).end(JSON.stringify(body));
+}
+
 export async function startScriptedVendor(first: Conduct): Promise<ScriptedVendor> {
   let current = first;
   const bodies: string[] = [];
