@@ -81,7 +81,7 @@ describe('an informational response of a provider', () => {
 describe('a reply whose type is not the one that was asked for', () => {
   const bodies: ReadonlyMap<boolean, string> = new Map([
     [true, `: hello\n\n${chunk({ content: 'well' })}${ending}`],
-    [false, `\n ${whole}`],
+    [false, `\n ${JSON.stringify(whole)}`],
   ]);
 
   it.each([

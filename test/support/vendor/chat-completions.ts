@@ -9,7 +9,7 @@ import { streamFrames } from './chat-completions/chunks.ts';
 import { buildCompletion } from './chat-completions/completion.ts';
 import { compose, type Composition } from './chat-completions/composition.ts';
 import { defaultModels, type ModelFacts } from './chat-completions/models.ts';
-import { refuse, refuseKey } from './chat-completions/refusals.ts';
+import { checkKey, checkPath, isJsonCall, refuse } from './chat-completions/refusals.ts';
 import type { ChatRequest } from './chat-completions/request.ts';
 import type { Scenario } from './chat-completions/scenario.ts';
 import type { WholeReply } from './delivery.ts';
@@ -86,21 +86,12 @@ function listModels(models: Models): object[] {
 }
 
 /** The checks before any reading of a body: the key, the path, the content type. */
-function checkArrival({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
-  const [, shown] = /^Bearer (\S+)$/.exec(headers.authorization ?? '') ?? [];
-  if (shown === undefined)
-    return refuse(
-      { message: "You didn't provide an API key in an Authorization header using Bearer auth.", code: null },
-      401,
-    );
-  if (shown !== key) return refuseKey(shown);
-  if (method === 'GET' && path.startsWith('/v1/models')) return undefined;
-  if (path !== '/v1/chat/completions')
-    return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
-  if (method !== 'POST')
-    return refuse({ message: `Not allowed to ${method} on ${path}.`, code: 'method_not_supported' }, 405);
-  const isJson = /^application\/json\s*(;|$)/.test(headers['content-type'] ?? '');
-  return isJson ? undefined : refuse({ message: 'The content type has to be application/json.', code: null });
+function checkArrival(received: ReceivedRequest, key: string): WholeReply | undefined {
+  const { method, path, headers } = received;
+  const refused = checkKey(headers, key);
+  if (refused || (method === 'GET' && path.startsWith('/v1/models'))) return refused;
+  const wrong = { message: 'The content type has to be application/json.', code: null };
+  return checkPath(received, '/v1/chat/completions') ?? (isJsonCall(headers) ? undefined : refuse(wrong));
 }
 
 /** A model of the responses wire's table is known here too, unless it speaks that wire alone. */

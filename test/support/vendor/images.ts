@@ -7,7 +7,9 @@ import {
   buildErrorBody,
   refuseModel,
   refuse,
-  refuseKey,
+  checkKey,
+  checkPath,
+  isJsonCall,
   type Complaint,
 } from './chat-completions/refusals.ts';
 import type { WholeReply } from './delivery.ts';
@@ -69,20 +71,18 @@ function checkModelFit({ model, size = 'auto', background }: ImageRequest): Comp
   return undefined;
 }
 
-function checkArrival({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
-  const shown = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
-  if (shown !== key) return refuseKey(shown ?? '');
-  if (path !== '/v1/images/generations' && path !== '/v1/images/edits')
-    return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
-  if (method !== 'POST')
-    return refuse({ message: `Not allowed to ${method} on ${path}.`, code: 'method_not_supported' }, 405);
-  const wanted = path.endsWith('/edits')
-    ? /^multipart\/form-data; boundary=\S+$/
-    : /^application\/json\s*(;|$)/;
+function checkArrival(received: ReceivedRequest, key: string): WholeReply | undefined {
+  const { path, headers } = received;
   const type = headers['content-type'] ?? '';
-  return wanted.test(type)
-    ? undefined
-    : refuse({ message: `Unsupported content type: '${type}'.`, code: 'unsupported_content_type' });
+  const isRead = path.endsWith('/edits')
+    ? /^multipart\/form-data; boundary=\S+$/.test(type)
+    : isJsonCall(headers);
+  const wrong = { message: `Unsupported content type: '${type}'.`, code: 'unsupported_content_type' };
+  return (
+    checkKey(headers, key) ??
+    checkPath(received, '/v1/images/generations', '/v1/images/edits') ??
+    (isRead ? undefined : refuse(wrong))
+  );
 }
 
 /** In the words of the real wire, where an edit's number that is none arrives as `NaN`. */

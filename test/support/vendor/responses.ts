@@ -9,7 +9,9 @@ import {
   refuseOverflow,
   refuseModel,
   refuse,
-  refuseKey,
+  checkKey,
+  checkPath,
+  isJsonCall,
   type Complaint,
 } from './chat-completions/refusals.ts';
 import type { WholeReply } from './delivery.ts';
@@ -43,27 +45,19 @@ function buildUsualHeaders(id: string): Record<string, string> {
   };
 }
 
-function checkArrival({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
-  const shown = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
-  if (shown === undefined)
-    return refuse(
-      { message: "You didn't provide an API key in an Authorization header using Bearer auth.", code: null },
-      401,
-    );
-  if (shown !== key) return refuseKey(shown);
-  if (path !== '/v1/responses' && path !== '/v1/responses/input_tokens')
-    return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
-  if (method !== 'POST')
-    return refuse({ message: `Not allowed to ${method} on ${path}.`, code: 'method_not_supported' }, 405);
-  const isJson = /^application\/json\s*(;|$)/.test(headers['content-type'] ?? '');
-  return isJson
-    ? undefined
-    : refuse({
-        message:
-          `Unsupported content type: '${headers['content-type'] ?? ''}'. ` +
-          "This API method only accepts 'application/json' requests.",
-        code: 'unsupported_content_type',
-      });
+function checkArrival(received: ReceivedRequest, key: string): WholeReply | undefined {
+  const { headers } = received;
+  const wrong = {
+    message:
+      `Unsupported content type: '${headers['content-type'] ?? ''}'. ` +
+      "This API method only accepts 'application/json' requests.",
+    code: 'unsupported_content_type',
+  };
+  return (
+    checkKey(headers, key) ??
+    checkPath(received, '/v1/responses', '/v1/responses/input_tokens') ??
+    (isJsonCall(headers) ? undefined : refuse(wrong))
+  );
 }
 
 type Checked<Request> =

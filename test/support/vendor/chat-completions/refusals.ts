@@ -2,7 +2,9 @@
  * The vendor's refusals, in shapes that real ones have: OpenAI's error body, an aggregator's (with a number
  * as its code and the other vendor's words inside), and the HTML page of a proxy in front.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { WholeReply } from '../delivery.ts';
+import type { ReceivedRequest } from '../server.ts';
 
 export interface Complaint {
   readonly message: string;
@@ -36,10 +38,35 @@ export function refuseModel(model: string): WholeReply {
 }
 
 /** Names the wrong key as the vendor does, by its ends alone. */
-export function refuseKey(key: string): WholeReply {
+function refuseKey(key: string): WholeReply {
   const shown = key.length > 8 ? `${key.slice(0, 3)}${'*'.repeat(key.length - 5)}${key.slice(-2)}` : '***';
   const message = `Incorrect API key provided: ${shown}. You can find your API key in your account settings.`;
   return refuse({ message, code: 'invalid_api_key' }, 401);
+}
+
+export function checkKey({ authorization = '' }: IncomingHttpHeaders, key: string): WholeReply | undefined {
+  const shown = /^Bearer (\S+)$/.exec(authorization)?.[1];
+  if (shown === undefined)
+    return refuse(
+      { message: "You didn't provide an API key in an Authorization header using Bearer auth.", code: null },
+      401,
+    );
+  return shown === key ? undefined : refuseKey(shown);
+}
+
+/** A call goes to one of these paths, by POST. */
+export function checkPath(
+  { method, path }: Pick<ReceivedRequest, 'method' | 'path'>,
+  ...paths: readonly string[]
+): WholeReply | undefined {
+  if (!paths.includes(path)) return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
+  return method === 'POST'
+    ? undefined
+    : refuse({ message: `Not allowed to ${method} on ${path}.`, code: 'method_not_supported' }, 405);
+}
+
+export function isJsonCall(headers: IncomingHttpHeaders): boolean {
+  return /^application\/json\s*(;|$)/.test(headers['content-type'] ?? '');
 }
 
 export function refuseOverflow(limit: number, prompt: number): WholeReply {

@@ -9,14 +9,13 @@ import { isGiven, type ChatRequest } from './request.ts';
 
 type Rule = (request: ChatRequest, facts: ModelFacts) => Complaint | undefined;
 
-const checkStreamOptions: Rule = ({ stream, stream_options: options }) =>
-  options && !stream
-    ? {
-        message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
-        param: 'stream_options',
-        code: null,
-      }
+/** Of both of OpenAI's wires. */
+export function checkStreamOptions(request: Partial<Record<'stream' | 'stream_options', unknown>>) {
+  const message = "The 'stream_options' parameter is only allowed when 'stream' is enabled.";
+  return request.stream_options && !request.stream
+    ? { message, param: 'stream_options', code: null }
     : undefined;
+}
 
 const checkOneLimit: Rule = ({ max_tokens: old, max_completion_tokens: current }) =>
   isGiven(old) && isGiven(current)

@@ -1,6 +1,6 @@
 /** Rules that depend on several fields of a request, or on the model. Each returns a complaint or nothing. */
 import type { Complaint } from '../chat-completions/refusals.ts';
-import { checkStrictSchema } from '../chat-completions/rules.ts';
+import { checkStreamOptions, checkStrictSchema } from '../chat-completions/rules.ts';
 import type { ResponsesFacts } from './models.ts';
 import { listTools, type CountRequest, type ResponsesRequest } from './request.ts';
 import { flattenTools } from './tools.ts';
@@ -84,15 +84,6 @@ const checkLimit: Rule = ({ max_output_tokens: wanted }, { outputLimit }) =>
           `Expected a value <= ${outputLimit}, but got ${wanted} instead.`,
         param: 'max_output_tokens',
         code: 'integer_above_max_value',
-      }
-    : undefined;
-
-const checkStreamOptions: Rule = ({ stream, stream_options: options }) =>
-  options && !stream
-    ? {
-        message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
-        param: 'stream_options',
-        code: null,
       }
     : undefined;
 
