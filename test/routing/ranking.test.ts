@@ -1,18 +1,17 @@
 /** Which target is asked first, by each strategy: by the operator's order, by price, by speed, by load. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { End, Plugin, Preferences, Target } from '../../core/index.ts';
+import type { End, Plugin, Preferences, Routed, Target, Usage } from '../../core/index.ts';
 import { balanced } from '../../plugins/routing/balanced.ts';
 import { cost } from '../../plugins/routing/cost.ts';
 import { latency } from '../../plugins/routing/latency.ts';
 import { priority } from '../../plugins/routing/priority.ts';
 import { throughput } from '../../plugins/routing/throughput.ts';
 import { buildRouted } from '../support/exchange.ts';
-import { computePercentile, buildTarget, Traffic, type Vendor } from '../support/traffic.ts';
+import { computePercentile, buildTarget, Traffic, type Call, type Vendor } from '../support/traffic.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const listNames = (targets: readonly Target[]): string[] => targets.map(({ provider }) => provider.name);
 const delayBy =
   (delays: Readonly<Record<string, number>>): Vendor =>
   ({ provider }) => ({ after: delays[provider.name] ?? 0 });
@@ -22,6 +21,25 @@ async function openTraffic(plugins: readonly Plugin[], vendor: Vendor = answerAt
   const started = new Traffic(plugins, vendor);
   await started.open();
   return started;
+}
+
+/** The names of the targets in the order in which a call is routed to them. */
+async function rank(started: Traffic, targets: readonly Target[], call: Call = {}): Promise<string> {
+  return (await started.route(targets, call)).map(({ provider }) => provider.name).join(' ');
+}
+
+function buildEnd(exchange: Routed, usage: Usage): End {
+  return {
+    type: 'answered',
+    exchange,
+    outcome: 'completed',
+    error: undefined,
+    attempts: [exchange.attempt],
+    duration: 5,
+    recording: undefined,
+    losses: [],
+    charge: { cost: 1n, lines: [], rule: 'standard', basis: 'usage', suspect: false, usage },
+  };
 }
 
 /** Calls at a steady rate; returns how long each waited, and who answered it. */
@@ -42,12 +60,8 @@ describe('priority', () => {
   const targets = ['a', 'b', 'c'].map((name) => buildTarget(name));
 
   it('follows the operator, and the configuration for those it does not name', async () => {
-    expect(listNames(await (await openTraffic([priority({ order: ['c'] })])).route(targets))).toEqual([
-      'c',
-      'a',
-      'b',
-    ]);
-    expect(listNames(await (await openTraffic([priority()])).route(targets))).toEqual(['a', 'b', 'c']);
+    expect(await rank(await openTraffic([priority({ order: ['c'] })]), targets)).toBe('c a b');
+    expect(await rank(await openTraffic([priority()]), targets)).toBe('a b c');
   });
 
   it('can be requested by name if another strategy is the default', async () => {
@@ -55,21 +69,14 @@ describe('priority', () => {
       priority({ order: ['c'], byDefault: false }),
       cost({ byDefault: true }),
     ]);
-    expect(listNames(await started.route(targets, { preferences: { routing: 'priority' } }))).toEqual([
-      'c',
-      'a',
-      'b',
-    ]);
-    expect(listNames(await started.route(targets))).toEqual(['a', 'b', 'c']);
+    expect(await rank(started, targets, { preferences: { routing: 'priority' } })).toBe('c a b');
+    expect(await rank(started, targets)).toBe('a b c');
   });
 
   it('ranks the providers of each model separately: fallbacks stay behind the requested model', async () => {
     const fallback = buildTarget('c', { id: 'house/other' });
-    expect(
-      listNames(
-        await (await openTraffic([priority({ order: ['c'] })])).route([...targets.slice(0, 2), fallback]),
-      ),
-    ).toEqual(['a', 'b', 'c']);
+    const started = await openTraffic([priority({ order: ['c'] })]);
+    expect(await rank(started, [...targets.slice(0, 2), fallback])).toBe('a b c');
   });
 });
 
@@ -80,24 +87,16 @@ describe('cost', () => {
 
   it('calls the cheapest target if the caller or the operator asks for it, and only then', async () => {
     const started = await openTraffic([cost()]);
-    expect(listNames(await started.route([dear, cheap], { preferences: { routing: 'cost' } }))).toEqual([
-      'cheap',
-      'dear',
-    ]);
-    expect(listNames(await started.route([dear, cheap], { preferences: { sort: 'price' } }))).toEqual([
-      'cheap',
-      'dear',
-    ]);
-    expect(listNames(await started.route([dear, cheap]))).toEqual(['dear', 'cheap']);
+    const both = [dear, cheap];
+    expect(await rank(started, both, { preferences: { routing: 'cost' } })).toBe('cheap dear');
+    expect(await rank(started, both, { preferences: { sort: 'price' } })).toBe('cheap dear');
+    expect(await rank(started, both)).toBe('dear cheap');
   });
 
   it("keeps the client's order in front", async () => {
+    const preferences: Preferences = { routing: 'cost', order: ['dear'] };
     const started = await openTraffic([cost()]);
-    expect(
-      listNames(
-        await started.route([dear, cached, cheap], { preferences: { routing: 'cost', order: ['dear'] } }),
-      ),
-    ).toEqual(['dear', 'cheap', 'cached']);
+    expect(await rank(started, [dear, cached, cheap], { preferences })).toBe('dear cheap cached');
   });
 
   it('compares the price of a call of this length: a long one has higher rates', async () => {
@@ -106,41 +105,17 @@ describe('cost', () => {
     });
     const flat = buildTarget('flat', { price: { input: '1.5', output: '2' } });
     const started = await openTraffic([cost({ byDefault: true })]);
-    expect(listNames(await started.route([flat, tiered], { text: 'x'.repeat(400) }))).toEqual([
-      'tiered',
-      'flat',
-    ]);
-    expect(listNames(await started.route([flat, tiered], { text: 'x'.repeat(40_000) }))).toEqual([
-      'flat',
-      'tiered',
-    ]);
+    expect(await rank(started, [flat, tiered], { text: 'x'.repeat(400) })).toBe('tiered flat');
+    expect(await rank(started, [flat, tiered], { text: 'x'.repeat(40_000) })).toBe('flat tiered');
   });
 
   it('learns what a cache saves', async () => {
     const started = await openTraffic([cost({ byDefault: true })]);
     const long = { text: 'x'.repeat(40_000) };
-    expect(listNames(await started.route([cached, cheap], long))).toEqual(['cheap', 'cached']);
-    const exchange = buildRouted(cached);
-    const end: End = {
-      type: 'answered',
-      exchange,
-      outcome: 'completed',
-      error: undefined,
-      attempts: [exchange.attempt],
-      duration: 5,
-      recording: undefined,
-      losses: [],
-      charge: {
-        cost: 1n,
-        lines: [],
-        rule: 'standard',
-        basis: 'usage',
-        suspect: false,
-        usage: { input: 10_000, cacheRead: 9500, output: 10 },
-      },
-    };
+    expect(await rank(started, [cached, cheap], long)).toBe('cheap cached');
+    const end = buildEnd(buildRouted(cached), { input: 10_000, cacheRead: 9500, output: 10 });
     for (let call = 0; call < 50; call += 1) await started.host.calls.observe.promise(end);
-    expect(listNames(await started.route([cached, cheap], long))).toEqual(['cached', 'cheap']);
+    expect(await rank(started, [cached, cheap], long)).toBe('cached cheap');
   });
 });
 
@@ -216,29 +191,12 @@ describe('throughput', () => {
     const observeReply = async (target: Target, duration: number): Promise<void> => {
       const exchange = buildRouted(target, { stream: true, firstEventAfter: 100 });
       Object.assign(exchange.attempt, { duration: 100 + duration });
-      await started.host.calls.observe.promise({
-        type: 'answered',
-        exchange,
-        outcome: 'completed',
-        error: undefined,
-        attempts: [],
-        duration,
-        recording: undefined,
-        losses: [],
-        charge: {
-          cost: 1n,
-          lines: [],
-          rule: 'standard',
-          basis: 'usage',
-          suspect: false,
-          usage: { input: 10, output: 500 },
-        },
-      });
+      await started.host.calls.observe.promise(buildEnd(exchange, { input: 10, output: 500 }));
     };
     const preferences: Preferences = { sort: 'throughput' };
     await observeReply(tardy, 5000);
-    expect(listNames(await started.route([tardy, brisk], { preferences }))).toEqual(['brisk', 'tardy']);
+    expect(await rank(started, [tardy, brisk], { preferences })).toBe('brisk tardy');
     await observeReply(brisk, 20_000);
-    expect(listNames(await started.route([tardy, brisk], { preferences }))).toEqual(['tardy', 'brisk']);
+    expect(await rank(started, [tardy, brisk], { preferences })).toBe('tardy brisk');
   });
 });
