@@ -33,13 +33,13 @@ function matchStar(pattern: string, asked: string): string | undefined {
     : undefined;
 }
 
-/** Exact names first, then the patterns that say most. */
+/** Exact names first, then the longest patterns. */
 function sortAliases(aliases: readonly Alias[]): Alias[] {
   const rank = ({ pattern }: Alias): number => (pattern.includes('*') ? pattern.length : Infinity);
   return aliases.toSorted((first, second) => (rank(second) > rank(first) ? 1 : -1));
 }
 
-/** The models of the first alias that fits, with what the star stood for. */
+/** The models of the first alias that fits, with what its star matched. */
 function findModels(aliases: readonly Alias[], asked: string): Split | undefined {
   for (const { pattern, models } of aliases) {
     const star = matchStar(pattern, asked);

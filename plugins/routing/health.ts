@@ -8,7 +8,7 @@ import { definePlugin } from '../../core/index.ts';
 import { defineGauge } from '../shared/metric.ts';
 import type { Named } from '../shared/routing/per-target.ts';
 import { stages } from '../shared/routing/ranking.ts';
-import { HealthBook, type PassOn } from './health/book.ts';
+import { HealthBook, type Rest } from './health/book.ts';
 import { buildCircuitError, type Change } from './health/breaker.ts';
 import { readHolds } from './health/kept-holds.ts';
 import { createProviderRoutes } from './health/routes.ts';
@@ -46,7 +46,7 @@ export const health = definePlugin({
       '1 while a target fails and gets no calls, 0 once it answers again.',
       { together: 'max', labelNames: ['provider', 'model'] },
     );
-    const report: PassOn = (...rest) => passOn(workers, ...rest);
+    const report: Rest = (...rest) => passOn(workers, ...rest);
     const onChange = (target: Named, change: Change): void => {
       const {
         provider: { name, credential },

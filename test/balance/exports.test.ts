@@ -182,7 +182,7 @@ it('an export from PostgreSQL ends before a number that an open transaction has 
   const during = await exportNumbers(store, before.last);
   expect(during.numbers).toEqual([]);
   expect(during.last).toBe(before.last);
-  await Promise.all([holder.letGo(), newest.letGo()]);
+  await Promise.all([holder.release(), newest.release()]);
   expect((await exportNumbers(store, during.last)).numbers).toEqual([credit]);
   await store.close();
   await drop();
@@ -197,7 +197,7 @@ it('an export from PostgreSQL waits for no transaction of another database', asy
   await foldAll(store);
   const entries = await store.listEntries({ limit: 100 });
   expect((await exportNumbers(store, 0)).numbers).toEqual(entries.map(({ number }) => number));
-  await holder.letGo();
+  await holder.release();
   for (const each of [store, stranger]) await each.close();
   for (const { drop } of [own, other]) await drop();
 });
@@ -214,7 +214,7 @@ it('an export from PostgreSQL ends before a number that the newest transaction h
   const query = { from: 0, to: 3_600_000, by: 'model', unit: '1h', top: 5 } as const;
   const [before] = await store.sumCalls(query);
   await newest.post(taken, 77n);
-  await newest.letGo();
+  await newest.release();
   await foldAll(store);
   const [after] = await store.sumCalls(query);
   expect((after?.cost ?? 0n) - (before?.cost ?? 0n)).toBe(77n);

@@ -27,7 +27,7 @@ it('a transaction below the horizon holds back its numbers until it ends, in any
     expect([await ask(past + id), await ask(past + id + 1n)]).toEqual([true, false]);
     expect(await ask(past + id + 2n ** 30n)).toBe(false);
   }
-  await holder.letGo();
+  await holder.release();
   await expect.poll(() => ask(id + 1n)).toBe(true);
   await store.close();
   await drop();

@@ -67,7 +67,7 @@ export interface Holder {
   post(number: number, revenue: bigint): Promise<void>;
   /** Keeps everyone from writing to a table. */
   freeze(table: string): Promise<void>;
-  letGo(): Promise<void>;
+  release(): Promise<void>;
 }
 
 /** A client in the middle of a transaction, like a machine that stopped there. */
@@ -100,6 +100,6 @@ export async function startHolder(url: string): Promise<Holder> {
     async freeze(table) {
       await client.query(`LOCK TABLE tollgate.${table} IN SHARE MODE`);
     },
-    letGo: () => client.end(),
+    release: () => client.end(),
   };
 }

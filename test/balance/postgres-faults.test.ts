@@ -96,7 +96,7 @@ describe('a network that fails', () => {
     await expect(reply).rejects.toMatchObject(refused);
     await waitForRecovery(store);
     expect(await store.settle(settlement('r1', undefined))).toEqual({ status: 'not_found' });
-    await holder.letGo();
+    await holder.release();
     await sleep(200);
     expect(await queryDatabase(url, 'SELECT FROM pending')).toEqual([]);
     expect(await store.readBalance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
@@ -110,7 +110,7 @@ describe('a network that fails', () => {
     await waitForLocks(url, 1);
     cable.reset();
     await waitForRecovery(store);
-    await holder.letGo();
+    await holder.release();
     expect(await reply).toMatchObject({ status: 'reserved' });
     expect(await store.readBalance('a')).toEqual({ total: 1000n, used: 0n, pending: 10n });
   });
@@ -180,7 +180,7 @@ describe('two machines', () => {
       [store, other].map((by, index) => by.reserve(request(`r${index}`, 'a', { quotes: [quote(1000n)] }))),
     );
     await waitForLocks(url, 2);
-    await holder.letGo();
+    await holder.release();
     expect((await reply).map(({ status }) => status).toSorted()).toEqual(['reserved', 'short']);
   });
 });
@@ -191,7 +191,7 @@ describe('another machine that freezes', () => {
     const holder = await startHolder(url);
     await holder.take('a');
     await expect(store.reserve(request('r1', 'a'))).rejects.toMatchObject(refused);
-    await holder.letGo();
+    await holder.release();
     expect(await store.reserve(request('r2', 'a'))).toMatchObject({ status: 'reserved' });
     expect(store.findFault()).toBeUndefined();
   });

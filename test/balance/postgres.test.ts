@@ -61,7 +61,7 @@ describe('a group', () => {
     await waitForLocks(url, 1);
     // Each wants what the other has: the database ends the one that waited longer.
     await holder.take('a');
-    await holder.letGo();
+    await holder.release();
     expect(await answers).toMatchObject(['credited', { status: 'reserved' }]);
     expectSound(await books());
   });
@@ -82,7 +82,7 @@ describe('a batch that the server undid', () => {
       `SELECT ${undo} FROM pg_stat_activity
       WHERE wait_event_type = 'Lock' AND datname = current_database()`,
     );
-    await holder.letGo();
+    await holder.release();
     expect(await reply).toMatchObject({ status: 'reserved' });
     expectSound(await books());
   });
@@ -93,7 +93,7 @@ describe('a batch that the server undid', () => {
     await holder.take('a');
     const reply = store.reserve(request('r1', 'a'));
     await waitForLocks(url, 1);
-    const gone = holder.letGo();
+    const gone = holder.release();
     // Longer than the server lets a transaction be idle.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500);
     await gone;
@@ -123,7 +123,7 @@ describe('the database', () => {
     await waitForLocks(url, 1);
     await other.reserve(request('late', 'b', { quotes: [quote(0n)] }));
     const { entries } = await store.audit();
-    await holder.letGo();
+    await holder.release();
     await early;
     expect(await store.audit()).toMatchObject({ ok: true, entries: entries + 1, findings: [] });
     expect((await store.listEntries({ limit: 100 })).map(({ call }) => call)).toEqual([

@@ -1,6 +1,6 @@
 /**
  * Nothing of a request crosses in silence. Of every request fixture each member is taken away in turn:
- * another wire is then sent something else, or told of other losses, unless the member was lost together with
+ * another wire is then sent something else, or other losses are reported, unless the member was lost with
  * what it stands in. What makes no difference has to be listed here, with why it says nothing.
  */
 import { isDeepStrictEqual } from 'node:util';

@@ -90,7 +90,7 @@ async function startHarness(
   });
 }
 
-/** A separate key for each client, so that its calls can be told from the others'. */
+/** A separate key for each client, so that its calls can be counted apart. */
 async function createKey(gateway: TestGateway, client: Client, account: Account): Promise<string> {
   if (account === 'nobody') return `sk-nobody-${clients.indexOf(client)}`;
   return gateway.newKey({

@@ -16,7 +16,9 @@ interface Settings {
   readonly restWhenBarred: number;
   readonly whenAllFail: 'ask' | 'refuse';
 }
-export type PassOn = (target: Named, milliseconds: number, reason: GatewayError) => void;
+
+/** Takes a target that should rest, for how long, and why. */
+export type Rest = (target: Named, milliseconds: number, reason: GatewayError) => void;
 
 /** What this process knows about one target. */
 export interface TargetHealth {
@@ -27,7 +29,6 @@ export interface TargetHealth {
   readonly record: AttemptRecord;
 }
 
-/** What this process knows about all targets. */
 export class HealthBook {
   readonly targets: PerTarget<TargetHealth>;
   /** All targets that had a call. */
@@ -41,10 +42,10 @@ export class HealthBook {
    */
   readonly #reports = new Map<string, Report>();
 
-  readonly #passOn: PassOn;
+  readonly #passOn: Rest;
 
   /** `passOn` reports a resting target to the other workers. */
-  constructor(settings: Settings, onChange: (target: Named, change: Change) => void, passOn: PassOn) {
+  constructor(settings: Settings, onChange: (target: Named, change: Change) => void, passOn: Rest) {
     this.#settings = settings;
     this.#passOn = passOn;
     this.targets = new PerTarget((target) => {

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { errorTable, GatewayError, type ErrorCode, type Host, type Workers } from '../../../core/index.ts';
 import type { Named } from '../../shared/routing/per-target.ts';
+import type { Rest } from './book.ts';
 
 const topic = 'health';
 
@@ -18,8 +19,6 @@ const newsSchema = z.object({
   code: z.enum(codes),
   message: z.string(),
 });
-
-type Rest = (target: Named, milliseconds: number, reason: GatewayError) => void;
 
 export function passOn(
   workers: Workers,

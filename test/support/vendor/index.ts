@@ -1,37 +1,26 @@
 /**
- * Strict fake vendors of the four text wires, on loopback. They answer only requests the real ones would
- * answer and refuse the rest in the vendor's own words, so that what a gateway makes of a request is held
- * against something that shares no code with it.
+ * Strict fake vendors of the four text wires, on loopback. They answer only requests that the real ones
+ * would answer, and refuse the rest in the vendor's own words. They share no code with the gateway.
  *
- * const vendors = await startVendors();            // openai (chat-completions, responses), anthropic,
- * google, deepseek openai({ apiKey: vendors.openai.key, baseUrl: vendors.openai.url })          // for a
- * gateway's provider, or an SDK
+ * `startVendors()` starts OpenAI (chat-completions and responses), Anthropic, Google and DeepSeek. A
+ * gateway's provider, or an SDK, takes a vendor's `key` and `url`.
  *
- * What a vendor says follows from the request: it calls the tools it is offered (three at most, at once where
- * that is allowed), answers tool results by naming them, thinks, searches and draws where asked to, keeps to
- * limits, stops and schemas, and otherwise says `Hello from <model>, this is answer 1.`
+ * A reply follows from the request: the vendor calls the tools that it is offered (three at most, at once
+ * where that is allowed), answers tool results by their names, thinks, searches and draws if it is asked to,
+ * keeps to limits, stops and schemas, and otherwise says `Hello from <model>, this is answer 1.`
  *
- * A script says what a model does instead, call by call, the last step for all later ones; `*` alone is every
- * model:
+ * `vendor.script('claude-sonnet-4-5', first, second)` sets what a model does instead: its next call takes the
+ * first step, all later ones the last. `*` is every model, and `vendors.script` sets it at all vendors.
+ * `scenario.ts` and `delivery.ts` list what a step can say and how it can go wrong, such as `{ text: ['a',
+ * 'b'], cut: { how: 'rst', events: 1 } }`; whole refusals are in `refusals` below.
  *
- * vendors.anthropic.script('claude-sonnet-4-5', { reasoning: 'Hm.', toolCalls: [{ name: 'find', arguments:
- * '{"a":1}' }] }, { text: 'Done.' }); vendors.script('*', { text: ['a', 'b', 'c'], cut: { how: 'rst', events:
- * 2 } });     // all vendors at once
+ * `requests` has what arrived, and `journal` what became of each: its status, events, tokens, `billed`, and
+ * how it ended. Token counts are by `words.ts`. Opaque values (signatures, encrypted reasoning) are signed
+ * with a key of the vendor, and are refused unless they come back byte for byte.
  *
- * What is said: `text reasoning sealed refusal toolCalls search citations pictures sound code finish blocked
- * candidates`. How it goes wrong: `cut delayHeaders delayEvents hold holdAfter inserts fail endless
- * endlessLine overrun usage cached shape headers reply`, see `scenario.ts` and `delivery.ts`; whole refusals
- * are in `refusals` below. `inserts: [{ before: 2, frame: 'garbage\n\n' }]` is garbage at an event, `fail: {
- * after: 2 }` the wire's own error there.
- *
- * Each has `requests` (as they came: method, path, headers, `leaked`, body, when the peer closed) and
- * `journal` (what became of each: status, events, tokens, `billed`, how it ended). Token counts are by
- * `words.ts`. Opaque values (signatures, encrypted reasoning) are proven by a key of the vendor's and come
- * back byte for byte or are refused.
- *
- * `vendor-harness.ts` beside this folder is a gateway with the real providers before all of them, and
- * `sdk-clients.ts` the official SDKs as one kind of client; `call.ts` posts a body as it stands. What each
- * vendor refuses is listed, case by case, in `test/vendors/`.
+ * `vendor-harness.ts` beside this folder is a gateway with the real providers in front of all of them,
+ * `sdk-clients.ts` has the official SDKs as one kind of client, and `call.ts` posts a body unchanged.
+ * `test/vendors` lists what each vendor refuses.
  */
 import { createChatPlay, startVendor, type Vendor } from './chat-completions.ts';
 import { refusals as chatRefusals } from './chat-completions/refusals.ts';
