@@ -7,12 +7,12 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { buildHead } from '../support/exchange.ts';
 import { buildStore } from './calls.ts';
 
-function buildRefused(id: string, account: string | null = 'a'): End {
+function buildRefused(id: string, account: string | null = 'a', message = 'no'): End {
   const principal = account === null ? undefined : ({ kind: 'user', account, key: 'k' } as const);
   return {
     type: 'refused',
     exchange: { ...buildHead('messages'), id, ...(principal && { principal }) },
-    error: new GatewayError('invalid_request', 'no'),
+    error: new GatewayError('invalid_request', message),
     attempts: [],
     duration: 5,
     losses: [],
@@ -64,6 +64,14 @@ describe('ended calls', () => {
     await keeper.close();
     expect(lost).toEqual([1]);
     expect(stored).toHaveLength(1);
+  });
+
+  it('are stored without U+0000, and without the half of a pair that a cut text ends with', async () => {
+    const stored: string[] = [];
+    const { keeper } = createKeeper(async ({ calls }) => void stored.push(...calls));
+    keeper.add(buildRefused('odd', 'a', String.raw`\u0000 \\ud83d` + '\0\0 \u{1f600}'.slice(0, -1)));
+    await keeper.close();
+    expect(JSON.parse(String(stored[0])).message).toBe(String.raw`\u0000 \\ud83d` + '\ufffd\ufffd \ufffd');
   });
 
   it('form no queue of turns while the database is slow: a stop would wait for all of them', async () => {

@@ -110,6 +110,15 @@ describe('the database', () => {
     }
   });
 
+  it('refuses a character that it cannot store as a fault of the request', async () => {
+    const { store } = await open();
+    await expect(store.createAccount({ name: 'a\0', at: 1 })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+    await expect(store.readBalance('a\0')).rejects.toMatchObject({ code: 'invalid_request' });
+    expect(store.findFault()).toBeUndefined();
+  });
+
   it('is audited to the last entry, even if a lower number appears after higher ones', async () => {
     const { store, url, another } = await open();
     await store.createAccount({ name: 'b', at: 1 });

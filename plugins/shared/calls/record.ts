@@ -191,15 +191,26 @@ export function chooseLevel({ type, exchange }: End): 'debug' | 'info' {
 /** Key of the text on an end. A symbol, because values of a WeakMap outlive minor garbage collections. */
 const written = Symbol('record');
 
+/** JSON's escapes of U+0000 and of halves of a pair, after any number of escaped backslashes. */
+const unstorable = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][\da-f]{2})/g;
+
+/**
+ * PostgreSQL stores neither U+0000, which a client may send, nor half of a pair, with which a cut text may
+ * end. One such record would cost all records that are stored with it.
+ */
+function toStorable(json: string): string {
+  return json.includes('\\u') ? json.replaceAll(unstorable, '$1\\ufffd') : json;
+}
+
 /** The record as JSON text. It is written once, however many plugins ask for it. */
 export function buildRecordText(end: End & { [written]?: string }): string {
-  return (end[written] ??= JSON.stringify(buildRecord(end, mostLosses)));
+  return (end[written] ??= toStorable(JSON.stringify(buildRecord(end, mostLosses))));
 }
 
 /** The record as it is stored for days. */
 export function buildKeptText(end: End): string {
   const text = buildRecordText(end);
-  return text.length > longestKept ? JSON.stringify(buildRecord(end, fewLosses)) : text;
+  return text.length > longestKept ? toStorable(JSON.stringify(buildRecord(end, fewLosses))) : text;
 }
 
 function hasError(end: End): boolean {

@@ -3,9 +3,13 @@
  * failures.
  */
 import { DatabaseError, type ClientBase } from 'pg';
+import { GatewayError } from '../../../../core/index.ts';
 import type { Row } from '../rows.ts';
 import { isEmpty, type Statement, type Steps } from '../sql/steps.ts';
 import { encodeRecords } from './values.ts';
+
+/** SQLSTATEs of U+0000 in a text, as it is and as an escape in JSON. */
+const unstorable = new Set<string | undefined>(['22021', '22P05']);
 
 /** Sends a statement and returns its rows. */
 export type Query = (statement: Statement, values?: readonly unknown[]) => Promise<readonly Row[]>;
@@ -45,8 +49,12 @@ export function createQuery(client: ClientBase): Query {
         values: [...values],
       });
       return rows;
-    } catch (error) {
-      throw new QueryError(error);
+    } catch (cause) {
+      const error = new QueryError(cause);
+      if (!unstorable.has(error.code)) throw error;
+      throw new GatewayError('invalid_request', 'a text holds a character that cannot be stored, as U+0000', {
+        cause,
+      });
     }
   };
 }
