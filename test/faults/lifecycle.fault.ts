@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { megabyte, readMemory } from '../support/memory-of.ts';
 import {
-  modelOf,
+  hello,
   openOperated,
   buildStreamedCall,
   waitUntil,
@@ -27,11 +27,6 @@ beforeAll(async () => {
 });
 afterEach(() => operated.reset());
 afterAll(() => operated.close());
-
-const body = {
-  model: modelOf['chat-completions'],
-  messages: [{ role: 'user', content: 'Hello there, who is it?' }],
-};
 
 async function expectCleanLedger(): Promise<void> {
   expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
@@ -186,7 +181,7 @@ describe('two thousand clients that never finish, and return for five minutes wh
       while (took.length < 300) {
         const began = performance.now();
         expect(
-          (await (await operated.post(gateway, '/v1/chat/completions', body)).arrayBuffer()).byteLength,
+          (await (await operated.post(gateway, '/v1/chat/completions', hello)).arrayBuffer()).byteLength,
         ).toBeGreaterThan(0);
         took.push(performance.now() - began);
       }

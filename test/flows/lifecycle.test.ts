@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { houseModel } from '../support/house-model.ts';
-import { modelOf, openOperated, waitUntil, wires, type Operated } from '../support/operated.ts';
+import { hello, openOperated, waitUntil, wires, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 import { serve } from '../support/serve.ts';
 
@@ -15,13 +15,8 @@ beforeAll(async () => void (operated = await openOperated()));
 afterEach(() => operated.reset());
 afterAll(() => operated.close());
 
-const body = {
-  model: modelOf['chat-completions'],
-  messages: [{ role: 'user', content: 'Hello there, who is it?' }],
-};
-
 function call(gateway: RunningGateway): Promise<Response> {
-  return operated.post(gateway, '/v1/chat/completions', body);
+  return operated.post(gateway, '/v1/chat/completions', hello);
 }
 
 async function hasModel({ url }: RunningGateway, id: string): Promise<boolean> {
@@ -110,7 +105,7 @@ describe('a gateway that receives a stop signal', () => {
         { agent, method: 'POST', headers: { authorization: `Bearer ${operated.key}` } },
         (response) => resolve(response.resume().headers.connection),
       );
-      sending.on('error', reject).end(JSON.stringify(body));
+      sending.on('error', reject).end(JSON.stringify(hello));
     });
     await waitUntil(() => operated.vendors.openai.requests.length > requestCount);
     const stopped = gateway.stop('SIGTERM');

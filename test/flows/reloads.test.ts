@@ -1,12 +1,7 @@
 /** One gateway whose configuration changes while it works, for better and for worse. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { modelOf, openOperated, waitUntil, type Operated } from '../support/operated.ts';
+import { hello, openOperated, waitUntil, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
-
-const body = {
-  model: modelOf['chat-completions'],
-  messages: [{ role: 'user', content: 'Hello there, who is it?' }],
-};
 
 let operated: Operated;
 let gateway: RunningGateway;
@@ -18,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => operated.close());
 
 function call(more: object = {}): Promise<Response> {
-  return operated.post(gateway, '/v1/chat/completions', { ...body, ...more });
+  return operated.post(gateway, '/v1/chat/completions', { ...hello, ...more });
 }
 
 async function hasDemo(): Promise<boolean> {

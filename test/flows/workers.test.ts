@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
-import { modelOf, openOperated, waitUntil, type Operated } from '../support/operated.ts';
+import { hello, openOperated, waitUntil, type Operated } from '../support/operated.ts';
 import { postJson } from '../support/post.ts';
 import type { RunningGateway } from '../support/process.ts';
 import { sendRaw } from '../support/raw.ts';
@@ -13,14 +13,9 @@ beforeAll(async () => void (operated = await openOperated()));
 afterEach(() => operated.vendors.unscript());
 afterAll(() => operated.close());
 
-const body = {
-  model: modelOf['chat-completions'],
-  messages: [{ role: 'user', content: 'Hello there, who is it?' }],
-};
-
 /** Makes a call on a new connection, because the system deals connections, not calls, out among workers. */
 async function call({ url }: RunningGateway): Promise<number> {
-  const response = await postJson(`${url}/v1/chat/completions`, body, {
+  const response = await postJson(`${url}/v1/chat/completions`, hello, {
     authorization: `Bearer ${operated.key}`,
     connection: 'close',
   });

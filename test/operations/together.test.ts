@@ -1,7 +1,7 @@
 /** What several workers share: each other's calls, and the running calls and usage of keys and accounts. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
-import { modelOf, openOperated, buildStreamedCall, waitUntil, type Operated } from '../support/operated.ts';
+import { hello, openOperated, buildStreamedCall, waitUntil, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 import { countSockets, listChildren } from '../support/worker-processes.ts';
 
@@ -9,11 +9,6 @@ let operated: Operated;
 beforeAll(async () => void (operated = await openOperated()));
 afterEach(() => operated.vendors.unscript());
 afterAll(() => operated.close());
-
-const body = {
-  model: modelOf['chat-completions'],
-  messages: [{ role: 'user', content: 'Hello there, who is it?' }],
-};
 
 /**
  * Makes each request on a new connection, because the system deals connections, not calls, out among workers.
@@ -31,7 +26,7 @@ async function ask({ url }: RunningGateway, path: string, sent?: object): Promis
 
 async function askMany(count: number, gateway: RunningGateway): Promise<number[]> {
   const answers = await Promise.all(
-    Array.from({ length: count }, () => ask(gateway, '/v1/chat/completions', body)),
+    Array.from({ length: count }, () => ask(gateway, '/v1/chat/completions', hello)),
   );
   return answers.map(({ status }) => status).toSorted();
 }
@@ -52,7 +47,7 @@ describe('several workers', () => {
   it('return every call to the key that made it, whichever of them made it', async () => {
     const gateway = (concurrent ??= await start('{ perKey: { parallel: 6 } }'));
     const made = await Promise.all(
-      Array.from({ length: 3 }, () => ask(gateway, '/v1/chat/completions', body)),
+      Array.from({ length: 3 }, () => ask(gateway, '/v1/chat/completions', hello)),
     );
     for (const { headers } of made) {
       const id = headers.get('x-request-id');

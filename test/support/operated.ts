@@ -23,6 +23,9 @@ export const modelOf: Readonly<Record<Wire, string>> = {
 const question = 'Hello there, who is it?';
 const turns = [{ role: 'user', content: question }];
 
+/** The body of a short call of chat completions. */
+export const hello = { model: modelOf['chat-completions'], messages: turns };
+
 /** A body that asks for a stream, in each protocol's format, and its path. */
 export function buildStreamedCall(wire: Wire): { readonly path: string; readonly body: object } {
   const model = modelOf[wire];
