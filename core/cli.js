@@ -8,12 +8,11 @@ import * as loader from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 
 // An older Node stops at the first named import it lacks, without saying why. So nothing above is imported by
-// name.
-const least = 24;
-const major = Number.parseInt(process.versions.node, 10);
-if (major < least) {
+// name. Earlier releases of 24 and 25 cannot call providers through a proxy, and warn about SQLite.
+const [major, minor] = process.versions.node.split('.', 2).map(Number);
+if (major < 24 || (major === 24 && minor < 15) || (major === 25 && minor < 7)) {
   process.stderr.write(
-    `tollgate: it needs Node ${least} or later, and this is ${process.version} (${process.execPath})\n`,
+    `tollgate: it needs Node 24.15, 25.7 or later, and this is ${process.version} (${process.execPath})\n`,
   );
   process.exit(1);
 }

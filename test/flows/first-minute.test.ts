@@ -18,15 +18,15 @@ const writtenSchema = z.object({
 });
 
 describe('a Node that is too old', () => {
-  it('is reported, and nothing else happens', async () => {
-    const older = 'Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})';
+  it.each(['20.20.2', '24.14.1', '25.6.1'])('is reported (%s), and nothing else happens', async (node) => {
+    const older = `Object.defineProperty(process,"versions",{value:{...process.versions,node:"${node}"}})`;
     const { code, output, errors } = await runAlone(['check'], {
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(older)}`,
     });
     expect([code, output, errors]).toEqual([
       1,
       '',
-      expect.stringMatching(/^tollgate: it needs Node 24 or later, and this is v\S+ \(.*node\)\n$/),
+      expect.stringMatching(/^tollgate: it needs Node 24.15, 25.7 or later, and this is v\S+ \(.*node\)\n$/),
     ]);
   });
 });
