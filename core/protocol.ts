@@ -197,7 +197,7 @@ export interface EventDecoder {
   readonly alike?: AlikeEvent | undefined;
   /** Whether the reply is complete if nothing follows, for protocols whose streams end in silence. */
   readonly mayEnd?: boolean;
-  /** Ends the stream: returns what was open, and `response-end` only if the reply is complete. */
+  /** Ends the stream: with `response-end` if the reply is complete. A call that was cut does not end. */
   end(): CanonicalEvent[];
 }
 

@@ -161,6 +161,69 @@ describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
   );
 });
 
+/** A call whose arguments have only begun, and an error in the stream. */
+const begun: Readonly<Record<Wire, { readonly call: readonly object[]; readonly error: object }>> = {
+  'chat-completions': {
+    call: [
+      { id: 'call_1', function: { name: 'send', arguments: '' } },
+      { function: { arguments: '{"to":' } },
+    ].map((call) => ({ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...call }] } }] })),
+    error: { error: { message: 'Busy' } },
+  },
+  responses: {
+    call: [
+      { type: 'response.created', response: { id: 'resp_1', status: 'in_progress', output: [] } },
+      {
+        type: 'response.output_item.added',
+        output_index: 0,
+        item: { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'send', arguments: '' },
+      },
+      { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: '{"to":' },
+    ],
+    error: { type: 'error', code: 'server_error', message: 'Busy' },
+  },
+  messages: {
+    call: [
+      { type: 'message_start', message: { id: 'msg_1', role: 'assistant', content: [] } },
+      {
+        type: 'content_block_start',
+        index: 0,
+        content_block: { type: 'tool_use', id: 'call_1', name: 'send', input: {} },
+      },
+      { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{"to":' } },
+    ],
+    error: { type: 'error', error: { type: 'overloaded_error', message: 'Busy' } },
+  },
+  'generate-content': {
+    call: [
+      { name: 'send', willContinue: true },
+      { partialArgs: [{ jsonPath: '$.to', stringValue: 'A', willContinue: true }], willContinue: true },
+    ].map((functionCall) => ({ candidates: [{ content: { parts: [{ functionCall }] } }] })),
+    error: { error: { code: 503, message: 'Busy', status: 'UNAVAILABLE' } },
+  },
+};
+
+// Clients run a call as soon as it ends, and do not wait for the end of the reply.
+it.each(pairs.filter(([client, wire]) => client !== wire))(
+  'a %s client gets no end of a call whose arguments the %s vendor cuts off',
+  async (client, wire) => {
+    const { call, error } = begun[wire];
+    for (const frames of [call.slice(0, -1), call, [...call, error]]) {
+      const stream = frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join('');
+      const { text } = await streamReply(client, wire, stream);
+      const decoder = families[client].protocol.upstream.decodeEvents(
+        readCall(client, { model: 'a/b', ...least[client] }, true),
+      );
+      const events = readStream(Buffer.from(text)).flatMap((event) => decoder.push(event));
+      expect(
+        events.filter(({ type }) => type === 'block-end'),
+        text,
+      ).toEqual([]);
+      expect(text).toMatch(/"error"/);
+    }
+  },
+);
+
 it.each(wires)(
   "the gateway cuts off a line of %s that never ends, and closes the provider's connection",
   async (wire) => {

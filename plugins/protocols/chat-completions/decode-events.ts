@@ -187,8 +187,9 @@ export class ReplyDecoder implements EventDecoder {
 
   #end(complete: boolean): void {
     this.#over = true;
+    if (!complete || this.#choices.size === 0) return;
     for (const choice of this.#choices.values()) choice.end();
-    if (complete && this.#choices.size > 0) this.#log.emit({ type: 'response-end' });
+    this.#log.emit({ type: 'response-end' });
   }
 }
 

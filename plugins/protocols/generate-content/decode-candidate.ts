@@ -93,9 +93,8 @@ export class CandidateDecoder {
     });
   }
 
-  /** Ends the candidate at the end of the reply, even without a finish reason. */
+  /** Ends the candidate at the end of the reply. Without a finish reason a call may lack arguments. */
   end(): void {
-    this.#calls.end();
     this.finish();
     this.#closeBlock();
   }

@@ -46,7 +46,6 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   end(): CanonicalEvent[] {
-    if (!this.#over) this.#blocks.endAll();
     this.#over = true;
     return this.#log.take();
   }
@@ -162,9 +161,10 @@ export class ReplyDecoder implements EventDecoder {
 
   #stop(): void {
     if (this.#stopped) this.#finish(this.#stopped);
-    this.#blocks.endAll();
     this.#over = true;
-    if (this.#finished) this.#log.emit({ type: 'response-end' });
+    if (!this.#finished) return;
+    this.#blocks.endAll();
+    this.#log.emit({ type: 'response-end' });
   }
 
   #fail(event: Fields): void {

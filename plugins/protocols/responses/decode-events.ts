@@ -100,7 +100,6 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   end(): CanonicalEvent[] {
-    this.#items.close();
     this.#ended = true;
     return this.#log.take();
   }
@@ -141,14 +140,14 @@ export class ReplyDecoder implements EventDecoder {
       for (const [index, item] of readList(response.output).entries())
         if (isObject(item)) this.#items.endItem(index, item);
     }
-    this.#items.close();
+    const reason = decodeFinish(response, this.#items);
+    if (reason) this.#items.close();
     const usage = decodeUsage(response);
     if (usage)
       this.#log.emit({
         type: 'usage',
         usage: { ...usage, ...readServedMode({ service_tier: response.service_tier }, this.#call) },
       });
-    const reason = decodeFinish(response, this.#items);
     if (!reason) return this.#fail(response);
     this.#ended = true;
     this.#log.emit({ type: 'finish', candidate: 0, reason, ...this.#readLateFacts(response) });
@@ -173,7 +172,6 @@ export class ReplyDecoder implements EventDecoder {
   #fail(body: Fields): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#items.close();
     const { error: nested } = body;
     const error = readVendorError({ error: isObject(nested) ? nested : flattenError(body) });
     const isClients = clientFault.test(error.code ?? '');
