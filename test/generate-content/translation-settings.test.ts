@@ -42,6 +42,12 @@ const fitted: [
   ],
   [{ stop: ['1', '2', '3', '4', '5', '6'] }, { stopSequences: ['1', '2', '3', '4', '5'] }],
   [{ stop: ['', 'x'] }, { stopSequences: ['x'] }],
+  [
+    { candidates: 2 },
+    { candidateCount: 1 },
+    ['candidates'],
+    makeModel({ capabilities: { wire: { 'generate-content': { oneCandidate: true } } } }),
+  ],
   [{ seed: 2 ** 40 }, undefined, ['seed']],
   [{ seed: '12345678901234567890' }, undefined, ['seed']],
   [

@@ -11,7 +11,7 @@ import {
 } from '../../shared/wire-kit/reasoning-effort.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-import type { Encoding } from './encoding.ts';
+import { readFlags, type Encoding } from './encoding.ts';
 import { fitSchema } from './fit-schema.ts';
 import { isSameSchema } from './openapi-schema.ts';
 
@@ -103,10 +103,11 @@ function fitToRange(field: string, value: number, { own, lose }: Encoding): numb
 
 const mostCandidates = 8;
 
-function fitCandidates({ candidates }: CanonicalRequest, { own, lose }: Encoding): number | undefined {
-  if (own || candidates === undefined || candidates <= mostCandidates) return candidates;
-  lose('candidates', `sent as ${mostCandidates}, the most Google gives`, 'approximated');
-  return mostCandidates;
+function fitCandidates({ candidates }: CanonicalRequest, { own, model, lose }: Encoding): number | undefined {
+  const most = readFlags(model.capabilities).oneCandidate ? 1 : mostCandidates;
+  if (own || candidates === undefined || candidates <= most) return candidates;
+  lose('candidates', `sent as ${most}, the most that the model gives`, 'approximated');
+  return most;
 }
 
 function encodeLogprobs({ logprobs }: CanonicalRequest, encoding: Encoding): Fields {

@@ -1,8 +1,9 @@
-/** The context that all parts of the request encoder share. */
-import type { Model } from '../../../core/index.ts';
+/** The context that all parts of the request encoder share, and the flags of a model's endpoint. */
+import { z } from 'zod';
+import { createFlagReader, type Model } from '../../../core/index.ts';
 import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import { readOwner } from '../../shared/wire-kit/fit-to-model.ts';
-import { vendorName } from './bag.ts';
+import { protocolName, vendorName } from './bag.ts';
 
 export interface Encoding extends BaseEncoding {
   /** Whether the model is Google's own. Only Google can read the state that it sealed. */
@@ -10,6 +11,13 @@ export interface Encoding extends BaseEncoding {
   /** Whether the model is Gemini 3 or later. These check signatures, and accept files inside tool results. */
   readonly modern: boolean;
 }
+
+export const flagsSchema = z.strictObject({
+  /** Whether the model refuses to give several answers to a call. */
+  oneCandidate: z.boolean().default(false),
+});
+
+export const readFlags = createFlagReader(protocolName, flagsSchema);
 
 /** A name without a version, such as `gemini-flash-latest`, means a modern model. */
 export function isModern({ upstream }: Model): boolean {

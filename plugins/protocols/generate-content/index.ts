@@ -6,6 +6,7 @@ import { count } from './count.ts';
 import { ReplyDecoder } from './decode-events.ts';
 import { ChunkEncoder, encodeStreamError, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
+import { flagsSchema } from './encoding.ts';
 import { decodeError, encodeError } from './errors.ts';
 import { fieldNames } from './field-names.ts';
 import { buildModelRoutes } from './listing.ts';
@@ -16,6 +17,7 @@ export function createProtocol(mount: string): Protocol {
   return {
     name: protocolName,
     body: 'json',
+    capabilities: flagsSchema,
     client: {
       match: createMatcher(mount),
       read: readRequest,
