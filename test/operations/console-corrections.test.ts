@@ -43,10 +43,22 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
       .poll(() => open.harness.gateway.verb('calls list').then((calls) => JSON.stringify(calls)))
       .toContain(id);
     await go(`calls/${id}`);
-    await button('Refund').click();
-    await dialog().getByLabel('Reason').fill('the reply was broken');
-    await dialog().getByRole('button', { name: 'Refund', exact: true }).click();
-    await dialog().waitFor({ state: 'detached' });
+    const refund = async (): Promise<void> => {
+      await button('Refund').click();
+      await dialog().getByLabel('Reason').fill('the reply was broken');
+      await dialog().getByRole('button', { name: 'Refund', exact: true }).click();
+      await dialog().waitFor({ state: 'detached' });
+    };
+    // Another operator looks at the call at the same time.
+    await page.route('**/admin/refunds', async (route) => {
+      await route.fetch();
+      await route.continue();
+    });
+    await refund();
+    await page.getByText('Nothing was refunded: this call was refunded before').waitFor();
+    await page.locator('dt', { hasText: 'Refunded' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Refund' }).count()).toBe(0);
+    await page.unroute('**/admin/refunds');
     expect(await open.harness.gateway.verb('balance', ['corrected'])).toMatchObject({ balance: '3.75' });
   });
 

@@ -137,6 +137,7 @@ export const callDetail = z
     ...storedCall.shape,
     ...facts,
     key_name: z.string().optional().meta({ description: 'What the key is called.' }),
+    refunded: usd.nullable().meta({ description: 'USD of its cost that were given back, if any were.' }),
     timing: z.array(
       z.object({
         name: z.string(),

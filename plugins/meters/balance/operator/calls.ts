@@ -1,6 +1,6 @@
 /** What operators read of stored calls: pages of them, and one with all its details. */
 import { z } from 'zod';
-import { usd } from '../../../../core/index.ts';
+import { formatUsd, usd } from '../../../../core/index.ts';
 import {
   describeOwnCall,
   describeCall,
@@ -10,6 +10,7 @@ import {
 import { formatTag } from '../../../shared/calls/tag-text.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
 import { computeBill } from './bill.ts';
+import { nameRefund } from './corrections.ts';
 import { formatCsv } from './csv.ts';
 import { readKeyNames } from './keys.ts';
 import { accountName, moment, buildNumberSchema } from './reading.ts';
@@ -132,11 +133,13 @@ export async function readCallDetails(store: Store, id: string) {
     );
   const record = readShownRecord(call.body);
   const entries = await store.listEntries({ call: id, limit: 20 });
+  const [refund] = await store.listEntries({ reference: nameRefund(id), limit: 1 });
   const keyName = (await readKeyNames(store, [call.key])).get(call.key);
   return {
     ...describeCall(toListed(call)),
     ...record,
     ...(keyName !== undefined && { key_name: keyName }),
+    refunded: refund ? formatUsd(refund.available) : null,
     provider: call.provider === '' ? null : call.provider,
     answered_by: call.provider === '' ? null : call.model,
     routing: record.routing ?? [],

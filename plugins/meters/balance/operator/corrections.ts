@@ -70,6 +70,9 @@ export function adjustCredit(
   return addCorrection(store, { ...credit, reason: why, author, at: Date.now() });
 }
 
+/** The reference of a call's refund, by which it is made once. */
+export const nameRefund = (call: string): string => `refund:${call}`;
+
 /** Gives back what a call cost, or a part of it, once. */
 export async function refundCall(
   store: Store,
@@ -84,7 +87,7 @@ export async function refundCall(
   if (refunded > cost || cost === 0n)
     throw buildRefusal('invalid_request', `the call cost ${formatUsd(cost)} USD`, 'amount');
   const { account } = first;
-  const credit = { account, amount: refunded, kind: 'refund', reference: `refund:${call}` } as const;
+  const credit = { account, amount: refunded, kind: 'refund', reference: nameRefund(call) } as const;
   return addCorrection(store, { ...credit, reason: why, author, at: Date.now() });
 }
 

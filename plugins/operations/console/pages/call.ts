@@ -130,6 +130,7 @@ const bases: Readonly<Record<string, string>> = {
 function renderFigures(call: CallDetail) {
   return html`${renderFacts([
       ['Cost', html`${renderUsd(call.cost)} <span class="dim">${bases[call.cost_basis]}</span>`],
+      ['Refunded', call.refunded && renderUsd(call.refunded)],
       ['Vendor', renderUsd(call.vendor_cost)],
       ['Margin', renderUsd(call.margin)],
       ['Input tokens', formatCount(call.input)],
@@ -187,6 +188,7 @@ export function CallDetail({ id }: { readonly id: string }) {
   const refund =
     call &&
     call.cost !== '0' &&
+    call.refunded === null &&
     mayChange() &&
     html`<button onClick=${() => openRefund(id, call.cost, reload)}>Refund</button>`;
   return html`${renderHead(

@@ -1,6 +1,7 @@
 /** Dialogs that correct what was credited, and open, disable or close an account. */
 import { api } from './api.ts';
 import { openForm, type Field } from './form.ts';
+import { notify } from './kit.ts';
 
 const reason: Field = {
   name: 'reason',
@@ -61,7 +62,10 @@ export function openRefund(call: string, cost: string, onDone: () => void): void
       reason,
     ],
     submit: 'Refund',
-    send: (values) => api.post('/admin/refunds', { call, ...values }),
+    async send(values) {
+      const { status } = await api.post<{ readonly status: string }>('/admin/refunds', { call, ...values });
+      if (status === 'already_credited') notify('Nothing was refunded: this call was refunded before', true);
+    },
     onDone,
   });
 }
