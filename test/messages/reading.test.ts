@@ -264,7 +264,7 @@ it('a call that says that the model made it loses nothing on another wire', () =
 
 describe('the size of a call', () => {
   it.each([
-    ['no tool', [], undefined],
+    ['a search', [{ type: 'web_search_20250305', name: 'web_search' }], undefined],
     ["the client's tools", [tool, { ...tool, name: 'go', type: 'custom' }], 500],
     [
       "tools of Anthropic's",

@@ -47,13 +47,19 @@ function countRounds(
   return rounds + (edits.some(({ type }) => String(type).startsWith('compact')) ? 1 : 0);
 }
 
-/** The most tokens with which Anthropic explains tools to the model, and each tool of its own. */
+/** The most tokens with which Anthropic explains tools to the model, and each of its own that clients run. */
 const tokensOfTools = 500;
 const tokensOfOwnTool = 4000;
 
+/** Tools that Anthropic runs have room in what each use may add. */
 function countToolTokens(offered: readonly OfferedTool[]): number {
-  const own = offered.filter(({ tool: { type } }) => typeof type === 'string' && type !== 'custom');
-  return offered.length > 0 ? tokensOfTools + own.length * tokensOfOwnTool : 0;
+  let tokens = 0;
+  for (const { tool } of offered) {
+    const type = String(tool.type ?? 'custom');
+    if (!clientTool.test(type)) continue;
+    tokens = Math.max(tokens, tokensOfTools) + (type === 'custom' ? 0 : tokensOfOwnTool);
+  }
+  return tokens;
 }
 
 function hasEntries(value: unknown): boolean {
