@@ -5,82 +5,48 @@ import type { Settled } from '../../plugins/meters/balance/store.ts';
 import { quote, settlement } from '../balance/calls.ts';
 import type { Bench } from './bench.ts';
 
+const reserved = (amount: Nano, quoted = 0) => ({ status: 'reserved', quote: quoted, amount });
+const posted = (amount: Nano, overage = 0n) => ({ status: 'posted', posted: amount, overage });
+const short = (available: Nano) => ({ status: 'short', by: 'balance', available });
+
 export function testReservations({ account, reserve, store }: Bench): void {
   describe('reserving', () => {
     it('holds the most a call can cost, out of what is available and not out of the balance', async () => {
       const name = await account(100n);
-      expect(await reserve(`${name}-1`, name, quote(10n, 60n))).toEqual({
-        status: 'reserved',
-        quote: 0,
-        amount: 60n,
-      });
+      expect(await reserve(`${name}-1`, name, quote(10n, 60n))).toEqual(reserved(60n));
       expect(await store().readBalance(name)).toEqual({ total: 100n, used: 0n, pending: 60n });
     });
 
     it('holds all that is available if that is less than the most and enough for the least', async () => {
       const name = await account(100n);
       await reserve(`${name}-1`, name, quote(60n));
-      expect(await reserve(`${name}-2`, name, quote(40n, 500n))).toEqual({
-        status: 'reserved',
-        quote: 0,
-        amount: 40n,
-      });
+      expect(await reserve(`${name}-2`, name, quote(40n, 500n))).toEqual(reserved(40n));
     });
 
     it('refuses one nano above what is available, and leaves nothing behind', async () => {
       const name = await account(100n);
-      expect(await reserve(`${name}-1`, name, quote(101n))).toEqual({
-        status: 'short',
-        by: 'balance',
-        available: 100n,
-      });
+      expect(await reserve(`${name}-1`, name, quote(101n))).toEqual(short(100n));
       expect(await store().readBalance(name)).toEqual({ total: 100n, used: 0n, pending: 0n });
-      expect(await reserve(`${name}-1`, name, quote(100n))).toEqual({
-        status: 'reserved',
-        quote: 0,
-        amount: 100n,
-      });
+      expect(await reserve(`${name}-1`, name, quote(100n))).toEqual(reserved(100n));
     });
 
     it('takes the first quote that fits, in the order given', async () => {
       const name = await account(100n);
-      expect(await reserve(`${name}-1`, name, quote(200n, 300n), quote(90n, 95n), quote(1n, 2n))).toEqual({
-        status: 'reserved',
-        quote: 1,
-        amount: 95n,
-      });
+      expect(await reserve(`${name}-1`, name, quote(200n, 300n), quote(90n, 95n), quote(1n, 2n))).toEqual(
+        reserved(95n, 1),
+      );
     });
 
     it('lets what is free pass on an empty and on an overdrawn account', async () => {
       const name = await account(0n);
-      expect(await reserve(`${name}-1`, name, quote(0n))).toEqual({
-        status: 'reserved',
-        quote: 0,
-        amount: 0n,
-      });
-      expect(await store().settle(settlement(`${name}-1`, 7n))).toEqual({
-        status: 'posted',
-        posted: 0n,
-        overage: 7n,
-      });
-      expect(await reserve(`${name}-2`, name, quote(0n))).toEqual({
-        status: 'reserved',
-        quote: 0,
-        amount: 0n,
-      });
-      expect(await reserve(`${name}-3`, name, quote(1n))).toEqual({
-        status: 'short',
-        by: 'balance',
-        available: -7n,
-      });
+      expect(await reserve(`${name}-1`, name, quote(0n))).toEqual(reserved(0n));
+      expect(await store().settle(settlement(`${name}-1`, 7n))).toEqual(posted(0n, 7n));
+      expect(await reserve(`${name}-2`, name, quote(0n))).toEqual(reserved(0n));
+      expect(await reserve(`${name}-3`, name, quote(1n))).toEqual(short(-7n));
     });
 
     it('refuses an unknown account', async () => {
-      expect(await reserve('nobody-1', 'nobody', quote(0n))).toEqual({
-        status: 'short',
-        by: 'balance',
-        available: 0n,
-      });
+      expect(await reserve('nobody-1', 'nobody', quote(0n))).toEqual(short(0n));
     });
 
     it('lets one of 200 simultaneous calls reserve the last of a balance', async () => {
@@ -88,9 +54,7 @@ export function testReservations({ account, reserve, store }: Bench): void {
       const answers = await Promise.all(
         Array.from({ length: 200 }, (_, index) => reserve(`${name}-${index}`, name, quote(100n))),
       );
-      expect(answers.filter(({ status }) => status === 'reserved')).toEqual([
-        { status: 'reserved', quote: 0, amount: 100n },
-      ]);
+      expect(answers.filter(({ status }) => status === 'reserved')).toEqual([reserved(100n)]);
       expect(await store().readBalance(name)).toEqual({ total: 100n, used: 0n, pending: 100n });
     });
 
@@ -109,11 +73,7 @@ export function testSettling({ account, reserve, entriesOf, store }: Bench): voi
     it('posts what is owed and gives the rest back', async () => {
       const name = await account(100n);
       await reserve(`${name}-1`, name, quote(80n));
-      expect(await store().settle(settlement(`${name}-1`, 30n))).toEqual({
-        status: 'posted',
-        posted: 30n,
-        overage: 0n,
-      });
+      expect(await store().settle(settlement(`${name}-1`, 30n))).toEqual(posted(30n));
       expect(await store().readBalance(name)).toEqual({ total: 100n, used: 30n, pending: 0n });
     });
 
@@ -134,11 +94,7 @@ export function testSettling({ account, reserve, entriesOf, store }: Bench): voi
     it('posts at most what was reserved, and what is owed above it as overage of its own', async () => {
       const name = await account(100n);
       await reserve(`${name}-1`, name, quote(80n));
-      expect(await store().settle(settlement(`${name}-1`, 110n))).toEqual({
-        status: 'posted',
-        posted: 80n,
-        overage: 30n,
-      });
+      expect(await store().settle(settlement(`${name}-1`, 110n))).toEqual(posted(80n, 30n));
       expect(await store().readBalance(name)).toEqual({ total: 100n, used: 110n, pending: 0n });
       const [, , post, overage] = await entriesOf(name);
       expect(post).toMatchObject({ kind: 'post', available: 0n, reserved: -80n, revenue: 80n });

@@ -8,6 +8,21 @@ let gallery: Gallery;
 beforeAll(async () => void (gallery = await openGallery({ settings: { server: { bodyLimit: 1_000_000 } } })));
 afterAll(() => gallery.close());
 
+const form = { 'content-type': 'multipart/form-data; boundary=there' };
+
+/** Sends a form that a test writes byte by byte. */
+function send(
+  body: NonNullable<RequestInit['body']>,
+  headers: Record<string, string> = form,
+): Promise<Response> {
+  return fetch(gallery.gateway.url + edits, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gallery.key}`, ...headers },
+    body,
+    duplex: 'half',
+  });
+}
+
 describe('a form', () => {
   it('gets the type of a picture from its bytes, whatever its name is', async () => {
     const response = await gallery.post(
@@ -21,25 +36,20 @@ describe('a form', () => {
   });
 
   it('may state a type for its texts', async () => {
-    const boundary = 'there';
     const text = (name: string, value: string): string =>
-      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n` +
+      `--there\r\nContent-Disposition: form-data; name="${name}"\r\n` +
       `Content-Type: text/plain; charset=utf-8\r\n\r\n${value}\r\n`;
     const head =
-      `--${boundary}\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n` +
+      '--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n' +
       'Content-Type: image/png\r\n\r\n';
     const body = Buffer.concat([
       Buffer.from(
         text('model', 'openai/gpt-image-1.5') + text('prompt', 'Nacht – 夜') + text('quality', 'low') + head,
       ),
       makePng(),
-      Buffer.from(`\r\n--${boundary}--\r\n`),
+      Buffer.from('\r\n--there--\r\n'),
     ]);
-    const headers = {
-      authorization: `Bearer ${gallery.key}`,
-      'content-type': `multipart/form-data; boundary=${boundary}`,
-    };
-    const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
+    const response = await send(body);
     expect(response.status).toBe(200);
     expect(String(gallery.painter.requests.at(-1)?.body)).toContain('Nacht – 夜');
   });
@@ -58,11 +68,7 @@ describe('a form', () => {
         makePng(),
         Buffer.from('\r\n--there--\r\n'),
       ]);
-      const headers = {
-        authorization: `Bearer ${gallery.key}`,
-        'content-type': 'multipart/form-data; boundary=there',
-      };
-      const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
+      const response = await send(body);
       expect(response.status).toBe(200);
       expect(String(gallery.painter.requests.at(-1)?.body)).toMatch(
         /name="image"; filename="image-1.png"\r\ncontent-type: image\/png/,
@@ -76,11 +82,7 @@ describe('a form', () => {
     '--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n\r\nx',
     '',
   ])('is refused as broken: %j', async (body) => {
-    const headers = {
-      authorization: `Bearer ${gallery.key}`,
-      'content-type': 'multipart/form-data; boundary=there',
-    };
-    const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
+    const response = await send(body);
     expect(response.status).toBe(400);
   });
 
@@ -100,8 +102,7 @@ describe('a form', () => {
     ['a bare picture', 'image/png', makePng()],
     ['nothing', '', ''],
   ])('is refused if it is sent as %s, and the error asks for a form', async (_, type, body) => {
-    const headers = { authorization: `Bearer ${gallery.key}`, ...(type ? { 'content-type': type } : {}) };
-    const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
+    const response = await send(body, type ? { 'content-type': type } : {});
     expect([response.status, await response.json()]).toMatchObject([
       415,
       {
@@ -134,16 +135,7 @@ describe('a form', () => {
     'is held to the size limit without a content-length: it %s',
     async (_, before, behind, status, message) => {
       const pieces = [before, ...Array.from({ length: 30 }, () => 'x'.repeat(100_000)), behind];
-      const headers = {
-        authorization: `Bearer ${gallery.key}`,
-        'content-type': 'multipart/form-data; boundary=there',
-      };
-      const response = await fetch(gallery.gateway.url + edits, {
-        method: 'POST',
-        headers,
-        body: ReadableStream.from(pieces.map((piece) => Buffer.from(piece))),
-        duplex: 'half',
-      });
+      const response = await send(ReadableStream.from(pieces.map((piece) => Buffer.from(piece))));
       expect([response.status, await response.json()]).toMatchObject([
         status,
         { error: { message: expect.stringMatching(message) } },
@@ -152,16 +144,7 @@ describe('a form', () => {
   );
 
   it('is refused if it is compressed', async () => {
-    const headers = {
-      authorization: `Bearer ${gallery.key}`,
-      'content-type': 'multipart/form-data; boundary=there',
-      'content-encoding': 'gzip',
-    };
-    const response = await fetch(gallery.gateway.url + edits, {
-      method: 'POST',
-      headers,
-      body: gzipSync('--there--\r\n'),
-    });
+    const response = await send(gzipSync('--there--\r\n'), { ...form, 'content-encoding': 'gzip' });
     expect([response.status, await response.json()]).toMatchObject([
       415,
       { error: { message: 'The body uses the content encoding "gzip"; send it uncompressed.' } },
@@ -174,20 +157,12 @@ describe('a form', () => {
     const part = (head: string, text: string): string =>
       `--there\r\nContent-Disposition: form-data; ${head}\r\n\r\n${text}\r\n`;
     const fields = part('name="model"', 'openai/gpt-image-1.5') + part('name="quality"', 'low');
-    const headers = {
-      authorization: `Bearer ${gallery.key}`,
-      'content-type': 'multipart/form-data; boundary=there',
-    };
     for (const head of [
       'name="image"\r\nContent-Type: multipart/mixed; boundary=inner',
       'name="image"; filename="a.png"\r\nContent-Type: multipart/form-data; boundary=inner',
     ]) {
       const requestCount = gallery.painter.requests.length;
-      const response = await fetch(gallery.gateway.url + edits, {
-        method: 'POST',
-        headers,
-        body: `${fields}${part(head, inside)}--there--\r\n`,
-      });
+      const response = await send(`${fields}${part(head, inside)}--there--\r\n`);
       expect([response.status, await response.json()]).toEqual([
         400,
         { error: expect.objectContaining({ message: expect.not.stringContaining('smuggled') }) },

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { complete, created, read } from './upstream-events.ts';
 
+const readUsage = (response: object) => read(created, complete(response)).usage;
+
 describe('the end of a stream', () => {
   it('takes usage from the last response, and reads a total above the sum as uncounted reasoning', () => {
     const usage = {
@@ -10,9 +12,14 @@ describe('the end of a stream', () => {
       output_tokens_details: { reasoning_tokens: 3 },
       total_tokens: 18,
     };
-    expect(read(created, complete({ usage, tool_usage: { web_search: { num_requests: 2 } } })).usage).toEqual(
-      { input: 10, cacheRead: 4, cacheWrite5m: 2, output: 8, reasoning: 3, webSearches: 2 },
-    );
+    expect(readUsage({ usage, tool_usage: { web_search: { num_requests: 2 } } })).toEqual({
+      input: 10,
+      cacheRead: 4,
+      cacheWrite5m: 2,
+      output: 8,
+      reasoning: 3,
+      webSearches: 2,
+    });
   });
 
   it.each([
@@ -22,9 +29,7 @@ describe('the end of a stream', () => {
     [10, null, { cacheWrite5m: 10 }],
   ])('counts %i cache writes by their retention: %j', (written, parts, counted) => {
     const details = { cache_write_tokens: written, cache_write_tokens_details: parts };
-    expect(
-      read(created, complete({ usage: { input_tokens: 20, input_tokens_details: details } })).usage,
-    ).toEqual({
+    expect(readUsage({ usage: { input_tokens: 20, input_tokens_details: details } })).toEqual({
       input: 20,
       ...counted,
     });
@@ -38,7 +43,7 @@ describe('the end of a stream', () => {
       num_server_side_tools_used: 1,
       server_side_tool_usage_details: { web_search_calls: 1, x_search_calls: 2 },
     };
-    expect(read(created, complete({ usage })).usage).toEqual({ input: 5467, output: 593, webSearches: 3 });
+    expect(readUsage({ usage })).toEqual({ input: 5467, output: 593, webSearches: 3 });
   });
 
   it("adds the image tool's usage to the model's, which does not include it", () => {
@@ -58,7 +63,7 @@ describe('the end of a stream', () => {
       output_tokens: 43,
       total_tokens: 1676,
     };
-    expect(read(created, complete({ usage, tool_usage, output: [] })).usage).toEqual({
+    expect(readUsage({ usage, tool_usage, output: [] })).toEqual({
       input: 1663,
       cacheRead: 5,
       inputImage: 20,
@@ -74,7 +79,7 @@ describe('the end of a stream', () => {
         total_tokens: 0,
       },
     };
-    expect(read(created, complete({ usage, tool_usage: none, output: [] })).usage).toEqual({
+    expect(readUsage({ usage, tool_usage: none, output: [] })).toEqual({
       input: 1633,
       cacheRead: 5,
       output: 43,
@@ -106,10 +111,7 @@ describe('the end of a stream', () => {
       { type: 'shell', environment: { type: 'container_reference', container_id: 'cntr_kept' } },
     ];
     expect(
-      read(
-        created,
-        complete({ usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 }, output, tools }),
-      ).usage,
+      readUsage({ usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 }, output, tools }),
     ).toEqual({ input: 10, output: 5, fileSearches: 2, containers: 1 });
   });
 
@@ -131,7 +133,7 @@ describe('the end of a stream', () => {
       runCode(null),
     ];
     const tools = [{ type: 'code_interpreter', container: 'cntr_kept' }];
-    expect(read(created, complete({ usage, output, tools })).usage).toEqual({
+    expect(readUsage({ usage, output, tools })).toEqual({
       input: 10,
       output: 5,
       containers: 2,
@@ -152,13 +154,15 @@ describe('the end of a stream', () => {
       call('search'),
       { type: 'web_search_call', id: 'ws_old', status: 'completed' },
     ];
-    expect(read(created, complete({ usage, output })).usage).toEqual({
+    expect(readUsage({ usage, output })).toEqual({
       input: 10,
       output: 5,
       webSearches: 3,
     });
-    expect(
-      read(created, complete({ usage, output, tool_usage: { web_search: { num_requests: 2 } } })).usage,
-    ).toEqual({ input: 10, output: 5, webSearches: 2 });
+    expect(readUsage({ usage, output, tool_usage: { web_search: { num_requests: 2 } } })).toEqual({
+      input: 10,
+      output: 5,
+      webSearches: 2,
+    });
   });
 });
