@@ -64,6 +64,10 @@ const second = buildTarget('second');
 const keys = [buildTarget('first', {}, 1), buildTarget('first', {}, 2)] as const;
 const painter = buildTarget('painter', { output: ['text', 'image'] });
 
+const stop = (isFinal: boolean) => ({ type: 'stop', isFinal });
+const next = (...targets: readonly (Target | undefined)[]) => ({ type: 'next', targets });
+const retry = (wait: number) => ({ type: 'retry', wait });
+
 describe('transient failures', () => {
   const { transient } = failures;
   const repeat = (count: number, target = first): Attempt[] =>
@@ -93,12 +97,12 @@ describe('transient failures', () => {
   });
 
   it('stops after three attempts, and tells the client not to retry', () => {
-    expect(judge(repeat(3), [first])).toEqual({ type: 'stop', isFinal: true });
+    expect(judge(repeat(3), [first])).toEqual(stop(true));
   });
 
   it('tries another provider after two attempts', () => {
     expect(judge(repeat(1), [first, second])).toMatchObject({ type: 'retry' });
-    expect(judge(repeat(2), [first, second])).toEqual({ type: 'next', targets: [second] });
+    expect(judge(repeat(2), [first, second])).toEqual(next(second));
     expect(judge([...repeat(2), ...repeat(2, second)], [first, second])).toMatchObject({ type: 'retry' });
   });
 
@@ -108,62 +112,43 @@ describe('transient failures', () => {
   });
 
   it('waits as long as the provider asks, unless another provider is left', () => {
-    expect(judge([fail(first, withDelay(transient, 7))], [first])).toMatchObject({
-      type: 'retry',
-      wait: 7000,
-    });
+    expect(judge([fail(first, withDelay(transient, 7))], [first])).toMatchObject(retry(7000));
     expect(judge([fail(first, withDelay(transient, 7))], [first, second])).toMatchObject({ type: 'next' });
-    expect(judge([fail(first, withDelay(transient, 0.2))], [first, second])).toMatchObject({
-      type: 'retry',
-      wait: 200,
-    });
+    expect(judge([fail(first, withDelay(transient, 0.2))], [first, second])).toMatchObject(retry(200));
   });
 
   it('stops if the provider asks for more than the longest wait, and lets the client retry', () => {
-    expect(judge([fail(first, withDelay(transient, 11))], [first])).toEqual({ type: 'stop', isFinal: false });
+    expect(judge([fail(first, withDelay(transient, 11))], [first])).toEqual(stop(false));
   });
 
   it('stops at the deadline or with retries turned off, and lets the client retry', () => {
-    expect(judge(repeat(1), [first], { elapsed: settings.deadline })).toEqual({
-      type: 'stop',
-      isFinal: false,
-    });
-    expect(judge(repeat(1), [first], {}, { attempts: 1 })).toEqual({ type: 'stop', isFinal: false });
+    expect(judge(repeat(1), [first], { elapsed: settings.deadline })).toEqual(stop(false));
+    expect(judge(repeat(1), [first], {}, { attempts: 1 })).toEqual(stop(false));
   });
 
   it('does not retry while the budget is spent', () => {
-    expect(judge(repeat(1), [first], { hasBudget: false })).toEqual({ type: 'stop', isFinal: false });
+    expect(judge(repeat(1), [first], { hasBudget: false })).toEqual(stop(false));
     expect(judge(repeat(1), [first, second], { hasBudget: false })).toMatchObject({ type: 'next' });
   });
 });
 
 describe('other failures', () => {
   it('tries another key after a rate limit, and waits if there is none', () => {
-    expect(judge([fail(keys[0], withDelay(failures.limit, 1))], [...keys, second])).toEqual({
-      type: 'next',
-      targets: [keys[1], second],
-    });
-    expect(judge([fail(first, withDelay(failures.limit, 2))], [first])).toMatchObject({
-      type: 'retry',
-      wait: 2000,
-    });
-    expect(judge([fail(first, withDelay(failures.limit, 30))], [first])).toEqual({
-      type: 'stop',
-      isFinal: false,
-    });
+    expect(judge([fail(keys[0], withDelay(failures.limit, 1))], [...keys, second])).toEqual(
+      next(keys[1], second),
+    );
+    expect(judge([fail(first, withDelay(failures.limit, 2))], [first])).toMatchObject(retry(2000));
+    expect(judge([fail(first, withDelay(failures.limit, 30))], [first])).toEqual(stop(false));
   });
 
   it('does not try another key after a timeout', () => {
-    expect(judge([fail(keys[0], failures.silence)], [...keys, second])).toEqual({
-      type: 'next',
-      targets: [second],
-    });
-    expect(judge([fail(keys[0], failures.silence)], keys)).toEqual({ type: 'stop', isFinal: true });
+    expect(judge([fail(keys[0], failures.silence)], [...keys, second])).toEqual(next(second));
+    expect(judge([fail(keys[0], failures.silence)], keys)).toEqual(stop(true));
   });
 
   it('tries another key after a refused key, never the same one', () => {
-    expect(judge([fail(keys[0], failures.target)], keys)).toEqual({ type: 'next', targets: [keys[1]] });
-    expect(judge([fail(first, failures.target)], [first])).toEqual({ type: 'stop', isFinal: true });
+    expect(judge([fail(keys[0], failures.target)], keys)).toEqual(next(keys[1]));
+    expect(judge([fail(first, failures.target)], [first])).toEqual(stop(true));
   });
 
   it('does not wait for a target that a plugin blocks', () => {
@@ -172,7 +157,7 @@ describe('other failures', () => {
   });
 
   it('stops at an invalid request', () => {
-    expect(judge([fail(first, failures.request)], [first, second])).toEqual({ type: 'stop', isFinal: false });
+    expect(judge([fail(first, failures.request)], [first, second])).toEqual(stop(false));
   });
 
   it('retries once without reasoning if its signature is refused', () => {
@@ -183,7 +168,7 @@ describe('other failures', () => {
     });
     expect(
       judge([fail(first, failures.seal), fail(first, failures.seal, { withoutReasoning: true })], [first]),
-    ).toEqual({ type: 'stop', isFinal: false });
+    ).toEqual(stop(false));
     const later = [fail(first, failures.seal), fail(first, failures.transient, { withoutReasoning: true })];
     expect(judge(later, [first])).toMatchObject({ type: 'retry', withoutReasoning: true });
   });
