@@ -57,9 +57,9 @@ describe('the version header', () => {
     }
   });
 
-  it('with another date is refused', () => {
-    expect(expectRefusal(() => read(least, { 'anthropic-version': '2023-01-01' })).message).toContain(
-      'is "2023-01-01"',
+  it.each(['anthropic-version', 'partner-version'])('%s with another date is refused by its name', (name) => {
+    expect(expectRefusal(() => read(least, { [name]: '2023-01-01' })).message).toContain(
+      `"${name}" is "2023-01-01"`,
     );
   });
 });

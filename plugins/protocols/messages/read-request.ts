@@ -175,12 +175,12 @@ export function readVersion(headers: ClientHeaders): string | undefined {
 
 function checkVersion(headers: ClientHeaders): void {
   const version = readVersion(headers);
+  const isNeutral = headers[versionHeader] === undefined && version !== undefined;
+  const param = isNeutral ? neutralVersionHeader : versionHeader;
   if (version !== undefined && versions.has(version)) return;
   const problem = version === undefined ? 'is missing' : `is "${version.slice(0, 40)}"`;
   const known = [...versions].join(' or ');
-  throw new GatewayError('invalid_request', `The header "${versionHeader}" ${problem}: send ${known}.`, {
-    param: versionHeader,
-  });
+  throw new GatewayError('invalid_request', `The header "${param}" ${problem}: send ${known}.`, { param });
 }
 
 function checkCombinations(wire: Wire.Request, usesBetas: boolean): void {
