@@ -88,7 +88,7 @@ export async function findKey(store: Store, wanted: string): Promise<ShownKey> {
  */
 function checkOperatorKey(
   { spendCap, models, callsPerMinute }: z.output<typeof limits>,
-  more: Readonly<Record<string, unknown>> = {},
+  more: Readonly<Record<string, unknown>>,
 ): void {
   const asked = {
     ...more,

@@ -6,8 +6,8 @@ import { readCount, readInteger } from '../rows.ts';
 import { askRows, nameStatements, type Operations } from './steps.ts';
 
 /** Deletes the rows of calls that ended before $1, up to $2 of them, but none that is not summed up yet. */
-function buildDeleteSql(table: string, column: string): string {
-  return `DELETE FROM ${table} WHERE ${column} IN (
+function buildDeleteSql(table: string): string {
+  return `DELETE FROM ${table} WHERE number IN (
     SELECT number FROM calls WHERE ended < $1 AND number <= (SELECT last FROM folds WHERE log = 'calls')
     ORDER BY ended, number LIMIT $2)`;
 }
@@ -24,8 +24,8 @@ const sql = nameStatements('stored calls', {
         - (SELECT last FROM folds WHERE log = 'entries') AS entries,
       (SELECT coalesce(max(number), 0) FROM calls)
         - (SELECT last FROM folds WHERE log = 'calls') AS calls`,
-  sweepTags: buildDeleteSql('call_tags', 'number'),
-  sweepCalls: `${buildDeleteSql('calls', 'number')} RETURNING number`,
+  sweepTags: buildDeleteSql('call_tags'),
+  sweepCalls: `${buildDeleteSql('calls')} RETURNING number`,
   sweepSeries: `DELETE FROM series WHERE dimension IN ('model', 'key', 'account', 'provider', 'tag') 
       AND unit = $1 AND start < $2`,
 });
