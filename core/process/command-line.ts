@@ -29,11 +29,13 @@ const logger = createLogger();
 let isServing = false;
 
 /**
- * The reader of the output may close it. The gateway keeps serving, whatever happens to the output. A command
- * that could not write its result to a full disk fails.
+ * The reader of the output may close it. The gateway keeps serving, whatever happens to the output. A
+ * command ends: it prints when its work is done, and `calls tail` would print for nobody. One that could not
+ * write its result to a full disk fails.
  */
 function noteLostOutput(error: NodeJS.ErrnoException): void {
-  if (isServing || error.code === 'EPIPE') return;
+  if (isServing) return;
+  if (error.code === 'EPIPE') process.exit();
   process.exitCode = 1;
   process.stderr.write(`tollgate: the output could not be written: ${error.message}\n`);
 }

@@ -69,3 +69,21 @@ it('log readers that have exited delay no call and no stop', async () => {
   expect(await call(gateway.url, gateway.printed())).toBe(200);
   expect((await gateway.stop('SIGTERM')).code).toBe(0);
 });
+
+it('a command that prints calls ends when its reader does', async () => {
+  const gateway = await startProcess({ TOLLGATE_DATA: folder });
+  await waitUntil(() => gateway.printed().includes('export KEY='));
+  const tail = spawn(process.execPath, [join(import.meta.dirname, '../../core/cli.js'), 'calls', 'tail'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // With the gateway's date, since it prints what ended in the last seconds.
+    env: { PATH: process.env.PATH, NODE_OPTIONS: process.env.NODE_OPTIONS, TOLLGATE_DATA: folder },
+  });
+  onTestFinished(() => void tail.kill('SIGKILL'));
+  tail.stdout.destroy();
+  // Calls that ended before it started are not printed.
+  await waitUntil(async () => {
+    await call(gateway.url, gateway.printed());
+    return tail.exitCode === 0;
+  });
+  await gateway.stop('SIGTERM');
+});

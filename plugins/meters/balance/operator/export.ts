@@ -105,7 +105,9 @@ export const exportVerb: Verb = {
       store,
       readInput(exportQuery, await findOwners(store, options)),
     );
-    await pipeline(lines, createWriteStream(file, { mode: fileMode }));
+    const written = createWriteStream(file, { mode: fileMode });
+    written.on('error', (error) => (error.message = `${file} could not be written: ${error.message}`));
+    await pipeline(lines, written);
     return {
       json: { file, last },
       text: `${file} has the entries up to ${last}: --after ${last} continues.`,
