@@ -14,6 +14,7 @@ export async function* writeStream(
   batches: Batches,
 ): AsyncGenerator<Piece> {
   const encoder = protocol.client.encodeEvents(context);
+  let isFirst = true;
   let opening = true;
   let lastText: string | undefined;
   for await (const events of batches) {
@@ -25,7 +26,9 @@ export async function* writeStream(
       if (event.type === 'response-end') lastText = frames;
       else text += frames;
     }
-    if (text || opening) yield { text, last: false, opening };
+    // The first events end the wait for the provider, even if this protocol holds them back.
+    if (text || opening || isFirst) yield { text, last: false, opening: opening || text === '' };
+    isFirst = false;
     if (lastText !== undefined) yield { text: lastText, last: true, opening: false };
   }
   if (lastText === undefined) throw toCutError();

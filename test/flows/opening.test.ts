@@ -4,7 +4,6 @@
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Plugin } from '../../core/index.ts';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { readGolden } from '../support/golden.ts';
@@ -171,21 +170,29 @@ describe.each(wires)('a provider that speaks %s and refuses in its stream', (wir
 });
 
 describe('a provider that opens its reply and then waits', () => {
-  it('has met the timeout for its first event', async () => {
-    const { opening } = openings['chat-completions'];
+  const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
+
+  it.each<[client: Wire, reason: string, opening: string]>([
+    ['chat-completions', 'gets nothing of it yet', openings['chat-completions'].opening],
+    [
+      'generate-content',
+      'gets a call only when it is whole',
+      buildChunks({ id: 'c', model: 'm', choices: [{ index: 0, delta: { tool_calls: [call] } }] }),
+    ],
+  ])('has met the timeout for its first event, though a %s client %s', async (client, _reason, opening) => {
     async function* openAndWait(): AsyncGenerator<string> {
       yield opening;
-      await new Promise((resolve) => setTimeout(resolve, 800));
+      await new Promise((resolve) => setTimeout(resolve, 1600));
       const choice = { index: 0, delta: { content: says }, finish_reason: 'stop' };
       yield `${buildChunks({ id: 'c', model: 'm', choices: [choice] })}data: [DONE]\n\n`;
     }
     const slow = tappedVendor('slow', ['chat-completions'], () => ({ body: openAndWait() }));
     const gateway = await startGateway({
       timeouts: { firstEvent: 0.3 },
-      plugins: [acceptAnyKey(), chatCompletions(), slow],
+      plugins: [acceptAnyKey(), ...textProtocols(), slow],
     });
     onTestFinished(() => gateway.close());
-    const reply = await ask(gateway, 'chat-completions');
+    const reply = await ask(gateway, client);
     expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining(says)]);
   });
 });
