@@ -1,15 +1,13 @@
 /** A careless plugin throws at each step between a reservation and its end: the reservation still ends. */
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, type Attempt, type Host } from '../../core/index.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
-import { issueKey } from '../../plugins/meters/balance/keys.ts';
-import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { openBooks } from '../support/books.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
@@ -143,16 +141,8 @@ beforeAll(async () => {
     careless(),
   ];
   gateway = await startGateway({ plugins });
-  store = await openSqlite({ file: join(gateway.dataFolder, 'ledger.db') });
-  await store.createAccount({ name: 'tester', at: 1 });
-  await store.addCredit({
-    account: 'tester',
-    amount: 5_000_000_000n,
-    kind: 'top-up',
-    reference: undefined,
-    at: 1,
-  });
-  key = (await issueKey(store, { name: '', account: 'tester' }))?.secret ?? '';
+  ({ store, key } = await openBooks(gateway));
+  await gateway.verb('credit add', ['tester', '5']);
 });
 afterAll(async () => {
   await store.close();

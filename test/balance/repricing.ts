@@ -8,26 +8,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { openOperated, waitUntil } from '../support/operated.ts';
+import { buildModelFacts } from '../support/station.ts';
 
 const model = 'house/model';
 
 function buildCatalogue(price: string): string {
-  const facts = {
-    id: model,
-    upstream: 'gpt-4o-mini',
-    name: 'Model',
-    description: 'A model.',
-    created: '2026-01-01',
-    contextLength: 100_000,
-    outputLimit: 1000,
-    input: ['text'],
-    output: ['text'],
-  };
   return JSON.stringify({
     vendor: 'house',
     asOf: '2026-01-01',
     source: 'made up',
-    models: [{ ...facts, price: { input: price, output: price } }],
+    models: [buildModelFacts({ id: model, upstream: 'gpt-4o-mini', price: { input: price, output: price } })],
   });
 }
 

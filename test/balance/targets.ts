@@ -1,6 +1,7 @@
 /** Targets with prices of a test's choosing. */
 import { checkModel, type ModelFacts, type Target } from '../../core/index.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
+import { buildModelFacts } from '../support/station.ts';
 
 /** A target of `house/model` at the provider `name`: 1000 tokens of output at most. */
 export function target(
@@ -8,19 +9,7 @@ export function target(
   price: NonNullable<ModelFacts['price']>,
   facts: Partial<ModelFacts> = {},
 ): Target {
-  const model = checkModel({
-    id: 'house/model',
-    upstream: 'model',
-    name: 'Model',
-    description: 'A model.',
-    created: '2026-01-01',
-    contextLength: 100_000,
-    outputLimit: 1000,
-    input: ['text'],
-    output: ['text'],
-    price,
-    ...facts,
-  });
+  const model = checkModel(buildModelFacts({ upstream: 'model', price, ...facts }));
   const provider = {
     name,
     endpoints: { plain: `http://${name}.invalid/` },

@@ -2,14 +2,13 @@
  * Every protocol's endpoint refuses what a key may not do, in its own format and before any provider is
  * asked.
  */
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { issueKey, type KeyOrder } from '../../plugins/meters/balance/keys.ts';
-import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { openBooks } from '../support/books.ts';
 import { keyHeaders, textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
@@ -26,15 +25,8 @@ beforeAll(async () => {
       balance({ firstCredit: '0' }),
     ],
   });
-  store = await openSqlite({ file: join(gateway.dataFolder, 'ledger.db') });
-  await store.createAccount({ name: 'tester', at: 1 });
-  await store.addCredit({
-    account: 'tester',
-    amount: 5_000_000_000n,
-    kind: 'top-up',
-    reference: undefined,
-    at: 1,
-  });
+  ({ store } = await openBooks(gateway));
+  await gateway.verb('credit add', ['tester', '5']);
 });
 afterAll(async () => {
   await store.close();

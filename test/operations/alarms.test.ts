@@ -16,6 +16,7 @@ import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { createTroubledStore } from '../balance/troubles.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { waitUntil } from '../support/operated.ts';
+import { buildModelFacts } from '../support/station.ts';
 
 const opened: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
@@ -54,9 +55,7 @@ it('the log reports once that PostgreSQL stops and once that it is back, and a m
 
 it('prices of an old date are in the log and in a metric', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'prices-')), 'stale.json');
-  const facts = { upstream: 'one', name: 'One', description: 'A model.', created: '2026-01-01' };
-  const limits = { contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'] };
-  const models = [{ id: 'stale/one', ...facts, ...limits, price: { input: '1', output: '2' } }];
+  const models = [buildModelFacts({ id: 'stale/one' })];
   writeFileSync(file, JSON.stringify({ vendor: 'stale', asOf: '2026-01-02', source: 'a test', models }));
   const stale = definePlugin({
     name: 'stale',
