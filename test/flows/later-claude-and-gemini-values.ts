@@ -80,7 +80,7 @@ export const claude: readonly Later[] = [
     sayToClaude({ type: 'text', text: 'x', cache_control: { type: 'persistent', ttl: '1h' } }),
   ],
   ['messages[1].content[1]', answerAsClaude({ type: 'plan', steps: [] })],
-  ['messages[1].content[1]', answerAsClaude({ type: 'compaction', content: 'x' })],
+  ['messages[1].content[1]', answerAsClaude({ type: 'compaction', content: null })],
   ['messages[2].content[0]', giveClaudeResult({ type: 'audio', source: {} })],
   ['messages[2].content[0]', giveClaudeResult({ type: 'resource', uri: 'x' })],
   ['messages[0].role', { messages: [{ role: 'developer', content: 'x' }, ...answered] }],

@@ -216,6 +216,13 @@ function decodeResultPart(part: Wire.ResultContent, at: string): ToolResult['con
     : buildForeignBlock(protocolName, part, at);
 }
 
+/** A summary takes the place of the messages before it, so other providers get it as text. */
+export function decodeSummary(block: Fields): TextBlock | undefined {
+  const { type, content } = block;
+  if (type !== 'compaction' || typeof content !== 'string' || content.trim() === '') return undefined;
+  return { type: 'text', text: content, ...keepSides(block, ['content'], {}, ['summary']) };
+}
+
 /** Other protocols offer all tools from the start, so there a text tells the model that it found the tool. */
 function decodeReference(block: Wire.ToolReference): TextBlock {
   const { tool_name: name } = block;

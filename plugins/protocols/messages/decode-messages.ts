@@ -3,9 +3,9 @@ import type { Block, Turn } from '../../../core/index.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { containsNumber, hasLongNumber, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
-import { pickUnread } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { decodeBlocks, keepForeign } from './decode-blocks.ts';
+import { decodeBlocks, decodeSummary, keepForeign } from './decode-blocks.ts';
 import { UnsealedBlocks } from './sealed.ts';
 import { isToldBlock, removeToldCitations } from './told-searches.ts';
 import * as Wire from './wire.ts';
@@ -67,10 +67,15 @@ function decodeContent(content: Wire.Content, at: string, exact: unknown, fromUs
     if (Wire.isKnownBlock(block) && block.type === 'redacted_thinking' && unsealed.open(block.data, place))
       continue;
     if (isToldBlock(block)) continue;
-    if (!Wire.isKnownBlock(block)) unsealed.add(keepForeign(block, place, fromUser));
+    if (!Wire.isKnownBlock(block)) unsealed.add(decodeOther(block, place, fromUser));
     else
       for (const each of decodeBlocks(removeToldCitations(block), place, readMember(exact, index)))
         unsealed.add(each);
   }
   return unsealed.blocks;
+}
+
+function decodeOther(block: Fields, at: string, fromUser: boolean): Block {
+  const summary = decodeSummary(block);
+  return summary ? { ...summary, at } : keepForeign(block, at, fromUser);
 }

@@ -63,6 +63,7 @@ function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): F
   const [form, name] = bag.getForm(block);
   if (form === 'tool-reference')
     return addSides(block, path, encoding, { type: 'tool_reference', tool_name: name });
+  if (form === 'summary') return addSides(block, path, encoding, { type: 'compaction', content: block.text });
   if (block.text.trim() !== '') return addSides(block, path, encoding, { type: 'text', text: block.text });
   if (block.cache) encoding.lose(`${path}.cache`, 'an empty text cannot be marked');
   return [];

@@ -1,0 +1,30 @@
+/** A summary that Anthropic wrote takes the place of the messages before it, and a client keeps only that. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { families, readCall } from '../support/families.ts';
+import { getModel, openQuartet, wires, type Quartet } from '../support/quartet.ts';
+
+let quartet: Quartet;
+beforeAll(async () => {
+  quartet = await openQuartet();
+});
+afterAll(() => quartet.close());
+
+const summary = { type: 'compaction', content: 'The harbour is calm.', signature: 'c2ln' };
+const messages = [
+  { role: 'assistant', content: [summary] },
+  { role: 'user', content: 'Go on.' },
+];
+
+it.each(wires.filter((wire) => wire !== 'messages'))('is sent to %s as a text', async (wire) => {
+  const body = { max_tokens: 90, messages };
+  const { status, headers, sent } = await quartet.ask('messages', getModel(wire).id, body);
+  expect([status, headers.get('x-tollgate-dropped')]).toEqual([200, 'messages[0].content[0].signature']);
+  expect(JSON.stringify(sent)).toContain(summary.content);
+});
+
+it('is restored for Anthropic', () => {
+  const { protocol, model } = families.messages;
+  const request = readCall('messages', { model: 'a/b', max_tokens: 90, messages }).decode();
+  const { body, losses } = protocol.upstream.encodeRequest(request, model, undefined);
+  expect([body, losses]).toMatchObject([{ messages: [{ content: [summary] }, {}] }, []]);
+});
