@@ -169,6 +169,9 @@ function buildBearer(key: string): Record<string, string> {
  * Makes a provider plugin from data. It registers nothing without a key (or base URL, for a local server).
  */
 export function defineProvider(spec: ProviderSpec): PluginFactory<typeof optionsSchema> {
+  // A plugin in plain JavaScript may leave them out.
+  const missing = (['name', 'env', 'endpoints', 'models'] as const).filter((field) => !spec[field]);
+  if (missing.length > 0) throw new Error(`defineProvider of "${spec.name}" lacks ${missing.join(', ')}`);
   return definePlugin({
     name: spec.name,
     options: optionsSchema,

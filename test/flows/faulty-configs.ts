@@ -122,6 +122,13 @@ export const faults: readonly (readonly [
     /plugin "broken": there is no hook "reddy"; known: ready.*, at .*apply .*\d+\.config\.ts/,
   ],
   [
+    'a provider without what it has to have',
+    [...usual, 'half()'],
+    /: defineProvider of "half" lacks env, models$/,
+    "import { defineProvider } from 'tollgate';\n" +
+      "const half = defineProvider({ name: 'half', endpoints: {} } as never);",
+  ],
+  [
     'a plugin that is applied later',
     [...usual, buildPlugin('late', "apply: async () => { await 1; throw new Error('too late'); }")],
     'plugin "late": "apply" returned a promise, which is not awaited; put slow work into the hook "ready"',
