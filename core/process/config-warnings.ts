@@ -11,7 +11,8 @@ export function listShortcomings({
   hooks,
 }: Pick<Gateway, 'protocols' | 'providers' | 'keyrings' | 'hooks'>): string[] {
   const warnings: string[] = [];
-  if (protocols.list().next().done)
+  const listed = [...protocols.list()];
+  if (listed.length === 0)
     warnings.push('No protocol is listed, so no client can call: add one, such as chatCompletions().');
   // Taps at an earlier stage only reject calls, so they do not count as authentication.
   if (!hooks.authenticate.taps.some(({ stage = 0 }) => stage >= 0))
@@ -21,8 +22,14 @@ export function listShortcomings({
       'No plugin keeps keys, so calls are refused unless a plugin of yours authenticates them: ' +
         'add balance().',
     );
-  if (providers.list().next().done)
+  const spoken = new Set([...providers.list()].flatMap(({ endpoints }) => Object.keys(endpoints)));
+  if (spoken.size === 0)
     warnings.push("No provider is on, so there are no models: set a provider's key, or add demo().");
+  else if (listed.length > 0 && !listed.some(({ name }) => spoken.has(name)))
+    warnings.push(
+      'No provider speaks a listed protocol, so no model can be called: ' +
+        `add one of those they speak (${[...spoken].join(', ')}).`,
+    );
   return warnings;
 }
 

@@ -201,6 +201,20 @@ describe('configurations that cannot be loaded', () => {
     },
   );
 
+  it('reports that no provider speaks a listed protocol', async () => {
+    const file = join(folder, 'apart.mjs');
+    writeFileSync(
+      file,
+      "import { messages } from 'tollgate/plugins/protocols/messages';\n" +
+        "import { openai } from 'tollgate/plugins/providers/openai';\n" +
+        "export default { plugins: [messages(), openai({ apiKey: 'k' })] };\n",
+    );
+    const { output } = await runVerb(['check'], { TOLLGATE_CONFIG: file });
+    expect(output).toMatch(
+      /cannot serve calls yet[^]*No provider speaks a listed protocol, .* \(chat-completions, responses/,
+    );
+  });
+
   it('takes plugins that are CommonJS, which require the core that runs', async () => {
     const plugin = join(folder, 'old.cjs');
     writeFileSync(
