@@ -1,7 +1,8 @@
 /**
  * Feeds the books to an auditor, all from one snapshot. Entries get their numbers before they are committed,
  * so one may appear after others with higher numbers. So the next audit finds what is new by the snapshot of
- * the last one, and not by numbers alone.
+ * the last one, and not by numbers alone. Up to the highest number of the last one, what is new has a
+ * transaction that began before it. Others have transactions of another server, from which `pg_dump` copied.
  */
 import type { AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
@@ -22,8 +23,8 @@ const sql = nameStatements('audit', {
   entries: `
     SELECT entries.*, accounts.name AS account_name FROM entries
     LEFT JOIN accounts ON accounts.id = entries.account
-    WHERE entries.number > $1
-      AND ($2::pg_snapshot IS NULL OR NOT pg_visible_in_snapshot(entries.written, $2))
+    WHERE entries.number > $1 AND ($2::pg_snapshot IS NULL OR entries.number > $4
+      OR NOT pg_visible_in_snapshot(entries.written, $2) AND entries.written < pg_snapshot_xmax($2))
     ORDER BY entries.number LIMIT $3`,
   accounts: accountRows,
   everyPeriod: 'SELECT * FROM budget_periods',
@@ -54,9 +55,10 @@ class Reading {
     const [snapshot] = await query(sql.snapshot);
     for (const row of await query(sql.prices))
       this.#rates.set(readText(row, 'version'), readText(row, 'rates'));
-    let highest = this.#highest.at(-1)?.number ?? 0;
+    const known = this.#highest.at(-1)?.number ?? 0;
+    let highest = known;
     for (let after = this.#findFloor(); ;) {
-      const rows = await query(sql.entries, [after, this.#seen ?? null, page]);
+      const rows = await query(sql.entries, [after, this.#seen ?? null, page, known]);
       for (const row of rows) this.#auditor.addEntry(row);
       const last = rows.at(-1);
       if (last) after = readCount(last, 'number');
