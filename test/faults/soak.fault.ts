@@ -128,7 +128,8 @@ describe(`a gateway that runs for ${minutes} minutes`, () => {
         operated.configure(`drain: ${30 + (reloads % 2)}`);
         gateway.child.kill('SIGHUP');
       };
-      for (let round = 0; round * acts.length < remembered; round += 1) {
+      // Up to three acts make no call that is remembered.
+      for (let round = 0; round * (acts.length - 3) < remembered; round += 1) {
         await Promise.all(acts.map((_, turn) => runAct(turn)));
         // As often as in all that follows: otherwise code that runs once a minute would still be compiled
         // later.
