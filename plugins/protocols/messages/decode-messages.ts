@@ -5,9 +5,9 @@ import { containsNumber, hasLongNumber, parseExactly } from '../../shared/wire-k
 import { readMember } from '../../shared/wire-kit/values.ts';
 import { pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
+import { isCrossedBlock, removeCrossedCitations } from './crossed-searches.ts';
 import { decodeBlocks, decodeSummary, keepForeign } from './decode-blocks.ts';
 import { UnsealedBlocks } from './sealed.ts';
-import { isToldBlock, removeToldCitations } from './told-searches.ts';
 import * as Wire from './wire.ts';
 
 /** Decodes all turns. Numbers in a tool's input that a double cannot hold are read from the text instead. */
@@ -66,10 +66,10 @@ function decodeContent(content: Wire.Content, at: string, exact: unknown, fromUs
     const place = `${at}[${index}]`;
     if (Wire.isKnownBlock(block) && block.type === 'redacted_thinking' && unsealed.open(block.data, place))
       continue;
-    if (isToldBlock(block)) continue;
+    if (isCrossedBlock(block)) continue;
     if (!Wire.isKnownBlock(block)) unsealed.add(decodeOther(block, place, fromUser));
     else
-      for (const each of decodeBlocks(removeToldCitations(block), place, readMember(exact, index)))
+      for (const each of decodeBlocks(removeCrossedCitations(block), place, readMember(exact, index)))
         unsealed.add(each);
   }
   return unsealed.blocks;

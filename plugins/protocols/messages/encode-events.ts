@@ -7,20 +7,20 @@ import {
 } from '../../../core/index.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isCrossedBlock, CrossedSearches } from './crossed-searches.ts';
 import { encodeStreamError } from './errors.ts';
 import { ReplyEvents } from './reply-events.ts';
-import { isToldBlock, ToldSearches } from './told-searches.ts';
 
 /** Byte for byte as Anthropic sends it, with the space. */
 export const ping = 'event: ping\ndata: {"type": "ping"}\n\n';
 
 export class StreamEncoder implements EventEncoder {
   readonly #events: ReplyEvents;
-  readonly #searches: ToldSearches;
+  readonly #searches: CrossedSearches;
 
   constructor(context: ReplyContext) {
     this.#events = new ReplyEvents(context);
-    this.#searches = new ToldSearches(context);
+    this.#searches = new CrossedSearches(context);
   }
 
   push(event: CanonicalEvent): string {
@@ -36,7 +36,7 @@ type Content = Record<string, unknown>;
 
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
   const wire = new ReplyEvents(context, true);
-  const searches = new ToldSearches(context);
+  const searches = new CrossedSearches(context);
   let message: Content = {};
   const content: Content[] = [];
   /** The JSON text of arguments, by block index. */
@@ -60,11 +60,11 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
 }
 
 /**
- * Moves a final text behind sealed state and told searches: Claude Code prints only the last block, and only
+ * Moves a final text behind sealed state and crossed searches: Claude Code prints only the last block, and only
  * if it is text.
  */
 function closeWithText(content: Content[]): void {
-  const last = content.findLastIndex((block) => block.type !== 'redacted_thinking' && !isToldBlock(block));
+  const last = content.findLastIndex((block) => block.type !== 'redacted_thinking' && !isCrossedBlock(block));
   const text = content[last];
   if (text?.type !== 'text') return;
   content.splice(last, 1);

@@ -10,10 +10,10 @@ import { readPreferences, refuseOtherModels } from '../../shared/wire-kit/provid
 import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
+import { containsCrossedSearch } from './crossed-searches.ts';
 import { decodeRequest } from './decode-request.ts';
 import { measureInput, readFees } from './input-size.ts';
 import { listOfferedTools, type OfferedTool } from './offered-tools.ts';
-import { containsToldSearch } from './told-searches.ts';
 import * as Wire from './wire.ts';
 
 export class MessagesCall extends ReadCall {
@@ -64,7 +64,7 @@ function readFacts(
     preferences: readPreferences(wire.provider),
     carriesState:
       containsEnvelope(text) ||
-      containsToldSearch(text) ||
+      containsCrossedSearch(text) ||
       hasUnsignedThoughts(wire) ||
       lacksThoughtsInLoop(wire) ||
       hasBlankAnswers(wire),

@@ -1,4 +1,4 @@
-/** A Claude client that offers a search is told of another vendor's in blocks, which Claude Code reads. */
+/** A Claude client that offers a search reads another vendor's in blocks, as Claude Code needs them. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { getModel, openQuartet, wires, type Quartet } from '../support/quartet.ts';
 
@@ -35,12 +35,12 @@ it.each(others)(
 );
 
 it('they do not go to Claude, which did not seal them', async () => {
-  const told = { type: 'server_tool_use', id: 'srvtoolu_told_1', name: 'web_search', input: {} };
+  const search = { type: 'server_tool_use', id: 'srvtoolu_crossed_1', name: 'web_search', input: {} };
   const found = { type: 'web_search_result', ...page, encrypted_content: '', page_age: null };
   const cited = { type: 'web_search_result_location', ...page, cited_text: 'High.', encrypted_index: '' };
   const answer = [
-    told,
-    { type: 'web_search_tool_result', tool_use_id: told.id, content: [found] },
+    search,
+    { type: 'web_search_tool_result', tool_use_id: search.id, content: [found] },
     { type: 'text', text: 'High.', citations: [cited] },
   ];
   const messages = [user, { role: 'assistant', content: answer }, user];

@@ -1,5 +1,5 @@
 /**
- * Searches of other vendors, as this protocol tells them: Claude Code reads the pages that a search found
+ * Searches of other vendors, as blocks of this protocol: Claude Code reads the pages that a search found
  * from the block of its result, not from the citations. The blocks lack Anthropic's encrypted content, so
  * they are removed when the client sends them back.
  */
@@ -7,10 +7,10 @@ import type { ReplyContext } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import type { WireEventBody } from './reply-events.ts';
 
-const idPrefix = 'srvtoolu_told_';
-const untold = '"encrypted_index":""';
+const idPrefix = 'srvtoolu_crossed_';
+const withoutIndex = /"encrypted_index":\s*""/;
 
-export class ToldSearches {
+export class CrossedSearches {
   readonly #context: ReplyContext;
   /** Titles of the cited pages, by URL. */
   readonly #pages = new Map<string, unknown>();
@@ -32,7 +32,7 @@ export class ToldSearches {
   }
 
   #readCitation(citation: unknown): void {
-    if (!isToldCitation(citation) || typeof citation.url !== 'string') return;
+    if (!isCrossedCitation(citation) || typeof citation.url !== 'string') return;
     this.#pages.set(citation.url, citation.title);
   }
 
@@ -62,23 +62,23 @@ function isSearch(tool: { readonly type: string; readonly kind?: string }): bool
   return tool.kind === 'web-search';
 }
 
-/** Whether a conversation may hold searches that the gateway told. */
-export function containsToldSearch(text: string): boolean {
-  return text.includes(idPrefix) || text.includes(untold);
+/** Whether a conversation may hold searches that the gateway wrote. */
+export function containsCrossedSearch(text: string): boolean {
+  return text.includes(idPrefix) || withoutIndex.test(text);
 }
 
-export function isToldBlock({ id, tool_use_id: use }: Fields): boolean {
+export function isCrossedBlock({ id, tool_use_id: use }: Fields): boolean {
   return [id, use].some((each) => typeof each === 'string' && each.startsWith(idPrefix));
 }
 
-function isToldCitation(citation: unknown): citation is Fields {
+function isCrossedCitation(citation: unknown): citation is Fields {
   return isObject(citation) && citation.encrypted_index === '';
 }
 
-/** The block without citations that the gateway told. */
-export function removeToldCitations<Block extends Fields>(block: Block): Block {
+/** The block without citations that the gateway wrote. */
+export function removeCrossedCitations<Block extends Fields>(block: Block): Block {
   const { citations } = block;
-  if (!Array.isArray(citations) || !citations.some(isToldCitation)) return block;
-  const kept = citations.filter((each) => !isToldCitation(each));
+  if (!Array.isArray(citations) || !citations.some(isCrossedCitation)) return block;
+  const kept = citations.filter((each) => !isCrossedCitation(each));
   return { ...block, citations: kept.length > 0 ? kept : undefined };
 }
