@@ -60,8 +60,8 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
 }
 
 /**
- * Moves a final text behind sealed state and crossed searches: Claude Code prints only the last block, and only
- * if it is text.
+ * Moves a final text behind sealed state and crossed searches: Claude Code prints only the last block, and
+ * only if it is text.
  */
 function closeWithText(content: Content[]): void {
   const last = content.findLastIndex((block) => block.type !== 'redacted_thinking' && !isCrossedBlock(block));

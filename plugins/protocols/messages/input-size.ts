@@ -51,7 +51,7 @@ function countRounds(
 const tokensOfTools = 500;
 const tokensOfOwnTool = 4000;
 
-/** Tools that Anthropic runs have room in what each use may add. */
+/** Without tools that Anthropic runs: the bound of their uses covers them. */
 function countToolTokens(offered: readonly OfferedTool[]): number {
   let tokens = 0;
   for (const { tool } of offered) {
