@@ -10,6 +10,7 @@ import { GatewayError } from './errors.ts';
 import { advance, type Received, type Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 import { decompress } from './upstream/decompress.ts';
+import { shareLookups } from './upstream/lookup.ts';
 import { openOutgoing } from './upstream/outgoing-proxy.ts';
 import { getEndpoint, send, smallReads, wasReused } from './upstream/transport.ts';
 
@@ -81,7 +82,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   // The variable would route every other user of http-proxy-3 in this process through our fetch.
   delete process.env.FORCE_FETCH_PATH;
   const agent = new Agent({
-    connect: { timeout: options.connect, ...smallReads },
+    connect: { timeout: options.connect, lookup: shareLookups(), ...smallReads },
     headersTimeout: 0,
     bodyTimeout: options.idle,
     keepAliveTimeout,
