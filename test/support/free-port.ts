@@ -7,7 +7,8 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-const [lowest, highest] = [10_000, 32_000];
+/** Above 10080, the highest port that `fetch` refuses. */
+const [lowest, highest] = [10_100, 32_000];
 let next = randomInt(lowest, highest);
 
 async function isFree(port: number): Promise<boolean> {
