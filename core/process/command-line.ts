@@ -30,8 +30,8 @@ let isServing = false;
 
 /**
  * The reader of the output may close it. The gateway keeps serving, whatever happens to the output. A
- * command ends: it prints when its work is done, and `calls tail` would print for nobody. One that could not
- * write its result to a full disk fails.
+ * command ends: most print only when their work is done, and `calls tail` has no reader left. A command fails
+ * if it cannot write its result, for example to a full disk.
  */
 function noteLostOutput(error: NodeJS.ErrnoException): void {
   if (isServing) return;
