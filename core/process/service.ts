@@ -39,7 +39,7 @@ type Outcome = Omit<Reloaded, 'workers'>;
 const grace = 500;
 /** Milliseconds to send and settle the ends of calls that had to be cut. */
 const longestEnd = 6000;
-/** Milliseconds for plugins to write what waits and to close, then. */
+/** Milliseconds for plugins to write what waits, and to close. */
 const longestClose = 5000;
 
 async function openGateway(config: Config, logger: Logger, control: Control): Promise<Gateway> {
