@@ -22,6 +22,7 @@ import { releaseSoon } from './memory.ts';
 import { nameOption } from './name-option.ts';
 import { readOwnVersion } from './own-version.ts';
 import type { Service } from './service.ts';
+import { keepTickShape } from './tick-shape.ts';
 import { EarlyEnd, isFirstWorker, superviseWorkers, reportReady } from './workers.ts';
 
 const logger = createLogger();
@@ -105,6 +106,7 @@ async function start(): Promise<void> {
     );
   else logger.info({ worker: Number(process.env.TOLLGATE_WORKER) }, 'a worker is ready');
   reportReady();
+  keepTickShape();
   optimise();
   flushCompileCache();
   releaseSoon();
