@@ -3,7 +3,7 @@ import type { CanonicalRequest, Turn } from '../../core/index.ts';
 import { toClientPath } from '../../core/loss.ts';
 import { listForeignFields } from '../../plugins/shared/wire-kit/foreign-fields.ts';
 import { ahoy, call, assistant } from '../support/turns.ts';
-import { makeCall, older, protocol, encode } from './bodies.ts';
+import { makeCall, makeCapable, older, protocol, encode } from './bodies.ts';
 import { gemma, isRecord } from './encoded.ts';
 
 describe('encoding tools', () => {
@@ -149,7 +149,28 @@ describe('encoding tools', () => {
       body: { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }], tools: [{ googleSearch: {} }] },
       lost: ['tools[0].max_uses'],
     });
-    expect(encode({ tools: [search, { type: 'function', name: 'f' }] }).lost).toEqual(['tools[0]']);
+    const mixed = { tools: [search, { type: 'function', name: 'f' } as const] };
+    expect(encode(mixed).lost).toEqual(['tools[0]']);
+    const able = makeCapable({
+      hosted: ['web-search'],
+      wire: { 'generate-content': { mixedTools: true } },
+    });
+    const tools = [{ functionDeclarations: [{ name: 'f' }] }, { googleSearch: {} }];
+    const includeServerSideToolInvocations = true;
+    for (const mode of ['auto', 'required'] as const)
+      expect(encode({ ...mixed, toolChoice: { mode } }, able)).toMatchObject({
+        body: {
+          tools,
+          toolConfig:
+            mode === 'auto'
+              ? { includeServerSideToolInvocations }
+              : { functionCallingConfig: { mode: 'ANY' }, includeServerSideToolInvocations },
+        },
+        lost: ['tools[0].max_uses'],
+      });
+    expect(encode({ ...mixed, toolChoice: { mode: 'none' } }, able).body.toolConfig).toEqual({
+      functionCallingConfig: { mode: 'NONE' },
+    });
     expect(
       encode({ tools: [{ type: 'hosted', protocol: 'responses', kind: 'other', value: {} }] }),
     ).toMatchObject({ lost: ['tools[0]'] });

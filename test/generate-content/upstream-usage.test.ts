@@ -140,6 +140,22 @@ describe('sources of an answer', () => {
     expect(usage).toMatchObject({ input: 5, output: 2, webSearches: 2 });
   });
 
+  it('count a search that only the parts of the reply tell', () => {
+    const search = { toolType: 'GOOGLE_SEARCH_WEB', id: 's', args: { queries: ['one', 'two'] } };
+    const map = { toolType: 'GOOGLE_MAPS', id: 'm', args: { queries: ['three'] } };
+    const { usage } = decodeChunks([
+      chunk([{ toolCall: search }, { toolCall: map }]),
+      {
+        ...chunk([{ text: 'ok' }], {
+          finishReason: 'STOP',
+          groundingMetadata: { webSearchQueries: ['two'] },
+        }),
+        usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 2 },
+      },
+    ]);
+    expect(usage).toMatchObject({ webSearches: 2 });
+  });
+
   it('apply to the whole answer if they have no passages', () => {
     const groundingMetadata = { groundingChunks: [{ web: { uri: 'https://a.example' } }, { other: {} }] };
     expect(

@@ -88,7 +88,7 @@ export class ReplyDecoder implements EventDecoder {
     if (isObject(error)) return this.#fail(error);
     if (!this.#started) this.#start(chunk);
     const candidates = readList(chunk.candidates);
-    for (const { groundingMetadata } of readObjects(candidates)) this.#searches.note(groundingMetadata);
+    for (const candidate of readObjects(candidates)) this.#searches.note(candidate);
     if (isObject(usage)) this.#readUsage(usage);
     for (const [place, candidate] of candidates.entries())
       if (isObject(candidate)) this.#readCandidate(candidate, place);

@@ -17,7 +17,7 @@ import {
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { noCacheMarks } from './encode-parts.ts';
-import type { Encoding } from './encoding.ts';
+import { type Encoding, readFlags } from './encoding.ts';
 import { fitParameters } from './fit-schema.ts';
 import { isSameSchema } from './openapi-schema.ts';
 import { fitName } from './tool-names.ts';
@@ -31,12 +31,25 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
     lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
   // Google refuses a choice without functions. A client of this protocol receives that error from Google.
   const choosable = own || request.tools?.some(({ type }) => type !== 'hosted');
-  const calling = choosable ? encodeChoice(request, encoding) : undefined;
+  const isMixed = !own && isMixture(tools) && readFlags(model.capabilities).mixedTools;
+  // For a mixture Google's default is "VALIDATED", and its guide rules out "AUTO".
+  const isDefault = isMixed && request.toolChoice?.mode === 'auto';
+  const calling = choosable && !isDefault ? encodeChoice(request, encoding) : undefined;
   if (!choosable) loseChoice(request, lose);
+  const config = {
+    ...(calling && { functionCallingConfig: calling }),
+    ...(isMixed && { includeServerSideToolInvocations: true }),
+  };
   return {
     tools: tools?.length || own ? tools : undefined,
-    toolConfig: calling && { functionCallingConfig: calling },
+    toolConfig: Object.keys(config).length > 0 ? config : undefined,
   };
+}
+
+/** Whether there are functions and tools of Google's own. */
+function isMixture(groups: readonly Fields[] = []): boolean {
+  const functions = groups.filter((group) => 'functionDeclarations' in group);
+  return functions.length > 0 && functions.length < groups.length;
 }
 
 /** Restores the groups of a client of this protocol. Tools that a plugin added form one more group. */
@@ -81,8 +94,9 @@ function encodeHosted(
   const { lose } = encoding;
   return replaceHosted(tool, path, encoding, {
     encodeSearch() {
-      if (!hasFunctions) return { googleSearch: translateSearchOptions(tool, path, {}, lose) };
-      lose(path, 'Gemini does not support search together with functions', 'model');
+      if (!hasFunctions || readFlags(encoding.model.capabilities).mixedTools)
+        return { googleSearch: translateSearchOptions(tool, path, {}, lose) };
+      lose(path, 'the model does not support search together with functions', 'model');
       return undefined;
     },
     code: { codeExecution: {} },

@@ -15,6 +15,11 @@ export interface Encoding extends BaseEncoding {
 export const flagsSchema = z.strictObject({
   /** Whether the model refuses to give several answers to a call. */
   oneCandidate: z.boolean().default(false),
+  /**
+   * Whether the endpoint takes functions beside Google's own tools, which it demands a switch for. Google's
+   * API does since Gemini 3. Vertex has no such switch.
+   */
+  mixedTools: z.boolean().default(false),
 });
 
 export const readFlags = createFlagReader(protocolName, flagsSchema);

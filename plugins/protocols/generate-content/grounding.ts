@@ -144,7 +144,8 @@ const mostQueries = 2000;
 
 /**
  * Counts the web searches of a reply for billing. Google bills each query of Gemini 3, and bills older models
- * once per call that searched. A chunk may repeat queries of earlier chunks.
+ * once per call that searched. A chunk may repeat queries of earlier chunks. Beside functions, the
+ * parts that tell which tools Google ran have the queries, too.
  */
 export class Searches {
   readonly #queries = new Set<string>();
@@ -158,9 +159,16 @@ export class Searches {
     return this.#once ? Math.min(1, this.#queries.size) : this.#queries.size;
   }
 
-  /** Adds the queries in a candidate's `groundingMetadata`. */
-  note(grounding: unknown): void {
-    for (const query of readList(readMember(grounding, 'webSearchQueries')).map(readText))
+  /** Adds the queries of a candidate. */
+  note({ groundingMetadata: grounding, content }: Fields): void {
+    this.#add(readMember(grounding, 'webSearchQueries'));
+    for (const { toolCall: call } of readObjects(readMember(content, 'parts')))
+      if (isObject(call) && call.toolType === 'GOOGLE_SEARCH_WEB')
+        this.#add(readMember(call.args, 'queries'));
+  }
+
+  #add(queries: unknown): void {
+    for (const query of readList(queries).map(readText))
       if (query !== '' && this.#queries.size < mostQueries) this.#queries.add(query);
   }
 }

@@ -39,6 +39,8 @@ function parseArguments(text: string): unknown {
 interface Manner {
   readonly facts: GeminiFacts;
   readonly showsThoughts: boolean;
+  /** Shows its own tools as parts, which a client that offers functions beside them asks for. */
+  readonly showsTools: boolean;
   /** Calls are streamed argument by argument. */
   readonly partialCalls: boolean;
   readonly seals: Seals;
@@ -118,6 +120,16 @@ function buildTextPieces(speech: Speech, { facts, seals }: Manner): Piece[] {
   );
 }
 
+function buildSearchPieces({ search }: Speech, { showsTools, seals }: Manner): Piece[] {
+  if (search === undefined || !showsTools) return [];
+  const facts = { toolType: 'GOOGLE_SEARCH_WEB', id: 'search-1' };
+  const parts = [
+    { toolCall: { ...facts, args: { queries: [search] } } },
+    { toolResponse: { ...facts, response: { search_suggestions: '<div>search</div>' } } },
+  ];
+  return parts.map((part) => ({ part: { ...part, thoughtSignature: seals.seal('text', '') }, spent: {} }));
+}
+
 function buildPieces(speech: Speech, manner: Manner): Piece[] {
   const { reasoning, sealed, code, pictures, sound } = speech;
   const shown = manner.showsThoughts && !sealed;
@@ -137,6 +149,7 @@ function buildPieces(speech: Speech, manner: Manner): Piece[] {
     : [];
   return [
     ...(shown ? thoughts : []),
+    ...buildSearchPieces(speech, manner),
     ...run,
     ...buildTextPieces(speech, manner),
     ...pictures.map(({ mimeType, data }): Piece => ({
@@ -222,6 +235,7 @@ export function compose({ request, model, facts, scenario, number, seals }: Give
   const manner = {
     facts,
     showsThoughts,
+    showsTools: toolConfig?.includeServerSideToolInvocations ?? false,
     partialCalls: toolConfig?.functionCallingConfig?.streamFunctionCallArguments ?? false,
     seals,
   };
