@@ -87,19 +87,29 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     bodyTimeout: options.idle,
     keepAliveTimeout,
   });
-  const outgoing = openOutgoing({ ...options, keepAlive: keepAliveTimeout });
+  /** When a connection to each origin was last opened. */
+  const openedAt = new Map<string, number>();
+  const noteOpened = ({ origin }: URL): void => void openedAt.set(origin, performance.now());
+  agent.on('connect', noteOpened);
+  const outgoing = openOutgoing({ ...options, keepAlive: keepAliveTimeout, onConnect: noteOpened });
   const proxy = createProxy();
 
   /** Sends a request, and once more if its kept connection was closed meanwhile. */
   async function ask(request: UpstreamRequest, exchange: Routed): Promise<UpstreamResponse> {
     const { attempt } = exchange;
-    const found = outgoing?.find(getEndpoint(request.url).url);
+    const { url, origin } = getEndpoint(request.url);
+    const found = outgoing?.find(url);
     const way = found ? await found : agent;
+    let isKept = false;
+    const noteSent = (): void => {
+      attempt.sent = true;
+      isKept = (openedAt.get(origin) ?? 0) < attempt.startedAt;
+    };
     for (let isFirst = true; ; isFirst = false) {
       try {
-        return decompress(await send(way, request, attempt.cancellation, () => (attempt.sent = true)));
+        return decompress(await send(way, request, attempt.cancellation, noteSent));
       } catch (error) {
-        if (!isFirst || !maySendAgain(error, exchange)) throw toUnreachableError(error, exchange);
+        if (!isFirst || !isKept || !maySendAgain(error, exchange)) throw toUnreachableError(error, exchange);
       }
     }
   }

@@ -132,20 +132,22 @@ export interface Outgoing {
   close(): Promise<unknown>;
 }
 
-/** Milliseconds. */
-interface Times {
+interface OutgoingOptions {
+  /** Milliseconds. */
   readonly connect: number;
   readonly idle: number;
   readonly keepAlive: number;
+  /** Is told the origin to which a connection was opened. */
+  readonly onConnect: (origin: URL) => void;
 }
 
 /** Undefined without a proxy. All of undici is loaded with the first call that needs one. */
-export function openOutgoing({ connect, idle, keepAlive }: Times): Outgoing | undefined {
+export function openOutgoing({ connect, idle, keepAlive, onConnect }: OutgoingOptions): Outgoing | undefined {
   const proxies = new OutgoingProxies();
   if (proxies.isEmpty) return undefined;
   const agents = new Map<string, Promise<Dispatcher>>();
   const open = async (uri: string): Promise<Dispatcher> => {
-    const { ProxyAgent } = await import('undici');
+    const { Pool, ProxyAgent } = await import('undici');
     const connecting = { timeout: connect };
     return new ProxyAgent({
       uri,
@@ -154,6 +156,7 @@ export function openOutgoing({ connect, idle, keepAlive }: Times): Outgoing | un
       headersTimeout: 0,
       bodyTimeout: idle,
       keepAliveTimeout: keepAlive,
+      factory: (origin, settings) => new Pool(origin, settings).on('connect', onConnect),
     });
   };
   return {

@@ -112,7 +112,8 @@ export function getEndpoint(address: string): Endpoint {
 
 /**
  * True if the provider closed a connection on which it had sent something before, if only the reply to
- * another request. undici itself closes a connection with another message: `bad upgrade`, `bad response`.
+ * another request or, with HTTP/2, its settings. undici itself closes a connection with another message:
+ * `bad upgrade`, `bad response`.
  */
 export function wasReused(error: unknown): boolean {
   if (

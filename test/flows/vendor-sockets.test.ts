@@ -4,11 +4,15 @@
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { createSecureServer } from 'node:http2';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Plugin } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
+import { certify } from '../support/certificate.ts';
 import { chunk } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatReply } from '../support/replies.ts';
@@ -38,6 +42,9 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
+const standAt = (origin: string): Plugin =>
+  station({ name: 'v', endpoints: { 'chat-completions': `${origin}/v1/chat/completions` } });
+
 async function open(
   conduct: Conduct,
   timeouts: Parameters<typeof startGateway>[0]['timeouts'] = {},
@@ -45,11 +52,7 @@ async function open(
   const vendor = await startScriptedVendor(conduct);
   const gateway = await startGateway({
     timeouts,
-    plugins: [
-      acceptAnyKey(),
-      chatCompletions(),
-      station({ name: 'v', endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` } }),
-    ],
+    plugins: [acceptAnyKey(), chatCompletions(), standAt(vendor.origin)],
   });
   closing.push(
     () => gateway.close(),
@@ -125,6 +128,35 @@ describe('a connection that closes without a reply', () => {
     const { vendor, gateway } = await open((response) => void response.socket?.end(words));
     expect((await call(gateway)).status).toBe(502);
     expect([vendor.bodies.length, (await gateway.ended(1))[0]?.attempts.length]).toEqual([3, 3]);
+  });
+
+  it('after a reply on it is followed by the same attempt on another connection', async () => {
+    const { vendor, gateway } = await open(replyWell);
+    expect((await call(gateway)).status).toBe(200);
+    vendor.conduct((response) => {
+      vendor.conduct(replyWell);
+      response.socket?.destroy();
+    });
+    expect((await call(gateway)).status).toBe(200);
+    expect([vendor.bodies.length, (await gateway.ended(2))[1]?.attempts.length]).toEqual([3, 1]);
+  });
+
+  it('on first use, of HTTP/2, is followed by as many attempts as of HTTP/1.1', async () => {
+    const { key, cert } = certify('localhost');
+    setDefaultCACertificates([...getCACertificates('default'), cert]);
+    let asked = 0;
+    const server = createSecureServer({ key, cert }, ({ stream }) => {
+      asked += 1;
+      // The connection has carried the provider's settings by now.
+      stream.on('end', () => stream.session?.destroy()).resume();
+    });
+    const { port, close } = await serve(server);
+    const gateway = await startGateway({
+      plugins: [acceptAnyKey(), chatCompletions(), standAt(`https://localhost:${port}`)],
+    });
+    closing.push(() => gateway.close(), close);
+    expect((await call(gateway)).status).toBe(502);
+    expect([asked, (await gateway.ended(1))[0]?.attempts.length]).toEqual([3, 3]);
   });
 
   it('after the provider has worked for long is followed by attempts on other connections', async () => {
