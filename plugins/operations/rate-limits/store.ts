@@ -3,6 +3,7 @@
  * PostgreSQL. While the database cannot be reached, this process counts again.
  */
 import type { Workers } from '../../../core/index.ts';
+import { followLibpq } from '../../shared/postgres-address.ts';
 import { Allowance } from './allowance.ts';
 import { Counter, type Counts } from './counter.ts';
 import { PostgresSlots, slotTables } from './postgres-slots.ts';
@@ -58,7 +59,7 @@ async function openPostgresStore(window: number, url: string): Promise<Store> {
   const { RateLimiterMemory, RateLimiterPostgres } = await import('rate-limiter-flexible');
   const { Pool } = await import('pg');
   const pool = new Pool({
-    connectionString: url,
+    connectionString: followLibpq(url),
     max: connections,
     connectionTimeoutMillis: 2000,
     query_timeout: 5000,

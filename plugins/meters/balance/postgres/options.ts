@@ -1,5 +1,6 @@
 /** Options of connections: the address, the schema that holds the ledger's tables, and short timeouts. */
 import type { ClientConfig, PoolConfig } from 'pg';
+import { followLibpq } from '../../../shared/postgres-address.ts';
 import { schema } from './migrations.ts';
 import { typeParsers } from './values.ts';
 
@@ -15,7 +16,7 @@ export interface Address {
 const patience = { connect: 3000, statement: 3000, idleInTransaction: 2000, answer: 4000 };
 
 function buildConfig({ url }: Address, more = ''): ClientConfig {
-  const address = new URL(url);
+  const address = new URL(followLibpq(url));
   const stated = address.searchParams.get('options');
   address.searchParams.set('options', `${stated ?? ''} -c search_path=${schema}${more}`.trim());
   return {
