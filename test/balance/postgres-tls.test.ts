@@ -26,7 +26,7 @@ function serveTls(port: number, secureContext: ReturnType<typeof createSecureCon
   );
 }
 
-it('encrypts with `require`, checks the server with `verify-full` or a certificate, and warns of nothing', async () => {
+it('encrypts with `require`, checks with `verify-full` or a certificate, and prints no warning', async () => {
   const folder = makeFolder();
   const [own, other] = [certify('localhost'), certify('localhost')].map(({ key, cert }, index) => {
     const file = join(folder, `${index}.pem`);
