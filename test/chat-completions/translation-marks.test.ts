@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Turn } from '../../core/index.ts';
+import { readMember, readObjects } from '../../plugins/shared/wire-kit/values.ts';
+import { requireModel } from '../providers/catalogues.ts';
 import { assistant, call, result, text, tool, user } from '../support/turns.ts';
 import { makeCapable, encode, makeModel } from './bodies.ts';
 
@@ -86,6 +88,31 @@ describe('a request fitted to its model', () => {
       ['toolChoice'],
     ]);
     expect(encode({ tools, toolChoice: { mode: 'required' } }, model).body.tools).toHaveLength(2);
+  });
+
+  const chosen: CanonicalRequest['toolChoice'] = { mode: 'one', names: ['g'] };
+  const forbidden: CanonicalRequest['toolChoice'] = { mode: 'none' };
+  const named = { type: 'function', function: { name: 'g' } };
+  it.each<
+    [vendor: string, upstream: string, choice: CanonicalRequest['toolChoice'], sent: object, lost?: string]
+  >([
+    ['moonshot', 'kimi-k3', chosen, { tools: ['g'], tool_choice: 'required' }],
+    [
+      'moonshot',
+      'kimi-k2.6',
+      chosen,
+      { tools: ['f', 'g'], tool_choice: named, thinking: { type: 'disabled' } },
+    ],
+    ['alibaba', 'qwen3.7-max', chosen, { tools: ['f', 'g'], tool_choice: named, enable_thinking: false }],
+    ['alibaba', 'qwen3.8-max', chosen, { tools: ['f', 'g'], tool_choice: named, reasoning_effort: 'none' }],
+    ['zai', 'glm-5.3', chosen, { tools: ['g'], tool_choice: null }, 'toolChoice'],
+    ['zai', 'glm-5.3', forbidden, { tools: [], tool_choice: null }],
+  ])('has only a choice that %s takes of %s: %j', (vendor, upstream, toolChoice, sent, lost) => {
+    const tools = ['f', 'g'].map((name) => ({ type: 'function' as const, name }));
+    const { body, lost: losses } = encode({ tools, toolChoice }, requireModel(vendor, upstream));
+    const offered = readObjects(body.tools).map((each) => readMember(each.function, 'name'));
+    expect({ tool_choice: null, ...body, tools: offered }).toMatchObject(sent);
+    expect(losses).toEqual(lost === undefined ? [] : [lost]);
   });
 
   it('sends the result of a failed tool as a plain result, and reports it', () => {

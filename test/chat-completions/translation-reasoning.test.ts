@@ -123,13 +123,14 @@ describe('a model that needs its reasoning back', () => {
 });
 
 describe.each([
-  ['Together', false, { reasoning: { enabled: true } }, { reasoning: { enabled: false } }],
-  ['Kimi', true, { thinking: { type: 'enabled' } }, { thinking: { type: 'disabled' } }],
-] as const)("a model that only turns reasoning on and off, in %s's way", (_, thinkingMode, on, off) => {
+  ['Together', {}, { reasoning: { enabled: true } }, { reasoning: { enabled: false } }],
+  ['Kimi', { thinkingMode: true }, { thinking: { type: 'enabled' } }, { thinking: { type: 'disabled' } }],
+  ['Alibaba', { enableThinking: true }, { enable_thinking: true }, { enable_thinking: false }],
+] as const)("a model that only turns reasoning on and off, in %s's way", (_, flags, on, off) => {
   const model = makeModel({
     capabilities: {
       reasoning: { style: 'toggle', canDisable: true },
-      wire: { 'chat-completions': { extras: false, thinkingMode } },
+      wire: { 'chat-completions': { extras: false, ...flags } },
     },
   });
 

@@ -213,6 +213,7 @@ function encodeSwitch({ budget }: Reasoning, wanted: string, { model, flags, los
     const path = budget === undefined ? 'reasoning.effort' : 'reasoning.budget';
     lose(path, `the model only turns reasoning on${canDisable ? ' and off' : ''}`, 'approximated');
   }
+  if (flags.enableThinking) return { enable_thinking: enabled };
   return flags.thinkingMode
     ? { thinking: { type: enabled ? 'enabled' : 'disabled' } }
     : { reasoning: { enabled } };

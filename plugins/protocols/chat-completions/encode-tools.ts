@@ -36,6 +36,8 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   const tools: Fields[] = [];
   let search: unknown;
   const { mode, names } = request.toolChoice ?? {};
+  // Z.AI refuses "none", too.
+  if (mode === 'none' && !encoding.own && encoding.flags.forcedTools === 'never') return {};
   const isFree = refusesForce(request, encoding);
   if (isFree)
     lose(
@@ -43,8 +45,9 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
       'the model cannot be made to call a tool; it is offered the chosen ones',
       'approximated',
     );
-  // If the choice cannot name a subset of tools, only the allowed ones are sent.
-  const allowed = names && (isFree || (mode === 'subset' && !encoding.extras)) ? new Set(names) : undefined;
+  // If the choice cannot name tools, only the allowed ones are sent.
+  const cannotName = mode === 'one' ? takesNoNames(encoding) : mode === 'subset' && !encoding.extras;
+  const allowed = names && (isFree || cannotName) ? new Set(names) : undefined;
   const placed = encoding.own ? placeTools(request.tools) : removeForbiddenTools(request);
   for (const { tool, path } of removeRepeatedTools(placed, encoding)) {
     if (tool.type !== 'hosted') {
@@ -77,6 +80,11 @@ function refusesForce(request: CanonicalRequest, { own, flags }: Encoding): bool
   return !own && flags.forcedTools === 'never' && needsCall(request);
 }
 
+/** Whether the model can be made to call some tool, but not one by its name. */
+function takesNoNames({ own, flags }: Encoding): boolean {
+  return !own && flags.forcedTools === 'unnamed';
+}
+
 function encodeTool(tool: OwnTool, path: string, { own, extras, lose }: Encoding): Fields {
   if (tool.cache && !isForeign(tool)) lose(`${path}.cache`, 'chat-completions has no cache marks on tools');
   const fields = { ...bag.getFields(tool), ...encodeOwnMark(tool) };
@@ -106,6 +114,7 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { mode, names: wanted = [], required } = toolChoice;
   const names = encoding.own ? wanted : selectOfferedNames(request, encoding.lose);
   if (names.length === 0 && wanted.length > 0) return undefined;
+  if (mode === 'one' && takesNoNames(encoding)) return 'required';
   if (mode === 'one')
     return overlay(bag.getFields(toolChoice), encodeReference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;

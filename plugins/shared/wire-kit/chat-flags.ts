@@ -25,8 +25,11 @@ export const chatFlagsSchema = z.strictObject({
    * tool without its type, content without parts, and "any" for a tool that must be called.
    */
   shortForms: z.boolean().default(false),
-  /** When the model can be made to call a tool: DeepSeek's and Moonshot's cannot while they think. */
-  forcedTools: z.enum(['always', 'without-thinking', 'never']).default('always'),
+  /**
+   * When the model can be made to call a tool. DeepSeek's, Qwen and Kimi cannot while they think, and Z.AI's
+   * never can. Kimi K3, which always thinks, can if the choice names no tool.
+   */
+  forcedTools: z.enum(['always', 'unnamed', 'without-thinking', 'never']).default('always'),
   /** Whether an answer to continue is refused without Mistral's `prefix`, and repeated in the reply. */
   prefix: z.boolean().default(false),
   /**
@@ -34,6 +37,8 @@ export const chatFlagsSchema = z.strictObject({
    * the model thought before it called tools.
    */
   thinkingMode: z.boolean().default(false),
+  /** Whether Alibaba's boolean `enable_thinking` turns thinking on and off. */
+  enableThinking: z.boolean().default(false),
   /** Whether OpenAI's cache marks are taken. Other models refuse them. */
   cacheMarks: z.boolean().default(false),
 });
