@@ -204,6 +204,9 @@ function describeLoadFault(error: unknown, path: string): string {
   return `${file === path ? '' : `${file}, `}line ${line}: ${error.message}`;
 }
 
+/** What Node loads as a module with a default export. */
+const moduleName = /\.[cm]?[jt]s$/;
+
 let readings = 0;
 
 /**
@@ -218,6 +221,11 @@ export async function loadConfig(path: string): Promise<Config> {
     );
   if (statSync(path).isDirectory())
     throw new ConfigError(`${path}: it is a folder; name the file in it, such as ${usualNames[0]}`);
+  if (!moduleName.test(path))
+    throw new ConfigError(
+      `${path}: it has to be a module, such as ${usualNames[0]}, ` +
+        'that exports its configuration as default; "tollgate init" writes one',
+    );
   redirectImports();
   const address = pathToFileURL(path);
   readings += 1;

@@ -53,8 +53,22 @@ function guessBranch({ errors }: z.core.$ZodIssueInvalidUnion): readonly Issue[]
   return computeDepth(best) > 0 ? best : [];
 }
 
+/** A limit of a number, or of the length of a text or list. */
+function describeLimit(origin: string, words: string, limit: number | bigint): string {
+  if (origin !== 'string' && origin !== 'array') return `must be ${words} ${limit}`;
+  if (words === 'at least' && Number(limit) === 1) return 'must not be empty';
+  return `must have ${words} ${limit} ${origin === 'array' ? 'entries' : 'characters'}`;
+}
+
 /** What zod expects, without its words that something is wrong: an error says so already. */
-function describeExpectation({ message }: Issue): string {
+function describeExpectation(issue: Issue): string {
+  const { message } = issue;
+  // A schema with words of its own keeps them.
+  if (issue.code === 'too_small' && message.startsWith('Too small: '))
+    return describeLimit(issue.origin, issue.inclusive ? 'at least' : 'more than', issue.minimum);
+  if (issue.code === 'too_big' && message.startsWith('Too big: '))
+    return describeLimit(issue.origin, issue.inclusive ? 'at most' : 'less than', issue.maximum);
+  if (message === 'Invalid input: expected int, received number') return 'must be a whole number';
   return message.replace(/^Invalid input: /, '');
 }
 

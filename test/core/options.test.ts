@@ -24,14 +24,18 @@ const sample = definePlugin({
       .optional(),
     limits: z
       .strictObject({
-        parallel: z.int().optional(),
+        parallel: z.int().min(1).max(10).optional(),
+        share: z.number().positive().lt(2).optional(),
         window: z
           .int()
           .default(60)
           .transform((value) => value * 1000),
       })
       .prefault({}),
-    rules: z.array(z.strictObject({ model: z.string() })).default([]),
+    rules: z
+      .array(z.strictObject({ model: z.string().min(1) }))
+      .max(2)
+      .default([]),
     onAbort: z
       .union([z.literal('cancel'), z.strictObject({ drain: z.strictObject({ seconds: z.number() }) })])
       .optional(),
@@ -51,8 +55,21 @@ function eraseType(options: unknown): never {
 describe('options', () => {
   it.each([
     [{ limit: 1 }, 'unknown option "limit"; it has "store", "limits", "rules", "onAbort", "names"'],
-    [{ limits: { paralel: 1 } }, 'unknown option "limits.paralel"; "limits" has "parallel", "window"'],
+    [
+      { limits: { paralel: 1 } },
+      'unknown option "limits.paralel"; "limits" has "parallel", "share", "window"',
+    ],
     [{ limits: { window: '60' } }, 'option "limits.window": expected number, received string'],
+    [{ limits: { parallel: 0 } }, 'option "limits.parallel": must be at least 1'],
+    [{ limits: { parallel: 11 } }, 'option "limits.parallel": must be at most 10'],
+    [{ limits: { parallel: 1.5 } }, 'option "limits.parallel": must be a whole number'],
+    [{ limits: { share: 0 } }, 'option "limits.share": must be more than 0'],
+    [{ limits: { share: 2 } }, 'option "limits.share": must be less than 2'],
+    [{ rules: [{ model: '' }] }, 'option "rules.0.model": must not be empty'],
+    [
+      { rules: [{ model: 'x' }, { model: 'y' }, { model: 'z' }] },
+      'option "rules": must have at most 2 entries',
+    ],
     [{ rules: [{ model: 'x' }, { modle: 'x' }] }, 'unknown option "rules.1.modle"; "rules.1" has "model"'],
     [{ store: { kind: 'file', path: 'x', fiel: 'x' } }, /unknown option "store\.fiel"; "store" has .*"path"/],
     [{ store: { kind: 'none', path: 'x' } }, /unknown option "store\.path"; "store" has "kind"$/],
@@ -247,6 +264,15 @@ describe('configurations that cannot be loaded', () => {
   it('asks for the file if it gets a folder', async () => {
     expect((await runVerb(['check'], { TOLLGATE_CONFIG: folder })).errors).toBe(
       `tollgate: ${folder}: it is a folder; name the file in it, such as gateway.config.ts\n`,
+    );
+  });
+
+  it.each(['gateway.json', 'gateway.yaml', 'gateway'])('asks for a module if it gets %s', async (name) => {
+    const file = join(folder, name);
+    writeFileSync(file, '{ "plugins": [] }');
+    expect((await runVerb(['check'], { TOLLGATE_CONFIG: file })).errors).toBe(
+      `tollgate: ${file}: it has to be a module, such as gateway.config.ts, that exports its configuration ` +
+        'as default; "tollgate init" writes one\n',
     );
   });
 
