@@ -171,6 +171,18 @@ function wrapTransforms({
   };
 }
 
+/** Refuses a tap without a function, which would fail with the first call. */
+function requireFunctions(hook: string, side: object): void {
+  for (const [method, add] of Object.entries<unknown>({ ...side })) {
+    if (typeof add !== 'function') continue;
+    Reflect.set(side, method, (place: unknown, tap: unknown) => {
+      if (typeof tap !== 'function')
+        throw new TypeError(`its tap on "${hook}" has no function: hooks.${hook}.${method}(name, function)`);
+      Reflect.apply(add, side, [place, tap]);
+    });
+  }
+}
+
 function getCallId({ exchange }: End): string {
   return exchange.id;
 }
@@ -201,6 +213,7 @@ export function wrapHooks(hooks: CoreHooks, logger: Logger): Hooks {
     observe: isolateTaps('observe', hooks.observe, logger, getCallId),
     close: isolateTaps('close', hooks.close, logger),
   };
+  for (const [hook, side] of Object.entries({ ...sides })) requireFunctions(hook, side);
   return new Proxy(Object.freeze(sides), {
     get(target, name, receiver) {
       if (typeof name === 'string' && !(name in target))

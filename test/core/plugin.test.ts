@@ -75,6 +75,16 @@ describe('configurations', () => {
     ).toThrow('plugin "failing": no such file');
   });
 
+  it('names the plugin and the hook that it taps without a function', () => {
+    const own = definePlugin({
+      name: 'own',
+      apply: ({ hooks }) => Reflect.apply(hooks.route.tap, hooks, ['x']),
+    });
+    expect(() => createGateway(checkConfig({ plugins: [own()] }, 'f'), quiet)).toThrow(
+      'plugin "own": its tap on "route" has no function: hooks.route.tap(name, function)',
+    );
+  });
+
   it('names the file that could not be read', async () => {
     await expect(loadConfig('/nowhere/gateway.config.ts')).rejects.toThrow('/nowhere/gateway.config.ts');
   });

@@ -20,6 +20,16 @@ describe('tapping', () => {
     );
   });
 
+  it('refuses a tap without a function, at any hook', () => {
+    for (const hook of Object.keys(hooks))
+      for (const method of ['tap', 'tapPromise']) {
+        const add: unknown = Reflect.get(Reflect.get(hooks, hook), method);
+        if (typeof add !== 'function') continue;
+        for (const place of ['x', { name: 'x', when: () => true }])
+          expect(() => add(place), `${hook}.${method}`).toThrow(`its tap on "${hook}" has no function`);
+      }
+  });
+
   it('refuses taps once the gateway is ready', () => {
     freezeTaps(core);
     expect(() => hooks.authenticate.tapPromise('late', async () => undefined)).toThrow(
