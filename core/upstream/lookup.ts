@@ -1,22 +1,45 @@
 /**
- * Looks up the addresses of providers. Node looks up two names at a time. Without sharing, two calls to a
- * provider whose name server does not answer would hold up new connections to all others.
+ * Looks up the addresses of providers. Node looks up two names at a time, and a name server that does not
+ * answer holds one of the two up for about ten seconds. Two such names would hold up new connections to all
+ * providers. Node's own client for name servers has no such limit, but it does not read the hosts file and
+ * other sources of the system, whose names operators use.
  */
 import { lookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
+import { LRUCache } from 'lru-cache';
 
-/** Returns a lookup that all connections share which wait for the same name. */
+type Callback = Parameters<LookupFunction>[2];
+
+/** Milliseconds after which the last answer is used, and for which it may be. */
+const patience = 500;
+const longestUse = 60 * 60 * 1000;
+
+/**
+ * Returns a lookup that all connections share which wait for the same name. If it takes long, they get its
+ * last answer. Only a name that has none waits for those before it.
+ */
 export function shareLookups(look: LookupFunction = lookup): LookupFunction {
-  const waiting = new Map<string, Parameters<LookupFunction>[2][]>();
+  const waiting = new Map<string, Callback[]>();
+  const lastAnswers = new LRUCache<string, Parameters<Callback>>({ max: 1000, ttl: longestUse });
   return (hostname, options, callback) => {
     const question = JSON.stringify([hostname, options]);
+    const last = lastAnswers.get(question);
+    const timer = last && setTimeout(() => answer(...last), patience).unref();
+    let isAnswered = false;
+    const answer: Callback = (...found) => {
+      clearTimeout(timer);
+      if (!isAnswered) callback(...found);
+      isAnswered = true;
+    };
     const others = waiting.get(question);
-    if (others) return void others.push(callback);
-    const all = [callback];
+    if (others) return void others.push(answer);
+    const all = [answer];
     waiting.set(question, all);
-    look(hostname, options, (...answer) => {
+    look(hostname, options, (...found) => {
+      const [error] = found;
       waiting.delete(question);
-      for (const each of all) each(...answer);
+      if (!error) lastAnswers.set(question, found);
+      for (const each of all) each(...found);
     });
   };
 }
