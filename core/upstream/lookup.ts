@@ -6,7 +6,6 @@
  */
 import { lookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import { LRUCache } from 'lru-cache';
 
 type Callback = Parameters<LookupFunction>[2];
 
@@ -20,11 +19,12 @@ const longestUse = 60 * 60 * 1000;
  */
 export function shareLookups(look: LookupFunction = lookup): LookupFunction {
   const waiting = new Map<string, Callback[]>();
-  const lastAnswers = new LRUCache<string, Parameters<Callback>>({ max: 1000, ttl: longestUse });
+  const lastAnswers = new Map<string, { readonly answer: Parameters<Callback>; readonly at: number }>();
   return (hostname, options, callback) => {
     const question = JSON.stringify([hostname, options]);
     const last = lastAnswers.get(question);
-    const timer = last && setTimeout(() => answer(...last), patience).unref();
+    const isUsable = last && performance.now() - last.at < longestUse;
+    const timer = isUsable ? setTimeout(() => answer(...last.answer), patience).unref() : undefined;
     let isAnswered = false;
     const answer: Callback = (...found) => {
       clearTimeout(timer);
@@ -38,7 +38,7 @@ export function shareLookups(look: LookupFunction = lookup): LookupFunction {
     look(hostname, options, (...found) => {
       const [error] = found;
       waiting.delete(question);
-      if (!error) lastAnswers.set(question, found);
+      if (!error) lastAnswers.set(question, { answer: found, at: performance.now() });
       for (const each of all) each(...found);
     });
   };
