@@ -50,14 +50,16 @@ const runList: Work = async ({ store }, _, { limit, ...options }) => {
 const pause = 1000;
 const lookBack = 10_000;
 
-/** The calls that were stored since the last query, the oldest first. */
-async function listNew(store: Store, options: Options, seen: Set<string>): Promise<ListedCall[]> {
-  const from = new Date(Date.now() - lookBack).toISOString();
-  const { data } = await listCalls(store, readInput(callQuery, { ...options, from, limit: 1000 }));
-  const fresh = data.filter(({ id }) => !seen.has(id)).toReversed();
-  seen.clear();
-  for (const { id } of data) seen.add(id);
-  return fresh;
+/** All calls that ended from a time on, the oldest first. */
+async function listSince(store: Store, options: Options, from: number): Promise<ListedCall[]> {
+  const calls: ListedCall[] = [];
+  const query = { ...options, from: new Date(from).toISOString(), limit: 1000 };
+  for (let after: string | null | undefined; after !== null;) {
+    const { data, next } = await listCalls(store, readInput(callQuery, { ...query, after }));
+    calls.push(...data);
+    after = next;
+  }
+  return calls.toReversed();
 }
 
 const tailQuery = z.object({ count: buildNumberSchema(1).optional() });
@@ -65,13 +67,17 @@ const tailQuery = z.object({ count: buildNumberSchema(1).optional() });
 const runTail: Work = async ({ store, print }, _, { count: typed, ...filter }) => {
   const { count } = readInput(tailQuery, { count: typed });
   const options = await findOwners(store, filter);
-  const seen = new Set<string>();
-  await listNew(store, options, seen);
+  let queriedAt = Date.now();
+  let seen = new Set((await listSince(store, options, queriedAt - lookBack)).map(({ id }) => id));
   for (let left = count ?? Infinity; left > 0;) {
     await sleep(pause);
-    const calls = (await listNew(store, options, seen)).slice(0, left);
-    for (const call of calls) print(formatCallCells(call).filter(Boolean).join('  '), call);
-    left -= calls.length;
+    const from = queriedAt - lookBack;
+    queriedAt = Date.now();
+    const calls = await listSince(store, options, from);
+    const fresh = calls.filter(({ id }) => !seen.has(id)).slice(0, left);
+    for (const call of fresh) print(formatCallCells(call).filter(Boolean).join('  '), call);
+    seen = new Set(calls.map(({ id }) => id));
+    left -= fresh.length;
   }
   return { json: undefined, text: '' };
 };
