@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { priceSchema } from './billing/price.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Target } from './exchange.ts';
-import { examineVendor } from './host/diagnostics.ts';
+import { examineVendor, type Probe } from './host/diagnostics.ts';
 import { readEnvironment } from './host/environment.ts';
 import { applyOwnModels, ownModelsSchema } from './host/own-models.ts';
 import { readCatalogue, toRegional, type Model } from './model-facts.ts';
@@ -91,7 +91,7 @@ export interface ProviderSpec {
   /** A catalogue file, or the path of the vendor's model list. */
   readonly models: URL | { readonly discover: string };
   /** A path whose GET costs nothing and tells whether the key works. Not needed if models are discovered. */
-  readonly probe?: { readonly path: string; readonly headers?: Readonly<Record<string, string>> };
+  readonly probe?: Omit<Probe, 'url' | 'variable' | 'body'> & { readonly path: string };
   /** Timeouts in milliseconds, if replies start later than usual. The operator's options win. */
   readonly patience?: Provider['patience'];
   /** Whether the vendor keeps the calls to a base URL in one region, which costs more (`price.regional`). */
@@ -196,10 +196,10 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
         const number = credentials.length > 1 ? index + 1 : undefined;
         const provider = createProvider(spec, { base, credential: headers, number }, options);
         if (index === 0) host.providers.add(provider);
-        const { path, headers: own } = spec.probe ?? {
+        const { path, ...asked } = spec.probe ?? {
           path: spec.models instanceof URL ? '' : spec.models.discover,
         };
-        const probe = { url: base + path, headers: own, variable: spec.env.key };
+        const probe = { ...asked, url: base + path, variable: spec.env.key };
         host.examinations.add({
           name: `${spec.name} ${index + 1}`,
           examine: () => examineVendor(provider, probe),

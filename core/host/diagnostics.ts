@@ -25,6 +25,8 @@ export interface Examination {
 export interface Probe {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Whether the path names nothing, so that a vendor that accepts the key answers 404. */
+  readonly missing?: boolean | undefined;
   /** For a provider without a free GET: the body to POST, such as a token count. */
   readonly body?: string | undefined;
   /** The environment variable that usually holds the key. */
@@ -106,7 +108,7 @@ export async function examineVendor(provider: Provider, probe: Probe): Promise<F
     const message = `requests cannot be signed: ${getMessage(error)}`;
     return [{ subject, state: 'fault', message, remedy: `check ${probe.variable}` }];
   }
-  return ask(signed, subject, host, probe.variable);
+  return ask(signed, subject, host, probe);
 }
 
 function buildRequest({ url, headers = {}, body }: Probe): UpstreamRequest {
@@ -131,7 +133,7 @@ async function ask(
   { method, url, headers, body }: UpstreamRequest,
   subject: string,
   host: string,
-  variable: string,
+  { variable, missing }: Probe,
 ): Promise<Finding[]> {
   try {
     const asked = Date.now();
@@ -144,8 +146,9 @@ async function ask(
     });
     const now = (asked + Date.now()) / 2;
     await response.body?.cancel();
+    const status = missing && response.status === 404 ? 200 : response.status;
     return [
-      describeStatus(subject, host, response.status, variable),
+      describeStatus(subject, host, status, variable),
       ...checkClock(response.headers.get('date'), host, now),
     ];
   } catch (error) {

@@ -1,9 +1,15 @@
 /**
- * Perplexity; https://docs.perplexity.ai/api-reference.
- * It lists no models, so the key is probed by the list of asynchronous calls.
+ * Perplexity's Agent API, which is OpenAI's responses with tools and items of its own;
+ * https://docs.perplexity.ai/api-reference/agent-post. Its list of models needs no key, so the key is probed
+ * by a response that does not exist.
  */
-import { defineChatProvider } from '../shared/chat-provider.ts';
+import { defineProvider } from '../../core/index.ts';
 
-export const perplexity = defineChatProvider('perplexity', 'PERPLEXITY', 'https://api.perplexity.ai', {
-  probe: { path: '/async/chat/completions' },
+export const perplexity = defineProvider({
+  name: 'perplexity',
+  env: { key: 'PERPLEXITY_API_KEY', baseUrl: 'PERPLEXITY_BASE_URL' },
+  baseUrl: 'https://api.perplexity.ai/v1',
+  endpoints: { responses: '/responses' },
+  models: new URL('catalogue/perplexity.json', import.meta.url),
+  probe: { path: '/agent/resp_none', missing: true },
 });

@@ -222,7 +222,7 @@ describe('usage', () => {
     expect(decode([{ ...choices([{}, 'stop']), usage }]).some(({ type }) => type === 'usage')).toBe(false);
   });
 
-  it('is found in the fields of Groq and DeepSeek', () => {
+  it('is found in the fields of Groq, DeepSeek and Alibaba', () => {
     expect(
       read([{ ...choices([{}, 'stop']), x_groq: { usage: { prompt_tokens: 3, completion_tokens: 4 } } }])
         .usage,
@@ -230,6 +230,8 @@ describe('usage', () => {
     expect(
       read([{ ...choices([{}, 'stop']), usage: { prompt_tokens: 9, prompt_cache_hit_tokens: 8 } }]).usage,
     ).toEqual({ input: 9, cacheRead: 8 });
+    const alibaba = { prompt_tokens: 9, prompt_tokens_details: { cache_creation_input_tokens: 8 } };
+    expect(read([{ ...choices([{}, 'stop']), usage: alibaba }]).usage).toEqual({ input: 9, cacheWrite5m: 8 });
   });
 });
 

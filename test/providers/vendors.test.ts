@@ -39,7 +39,6 @@ const hosted = [
   ['alibaba', alibaba, 'DASHSCOPE', 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1'],
   ['cerebras', cerebras, 'CEREBRAS', 'https://api.cerebras.ai/v1'],
   ['fireworks', fireworks, 'FIREWORKS', 'https://api.fireworks.ai/inference/v1'],
-  ['perplexity', perplexity, 'PERPLEXITY', 'https://api.perplexity.ai'],
   ['cohere', cohere, 'COHERE', 'https://api.cohere.ai/compatibility/v1'],
   ['nvidia', nvidia, 'NVIDIA', 'https://integrate.api.nvidia.com/v1'],
   ['openrouter', openrouter, 'OPENROUTER', 'https://openrouter.ai/api/v1'],
@@ -63,6 +62,16 @@ testProvider({
   address: 'https://router.huggingface.co/v1',
   env: { key: 'HF_TOKEN', baseUrl: 'HF_BASE_URL' },
   paths: chat,
+  credential: { authorization: 'Bearer vendor-key' },
+  models: 'catalogue',
+});
+
+testProvider({
+  name: 'perplexity',
+  plugin: perplexity,
+  address: 'https://api.perplexity.ai/v1',
+  env: { key: 'PERPLEXITY_API_KEY', baseUrl: 'PERPLEXITY_BASE_URL' },
+  paths: { responses: { generate: '/responses' } },
   credential: { authorization: 'Bearer vendor-key' },
   models: 'catalogue',
 });

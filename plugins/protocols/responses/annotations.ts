@@ -3,7 +3,7 @@
  * canonical ones in the entire answer.
  */
 import type { Annotation } from '../../../core/index.ts';
-import { readString } from '../../shared/wire-kit/values.ts';
+import { readObjects, readString } from '../../shared/wire-kit/values.ts';
 import { pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
@@ -23,6 +23,15 @@ export function decodeAnnotation(wire: Fields, from: number): Annotation {
     end: readOffset(wire.end_index, from),
     ...bag.keep(pickUnread(wire, ['type', 'url', 'title', 'start_index', 'end_index'])),
   };
+}
+
+/** What one search of Perplexity found, in the order in which its answers count them. */
+export function decodeSources({ results }: Fields): Annotation[] {
+  return readObjects(results).map(({ url, title }) => ({
+    kind: 'url',
+    url: readString(url),
+    title: readString(title),
+  }));
 }
 
 /**

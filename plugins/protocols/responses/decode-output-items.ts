@@ -3,12 +3,12 @@
  * by index, never by id: some relays send another id with every event. Some providers send no deltas, so the
  * decoder counts what it has emitted of an item, and reads the rest from the complete item at its end.
  */
-import type { Opaque } from '../../../core/index.ts';
+import type { Annotation, Opaque } from '../../../core/index.ts';
 import type { BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
 import { readList, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { decodeAnnotation } from './annotations.ts';
+import { decodeAnnotation, decodeSources } from './annotations.ts';
 import { bag } from './bag.ts';
 import { decodeHostedItem, decodePartialImage } from './decode-hosted-items.ts';
 import { headNames, partBreak } from './decode-items.ts';
@@ -60,6 +60,8 @@ export class OutputItemDecoder {
   readonly #items = new Map<number, Item>();
   /** Sealed state by call id. It comes in an item of its own, before the call ends. */
   readonly #callState = new Map<string, Opaque[]>();
+  /** What Perplexity found, and no part has cited yet: its parts may name no sources of their own. */
+  #sources: Annotation[] = [];
   /** Characters of the answer so far. */
   #length = 0;
   #latestIndex = 0;
@@ -123,6 +125,9 @@ export class OutputItemDecoder {
     this.#emitText(part, text, readList(wire.logprobs).slice(part.logprobs));
     for (const annotation of readList(wire.annotations).slice(part.annotations))
       this.addAnnotation(outputIndex, contentIndex, annotation);
+    const sources = part.annotations > 0 ? [] : this.#sources.splice(0);
+    for (const annotation of sources)
+      this.#log.emit({ type: 'annotation', candidate: 0, block: part.block, annotation });
     this.#endPart(part);
   }
 
@@ -171,6 +176,8 @@ export class OutputItemDecoder {
     else if (item.type === 'reasoning') this.#endReasoning(outputIndex, item, wire);
     else if (isCall(item.type)) this.#endCall(item, wire);
     else {
+      if (item.type === 'search_results')
+        for (const source of decodeSources(wire)) this.#sources.push(source);
       for (const { kind, facts, text } of decodeHostedItem(item.type, wire)) {
         const block = this.#log.startBlock(0, kind, facts);
         this.#log.addText(0, block, text);

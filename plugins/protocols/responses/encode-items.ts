@@ -79,8 +79,14 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
   return dropTrailingReasoning(entries, encoding).map((entry) => {
     if ('item' in entry) return entry.item;
     const { parts, fields, form } = entry.message;
+    if (encoding.dialect === 'perplexity' && role === 'assistant') return { role, content: joinTexts(parts) };
     return overlay(fields, { role, content: joinParts(parts, form, encoding.own) });
   });
+}
+
+/** What an assistant said, and what it refused, as one text. */
+function joinTexts(parts: readonly Fields[]): string {
+  return parts.map(({ text, refusal }) => readText(text ?? refusal)).join('');
 }
 
 function isSpoken(block: Block): block is ContentBlock | ForeignPart {

@@ -16,6 +16,7 @@ import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/f
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
+import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { fitStrict } from '../../shared/wire-kit/object-schema.ts';
 import {
@@ -30,6 +31,7 @@ import {
   findWantedEffort,
   loseReasoning,
 } from '../../shared/wire-kit/reasoning-effort.ts';
+import { readObjects } from '../../shared/wire-kit/values.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { encryptedReasoning, textLogprobs } from './decode-request.ts';
@@ -45,11 +47,13 @@ export function encodeRequest(
 ): EncodedRequest {
   const { losses, ...facts } = startEncoding(original, model, bag);
   const { own, lose } = facts;
+  const flags = readFlags(model.capabilities);
   const request = own ? original : { ...original, turns: [...makeCallIdsUnique(original.turns)] };
   const encoding: Encoding = {
     ...facts,
     names: new ToolNames(request),
-    marks: readFlags(model.capabilities).cacheMarks,
+    marks: flags.cacheMarks,
+    dialect: own ? 'openai' : flags.dialect,
     customCalls: findCustomCallIds(request.turns),
   };
   const plan = planFormat(request, encoding);
@@ -77,11 +81,32 @@ export function encodeRequest(
   );
   loseSettings(request.image, [], lose);
   return {
-    body,
+    body: encoding.dialect === 'perplexity' ? fitToPerplexity(body, lose) : body,
     losses: [...losses, ...listForeignFields(request, protocolName, shared)],
     stops: checkStops(request),
     expects: plan.expects,
   };
+}
+
+/** OpenAI's fields that Perplexity does not document, by their canonical names. */
+const undocumented: ReadonlyMap<string, string> = new Map([
+  ['parallel_tool_calls', 'parallelToolCalls'],
+  ['metadata', 'metadata'],
+  ['user', 'user'],
+  ['prompt_cache_key', 'cacheKey'],
+  ['text', 'verbosity'],
+]);
+
+function fitToPerplexity({ input, ...body }: Fields, lose: Lose): Fields {
+  const fields = Object.entries(body).filter(([name, value]) => {
+    const path = undocumented.get(name);
+    if (path !== undefined && value !== undefined) lose(path, 'Perplexity has no such field', 'vendor');
+    return path === undefined;
+  });
+  const items = Array.isArray(input)
+    ? readObjects(input).map((item) => ({ type: 'message', ...item }))
+    : input;
+  return { ...Object.fromEntries(fields), input: items };
 }
 
 /** The gateway searches every delta for each stop sequence: more of them would delay other requests. */

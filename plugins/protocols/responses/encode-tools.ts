@@ -14,7 +14,7 @@ import {
 } from '../../shared/wire-kit/hosted-tools.ts';
 import { fitStrict, toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
 import { loseChoice, selectOfferedNames, takesTools } from '../../shared/wire-kit/offered-tools.ts';
-import { readObject } from '../../shared/wire-kit/values.ts';
+import { readList, readObject } from '../../shared/wire-kit/values.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { flattenGrammar } from './decode-tools.ts';
@@ -24,7 +24,8 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   const { own, model, lose } = encoding;
   if (!takesTools(request, model, lose)) return {};
   const limit = encodeSearchLimit(request, encoding);
-  const words = limit === undefined ? searchFields : limitedSearchFields;
+  const usual = encoding.dialect === 'perplexity' ? perplexityFields : searchFields;
+  const words = limit === undefined ? usual : limitedSearchFields;
   const listed = own ? request.tools?.filter((tool) => !isInItem(tool)) : request.tools;
   const tools = encodeToolList(listed ?? [], words, encoding);
   // OpenAI refuses a choice without tools. A client of this protocol receives that error from its provider.
@@ -82,6 +83,18 @@ const searchFields: SearchWriters = {
   size: (size) => ({ search_context_size: size }),
   location: (place) => ({ user_location: { type: 'approximate', ...(isObject(place) ? place : {}) } }),
   allowed: (domains) => ({ filters: { allowed_domains: domains } }),
+};
+
+function writeDomains(domains: unknown, prefix: string): Fields {
+  const names = readList(domains).map((domain) => prefix + String(domain));
+  return { filters: { search_domain_filter: names } };
+}
+
+const perplexityFields: SearchWriters = {
+  size: (size) => ({ search_context_size: size }),
+  location: (place) => ({ user_location: place }),
+  allowed: (domains) => writeDomains(domains, ''),
+  blocked: (domains) => writeDomains(domains, '-'),
 };
 
 /** This protocol limits all tool calls of a request, so a search limit moves there. */

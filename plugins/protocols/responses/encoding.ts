@@ -8,6 +8,7 @@ import type { ToolNames } from './tool-names.ts';
 export interface Encoding extends BaseEncoding {
   readonly names: ToolNames;
   readonly marks: boolean;
+  readonly dialect: 'openai' | 'perplexity';
   /** Ids of calls to custom tools. Their results have an item type of their own. */
   readonly customCalls: ReadonlySet<string>;
 }
@@ -17,6 +18,8 @@ export const flagsSchema = z.strictObject({
   ids: z.enum(['prefixed', 'bare']).default('prefixed'),
   /** Whether the model accepts OpenAI's cache marks. Most refuse them. */
   cacheMarks: z.boolean().default(false),
+  /** Perplexity demands a type of each message, takes an answer as one text, and has filters of its own. */
+  dialect: z.enum(['openai', 'perplexity']).default('openai'),
 });
 
 export const readFlags = createFlagReader(protocolName, flagsSchema);

@@ -19,7 +19,9 @@ export function decodeFinish(
 ): Reason | undefined {
   const { status, incomplete_details: details } = response;
   const otherwise = refusal ? 'refusal' : 'stop';
-  if (status === 'completed') return { unified: calls ? 'tool-calls' : otherwise, raw: status };
+  // Perplexity's own word for a response that waits for the results of calls.
+  if (status === 'completed' || status === 'requires_action')
+    return { unified: calls ? 'tool-calls' : otherwise, raw: status };
   if (status !== 'incomplete') return undefined;
   const reason = isObject(details) && typeof details.reason === 'string' ? details.reason : status;
   // An unknown reason is read as a reply that broke off.

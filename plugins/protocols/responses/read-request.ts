@@ -18,7 +18,7 @@ import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { readBase64 } from '../../shared/wire-kit/media.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { buildChoiceError } from '../../shared/wire-kit/offered-tools.ts';
-import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
+import { readPreferences, refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { readString } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
@@ -40,6 +40,10 @@ import { isNativeSeal, findSealer } from './sealed.ts';
 import * as Wire from './wire.ts';
 
 const imageTool = 'image_generation';
+/** Perplexity's other tools, which it charges by the call. */
+const chargedTools: ReadonlySet<unknown> = splitNames(
+  'fetch_url people_search finance_search image_search sandbox',
+);
 const codeTool = 'code_interpreter';
 const defaultMemory = '1g';
 
@@ -129,7 +133,12 @@ function readFees({ tools, wire }: ReadRequest): Fee[] {
  */
 function readModes(read: ReadTool): Mode[] {
   const { at } = read;
-  if (read.tool.type === imageTool) return [{ name: imageTool, field: `${at}.type`, silent: true }];
+  const { type, search_type: speed } = read.tool;
+  if (type === imageTool || chargedTools.has(type))
+    return [{ name: String(type), field: `${at}.type`, silent: true }];
+  // Perplexity's fast search has a fee of its own.
+  if (isSearch(read.tool) && speed === 'fast')
+    return [{ name: 'fast search', field: `${at}.search_type`, silent: true }];
   const container = findContainer(read);
   const memory = String(container?.value.memory_limit ?? defaultMemory);
   if (container === undefined || memory === defaultMemory) return [];
@@ -156,6 +165,8 @@ export function readRequest(
 ): ResponsesCall {
   const wire = checkWire(Wire.request, body);
   checkStateless(wire);
+  const choosing = choosingFields.find((field) => wire[field] !== undefined && wire[field] !== null);
+  if (choosing) refuseOtherModels(choosing);
   const { input } = wire;
   const counts = operation === 'count';
   if ((input === undefined || input === null) && !counts)
@@ -168,6 +179,9 @@ export function readRequest(
   checkFoundTools(items);
   return new ResponsesCall(read, text);
 }
+
+/** Perplexity's fields that choose another model, or add tools that are charged. */
+const choosingFields = ['models', 'preset', 'profile'] as const;
 
 const stateFields = ['previous_response_id', 'conversation', 'prompt', 'background'] as const;
 

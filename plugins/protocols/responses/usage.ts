@@ -16,12 +16,20 @@ function countOutput(wire: Fields): number | undefined {
     : Math.max(output, total - input);
 }
 
+function isSearch({ type, action }: Fields): boolean {
+  if (type === 'search_results') return true;
+  return type === 'web_search_call' && (readObject(action).type ?? 'search') === 'search';
+}
+
 /** Counts search items if there is no sum. OpenAI charges for searches, not for opened pages. */
 function countSearchItems(output: unknown): number | undefined {
-  const searches = readObjects(output).filter(
-    (item) => item.type === 'web_search_call' && (readObject(item.action).type ?? 'search') === 'search',
-  );
-  return searches.length > 0 ? searches.length : undefined;
+  return readObjects(output).filter(isSearch).length || undefined;
+}
+
+/** Perplexity reports the searches by the name of its tool, and has two names for it. */
+function countInvocations({ tool_calls_details: details }: Fields): number | undefined {
+  const { search_web: first, web_search: second } = readObject(details);
+  return toCount(readObject(first ?? second).invocation);
 }
 
 function readContainerId(item: Fields): unknown {
@@ -49,7 +57,10 @@ function countFileSearches({ output }: Fields, usage: Fields): number | undefine
 /** OpenAI reports the sum next to the usage. xAI reports it inside, and counts searches of X separately. */
 function countSearches(response: Fields, usage: Fields): number | undefined {
   const { web_search_calls: web, x_search_calls: posts } = readObject(usage.server_side_tool_usage_details);
-  const summed = toCount(readObject(readObject(response.tool_usage).web_search).num_requests) ?? toCount(web);
+  const summed =
+    toCount(readObject(readObject(response.tool_usage).web_search).num_requests) ??
+    toCount(web) ??
+    countInvocations(usage);
   const own = toCount(posts) ?? 0;
   return summed === undefined && own === 0 ? countSearchItems(response.output) : (summed ?? 0) + own;
 }
@@ -78,7 +89,11 @@ export function decodeUsage(response: Fields): Usage | undefined {
   const imageTool = readImageToolUsage(response);
   return keepKnown({
     input: addCounts(toCount(wire.input_tokens), imageTool.input),
-    cacheRead: addCounts(toCount(input.cached_tokens), imageTool.cacheRead),
+    // Perplexity has Anthropic's names for what it read and wrote.
+    cacheRead: addCounts(
+      toCount(input.cached_tokens) ?? toCount(input.cache_read_input_tokens),
+      imageTool.cacheRead,
+    ),
     ...decodeCacheWrites(input),
     inputImage: imageTool.inputImage,
     output: addCounts(countOutput(wire), imageTool.output),

@@ -5,14 +5,15 @@ import { isObject, type Fields } from './vendor-bag.ts';
 type Writes = Pick<Usage, 'cacheWrite5m' | 'cacheWrite30m' | 'cacheWrite1h' | 'cacheWrite12h'>;
 
 /**
- * Reads the sum and, where the vendor reports them, its parts by retention. What is in no part is kept for
- * the vendor's usual, shortest time.
+ * Reads the sum, which Alibaba and Perplexity call as Anthropic does, and, where the vendor reports them, its
+ * parts by retention. What is in no part is kept for the vendor's usual, shortest time.
  */
 export function decodeCacheWrites({
   cache_write_tokens: sum,
+  cache_creation_input_tokens: created,
   cache_write_tokens_details: parts,
 }: Fields): Writes {
-  const written = toCount(sum);
+  const written = toCount(sum) ?? toCount(created);
   if (!isObject(parts)) return { cacheWrite5m: written };
   const [cacheWrite30m = 0, cacheWrite12h = 0] = [
     toCount(parts.ttl_30m_tokens),
