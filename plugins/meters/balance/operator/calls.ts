@@ -17,7 +17,7 @@ import { accountName, moment, buildNumberSchema } from './reading.ts';
 import { buildPage, buildRefusal } from './replies.ts';
 import { describeEntry } from './reports.ts';
 
-const name = z.string().min(1).max(200);
+const name = z.string().min(1).max(200, 'it has at most 200 characters');
 const outcomes = ['completed', 'aborted', 'cut', 'refused', 'failed', 'replayed', 'error'] as const;
 
 const cursor = z

@@ -4,6 +4,7 @@
  */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { useKept } from './kept.ts';
 import { getMessage, notify, useSignal } from './kit.ts';
 
 export interface Session {
@@ -185,9 +186,14 @@ export interface LoadedList<Row> extends Omit<Loaded<List<Row>>, 'data'> {
 /** Rows of the API's largest page, for lists in which people look for a name. */
 export const largestPage = 1000;
 
-/** A list of the API: its first page is loaded like other data, the others on demand. */
+/**
+ * A list of the API: its first page is loaded like other data, the others on demand. On the way back to a
+ * list its first page is as long as the list was.
+ */
 export function useList<Row>(path: string | undefined, params?: Params, loading?: Loading): LoadedList<Row> {
-  const { data: first, ...state } = useData<List<Row>>(path, params, loading);
+  const kept = useKept(`rows of ${path}`);
+  const limit = useRef(kept.value).current;
+  const { data: first, ...state } = useData<List<Row>>(path, { limit, ...params }, loading);
   const further = useSignal<List<Row> | undefined>(undefined);
   useEffect(() => {
     further.value = undefined;
@@ -203,8 +209,9 @@ export function useList<Row>(path: string | undefined, params?: Params, loading?
     try {
       const page = await load<List<Row>>(buildAddress(path, { ...params, after: next }), loading?.key);
       // Two clicks ask twice, and what is listed may be another selection by now.
-      if (getLast() === before)
-        further.value = { ...page, data: [...(further.value?.data ?? []), ...page.data] };
+      if (getLast() !== before) return;
+      further.value = { ...page, data: [...(further.value?.data ?? []), ...page.data] };
+      kept.value = String(Math.min(largestPage, (rows?.length ?? 0) + page.data.length));
     } catch (error) {
       notify(getMessage(error), true);
     }

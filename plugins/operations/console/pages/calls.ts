@@ -1,5 +1,5 @@
 /** Calls as they start and end, and past ones by every filter. */
-import { buildAddress, useList, type Params } from './api.ts';
+import { ApiError, buildAddress, useList, type Params } from './api.ts';
 import { callColumns, type Call } from './call-columns.ts';
 import { CallDetail } from './call.ts';
 import { bindQuery, chooseView, isTyped, renderInput, renderSelect, type State } from './controls.ts';
@@ -50,6 +50,13 @@ function renderFilter([name, label]: readonly [string, string]) {
   return renderInput(label, state, { placeholder, type: name === 'id' ? 'search' : 'text' });
 }
 
+/** An error about a filter, which names it as the page does and not as the API does. */
+function nameFilter(error: Error | undefined): Error | undefined {
+  const param = error instanceof ApiError ? (error.param ?? '') : '';
+  const label = filters[param];
+  return error && label !== undefined ? new Error(error.message.replace(`${param}: `, `${label}: `)) : error;
+}
+
 function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
   const names = Object.keys(filters);
   const params: Params = Object.fromEntries(names.map((name) => [name, query[name]]));
@@ -62,6 +69,7 @@ function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
       name: 'Calls',
       columns: callColumns,
       ...list,
+      error: nameFilter(list.error),
       getKey: ({ id }) => id,
       tools: html`<button class="quiet" disabled=${isUnfiltered} onClick=${clear}>Clear filters</button>
         <button class="quiet" disabled=${list.loading} onClick=${list.reload}>Reload</button>

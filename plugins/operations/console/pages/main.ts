@@ -15,6 +15,7 @@ import { Component } from 'preact';
 import { api, endSession, session, type Session } from './api.ts';
 import { keepFocus } from './focus.ts';
 import { renderForm } from './form.ts';
+import { keepPosition } from './kept.ts';
 import {
   type ComponentChildren,
   closeDialog,
@@ -193,6 +194,7 @@ function Shell() {
 
 window.addEventListener('keydown', onKey);
 keepFocus();
+keepPosition();
 // A link in a dialog, or a step back, leads to a page that the dialog would cover.
 window.addEventListener('hashchange', closeDialog);
 effect(() => {

@@ -2,8 +2,7 @@
  * Addresses of pages: `#/calls?model=x`. They follow a `#`, so they never collide with addresses of
  * the API, and every state of a page can be kept as a link.
  */
-import { signal, useSignal, type Signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { signal } from '@preact/signals';
 import { buildAddress, type Params } from './api.ts';
 
 export interface Place {
@@ -46,21 +45,4 @@ export function setQuery(changes: Params): void {
   const { path, query } = place.value;
   window.history.replaceState(window.history.state, '', buildHref(path, { ...query, ...changes }));
   place.value = readPlace();
-}
-
-/** Texts that a step of the browser's history keeps beside its address. */
-function readKept(): Readonly<Record<string, unknown>> {
-  const { state } = window.history;
-  return typeof state === 'object' && state !== null ? state : {};
-}
-
-/** A text that is there again after a reload, and on the way back from another page. */
-export function useKept(name: string, usual = ''): Signal<string> {
-  const kept = readKept()[name];
-  const text = useSignal(typeof kept === 'string' ? kept : usual);
-  useEffect(() => {
-    if (text.value !== (readKept()[name] ?? usual))
-      window.history.replaceState({ ...readKept(), [name]: text.value }, '');
-  }, [text.value]);
-  return text;
 }

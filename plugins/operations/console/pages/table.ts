@@ -1,10 +1,10 @@
 /** Tables that sort, filter, copy and export. Rows beyond the first few hundred are shown on demand. */
 import type { Column, Value } from './columns.ts';
 import { formatCount, formatThings } from './format.ts';
-import { type ComponentChildren, copyText, html, saveFile, useMemo, useSignal, takeText } from './kit.ts';
+import { useKept } from './kept.ts';
+import { type ComponentChildren, copyText, html, saveFile, useMemo, takeText } from './kit.ts';
 import { isDecimal, parseUsd } from './money.ts';
 import { renderProblem } from './parts.ts';
-import { useKept } from './router.ts';
 
 interface TableProps<Row> {
   /** Names the table for screen readers, and its file. */
@@ -183,7 +183,8 @@ function Table<Row>(props: TableProps<Row>) {
   const order = useKept(`order of ${name}`);
   const sorting = readSorting(order.value);
   const filter = useKept(`filter of ${name}`, search);
-  const most = useSignal(firstRows);
+  const kept = useKept(`most rows of ${name}`, String(firstRows));
+  const most = Number(kept.value);
   const shown = useMemo(
     () => sortRows(filterRows(rows ?? [], columns, filter.value), columns, sorting),
     [rows, filter.value, order.value, columns],
@@ -200,7 +201,7 @@ function Table<Row>(props: TableProps<Row>) {
     html`<tr key=${getKey?.(each) ?? index} class=${getClass?.(each)}>
       ${renderCells(each, columns)}
     </tr>`;
-  const showMore = (): void => void (most.value += firstRows);
+  const showMore = (): void => void (kept.value = String(most + firstRows));
   return html`${renderProblem(error, reload)}
     <section class="table" aria-label=${name} aria-busy=${loading ? 'true' : undefined}>
       ${!isPlain && html`<${Tools} ...${props} shown=${shown} filter=${filter} />`}
@@ -212,13 +213,13 @@ function Table<Row>(props: TableProps<Row>) {
             </tr>
           </thead>
           <tbody>
-            ${shown.slice(0, most.value).map(renderRow)}
+            ${shown.slice(0, most).map(renderRow)}
           </tbody>
         </table>
         ${shown.length === 0 && renderEmpty(props, filter.value)}
       </div>
       ${
-        shown.length > most.value
+        shown.length > most
           ? renderButton('Show more rows', showMore)
           : loadMore && renderButton('Load more', loadMore)
       }
