@@ -270,6 +270,8 @@ async function main(): Promise<void> {
   const program = new Program('tollgate')
     .description('A gateway in front of generative models.')
     .version(readOwnVersion(), '-V, --version', 'print the version')
+    // Beside verbs with long names descriptions have little room, and commander would not wrap them.
+    .configureHelp({ minWidthToWrap: 20 })
     .enablePositionalOptions();
   addOwnVerbs(program);
   await addPluginVerbs(program, process.argv[2]);

@@ -194,6 +194,14 @@ describe('the help', () => {
     expect((await runVerb(['budgets', 'set', '--help'])).output).toContain('per month unless given');
   });
 
+  it('has no line that a terminal would break', async () => {
+    const { output } = await runVerb(['--help']);
+    for (const [, verb = ''] of output.matchAll(/^ {2}([a-z]+) /gm)) {
+      const { output: help } = await runVerb([verb, '--help']);
+      expect(help.split('\n').filter(({ length }) => length > 80)).toEqual([]);
+    }
+  });
+
   it('of a verb of several words is the same after `help` and before `--help`', async () => {
     const { output } = await runVerb(['help', 'keys', 'create']);
     expect(output).toContain('--spend-cap');
