@@ -46,9 +46,13 @@ describe('the admin API', () => {
       expect(await refused.json()).toMatchObject({ error: { param } });
     }
     const file = join(harness.gateway.dataFolder, 'out.jsonl');
-    const result = await harness.gateway.verb('entries export', [file], { format: 'jsonl' });
-    expect(result).toEqual({ file, last });
-    expect(parseLines(readFileSync(file, 'utf8')).at(-1)).toMatchObject({ number: last });
+    expect(await harness.gateway.verb('entries export', [file])).toEqual({ file, last });
+    const written = readFileSync(file, 'utf8');
+    expect(parseLines(written).at(-1)).toMatchObject({ number: last });
+    await expect(harness.gateway.verb('entries export', [file], { after: '0' })).rejects.toThrow(
+      `${file} already exists: name a new file`,
+    );
+    expect(readFileSync(file, 'utf8')).toBe(written);
     await harness.close();
   });
 

@@ -2,7 +2,7 @@
  * Exports of all entries as CSV or JSON Lines: read slice by slice, no faster than the client takes them. An
  * export ends at the last entry of its start, so two that follow each other miss none and repeat none.
  */
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, statSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
@@ -88,11 +88,15 @@ export async function buildExportReply(store: Store, params: unknown): Promise<R
   };
 }
 
+function guessFormat(file: string): Query['format'] {
+  return /\.(jsonl|ndjson)$/i.test(file) ? 'jsonl' : 'csv';
+}
+
 export const exportVerb: Verb = {
   name: 'entries export <file>',
   description: 'write all entries of the ledger to a file, and show where the next export begins',
   options: [
-    { flags: '--format <format>', description: 'csv or jsonl (csv unless given)' },
+    { flags: '--format <format>', description: "csv or jsonl (by the file's name unless given)" },
     { flags: '--after <number>', description: 'only entries after this number' },
     only.account,
     only.key,
@@ -101,9 +105,12 @@ export const exportVerb: Verb = {
     only.to,
   ],
   async run({ store }, [file = ''], options) {
+    // It may be the export that this one continues. A file of the shell's for our output is empty.
+    const there = statSync(file, { throwIfNoEntry: false });
+    if (there?.isFile() && there.size > 0) throw new Error(`${file} already exists: name a new file`);
     const { lines, last } = await exportEntries(
       store,
-      readInput(exportQuery, await findOwners(store, options)),
+      readInput(exportQuery, { format: guessFormat(file), ...(await findOwners(store, options)) }),
     );
     const written = createWriteStream(file, { mode: fileMode });
     written.on('error', (error) => (error.message = `${file} could not be written: ${error.message}`));
