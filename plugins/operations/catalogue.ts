@@ -2,7 +2,6 @@
  * The models and their prices: `models` lists them, `prices diff` compares new facts with the catalogue,
  * and `prices update` applies new prices, which a feed can also do automatically.
  */
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import {
   definePlugin,
@@ -15,7 +14,7 @@ import {
   type Model,
 } from '../../core/index.ts';
 import { findDifferences, formatDifference } from './catalogue/difference.ts';
-import { publicKeySchema } from './catalogue/load-feed.ts';
+import { loadFeed, publicKeySchema } from './catalogue/load-feed.ts';
 import { createPriceCommands, type PriceWork } from './catalogue/price-commands.ts';
 import { watchPriceDates } from './catalogue/price-dates.ts';
 import { flattenRates } from './catalogue/price-list.ts';
@@ -46,18 +45,17 @@ function describeModel(catalog: Catalog, model: Model): object {
   };
 }
 
+function explainNoModels(catalog: Catalog, owner: string | undefined): string {
+  const owners = new Set(catalog.listModels().map(({ id }) => id.slice(0, id.indexOf('/'))));
+  if (owner === undefined || owners.size === 0) return "No models: set a provider's key.";
+  return `No models of "${owner}", only of ${[...owners].toSorted().join(', ')}: set its provider's key.`;
+}
+
 function listModels(catalog: Catalog, owner: string | undefined): CommandResult {
   const owned = catalog.listModels().filter(({ id }) => owner === undefined || id.startsWith(`${owner}/`));
   const models = owned.toSorted((first, second) => (first.id < second.id ? -1 : 1));
   const json = models.map((model) => describeModel(catalog, model));
-  if (models.length === 0)
-    return {
-      json,
-      text:
-        owner === undefined || catalog.listModels().length === 0
-          ? "No models: set a provider's key."
-          : `No models of "${owner}".`,
-    };
+  if (models.length === 0) return { json, text: explainNoModels(catalog, owner) };
   const text = formatTable(
     ['MODEL', 'INPUT', 'OUTPUT', 'CONTEXT', 'PROVIDERS', 'LAST DAY'],
     models.map(({ id, price, contextLength, expires }) => [
@@ -80,8 +78,13 @@ function findFacts(catalog: Catalog, vendor: string): Facts | undefined {
     : undefined;
 }
 
-function comparePrices(catalog: Catalog, file: string, vendor: string | undefined): CommandResult {
-  const { complete, vendors } = readSnapshot(readFileSync(file, 'utf8'), file, vendor);
+async function comparePrices(
+  catalog: Catalog,
+  source: string,
+  vendor: string | undefined,
+): Promise<CommandResult> {
+  const { name: file, text } = await loadFeed(source);
+  const { complete, vendors } = readSnapshot(text, file, vendor);
   const snapshot = [...vendors].filter(([name]) => vendor === undefined || name === vendor);
   const compared: string[] = [];
   const found = snapshot.flatMap(([name, theirs]) => {
@@ -159,7 +162,7 @@ export const catalogue = definePlugin({
     commands.add({
       name: 'prices diff <snapshot>',
       description:
-        'compare a file of new facts (our own form, or models.dev) with the catalogue; applies nothing',
+        'compare new facts of a file or URL (our form, or models.dev) with the catalogue; applies nothing',
       options: [
         { flags: '--vendor <name>', description: 'the vendor of the facts, if the file does not name it' },
       ],

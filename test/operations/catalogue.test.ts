@@ -61,9 +61,12 @@ describe('models', () => {
     expect(text).toMatch(/^MODEL .*LAST DAY\nhouse\/model .*inhouse, mirror\nhouse\/two .*2099-01-31$/);
   });
 
-  it('lists the models of one owner, or says that it has none', async () => {
+  it('lists the models of one owner, or says who has any', async () => {
     expect((await run('models', ['house'])).json).toHaveLength(2);
-    expect(await run('models', ['nobody'])).toEqual({ json: [], text: 'No models of "nobody".' });
+    expect(await run('models', ['nobody'])).toEqual({
+      json: [],
+      text: 'No models of "nobody", only of house: set its provider\'s key.',
+    });
   });
 });
 
@@ -83,6 +86,12 @@ describe('prices diff', () => {
       ],
     });
     expect((await run('prices diff', [snapshot])).json).toEqual({ compared: ['inhouse'], differences: [] });
+  });
+
+  it('names a file that cannot be read', async () => {
+    await expect(run('prices diff', ['/no-such.json'])).rejects.toThrow(
+      'the price feed /no-such.json cannot be read: ENOENT',
+    );
   });
 
   it('names each figure that differs, what is new and what is missing', async () => {
