@@ -9,7 +9,7 @@ import { assistant, call, result, tool, user } from '../support/turns.ts';
 import { makeCall } from './bodies.ts';
 import { requireModel, small } from './strict.ts';
 
-const llama = requireModel('groq/llama-3.1-8b-instant');
+const oss = requireModel('openai/gpt-oss-20b');
 const grok = requireModel('xai/grok-4.6');
 const flash = requireModel('deepseek/deepseek-v4-flash');
 
@@ -39,15 +39,15 @@ describe('a request of another protocol', () => {
 
   it('does not ask Mistral for usage, which every stream of it reports', () => {
     expect(encode({ stream: true }).body).not.toHaveProperty('stream_options');
-    expect(encode({ stream: true }, llama).body).toMatchObject({ stream_options: { include_usage: true } });
+    expect(encode({ stream: true }, oss).body).toMatchObject({ stream_options: { include_usage: true } });
   });
 
   it.each<[string, Partial<CanonicalRequest>, Model, string]>([
     ['user', { user: 'ann' }, small, 'user'],
     ['log probabilities', { logprobs: {} }, small, 'logprobs'],
-    ['log probabilities', { logprobs: {} }, llama, 'logprobs'],
+    ['log probabilities', { logprobs: {} }, oss, 'logprobs'],
     ['participant names', { turns: [{ ...user('Ahoy'), name: 'ann' }] }, small, 'turns[0].name'],
-    ['participant names', { turns: [{ ...user('Ahoy'), name: 'ann' }] }, llama, 'turns[0].name'],
+    ['participant names', { turns: [{ ...user('Ahoy'), name: 'ann' }] }, oss, 'turns[0].name'],
   ])('reports its %s as lost', (_, request, model, path) => {
     const { body, lost } = encode(request, model);
     expect(lost).toEqual([path]);
@@ -65,7 +65,7 @@ describe('a request of another protocol', () => {
       return Array.isArray(all) ? all.map(({ role, content }) => `${role}: ${content}`) : [];
     };
     expect(listMessages(small)).toEqual(['assistant: null', 'tool: Fog.', 'user: Go on.', 'user: Please.']);
-    expect(listMessages(llama)).toEqual(['assistant: null', 'tool: Fog.', 'user: Go on.', 'user: Please.']);
+    expect(listMessages(oss)).toEqual(['assistant: null', 'tool: Fog.', 'user: Go on.', 'user: Please.']);
   });
 
   it.each([
@@ -189,14 +189,14 @@ describe('a request of this protocol', () => {
     'goes to Mistral verbatim, and to others written out or refused by its field: %j',
     (fields, writtenOut) => {
       const call = makeCall({ messages: [plain], ...fields });
-      expect([call.suits?.(small), call.suits?.(llama)]).toEqual([true, false]);
+      expect([call.suits?.(small), call.suits?.(oss)]).toEqual([true, false]);
       if (typeof writtenOut === 'string')
-        expect(() => encode(call.decode(), llama)).toThrow(
+        expect(() => encode(call.decode(), oss)).toThrow(
           expect.objectContaining({ details: { param: writtenOut } }),
         );
       else
-        expect(encode(call.decode(), llama)).toEqual({
-          body: { model: llama.upstream, messages: [plain], ...writtenOut },
+        expect(encode(call.decode(), oss)).toEqual({
+          body: { model: oss.upstream, messages: [plain], ...writtenOut },
           lost: [],
         });
     },
@@ -223,9 +223,9 @@ describe('a request of this protocol', () => {
       { type: 'video_url', video_url: 'data:video/mp4;base64,AAAA' },
     );
     const call = makeCall(films);
-    expect(call.suits?.(llama)).toBe(true);
+    expect(call.suits?.(oss)).toBe(true);
     expect(call.size).toMatchObject({ fetched: true, mediaBytes: 3 });
-    expect(encode(call.decode(), llama).body).toMatchObject(films);
+    expect(encode(call.decode(), oss).body).toMatchObject(films);
   });
 
   it('goes to Mistral verbatim if a user message follows tool results', () => {
@@ -288,6 +288,6 @@ describe('a request of this protocol', () => {
         max_tokens: 5,
       }).suits?.(small),
     ).toBe(true);
-    expect(makeCall({ seed: 7, user: 'ann' }).suits?.(llama)).toBe(true);
+    expect(makeCall({ seed: 7, user: 'ann' }).suits?.(oss)).toBe(true);
   });
 });

@@ -97,7 +97,7 @@ describe('a key', () => {
   it('repeats a stored reply to every key that may call its model, and to no other', async () => {
     const [barred, allowed] = [
       await createKey('tester', { models: 'demo/*' }),
-      await createKey('tester', { models: 'groq/*' }),
+      await createKey('tester', { models: 'openai/*' }),
     ];
     await send(chat(false));
     const refused = await send(chat(false), order, barred);
@@ -115,7 +115,7 @@ describe('a key', () => {
     const other: Ask = { ...ask, body: { ...ask.body, provider: { fallback: 'demo/echo' } } };
     expect((await send(other)).headers.get('x-tollgate-model')).toBe('demo/echo');
     const [asked, answered] = [
-      await createKey('tester', { models: 'groq/*' }),
+      await createKey('tester', { models: 'openai/*' }),
       await createKey('tester', { models: 'demo/*' }),
     ];
     expect((await send(other, order, asked)).status).toBe(403);

@@ -12,8 +12,8 @@ import { groq } from '../../plugins/providers/groq.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 
 /** A provider of chat-completions alone, so that the calls of all other protocols are translated. */
-export const model = 'groq/llama-3.1-8b-instant';
-export const upstream = 'llama-3.1-8b-instant';
+export const model = 'openai/gpt-oss-20b';
+export const upstream = 'openai/gpt-oss-20b';
 
 const plugins = [
   apiKeyHeader(),

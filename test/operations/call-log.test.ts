@@ -102,7 +102,7 @@ describe('the call log', () => {
 
   it('names the cause of a connection that fails, which clients do not see', async () => {
     const response = await harness.post({
-      model: 'qwen/qwen3-32b',
+      model: 'qwen/qwen3.6-27b',
       messages: [{ role: 'user', content: secret }],
     });
     expect(await response.json()).toMatchObject({ error: { message: 'The provider could not be reached.' } });

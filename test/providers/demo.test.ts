@@ -20,7 +20,7 @@ describe('the demo provider', () => {
   it('answers for its own model alone', async () => {
     const host = createHost([groq({ apiKey: 'k' }), demo()]);
     expect(
-      await ask(host, buildRouted(requireTarget(host, 'groq/llama-3.1-8b-instant')), JSON.stringify(hello)),
+      await ask(host, buildRouted(requireTarget(host, 'openai/gpt-oss-20b')), JSON.stringify(hello)),
     ).toBeUndefined();
   });
 
