@@ -141,23 +141,33 @@ describe('a connection that closes without a reply', () => {
     expect([vendor.bodies.length, (await gateway.ended(2))[1]?.attempts.length]).toEqual([3, 1]);
   });
 
-  it('on first use, of HTTP/2, is followed by as many attempts as of HTTP/1.1', async () => {
-    const { key, cert } = certify('localhost');
-    setDefaultCACertificates([...getCACertificates('default'), cert]);
-    let asked = 0;
-    const server = createSecureServer({ key, cert }, ({ stream }) => {
-      asked += 1;
-      // The connection has carried the provider's settings by now.
-      stream.on('end', () => stream.session?.destroy()).resume();
-    });
-    const { port, close } = await serve(server);
-    const gateway = await startGateway({
-      plugins: [acceptAnyKey(), chatCompletions(), standAt(`https://localhost:${port}`)],
-    });
-    closing.push(() => gateway.close(), close);
-    expect((await call(gateway)).status).toBe(502);
-    expect([asked, (await gateway.ended(1))[0]?.attempts.length]).toEqual([3, 3]);
-  });
+  it.each([
+    ['on first use', 0, [502], 3, 3],
+    ['after a reply on it', 1, [200, 200], 3, 1],
+  ])(
+    'of HTTP/2, %s, is followed by as many attempts as of HTTP/1.1',
+    async (_, wellAnswered, statuses, expectedAsked, expectedAttempts) => {
+      const { key, cert } = certify('localhost');
+      setDefaultCACertificates([...getCACertificates('default'), cert]);
+      let asked = 0;
+      const server = createSecureServer({ key, cert }, ({ stream }, response) => {
+        asked += 1;
+        const isClosed = wellAnswered === 0 || asked === wellAnswered + 1;
+        // The connection has carried the provider's settings by now.
+        stream.on('end', () => (isClosed ? stream.session?.destroy() : response.end(JSON.stringify(whole))));
+        response.setHeader('content-type', 'application/json');
+        stream.resume();
+      });
+      const { port, close } = await serve(server);
+      const gateway = await startGateway({
+        plugins: [acceptAnyKey(), chatCompletions(), standAt(`https://localhost:${port}`)],
+      });
+      closing.push(() => gateway.close(), close);
+      for (const status of statuses) expect((await call(gateway)).status).toBe(status);
+      const calls = await gateway.ended(statuses.length);
+      expect([asked, calls.at(-1)?.attempts.length]).toEqual([expectedAsked, expectedAttempts]);
+    },
+  );
 
   it('after the provider has worked for long is followed by attempts on other connections', async () => {
     const { vendor, gateway } = await open(replyWell);
