@@ -16,13 +16,13 @@ const tokensOfTools = 1000;
 /** Computes an upper bound of the input. Base64 media is counted as media, not as text. */
 export function measureInput(
   { messages, tools }: Pick<Request, 'messages' | 'tools'>,
-  text: string,
-  rounds: number | undefined,
+  known: readonly Wire.Message[],
+  { text, rounds }: { readonly text: string; readonly rounds: number | undefined },
 ): InputSize {
   const meter = new MediaMeter();
-  for (const message of messages) {
-    if (!Wire.isKnownMessage(message) || hasUnknownPart(message)) meter.fetched = true;
-    if (!Wire.isKnownMessage(message)) continue;
+  meter.fetched = known.length < messages.length;
+  for (const message of known) {
+    if (hasUnknownPart(message)) meter.fetched = true;
     if (message.role === 'assistant' && message.audio) meter.addStored(mostAudioTokens);
     for (const part of listMedia(message)) {
       const base64 = readPart(part);

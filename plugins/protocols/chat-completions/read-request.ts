@@ -30,9 +30,13 @@ export class ChatCall extends ReadCall {
   /** Whether the body has the gateway's own field `provider`. */
   readonly statesProvider: boolean;
   readonly #wire: Wire.Request;
+  /** The messages whose role we know. */
+  readonly #known: readonly WireMessages.Message[];
 
   constructor(wire: Wire.Request, text: string) {
-    super(readFacts(wire, text), () => decodeRequest(wire, text));
+    const known = wire.messages.filter(WireMessages.isKnownMessage);
+    super(readFacts(wire, known, text), () => decodeRequest(wire, text));
+    this.#known = known;
     const { max_tokens: older, max_completion_tokens: current } = wire;
     this.limits = { max_tokens: older ?? undefined, max_completion_tokens: current ?? undefined };
     this.soundFormat = wire.audio?.format;
@@ -42,15 +46,14 @@ export class ChatCall extends ReadCall {
 
   suits(model: Model): boolean {
     const wire = this.#wire;
-    const { messages } = wire;
+    const known = this.#known;
     const flags = chatFlags(model.capabilities);
-    const known = messages.filter(WireMessages.isKnownMessage);
     return (
       supportsFormat(wire, model) &&
       (!refusesExtensions(model) || !known.some(isExtended)) &&
       (takesThinkingParts(model) || !known.some(holdsThoughts)) &&
-      (flags.shortForms || !usesShortForms(wire)) &&
-      (!flags.thinkingMode || isReasoningOff(wire) || !lacksReasoning(messages)) &&
+      (flags.shortForms || !(usesShortForms(wire) || known.some(isShortMessage))) &&
+      (!flags.thinkingMode || isReasoningOff(wire) || !lacksReasoning(wire.messages)) &&
       !known.some(holdsResultMedia) &&
       hasAcceptedFields(wire, model) &&
       (flags.callIds === 'any' ||
@@ -65,7 +68,7 @@ export class ChatCall extends ReadCall {
   }
 }
 
-function readFacts(wire: Wire.Request, text: string): CallFacts {
+function readFacts(wire: Wire.Request, known: readonly WireMessages.Message[], text: string): CallFacts {
   const modes = readModes(wire);
   const fees = readFees(wire);
   const isRun = fees.length > 0 || modes.some(({ silent }) => silent);
@@ -77,7 +80,7 @@ function readFacts(wire: Wire.Request, text: string): CallFacts {
     effort: wire.reasoning_effort ?? wire.reasoning?.effort ?? wire.reasoning?.max_tokens ?? undefined,
     framing: 'events',
     usageWanted: wire.stream_options?.include_usage ?? false,
-    size: measureInput(wire, text, isRun ? Infinity : undefined),
+    size: measureInput(wire, known, { text, rounds: isRun ? Infinity : undefined }),
     fees,
     modes,
     preferences: readPreferences(wire.provider),
@@ -181,17 +184,13 @@ export function readRequest(body: unknown, text: string): ChatCall {
   return new ChatCall(checkRequest(body), text);
 }
 
-/** Whether the request uses short forms that only Mistral accepts. */
-function usesShortForms({ messages, tools, tool_choice: choice }: Wire.Request): boolean {
-  return (
-    choice === 'any' ||
-    (tools?.some(({ type }) => type === undefined) ?? false) ||
-    messages.some(isShortMessage)
-  );
+/** Whether its tools use short forms that only Mistral accepts. */
+function usesShortForms({ tools, tool_choice: choice }: Wire.Request): boolean {
+  return choice === 'any' || (tools?.some(({ type }) => type === undefined) ?? false);
 }
 
-function isShortMessage(message: WireMessages.AnyMessage): boolean {
-  if (!WireMessages.isKnownMessage(message)) return false;
+/** The same of a message. */
+function isShortMessage(message: WireMessages.Message): boolean {
   const { content } = message;
   if (Array.isArray(content) && (content.length === 0 || content.some(isShortPart))) return true;
   return (
