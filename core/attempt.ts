@@ -28,10 +28,7 @@ export class Run implements Attempt {
   duration: number | undefined = undefined;
   error: GatewayError | undefined = undefined;
 
-  constructor(
-    { target, isRetry, withoutReasoning, number }: Next & { readonly number: number },
-    cancellation: Cancellation,
-  ) {
+  constructor({ target, isRetry, withoutReasoning }: Next, number: number, cancellation: Cancellation) {
     this.target = target;
     this.isRetry = isRetry;
     this.withoutReasoning = withoutReasoning;
@@ -44,6 +41,12 @@ export class Run implements Attempt {
   }
 }
 
+/** A call, and what it may use. */
+export interface Granted {
+  readonly planned: Planned;
+  readonly grant: Grant;
+}
+
 type AttemptCore = Pick<Core, 'hooks' | 'retries' | 'getTimeouts'>;
 
 /** Starts an attempt with its timeouts, and calls the `attempt` hook at each phase. */
@@ -53,18 +56,24 @@ export class RunningAttempt {
   readonly #core: AttemptCore;
   readonly #attempt: Run;
   readonly #timeouts: AttemptTimeouts;
-  readonly #release: () => void;
   #timer: NodeJS.Timeout;
   #drain: Drain | undefined;
+  /** Ends the attempt of a cancelled call. */
+  readonly #leave = (): void => {
+    const { onAbort, name } = this.#attempt.target.provider;
+    if (onAbort && this.#attempt.sent && this.routed.cancellation.left)
+      this.#drain = Drain.begin(name, onAbort, () => this.stop());
+    if (!this.#drain) this.stop();
+  };
 
-  constructor(core: AttemptCore, planned: Planned, grant: Grant, next: Next & { readonly number: number }) {
+  constructor(core: AttemptCore, { planned, grant }: Granted, next: Next, number: number) {
     this.#core = core;
     this.#timeouts = core.getTimeouts(planned, next.target);
-    this.#attempt = new Run(next, new Cancellation());
+    this.#attempt = new Run(next, number, new Cancellation());
     this.tally = this.#attempt.tally;
     this.#timer = this.#stopAfter(this.#timeouts.firstEvent);
-    this.#release = planned.cancellation.onCancel(() => this.#leave(planned));
     this.routed = advance(planned, { grant, attempt: this.#attempt });
+    planned.cancellation.onCancel(this.#leave);
     this.#enter('start');
   }
 
@@ -99,7 +108,7 @@ export class RunningAttempt {
   /** Call it at the end of the attempt. It also ends draining. */
   end(error: GatewayError | undefined): void {
     clearTimeout(this.#timer);
-    this.#release();
+    this.routed.cancellation.offCancel(this.#leave);
     this.#drain?.end();
     this.#attempt.duration = performance.now() - this.#attempt.startedAt;
     this.#attempt.error = error;
@@ -113,13 +122,6 @@ export class RunningAttempt {
 
   #stopAfter(milliseconds: number): NodeJS.Timeout {
     return setTimeout(stopAttempt, milliseconds, this.#attempt).unref();
-  }
-
-  #leave({ cancellation }: Planned): void {
-    const { onAbort, name } = this.#attempt.target.provider;
-    if (onAbort && this.#attempt.sent && cancellation.left)
-      this.#drain = Drain.begin(name, onAbort, () => this.stop());
-    if (!this.#drain) this.stop();
   }
 
   #enter(phase: Attempt['phase']): void {

@@ -3,7 +3,7 @@
  * authenticate, replay, route, authorize, then for each attempt transformRequest, dispatch and
  * transformStream, and at the end meter and observe. What a step does in detail is in the file it calls.
  */
-import { RunningAttempt } from './attempt.ts';
+import { RunningAttempt, type Granted } from './attempt.ts';
 import { computeCharge } from './billing/charge.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { Core } from './core.ts';
@@ -21,7 +21,6 @@ import {
   type Authenticated,
   type End,
   type Failed,
-  type Grant,
   type Parsed,
   type Planned,
   type Received,
@@ -151,11 +150,6 @@ function createMeter({ hooks }: Core, planned: Planned): Meter {
     withTimeout((metered ??= hooks.meter.promise(end)), longestHold).then(() => mark(planned, 'settled'));
 }
 
-interface Granted {
-  readonly planned: Planned;
-  readonly grant: Grant;
-}
-
 /** Tries the granted targets, each as often as the retry policy decides, until one starts its reply. */
 async function tryTargets(core: Core, granted: Granted, client: Client, meter: Meter): Promise<End> {
   const { planned, grant } = granted;
@@ -167,7 +161,7 @@ async function tryTargets(core: Core, granted: Granted, client: Client, meter: M
   let attempts: readonly Attempt[] = [];
   let failure: Failed | undefined;
   for (let next: Next | NoneLeft = planFirstAttempt(grant.targets[0]); next.target;) {
-    const running = new RunningAttempt(core, planned, grant, { ...next, number: attempts.length + 1 });
+    const running = new RunningAttempt(core, granted, next, attempts.length + 1);
     const { routed } = running;
     attempts = attempts.concat(routed.attempt);
     let started: StartedReply;
@@ -225,7 +219,7 @@ async function sendRequest(
   const { target } = routed.attempt;
   const encoded = await encodeCall(core, routed, shortened);
   refuseLosses(core, routed, encoded.losses);
-  const losses = encoded.losses.concat(boundLosses(shortened?.losses ?? []), reportLoweredLimit(routed));
+  const losses = [...encoded.losses, ...boundLosses(shortened?.losses ?? []), ...reportLoweredLimit(routed)];
   routed.attempt.losses = losses;
 
   const request = await buildRequest(routed, encoded);

@@ -193,7 +193,7 @@ async function previewCrossing(
   encodeRefusal: (thrown: unknown) => ErrorReply,
 ): Promise<CrossingPreview> {
   const { cancellation, operation } = parsed;
-  const attempt = new Run({ target, isRetry: false, withoutReasoning: false, number: 1 }, cancellation);
+  const attempt = new Run({ target, isRetry: false, withoutReasoning: false }, 1, cancellation);
   const routed: Routed = advance({ ...parsed }, { targets: [target], grant: { targets: [target] }, attempt });
   const facts = {
     provider: target.provider.name,

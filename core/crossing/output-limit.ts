@@ -6,11 +6,13 @@ import { boundOutput } from '../billing/cost-bounds.ts';
 import type { Routed } from '../exchange.ts';
 import type { Loss } from '../loss.ts';
 
+const none: readonly Loss[] = [];
+
 export function reportLoweredLimit(exchange: Routed): readonly Loss[] {
   const { call, grant, attempt } = exchange;
   const { model } = attempt.target;
   const limit = boundOutput(call, model, grant.outputLimit);
-  if (limit >= boundOutput(call, model, undefined)) return [];
+  if (limit >= boundOutput(call, model, undefined)) return none;
   return [
     {
       path: getLimitField(exchange),

@@ -146,7 +146,7 @@ export function send(
     let connection: Dispatcher.DispatchController | undefined;
     let reply: Body | undefined;
     const finish = (error?: Error): void => {
-      release();
+      cancellation.offCancel(stop);
       reply?.end(error);
       if (error) reject(error);
     };
@@ -156,7 +156,7 @@ export function send(
       else finish(error);
     };
     if (cancellation.cancelled) return reject(new Error(cancelledText));
-    const release = cancellation.onCancel(stop);
+    cancellation.onCancel(stop);
     dispatcher.dispatch(
       { origin, path, method, headers, body },
       {

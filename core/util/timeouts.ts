@@ -27,10 +27,10 @@ export function withTimeout<Value>(
 export async function pause(milliseconds: number, cancellation: Cancellation): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const clearDeadline = setDeadline(milliseconds, resolve);
-  const release = cancellation.onCancel(resolve);
+  cancellation.onCancel(resolve);
   await promise;
   clearDeadline();
-  release();
+  cancellation.offCancel(resolve);
 }
 
 /** Milliseconds that a plugin may take to react to a cancelled call. */
@@ -45,18 +45,19 @@ export function rejectAfterCancel<Value>(
   cancellation: Cancellation,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const release = cancellation.onCancel(() => {
+    const onCancel = (): void => {
       setDeadline(longestReaction, () =>
         reject(new GatewayError('internal', 'A plugin did not stop after its call was cancelled.')),
       );
-    });
+    };
+    cancellation.onCancel(onCancel);
     promise.then(
       (value) => {
-        release();
+        cancellation.offCancel(onCancel);
         resolve(value);
       },
       (error: unknown) => {
-        release();
+        cancellation.offCancel(onCancel);
         reject(error);
       },
     );

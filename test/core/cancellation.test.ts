@@ -7,13 +7,14 @@ import { pause, rejectAfterCancel } from '../../core/util/timeouts.ts';
 class CountedCancellation extends Cancellation {
   held = 0;
 
-  override onCancel(callback: () => void): () => void {
+  override onCancel(callback: () => void): void {
     this.held += 1;
-    const release = super.onCancel(callback);
-    return () => {
-      this.held -= 1;
-      release();
-    };
+    super.onCancel(callback);
+  }
+
+  override offCancel(callback: () => void): void {
+    this.held -= 1;
+    super.offCancel(callback);
   }
 }
 
