@@ -13,6 +13,7 @@ import {
   type End,
   type Host,
 } from '../../core/index.ts';
+import { defineCallCounter } from '../shared/call-counter.ts';
 import { defineCounter, defineGauge, defineHistogram } from '../shared/metric.ts';
 import { sumCacheWrites } from '../shared/wire-kit/cache-writes.ts';
 
@@ -27,7 +28,7 @@ const placeLabels: ('protocol' | 'model' | 'provider')[] = ['protocol', 'model',
 /** How calls end, as their clients see it. */
 function createCallMetrics(registry: Registry) {
   return {
-    requests: defineCounter(
+    requests: defineCallCounter(
       registry,
       'tollgate_requests_total',
       'Calls by how they ended: 200 is a whole reply, 499 a client that disconnected.',
@@ -83,17 +84,17 @@ function createProviderMetrics(registry: Registry) {
       { buckets: overheadSeconds, labelNames: ['protocol'] },
     ),
     streams: defineGauge(registry, 'tollgate_streams_open', 'Streamed replies that are open.'),
-    tokens: defineCounter(
+    tokens: defineCallCounter(
       registry,
       'tollgate_tokens_total',
       'Tokens charged. Types do not overlap: cached and reasoning tokens count as such only.',
       ['type'],
     ),
-    cost: defineCounter(registry, 'tollgate_cost_usd_total', 'What calls were charged, in USD.', [
+    cost: defineCallCounter(registry, 'tollgate_cost_usd_total', 'What calls were charged, in USD.', [
       'model',
       'provider',
     ]),
-    attempts: defineCounter(
+    attempts: defineCallCounter(
       registry,
       'tollgate_upstream_attempts_total',
       'Attempts at a provider: ok, or why there was no whole reply.',
@@ -163,7 +164,7 @@ function countTokens({ tokens }: Metrics, { usage }: Charge): void {
   const { cacheRead = 0, reasoning = 0 } = usage;
   const cacheWrite = sumCacheWrites(usage) ?? 0;
   const count = (type: string, more: number): void => {
-    if (more > 0) tokens.inc({ type }, more);
+    if (more > 0) tokens.count([type], more);
   };
   count('input', (usage.input ?? 0) - cacheRead - cacheWrite);
   count('cache_read', cacheRead);
@@ -182,7 +183,7 @@ function countEnd(metrics: Metrics, end: End, host: Host): undefined {
   const place = describePlace(end, host);
   const { protocol, model, provider } = place;
   const phase = findAbortPhase(end);
-  metrics.requests.inc({ ...place, code: getCode(end, phase !== undefined) });
+  metrics.requests.count([protocol, model, provider, getCode(end, phase !== undefined)]);
   metrics.duration.observe(place, end.duration / 1000);
   if (phase) metrics.aborts.inc({ phase });
   if (end.losses.length > 0)
@@ -202,7 +203,7 @@ function countEnd(metrics: Metrics, end: End, host: Host): undefined {
     metrics.overhead.observe({ protocol }, Math.max(0, end.duration - computeVendorTime(end)) / 1000);
   if (end.type === 'failed' || end.type === 'answered') {
     countTokens(metrics, end.charge);
-    if (end.charge.cost > 0n) metrics.cost.inc({ model, provider }, Number(end.charge.cost) / nanoPerUsd);
+    if (end.charge.cost > 0n) metrics.cost.count([model, provider], Number(end.charge.cost) / nanoPerUsd);
   }
   if (end.type === 'answered' && end.exchange.call.stream) {
     const { attempt, startedAt } = end.exchange;
@@ -229,8 +230,7 @@ export const prometheus = definePlugin({
     host.hooks.attempt.tap('prometheus', ({ phase, target, error, firstEventAfter, tally }, { call }) => {
       if (phase === 'end' && tally.unreadable > 0)
         metrics.unreadable.inc({ provider: target.provider.name }, tally.unreadable);
-      if (phase === 'end')
-        metrics.attempts.inc({ provider: target.provider.name, outcome: error?.code ?? 'ok' });
+      if (phase === 'end') metrics.attempts.count([target.provider.name, error?.code ?? 'ok']);
       if (!call.stream || firstEventAfter === undefined) return;
       if (phase === 'first-event') metrics.streams.inc();
       if (phase === 'end') metrics.streams.dec();
