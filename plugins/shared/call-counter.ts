@@ -49,7 +49,7 @@ export class CallCounter<Label extends string> extends Counter<Label> {
   }
 }
 
-/** Gets the counter, or creates it: plugins are applied again by a reload, and counters keep their values. */
+/** Gets the counter, or creates it: a reload applies the plugins again, and counts must stay. */
 export function defineCallCounter<Label extends string>(
   registry: Registry,
   name: string,
