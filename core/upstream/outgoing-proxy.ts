@@ -137,7 +137,7 @@ interface OutgoingOptions {
   readonly connect: number;
   readonly idle: number;
   readonly keepAlive: number;
-  /** Is told the origin to which a connection was opened. */
+  /** Called with the origin to which a connection was opened. */
   readonly onConnect: (origin: URL) => void;
 }
 
