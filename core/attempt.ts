@@ -108,7 +108,7 @@ export class RunningAttempt {
   /** Call it at the end of the attempt. It also ends draining. */
   end(error: GatewayError | undefined): void {
     clearTimeout(this.#timer);
-    this.routed.cancellation.offCancel(this.#leave);
+    this.routed.cancellation.dropCallback(this.#leave);
     this.#drain?.end();
     this.#attempt.duration = performance.now() - this.#attempt.startedAt;
     this.#attempt.error = error;

@@ -58,7 +58,8 @@ export class Tally {
   /** What the client's protocol cannot express. */
   readonly losses: Loss[] = [];
   /** Candidates that have finished. Nearly always there is one, and a set would take 0.2 kB. */
-  #finished: readonly number[] = [];
+  #firstFinished: number | undefined;
+  #otherFinished: Set<number> | undefined;
   /** Blocks that are tool calls or their results; created with the first. */
   #calls: Set<number> | undefined;
   /** Blocks with pictures, and candidates with a finished or partial picture; created with the first. */
@@ -72,7 +73,7 @@ export class Tally {
 
   /** True if every candidate has finished, even if the stream continues. */
   hasFinished(candidates: number): boolean {
-    return this.#finished.length >= candidates;
+    return (this.#firstFinished === undefined ? 0 : 1) + (this.#otherFinished?.size ?? 0) >= candidates;
   }
 
   /** True if the client has everything, even if the last frame is missing. */
@@ -116,8 +117,8 @@ export class Tally {
   }
 
   #finish(candidate: number): void {
-    if (this.#finished.length === 0) this.#finished = [candidate];
-    else if (!this.#finished.includes(candidate)) this.#finished = [...this.#finished, candidate];
+    this.#firstFinished ??= candidate;
+    if (candidate !== this.#firstFinished) (this.#otherFinished ??= new Set()).add(candidate);
   }
 
   #skip(): void {

@@ -146,7 +146,7 @@ export function send(
     let connection: Dispatcher.DispatchController | undefined;
     let reply: Body | undefined;
     const finish = (error?: Error): void => {
-      cancellation.offCancel(stop);
+      cancellation.dropCallback(stop);
       reply?.end(error);
       if (error) reject(error);
     };

@@ -33,7 +33,7 @@ export class Cancellation {
   }
 
   /** Removes a callback. */
-  offCancel(callback: () => void): void {
+  dropCallback(callback: () => void): void {
     const place = this.#callbacks.indexOf(callback);
     if (place >= 0) this.#callbacks.splice(place, 1);
   }

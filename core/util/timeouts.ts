@@ -30,7 +30,7 @@ export async function pause(milliseconds: number, cancellation: Cancellation): P
   cancellation.onCancel(resolve);
   await promise;
   clearDeadline();
-  cancellation.offCancel(resolve);
+  cancellation.dropCallback(resolve);
 }
 
 /** Milliseconds that a plugin may take to react to a cancelled call. */
@@ -53,11 +53,11 @@ export function rejectAfterCancel<Value>(
     cancellation.onCancel(onCancel);
     promise.then(
       (value) => {
-        cancellation.offCancel(onCancel);
+        cancellation.dropCallback(onCancel);
         resolve(value);
       },
       (error: unknown) => {
-        cancellation.offCancel(onCancel);
+        cancellation.dropCallback(onCancel);
         reject(error);
       },
     );

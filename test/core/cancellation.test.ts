@@ -12,9 +12,9 @@ class CountedCancellation extends Cancellation {
     super.onCancel(callback);
   }
 
-  override offCancel(callback: () => void): void {
+  override dropCallback(callback: () => void): void {
     this.held -= 1;
-    super.offCancel(callback);
+    super.dropCallback(callback);
   }
 }
 
