@@ -27,9 +27,9 @@ for (const flag of ['--no-opt', '--no-maglev', '--no-sparkplug']) setFlagsFromSt
 setFlagsFromString('--no-allocation-site-pretenuring');
 
 // V8 would start a full collection when little is left to its limit: less than the size of the young
-// generation. The buffers of calls count as long as nothing is collected, so a gateway with 30 calls a second
-// would collect everything every five seconds, for a fifth of its processor time. Now the old generation has
-// to have grown by half of what the limit allows.
+// generation. The buffers of calls count until they are collected, so a gateway with 30 calls a second would
+// collect everything every five seconds, for 12 % of its processor time (test/bench/steady.ts). Now the old
+// generation has to have grown by half of what the limit allows.
 setFlagsFromString('--incremental-marking-soft-trigger=50');
 setFlagsFromString('--incremental-marking-hard-trigger=90');
 
