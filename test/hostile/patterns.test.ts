@@ -12,8 +12,8 @@ const root = join(import.meta.dirname, '../..');
  * of a millisecond.
  */
 const length = 10_000;
-/** Milliseconds of this thread's own work; ten times what one pattern may take. */
-const longest = 12;
+/** Milliseconds of this thread's own work; several times what one pattern takes on a slow machine. */
+const longest = 36;
 /** Runs that are all too slow before a pattern counts as slow. */
 const mostTries = 5;
 
