@@ -6,13 +6,11 @@ import { boundOutput } from '../billing/cost-bounds.ts';
 import type { Routed } from '../exchange.ts';
 import type { Loss } from '../loss.ts';
 
-const none: readonly Loss[] = [];
-
 export function reportLoweredLimit(exchange: Routed): readonly Loss[] {
   const { call, grant, attempt } = exchange;
   const { model } = attempt.target;
   const limit = boundOutput(call, model, grant.outputLimit);
-  if (limit >= boundOutput(call, model, undefined)) return none;
+  if (limit >= boundOutput(call, model, undefined)) return [];
   return [
     {
       path: getLimitField(exchange),

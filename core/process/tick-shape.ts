@@ -1,8 +1,7 @@
 /**
  * Keeps `process.nextTick` fast. V8 drops the shape of Node's tick objects when a full collection finds none
- * of them alive. Node's code for making them then takes a slow path for ever: a tick takes 1.2 to 1.7 µs
- * instead of 0.2 (test/bench/ticks.ts), and a JSON call makes 17 of them. One tick object that stays alive
- * keeps the shape.
+ * of them alive. From then on Node makes them slowly: a tick takes 1.2 to 1.7 µs instead of 0.2
+ * (test/bench/ticks.ts), and a JSON call makes 17 of them. One tick object that stays alive keeps the shape.
  */
 import { createHook } from 'node:async_hooks';
 

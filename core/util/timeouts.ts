@@ -45,19 +45,19 @@ export function rejectAfterCancel<Value>(
   cancellation: Cancellation,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const onCancel = (): void => {
+    const rejectSoon = (): void => {
       setDeadline(longestReaction, () =>
         reject(new GatewayError('internal', 'A plugin did not stop after its call was cancelled.')),
       );
     };
-    cancellation.onCancel(onCancel);
+    cancellation.onCancel(rejectSoon);
     promise.then(
       (value) => {
-        cancellation.dropCallback(onCancel);
+        cancellation.dropCallback(rejectSoon);
         resolve(value);
       },
       (error: unknown) => {
-        cancellation.dropCallback(onCancel);
+        cancellation.dropCallback(rejectSoon);
         reject(error);
       },
     );

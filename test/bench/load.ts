@@ -47,13 +47,18 @@ function buildScript({ accept, body, headers: own }: Call, headers: Target['head
 /** A median of fewer replies says nothing: the server has stalled. */
 const leastReplies = 10;
 
-/** What the target replies to one more call, since wrk counts refusals and keeps none. */
-async function fetchReply(
+/** Makes one call. */
+export function makeCall(
   { origin, headers }: Target,
   { path, accept, body, headers: own }: Call,
-): Promise<string> {
+): Promise<Response> {
   const all = { 'content-type': 'application/json', accept, ...own, ...headers };
-  const response = await fetch(origin + path, { method: 'POST', headers: all, body });
+  return fetch(origin + path, { method: 'POST', headers: all, body });
+}
+
+/** What the target replies to one more call, since wrk counts refusals and keeps none. */
+async function describeReply(target: Target, call: Call): Promise<string> {
+  const response = await makeCall(target, call);
   return `one more call: ${response.status} ${(await response.text()).slice(0, 500)}`;
 }
 
@@ -88,7 +93,7 @@ export async function load(
   const faults = Object.entries(result.errors).filter(([, count]) => count > 0);
   if (faults.length || result.requests < leastReplies) {
     const kinds = faults.map(([kind, count]) => `${count} × ${kind}`).join(', ');
-    const reply = await fetchReply(target, call).catch(String);
+    const reply = await describeReply(target, call).catch(String);
     throw new Error(
       `${target.name} failed under load: ${kinds || `${result.requests} replies`}\n${reply}\n${printed}`,
     );

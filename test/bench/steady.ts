@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeCall } from './load.ts';
 import { startVendor } from './nginx.ts';
 import { calls, translations, type Call } from './payload.ts';
 import { readUsage, stopAll } from './processes.ts';
@@ -17,12 +18,8 @@ const minutes = Number(process.env.STEADY_MINUTES ?? 8);
 const rate = Number(process.env.STEADY_RATE ?? 30);
 const kinds = [calls.json, calls.stream, translations.json, translations.stream];
 
-async function makeCall(
-  { origin, headers }: Target,
-  { path, accept, body, headers: own }: Call,
-): Promise<void> {
-  const all = { 'content-type': 'application/json', accept, ...own, ...headers };
-  const reply = await fetch(origin + path, { method: 'POST', headers: all, body });
+async function finishCall(target: Target, call: Call): Promise<void> {
+  const reply = await makeCall(target, call);
   await reply.arrayBuffer();
   if (reply.status !== 200) throw new Error(`a call was answered with ${reply.status}`);
 }
@@ -49,7 +46,7 @@ try {
     const before = readUsage(target.pid).cpu;
     const running: Promise<void>[] = [];
     for (const end = performance.now() + 60_000; performance.now() < end; await sleep(1000 / rate))
-      running.push(makeCall(target, kinds[running.length % kinds.length] ?? calls.json));
+      running.push(finishCall(target, kinds[running.length % kinds.length] ?? calls.json));
     await Promise.all(running);
     const microseconds = ((readUsage(target.pid).cpu - before) * 1e6) / running.length;
     const counted = await countCollections(target);

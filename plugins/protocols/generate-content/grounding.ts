@@ -144,8 +144,8 @@ const mostQueries = 2000;
 
 /**
  * Counts the web searches of a reply for billing. Google bills each query of Gemini 3, and bills older models
- * once per call that searched. A chunk may repeat queries of earlier chunks. Beside functions, the
- * parts that tell which tools Google ran have the queries, too.
+ * once per call that searched. A chunk may repeat queries of earlier chunks. In a call that
+ * also offers functions, the `toolCall` parts have the queries, too.
  */
 export class Searches {
   readonly #queries = new Set<string>();

@@ -26,8 +26,8 @@ export const chatFlagsSchema = z.strictObject({
    */
   shortForms: z.boolean().default(false),
   /**
-   * When the model can be made to call a tool. DeepSeek's, Qwen and Kimi cannot while they think, and Z.AI's
-   * never can. Kimi K3, which always thinks, can if the choice names no tool.
+   * When the model can be made to call a tool. DeepSeek's models, Qwen and Kimi cannot while they think, and
+   * those of Z.AI never can. Kimi K3 always thinks, and can if the choice names no tool.
    */
   forcedTools: z.enum(['always', 'unnamed', 'without-thinking', 'never']).default('always'),
   /** Whether an answer to continue is refused without Mistral's `prefix`, and repeated in the reply. */

@@ -105,7 +105,7 @@ export const exportVerb: Verb = {
     only.to,
   ],
   async run({ store }, [file = ''], options) {
-    // It may be the export that this one continues. A file of the shell's for our output is empty.
+    // It may be the export that this one continues. A shell creates an empty file before the command runs.
     const there = statSync(file, { throwIfNoEntry: false });
     if (there?.isFile() && there.size > 0) throw new Error(`${file} already exists: name a new file`);
     const { lines, last } = await exportEntries(
