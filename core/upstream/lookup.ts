@@ -9,7 +9,7 @@ import type { LookupFunction } from 'node:net';
 
 type Callback = Parameters<LookupFunction>[2];
 
-/** Milliseconds that a lookup may take before the last answer is used, and the most that answer may be old. */
+/** Milliseconds that a lookup may take before the last answer is used, and how old that answer may be. */
 const patience = 500;
 const longestUse = 60 * 60 * 1000;
 

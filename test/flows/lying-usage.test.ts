@@ -2,25 +2,14 @@
  * Providers whose usage cannot be true, on each wire, whole and streamed: what the ledger records of such
  * calls.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Entry, Store } from '../../plugins/meters/balance/store.ts';
-import { openBooks } from '../support/books.ts';
+import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../plugins/meters/balance/store.ts';
 import { modelOf, buildStreamedCall } from '../support/operated.ts';
 import { postJson } from '../support/post.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
-import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
+import { books, useVendorBooks } from '../support/vendor-books.ts';
 
-let harness: VendorHarness;
-let store: Store;
-let key: string;
-beforeAll(async () => {
-  harness = await openVendorHarness();
-  ({ store, key } = await openBooks(harness.gateway));
-});
-afterAll(async () => {
-  await store.close();
-  await harness.close();
-});
+useVendorBooks();
 
 /** The names of the two counts on each wire; where it reports their sum too, one follows from the other. */
 const names: Readonly<Record<Wire, { readonly input: string; readonly output: readonly string[] }>> = {
@@ -55,14 +44,14 @@ async function bookCall(
   usage: Readonly<Record<string, unknown>> | 'missing',
 ): Promise<readonly Entry[]> {
   const upstream = modelOf[wire].replace(/^\w+\//, '');
-  harness.vendors.script(upstream, { text: ['It is ', 'a long ', 'answer.'], usage });
+  books.harness.vendors.script(upstream, { text: ['It is ', 'a long ', 'answer.'], usage });
   const [path, body] = buildCall(wire, stream);
-  const response = await postJson(harness.gateway.url + path, body, {
-    authorization: `Bearer ${key}`,
+  const response = await postJson(books.harness.gateway.url + path, body, {
+    authorization: `Bearer ${books.key}`,
     'anthropic-version': '2023-06-01',
   });
   expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('answer.')]);
-  return store.listEntries({ call: response.headers.get('x-request-id') ?? '', limit: 9 });
+  return books.store.listEntries({ call: response.headers.get('x-request-id') ?? '', limit: 9 });
 }
 
 function expectPlausible(entries: readonly Entry[], what: string): void {
@@ -103,5 +92,5 @@ describe.each(wires)('a provider of %s', (wire) => {
 });
 
 it('the ledger passes its audit after all of this', async () => {
-  expect(await store.audit()).toMatchObject({ ok: true, pending: 0, findings: [] });
+  expect(await books.store.audit()).toMatchObject({ ok: true, pending: 0, findings: [] });
 });

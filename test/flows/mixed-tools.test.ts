@@ -1,24 +1,12 @@
 /** Gemini 3 searches beside a client's functions, in every protocol, and each query is charged. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Store } from '../../plugins/meters/balance/store.ts';
-import { openBooks } from '../support/books.ts';
+import { expect, it } from 'vitest';
 import { postJson } from '../support/post.ts';
-import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
+import { books, useVendorBooks } from '../support/vendor-books.ts';
 import { user } from './search-calls.ts';
 
 const model = 'google/gemini-3.5-flash-lite';
 
-let harness: VendorHarness;
-let store: Store;
-let key: string;
-beforeAll(async () => {
-  harness = await openVendorHarness();
-  ({ store, key } = await openBooks(harness.gateway));
-});
-afterAll(async () => {
-  await store.close();
-  await harness.close();
-});
+useVendorBooks();
 
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 const calls: readonly (readonly [family: string, path: string, body: object])[] = [
@@ -73,17 +61,20 @@ const calls: readonly (readonly [family: string, path: string, body: object])[] 
 
 it.each(calls)('a client of %s gets a search and a call in one reply', async (_, path, body) => {
   const toolCalls = [{ name: 'measure', arguments: '{"city":"Oslo"}' }];
-  harness.vendors.google.script('gemini-3.5-flash-lite', { search: 'northern cities', toolCalls });
-  const response = await postJson(harness.gateway.url + path, body, {
-    authorization: `Bearer ${key}`,
+  books.harness.vendors.google.script('gemini-3.5-flash-lite', { search: 'northern cities', toolCalls });
+  const response = await postJson(books.harness.gateway.url + path, body, {
+    authorization: `Bearer ${books.key}`,
     'anthropic-version': '2023-06-01',
   });
   expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('Oslo')]);
   expect(response.headers.get('x-tollgate-dropped')).toBeNull();
-  const sent: unknown = JSON.parse(harness.vendors.google.requests.at(-1)?.body.toString() ?? '');
+  const sent: unknown = JSON.parse(books.harness.vendors.google.requests.at(-1)?.body.toString() ?? '');
   expect(sent).toMatchObject({ toolConfig: { includeServerSideToolInvocations: true } });
   expect(sent).not.toHaveProperty('toolConfig.functionCallingConfig');
-  const [, post] = await store.listEntries({ call: response.headers.get('x-request-id') ?? '', limit: 2 });
+  const [, post] = await books.store.listEntries({
+    call: response.headers.get('x-request-id') ?? '',
+    limit: 2,
+  });
   expect(post).toMatchObject({ kind: 'post', basis: 'usage', flags: [] });
   // One search at 0.014 USD, and less than 0.001 USD of tokens.
   expect(Number(post?.revenue) / 1e9).toBeGreaterThan(0.014);

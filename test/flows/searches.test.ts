@@ -2,24 +2,12 @@
  * Searches that a provider runs for a call and charges separately: the gateway reserves them before it sends
  * the call, in every protocol.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Store } from '../../plugins/meters/balance/store.ts';
-import { openBooks } from '../support/books.ts';
+import { expect, it } from 'vitest';
 import { postJson } from '../support/post.ts';
-import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
+import { books, useVendorBooks } from '../support/vendor-books.ts';
 import { user } from './search-calls.ts';
 
-let harness: VendorHarness;
-let store: Store;
-let key: string;
-beforeAll(async () => {
-  harness = await openVendorHarness();
-  ({ store, key } = await openBooks(harness.gateway));
-});
-afterAll(async () => {
-  await store.close();
-  await harness.close();
-});
+useVendorBooks();
 
 /** A call of a protocol, with the fields that let its provider search. */
 const calls: Readonly<Record<string, (search: object) => readonly [path: string, body: object]>> = {
@@ -47,13 +35,13 @@ const calls: Readonly<Record<string, (search: object) => readonly [path: string,
 
 /** What a call reserves, in USD: the status of its reply does not matter here. */
 async function readReserved([path, body]: readonly [string, object]): Promise<number> {
-  const response = await postJson(harness.gateway.url + path, body, {
-    authorization: `Bearer ${key}`,
+  const response = await postJson(books.harness.gateway.url + path, body, {
+    authorization: `Bearer ${books.key}`,
     'anthropic-version': '2023-06-01',
   });
   await response.text();
   const call = response.headers.get('x-request-id') ?? '';
-  const [reserve] = await store.listEntries({ call, limit: 1 });
+  const [reserve] = await books.store.listEntries({ call, limit: 1 });
   if (reserve?.kind !== 'reserve') throw new Error(`${response.status}: nothing was reserved`);
   return Number(reserve.reserved) / 1e9;
 }
