@@ -2,7 +2,7 @@
  * Which plugins this gateway runs, and with what options. Its imports are the inventory: a plugin that is not
  * in this file is not loaded. A provider is off until its environment variable is set.
  */
-import { defineConfig, readEnvironment, portText, secondsText } from './core/index.ts';
+import { countText, defineConfig, readEnvironment, portText, secondsText } from './core/index.ts';
 import { apiKeyHeader } from './plugins/auth/api-key-header.ts';
 import { bearer } from './plugins/auth/bearer.ts';
 import { googleApiKey } from './plugins/auth/google-api-key.ts';
@@ -60,12 +60,18 @@ import { preferences } from './plugins/routing/preferences.ts';
 import { throughput } from './plugins/routing/throughput.ts';
 
 // A variable that is set to nothing, as compose files do, is one that is not set.
-const { HOST, TOLLGATE_ADMIN_HOST, TOLLGATE_DATA, TOLLGATE_TOP_UP_SECRET } = process.env;
+const { HOST, TOLLGATE_ADMIN_HOST, TOLLGATE_DATA, TOLLGATE_FIRST_CREDIT } = process.env;
+const { TOLLGATE_LEDGER_URL, TOLLGATE_OPERATOR_SECRET, TOLLGATE_TOP_UP_SECRET } = process.env;
 const port = readEnvironment('PORT', portText) ?? 8787;
 const firstByte = readEnvironment('TOLLGATE_FIRST_BYTE_TIMEOUT', secondsText);
 
 export default defineConfig({
-  server: { port, host: HOST || '127.0.0.1' },
+  server: {
+    port,
+    host: HOST || '127.0.0.1',
+    // How many of your own proxies are in front: without them, clients could choose the address they are known by.
+    trustedProxies: readEnvironment('TOLLGATE_PROXIES', countText) ?? 0,
+  },
   dataFolder: TOLLGATE_DATA || './data',
   timeouts: firstByte === undefined ? {} : { firstEvent: firstByte, reply: firstByte },
   plugins: [
@@ -126,7 +132,12 @@ export default defineConfig({
     health(),
     affinity(),
     // Who pays, and who watches.
-    balance({ topUps: TOLLGATE_TOP_UP_SECRET ? { secret: TOLLGATE_TOP_UP_SECRET } : undefined }),
+    balance({
+      // Several gateways share a ledger in PostgreSQL, whose address TOLLGATE_LEDGER_URL holds.
+      store: TOLLGATE_LEDGER_URL ? { kind: 'postgres' } : undefined,
+      firstCredit: TOLLGATE_FIRST_CREDIT || undefined,
+      topUps: TOLLGATE_TOP_UP_SECRET ? { secret: TOLLGATE_TOP_UP_SECRET } : undefined,
+    }),
     prometheus(),
     callLog(),
     calls(),
@@ -150,6 +161,7 @@ export default defineConfig({
       port:
         readEnvironment('TOLLGATE_ADMIN_PORT', portText) ?? (port && (port < 65_535 ? port + 1 : port - 1)),
       host: TOLLGATE_ADMIN_HOST || '127.0.0.1',
+      secret: TOLLGATE_OPERATOR_SECRET || undefined,
     }),
   ],
 });

@@ -20,7 +20,7 @@ export { isServed } from './http/routes.ts';
 export { examineVendor } from './host/diagnostics.ts';
 export type { Examination, Finding, Probe } from './host/diagnostics.ts';
 export { fileMode, makeFolder, restrictAccess } from './process/data-folder.ts';
-export { readEnvironment, portText, secondsText } from './host/environment.ts';
+export { countText, readEnvironment, portText, secondsText } from './host/environment.ts';
 export {
   addressSchema,
   defineProvider,

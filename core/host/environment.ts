@@ -24,6 +24,12 @@ export const portText = z
   .refine((text) => /^\d+$/.test(text) && Number(text) <= 65_535, 'must be a port, from 0 to 65535')
   .transform(Number);
 
+/** A whole number, as of proxies in front. */
+export const countText = z
+  .string()
+  .regex(/^\d{1,9}$/, 'must be a whole number')
+  .transform(Number);
+
 /** A number of seconds. */
 export const secondsText = z
   .string()

@@ -20,6 +20,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { openDatabase } from '../support/database.ts';
 import { postJson } from '../support/post.ts';
 import { runAlone, startProcess, type Copy } from '../support/process.ts';
@@ -57,9 +58,11 @@ describe('the Dockerfile', () => {
     expect(findLast('USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 
-  it('sets variables that are read, and shows the port that is listened on', () => {
+  it('sets variables that are read, and exposes both ports on all addresses', () => {
     expect(findUnread(Object.keys(environment))).toEqual([]);
-    expect([environment.PORT, findLast('EXPOSE')]).toEqual(['8787', '8787']);
+    expect([environment.PORT, environment.TOLLGATE_ADMIN_PORT]).toEqual(['8787', '8788']);
+    expect(findLast('EXPOSE')).toBe('8787 8788');
+    expect([environment.HOST, environment.TOLLGATE_ADMIN_HOST]).toEqual(['0.0.0.0', '0.0.0.0']);
     expect(environment.TOLLGATE_DATA).toBe(findLast('VOLUME'));
   });
 
@@ -113,8 +116,8 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
     }
   }
 
-  /** What the image says of folders is true of this one; the port is chosen at each start. */
-  const { PORT: _, ...said } = environment;
+  /** What the image says of folders is true of this one; the ports are chosen at each start. */
+  const { PORT: _, TOLLGATE_ADMIN_PORT: __, ...said } = environment;
   const set = {
     ...said,
     TOLLGATE_DATA: join(place, 'volume'),
@@ -146,6 +149,18 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
     expect(before.length / listKept().length).toBeGreaterThan(0.9);
   }
 
+  /** An address that only a listener on all addresses has; macOS has no second one of loopback. */
+  const outside = process.platform === 'linux' ? '127.0.0.2' : 'localhost';
+
+  /** Signs in at the console as a browser does that reaches the port through `docker run --publish`. */
+  async function signIn(printed: string, secret: string): Promise<number> {
+    const { port } = new URL(findAdminUrl(printed));
+    const url = `http://${outside}:${port}`;
+    const page = await fetch(`${url}/`);
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    return (await postJson(`${url}/console/session`, { secret }, { origin: url })).status;
+  }
+
   it('make a gateway that compiles nothing, serves, passes its own check, and stops', async () => {
     expect(words.parse(JSON.parse(findLast('ENTRYPOINT')))).toEqual(['node', 'core/cli.js']);
     const before = listKept();
@@ -156,6 +171,9 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
     expect(command).toBe('node');
     await run(process.execPath, rest, { env: { PORT: port } });
     await expect(run(process.execPath, rest, { env: { PORT: '9' } })).rejects.toMatchObject({ code: 1 });
+    expect((await fetch(`http://${outside}:${port}/healthz`)).status).toBe(200);
+    const secret = readFileSync(join(set.TOLLGATE_DATA, 'operator-secret'), 'utf8').trim();
+    expect(await signIn(gateway.printed(), secret)).toBe(200);
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
     expectKept(before);
   });
@@ -164,12 +182,17 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
     const before = listKept();
     const { url, drop } = await openDatabase();
     const variables = {
-      TOLLGATE_CONFIG: 'examples/deploy/gateway.config.ts',
+      ...set,
       TOLLGATE_LEDGER_URL: url,
       TOLLGATE_DATA: join(place, 'other'),
-      NODE_COMPILE_CACHE: set.NODE_COMPILE_CACHE,
+      TOLLGATE_FIRST_CREDIT: '0',
+      TOLLGATE_OPERATOR_SECRET: 'one-that-all-gateways-of-the-cluster-share',
     };
     const gateway = await startProcess(variables, app);
+    expect(gateway.printed()).not.toContain('First key');
+    expect(await signIn(gateway.printed(), variables.TOLLGATE_OPERATOR_SECRET)).toBe(200);
+    expect(existsSync(join(variables.TOLLGATE_DATA, 'operator-secret'))).toBe(false);
+    expect(gateway.printed()).not.toContain(variables.TOLLGATE_OPERATOR_SECRET);
     const { output } = await runAlone(['keys', 'create', '--credit', '5', '--json'], variables, app);
     const { key } = z.object({ key: z.string() }).parse(JSON.parse(output));
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -192,6 +215,7 @@ describe('the compose file', () => {
   });
   const gatewaySchema = serviceSchema.extend({
     build: z.object({ context: z.string(), dockerfile: z.string() }),
+    env_file: z.array(z.object({ path: z.string(), required: z.literal(false) })),
     ports: z.array(z.string()),
     volumes: z.array(z.string()),
     depends_on: z.record(z.string(), z.object({ condition: z.string() })),
@@ -205,14 +229,19 @@ describe('the compose file', () => {
   const { services, volumes } = schema.parse(parse(read('compose.yaml')));
   const { gateway, database } = services;
 
-  it('builds the Dockerfile and runs the configuration beside it, with variables that are read', () => {
+  it('builds the Dockerfile and runs the delivered configuration, with variables that are read', () => {
     expect(existsSync(join(folder, gateway.build.context, gateway.build.dockerfile))).toBe(true);
-    expect(existsSync(join(root, gateway.environment.TOLLGATE_CONFIG ?? ''))).toBe(true);
+    expect(Object.keys(gateway.environment)).not.toContain('TOLLGATE_CONFIG');
+    expect(gateway.env_file.map(({ path }) => path)).toEqual(['.env']);
     expect(findUnread(Object.keys(gateway.environment))).toEqual([]);
   });
 
-  it('publishes the port on loopback, and keeps the data in volumes that there are', () => {
-    expect(gateway.ports).toEqual([`127.0.0.1:${findLast('EXPOSE')}:${findLast('EXPOSE')}`]);
+  it('publishes the ports on loopback, and keeps the data in volumes that there are', () => {
+    expect(gateway.ports).toEqual(
+      findLast('EXPOSE')
+        .split(' ')
+        .map((port) => `127.0.0.1:${port}:${port}`),
+    );
     expect(gateway.volumes).toEqual([`gateway:${findLast('VOLUME')}`]);
     expect(Object.keys(volumes)).toEqual(['gateway', 'database']);
   });

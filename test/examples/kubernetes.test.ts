@@ -1,16 +1,15 @@
 /** The Kubernetes manifests fit one another and the gateway. */
-import { existsSync, globSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { admin } from '../../plugins/operations/admin/index.ts';
 import {
   folder,
   findLast,
   computeStopTime,
   openDeployment,
   read,
-  root,
   findUnread,
   variables,
 } from './deployed.ts';
@@ -55,8 +54,10 @@ describe('the Kubernetes manifests', () => {
     }),
   });
   const serviceSchema = z.object({
+    metadata: z.object({ name: z.string() }),
     spec: z.object({
       selector: labels,
+      sessionAffinity: z.string().optional(),
       ports: z.array(z.object({ name: z.string(), port: z.int(), targetPort: z.string() })),
     }),
   });
@@ -66,41 +67,51 @@ describe('the Kubernetes manifests', () => {
   });
   const secretSchema = z.object({ metadata: z.object({ name: z.string() }), stringData: variables });
 
+  const manifestSchema = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
   const manifests = new Map(
     globSync('kubernetes/*.yaml', { cwd: folder })
       .flatMap((path) =>
         parseAllDocuments(read(path)).map((document) =>
-          z.looseObject({ kind: z.string() }).parse(document.toJS({ maxAliasCount: 0 })),
+          manifestSchema.parse(document.toJS({ maxAliasCount: 0 })),
         ),
       )
-      .map((manifest) => [manifest.kind, manifest]),
+      .map((manifest) => [`${manifest.kind} ${manifest.metadata.name}`, manifest]),
   );
-  const deployment = deploymentSchema.parse(manifests.get('Deployment'));
-  const service = serviceSchema.parse(manifests.get('Service'));
-  const disruption = disruptionSchema.parse(manifests.get('PodDisruptionBudget'));
-  const secret = secretSchema.parse(manifests.get('Secret'));
+  const deployment = deploymentSchema.parse(manifests.get('Deployment tollgate'));
+  const service = serviceSchema.parse(manifests.get('Service tollgate'));
+  const adminService = serviceSchema.parse(manifests.get('Service tollgate-admin'));
+  const disruption = disruptionSchema.parse(manifests.get('PodDisruptionBudget tollgate'));
+  const secret = secretSchema.parse(manifests.get('Secret tollgate'));
   const { template, replicas, selector } = deployment.spec;
   const [container] = template.spec.containers;
 
-  it('are these four', () => {
+  const findVariable = (wanted: string): string | undefined =>
+    container.env.find(({ name }) => name === wanted)?.value;
+
+  it('are these five', () => {
     expect([...manifests.keys()].toSorted()).toEqual([
-      'Deployment',
-      'PodDisruptionBudget',
-      'Secret',
-      'Service',
+      'Deployment tollgate',
+      'PodDisruptionBudget tollgate',
+      'Secret tollgate',
+      'Service tollgate',
+      'Service tollgate-admin',
     ]);
   });
 
   it('select the same pods', () => {
-    for (const chosen of [selector.matchLabels, service.spec.selector, disruption.spec.selector.matchLabels])
+    const services = [service, adminService].map(({ spec }) => spec.selector);
+    for (const chosen of [selector.matchLabels, ...services, disruption.spec.selector.matchLabels])
       expect(chosen).toEqual(template.metadata.labels);
     expect(replicas).toBeGreaterThan(disruption.spec.maxUnavailable);
   });
 
-  it('lead to the port that is listened on', () => {
-    const [port] = container.ports;
-    expect(String(port?.containerPort)).toBe(container.env.find(({ name }) => name === 'PORT')?.value);
+  it('lead to the ports that are listened on, on all addresses of the pod', () => {
+    const [port, adminPort] = container.ports;
+    expect(String(port?.containerPort)).toBe(findVariable('PORT'));
+    expect(String(adminPort?.containerPort)).toBe(findVariable('TOLLGATE_ADMIN_PORT'));
+    expect([findVariable('HOST'), findVariable('TOLLGATE_ADMIN_HOST')]).toEqual(['0.0.0.0', '0.0.0.0']);
     expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual([port?.name]);
+    expect(adminService.spec.ports.map(({ targetPort }) => targetPort)).toEqual([adminPort?.name]);
     expect(template.metadata.annotations['prometheus.io/port']).toBe(String(port?.containerPort));
     for (const { httpGet } of [container.startupProbe, container.livenessProbe, container.readinessProbe])
       expect(httpGet.port).toBe(port?.name);
@@ -119,9 +130,14 @@ describe('the Kubernetes manifests', () => {
       [],
     );
     expect(container.envFrom.map(({ secretRef }) => secretRef.name)).toEqual([secret.metadata.name]);
-    expect(
-      existsSync(join(root, container.env.find(({ name }) => name === 'TOLLGATE_CONFIG')?.value ?? '')),
-    ).toBe(true);
+    expect(findVariable('TOLLGATE_CONFIG')).toBeUndefined();
+  });
+
+  it('give all gateways one operator secret, whose sample is refused, and keep sessions at one of them', () => {
+    const accept = (text: string | undefined) => admin.options.safeParse({ secret: text }).success;
+    expect(accept(secret.stringData.TOLLGATE_OPERATOR_SECRET)).toBe(false);
+    expect(accept('a'.repeat(64))).toBe(true);
+    expect(adminService.spec.sessionAffinity).toBe('ClientIP');
   });
 
   it('give it longer to stop than its pause and its drain take', () => {
@@ -134,7 +150,7 @@ describe('the Kubernetes manifests', () => {
     const { runAsUser, runAsGroup } = template.spec.securityContext;
     expect(`${runAsUser}:${runAsGroup}`).toBe(findLast('USER'));
     expect(container.volumeMounts.map(({ mountPath }) => mountPath)).toEqual([
-      container.env.find(({ name }) => name === 'TOLLGATE_DATA')?.value,
+      findVariable('TOLLGATE_DATA'),
       '/tmp',
     ]);
     expect(container.volumeMounts.map(({ name }) => name)).toEqual(

@@ -79,7 +79,7 @@ it.each<[string, string, readonly RegExp[]]>([
     'tollgate -- doctor',
     [/"key":"sk-/, /^Kept nowhere/m, /^key,model,day,/m, /a gateway answers at/, /The gateway can serve/],
   ],
-  ['the admin listener accepts its secret', 'operator-secret', [/"account":"acme"/]],
+  ['the admin listener accepts its secret', '$(cat data/operator-secret)', [/"account":"acme"/]],
   ['a signed top-up is credited', 'tollgate-signature', [/"status":"credited"/]],
 ])('%s', async (_, words, shown) => {
   const printed = await paste(words);

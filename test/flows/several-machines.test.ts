@@ -1,6 +1,6 @@
 /**
- * Several machines, each with its own data folder and one database for all: the example, and what operators
- * and clients see of it.
+ * Several machines, each with its own data folder and one database for all: the delivered configuration, and
+ * what operators and clients see of it.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,8 +18,6 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { makeDataFolder, runVerb, startProcess } from '../support/process.ts';
 
-const TOLLGATE_CONFIG = 'examples/several-machines.config.ts';
-
 const folders: string[] = [];
 afterAll(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
@@ -28,7 +26,7 @@ afterAll(() => {
 function prepareMachine(url: string): Record<string, string> {
   const folder = makeDataFolder();
   folders.push(folder);
-  return { TOLLGATE_CONFIG, TOLLGATE_LEDGER_URL: url, TOLLGATE_DATA: folder };
+  return { TOLLGATE_LEDGER_URL: url, TOLLGATE_DATA: folder };
 }
 
 describe('two gateways with one PostgreSQL', () => {
@@ -192,14 +190,5 @@ describe('two gateways with one PostgreSQL', () => {
     expect(await readFault()).toContain('cannot be opened: permission denied');
     await queryDatabase(url, 'DROP ROLE guest');
     await drop();
-  });
-
-  it('report which variable must name the database if none does', async () => {
-    const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG });
-    expect(code).toBe(1);
-    expect(errors).toContain(
-      'several-machines.config.ts: plugin "balance": option "store.url": ' +
-        'needs the address of the database, here or in TOLLGATE_LEDGER_URL: postgres://',
-    );
   });
 });

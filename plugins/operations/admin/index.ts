@@ -1,7 +1,7 @@
 /**
  * The admin listener, on loopback by default. It serves the `operator` routes of all plugins, and the routes
- * that every listener has. It accepts one secret, made on the first start, and the operator keys of the
- * gateway.
+ * that every listener has. It accepts one secret, which several gateways can share and which is otherwise
+ * made on the first start, and the operator keys of the gateway.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
@@ -11,17 +11,24 @@ import { definePlugin, type Keyring } from '../../../core/index.ts';
 import { readPrivateFile } from '../../shared/private-file.ts';
 import { createSecret } from '../../shared/secret.ts';
 
+/** Minimum length of a secret that the operator chose. A shorter one could be guessed. */
+const shortest = 32;
+const rule = `has to hold a secret of at least ${shortest} characters in one word`;
+
+function isUsable(secret: string): boolean {
+  return secret.length >= shortest && !/\s/.test(secret);
+}
+
 const options = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   port: z.int().min(0).max(65_535).default(8788),
+  /** The secret, instead of a file: for gateways that share one. */
+  secret: z.string().trim().refine(isUsable, rule).optional(),
   /** The file of the secret; `operator-secret` in the data folder unless given. */
   secretFile: z.string().min(1).optional(),
 });
 
 type Address = Pick<z.output<typeof options>, 'host' | 'port'>;
-
-/** Minimum length of a secret that the operator wrote into the file. A shorter one could be guessed. */
-const shortest = 32;
 
 /**
  * Reads the secret, which is made on the first start. There is no default one, and the gateway shows where
@@ -32,10 +39,7 @@ function readSecret(file: string): string {
   return readPrivateFile(
     file,
     () => createSecret('operator'),
-    (secret) =>
-      secret.length < shortest || /\s/.test(secret)
-        ? `has to hold a secret of at least ${shortest} characters in one word`
-        : undefined,
+    (secret) => (isUsable(secret) ? undefined : rule),
   );
 }
 
@@ -77,7 +81,7 @@ function isPortTaken(error: unknown): boolean {
 export const admin = definePlugin({
   name: 'admin',
   options,
-  apply(host, { secretFile = join(host.dataFolder, 'operator-secret'), ...address }) {
+  apply(host, { secret, secretFile = join(host.dataFolder, 'operator-secret'), ...address }) {
     checkOwnPort(address, host.listener);
     let kept: Buffer | undefined;
     let waiting: Promise<void> | undefined;
@@ -107,10 +111,13 @@ export const admin = definePlugin({
     }
 
     host.hooks.ready.tapPromise('admin', async () => {
-      kept = digest(readSecret(secretFile));
+      kept = digest(secret ?? readSecret(secretFile));
       const url = await openListener();
       if (url !== undefined)
-        return host.addNote(`For operators: ${url} (sign in with the secret in ${secretFile})`);
+        return host.addNote(
+          `For operators: ${url} (sign in with the ` +
+            `${secret === undefined ? `secret in ${secretFile}` : 'operator secret of the configuration'})`,
+        );
       // Calls are served meanwhile: another gateway on this machine must not keep this one from starting.
       host.logger.error(address, 'the admin listener stays closed while its port is taken');
       host.addNote(

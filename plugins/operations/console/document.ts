@@ -39,7 +39,7 @@ const documents = {
     shell: `<main class="sign-in" aria-busy="true">
 <h1>Tollgate</h1>
 <p class="dim">Sign in with the operator secret, which is in the file <code>operator-secret</code> of the data
-folder, or with an operator key.</p>
+folder unless the configuration holds one, or with an operator key.</p>
 <form class="form">
 <div class="field password"><label for="secret">Operator secret or key</label>
 <input id="secret" type="password" disabled><small class="dim"></small></div>

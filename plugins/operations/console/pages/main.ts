@@ -40,8 +40,8 @@ function renderSignIn() {
     <h1>Tollgate</h1>
     ${session.value?.isOver && html`<p class="hint" role="alert">Your session has ended. Sign in again.</p>`}
     <p class="dim">
-      Sign in with the operator secret, which is in the file <code>operator-secret</code> of the data folder,
-      or with an operator key.
+      Sign in with the operator secret, which is in the file <code>operator-secret</code> of the data folder
+      unless the configuration holds one, or with an operator key.
     </p>
     ${renderForm({
       fields: [{ name: 'secret', label: 'Operator secret or key', type: 'password', isRequired: true }],
