@@ -6,7 +6,7 @@ import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import type { Command as Program } from 'commander';
-import { ConfigError, resolveConfigFile, loadConfig } from '../config.ts';
+import { ConfigError, resolveConfigFile, loadConfig, type Config } from '../config.ts';
 import { getMessage } from '../errors.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { ownVerbs, splitVerb } from '../host/commands.ts';
@@ -16,6 +16,7 @@ import { useOutgoingProxies } from '../upstream/outgoing-proxy.ts';
 import { formatBanner, isFirstStart } from './banner.ts';
 import { shells, writeCompletion, type Shell } from './completion.ts';
 import { listShortcomings, listWarnings } from './config-warnings.ts';
+import { loadEnvFile } from './env-file.ts';
 import { describeGroups, orderVerbs, pointToHelp, showHelp } from './help.ts';
 import { flushLog, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
@@ -25,9 +26,26 @@ import type { Service } from './service.ts';
 import { keepTickShape } from './tick-shape.ts';
 import { EarlyEnd, isFirstWorker, superviseWorkers, reportReady } from './workers.ts';
 
+/** What is wrong with the file of variables. Verbs fail with it, and help works without the file. */
+const envFault = findEnvFault();
 const logger = createLogger();
 
 let isServing = false;
+
+/** Workers have the variables of their parent, so all see the same, whenever they start. */
+function findEnvFault(): unknown {
+  try {
+    if (cluster.isPrimary) loadEnvFile(resolveConfigFile());
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+async function readConfig(): Promise<Config> {
+  if (envFault !== undefined) throw envFault;
+  return loadConfig(resolveConfigFile());
+}
 
 /**
  * The reader of the output may close it. The gateway keeps serving, whatever happens to the output. A
@@ -69,7 +87,7 @@ async function start(): Promise<void> {
   process.on('SIGHUP', () => void served.then(({ reload }) => reload()));
   // Node keeps what it read from the compile cache until it writes it back. Flushing frees 3 MB.
   flushCompileCache();
-  const config = await loadConfig(resolveConfigFile());
+  const config = await readConfig();
   const { workers } = config.server;
   if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers, config.plugins, logger);
   const first = isFirstStart(config);
@@ -113,6 +131,7 @@ async function start(): Promise<void> {
 }
 
 async function runDoctor(options: { json?: boolean }): Promise<void> {
+  if (envFault !== undefined) throw envFault;
   const { diagnose, formatDiagnosis } = await import('./doctor.ts');
   const diagnosis = await diagnose(resolveConfigFile(), logger);
   print(options.json ? JSON.stringify(diagnosis) : formatDiagnosis(diagnosis));
@@ -120,6 +139,7 @@ async function runDoctor(options: { json?: boolean }): Promise<void> {
 }
 
 async function init(options: { json?: boolean; force?: boolean }): Promise<void> {
+  if (envFault !== undefined) throw envFault;
   const { writeFirstConfig, formatSummary } = await import('./init.ts');
   const written = await writeFirstConfig(logger, options);
   print(options.json ? JSON.stringify(written) : formatSummary(written));
@@ -137,7 +157,7 @@ async function check(options: { json?: boolean }): Promise<void> {
 }
 
 async function printConfig(options: { json?: boolean }): Promise<void> {
-  const config = await loadConfig(resolveConfigFile());
+  const config = await readConfig();
   const gateway = createGateway(config, logger);
   await gateway.check();
   const plugins = config.plugins.map(({ name }) => name);
@@ -192,7 +212,7 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
 async function addPluginVerbs(program: Program, wanted: string | undefined): Promise<void> {
   if (wanted !== undefined && wanted !== 'completion' && ownVerbs.has(wanted)) return;
   try {
-    const gateway = createGateway(await loadConfig(resolveConfigFile()), logger);
+    const gateway = createGateway(await readConfig(), logger);
     const commands = orderVerbs(gateway.commands.list());
     for (const command of commands) {
       try {

@@ -19,11 +19,11 @@ const longestEnd = 1000;
 
 const levels = new Set([...Object.keys(pino.levels.values), 'silent']);
 
-const isForPeople = process.stderr.isTTY && process.env.TOLLGATE_LOG_FORMAT !== 'json';
-const pretty = isForPeople ? (await import('pino-pretty')).default : undefined;
+const pretty = process.stderr.isTTY ? (await import('pino-pretty')).default : undefined;
 
 /** Formats lines for people. Flushes what it writes to. */
 function formatForPeople(lines: ReturnType<typeof destination>) {
+  if (process.env.TOLLGATE_LOG_FORMAT === 'json') return undefined;
   const stream = pretty?.({
     colorize: true,
     destination: lines,
