@@ -58,6 +58,11 @@ export type Route = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** A path with parameters in @koa/router syntax: `/v1/models/:id`. */
   readonly path: string;
+  /**
+   * Lets routes share a method and path: the first that returns true answers. If none does, the first without
+   * `when` answers, or else the first.
+   */
+  when?(request: Pick<RouteRequest, 'headers' | 'query'>): boolean;
   /** Writes an error in the body of the route's callers. Receives the error and the request id. */
   encodeError(error: unknown, id?: string): RouteReply;
   /** Serves a public route on the admin listener too, which answers when the public listener is full. */
@@ -114,6 +119,8 @@ export interface ClientAddress {
   /** The SDK package that takes it: `openai`. */
   readonly client: string;
   readonly path: string;
+  /** Further unknown paths that get the protocol's errors: those at the root, which protocols share. */
+  readonly also?: RegExp;
   /** What is served below it, for errors at unknown paths: `served here are models with the methods …`. */
   readonly serves?: string;
 }

@@ -20,10 +20,10 @@ import { findReadinessFaults } from './http/readiness.ts';
 import { Reply } from './http/reply.ts';
 import { buildIdHeaders, createRequestId } from './http/request-id.ts';
 import { buildRouteReply } from './http/route-reply.ts';
-import { isServed } from './http/routes.ts';
+import { RequestToRoute } from './http/route-request.ts';
+import { chooseRoute, groupRoutes, isServed, type SharedRoutes } from './http/routes.ts';
 import { isUpload, readUpload } from './http/uploads.ts';
 import { runCall } from './pipeline.ts';
-import type { Route } from './plugin.ts';
 
 /** The CommonJS build: the other imports all of Node's `http` (see `http/node-http.ts`). */
 const load: (name: '@koa/router') => { readonly Router: typeof Router } = createRequire(import.meta.url);
@@ -124,14 +124,19 @@ function createHandler(core: Core, audience: Audience): RequestListener {
   };
 }
 
-/** The routes of public pages by path: to run the router each time takes a third of a page's time. */
-type Pages = LRUCache<string, { readonly route: Route; readonly params: Record<string, string> }>;
+interface Page {
+  readonly routes: SharedRoutes;
+  readonly params: Record<string, string>;
+}
+
+/** Public pages by path: to run the router each time takes a third of a page's time. */
+type Pages = LRUCache<string, Page>;
 const mostPages = 1000;
 
 function servePages(core: Core, pages: Pages): Koa.Middleware {
   return (context, next) => {
     const page = context.method === 'GET' ? pages.get(context.path) : undefined;
-    return page ? sendRoute(core, page.route, context, page.params) : next();
+    return page ? sendPage(core, page, context) : next();
   };
 }
 
@@ -225,25 +230,28 @@ function createRouter(core: Core, audience: Audience, pages: Pages): Router {
     sendJson(context, faults.length > 0 ? { status: 'not ready', faults } : { status: 'ready' });
   });
   const protocols = audience === 'everyone' ? [...core.protocols.list()] : [];
-  for (const route of core.routes.list()) {
-    if (!isServed(route, audience === 'operators')) continue;
-    core.routes.register(route, protocols, () =>
-      router.register(route.path, [route.method], async (context) => {
-        await sendRoute(core, route, context, context.params);
-        if (route.access === 'public' && context.method === 'GET' && context.status === 200)
-          pages.set(context.path, { route, params: context.params });
-      }),
-    );
+  const served = [...core.routes.list()].filter((route) => isServed(route, audience === 'operators'));
+  for (const routes of groupRoutes(served).values()) {
+    const [first] = routes;
+    for (const route of routes)
+      core.routes.register(route, protocols, () => {
+        if (route !== first) return;
+        router.register(route.path, [route.method], async (context) => {
+          const page = { routes, params: context.params };
+          await sendPage(core, page, context);
+          const isPublic = routes.every(({ access }) => access === 'public');
+          if (isPublic && context.method === 'GET' && context.status === 200) pages.set(context.path, page);
+        });
+      });
   }
   return router;
 }
 
-async function sendRoute(
-  core: Core,
-  route: Route,
-  context: Koa.Context,
-  params: Record<string, string>,
-): Promise<void> {
+async function sendPage(core: Core, { routes, params }: Page, context: Koa.Context): Promise<void> {
+  const route =
+    routes.length === 1
+      ? routes[0]
+      : chooseRoute(routes, new RequestToRoute(context, params, core.trustedProxies));
   const id = createRequestId();
   const { status, headers, body } = await buildRouteReply(core, route, id, () =>
     answerRoute({ core, route, context, params, id }),

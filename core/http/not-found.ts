@@ -1,11 +1,28 @@
 /**
  * The reply to a request that nothing serves: 405 if its path takes other methods, otherwise 404 with a hint.
+ * A `HEAD` of a base URL gets 200, because clients ask with it whether a gateway is there.
  */
 import type { Core } from '../core.ts';
 import { GatewayError } from '../errors.ts';
+import type { ClientAddress } from '../plugin.ts';
 import type { ErrorReply } from '../protocol.ts';
 import { readCallPath, type createMatcher } from './arrival.ts';
+import { isServed } from './routes.ts';
 import { findRightBase } from './wrong-base.ts';
+
+/** What follows the gateway's own address or a mount in a base URL. */
+const version = /^(?:\/v1(?:beta)?)?$/;
+
+/** Whether a path is a base URL of clients: pages are served below it. */
+function isBase({ core: { addresses, routes } }: Listener, path: string): boolean {
+  const base = path.endsWith('/') ? path.slice(0, -1) : path;
+  const isNamed = ['', ...addresses.map((address) => address.path)].some(
+    (mount) => base.startsWith(mount) && version.test(base.slice(mount.length)),
+  );
+  return (
+    isNamed && [...routes.list()].some((route) => isServed(route, false) && route.path.startsWith(`${base}/`))
+  );
+}
 
 const callMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
@@ -30,6 +47,11 @@ function findMethods({ router, findCall }: Listener, path: string, takesAny: boo
   return [...new Set([...calls, ...routes])].toSorted();
 }
 
+/** The longest base URL above a path is the nearest, but what a protocol also names is its own. */
+function rank({ path: base, also }: ClientAddress, path: string): number {
+  return also?.test(path) === true ? Infinity : base.length;
+}
+
 /** The error is in the format of the protocol whose base URL is the nearest above the path. */
 export function answerUnserved(
   listener: Listener,
@@ -37,10 +59,11 @@ export function answerUnserved(
   id: string,
 ): ErrorReply & { readonly headers: Readonly<Record<string, string>> } {
   const { core, isPublic } = listener;
+  if (isPublic && method === 'HEAD' && isBase(listener, path)) return { status: 200, headers: {}, body: '' };
   const { addresses, protocols } = core;
   const [base] = addresses
-    .filter((address) => path.startsWith(`${address.path}/`))
-    .toSorted((one, other) => other.path.length - one.path.length);
+    .filter((address) => path.startsWith(`${address.path}/`) || address.also?.test(path))
+    .toSorted((one, other) => rank(other, path) - rank(one, path));
   // Where calls are methods of a model, naming those helps more than the listing's GET of any name.
   const methods = findMethods(listener, path, base?.serves === undefined);
   const served = base?.serves === undefined ? '' : `: ${base.serves}`;

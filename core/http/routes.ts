@@ -1,6 +1,6 @@
 /** The HTTP routes of all plugins, each with the plugin that added it. */
 import { Registry } from '../host/registry.ts';
-import { PluginError, describeReason, type Route } from '../plugin.ts';
+import { PluginError, describeReason, type Route, type RouteRequest } from '../plugin.ts';
 import type { Protocol } from '../protocol.ts';
 
 const accesses = new Set<unknown>(['public', 'user', 'operator'] satisfies Route['access'][]);
@@ -8,11 +8,12 @@ const accesses = new Set<unknown>(['public', 'user', 'operator'] satisfies Route
 /**
  * Checks a route from a plugin in plain JavaScript. Otherwise its faults would show only when it is called.
  */
-function findFault({ method, path, access, handle, encodeError }: Route): string | undefined {
+function findFault({ method, path, access, when, handle, encodeError }: Route): string | undefined {
   if (!/^(GET|POST|PUT|PATCH|DELETE)$/.test(method))
     return '"method" must be GET, POST, PUT, PATCH or DELETE';
   if (!path?.startsWith('/')) return '"path" must begin with "/"';
   if (!accesses.has(access)) return `"access" must be one of ${[...accesses].join(', ')}`;
+  if (when !== undefined && typeof when !== 'function') return '"when" must be a function';
   if (typeof handle !== 'function') return '"handle" must be a function';
   return typeof encodeError === 'function'
     ? undefined
@@ -22,6 +23,27 @@ function findFault({ method, path, access, handle, encodeError }: Route): string
 /** Whether a listener serves a route: the admin listener operator routes, the public one all others. */
 export function isServed({ access, adminOnly, everywhere }: Route, onAdmin: boolean): boolean {
   return everywhere ?? (access === 'operator' || adminOnly === true) === onAdmin;
+}
+
+/** Routes that share a method and path, in the order of their plugins. */
+export type SharedRoutes = readonly [Route, ...Route[]];
+
+export function groupRoutes(routes: Iterable<Route>): Map<string, [Route, ...Route[]]> {
+  const groups = new Map<string, [Route, ...Route[]]>();
+  for (const route of routes) {
+    const place = `${route.method} ${route.path}`;
+    const group = groups.get(place);
+    if (group) group.push(route);
+    else groups.set(place, [route]);
+  }
+  return groups;
+}
+
+/** The route that answers a request. */
+export function chooseRoute(routes: SharedRoutes, request: Pick<RouteRequest, 'headers' | 'query'>): Route {
+  return (
+    routes.find(({ when }) => when?.(request)) ?? routes.find(({ when }) => when === undefined) ?? routes[0]
+  );
 }
 
 export class Routes extends Registry<Route> {

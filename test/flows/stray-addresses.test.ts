@@ -61,6 +61,9 @@ describe('a path without a route', () => {
     [model, 'google'],
     ['/beta/v1beta/files', 'google'],
     ['/beta/upload', 'google'],
+    ['/v1beta/files', 'google'],
+    ['/v1/models/demo/echo:embedContent', 'google'],
+    ['/v1/messages/batches', 'anthropic'],
     ['/v1/embeddings', 'openai'],
     ['/alphabet/v1/messages', 'openai'],
     ['/nowhere', 'openai'],
@@ -78,24 +81,13 @@ describe('a path without a route', () => {
   });
 
   it.each([
-    ['/v1/messages', 'messages', '/alpha/v1/messages', '/alpha'],
     ['/alpha/complete', 'messages', undefined, '/alpha'],
-    ['/alpha/messages', 'messages', '/alpha/v1/messages', '/alpha/v1'],
-    [
-      '/beta/models/demo/echo:generateContent',
-      'generate-content',
-      '/beta/v1beta/models/demo/echo:generateContent',
-      '/beta/v1beta',
-    ],
     ['/alpha/v1/v1/messages', 'messages', '/alpha/v1/messages', '/alpha'],
-    ['/chat/completions', 'chat-completions', '/v1/chat/completions', '/v1'],
+    ['/alphabet/v1/messages', 'messages', '/alpha/v1/messages', '/alpha'],
+    ['/alpha/v2/messages', 'messages', '/alpha/v1/messages', '/alpha/v1'],
+    ['/v1beta/chat/completions', 'chat-completions', '/v1/chat/completions', '/v1'],
+    ['/api/chat/completions', 'chat-completions', '/v1/chat/completions', '/v1'],
     ['/v1/v1/chat/completions', 'chat-completions', '/v1/chat/completions', '/v1'],
-    [
-      '/v1beta/models/demo/echo:generateContent',
-      'generate-content',
-      '/beta/v1beta/models/demo/echo:generateContent',
-      '/beta',
-    ],
     [
       '/beta/v1beta/v1beta/models/demo/echo:generateContent',
       'generate-content',
@@ -107,6 +99,12 @@ describe('a path without a route', () => {
       'generate-content',
       '/beta/v1beta/models/demo/echo:generateContent',
       '/beta/v1beta',
+    ],
+    [
+      '/v1alpha/models/demo/echo:generateContent',
+      'generate-content',
+      '/v1beta/models/demo/echo:generateContent',
+      '/v1beta',
     ],
   ])('such as %s names the base URL of %s, if that serves the call', async (path, protocol, right, base) => {
     const advice = `${protocol} is served at ${right}: the base URL of its clients ends in ${base}`;
@@ -129,6 +127,8 @@ describe('a path without a route', () => {
   it.each([
     ['GET', '/v1/chat/completions', 'POST', 'openai'],
     ['DELETE', '/alpha/v1/messages/', 'POST', 'anthropic'],
+    ['GET', '/v1/messages', 'POST', 'anthropic'],
+    ['GET', '/v1beta/models/demo/echo:generateContent', 'POST', 'google'],
     ['GET', `${model}:generateContent`, 'POST', 'google'],
     ['PATCH', `${model}:countTokens`, 'POST', 'google'],
     ['POST', '/v1/models', 'GET, HEAD', 'openai'],
@@ -143,6 +143,30 @@ describe('a path without a route', () => {
       { openai: '"code":"method_not_allowed"', anthropic: '"type":"error"', google: '"code":405' }[family],
     );
   });
+
+  it.each([
+    '/',
+    '/v1',
+    '/v1/',
+    '/v1beta',
+    '/alpha',
+    '/alpha/',
+    '/alpha/v1',
+    '/beta',
+    '/beta/v1',
+    '/beta/v1beta',
+  ])('of %s, which is a base URL, gets 200 for HEAD alone', async (path) => {
+    const head = await fetch(gateway.url + path, { method: 'HEAD' });
+    expect([head.status, head.headers.has('x-request-id')]).toEqual([200, true]);
+    expect((await fetch(gateway.url + path)).status).toBe(404);
+  });
+
+  it.each(['/alpha/v1beta', '/alpha/complete', '/v1/models/demo', '/v2', '/healthz/v1', '/nowhere'])(
+    'of %s, which is no base URL, gets 404 for HEAD',
+    async (path) => {
+      expect((await fetch(gateway.url + path, { method: 'HEAD' })).status).toBe(404);
+    },
+  );
 
   it('with one slash at its end is the path without it', async () => {
     const send = (path: string): Promise<unknown> =>

@@ -29,18 +29,18 @@ async function getJson(name: string, params: Record<string, string> = {}): Promi
 }
 
 describe('the model listing', () => {
-  it("is public, in both versions that the SDKs call, below the protocol's mount", () => {
+  it("is public, in both versions that the SDKs call, below the protocol's mount and at the root", () => {
     const listPaths = (mount?: string): unknown[] =>
       [...offerModels(mount).routes.list()]
         .filter(({ method }) => method === 'GET')
         .map(({ method, path, access }) => `${method} ${path} ${access}`);
-    expect(listPaths()).toEqual([
-      'GET /beta/v1beta/models public',
-      'GET /beta/v1beta/models/*name public',
-      'GET /beta/v1/models public',
-      'GET /beta/v1/models/*name public',
-    ]);
-    expect(listPaths('/google')[0]).toBe('GET /google/v1beta/models public');
+    const list = (mount: string): unknown =>
+      [`${mount}/v1beta`, '/v1beta', `${mount}/v1`, mount, '/v1', ''].flatMap((base) => [
+        `GET ${base}/models public`,
+        `GET ${base}/models/*id public`,
+      ]);
+    expect(listPaths()).toEqual(list('/beta'));
+    expect(listPaths('/google')).toEqual(list('/google'));
     expect(() => generateContent({ mount: 'beta/' })).toThrow(/"mount"/);
   });
 
@@ -48,7 +48,7 @@ describe('the model listing', () => {
     expect(await getJson('generate-models-v1beta')).toMatchObject({
       models: [{ name: 'models/google/gemini-3-pro' }, { name: 'models/vendor/family/model:free' }],
     });
-    expect(await getJson('generate-model-v1', { name: 'google/gemini-3-pro' })).toEqual({
+    expect(await getJson('generate-model-v1', { id: 'google/gemini-3-pro' })).toEqual({
       name: 'models/google/gemini-3-pro',
       version: '2026-04-23',
       displayName: 'Gemini 3 Pro',

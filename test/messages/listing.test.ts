@@ -36,17 +36,17 @@ async function getIds(name: string, id?: string): Promise<unknown> {
 }
 
 describe('the listing in the messages style', () => {
-  it("is public, below the protocol's mount", () => {
+  it("is public, below the protocol's mount and at the root, with and without a version", () => {
     const listPaths = (host: TestHost): unknown =>
       [...host.routes.list()].map(({ method, path, access }) => [method, path, access]);
-    expect(listPaths(offerModels())).toEqual([
-      ['GET', '/alpha/v1/models', 'public'],
-      ['GET', '/alpha/v1/models/*id', 'public'],
-    ]);
-    expect(listPaths(offerModels('/claude'))).toMatchObject([
-      ['GET', '/claude/v1/models', 'public'],
-      ['GET', '/claude/v1/models/*id', 'public'],
-    ]);
+    const list = (mount: string): unknown =>
+      [`${mount}/v1`, mount, '/v1', ''].flatMap((base) => [
+        ['GET', `${base}/models`, 'public'],
+        ['GET', `${base}/models/*id`, 'public'],
+      ]);
+    expect(listPaths(offerModels())).toEqual(list('/alpha'));
+    expect(listPaths(offerModels('/claude'))).toEqual(list('/claude'));
+    expect(listPaths(offerModels(''))).toHaveLength(4);
   });
 
   it('lists every model that outputs text', async () => {

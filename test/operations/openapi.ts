@@ -72,7 +72,7 @@ export function listOperations() {
 export const fillPath = (path: string): string =>
   path
     .replace('{model}', 'demo/echo')
-    .replace('{name}', 'demo%2Fecho')
+    .replace('/models/{id}', '/models/demo%2Fecho')
     .replace(/\{\w+\}/g, 'demo');
 
 export function openDocument(): void {

@@ -3,10 +3,11 @@
  * does not describe itself is listed with its address and who may call it.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { z } from 'zod';
+import { z } from 'zod';
 import {
   errorTable,
   GatewayError,
+  groupRoutes,
   isServed,
   type CallDescription,
   type Content,
@@ -15,6 +16,7 @@ import {
   type Host,
   type Protocol,
   type Route,
+  type SharedRoutes,
 } from '../../../core/index.ts';
 import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 import { headerParameters, idempotencyKey } from './call-headers.ts';
@@ -176,19 +178,57 @@ const tags: Readonly<Record<Route['access'], string>> = {
 /** Whose document it is: that of a listener has what the listener serves. */
 export type Audience = 'everyone' | 'operators';
 
-async function describeRoute(schemas: Schemas, host: Host, route: Route): Promise<Operation[]> {
-  const { name, method, access, describe } = route;
-  if (describe === false) return [];
-  const description = describe ? await describe() : {};
-  const path = toOpenapiPath(route);
+function unite(schemas: readonly z.ZodType[]): z.ZodType {
+  const [first, ...others] = new Set(schemas);
+  return first && others.length === 0 ? first : z.union([...new Set(schemas)]);
+}
+
+function uniteReplies(descriptions: readonly Description[]): Description['replies'] {
+  const contents = descriptions.flatMap(({ replies }) => Object.entries(replies));
+  return Object.fromEntries(
+    [...Map.groupBy(contents, ([status]) => Number(status))].map(([status, same]) => {
+      const schemas = Map.groupBy(
+        same.flatMap(([, content]) => Object.entries(content)),
+        ([type]) => type,
+      );
+      return [
+        status,
+        Object.fromEntries(
+          [...schemas].map(([type, each]) => [type, unite(each.map(([, schema]) => schema))]),
+        ),
+      ];
+    }),
+  );
+}
+
+/** Routes that share a path are one operation, whose reply is that of any of them. */
+function mergeDescriptions(descriptions: readonly Description[]): Partial<Description> {
+  const [first, ...others] = descriptions;
+  if (!first || others.length === 0) return first ?? {};
+  return {
+    summary: descriptions.map(({ summary }) => summary).join('; or: '),
+    details: descriptions.map(({ summary, details = '' }) => `${summary}. ${details}`).join('\n\n'),
+    query: z.object(Object.assign({}, ...descriptions.map(({ query }) => query?.shape))),
+    replies: uniteReplies(descriptions),
+    error: unite(descriptions.map(({ error }) => error)),
+  };
+}
+
+async function describeRoutes(schemas: Schemas, host: Host, routes: SharedRoutes): Promise<Operation[]> {
+  const shown = routes.filter(({ describe }) => describe !== false);
+  const [first] = shown;
+  if (!first) return [];
+  const described = await Promise.all(shown.map(({ describe }) => (describe ? describe() : undefined)));
+  const path = toOpenapiPath(first);
+  const description = mergeDescriptions(described.filter((each) => each !== undefined));
   return [
     {
-      method,
+      method: first.method,
       path,
       item: {
-        ...describeOperation(schemas, name, path, description),
-        tags: [tags[access]],
-        security: access === 'public' ? [] : listCredentials(host, host.getFamily(route)),
+        ...describeOperation(schemas, first.name, path, description),
+        tags: [tags[first.access]],
+        security: first.access === 'public' ? [] : listCredentials(host, host.getFamily(first)),
       },
     },
   ];
@@ -238,9 +278,9 @@ async function listOperations(
   const groups: Operation[][] = [];
   for (const protocol of protocols)
     groups.push(await tolerateFailure(host, protocol.name, describeCalls(schemas, host, protocol)));
-  for (const route of host.routes.list()) {
-    if (!isServed(route, audience === 'operators')) continue;
-    groups.push(await tolerateFailure(host, route.name, describeRoute(schemas, host, route)));
+  const served = [...host.routes.list()].filter((route) => isServed(route, audience === 'operators'));
+  for (const routes of groupRoutes(served).values()) {
+    groups.push(await tolerateFailure(host, routes[0].name, describeRoutes(schemas, host, routes)));
     await nextTurn();
   }
   return [...groups.flat(), ...describeHealth(schemas)];

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, describeListing, errorSchema, listedModel } from '../../shared/wire-kit/reply-schemas.ts';
+import { pages } from './listing.ts';
 import * as Wire from './wire.ts';
 
 const usage = z.looseObject({
@@ -82,10 +83,25 @@ const model = z
   })
   .meta({ title: 'ChatModel' });
 
-const list = z.object({ object: z.literal('list'), data: z.array(model) }).meta({ title: 'ChatModelList' });
+const list = z
+  .object({
+    object: z.literal('list'),
+    data: z.array(model),
+    first_id: z.string().nullish(),
+    last_id: z.string().nullish(),
+    has_more: z.boolean().optional().meta({ description: 'Of a page: whether another follows.' }),
+  })
+  .meta({ title: 'ChatModelList' });
 
-export const { models, namedModels } = describeListing('chat', list, errorSchema, {
-  summary: 'One model',
-  details: 'The slash in the id may be sent as it is, or as `%2F`.',
-  reply: model,
+export const { models, namedModels } = describeListing({
+  style: 'chat',
+  sharing: 'Where styles share a path, this is the one for requests without a header of another.',
+  list,
+  error: errorSchema,
+  pages,
+  one: {
+    summary: 'One model',
+    details: 'The slash in the id may be sent as it is, or as `%2F`.',
+    reply: model,
+  },
 });

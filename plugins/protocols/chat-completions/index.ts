@@ -15,6 +15,8 @@ import { buildModelRoutes } from './listing.ts';
 import { readRequest, ChatCall, limitFields } from './read-request.ts';
 
 const path = '/v1/chat/completions';
+/** Some base URLs have no version. */
+const paths = [path, '/chat/completions'];
 
 const example =
   `curl {url}${path} -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d ` +
@@ -56,7 +58,8 @@ export const protocol: Protocol = {
   body: 'json',
   capabilities: chatFlagsSchema,
   client: {
-    match: (method, called) => (method === 'POST' && called === path ? { operation: 'generate' } : undefined),
+    match: (method, called) =>
+      method === 'POST' && paths.includes(called) ? { operation: 'generate' } : undefined,
     read: readRequest,
     encodeEvents: (context) => new ChunkEncoder(context),
     encodeReply,

@@ -32,15 +32,26 @@ function describeModel(model: Model): Record<string, unknown> {
   };
 }
 
+export const pages = { limit: 'limit', after: 'after' } as const;
+
 export function buildModelRoutes(catalog: Catalog): Route[] {
   return buildListingRoutes(catalog, {
     names: ['chat-models', 'chat-model'],
-    path: '/v1/models',
-    parameter: 'id',
+    // Without a version header: where protocols share the path, theirs come first.
+    places: [{ path: '/v1/models' }, { path: '/models', isSpelling: true }],
     encodeError: (error) => encodeError(toGatewayError(error)),
     listModels: () => catalog.listModels(),
     describeModel,
-    wrap: (data) => ({ object: 'list', data }),
+    wrap: (data, page) => ({
+      object: 'list',
+      data,
+      ...(page && {
+        first_id: page.models.at(0)?.id ?? null,
+        last_id: page.models.at(-1)?.id ?? null,
+        has_more: page.more,
+      }),
+    }),
+    pages,
     byOwner: false,
     describe: () => import('./description.ts'),
   });

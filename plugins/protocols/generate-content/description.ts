@@ -8,6 +8,7 @@ import {
   pricing,
   topProvider,
 } from '../../shared/wire-kit/reply-schemas.ts';
+import { pages } from './listing.ts';
 import * as Wire from './wire.ts';
 
 const errorSchema = z
@@ -65,6 +66,9 @@ const response = z
   })
   .meta({ title: 'GenerateContentResponse' });
 
+/** An error ends a stream that began well. */
+const element = z.union([response, errorSchema]);
+
 const tokens = z.looseObject({ totalTokens: count }).meta({ title: 'GenerateContentTokens' });
 
 const streamQuery = z.object({
@@ -90,7 +94,9 @@ function describeMethods(models: string): CallDescription[] {
       summary: 'Generate content, streamed',
       query: streamQuery,
       body: { 'application/json': request },
-      replies: { 200: { 'text/event-stream': response, 'application/json': z.array(response) } },
+      // An error of an array is an array too, and one in mid-stream is its last element.
+      error: z.union([errorSchema, z.array(errorSchema)]),
+      replies: { 200: { 'text/event-stream': element, 'application/json': z.array(element) } },
     },
     {
       ...shared,
@@ -104,9 +110,11 @@ function describeMethods(models: string): CallDescription[] {
   ];
 }
 
-/** Clients may send the slash in a model's id unchanged, or as `%2F`. */
+/** Calls are the same below the mount and at the root. The slash in a model's id may be sent as `%2F`. */
 export function describeCalls(mount: string): CallDescription[] {
-  return ['v1beta', 'v1'].flatMap((version) => describeMethods(`${mount}/${version}/models`));
+  return [...new Set([mount, ''])].flatMap((base) =>
+    ['v1beta', 'v1'].flatMap((version) => describeMethods(`${base}/${version}/models`)),
+  );
 }
 
 const model = z
@@ -128,10 +136,20 @@ const model = z
     expirationDate: z.string().nullable(),
   })
   .meta({ title: 'GenerateContentModel' });
-const list = z.object({ models: z.array(model) }).meta({ title: 'GenerateContentModelList' });
+const list = z
+  .object({ models: z.array(model), nextPageToken: z.string().optional() })
+  .meta({ title: 'GenerateContentModelList' });
 
-export const { models, namedModels } = describeListing('generate-content', list, errorSchema, {
-  summary: 'One model, or all of an owner',
-  details: 'A name without a slash is an owner. Send the slash in the id of a model unchanged, or as `%2F`.',
-  reply: z.union([model, list]),
+export const { models, namedModels } = describeListing({
+  style: 'generate-content',
+  sharing: "Where styles share a path, this is the one for requests with a key in a place of Google's.",
+  list,
+  error: errorSchema,
+  pages,
+  one: {
+    summary: 'One model, or all of an owner',
+    details:
+      'A name without a slash is an owner. Send the slash in the id of a model unchanged, or as `%2F`.',
+    reply: z.union([model, list]),
+  },
 });

@@ -57,7 +57,13 @@ export const generateContent = definePlugin({
   }),
   apply(host, { mount }) {
     host.protocols.add(createProtocol(mount));
-    host.addAddress({ protocol: protocolName, client: '@google/genai', path: mount, serves: servedMethods });
+    host.addAddress({
+      protocol: protocolName,
+      client: '@google/genai',
+      path: mount,
+      also: /^\/v1beta\/|^\/(?:v1\/)?models\/.*:[a-z]+[A-Z]\w+$/s,
+      serves: servedMethods,
+    });
     host.addExample(
       `curl {url}${mount}/v1beta/models/{model}:generateContent -H "x-goog-api-key: $KEY" -H ` +
         `"Content-Type: application/json" -d '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}'`,
@@ -75,8 +81,11 @@ const methods: Readonly<Record<string, Pick<Match, 'operation' | 'stream'>>> = {
 /** The hint in the 404 for any other path. */
 const servedMethods = `served here are models with the methods ${Object.keys(methods).join(', ')}`;
 
-/** A second version is not the owner of a model, but the sign of a wrong base URL. */
-const callPath = /^\/(?:v1beta|v1)\/(?!v1(?:alpha|beta)?\d*\/)(?:models\/)?(.+):(\w+)$/s;
+/**
+ * A second version is not the owner of a model, but the sign of a wrong base URL. Some base URLs have no
+ * version; then only `models/` shows that a model follows.
+ */
+const callPath = /^\/(?:(?:v1beta|v1)\/(?!v1(?:alpha|beta)?\d*\/)(?:models\/)?|models\/)(.+):(\w+)$/s;
 
 /** A stream is a JSON array unless the client requests events. */
 function readFraming(query: string | undefined): 'events' | 'array' {
@@ -84,11 +93,12 @@ function readFraming(query: string | undefined): 'events' | 'array' {
   return (parameters.get('alt') ?? parameters.get('$alt')) === 'sse' ? 'events' : 'array';
 }
 
-/** Creates the function that recognizes this protocol's calls below `mount`. */
+/** Creates the function that recognizes this protocol's calls below `mount` and at the root. */
 function createMatcher(mount: string): (method: string, path: string, query?: string) => Match | undefined {
   return (method, path, query) => {
-    if (method !== 'POST' || !path.startsWith(`${mount}/`)) return undefined;
-    const [, model, name = ''] = callPath.exec(path.slice(mount.length)) ?? [];
+    if (method !== 'POST') return undefined;
+    const called = path.startsWith(`${mount}/`) ? path.slice(mount.length) : path;
+    const [, model, name = ''] = callPath.exec(called) ?? [];
     const found = Object.hasOwn(methods, name) ? methods[name] : undefined;
     if (model === undefined || !found) return undefined;
     return { ...found, model, ...(found.stream ? { framing: readFraming(query) } : {}) };

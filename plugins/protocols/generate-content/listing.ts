@@ -7,8 +7,14 @@ import {
   type Catalog,
   type Model,
   type Route,
+  type RouteRequest,
 } from '../../../core/index.ts';
-import { describeListed, formatPrices, buildListingRoutes } from '../../shared/wire-kit/model-listing.ts';
+import {
+  describeListed,
+  formatPrices,
+  buildListingRoutes,
+  listPlaces,
+} from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 import { joinWords } from './spelling.ts';
 
@@ -57,17 +63,33 @@ function describeModel(model: Model): Record<string, unknown> {
   };
 }
 
-/** Builds the listing's routes below `mount`, for both versions that the SDKs call. */
+export const pages = { limit: 'pageSize', after: 'pageToken', isLenient: true } as const;
+
+/** Requests of Google's clients, which carry the key in one of these places. */
+function isOwn({ headers, query }: Pick<RouteRequest, 'headers' | 'query'>): boolean {
+  const { 'x-goog-api-key': key, 'x-partner-api-key': neutralKey } = headers;
+  return key !== undefined || neutralKey !== undefined || query.has('key');
+}
+
+/** Builds the listing's routes below `mount` and at the root, for both versions that the SDKs call. */
 export function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
-  return ['v1beta', 'v1'].flatMap((version) =>
+  const bases = [...new Set([mount, ''])];
+  const places = {
+    v1beta: bases.map((base) => ({ path: `${base}/v1beta/models` })),
+    v1: listPlaces(bases, '/v1', isOwn),
+  };
+  return (['v1beta', 'v1'] as const).flatMap((version) =>
     buildListingRoutes(catalog, {
       names: [`generate-models-${version}`, `generate-model-${version}`],
-      path: `${mount}/${version}/models`,
-      parameter: 'name',
+      places: places[version],
       encodeError: (error) => encodeError(toGatewayError(error)),
       listModels: () => catalog.listModels(),
       describeModel,
-      wrap: (models) => ({ models }),
+      wrap: (models, page) => ({
+        models,
+        ...(page?.more ? { nextPageToken: page.models.at(-1)?.id } : {}),
+      }),
+      pages,
       byOwner: true,
       refuseName: refuseCall,
       describe: () => import('./description.ts'),

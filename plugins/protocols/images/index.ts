@@ -12,9 +12,15 @@ import { encodeRequest } from './encode-request.ts';
 import { keepReachable } from './reach.ts';
 import { createReader } from './read-request.ts';
 
+const generation: Match = { operation: 'generate', body: 'json' };
+const edit: Match = { operation: 'edit', body: 'multipart' };
+
+/** Some base URLs have no version. */
 const calls: Readonly<Record<string, Match>> = {
-  'POST /v1/images/generations': { operation: 'generate', body: 'json' },
-  'POST /v1/images/edits': { operation: 'edit', body: 'multipart' },
+  'POST /v1/images/generations': generation,
+  'POST /v1/images/edits': edit,
+  'POST /images/generations': generation,
+  'POST /images/edits': edit,
 };
 
 const example =

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, describeListing, listedModel } from '../../shared/wire-kit/reply-schemas.ts';
+import { pages } from './listing.ts';
 import { betaHeader, neutralVersionHeader, versionHeader, versions } from './read-request.ts';
 import * as Wire from './wire.ts';
 
@@ -64,19 +65,19 @@ const event = z
 
 const tokens = z.looseObject({ input_tokens: count }).meta({ title: 'MessageTokens' });
 
-export function describeCalls(mount: string): CallDescription[] {
+function describeBase(base: string): CallDescription[] {
   const shared = { method: 'POST', headers, error: errorSchema } as const;
   return [
     {
       ...shared,
-      path: `${mount}/v1/messages`,
+      path: `${base}/v1/messages`,
       summary: 'Message',
       body: { 'application/json': request },
       replies: { 200: { 'application/json': message, 'text/event-stream': event } },
     },
     {
       ...shared,
-      path: `${mount}/v1/messages/count_tokens`,
+      path: `${base}/v1/messages/count_tokens`,
       summary: 'Input tokens of a message',
       details:
         'If the provider cannot count, the reply is an estimate and has the header `x-tollgate-estimate`.',
@@ -84,6 +85,11 @@ export function describeCalls(mount: string): CallDescription[] {
       replies: { 200: { 'application/json': tokens } },
     },
   ];
+}
+
+/** Calls are the same below the mount and at the root. */
+export function describeCalls(mount: string): CallDescription[] {
+  return [...new Set([mount, ''])].flatMap(describeBase);
 }
 
 const model = z
@@ -104,16 +110,24 @@ const model = z
 const list = z
   .object({
     data: z.array(model),
-    has_more: z.literal(false),
+    has_more: z.boolean(),
     first_id: z.string().nullable(),
     last_id: z.string().nullable(),
   })
   .meta({ title: 'MessagesModelList' });
 
-export const { models, namedModels } = describeListing('messages', list, errorSchema, {
-  summary: 'One model, or all of an owner',
-  details:
-    'An id without a slash is an owner. The slash within the id of a model may be sent unchanged, or as ' +
-    '`%2F`.',
-  reply: z.union([model, list]),
+export const { models, namedModels } = describeListing({
+  style: 'messages',
+  sharing:
+    'Where styles share a path, this is the one for requests with `anthropic-version` or `partner-version`.',
+  list,
+  error: errorSchema,
+  pages,
+  one: {
+    summary: 'One model, or all of an owner',
+    details:
+      'An id without a slash is an owner. The slash within the id of a model may be sent unchanged, or as ' +
+      '`%2F`.',
+    reply: z.union([model, list]),
+  },
 });

@@ -61,12 +61,14 @@ function buildHeaders(client: ClientHeaders): Record<string, string> {
   return headers;
 }
 
+/** Calls are served below the mount and at the root. Some base URLs have no version. */
 function createMatcher(mount: string): (method: string, path: string) => Match | undefined {
-  const operations: Readonly<Record<string, Match>> = {
-    [`POST ${mount}/v1/messages`]: { operation: 'generate' },
-    [`POST ${mount}/v1/messages/count_tokens`]: { operation: 'count' },
-  };
-  return (method, path) => operations[`${method} ${path}`];
+  const operations = new Map<string, Match>();
+  for (const base of [`${mount}/v1`, mount, '/v1', '']) {
+    operations.set(`POST ${base}/messages`, { operation: 'generate' });
+    operations.set(`POST ${base}/messages/count_tokens`, { operation: 'count' });
+  }
+  return (method, path) => operations.get(`${method} ${path}`);
 }
 
 export function createProtocol(mount: string): Protocol {
@@ -113,7 +115,12 @@ export const messages = definePlugin({
   }),
   apply(host, { mount }) {
     host.protocols.add(createProtocol(mount));
-    host.addAddress({ protocol: protocolName, client: '@anthropic-ai/sdk', path: mount });
+    host.addAddress({
+      protocol: protocolName,
+      client: '@anthropic-ai/sdk',
+      path: mount,
+      also: /^\/(?:v1\/)?messages(?:\/|$)/,
+    });
     host.addExample(
       `curl {url}${mount}/v1/messages -H "x-api-key: $KEY" -H "anthropic-version: 2023-06-01" -H ` +
         '"Content-Type: application/json" -d ' +

@@ -1,7 +1,14 @@
 /** The public listing of models in this protocol's format: all models, those of one owner, or one. */
 import { freePrice, toGatewayError, type Catalog, type Model, type Route } from '../../../core/index.ts';
-import { describeListed, formatPrices, buildListingRoutes } from '../../shared/wire-kit/model-listing.ts';
+import type { Page } from '../../shared/wire-kit/listing-pages.ts';
+import {
+  describeListed,
+  formatPrices,
+  buildListingRoutes,
+  listPlaces,
+} from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
+import { readVersion } from './read-request.ts';
 
 /** Cached input without its own price costs as much as other input. */
 function formatPricing({ price = freePrice }: Model): Record<string, string> {
@@ -44,21 +51,28 @@ function describeModel(model: Model): Described {
   };
 }
 
-/** Wraps all models as a single page. */
-function wrapPage(data: readonly Described[]): Record<string, unknown> {
-  return { data, has_more: false, first_id: data.at(0)?.id ?? null, last_id: data.at(-1)?.id ?? null };
+/** Wraps all models as a single page, unless they are one of several. */
+function wrapPage(data: readonly Described[], page?: Page): Record<string, unknown> {
+  return {
+    data,
+    has_more: page?.more ?? false,
+    first_id: data.at(0)?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  };
 }
+
+export const pages = { limit: 'limit', after: 'after_id', before: 'before_id' } as const;
 
 export function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
   return buildListingRoutes(catalog, {
     names: ['messages-models', 'messages-model'],
-    path: `${mount}/v1/models`,
-    parameter: 'id',
+    places: listPlaces([mount, ''], '/v1', ({ headers }) => readVersion(headers) !== undefined),
     encodeError: (error, id) => encodeError(toGatewayError(error), id),
     // This protocol only reaches models with text output.
     listModels: () => catalog.listModels().filter(({ output }) => output.includes('text')),
     describeModel,
     wrap: wrapPage,
+    pages,
     byOwner: true,
     describe: () => import('./description.ts'),
   });

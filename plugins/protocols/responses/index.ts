@@ -20,9 +20,12 @@ import { flagsSchema } from './encoding.ts';
 import type { AssistantItems } from './read-items.ts';
 import { readRequest } from './read-request.ts';
 
+/** Some base URLs have no version. */
 const operations: ReadonlyMap<string, Operation> = new Map([
   ['/v1/responses', 'generate'],
   ['/v1/responses/input_tokens', 'count'],
+  ['/responses', 'generate'],
+  ['/responses/input_tokens', 'count'],
 ]);
 
 /** This protocol's names of canonical fields, for the paths of losses. */

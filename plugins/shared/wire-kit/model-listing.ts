@@ -1,6 +1,7 @@
 /**
- * The model fields that the listings of all protocols share, and a cache of rendered listings. Each listing
- * is rendered once for each version of the catalogue, and a client with a current ETag gets a 304.
+ * The model fields that the listings of all protocols share, their routes, and a cache of rendered listings.
+ * Each listing is rendered once for each version of the catalogue, and a client with a current ETag gets a
+ * 304.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -19,6 +20,7 @@ import {
   type Description,
 } from '../../../core/index.ts';
 import { readOwner } from './fit-to-model.ts';
+import { cutPage, readWantedPage, type Page, type PageParameters } from './listing-pages.ts';
 
 const digits = 15;
 
@@ -92,16 +94,41 @@ function findById(catalog: Catalog, listed: readonly Model[], name: string): Mod
   return offer && listed.some(({ id }) => id === offer.model.id) ? offer.model : undefined;
 }
 
+/** Where a listing is served. */
+interface Place {
+  readonly path: string;
+  /** Which requests it answers, where protocols share the path. */
+  readonly when?: Route['when'];
+  /** Whether `/openapi.json` leaves it out: it is another spelling of a path that is described. */
+  readonly isSpelling?: true;
+}
+
+/** The places of a protocol: below its base URLs, each with and without a version. */
+export function listPlaces(
+  bases: readonly string[],
+  version: string,
+  when: NonNullable<Route['when']>,
+): readonly Place[] {
+  return [...new Set(bases)].flatMap((base) => {
+    const shared = base === '' ? { when } : {};
+    return [
+      { path: `${base}${version}/models`, ...shared },
+      { path: `${base}/models`, ...shared, isSpelling: true as const },
+    ];
+  });
+}
+
 interface Listing<Described> {
   readonly names: readonly [all: string, one: string];
-  readonly path: string;
-  readonly parameter: 'id' | 'name';
+  /** Where it is served. The first has the names; those of the others end in their path. */
+  readonly places: readonly Place[];
   readonly encodeError: Route['encodeError'];
   /** The models on offer that the protocol can reach. */
   readonly listModels: () => readonly Model[];
   readonly describeModel: (model: Model) => Described;
-  /** The body of a list of described models. */
-  readonly wrap: (described: readonly Described[]) => unknown;
+  /** The body of a list of described models. `page` is set if the list is a page. */
+  readonly wrap: (described: readonly Described[], page?: Page) => unknown;
+  readonly pages: PageParameters;
   /** Whether a name without a slash is an owner, whose models are listed. */
   readonly byOwner: boolean;
   /** The error for a name that is no model's, if another than the catalogue's fits. */
@@ -110,50 +137,64 @@ interface Listing<Described> {
 }
 
 /**
- * The routes of a public listing: all models at its path, and those with a name below it. A key that is
+ * The routes of a public listing: all models at its places, and those with a name below them. A key that is
  * limited to some models sees only those.
  */
 export function buildListingRoutes<Described>(catalog: Catalog, listing: Listing<Described>): Route[] {
-  const { names, path, parameter, encodeError, listModels, describeModel, wrap, describe } = listing;
+  const { names, places, pages, describeModel, wrap, describe } = listing;
   const listings = new Listings(catalog);
-  const shared = { method: 'GET', access: 'public', personal: true, encodeError } as const;
   const listAllowed = (principal: Principal | undefined): readonly Model[] =>
-    principal?.models ? listModels().filter(({ id }) => mayCall(principal, id)) : listModels();
-  const describeNamed = (name: string, models: readonly Model[]): unknown => {
-    const model = findById(catalog, models, name);
-    if (model) return describeModel(model);
-    const owned =
-      listing.byOwner && !name.includes('/') ? models.filter((each) => readOwner(each) === name) : [];
-    if (owned.length > 0) return wrap(owned.map(describeModel));
-    throw listing.refuseName?.(name) ?? catalog.buildMissingError(name);
+    principal?.models
+      ? listing.listModels().filter(({ id }) => mayCall(principal, id))
+      : listing.listModels();
+  const list = (models: readonly Model[], wanted: ReturnType<typeof readWantedPage>): unknown => {
+    const page = wanted && cutPage(models, wanted, pages);
+    return wrap((page?.models ?? models).map(describeModel), page);
   };
-  return [
-    {
-      ...shared,
-      name: names[0],
-      path,
-      handle: async ({ headers, principal }: RouteRequest) =>
-        listings.reply({ name: '', headers, principal }, () =>
-          wrap(listAllowed(principal).map(describeModel)),
-        ),
-      describe: async () => (await describe()).models,
-    },
-    {
-      ...shared,
-      name: names[1],
-      // An id holds a slash, which some clients send as %2F.
-      path: `${path}/*${parameter}`,
-      handle: async ({ params: { [parameter]: name = '' }, headers, principal }: RouteRequest) =>
-        listings.reply({ name, headers, principal }, () => describeNamed(name, listAllowed(principal))),
-      describe: async () => (await describe()).namedModels,
-    },
-  ];
+  const reply = (name: string, { headers, principal, query }: RouteRequest): RouteReply => {
+    const wanted = readWantedPage(query, pages);
+    return listings.reply({ name, headers, principal, wanted }, () => {
+      const models = listAllowed(principal);
+      if (name === '') return list(models, wanted);
+      const model = findById(catalog, models, name);
+      if (model) return describeModel(model);
+      const isOwner = listing.byOwner && !name.includes('/');
+      const owned = isOwner ? models.filter((each) => readOwner(each) === name) : [];
+      if (owned.length > 0) return list(owned, wanted);
+      throw listing.refuseName?.(name) ?? catalog.buildMissingError(name);
+    });
+  };
+  return places.flatMap(({ path, when, isSpelling = false }, place) => {
+    const { encodeError } = listing;
+    const shared = { method: 'GET', access: 'public', personal: true, encodeError } as const;
+    const ending = place === 0 ? '' : ` at ${path}`;
+    return [
+      {
+        ...shared,
+        ...(when ? { when } : {}),
+        name: `${names[0]}${ending}`,
+        path,
+        handle: async (request: RouteRequest) => reply('', request),
+        describe: !isSpelling && (async () => (await describe()).models),
+      },
+      {
+        ...shared,
+        ...(when ? { when } : {}),
+        name: `${names[1]}${ending}`,
+        // An id holds a slash, which some clients send as %2F.
+        path: `${path}/*id`,
+        handle: async (request: RouteRequest) => reply(request.params['id'] ?? '', request),
+        describe: !isSpelling && (async () => (await describe()).namedModels),
+      },
+    ];
+  });
 }
 
 interface Asked {
   readonly name: string;
   readonly headers: RouteRequest['headers'];
   readonly principal: Principal | undefined;
+  readonly wanted: ReturnType<typeof readWantedPage>;
 }
 
 interface Rendered {
@@ -164,7 +205,10 @@ interface Rendered {
 
 /** A cache between must not send one key's listing to another. */
 const credentialHeaders = 'authorization, x-api-key, x-goog-api-key, x-partner-api-key';
-const mostRendered = 1000;
+/** Where protocols share a path, these say whose listing is asked for. */
+const vary = `${credentialHeaders}, anthropic-version, partner-version`;
+/** Characters of rendered listings: visitors choose how many pages there are. */
+const mostRendered = 16 * 1024 * 1024;
 const longText = 16_384;
 
 /** Whether `if-none-match` lists this tag, weak or strong, or a star for any. */
@@ -179,7 +223,7 @@ function matchesTag(header: string | string[] | undefined, tag: string): boolean
 /** Renders listings once and keeps their text. */
 class Listings {
   readonly #catalog: Catalog;
-  readonly #rendered = new LRUCache<string, Rendered>({ max: mostRendered });
+  readonly #rendered = new LRUCache<string, Rendered>({ maxSize: mostRendered });
   #version = 0;
 
   constructor(catalog: Catalog) {
@@ -187,11 +231,11 @@ class Listings {
   }
 
   /** The reply for a listing, rendered on first use. If `render` throws, nothing is cached. */
-  reply({ name, headers, principal }: Asked, render: () => unknown): RouteReply {
+  reply({ name, headers, principal, wanted }: Asked, render: () => unknown): RouteReply {
     const { version } = this.#catalog;
     if (version !== this.#version) this.#rendered.clear();
     this.#version = version;
-    const key = principal?.models ? JSON.stringify([name, principal.models]) : name;
+    const key = principal?.models || wanted ? JSON.stringify([name, principal?.models, wanted]) : name;
     const rendered = this.#rendered.get(key) ?? this.#render(key, render());
     return matchesTag(headers['if-none-match'], rendered.tag) ? rendered.unchanged : rendered.reply;
   }
@@ -205,12 +249,12 @@ class Listings {
       tag,
       reply: {
         status: 200,
-        headers: { 'content-type': 'application/json; charset=utf-8', etag: tag, vary: credentialHeaders },
+        headers: { 'content-type': 'application/json; charset=utf-8', etag: tag, vary },
         body,
       },
       unchanged: { status: 304, headers: { etag: tag }, body: '' },
     };
-    this.#rendered.set(key, rendered);
+    this.#rendered.set(key, rendered, { size: text.length });
     return rendered;
   }
 }

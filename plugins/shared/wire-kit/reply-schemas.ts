@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
+import type { PageParameters } from './listing-pages.ts';
 
 /** The error body of chat-completions, responses and images, and of paths that belong to no protocol. */
 export const errorSchema = z
@@ -50,25 +51,49 @@ export const listedModel = {
   expiration_date: z.string().nullable(),
 };
 
-/** Describes the two routes of a listing. `one`: what the second returns, and what to say of it. */
-export function describeListing(
-  style: string,
-  list: z.ZodType,
-  error: z.ZodType,
-  one: { readonly summary: string; readonly details: string; readonly reply: z.ZodType },
-): { readonly models: Description; readonly namedModels: Description } {
-  const { summary, details, reply } = one;
+function describePages({ limit, after, before }: PageParameters): z.ZodObject {
+  const cursor = (place: string) =>
+    z
+      .string()
+      .optional()
+      .meta({ description: `The id of the model ${place} the page.` });
+  return z.object({
+    [limit]: z.int().optional().meta({ description: 'The most models of a page. Without it, all.' }),
+    [after]: cursor('before'),
+    ...(before === undefined ? {} : { [before]: cursor('after') }),
+  });
+}
+
+interface Described {
+  /** Whose listing it is, and which requests get it where protocols share a path. */
+  readonly style: string;
+  readonly sharing: string;
+  readonly list: z.ZodType;
+  readonly error: z.ZodType;
+  readonly pages: PageParameters;
+  /** What the second route returns, and what to say of it. */
+  readonly one: { readonly summary: string; readonly details: string; readonly reply: z.ZodType };
+}
+
+/** Describes the two routes of a listing. */
+export function describeListing(listing: Described): {
+  readonly models: Description;
+  readonly namedModels: Description;
+} {
+  const { style, sharing, list, error, one } = listing;
+  const shared = { query: describePages(listing.pages), error };
   return {
     models: {
+      ...shared,
       summary: `All models, in the ${style} style`,
+      details: sharing,
       replies: { 200: { 'application/json': list } },
-      error,
     },
     namedModels: {
-      summary: `${summary}, in the ${style} style`,
-      details,
-      replies: { 200: { 'application/json': reply } },
-      error,
+      ...shared,
+      summary: `${one.summary}, in the ${style} style`,
+      details: `${one.details} ${sharing}`,
+      replies: { 200: { 'application/json': one.reply } },
     },
   };
 }
