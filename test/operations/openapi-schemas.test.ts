@@ -98,6 +98,45 @@ describe('the schemas of the document', () => {
     ).toEqual([]);
   });
 
+  it.each(families.filter(([path]) => !/count|tokens|Tokens|images/.test(path)))(
+    'match an error in the middle of a stream at %s',
+    async (path, title) => {
+      const called = path.replace(':generateContent', ':streamGenerateContent');
+      const body = called === path ? { ...requireExample(title), stream: true } : requireExample(title);
+      const response = await post(`${fillPath(called)}?alt=sse`, body, { 'x-break': 'yes' });
+      const events = [...(await response.text()).matchAll(/^data: (\{.*)$/gm)].map(([, text]): unknown =>
+        JSON.parse(text ?? ''),
+      );
+      expect([response.status, events.length > 1, JSON.stringify(events.at(-1))]).toEqual([
+        200,
+        true,
+        expect.stringContaining('"error":{'),
+      ]);
+      const schema = requireReplySchema(called, 'POST', 200, 'text/event-stream');
+      for (const event of events) expect(findFaults(schema, event)).toEqual([]);
+    },
+  );
+
+  it('match a stream that is an array, and its errors, which are arrays too', async () => {
+    const path = '/v1beta/models/{model}:streamGenerateContent';
+    const example = requireExample('GenerateContentRequest');
+    const send = async (body: object, headers = {}): Promise<[number, unknown, unknown]> => {
+      const response = await post(fillPath(path), body, headers);
+      const sent: unknown = await response.json();
+      const schema = requireReplySchema(path, 'POST', response.status, 'application/json');
+      return [response.status, sent, findFaults(schema, sent)];
+    };
+    const error = { error: { code: expect.any(Number), message: expect.any(String) } };
+    const chunk = expect.objectContaining({ candidates: expect.any(Array) });
+    expect(await send(example)).toMatchObject([200, expect.arrayContaining([chunk]), []]);
+    expect(await send({})).toMatchObject([400, [error], []]);
+    expect(await send(example, { authorization: 'Bearer sk-none' })).toMatchObject([401, [error], []]);
+    const [status, elements, faults] = await send(example, { 'x-break': 'yes' });
+    expect([status, Array.isArray(elements) && elements.at(-1), faults]).toMatchObject([200, error, []]);
+    expect(elements).not.toHaveLength(1);
+    expect(findFaults(requireReplySchema(path, 'POST', 400, 'application/json'), [{}])).not.toEqual([]);
+  });
+
   it.each(families)(
     'reject a request that the gateway refuses at %s, and accept the example',
     (_path, title) => {

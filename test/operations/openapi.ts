@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, vi } from 'vitest';
 import { z } from 'zod';
-import { definePlugin, type Host } from '../../core/index.ts';
+import { definePlugin, GatewayError, type Host } from '../../core/index.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { startDelivered } from '../support/delivered.ts';
 import type { TestGateway } from '../support/gateway.ts';
@@ -57,6 +57,21 @@ const watcher = definePlugin({
   apply: (given) => void (host = given),
 });
 
+/** Breaks off replies to requests with the header `x-break`, after their first words. */
+const breaker = definePlugin({
+  name: 'breaker',
+  options: z.strictObject({}),
+  apply(host) {
+    const when = ({ headers }: { readonly headers: object }): boolean => 'x-break' in headers;
+    host.hooks.transformStream.tap({ name: 'breaker', when }, async function* (events) {
+      for await (const event of events) {
+        yield event;
+        if (event.type === 'block-delta') throw new GatewayError('upstream_failed', 'It broke off.');
+      }
+    });
+  },
+});
+
 /** Every method of every path, in one list. */
 export function listOperations() {
   return Object.entries(document.paths).flatMap(([path, item]) =>
@@ -77,7 +92,7 @@ export const fillPath = (path: string): string =>
 
 export function openDocument(): void {
   beforeAll(async () => {
-    gateway = await startDelivered(watcher());
+    gateway = await startDelivered(watcher(), breaker());
     key = await gateway.newKey({ account: 'tester', credit: '5' });
     secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
     adminUrl = findAdminUrl(gateway.printed);

@@ -68,7 +68,10 @@ export function describeCalls(path: string): CallDescription[] {
       summary: 'Chat completion',
       details: 'With `"stream": true` the reply is a stream, which ends with `data: [DONE]`.',
       body: { 'application/json': request },
-      replies: { 200: { 'application/json': completion, 'text/event-stream': chunk } },
+      // An error ends a stream that began well.
+      replies: {
+        200: { 'application/json': completion, 'text/event-stream': z.union([chunk, errorSchema]) },
+      },
       error: errorSchema,
     },
   ];

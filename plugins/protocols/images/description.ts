@@ -77,7 +77,8 @@ export function describeCalls(quality: 'required' | 'optional'): CallDescription
     .meta({ title: 'ImageEditForm', examples: [{ ...example, prompt: 'At night', quality: 'low' }] });
   const shared = {
     method: 'POST',
-    replies: { 200: { 'application/json': result, 'text/event-stream': event } },
+    // An error ends a stream that began well.
+    replies: { 200: { 'application/json': result, 'text/event-stream': z.union([event, errorSchema]) } },
     error: errorSchema,
   } as const;
   return [
