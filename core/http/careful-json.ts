@@ -1,8 +1,9 @@
 /**
- * Catches two problems that `JSON.parse` hides.
+ * Catches three problems that `JSON.parse` hides.
  * If an object has two fields with one name, `JSON.parse` keeps the last, but a provider may keep the first.
  * V8 may misread an escaped key if it read a similar key with a backslash before: `"max_token\u0073"` becomes
  * `max_token\`. We would not recognise such a field, but the provider would.
+ * An escaped half of a surrogate pair is no character: other languages cannot write it as UTF-8.
  */
 import { GatewayError } from '../errors.ts';
 import {
@@ -58,11 +59,48 @@ function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
 const longestName = 100;
 const longestPath = 400;
 
+function shortenPath(path: string): string {
+  return path.length > longestPath ? `…${path.slice(-longestPath)}` : path;
+}
+
 function toDuplicateError(place: string): GatewayError {
-  const path = place.length > longestPath ? `…${place.slice(-longestPath)}` : place;
+  const path = shortenPath(place);
   return new GatewayError('invalid_request', `The body contains the field "${path}" twice; send it once.`, {
     param: path,
   });
+}
+
+/**
+ * The path below a value of the first text, or field name, that is not whole characters. Paths are built on
+ * the way back, because almost no body has such a text.
+ */
+function findBroken(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.isWellFormed() ? undefined : '';
+  if (!isFields(value)) return undefined;
+  if (Array.isArray(value)) {
+    for (const [place, item] of value.entries()) {
+      const below = findBroken(item);
+      if (below !== undefined) return `[${place}]${below}`;
+    }
+    return undefined;
+  }
+  for (const name in value) {
+    const below = name.isWellFormed() ? findBroken(value[name]) : '';
+    if (below !== undefined) return `.${name.slice(0, longestName)}${below}`;
+  }
+  return undefined;
+}
+
+/** Throws `invalid_request` if a text of the body is not whole characters. */
+export function checkCharacters(body: unknown): void {
+  const place = findBroken(body)?.slice(1).toWellFormed();
+  if (place === undefined) return;
+  const path = shortenPath(place);
+  throw new GatewayError(
+    'invalid_request',
+    `The field "${path}" contains half of a surrogate pair, such as \\ud83d alone: send whole characters.`,
+    { param: path },
+  );
 }
 
 /**

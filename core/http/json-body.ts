@@ -1,10 +1,10 @@
 /**
- * Parses a request body. Refuses invalid JSON, invalid UTF-8, deep nesting, duplicate fields and more fields
- * or values than a real call has. What would take long to parse is counted before.
+ * Parses a request body. Refuses invalid JSON, invalid UTF-8, halves of characters, deep nesting, duplicate
+ * fields and more fields or values than a real call has. What would take long to parse is counted before.
  */
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors.ts';
-import { countKeys, holdsBackslash, readCarefully } from './careful-json.ts';
+import { checkCharacters, countKeys, holdsBackslash, readCarefully } from './careful-json.ts';
 import { countStructure, type StructureLimits } from './json-structure.ts';
 
 const deepest = 128;
@@ -26,6 +26,8 @@ const longestSearched = 2_000_000;
 const mostOwnFields = 1000;
 /** Fields of any one object. A tool may return a large object, but not with this many keys. */
 const mostInObject = 20_000;
+/** An escaped surrogate. UTF-8 itself has none. */
+const surrogate = /\\u[dD][89a-fA-F]/;
 /** Characters of a name that an error shows. */
 const longestName = 100;
 export const limits: StructureLimits = { depth: deepest, fields: mostFields, values: mostValues };
@@ -65,7 +67,9 @@ export function parseJson(bytes: Buffer): ReadBody {
   if (count.crowded !== undefined) throw toTooManyError('An object in the body', mostInObject, count.crowded);
   if (count.fields + count.listed > mostFields) throw toTooLargeError('fields');
   if (count.values > mostValues) throw toTooLargeError('values');
-  const isPlain = members === count.fields && !(view.includes('\\u') && holdsBackslash(value));
+  const isEscaped = view.includes('\\u');
+  if (isEscaped && surrogate.test(view)) checkCharacters(value);
+  const isPlain = members === count.fields && !(isEscaped && holdsBackslash(value));
   return { bytes, text, value: isPlain ? value : readCarefully(text) };
 }
 

@@ -14,7 +14,7 @@ interface Served {
 const mostEnds = 4;
 /** What some SDKs expect at the end of their base URL, and others add to it. */
 const versions = ['/v1beta', '/v1'];
-const otherVersion = /^\/v\d+(?:alpha|beta)?\d*(?=\/)/;
+const otherVersion = /^\/v\d+(?:(?:alpha|beta)\d*)?(?=\/)/;
 
 /** Returns where the call is served, as the end of a sentence; an empty string if no base URL serves it. */
 export function findRightBase({ addresses, protocols }: Served, method: string, path: string): string {

@@ -40,6 +40,23 @@ it.each([
   expect(findRepeatedField(text)).toBe(field);
 });
 
+it.each(['"\\ud83d\\ude00"', '"\\\\ud83d"', '"\\uD83D\\uDE00 \u{1f600}"', '"\\u00e9"'])(
+  'the parser accepts whole characters, however they are escaped: %s',
+  (text) => {
+    expect(parseJson(Buffer.from(`{"a":${text}}`)).value).toEqual({ a: JSON.parse(text) });
+  },
+);
+
+it.each([
+  ['{"a":["",{"b":"x\\ud83d"}]}', 'a[1].b'],
+  ['{"a":"\\ude00\\ud83d"}', 'a'],
+  ['{"a":{"\\uD83D":1}}', 'a.\ufffd'],
+])('the parser refuses half of a surrogate pair in %s at %s', (text, param) => {
+  expect(() => parseJson(Buffer.from(text))).toThrow(
+    expect.objectContaining({ code: 'invalid_request', details: expect.objectContaining({ param }) }),
+  );
+});
+
 it.each([
   '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":1}]}',
   '{"a,":1,"b":":","c[":{"d":"\\\\"}}',

@@ -1,6 +1,6 @@
 /**
- * Every endpoint refuses a field that occurs twice: a provider may read one of them, and the gateway the
- * other.
+ * Every endpoint refuses what two readers read differently: a field that occurs twice, of which a provider
+ * may read the other one, and half of a surrogate pair, which is no character.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { images } from '../../plugins/protocols/images/index.ts';
@@ -48,23 +48,58 @@ function* doubleFields(value: unknown, path = ''): Generator<Doubled> {
   }
 }
 
+/** The value as JSON, once for each of its texts and field names with half of an emoji added to that. */
+function* breakTexts(value: unknown, path = ''): Generator<Doubled> {
+  if (typeof value === 'string') yield { path, text: JSON.stringify(`${value}\ud83d`) };
+  if (typeof value !== 'object' || value === null) return;
+  const isList = Array.isArray(value);
+  const members = Object.entries(value);
+  const write = (name: string, json: string): string => (isList ? json : `${JSON.stringify(name)}:${json}`);
+  const written = members.map(([name, member]) => write(name, JSON.stringify(member)));
+  const wrap = (each: readonly string[]): string => (isList ? `[${each.join()}]` : `{${each.join()}}`);
+  for (const [index, [name, member]] of members.entries()) {
+    const place = isList ? `${path}[${name}]` : `${path}${path === '' ? '' : '.'}${name}`;
+    for (const inner of breakTexts(member, place))
+      yield { path: inner.path, text: wrap(written.with(index, write(name, inner.text))) };
+    const broken = write(`\ude00${name}`, JSON.stringify(member));
+    if (!isList)
+      yield {
+        path: `${path}${path === '' ? '' : '.'}\ufffd${name}`,
+        text: wrap(written.with(index, broken)),
+      };
+  }
+}
+
 describe.each(endpoints.filter(({ path }) => !path.endsWith('/edits')))('$path', ({ path, body, words }) => {
+  const refuse = async (text: string, place: string, message: string): Promise<void> => {
+    const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
+    const response = await fetch(gateway.url + path, { method: 'POST', headers, body: text });
+    const error = {
+      openai: { message, param: place },
+      anthropic: { message },
+      google: { message, status: 'INVALID_ARGUMENT' },
+    }[words];
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      expect.objectContaining({ error: expect.objectContaining(error) }),
+    ]);
+  };
+
   it('refuses a body that contains any of its fields twice, and names the field', async () => {
     const cases = [...doubleFields(body)];
     expect(cases.length).toBeGreaterThan(4);
-    for (const each of cases) {
-      const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
-      const response = await fetch(gateway.url + path, { method: 'POST', headers, body: each.text });
-      const message = `The body contains the field "${each.path}" twice; send it once.`;
-      const error = {
-        openai: { message, param: each.path },
-        anthropic: { message },
-        google: { message, status: 'INVALID_ARGUMENT' },
-      }[words];
-      expect([response.status, await response.json()]).toEqual([
-        400,
-        expect.objectContaining({ error: expect.objectContaining(error) }),
-      ]);
-    }
+    for (const each of cases)
+      await refuse(each.text, each.path, `The body contains the field "${each.path}" twice; send it once.`);
+  });
+
+  it('refuses half of a surrogate pair in any of its texts, and names the field', async () => {
+    const cases = [...breakTexts(body)];
+    expect(cases.length).toBeGreaterThan(4);
+    for (const each of cases)
+      await refuse(
+        each.text,
+        each.path,
+        `The field "${each.path}" contains half of a surrogate pair, such as \\ud83d alone: send whole characters.`,
+      );
   });
 });

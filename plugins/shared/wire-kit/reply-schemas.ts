@@ -51,16 +51,15 @@ export const listedModel = {
   expiration_date: z.string().nullable(),
 };
 
+function describeCursor(place: string): z.ZodOptional {
+  return z.string().optional().meta({ description: `The id of the model ${place} the page.` });
+}
+
 function describePages({ limit, after, before }: PageParameters): z.ZodObject {
-  const cursor = (place: string) =>
-    z
-      .string()
-      .optional()
-      .meta({ description: `The id of the model ${place} the page.` });
   return z.object({
     [limit]: z.int().optional().meta({ description: 'The most models of a page. Without it, all.' }),
-    [after]: cursor('before'),
-    ...(before === undefined ? {} : { [before]: cursor('after') }),
+    [after]: describeCursor('before'),
+    ...(before === undefined ? {} : { [before]: describeCursor('after') }),
   });
 }
 
