@@ -96,9 +96,9 @@ export class GatewayError extends Error {
     // Checked here, so that the error names the code that made it and not the encoder.
     if (!isErrorCode(code))
       throw new TypeError(`there is no error code "${code}"; known: ${Object.keys(errorTable).join(', ')}`);
-    super(message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message, {
-      cause: details.cause,
-    });
+    const shown = message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message;
+    // Texts of others are cut for messages, sometimes within a character.
+    super(shown.toWellFormed(), { cause: details.cause });
     this.name = 'GatewayError';
     this.code = code;
     this.details = details;

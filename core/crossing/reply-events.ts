@@ -13,6 +13,7 @@ import { Chunks } from '../util/chunks.ts';
 import { AlikeRun, RunSeeker, type AlikeEvent } from './alike-run.ts';
 import { readToEnd } from './quiet-end.ts';
 import { type SseBlock, SseReader } from './sse.ts';
+import { CharacterJoiner } from './whole-characters.ts';
 
 /** Bytes of an error body or a token count at most. */
 const longestText = 1024 * 1024;
@@ -43,6 +44,7 @@ export async function* decodeStream(
   const seeker = new RunSeeker(reader);
   const held = memory.openSlot();
   const decoder = protocol.upstream.decodeEvents(call, attempt.target.model);
+  const counter = new Counter(tally);
   let alike: AlikeEvent | undefined;
   let run: AlikeRun | undefined;
   const decode = ({ raw, event }: SseBlock): readonly CanonicalEvent[] => {
@@ -60,9 +62,7 @@ export async function* decodeStream(
     const active = reader.waiting === 0 ? run : undefined;
     const taken = active?.take(chunk, start);
     if (active && taken) {
-      const delta = { ...active.event.delta, text: taken.bytes.toString() };
-      tally.read(delta);
-      batch.push(delta);
+      counter.add({ ...active.event.delta, text: taken.bytes.toString() }, batch);
       return taken.end;
     }
     if (active && seeker.hold(chunk, start)) return chunk.length;
@@ -75,7 +75,7 @@ export async function* decodeStream(
         (client.repeatsText ? tally.deliveredBytes : 0),
     );
     if (call.stream) memory.add(sumLarge(blocks));
-    countEvents(blocks, decode, tally, batch);
+    counter.addAll(blocks, decode, batch);
     return end;
   };
   for await (const chunk of readToEnd(exchange, response, decoder)) {
@@ -91,8 +91,8 @@ export async function* decodeStream(
     }
   }
   if (tally.complete) return;
-  yield* countBatch(seeker.end(), decode, tally);
-  if (!tally.complete) yield* countBatch([decoder.end()], passEvents, tally);
+  yield* countBatch(seeker.end(), decode, counter);
+  if (!tally.complete) yield* countBatch([decoder.end()], passEvents, counter);
 }
 
 /** The memory of the longest event when its JSON is parsed. */
@@ -122,23 +122,42 @@ export async function* decodeWholeReply(
   yield* countBatch(
     [await readWhole(response, memory).then((bytes) => decodeReply(protocol, exchange, decodeText(bytes)))],
     passEvents,
-    tally,
+    new Counter(tally),
   );
 }
 
-/** Counts events as they are decoded, and adds them to a batch, up to the end of the reply. */
-function countEvents<Source>(
-  sources: readonly Source[],
-  decode: (source: Source) => readonly CanonicalEvent[],
-  tally: Tally,
-  batch: CanonicalEvent[],
-): void {
-  for (const source of sources) {
-    for (const event of decode(source)) {
-      tally.read(event);
-      if (event.type !== 'unreadable') batch.push(event);
-      if (tally.complete) return;
+/** Counts events as they are decoded, with whole characters, and adds them to a batch. */
+class Counter {
+  readonly #tally: Tally;
+  readonly #joiner = new CharacterJoiner();
+
+  constructor(tally: Tally) {
+    this.#tally = tally;
+  }
+
+  add(event: CanonicalEvent, batch: CanonicalEvent[]): void {
+    if (!this.#joiner.passes(event)) {
+      for (const joined of this.#joiner.join(event)) this.#count(joined, batch);
+    } else this.#count(event, batch);
+  }
+
+  /** Adds the events of all sources, up to the end of the reply. */
+  addAll<Source>(
+    sources: readonly Source[],
+    decode: (source: Source) => readonly CanonicalEvent[],
+    batch: CanonicalEvent[],
+  ): void {
+    for (const source of sources) {
+      for (const event of decode(source)) {
+        this.add(event, batch);
+        if (this.#tally.complete) return;
+      }
     }
+  }
+
+  #count(event: CanonicalEvent, batch: CanonicalEvent[]): void {
+    this.#tally.read(event);
+    if (event.type !== 'unreadable') batch.push(event);
   }
 }
 
@@ -146,11 +165,11 @@ function countEvents<Source>(
 function* countBatch<Source>(
   sources: readonly Source[],
   decode: (source: Source) => readonly CanonicalEvent[],
-  tally: Tally,
+  counter: Counter,
 ): Generator<readonly CanonicalEvent[]> {
   const batch: CanonicalEvent[] = [];
   try {
-    countEvents(sources, decode, tally, batch);
+    counter.addAll(sources, decode, batch);
   } finally {
     if (batch.length > 0) yield batch;
   }
