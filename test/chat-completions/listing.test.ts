@@ -36,11 +36,13 @@ function get(
 }
 
 describe('the model listing', () => {
-  it('is public, at the path that clients use', () => {
+  it('is public, at the path that clients use, with and without a version', () => {
     const routes = [...offerModels().routes.list()].map(({ method, path, access }) => [method, path, access]);
     expect(routes).toEqual([
       ['GET', '/v1/models', 'public'],
       ['GET', '/v1/models/*id', 'public'],
+      ['GET', '/models', 'public'],
+      ['GET', '/models/*id', 'public'],
     ]);
   });
 

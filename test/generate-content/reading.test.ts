@@ -54,6 +54,10 @@ describe('a call address', () => {
       '%24alt=json%3Benum-encoding=int',
       { operation: 'generate', model: 'a/b', stream: true, framing: 'array' },
     ],
+    ['/v1/models/a/b:countTokens', '', { operation: 'count', model: 'a/b', stream: false }],
+    ['/v1beta/a/b:countTokens', '', { operation: 'count', model: 'a/b', stream: false }],
+    ['/models/a/b:countTokens', '', { operation: 'count', model: 'a/b', stream: false }],
+    ['/beta/models/a/b:countTokens', '', { operation: 'count', model: 'a/b', stream: false }],
     ['/beta/v1beta/models/a/b:countTokens', '', { operation: 'count', model: 'a/b', stream: false }],
   ])('of %s?%s gives the model and the method', (path, query, match) => {
     expect(client.match('POST', path, query)).toEqual(match);
@@ -65,7 +69,9 @@ describe('a call address', () => {
     ['POST', '/beta/v1beta/models/a/b:constructor'],
     ['POST', '/beta/v1beta/models/a/b'],
     ['POST', '/beta/v2/models/a/b:generateContent'],
-    ['POST', '/v1beta/models/a/b:generateContent'],
+    ['POST', '/v1beta/v1beta/models/a/b:generateContent'],
+    ['POST', '/a/b:generateContent'],
+    ['POST', '/beta/a/b:generateContent'],
     ['POST', '/betamax/v1beta/models/a/b:generateContent'],
   ])('does not match %s %s', (method, path) => {
     expect(client.match(method, path, '')).toBeUndefined();

@@ -27,7 +27,11 @@ describe('the paths of messages', () => {
     ['POST', '/alpha/v1/messages', { operation: 'generate' }],
     ['POST', '/alpha/v1/messages/count_tokens', { operation: 'count' }],
     ['GET', '/alpha/v1/messages', undefined],
-    ['POST', '/v1/messages', undefined],
+    ['POST', '/v1/messages', { operation: 'generate' }],
+    ['POST', '/messages/count_tokens', { operation: 'count' }],
+    ['POST', '/alpha/messages', { operation: 'generate' }],
+    ['POST', '/alpha/alpha/v1/messages', undefined],
+    ['POST', '/v2/messages', undefined],
     ['POST', '/alpha/v1/messages/batches', undefined],
   ])('%s %s is matched as %j', (method, path, match) => {
     expect(protocol.client.match(method, path)).toEqual(match);

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { buildOpenUnion } from '../../shared/wire-kit/open-values.ts';
+import { base64Data, fileData, mediaUrl } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 
@@ -16,7 +17,7 @@ const imagePart = z.looseObject({
   type: z.literal('image_url'),
   /** Mistral also accepts a bare URL. */
   image_url: z.union(
-    [z.string().min(1), z.looseObject({ url: z.string().min(1), detail: z.string().nullish() })],
+    [mediaUrl, z.looseObject({ url: mediaUrl, detail: z.string().nullish() })],
     'an object with the "url" of an image',
   ),
   prompt_cache_breakpoint: cacheBreakpoint,
@@ -25,7 +26,7 @@ const audioPart = z.looseObject({
   type: z.literal('input_audio'),
   /** Mistral also accepts bare data, or a URL. */
   input_audio: z.union(
-    [z.string().min(1), z.looseObject({ data: z.string().min(1), format: z.string() })],
+    [fileData, z.looseObject({ data: base64Data, format: z.string() })],
     'an object with the "data" and the "format" of audio',
   ),
   prompt_cache_breakpoint: cacheBreakpoint,
@@ -33,7 +34,7 @@ const audioPart = z.looseObject({
 const filePart = z.looseObject({
   type: z.literal('file'),
   file: z.looseObject({
-    file_data: z.string().min(1).nullish(),
+    file_data: fileData.nullish(),
     file_id: z.string().min(1).nullish(),
     filename: z.string().nullish(),
   }),
@@ -50,15 +51,12 @@ const thinkingPart = z.looseObject({
 /** OpenRouter and vLLM accept videos, Mistral accepts documents. */
 const videoPart = z.looseObject({
   type: z.literal('video_url'),
-  video_url: z.union(
-    [z.string().min(1), z.looseObject({ url: z.string().min(1) })],
-    'an object with the "url" of a video',
-  ),
+  video_url: z.union([mediaUrl, z.looseObject({ url: mediaUrl })], 'an object with the "url" of a video'),
   prompt_cache_breakpoint: cacheBreakpoint,
 });
 const documentPart = z.looseObject({
   type: z.literal('document_url'),
-  document_url: z.string().min(1),
+  document_url: mediaUrl,
   document_name: z.string().nullish(),
   prompt_cache_breakpoint: cacheBreakpoint,
 });

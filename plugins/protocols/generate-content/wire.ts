@@ -6,14 +6,14 @@ import { z } from 'zod';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { quicken } from '../../shared/wire-kit/quick-check.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { allowNumber, allowInteger, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
+import { allowNumber, allowInteger, base64Data, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const name = z.string().min(1);
 
 const blob = z.looseObject({
   mimeType: name,
-  data: z.string('base64 data').min(1, 'base64 data'),
+  data: base64Data,
   displayName: z.string().nullish(),
 });
 const file = z.looseObject({

@@ -7,7 +7,7 @@ import { buildOpenUnion, excludeTypes } from '../../shared/wire-kit/open-values.
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { quicken } from '../../shared/wire-kit/quick-check.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { allowNumber, modelId } from '../../shared/wire-kit/wire-check.ts';
+import { allowNumber, base64Data, modelId } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const cacheControl = z.looseObject({ type: z.string(), ttl: z.string().nullish() }).nullish();
@@ -19,7 +19,7 @@ const fileSource = z.looseObject({ type: z.literal('file'), file_id: z.string().
 const base64Source = z.looseObject({
   type: z.literal('base64'),
   media_type: z.string(),
-  data: z.string().min(1),
+  data: base64Data,
 });
 const imageSource = buildOpenUnion(base64Source, urlSource, fileSource);
 const image = z.looseObject({

@@ -5,11 +5,20 @@
  */
 import { z } from 'zod';
 import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
+import { isBase64 } from '../../shared/wire-kit/media.ts';
 import { buildOpenUnion } from '../../shared/wire-kit/open-values.ts';
 import { metadataPairs } from '../../shared/wire-kit/openai-fields.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { quicken } from '../../shared/wire-kit/quick-check.ts';
-import { allowNumber, allowInteger, modelId, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
+import {
+  allowNumber,
+  allowInteger,
+  base64Data,
+  fileData,
+  mediaUrl,
+  modelId,
+  tokenLimit,
+} from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const text = z.string().nullish();
@@ -28,14 +37,14 @@ const outputText = z.looseObject({
 const refusal = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
 const inputImage = z.looseObject({
   type: z.literal('input_image'),
-  image_url: z.string().min(1).nullish(),
+  image_url: mediaUrl.nullish(),
   file_id: z.string().min(1).nullish(),
   detail: text,
   prompt_cache_breakpoint: cacheBreakpoint,
 });
 const inputFile = z.looseObject({
   type: z.literal('input_file'),
-  file_data: z.string().min(1).nullish(),
+  file_data: fileData.nullish(),
   file_url: z.string().min(1).nullish(),
   file_id: z.string().min(1).nullish(),
   filename: text,
@@ -43,7 +52,7 @@ const inputFile = z.looseObject({
 });
 const inputAudio = z.looseObject({
   type: z.literal('input_audio'),
-  input_audio: z.looseObject({ data: z.string().min(1), format: z.string() }),
+  input_audio: z.looseObject({ data: base64Data, format: z.string() }),
   prompt_cache_breakpoint: cacheBreakpoint,
 });
 const part = buildOpenUnion(inputText, outputText, refusal, inputImage, inputFile, inputAudio);
@@ -98,7 +107,7 @@ export const reasoning = z.looseObject({
 export const imageCall = z.looseObject({
   ...id,
   type: z.literal('image_generation_call'),
-  result: text,
+  result: z.string().refine(isBase64, 'base64 data').nullish(),
   output_format: text,
 });
 

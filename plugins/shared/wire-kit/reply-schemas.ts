@@ -52,7 +52,10 @@ export const listedModel = {
 };
 
 function describeCursor(place: string): z.ZodOptional {
-  return z.string().optional().meta({ description: `The id of the model ${place} the page.` });
+  return z
+    .string()
+    .optional()
+    .meta({ description: `The id of the model ${place} the page.` });
 }
 
 function describePages({ limit, after, before }: PageParameters): z.ZodObject {

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { GatewayError } from '../../../core/index.ts';
+import { isBase64, readBase64, readDataUrl } from './media.ts';
 import { readMember } from './values.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -130,3 +131,15 @@ export const modelId = z.string(idText).min(1, idText);
 
 const tokens = 'a whole number of tokens, at least 1';
 export const tokenLimit = z.int(tokens).positive(tokens);
+
+const base64 = 'base64 data';
+export const base64Data = z.string(base64).min(1, base64).refine(isBase64, base64);
+/** A URL. The data of one that holds base64 is checked, and so is base64 alone where it may stand for a URL. */
+export const mediaUrl = z
+  .string()
+  .min(1)
+  .refine((url) => isBase64(readDataUrl(url)?.data ?? ''), 'a data URL that holds base64 data');
+export const fileData = z
+  .string()
+  .min(1)
+  .refine((data) => isBase64(readBase64(data)), 'base64 data, or a data URL that holds it');
