@@ -81,13 +81,12 @@ export default defineConfig({
     googleApiKey(),
     // Protocols that clients may speak.
     chatCompletions(),
-    // 'lenient' also accepts assistant messages without `id` or `status`, as LangChain for Python,
-    // LangChain4j, LiteLLM and older versions of Codex send them.
-    responses({ assistantItems: 'strict' }),
+    // Assistant messages need no `id` and `status`: { assistantItems: 'strict' } demands them.
+    responses(),
     messages(),
     generateContent(),
-    // 'optional' also accepts calls without `quality`, as OpenAI does. Most of its clients send none.
-    images({ quality: 'required' }),
+    // A call without `quality` gets `auto`: { quality: 'required' } demands it.
+    images(),
     // Who answers. Several may serve one model: the first here is asked first.
     openai(),
     anthropic(),

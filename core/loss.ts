@@ -119,21 +119,26 @@ export function encodeInClientWords<Encoded>(
   }
 }
 
-/** The number of losses that the last entry of a bounded list counts. */
-function countUnlisted(losses: readonly Loss[]): number {
-  const { path = '' } = losses.at(-1) ?? {};
-  return path.startsWith('+') ? Math.max(0, Number(path) - 1) || 0 : 0;
+/** The number of paths that the last entry of a bounded list counts. */
+function countUnlisted(paths: readonly string[]): number {
+  const last = paths.at(-1) ?? '';
+  return last.startsWith('+') ? Math.max(0, Number(last) - 1) || 0 : 0;
 }
 
-/** The paths for the `x-tollgate-dropped` header: as many as fit into 2 kB, then `+N`. */
+/** The paths for the `x-tollgate-dropped` header. */
 export function formatLossHeader(losses: readonly Loss[]): string {
+  return formatPaths(losses.map(({ path }) => path));
+}
+
+/** Paths of fields for a header: as many as fit into 2 kB, then `+N`. */
+export function formatPaths(paths: readonly string[]): string {
   const listed: string[] = [];
   let length = 0;
-  for (const [index, { path }] of losses.entries()) {
+  for (const [index, path] of paths.entries()) {
     const safe = path.replace(/[^\x21-\x2b\x2d-\x7e]/g, '?');
     length += safe.length + 1;
     if (length > headerBudget)
-      return [...listed, `+${losses.length - index + countUnlisted(losses)}`].join(',');
+      return [...listed, `+${paths.length - index + countUnlisted(paths)}`].join(',');
     listed.push(safe);
   }
   return listed.join(',');

@@ -30,7 +30,7 @@ import {
 } from './exchange.ts';
 import { requireAccess, checkReplay } from './http/access.ts';
 import type { ReadBody } from './http/json-body.ts';
-import { buildReplyHeaders, sendError, buildStreamHeaders } from './http/reply-headers.ts';
+import { buildReplyHeaders, sendError, buildStreamHeaders, noteDefaulted } from './http/reply-headers.ts';
 import type { Reply } from './http/reply.ts';
 import { checkRequestHeaders } from './http/request-headers.ts';
 import { buildIdHeaders } from './http/request-id.ts';
@@ -91,6 +91,7 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
     mark(received, 'authenticated');
     const parsed = parseCall(advance(received, { principal }), await client.readBody(), client);
     mark(parsed, 'read');
+    noteDefaulted(client.reply, parsed.call);
     const replay = await core.hooks.replay.promise(parsed);
     mark(parsed, 'replayed');
     if (replay) {
@@ -140,10 +141,7 @@ export async function routeCall(core: Core, parsed: Parsed): Promise<readonly Ta
   return allowTargets(core, parsed, await core.hooks.route.promise(found, parsed));
 }
 
-/**
- * Once `authorize` is called, every end is metered exactly once, a refusal too, before the reply's last
- * bytes.
- */
+/** Once `authorize` is called, every end is metered exactly once, before the reply's last bytes. */
 function createMeter({ hooks }: Core, planned: Planned): Meter {
   let metered: Promise<void> | undefined;
   return (end) =>

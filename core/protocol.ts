@@ -117,6 +117,8 @@ export interface ClientCall {
   readonly truncates?: boolean;
   /** What the body says of whom and what the call is for. */
   readonly labels?: Labels | undefined;
+  /** Paths of required fields that the client left out. Their default holds. */
+  readonly defaulted?: readonly string[] | undefined;
   /** Decodes the request. What the canonical form lacks goes into the vendor bag. */
   decode(): CanonicalRequest;
 }

@@ -1,7 +1,7 @@
 /** Builds the headers of replies, and sends errors in the format of the client's protocol. */
 import type { GatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
-import { formatLossHeader, type Loss } from '../loss.ts';
+import { formatLossHeader, formatPaths, type Loss } from '../loss.ts';
 import type { ClientCall, Match, Protocol } from '../protocol.ts';
 import type { Reply } from './reply.ts';
 
@@ -29,6 +29,11 @@ export function buildReplyHeaders(
     'x-tollgate-attempts': String(attempt.number),
     ...(losses.length > 0 ? { 'x-tollgate-dropped': formatLossHeader(losses) } : {}),
   };
+}
+
+/** Names the fields that the client left out and the gateway filled in. An error has the header, too. */
+export function noteDefaulted(reply: Reply, { defaulted = [] }: ClientCall): void {
+  if (defaulted.length > 0) reply.setHead(200, { 'x-tollgate-defaulted': formatPaths(defaulted) });
 }
 
 /** `retry-after` in seconds for a rate-limited client if no provider states one. */

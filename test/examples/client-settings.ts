@@ -22,7 +22,7 @@ export function openClients(): void {
     const plugins = [
       ...keyHeaders(),
       chatCompletions(),
-      responses({ assistantItems: 'lenient' }),
+      responses(),
       messages(),
       generateContent(),
       demo({ pace: 0 }),

@@ -35,14 +35,12 @@ interface GalleryOptions {
   readonly credit?: string;
   readonly settings?: Partial<ConfigInput>;
   readonly plugins?: ConfigInput['plugins'];
-  readonly quality?: 'required' | 'optional';
 }
 
 export async function openGallery({
   credit = '100',
   settings = {},
   plugins = [],
-  quality = 'required',
 }: GalleryOptions = {}): Promise<Gallery> {
   const painter = await startImagesVendor();
   const gemini = await startGenerateContentVendor();
@@ -52,7 +50,7 @@ export async function openGallery({
       bearer(),
       apiKeyHeader(),
       googleApiKey(),
-      images({ quality }),
+      images(),
       chatCompletions(),
       responses(),
       messages(),

@@ -35,6 +35,33 @@ describe('a provider of images', () => {
     });
   });
 
+  it.each(['generate', 'edit'] as const)(
+    'fills in the quality that %s left out, and says so',
+    async (kind) => {
+      const wanted = { model: gpt, prompt: 'A lighthouse' };
+      const { images } = gallery.client;
+      const { data, response } =
+        kind === 'edit'
+          ? await images.edit({ ...wanted, image: await makePngFile() }).withResponse()
+          : await images.generate(wanted).withResponse();
+      expect(response.headers.get('x-tollgate-defaulted')).toBe('quality');
+      expect(data.data).toHaveLength(1);
+      expect(String(gallery.painter.requests.at(-1)?.body)).toMatch(
+        /"quality":"auto"|name="quality"\r\n\r\nauto\r/,
+      );
+      const stated = await images.generate({ ...wanted, quality: 'low' }).withResponse();
+      expect(stated.response.headers.get('x-tollgate-defaulted')).toBeNull();
+    },
+  );
+
+  it('names the quality that was left out beside an error, too', async () => {
+    const response = await gallery.post('/v1/images/generations', {
+      model: 'openai/none',
+      prompt: 'A heron',
+    });
+    expect([response.status, response.headers.get('x-tollgate-defaulted')]).toEqual([404, 'quality']);
+  });
+
   it('makes several at once, each with its index', async () => {
     const { data } = await gallery.client.images.generate({
       model: gpt,

@@ -152,13 +152,7 @@ export async function openStage(trials: readonly Trial[]): Promise<Stage> {
     if (trial) void sendReply(response, trial.recording, trial.inPieces);
     else response.writeHead(404).end();
   });
-  const protocols = [
-    chatCompletions(),
-    responses({ assistantItems: 'lenient' }),
-    messages(),
-    generateContent(),
-    images({ quality: 'optional' }),
-  ];
+  const protocols = [chatCompletions(), responses(), messages(), generateContent(), images()];
   const providers = trials.map((trial, number) => createProvider(trial, number, vendor.origin));
   const gateway = await startGateway({
     timeouts: { firstEvent: 120, reply: 120, idle: 120 },

@@ -104,16 +104,6 @@ const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][]
       '.tools[1].type',
       /has a price of its own: send such a tool in "tools"/,
     ],
-    [
-      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'x' }] },
-      '.id',
-      /is missing: send the id from the response that held the message/,
-    ],
-    [
-      { type: 'message', role: 'assistant', id: 'msg_1', content: [{ type: 'output_text', text: 'x' }] },
-      '.status',
-      /is missing: send "completed"/,
-    ],
   ]),
 ];
 
@@ -147,9 +137,11 @@ describe('invalid requests', () => {
     expect(error.message).toMatch(/the gateway (has|stores) none/);
   });
 
-  it('refuses an item reference and names the SDK setting that sends the item itself', () => {
-    expect(expectRefusal(() => makeCall(item({ type: 'item_reference', id: 'msg_1' }))).message).toContain(
-      '"store: false"',
-    );
-  });
+  it.each([item({ type: 'item_reference', id: 'msg_1' }), { previous_response_id: 'resp_1' }])(
+    'refuses %j in words that name both settings of an SDK which avoid it',
+    (fields) => {
+      const { message } = expectRefusal(() => makeCall(fields));
+      expect(message).toContain('set "store: false", or use the chat completions model: .chat(model)');
+    },
+  );
 });

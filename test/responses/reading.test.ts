@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { protocol, createProtocol } from '../../plugins/protocols/responses/index.ts';
+import { createProtocol, protocol } from '../../plugins/protocols/responses/index.ts';
 import { envelopeMark } from '../../plugins/shared/wire-kit/envelope.ts';
 import { expectRefusal } from '../support/refusals.ts';
 import { makeCall, item, user } from './bodies.ts';
@@ -19,11 +19,22 @@ describe('an assistant message in the input', () => {
     ]);
   });
 
-  it('may omit id and status if the operator allows it', () => {
-    const text = JSON.stringify({ model: 'a/b', ...item(bare) });
-    expect(() =>
-      createProtocol('lenient').client.read(JSON.parse(text), text, { operation: 'generate' }, {}),
-    ).not.toThrow();
+  it('may omit id and status, which the call reports', () => {
+    expect(makeCall(item(bare)).defaulted).toEqual(['input[1].id', 'input[1].status']);
+    expect(makeCall(item({ ...bare, id: 'msg_1' })).defaulted).toEqual(['input[1].status']);
+    expect(makeCall(item({ ...bare, id: 'msg_1', status: 'completed' })).defaulted).toEqual([]);
+    expect(makeCall(item({ role: 'assistant', content: bare.content })).defaulted).toEqual([]);
+  });
+
+  it.each([
+    [bare, '"input[1].id" is missing: send the id from the response that held the message,'],
+    [{ ...bare, id: 'msg_1' }, '"input[1].status" is missing: send "completed",'],
+  ])('may not omit them where the letter of the interface holds: %j', (message, refusal) => {
+    const text = JSON.stringify({ model: 'a/b', ...item(message) });
+    const { client } = createProtocol('strict');
+    const error = expectRefusal(() => client.read(JSON.parse(text), text, { operation: 'generate' }, {}));
+    expect([error.code, error.message]).toEqual(['invalid_request', `${refusal} or leave out "type".`]);
+    expect(error.message).toContain(error.details.param);
   });
 });
 

@@ -160,7 +160,7 @@ export async function openQuartet(): Promise<Quartet> {
     plugins: [
       acceptAnyKey(),
       chatCompletions(),
-      responses({ assistantItems: 'lenient' }),
+      responses(),
       messages(),
       generateContent(),
       createHarness(vendors)(),

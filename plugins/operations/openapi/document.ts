@@ -38,6 +38,7 @@ const callHeaders: Readonly<Record<string, string>> = {
   'x-tollgate-alias': 'The alias that the request named.',
   'x-tollgate-attempts': 'The number of attempts.',
   'x-tollgate-cost': 'The cost in USD: a header of JSON replies, a trailer of streams for `TE: trailers`.',
+  'x-tollgate-defaulted': 'Fields that the request left out and the gateway filled in.',
   'x-tollgate-dropped': 'Parts of the request that the model that answered could not be sent.',
 };
 

@@ -63,12 +63,11 @@ export function describeCalls(quality: 'required' | 'optional'): CallDescription
     ...settings,
     quality: isRequired ? qualities : qualities.optional(),
   });
-  const ofEdit = Wire.edit.shape.quality;
   const example = { model: 'demo/paint', prompt: 'A lighthouse', quality: 'auto', size: '512x512' };
   const generation = wire.meta({ title: 'ImageGenerationRequest', examples: [example] });
   const edit = wire
     .extend({
-      quality: isRequired ? ofEdit.unwrap().unwrap() : ofEdit,
+      quality: isRequired ? Wire.edit.shape.quality.unwrap().unwrap() : Wire.lenientEdit.shape.quality,
       image: z
         .union([file, z.array(file)])
         .meta({ description: 'At most 16 PNG or JPEG files; several as `image[]`.' }),

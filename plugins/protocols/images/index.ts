@@ -70,8 +70,11 @@ export function createProtocol({ quality }: { readonly quality: 'required' | 'op
 
 export const images = definePlugin({
   name: protocolName,
-  /** `optional` also accepts calls without `quality`, as OpenAI does. Their quality is `auto`. */
-  options: z.strictObject({ quality: z.enum(['required', 'optional']).default('required') }),
+  /**
+   * `optional` accepts calls without `quality`, as OpenAI does, and fills in `auto`. `required` refuses them,
+   * as the interface does.
+   */
+  options: z.strictObject({ quality: z.enum(['required', 'optional']).default('optional') }),
   apply(host, options) {
     host.protocols.add(createProtocol(options));
     host.addAddress({ protocol: protocolName, client: 'openai', path: '/v1' });

@@ -14,7 +14,8 @@ export class ImageCall extends ReadCall {
   /** The number of pictures to edit, without the mask. */
   readonly inputImages: number;
 
-  constructor(operation: Operation, wire: Wire.Request, textBytes: number, pictures: readonly Picture[]) {
+  constructor(operation: Operation, given: Wire.Request, textBytes: number, pictures: readonly Picture[]) {
+    const wire = given.quality ? given : { ...given, quality: 'auto' };
     const facts: CallFacts = {
       model: wire.model,
       stream: wire.stream ?? false,
@@ -26,6 +27,7 @@ export class ImageCall extends ReadCall {
       preferences: readPreferences(wire.provider),
       carriesState: false,
       labels: readLabels(wire),
+      defaulted: given.quality ? [] : ['quality'],
     };
     super(facts, () => decodeRequest(wire, pictures));
     this.operation = operation;
@@ -40,7 +42,7 @@ export function createReader(
 ): (body: unknown, text: string, match: Match) => ImageCall {
   const checkFields = (
     fields: unknown,
-    schema: typeof Wire.request | typeof Wire.edit,
+    schema: typeof Wire.request | typeof Wire.edit | typeof Wire.lenientEdit,
     qualities: string,
   ): Wire.Request => {
     const wire = checkWire(schema, fields);
@@ -58,7 +60,11 @@ export function createReader(
     if (operation === 'edit') {
       if (!(body instanceof Form)) throw buildBodyError('multipart/form-data');
       const { fields, pictures } = readForm(body);
-      const wire = checkFields(fields, Wire.edit, '"low", "medium" or "high"');
+      const wire = checkFields(
+        fields,
+        quality === 'required' ? Wire.edit : Wire.lenientEdit,
+        '"low", "medium" or "high"',
+      );
       return new ImageCall(operation, wire, textBytes, pictures);
     }
     if (body instanceof Form) throw buildBodyError('application/json');

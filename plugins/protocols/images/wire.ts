@@ -35,8 +35,11 @@ export const request = settings.extend({
   provider: providerObject.nullish(),
 });
 
-/** Edits have three qualities, even if the model has others. */
+/** By the letter of the interface, edits have three qualities, even if the model has others. */
 export const edit = request.extend({ quality: z.enum(['low', 'medium', 'high']).nullish() });
+
+/** Edits whose quality may be left out may also ask for what is filled in. */
+export const lenientEdit = request.extend({ quality: z.enum(['auto', 'low', 'medium', 'high']).nullish() });
 
 export type Settings = z.output<typeof settings>;
 export type Request = z.output<typeof request>;

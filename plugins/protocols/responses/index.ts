@@ -102,19 +102,19 @@ export function createProtocol(assistantItems: AssistantItems): Protocol {
   };
 }
 
-export const protocol = createProtocol('strict');
+export const protocol = createProtocol('lenient');
 
 export const responses = definePlugin({
   name: protocolName,
   options: z.strictObject({
     /**
      * Whether an assistant message in `input` with parts and `type: "message"` must have its `id` and
-     * `status`. Some agents omit them: set `lenient` to serve these.
+     * `status`. The interface says so (`strict`), but many clients omit them.
      */
-    assistantItems: z.enum(['strict', 'lenient']).default('strict'),
+    assistantItems: z.enum(['strict', 'lenient']).default('lenient'),
   }),
   apply(host, { assistantItems }) {
-    host.protocols.add(assistantItems === 'strict' ? protocol : createProtocol(assistantItems));
+    host.protocols.add(assistantItems === 'lenient' ? protocol : createProtocol(assistantItems));
     host.addAddress({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.addExample(
       'curl {url}/v1/responses -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d ' +

@@ -62,15 +62,23 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
       return { kind: 'more-tools', item: given, tools: tools.map(createToolReader(`${at}.tools`)) };
     }
     case 'item_reference':
-      throw new GatewayError(
-        'unsupported_parameter',
-        `"${at}" refers to a stored item, and the gateway stores none: send the item itself. SDKs do so ` +
-          'if you set "store: false".',
-        { param: at },
-      );
+      throw buildReferenceError(at, 'send the item itself');
     default:
       return { kind: 'other', item: given };
   }
+}
+
+/**
+ * Builds the error for a reference to an earlier response. The AI SDK makes one in the second turn of every
+ * conversation, unless it is set up otherwise.
+ */
+export function buildReferenceError(field: string, instead: string): GatewayError {
+  return new GatewayError(
+    'unsupported_parameter',
+    `"${field}" refers to a stored response, and the gateway stores none: ${instead}. In an SDK, set ` +
+      '"store: false", or use the chat completions model: .chat(model) in the AI SDK.',
+    { param: field },
+  );
 }
 
 /** Reasoning with parts of an unknown type passes as an unknown item. */
@@ -87,21 +95,25 @@ function holdsOnly(parts: Wire.Reasoning['summary'], known: string): boolean {
 function readMessage(value: unknown, at: string, assistantItems: AssistantItems): Wire.Message {
   const message = checkWire(Wire.message, value, at);
   checkFiles(message.content, `${at}.content`);
-  if (
-    message.role !== 'assistant' ||
-    message.type !== 'message' ||
-    typeof message.content === 'string' ||
-    assistantItems === 'lenient'
-  )
-    return message;
-  for (const [field, send] of [
-    ['id', 'the id from the response that held the message'],
-    ['status', '"completed"'],
-  ] as const) {
-    if (!message[field])
-      throw buildFieldError(`${at}.${field}`, 'is missing', `${send}, or leave out "type"`);
+  const [missing] = assistantItems === 'strict' ? listMissing(message) : [];
+  if (missing) {
+    const send = missing === 'id' ? 'the id from the response that held the message' : '"completed"';
+    throw buildFieldError(`${at}.${missing}`, 'is missing', `${send}, or leave out "type"`);
   }
   return message;
+}
+
+/** The required fields that an assistant message lacks. Without `type`, or with plain text, none is. */
+function listMissing({ role, type, content, id, status }: Wire.Message): ('id' | 'status')[] {
+  if (role !== 'assistant' || type !== 'message' || typeof content === 'string') return [];
+  return [...(id ? [] : ['id' as const]), ...(status ? [] : ['status' as const])];
+}
+
+/** Paths of the required fields that lenient reading fills in. */
+export function listDefaulted(items: readonly ReadItem[]): string[] {
+  return items.flatMap((read, index) =>
+    read.kind === 'message' ? listMissing(read.item).map((field) => `input[${index}].${field}`) : [],
+  );
 }
 
 /** An image or a file needs one of several fields. */

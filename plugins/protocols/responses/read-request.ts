@@ -28,6 +28,8 @@ import { decodeRequest } from './decode-request.ts';
 import { isSearch } from './decode-tools.ts';
 import { readFlags } from './encoding.ts';
 import {
+  buildReferenceError,
+  listDefaulted,
   readItems,
   readTools,
   type AssistantItems,
@@ -80,6 +82,7 @@ function readFacts(read: ReadRequest, text: string): CallFacts {
     carriesState: containsEnvelope(text) || movesNativeSeals(read) || items.some(isGatewayReasoning),
     truncates: wire.truncation === 'auto',
     labels: readLabels(wire),
+    defaulted: listDefaulted(items),
   };
 }
 
@@ -189,10 +192,11 @@ function checkStateless(wire: Wire.Request): void {
   for (const field of stateFields) {
     const value = wire[field];
     if (value === undefined || value === null || value === false) continue;
+    if (field === 'previous_response_id' || field === 'conversation')
+      throw buildReferenceError(field, 'leave it out, and send the entire conversation as "input"');
     throw new GatewayError(
       'unsupported_parameter',
-      `"${field}" needs stored responses, and the gateway stores none: leave it out, and send the entire ` +
-        'conversation as "input".',
+      `"${field}" needs stored responses, and the gateway stores none: leave it out.`,
       { param: field },
     );
   }

@@ -48,6 +48,8 @@ export function fitSettings(asked: ImageSettings, { image }: Capabilities, lose:
     const value = asked[name];
     if (value === undefined) continue;
     const sent = image ? fitValue(image, name, table, value) : value;
+    // A model without "auto" chooses the quality itself if the call has none.
+    if (sent === undefined && name === 'quality' && value === 'auto') continue;
     if (sent === undefined) {
       const rules = name === 'size' && image?.sizeRules ? describeRules(image.sizeRules) : '';
       const known = Object.keys(image?.[table] ?? {}).map((each) => `"${each}"`);
