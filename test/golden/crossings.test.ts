@@ -6,6 +6,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import {
   isGatewayError,
   type CanonicalEvent,
@@ -25,6 +26,52 @@ const shortest: Readonly<Record<Wire, unknown>> = {
   messages: { model: 'a/b', max_tokens: 1000, messages: [{ role: 'user', content: 'Ahoy' }] },
   'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }] },
 };
+
+/** What chunks of chat completions and of generate content have that a client's package reads in one place. */
+const chunk = z.looseObject({
+  choices: z.array(z.looseObject({ index: z.number(), delta: z.looseObject({}).optional() })).optional(),
+  candidates: z
+    .array(
+      z.looseObject({
+        content: z.looseObject({ parts: z.array(z.looseObject({})).optional() }).optional(),
+        finishReason: z.string().optional(),
+      }),
+    )
+    .optional(),
+  usageMetadata: z.unknown().optional(),
+});
+type Chunk = z.output<typeof chunk>;
+
+/** What packages of clients need of a stream beyond its protocol. */
+const packageRules: readonly {
+  readonly wire: Wire;
+  readonly rule: string;
+  check(chunks: readonly Chunk[]): void;
+}[] = [
+  {
+    // The `openai` package keeps the last list of citations only.
+    wire: 'chat-completions',
+    rule: 'cites at most once',
+    check(chunks) {
+      const citing = chunks.flatMap(({ choices = [] }) => choices.filter(({ delta }) => delta?.annotations));
+      expect(new Set(citing.map(({ index }) => index)).size).toBe(citing.length);
+    },
+  },
+  {
+    // Python's google-genai 1.x runs the calls of the last chunk only.
+    wire: 'generate-content',
+    rule: 'has its calls, reason and usage in its last chunk',
+    check(chunks) {
+      const last = chunks.at(-1);
+      const calling = chunks.filter(({ candidates = [] }) =>
+        candidates.some(({ content }) => content?.parts?.some((part) => 'functionCall' in part)),
+      );
+      expect(calling.every((each) => each === last)).toBe(true);
+      expect(last?.usageMetadata).toEqual(chunks.findLast((each) => each.usageMetadata)?.usageMetadata);
+      expect(last?.candidates?.every(({ finishReason }) => finishReason)).toBe(true);
+    },
+  },
+];
 
 function asJson(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
@@ -140,6 +187,17 @@ describe.each(wires)('cases of %s', (own) => {
       expect(describeReply(streamed, isSignedLate)).toEqual(describeReply(whole, isSignedLate));
     });
   });
+
+  describe.each(others.flatMap((other) => packageRules.filter(({ wire }) => wire === other)))(
+    'streams to the packages of $wire',
+    ({ wire, rule, check }) => {
+      it.each(listGolden(own, 'reply.sse'))(`the stream of %s ${rule}`, (name) => {
+        const stream = encodeStream(wire, decodeGolden(protocol, name, readCase(name, true)));
+        const frames = readStream(Buffer.from(stream)).filter(({ data }) => data !== '[DONE]');
+        check(frames.map(({ data }) => chunk.parse(JSON.parse(data))));
+      });
+    },
+  );
 
   it('has nothing recorded but its cases', () => {
     const folder = new URL(`${own}/`, import.meta.url);

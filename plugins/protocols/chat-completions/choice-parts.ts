@@ -30,6 +30,8 @@ interface Candidate {
   refuses: boolean;
   /** Characters of text so far, for the offsets of citations. */
   length: number;
+  /** Citations are sent all at once, at the end: of several lists the `openai` package keeps the last. */
+  readonly annotations: Fields[];
   /** Log probabilities come before their text, and are sent with it. */
   logprobs: Fields | undefined;
 }
@@ -66,7 +68,8 @@ export class ChoiceParts {
       case 'block-end':
         return this.#end(event);
       case 'annotation':
-        return this.#cite(event);
+        this.#cite(event);
+        return undefined;
       case 'logprobs': {
         const refused = this.#blocks.get(event.block)?.start.kind === 'refusal';
         this.#ensureCandidate(event.candidate).logprobs = refused
@@ -87,7 +90,14 @@ export class ChoiceParts {
   #ensureCandidate(index: number): Candidate {
     const known = this.#candidates.get(index);
     if (known) return known;
-    const candidate: Candidate = { calls: 0, entries: 0, refuses: false, length: 0, logprobs: undefined };
+    const candidate: Candidate = {
+      calls: 0,
+      entries: 0,
+      refuses: false,
+      length: 0,
+      annotations: [],
+      logprobs: undefined,
+    };
     this.#candidates.set(index, candidate);
     return candidate;
   }
@@ -163,31 +173,18 @@ export class ChoiceParts {
     }
   }
 
-  #cite({ candidate, block: number, annotation }: EventOf<'annotation'>): ChoicePart | undefined {
+  #cite({ candidate, block: number, annotation }: EventOf<'annotation'>): void {
     const block = this.#blocks.get(number);
-    if (block && !block.isOver && annotation.start === undefined) {
-      block.pendingCitations.push(annotation);
-      return undefined;
-    }
-    const annotations = this.#encodeAnnotations([annotation], candidate, block);
-    return annotations.length > 0 ? { candidate, delta: { annotations } } : undefined;
+    if (block && !block.isOver && annotation.start === undefined) block.pendingCitations.push(annotation);
+    else this.#addAnnotation(annotation, candidate, block);
   }
 
-  #encodeAnnotations(
-    annotations: readonly Annotation[],
-    candidate: number,
-    block: OpenBlock | undefined,
-  ): Fields[] {
-    return annotations.flatMap((annotation) => {
-      const written = encodeAnnotation(
-        annotation,
-        block?.offset ?? 0,
-        this.#ensureCandidate(candidate).length,
-      );
-      if (!written)
-        this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'chat-completions only cites web pages');
-      return written ? [written] : [];
-    });
+  #addAnnotation(annotation: Annotation, index: number, block: OpenBlock | undefined): void {
+    const { annotations, length } = this.#ensureCandidate(index);
+    const written = encodeAnnotation(annotation, block?.offset ?? 0, length);
+    if (written) annotations.push(written);
+    else
+      this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'chat-completions only cites web pages');
   }
 
   #attachLogprobs(index: number, candidate: Candidate, delta: Fields): ChoicePart {
@@ -201,8 +198,7 @@ export class ChoiceParts {
     if (!block) return undefined;
     const { start, transcript, pendingCitations } = block;
     block.isOver = true;
-    const annotations = this.#encodeAnnotations(pendingCitations, index, block);
-    const citing = annotations.length > 0 ? { annotations } : undefined;
+    for (const annotation of pendingCitations) this.#addAnnotation(annotation, index, block);
     if (start.kind === 'image') {
       const url = start.url ?? `data:${start.mediaType ?? 'image/png'};base64,${transcript.text}`;
       return {
@@ -210,7 +206,7 @@ export class ChoiceParts {
         delta: { images: [{ type: 'image_url', image_url: { url }, ...writeSignatures(opaque, seal) }] },
       };
     }
-    if (opaque.length === 0) return citing && { candidate: index, delta: citing };
+    if (opaque.length === 0) return undefined;
     if (start.kind === 'tool-call') {
       const late = opaque.slice(start.opaque?.length ?? 0);
       return late.length > 0
@@ -234,7 +230,7 @@ export class ChoiceParts {
         ? sealDetails({ text: transcript.text, opaque }, candidate.entries)
         : sealDetails({ text: '', opaque: opaque.map(markAsTextState) }, candidate.entries);
     candidate.entries += 1;
-    return { candidate: index, delta: { ...citing, reasoning_details: details } };
+    return { candidate: index, delta: { reasoning_details: details } };
   }
 
   #finish(event: EventOf<'finish'>): ChoicePart {
@@ -246,7 +242,11 @@ export class ChoiceParts {
     // As at OpenAI. SDKs that parse replies throw at a filtered one, and its refusal is not read.
     const unified = reason.unified === 'refusal' && candidate.refuses ? 'stop' : reason.unified;
     return {
-      ...this.#attachLogprobs(index, candidate, {}),
+      ...this.#attachLogprobs(
+        index,
+        candidate,
+        candidate.annotations.length > 0 ? { annotations: candidate.annotations } : {},
+      ),
       finish: encodeFinish(unified, candidate.calls > 0),
       ...(isApproximated(unified) ? { native: reason.raw } : {}),
     };

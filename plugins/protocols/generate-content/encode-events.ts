@@ -1,6 +1,7 @@
 /**
  * Encodes canonical events as a client's stream of chunks: data frames, or elements of one JSON array. Only
- * the last chunk has finish reasons, so a client that receives one has the complete reply.
+ * the last chunk has finish reasons, so a client that receives one has the complete reply. It also has the
+ * function calls.
  */
 import {
   GatewayError,
@@ -35,6 +36,11 @@ function buildReplyTail(
 export class ChunkEncoder implements EventEncoder {
   readonly #context: ReplyContext;
   readonly #parts: ReplyParts;
+  /**
+   * Each candidate's function calls and what follows them, for the last chunk. Python's google-genai 1.x runs
+   * only the calls that it finds there.
+   */
+  readonly #held = new Map<number, Fields[]>();
   #start: EventOf<'response-start'> | undefined;
   #usage: Usage = {};
   #usageMetadata: Fields | undefined;
@@ -70,9 +76,18 @@ export class ChunkEncoder implements EventEncoder {
       default: {
         const parts = this.#parts.push(event);
         if (parts.length === 0 || !('candidate' in event)) return '';
+        if (this.#hold(event.candidate, parts)) return '';
         return this.#encodeChunk([{ content: { parts, role: 'model' }, index: event.candidate }]);
       }
     }
+  }
+
+  #hold(candidate: number, parts: readonly Fields[]): boolean {
+    const held = this.#held.get(candidate);
+    if (held) for (const part of parts) held.push(part);
+    else if (parts.some((part) => 'functionCall' in part)) this.#held.set(candidate, [...parts]);
+    else return false;
+    return true;
   }
 
   /** Builds the end of every chunk. It only changes with new facts about the reply. */
@@ -94,7 +109,7 @@ export class ChunkEncoder implements EventEncoder {
   #encodeLast(): string {
     const { endings, promptFeedback } = this.#parts;
     const candidates = [...endings].map(([index, ending]) => ({
-      content: { parts: [{ text: '' }], role: 'model' },
+      content: { parts: this.#held.get(index) ?? [{ text: '' }], role: 'model' },
       ...ending,
       index,
     }));
