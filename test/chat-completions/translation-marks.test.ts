@@ -78,7 +78,7 @@ describe('a request fitted to its model', () => {
     expect(encodeChoice({ mode: 'none' }, [hosted])).toEqual([undefined, 0]);
   });
 
-  it('offers the chosen tool alone if the model cannot be made to call one, and reports it', () => {
+  it('offers the chosen tool alone and asks for it if the model cannot be made to call one, and reports it', () => {
     const model = makeModel({ capabilities: { wire: { 'chat-completions': { forcedTools: 'never' } } } });
     const tools = ['f', 'g'].map((name) => ({ type: 'function' as const, name }));
     const { body, lost } = encode({ tools, toolChoice: { mode: 'one', names: ['g'] } }, model);
@@ -87,7 +87,13 @@ describe('a request fitted to its model', () => {
       undefined,
       ['toolChoice'],
     ]);
-    expect(encode({ tools, toolChoice: { mode: 'required' } }, model).body.tools).toHaveLength(2);
+    const any = encode({ tools, toolChoice: { mode: 'required' } }, model).body;
+    expect(any.tools).toHaveLength(2);
+    expect([body, any].map(({ messages }) => readObjects(messages)[0])).toEqual([
+      { role: 'system', content: 'Do not answer in words: call the tool "g".' },
+      { role: 'system', content: 'Do not answer in words: call one of the tools "f", "g".' },
+    ]);
+    expect(encode({ tools }, model).body.messages).toEqual(encode({}, model).body.messages);
   });
 
   const chosen: CanonicalRequest['toolChoice'] = { mode: 'one', names: ['g'] };

@@ -50,7 +50,7 @@ describe('tools', () => {
     expect(lost).toEqual(['tools[0].format']);
   });
 
-  it('are offered instead of demanded, and those not chosen left out, if the model refuses a demand', () => {
+  it('are offered and asked for instead of demanded, and those not chosen left out, if the model refuses a demand', () => {
     const willing = makeCapable({ wire: { messages: { forcesTools: false } } });
     const tools: Tool[] = [look, { type: 'function', name: 'other' }];
     const choose = (toolChoice: CanonicalRequest['toolChoice']): ReturnType<typeof send> =>
@@ -62,7 +62,12 @@ describe('tools', () => {
     const any = choose({ mode: 'required' });
     expect(any.body).toMatchObject({ tools: [{ name: 'look' }, { name: 'other' }], tool_choice: auto });
     expect(any.lost).toEqual(['toolChoice']);
-    expect(choose({ mode: 'auto' }).lost).toEqual([]);
+    expect([one, any].map(({ body }) => body.system)).toEqual([
+      'Do not answer in words: call the tool "look".',
+      'Do not answer in words: call one of the tools "look", "other".',
+    ]);
+    const free = choose({ mode: 'auto' });
+    expect([free.lost, free.body.system]).toEqual([[], undefined]);
   });
 
   it.each<[NonNullable<CanonicalRequest['toolChoice']>, object]>([

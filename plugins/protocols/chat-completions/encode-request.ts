@@ -29,7 +29,7 @@ import { bag, protocolName } from './bag.ts';
 import { bareSchema } from './decode-request.ts';
 import { encodeMessages } from './encode-messages.ts';
 import type { Encoding } from './encode-parts.ts';
-import { encodeTools } from './encode-tools.ts';
+import { encodeTools, buildCallInstruction } from './encode-tools.ts';
 import { isReasoningOff, refusesExtensions } from './reasoning.ts';
 import { encodeModalities } from './sound.ts';
 
@@ -56,13 +56,20 @@ export function encodeRequest(
   const { sent, watched } = splitStops(request, model);
   const plan = planFormat(request, encoding);
   const openaiFields = shared ? readOpenaiFields(request, 'responses', shared) : {};
-  const body = overlay(dropRefused({ ...openaiFields, ...bag.getFields(request) }, encoding), {
+  const rest = dropRefused({ ...openaiFields, ...bag.getFields(request) }, encoding);
+  const messages = encodeMessages(request.turns, encoding);
+  const tools = encodeTools(request, encoding);
+  const body = overlay(rest, {
     model: model.upstream,
-    messages: [...buildInstructionMessage(plan), ...encodeMessages(request.turns, encoding)],
+    messages: [
+      ...buildInstructionMessage(plan),
+      ...buildInstructionMessage({ instruction: buildCallInstruction(request, tools, encoding) }),
+      ...messages,
+    ],
     ...encodeStream(request, model),
     ...(limit === undefined ? {} : { [flags.outputLimitField]: limit }),
     n: request.candidates,
-    ...encodeTools(request, encoding),
+    ...tools,
     ...encodeSampling(request, encoding),
     stop: encodeStop(request, sent, encoding),
     ...encodeReasoning(request, encoding),

@@ -10,6 +10,8 @@ import {
 } from '../../shared/wire-kit/hosted-tools.ts';
 import { fitStrict, toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
 import {
+  askedInWords,
+  askForCall,
   convertToFunction,
   needsCall,
   loseNamespaces,
@@ -17,6 +19,7 @@ import {
   selectOfferedNames,
   takesTools,
 } from '../../shared/wire-kit/offered-tools.ts';
+import { readMember, readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encode-parts.ts';
@@ -39,12 +42,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   // Z.AI refuses "none", too.
   if (mode === 'none' && !encoding.own && encoding.flags.forcedTools === 'never') return {};
   const isFree = refusesForce(request, encoding);
-  if (isFree)
-    lose(
-      'toolChoice',
-      'the model cannot be made to call a tool; it is offered the chosen ones',
-      'approximated',
-    );
+  if (isFree) lose('toolChoice', askedInWords, 'approximated');
   // If the choice cannot name tools, only the allowed ones are sent.
   const cannotName = mode === 'one' ? takesNoNames(encoding) : mode === 'subset' && !encoding.extras;
   const allowed = names && (isFree || cannotName) ? new Set(names) : undefined;
@@ -73,6 +71,16 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
     function_call: asFunctionCall ? encodeFunctionCall(request) : undefined,
     parallel_tool_calls: request.parallelToolCalls,
   };
+}
+
+/** The instruction that asks for a call of one of the encoded tools, if the model refuses to be made to. */
+export function buildCallInstruction(
+  request: CanonicalRequest,
+  { tools }: Fields,
+  encoding: Encoding,
+): string | undefined {
+  const offered = readObjects(tools).map((tool) => readMember(tool.function, 'name'));
+  return refusesForce(request, encoding) && offered.length > 0 ? askForCall(offered) : undefined;
 }
 
 /** Whether the choice demands a call, which the model refuses. */

@@ -26,7 +26,7 @@ export function encodeRequest(
   const encoding: Encoding = { ...facts, mark: createMarkEncoder(request, facts.lose) };
   const limit = fitOutputLimit(request, outputLimit, encoding);
   const { system, messages } = encodeConversation(request.turns, encoding);
-  const { tools, choice } = encodeTools(request, encoding);
+  const { tools, choice, instruction: callInstruction } = encodeTools(request, encoding);
   const forced = choice?.type === 'any' || choice?.type === 'tool';
   const { thinking, effort } = encodeThinking(request, { limit, messages, forced }, encoding);
   const { format, instruction, expects } = encodeFormat(request, encoding);
@@ -34,7 +34,7 @@ export function encodeRequest(
   const body = overlay(bag.getFields(request), {
     model: model.upstream,
     max_tokens: limit,
-    system: addInstruction(system, instruction),
+    system: addInstruction(addInstruction(system, callInstruction), instruction),
     messages,
     stream: request.stream || undefined,
     tools,

@@ -11,6 +11,8 @@ import {
 import { refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
 import { toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
 import {
+  askedInWords,
+  askForCall,
   convertToFunction,
   loseNamespaces,
   loseChoice,
@@ -27,6 +29,8 @@ type FunctionTool = Extract<Tool, { type: 'function' }>;
 interface EncodedTools {
   readonly tools?: readonly Fields[] | undefined;
   readonly choice?: Fields | undefined;
+  /** What the model is told in place of a choice that it refuses. */
+  readonly instruction?: string;
 }
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): EncodedTools {
@@ -56,15 +60,13 @@ function offerChosen(
 ): EncodedTools {
   const demands = choice?.type === 'any' || choice?.type === 'tool';
   if (!demands || readFlags(model.capabilities).forcesTools) return { tools, choice };
-  lose(
-    'toolChoice',
-    'the model cannot be made to call a tool; it is offered the chosen ones',
-    'approximated',
-  );
+  lose('toolChoice', askedInWords, 'approximated');
   const { name: chosen, ...rest } = choice;
+  const offered = chosen === undefined ? tools : tools.filter(({ name }) => name === chosen);
   return {
-    tools: chosen === undefined ? tools : tools.filter(({ name }) => name === chosen),
+    tools: offered,
     choice: { ...rest, type: 'auto' },
+    instruction: askForCall(offered.map(({ name }) => name)),
   };
 }
 

@@ -94,6 +94,6 @@ function addJsonWord({ turns }: CanonicalRequest, own: boolean, lose: Lose): str
 }
 
 /** The instruction as a message that comes before all others. */
-export function buildInstructionMessage({ instruction }: FormatPlan): Fields[] {
+export function buildInstructionMessage({ instruction }: FormatInWords): Fields[] {
   return instruction === undefined ? [] : [{ role: 'system', content: instruction }];
 }

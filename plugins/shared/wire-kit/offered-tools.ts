@@ -133,6 +133,17 @@ export function needsCall({ toolChoice }: CanonicalRequest): boolean {
   return required;
 }
 
+/** Why a choice that demands a call is lost where the model refuses it. */
+export const askedInWords =
+  'the model cannot be made to call a tool; it is offered the chosen ones, and an instruction asks for a call';
+
+/** The instruction that stands in for a choice that demands a call of one of these tools. */
+export function askForCall(names: readonly unknown[]): string {
+  const listed = names.flatMap((name) => (typeof name === 'string' ? [JSON.stringify(name)] : []));
+  const called = listed.length === 1 ? 'the tool' : 'one of the tools';
+  return `Do not answer in words: call ${called} ${listed.join(', ')}.`;
+}
+
 /** Reports the choice of a request that is left without tools, if a tool had to be called. */
 export function loseChoice(request: CanonicalRequest, lose: Lose): void {
   if (needsCall(request)) lose('toolChoice', 'the model is not offered what it is to choose from');
