@@ -12,6 +12,7 @@ import { isStream } from './crossing/reply-type.ts';
 import { spliceBytes } from './crossing/splice.ts';
 import { repairToolResults } from './crossing/tool-results.ts';
 import { transformEvents, writeReply, writeStream } from './crossing/translated-reply.ts';
+import { unwrapAnswers } from './crossing/unwrap-answer.ts';
 import { forwardReply, forwardStream, toOnlyPiece } from './crossing/verbatim-reply.ts';
 import type { Routed } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
@@ -57,7 +58,7 @@ export function toText({ text }: Pick<Piece, 'text'>): string {
   return typeof text === 'string' ? text : Buffer.from(text).toString();
 }
 
-export interface EncodedBody {
+export interface EncodedBody extends Pick<EncodedRequest, 'expects' | 'unwraps'> {
   /** Whether it is the client's own bytes. */
   readonly verbatim: boolean;
   readonly body: string | Uint8Array;
@@ -66,8 +67,6 @@ export interface EncodedBody {
   readonly losses: readonly Loss[];
   /** Stop sequences that the wire cannot carry: the reply is watched for them. */
   readonly stops: readonly string[];
-  /** What the reply's text is checked for. */
-  readonly expects: EncodedRequest['expects'];
 }
 
 const json = 'application/json';
@@ -133,11 +132,12 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
     losses: [...boundLosses(answers), ...lost],
     stops: encoded.stops ?? [],
     expects: encoded.expects,
+    unwraps: encoded.unwraps,
   };
 }
 
 /** How a reply crosses, which follows from how its request did. */
-export interface ReplyLane extends Pick<EncodedBody, 'verbatim' | 'stops' | 'expects'> {
+export interface ReplyLane extends Pick<EncodedBody, 'verbatim' | 'stops' | 'expects' | 'unwraps'> {
   /** The `transformStream` taps that apply; undefined if none does. */
   readonly transform: ((events: AsyncIterable<CanonicalEvent>) => AsyncIterable<CanonicalEvent>) | undefined;
 }
@@ -151,7 +151,7 @@ export function crossReply(
   exchange: Routed,
   response: UpstreamResponse,
   reading: Reading,
-  { verbatim, stops, expects, transform }: ReplyLane,
+  { verbatim, stops, expects, unwraps, transform }: ReplyLane,
 ): Pieces {
   const { call, attempt, protocol } = exchange;
   const { target } = attempt;
@@ -161,7 +161,7 @@ export function crossReply(
       ? forwardStream(exchange, response, reading)
       : new WholeReply(forwardReply(exchange, response, reading));
   const decode = streamed ? decodeStream : decodeWholeReply;
-  const decoded = decode(target.protocol, exchange, response, reading);
+  const decoded = unwrapAnswers(decode(target.protocol, exchange, response, reading), unwraps);
   const changed =
     stops.length > 0 || transform ? transformEvents(exchange, decoded, stops, transform) : decoded;
   const batches = expects ? checkJson(changed, expects, reading.tally) : changed;

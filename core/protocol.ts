@@ -226,6 +226,8 @@ export interface EncodedRequest {
    * one. A reply that is not is reported.
    */
   readonly expects?: { readonly schema?: unknown } | undefined;
+  /** The member of the reply's JSON text that is the answer, if the wire cannot ask for the answer alone. */
+  readonly unwraps?: string | undefined;
 }
 
 export interface UpstreamSide {

@@ -78,7 +78,7 @@ describe('a request fitted to its model', () => {
     expect(encodeChoice({ mode: 'none' }, [hosted])).toEqual([undefined, 0]);
   });
 
-  it('offers the chosen tool alone and asks for it if the model cannot be made to call one, and reports it', () => {
+  it('offers the chosen tool alone and asks for it in words if no call can be forced, and reports it', () => {
     const model = makeModel({ capabilities: { wire: { 'chat-completions': { forcedTools: 'never' } } } });
     const tools = ['f', 'g'].map((name) => ({ type: 'function' as const, name }));
     const { body, lost } = encode({ tools, toolChoice: { mode: 'one', names: ['g'] } }, model);

@@ -1,13 +1,15 @@
 /**
- * What a provider's wire cannot express and the gateway does itself: stop sequences, and conversations that
- * are too long.
+ * What a provider's wire cannot express and the gateway does itself: stop sequences, answers in JSON that are
+ * not an object, and conversations that are too long.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { UpstreamRequest } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
+import { chunk, ending } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { readGolden } from '../support/golden.ts';
 import { postJson } from '../support/post.ts';
@@ -30,6 +32,7 @@ async function startHouse(
       chatCompletions(),
       responses(),
       messages(),
+      generateContent(),
       tappedVendor('house', [wire], noteRequest),
     ],
   });
@@ -94,6 +97,39 @@ describe('a stop sequence on a wire without stop sequences', () => {
       stop_sequences: ['never'],
     });
     expect(await reply.json()).toMatchObject({ stop_reason: 'end_turn', stop_sequence: null });
+  });
+});
+
+describe('a list as the answer, on a wire that only takes schemas of objects', () => {
+  const pieces = ['{ "ans', 'wer"', ':\n["a}"', ',', '"b"]', '\n}', '\n'];
+  const streamed = pieces.map((content) => chunk({ content })).join('') + chunk({}, 'stop') + ending({});
+  const whole = {
+    id: 'c1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content: pieces.join('') }, finish_reason: 'stop' }],
+  };
+  const ask = { contents: [{ role: 'user', parts: [{ text: 'Which?' }] }] };
+  const generationConfig = {
+    responseMimeType: 'application/json',
+    responseSchema: { type: 'ARRAY', items: { type: 'STRING' } },
+  };
+
+  it.each([
+    ['generateContent', JSON.stringify(whole)],
+    ['streamGenerateContent?alt=sse', streamed],
+  ])('reaches a client of %s without the object around it, and nothing is lost', async (method, body) => {
+    const gateway = await startHouse('chat-completions', () => ({ body }));
+    const url = `${gateway.url}/beta/v1beta/models/house/model:${method}`;
+    const reply = await postJson(url, { ...ask, generationConfig }, {});
+    const text = await reply.text();
+    const parts = [...text.matchAll(/"text":("(?:[^"\\]|\\.)*")/g)].map(([, part]) => JSON.parse(part ?? ''));
+    expect(JSON.parse(parts.join(''))).toEqual(['a}', 'b']);
+    expect(reply.headers.get('x-tollgate-dropped')).toBeNull();
+    expect(sent[0]).toMatchObject({
+      response_format: { json_schema: { schema: { type: 'object', required: ['answer'] } } },
+    });
   });
 });
 

@@ -27,7 +27,7 @@ const shortest: Readonly<Record<Wire, unknown>> = {
   'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }] },
 };
 
-/** What chunks of chat completions and of generate content have that a client's package reads in one place. */
+/** What chunks of chat completions and of generate content have that a package reads in one place. */
 const chunk = z.looseObject({
   choices: z.array(z.looseObject({ index: z.number(), delta: z.looseObject({}).optional() })).optional(),
   candidates: z
@@ -105,12 +105,13 @@ function crossRequest(other: Wire, own: Wire, body: unknown): unknown {
     encodeInClientWords(() => protocol.upstream.encodeRequest(request, model, undefined), fieldNames),
   );
   if (isGatewayError(sent)) return { refused: sent.message, param: sent.details.param, code: sent.code };
-  const { body: encoded, losses } = sent;
+  const { body: encoded, losses, unwraps } = sent;
   return {
     lost: Object.fromEntries(
       losses.map(({ path, reason }) => [toClientPath(path, request, fieldNames), reason]),
     ),
     body: encoded,
+    unwraps,
   };
 }
 

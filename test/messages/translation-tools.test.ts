@@ -50,7 +50,7 @@ describe('tools', () => {
     expect(lost).toEqual(['tools[0].format']);
   });
 
-  it('are offered and asked for instead of demanded, and those not chosen left out, if the model refuses a demand', () => {
+  it('are offered and asked for in words, without those not chosen, if the model refuses a demand', () => {
     const willing = makeCapable({ wire: { messages: { forcesTools: false } } });
     const tools: Tool[] = [look, { type: 'function', name: 'other' }];
     const choose = (toolChoice: CanonicalRequest['toolChoice']): ReturnType<typeof send> =>

@@ -135,20 +135,23 @@ describe('settings', () => {
     });
   });
 
-  it('asks in an instruction for a schema that is not of an object', () => {
+  it('puts a schema that is not of an object into one', () => {
     const { body, lost } = encode({
       format: { type: 'schema', schema: { type: 'array', items: { type: 'string' } } },
     });
-    expect(body.input).toEqual([
-      {
-        role: 'system',
-        content:
-          'Answer with valid JSON alone, which keeps to this schema:\n' +
-          '{"type":"array","items":{"type":"string"}}',
+    expect(body.input).toEqual([{ role: 'user', content: 'Ahoy' }]);
+    expect(body.text).toMatchObject({
+      format: {
+        type: 'json_schema',
+        schema: {
+          type: 'object',
+          properties: { answer: { type: 'array', items: { type: 'string' } } },
+          required: ['answer'],
+          additionalProperties: false,
+        },
       },
-      { role: 'user', content: 'Ahoy' },
-    ]);
-    expect([body.text, lost]).toEqual([undefined, ['format.schema']]);
+    });
+    expect(lost).toEqual([]);
   });
 
   it('translates service tiers and shortens long user names', () => {

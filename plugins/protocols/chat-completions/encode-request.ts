@@ -83,6 +83,7 @@ export function encodeRequest(
     losses: [...losses, ...listForeignFields(request, protocolName, shared)],
     stops: watched,
     expects: plan.expects,
+    unwraps: plan.unwraps,
   };
 }
 
@@ -228,13 +229,13 @@ function encodeSwitch({ budget }: Reasoning, wanted: string, { model, flags, los
 
 function encodeFormat(
   { format }: CanonicalRequest,
-  { mode }: FormatPlan,
+  { mode, schema }: FormatPlan,
   { own, lose }: Encoding,
 ): Fields | undefined {
   if (format?.type === 'text') return { type: 'text' };
   if (mode === 'json') return { type: 'json_object' };
   if (mode !== 'schema' || format?.type !== 'schema') return undefined;
-  const { name = 'answer', description, schema, strict } = format;
+  const { name = 'answer', description, strict } = format;
   if (bag.has(format, bareSchema)) return { type: 'json_object', schema };
   const kept = own ? strict : fitStrict(format, schema, 'format', lose);
   return {

@@ -85,6 +85,7 @@ export function encodeRequest(
     losses: [...losses, ...listForeignFields(request, protocolName, shared)],
     stops: checkStops(request),
     expects: plan.expects,
+    unwraps: plan.unwraps,
   };
 }
 
@@ -215,13 +216,14 @@ function encodeText(request: CanonicalRequest, plan: FormatPlan, encoding: Encod
 
 function encodeFormat(
   { format }: CanonicalRequest,
-  { mode }: FormatPlan,
+  { mode, schema: planned }: FormatPlan,
   { own, lose }: Encoding,
 ): Fields | undefined {
   if (format?.type === 'text') return { type: 'text' };
   if (mode === 'json') return { type: 'json_object' };
   if (mode !== 'schema' || format?.type !== 'schema') return undefined;
-  const { name = 'answer', description, schema = own ? undefined : { type: 'object' }, strict } = format;
+  const { name = 'answer', description, strict } = format;
+  const schema = planned ?? (own ? undefined : { type: 'object' });
   return overlay(bag.getFields(format), {
     type: 'json_schema',
     name,

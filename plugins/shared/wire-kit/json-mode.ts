@@ -1,8 +1,8 @@
 /**
  * Asks for JSON in the strictest way that the provider enforces: a schema, JSON mode, or an instruction in
  * the prompt. OpenAI refuses JSON mode unless a message contains the word "json", and enforces only schemas
- * with an object as root. If the provider does not enforce what the client asked for, the gateway checks the
- * reply.
+ * with an object as root, so any other schema goes inside one. If the provider does not enforce what the
+ * client asked for, the gateway checks the reply.
  */
 import type { CanonicalRequest, EncodedRequest, Model, Format } from '../../../core/index.ts';
 import type { Encoding } from './encoding.ts';
@@ -18,11 +18,51 @@ export interface FormatInWords {
 export interface FormatPlan extends FormatInWords {
   /** The field to send. With `words` there is none, only the instruction. */
   readonly mode: 'schema' | 'json' | 'words' | undefined;
+  /** The schema to send with the mode `schema`: the client's, or an object with the client's in it. */
+  readonly schema?: unknown;
+  /** The member of that object, which is the answer. */
+  readonly unwraps?: string;
 }
 
-/** Whether the provider can enforce the schema. */
-function hasObjectRoot({ schema }: Extract<Format, { type: 'schema' }>): boolean {
-  return !isObject(schema) || (schema.type ?? 'object') === 'object';
+type SchemaFormat = Extract<Format, { type: 'schema' }>;
+
+const answer = 'answer';
+const shared: ReadonlySet<string> = new Set(['$defs', 'definitions', '$schema']);
+const otherRoots = ['anyOf', 'oneOf', 'enum', 'const', '$ref'] as const;
+
+/** An object with the schema's value as its only member, unless the schema describes an object itself. */
+function wrapSchema({ schema }: SchemaFormat): Fields | undefined {
+  if (!isObject(schema) || schema.type === 'object') return undefined;
+  if (schema.type === undefined && otherRoots.every((word) => schema[word] === undefined)) return undefined;
+  const entries = Object.entries(moveReferences(schema));
+  return {
+    type: 'object',
+    properties: { [answer]: Object.fromEntries(entries.filter(([name]) => !shared.has(name))) },
+    required: [answer],
+    additionalProperties: false,
+    ...Object.fromEntries(entries.filter(([name]) => shared.has(name))),
+  };
+}
+
+/** References to the root, or to a place in it, find it where it moves to. Definitions stay at the root. */
+function moveReferences(schema: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => [
+      name,
+      name === '$ref' && typeof value === 'string' ? moveReference(value) : moveInside(value),
+    ]),
+  );
+}
+
+function moveInside(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(moveInside);
+  return isObject(value) ? moveReferences(value) : value;
+}
+
+function moveReference(reference: string): string {
+  const isMoved =
+    reference === '#' || (reference.startsWith('#/') && !shared.has(reference.split('/')[1] ?? ''));
+  return isMoved ? `#/properties/${answer}${reference.slice(1)}` : reference;
 }
 
 /** Whether the model has JSON mode, together with tools if the request has any. */
@@ -45,10 +85,7 @@ export function describeFormat(format: Format): FormatInWords {
 }
 
 /** A schema with the name and the description that its format has next to it, unless it has its own. */
-export function nameSchema(
-  { name, description }: Extract<Format, { type: 'schema' }>,
-  schema: Fields,
-): Fields {
+export function nameSchema({ name, description }: SchemaFormat, schema: Fields): Fields {
   return {
     ...(name === undefined ? {} : { title: name }),
     ...(description === undefined ? {} : { description }),
@@ -60,11 +97,10 @@ export function nameSchema(
 export function planFormat(request: CanonicalRequest, { own, model, lose }: Encoding): FormatPlan {
   const { format } = request;
   if (!format || format.type === 'text') return { mode: undefined };
-  if (format.type === 'schema' && model.capabilities.structuredOutput) {
-    if (own || hasObjectRoot(format)) return { mode: 'schema' };
-    lose('format.schema', 'it does not describe an object; an instruction asks for it', 'approximated');
-    return { mode: 'words', ...describeFormat(format) };
-  }
+  const wrapped = !own && format.type === 'schema' ? wrapSchema(format) : undefined;
+  const unwrapping = wrapped ? { unwraps: answer } : {};
+  if (format.type === 'schema' && model.capabilities.structuredOutput)
+    return { mode: 'schema', schema: wrapped ?? format.schema, ...unwrapping };
   if (!hasJsonMode(model, Boolean(request.tools?.length))) {
     lose(
       'format',
@@ -79,7 +115,8 @@ export function planFormat(request: CanonicalRequest, { own, model, lose }: Enco
     'the model has JSON mode without schemas; an instruction asks for it',
     'approximated',
   );
-  return { mode: hasObjectRoot(format) ? 'json' : 'words', ...describeFormat(format) };
+  const { instruction } = describeFormat(wrapped ? { ...format, schema: wrapped } : format);
+  return { mode: 'json', instruction, expects: describeFormat(format).expects, ...unwrapping };
 }
 
 /** The instruction that JSON mode needs if no message contains the word. */

@@ -135,7 +135,7 @@ export function needsCall({ toolChoice }: CanonicalRequest): boolean {
 
 /** Why a choice that demands a call is lost where the model refuses it. */
 export const askedInWords =
-  'the model cannot be made to call a tool; it is offered the chosen ones, and an instruction asks for a call';
+  'the model cannot be made to call a tool; it is offered the chosen ones, and asked in an instruction';
 
 /** The instruction that stands in for a choice that demands a call of one of these tools. */
 export function askForCall(names: readonly unknown[]): string {

@@ -50,6 +50,13 @@ const stops: ByWire<Check> = {
     hear('generate-content', reply).text === 'One ' && hear('generate-content', reply).reason === 'STOP',
 };
 
+/** OpenAI's models are asked for an object. */
+const wrappedList = {
+  type: 'object',
+  properties: { answer: { type: 'array', items: { type: 'string' } } },
+  required: ['answer'],
+};
+
 export const settings: readonly Capability[] = [
   field('temperature', {
     'chat-completions': { temperature: 0.5 },
@@ -146,9 +153,14 @@ export const settings: readonly Capability[] = [
       messages: holds({
         format: { type: 'json_schema', schema: { type: 'array', items: { type: 'string' } } },
       }),
+      'chat-completions': holds({ json_schema: { schema: wrappedList } }),
+      responses: holds({ type: 'json_schema', schema: wrappedList }),
     },
-    instead: { 'chat-completions': mentions('"type":"array"'), responses: mentions('"type":"array"') },
-    does: fillWires({ text: '["noon"]' }),
+    does: {
+      ...fillWires({ text: '["noon"]' }),
+      'chat-completions': { text: '{"answer":["noon"]}' },
+      responses: { text: ['{"ans', 'wer": ["noon"', ']}'] },
+    },
     shown: says('["noon"]'),
   },
   {
