@@ -122,11 +122,11 @@ const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][]
     [{ content: 'x' }, '.role', /is missing/],
     [{ role: 7, content: 'x' }, '.role', /is 7/],
     [{ role: 'assistant' }, '.content', /is missing/],
-    [{ role: 'assistant', content: null }, '.content', /it may be null only if there are tool calls/],
+    [{ role: 'assistant', content: null }, '.content', /it may be null only beside tool calls or reasoning/],
     [
       { role: 'assistant', content: null, tool_calls: [] },
       '.content',
-      /is missing: .* it may be null only if there are tool calls/,
+      /is missing: .* it may be null only beside tool calls or reasoning/,
     ],
     [
       { role: 'tool', content: 'x' },

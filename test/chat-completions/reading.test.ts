@@ -127,6 +127,16 @@ describe('a call', () => {
     expect([size.images, size.textBytes < 1000]).toEqual([1, true]);
   });
 
+  it.each([{ content: null }, {}])('may hold reasoning alone, as a reply of ours does: %j', (content) => {
+    const call = makeCall(message({ role: 'assistant', ...content, reasoning_content: 'Hm.' }));
+    const model = makeModel({ id: 'deepseek/deepseek-v4' });
+    // Providers refuse it without a text.
+    expect(call.suits?.(model)).toBe(false);
+    expect(protocol.upstream.encodeRequest(call.decode(), model, undefined).body).toMatchObject({
+      messages: [{ role: 'assistant', content: '', reasoning_content: 'Hm.' }],
+    });
+  });
+
   it('keeps all digits of a seed that is too large for a double, and takes no other seed for it', () => {
     const text =
       '{"messages":[{"role":"user","content":"x"}],"metadata":{"seed":"7"},"seed": ' +

@@ -45,10 +45,10 @@ function checkToolChoice({ tool_choice: choice, tools }: Wire.Request): void {
     throw buildFieldError('tool_choice', `names "${missing}", which is not in "tools"`, oneOfThem);
 }
 
-const answerWanted = 'a string or an array of parts; it may be null only if there are tool calls';
+const answerWanted = 'a string or an array of parts; it may be null only beside tool calls or reasoning';
 
 function checkMessage(message: WireMessages.Message, place: number): void {
-  if (message.role === 'assistant' && !hasContent(message))
+  if (message.role === 'assistant' && !hasContent(message) && !hasReasoning(message))
     throw buildFieldError(`messages[${place}].content`, 'is missing', answerWanted);
   if (message.role !== 'user' || typeof message.content === 'string') return;
   for (const [index, part] of message.content.entries()) {
@@ -57,6 +57,16 @@ function checkMessage(message: WireMessages.Message, place: number): void {
     const at = `messages[${place}].content[${index}].file`;
     throw buildFieldError(at, 'holds no file', 'its content as "file_data" or its id as "file_id"');
   }
+}
+
+/** Whether the message thinks and says nothing, as a reply does that was cut off while the model thought. */
+export function hasReasoningAlone(message: WireMessages.Message): boolean {
+  return message.role === 'assistant' && !hasContent(message) && hasReasoning(message);
+}
+
+function hasReasoning(message: WireMessages.AssistantMessage): boolean {
+  const { reasoning_content: content, reasoning, reasoning_details: details } = message;
+  return [content, reasoning, details].some((value) => value !== undefined && value !== null);
 }
 
 function hasContent(message: WireMessages.AssistantMessage): boolean {

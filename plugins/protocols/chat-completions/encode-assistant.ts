@@ -48,7 +48,8 @@ export function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding:
     role: 'assistant',
     name: turn.name,
     content:
-      joinParts(draft.content, form, '', encoding) ?? (form.includes('no-content') ? undefined : empty),
+      joinParts(draft.content, form, '', encoding) ??
+      (hasOthers && form.includes('no-content') ? undefined : empty),
     ...writeReasoning(draft.reasoning),
     ...fields,
     images: images.length > 0 ? images : undefined,

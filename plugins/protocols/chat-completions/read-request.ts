@@ -9,7 +9,7 @@ import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { readList } from '../../shared/wire-kit/values.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
-import { checkRequest } from './check-request.ts';
+import { checkRequest, hasReasoningAlone } from './check-request.ts';
 import { decodeReasoning, decodeRequest, readLimit } from './decode-request.ts';
 import { isSearch } from './decode-tools.ts';
 import { listMedia, measureInput } from './input-size.ts';
@@ -55,6 +55,7 @@ export class ChatCall extends ReadCall {
       (flags.shortForms || !(usesShortForms(wire) || known.some(isShortMessage))) &&
       (!flags.thinkingMode || isReasoningOff(wire) || !lacksReasoning(wire.messages)) &&
       !known.some(holdsResultMedia) &&
+      !known.some(hasReasoningAlone) &&
       hasAcceptedFields(wire, model) &&
       (flags.callIds === 'any' ||
         known.flatMap(listCallIds).every((id) => takesCallId(id, model.capabilities)))

@@ -77,7 +77,7 @@ const content = z.union([z.string(), parts], 'a string, or an array of content p
 /** The content of an assistant message. */
 const answer = z.union(
   [z.string(), parts],
-  'a string, or an array of text and refusal parts; it may be null if there are tool calls',
+  'a string, or an array of text and refusal parts; it may be null beside tool calls or reasoning',
 );
 
 const calledFunction = z.looseObject({ name: z.string(), arguments: z.string('a string holding JSON') });
