@@ -262,6 +262,12 @@ export interface UpstreamSide {
   /** Names of events that only open a stream. Without names, the decoded events decide. */
   readonly openings?: ReadonlySet<string>;
   /**
+   * Corrects an event's data, or a JSON reply, that clients of this protocol would misread, for the verbatim
+   * lane: a vendor's own word for the end, parts where clients expect a text. `events`: what it was decoded
+   * to. Returns `data` if it is right. Absent: replies go on as they are.
+   */
+  mend?(data: string, events: readonly CanonicalEvent[]): string;
+  /**
    * The frame that ends every stream. The verbatim lane adds it if the provider left it out. Empty if there
    * is none.
    */

@@ -8,7 +8,7 @@ import type { CanonicalEvent } from '../canonical/events.ts';
 import { GatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
 import type { Piece } from '../lanes.ts';
-import type { UpstreamSide } from '../protocol.ts';
+import type { UpstreamSide, WireEvent } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import { AlikeRun, RunSeeker, type AlikeEvent } from './alike-run.ts';
 import { readToEnd } from './quiet-end.ts';
@@ -81,17 +81,29 @@ class ForwardedText {
     this.hasOpened ||= event !== undefined;
     if (event && !this.hasBegun) this.hasBegun = !this.#isOpening(event.event, events);
     this.#isTerminated = isTerminator;
-    const written = isUnaskedUsage(events, this.#call.usageWanted) ? '' : this.#write(raw, event?.data);
+    const mended = event && this.#mend(event, events);
+    const written = isUnaskedUsage(events, this.#call.usageWanted)
+      ? ''
+      : this.#write(mended === undefined ? raw : writeFrame(mended, event?.event), mended ?? event?.data);
     const isLast = this.#tally.complete || (this.#holdsEnd && this.#tally.hasFinished(this.#call.candidates));
     if (isLast) this.last += written;
     else this.text += written;
     const { alike } = this.decoder;
     if (this.#alike !== alike) {
       this.#alike = alike;
-      this.run = event && alike && !isLast ? AlikeRun.startAfter(raw, event.data, alike, written) : undefined;
+      this.run =
+        event && alike && !isLast && mended === undefined
+          ? AlikeRun.startAfter(raw, event.data, alike, written)
+          : undefined;
     }
     if (this.last.length > longestBlock)
       throw new GatewayError('upstream_failed', 'The provider sent too much after the end of its reply.');
+  }
+
+  /** The event's data as clients of the protocol can read it; undefined if it needs no change. */
+  #mend({ data }: WireEvent, events: readonly CanonicalEvent[]): string | undefined {
+    const mended = this.#upstream.mend?.(data, events) ?? data;
+    return mended === data ? undefined : mended;
   }
 
   #isTerminator(data: string): boolean {
@@ -196,10 +208,14 @@ export function forwardReply(
   { tally, memory }: Reading,
 ): Promise<IteratorYieldResult<Piece>> {
   const { protocol, model } = exchange.attempt.target;
+  const { modelPaths, mend } = protocol.upstream;
   return readWhole(response, memory).then((bytes) => {
     const text = decodeText(bytes);
-    for (const event of decodeReply(protocol, exchange, text)) tally.read(event);
+    const events = decodeReply(protocol, exchange, text);
+    for (const event of events) tally.read(event);
     if (!tally.complete) throw toCutError();
-    return toOnlyPiece(renameModelInReply(bytes, text, protocol.upstream.modelPaths, model.id));
+    const mended = mend?.(text, events) ?? text;
+    const sent = mended === text ? bytes : Buffer.from(mended);
+    return toOnlyPiece(renameModelInReply(sent, mended, modelPaths, model.id));
   });
 }

@@ -208,7 +208,7 @@ function compareEntry(
 }
 
 /** Reads content that comes in parts. Mistral sends parts if the content holds reasoning. */
-function* readParts(
+export function* readParts(
   parts: readonly unknown[],
 ): Generator<readonly [kind: 'text' | 'reasoning', text: string]> {
   for (const { text, thinking } of readObjects(parts)) {

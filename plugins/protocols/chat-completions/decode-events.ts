@@ -13,6 +13,7 @@ import {
   type WireEvent,
 } from '../../../core/index.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
+import { readFinish, readWord } from '../../shared/wire-kit/finish-reason.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { createToolFinder } from '../../shared/wire-kit/offered-tools.ts';
 import { buildErrorEvent } from '../../shared/wire-kit/openai-error.ts';
@@ -118,13 +119,14 @@ export class ReplyDecoder implements EventDecoder {
   #readChoice(wire: Fields, position: number): void {
     const { index, finish_reason: reason, logprobs } = wire;
     const content = wire[this.#contentField];
+    const word = readWord(reason);
     const choice = this.#ensureChoice(toCount(index) ?? position);
     if (isObject(content)) choice.read(content, logprobs);
     if (isObject(wire.error)) this.#fail(wire.error);
     // Azure omits the message of a choice that its content filter removed.
     else if (this.#contentField === 'message' && !isObject(content) && reason !== 'content_filter')
       this.#fail({ message: 'it sent a choice without a message.' });
-    else if (typeof reason === 'string' && reason !== '' && !choice.isFinished) this.#finish(choice, reason);
+    else if (word !== undefined && !choice.isFinished) this.#finish(choice, word);
   }
 
   #ensureChoice(index: number): ChoiceDecoder {
@@ -168,15 +170,17 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #finish(choice: ChoiceDecoder, raw: string): void {
+    // Clients run a call when it ends, so the calls of a failed reply do not end.
+    if (readFinish(raw) === 'error') return this.#fail({ message: `it ended with "${raw}".` });
     // Read before `end`, which closes the choice's calls.
     const isTorn = this.#hasGap && !choice.isWhole;
     choice.end();
-    const unified = decodeFinish(raw, choice.hasCalls);
-    if (unified === 'error') return this.#fail({ message: `it ended with "${raw}".` });
-    if (isTorn || (this.#hasGap && unified === 'tool-calls' && !choice.hasCalls))
+    const { hasCalls: any, index } = choice;
+    const unified = decodeFinish(raw, { any, cut: this.#log.isCut(index) });
+    if (isTorn || (this.#hasGap && !any && readFinish(raw) === 'tool-calls'))
       return this.#fail({ message: unreadableEvent });
     choice.isFinished = true;
-    this.#log.emit({ type: 'finish', candidate: choice.index, reason: { unified, raw } });
+    this.#log.emit({ type: 'finish', candidate: index, reason: { unified, raw } });
   }
 
   #fail(error: Fields): void {

@@ -1,29 +1,15 @@
 /** Maps finish reasons, in both directions. */
 import type { FinishReason } from '../../../core/index.ts';
-import { considerCalls } from '../../shared/wire-kit/finish-reason.ts';
+import { considerCalls, readFinish, type CallsSeen } from '../../shared/wire-kit/finish-reason.ts';
 
-const decoded: ReadonlyMap<string, FinishReason> = new Map([
-  ['stop', 'stop'],
-  ['end_turn', 'stop'],
-  ['eos', 'stop'],
-  ['stop_sequence', 'stop-sequence'],
-  ['length', 'length'],
-  ['max_tokens', 'length'],
-  // Mistral: the context is full.
-  ['model_length', 'context-length'],
-  ['tool_calls', 'tool-calls'],
-  ['function_call', 'tool-calls'],
-  ['content_filter', 'content-filter'],
-  // OpenRouter: the provider failed. DeepSeek: it is out of capacity.
-  ['error', 'error'],
-  ['insufficient_system_resource', 'error'],
-]);
-
-export function decodeFinish(raw: string, calls: boolean): FinishReason {
-  return considerCalls(decoded.get(raw) ?? 'other', calls);
+export function decodeFinish(raw: string, calls: CallsSeen): FinishReason {
+  return considerCalls(readFinish(raw), calls);
 }
 
-/** A paused or failed turn is unfinished. `length` is this protocol's only reason for that. */
+/**
+ * A turn that paused, failed, or ended for an unknown reason is unfinished. `length` is this protocol's only
+ * reason for that.
+ */
 const encoded: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',
   'stop-sequence': 'stop',
@@ -34,11 +20,11 @@ const encoded: Readonly<Record<FinishReason, string>> = {
   refusal: 'content_filter',
   pause: 'length',
   error: 'length',
-  other: 'stop',
+  other: 'length',
 };
 
-export function encodeFinish(reason: FinishReason, calls: boolean): string {
-  return encoded[considerCalls(reason, calls)];
+export function encodeFinish(reason: FinishReason, hasCalls: boolean): string {
+  return encoded[considerCalls(reason, { any: hasCalls })];
 }
 
 /** Whether this protocol has no name for a reason: `native_finish_reason` then holds the original. */

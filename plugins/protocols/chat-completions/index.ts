@@ -12,6 +12,7 @@ import { ReplyDecoder } from './decode-events.ts';
 import { ChunkEncoder, terminator, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { buildModelRoutes } from './listing.ts';
+import { mend } from './mend.ts';
 import { readRequest, ChatCall, limitFields } from './read-request.ts';
 
 const path = '/v1/chat/completions';
@@ -74,6 +75,7 @@ export const protocol: Protocol = {
     decodeEvents: (call, model) => new AlikeEvents(new ReplyDecoder(call, model)),
     decodeReply: (body, call, model) => new ReplyDecoder(call, model).decodeWhole(body),
     decodeError,
+    mend,
     modelPaths: [['model']],
     buildHeaders: selectOpenaiHeaders,
     ending: 'event',

@@ -12,7 +12,7 @@ import { isEmptyArguments, mayBeEmptyArguments, noArguments } from '../../shared
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readObject, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { JsonEnd } from './json-end.ts';
+import { JsonEnd } from '../../shared/wire-kit/json-end.ts';
 import { readSignatures } from './signatures.ts';
 import { makeCallId } from './tool-names.ts';
 

@@ -4,35 +4,11 @@
  * be broken.
  */
 import type { FinishReason, EventOf } from '../../../core/index.ts';
-
-const reasons: ReadonlyMap<string, FinishReason> = new Map([
-  ['STOP', 'stop'],
-  ['MAX_TOKENS', 'length'],
-  ['SAFETY', 'content-filter'],
-  ['RECITATION', 'content-filter'],
-  ['BLOCKLIST', 'content-filter'],
-  ['PROHIBITED_CONTENT', 'content-filter'],
-  ['SPII', 'content-filter'],
-  ['IMAGE_SAFETY', 'content-filter'],
-  ['IMAGE_PROHIBITED_CONTENT', 'content-filter'],
-  ['IMAGE_RECITATION', 'content-filter'],
-  ['MODEL_ARMOR', 'content-filter'],
-  ['JAILBREAK', 'content-filter'],
-  ['LANGUAGE', 'error'],
-  ['OTHER', 'error'],
-  ['MALFORMED_FUNCTION_CALL', 'error'],
-  ['MALFORMED_RESPONSE', 'error'],
-  ['MISSING_THOUGHT_SIGNATURE', 'error'],
-  ['UNEXPECTED_TOOL_CALL', 'error'],
-  ['TOO_MANY_TOOL_CALLS', 'error'],
-  ['IMAGE_OTHER', 'error'],
-  ['NO_IMAGE', 'error'],
-  ['CONTINUATION', 'pause'],
-]);
+import { googleReasons } from '../../shared/wire-kit/finish-reason.ts';
 
 export function decodeFinish(raw: string, calls: boolean): FinishReason {
   // Only `STOP` is an end that the model chose. An unknown reason is read as a reply that broke off.
-  const reason = reasons.get(raw) ?? 'error';
+  const reason = googleReasons.get(raw) ?? 'error';
   return calls && reason === 'stop' ? 'tool-calls' : reason;
 }
 
@@ -52,5 +28,5 @@ const wireReasons: Readonly<Record<FinishReason, string>> = {
 
 /** Returns the vendor's own reason if this protocol has it with the same meaning. */
 export function encodeFinish({ unified, raw }: EventOf<'finish'>['reason']): string {
-  return reasons.get(raw) === unified ? raw : wireReasons[unified];
+  return googleReasons.get(raw) === unified ? raw : wireReasons[unified];
 }

@@ -10,6 +10,7 @@ import {
   type WireEvent,
 } from '../../../core/index.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
+import { readFinish, readWord } from '../../shared/wire-kit/finish-reason.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { containsNumber, hasLongNumber, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
@@ -64,7 +65,7 @@ export class ReplyDecoder implements EventDecoder {
     const { stop_reason: reason, stop_sequence, stop_details = null } = body;
     // Some relays omit the reason of a complete reply.
     this.#finish({
-      stop_reason: typeof reason === 'string' ? reason : 'end_turn',
+      stop_reason: readWord(reason) ?? 'end_turn',
       stop_sequence,
       stop_details,
     });
@@ -145,14 +146,18 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #finish(delta: Fields): void {
-    const { stop_reason: raw, stop_sequence: stopSequence } = delta;
-    if (typeof raw !== 'string' || this.#finished) return;
+    const { stop_reason: reason, stop_sequence: stopSequence } = delta;
+    const raw = readWord(reason);
+    if (raw === undefined || this.#finished) return;
+    // Clients run a call when it ends, so the calls of a failed reply do not end.
+    if (readFinish(raw) === 'error') return this.#fail({ message: `it ended with "${raw}".` });
     this.#blocks.endAll();
+    const unified = decodeFinish(raw, { any: this.#blocks.calls > 0, cut: this.#log.isCut(0) });
     this.#finished = true;
     this.#log.emit({
       type: 'finish',
       candidate: 0,
-      reason: { unified: decodeFinish(raw, this.#blocks.calls > 0), raw },
+      reason: { unified, raw },
       ...(typeof stopSequence === 'string' ? { stopSequence } : {}),
       // In a stream, this delta holds the container of code execution.
       ...bag.keep(pickStated(delta, finishFields)),

@@ -13,6 +13,7 @@ import { protocolName } from './bag.ts';
 import { count } from './count.ts';
 import { ReplyDecoder } from './decode-events.ts';
 import { ping, StreamEncoder, encodeReply } from './encode-events.ts';
+import { mend } from './finish.ts';
 import { encodeRequest } from './encode-request.ts';
 import { flagsSchema } from './encoding.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
@@ -93,6 +94,7 @@ export function createProtocol(mount: string): Protocol {
       decodeEvents: (call) => new AlikeEvents(new ReplyDecoder(call)),
       decodeReply: (body, call, _model, text) => new ReplyDecoder(call).decodeWhole(body, text),
       decodeError,
+      mend,
       modelPaths: [['model'], ['message', 'model']],
       ending: 'event',
       caching: 'marked',

@@ -15,6 +15,7 @@ import {
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { buildErrorEvent } from '../../shared/wire-kit/openai-error.ts';
+import { considerCalls } from '../../shared/wire-kit/finish-reason.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readList, readText } from '../../shared/wire-kit/values.ts';
 import {
@@ -140,16 +141,18 @@ export class ReplyDecoder implements EventDecoder {
       for (const [index, item] of readList(response.output).entries())
         if (isObject(item)) this.#items.endItem(index, item);
     }
-    const reason = decodeFinish(response, this.#items);
-    if (reason) this.#items.close();
+    const finish = decodeFinish(response, this.#items);
+    if (finish) this.#items.close();
     const usage = decodeUsage(response);
     if (usage)
       this.#log.emit({
         type: 'usage',
         usage: { ...usage, ...readServedMode({ service_tier: response.service_tier }, this.#call) },
       });
-    if (!reason) return this.#fail(response);
+    if (!finish) return this.#fail(response);
     this.#ended = true;
+    const calls = { any: this.#items.calls, cut: this.#log.isCut(0) };
+    const reason = { ...finish, unified: considerCalls(finish.unified, calls) };
     this.#log.emit({ type: 'finish', candidate: 0, reason, ...this.#readLateFacts(response) });
     this.#log.emit({ type: 'response-end' });
   }

@@ -24,8 +24,7 @@ export function decodeFinish(
     return { unified: calls ? 'tool-calls' : otherwise, raw: status };
   if (status !== 'incomplete') return undefined;
   const reason = isObject(details) && typeof details.reason === 'string' ? details.reason : status;
-  // An unknown reason is read as a reply that broke off.
-  return { unified: finishReasons.get(reason) ?? 'error', raw: reason };
+  return { unified: finishReasons.get(reason) ?? 'other', raw: reason };
 }
 
 export interface Ending {
@@ -45,8 +44,10 @@ export function encodeFinish({ unified, raw }: Reason, hasRefusal: boolean): End
   switch (unified) {
     case 'length':
     case 'context-length':
-    // Anthropic's `pause_turn` asks the client to continue the turn. This protocol has no closer reason.
+    // Anthropic's `pause_turn` asks the client to continue the turn. This protocol has no closer reason, and
+    // none for an end that nobody knows.
     case 'pause':
+    case 'other':
       return buildIncomplete('max_output_tokens');
     case 'content-filter':
       return buildIncomplete('content_filter');

@@ -1,6 +1,7 @@
 /** The canonical events of a reply that is being decoded, in order, with numbered blocks. */
 import type { BlockKind, CanonicalEvent, Opaque, WireEvent, EventOf } from '../../../core/index.ts';
 import { canSkipEvent } from './event-data.ts';
+import { JsonEnd } from './json-end.ts';
 import type { Sides } from './vendor-bag.ts';
 
 /** A block's own fields in its first event. */
@@ -10,6 +11,10 @@ export class ReplyLog {
   #events: CanonicalEvent[] = [];
   /** The number of blocks so far. */
   blocks = 0;
+  /** The arguments of open calls, by block; created with the first. */
+  #calls: Map<number, JsonEnd> | undefined;
+  /** Candidates with a call that ended in the middle of its arguments; created with the first. */
+  #cut: Set<number> | undefined;
 
   /** Returns the events since the last call. */
   take(): CanonicalEvent[] {
@@ -36,18 +41,28 @@ export class ReplyLog {
     const block = this.blocks;
     this.blocks += 1;
     this.emit({ type: 'block-start', candidate, block, kind, ...facts });
+    if (kind === 'tool-call' && !facts?.custom) (this.#calls ??= new Map()).set(block, new JsonEnd());
     return block;
   }
 
   /** Adds a text to a block, unless it is empty. */
   addText(candidate: number, block: number, text: string): void {
-    if (text !== '') this.emit({ type: 'block-delta', candidate, block, text });
+    if (text === '') return;
+    this.#calls?.get(block)?.add(text);
+    this.emit({ type: 'block-delta', candidate, block, text });
   }
 
   /** Ends a block, with the sealed state that belongs to it. */
   endBlock(candidate: number, block: number, opaque: readonly Opaque[] = []): void {
     const sealed = opaque.length > 0 ? { opaque: [...opaque] } : undefined;
+    if (this.#calls?.get(block)?.isOpen) (this.#cut ??= new Set()).add(candidate);
+    this.#calls?.delete(block);
     this.emit({ type: 'block-end', candidate, block, ...sealed });
+  }
+
+  /** Whether the arguments of an ended call of this candidate break off. */
+  isCut(candidate: number): boolean {
+    return this.#cut?.has(candidate) ?? false;
   }
 
   /** Skips an event that cannot be read. Returns false if the reply makes no sense without it. */

@@ -19,6 +19,11 @@ export class JsonEnd {
     return this.#closed && !this.#more;
   }
 
+  /** Whether a bracket or a string is open. */
+  get isOpen(): boolean {
+    return this.#depth > 0 || this.#inString;
+  }
+
   add(piece: string): void {
     let at = 0;
     if (this.#escaped && piece !== '') {

@@ -1,0 +1,67 @@
+/**
+ * Corrects a provider's reply that goes to a client of the same protocol as it is. Most providers speak a
+ * dialect: a client reads another vendor's word for the end as a finished answer, and fails at content that
+ * is no text.
+ */
+import { splice, type CanonicalEvent, type EventOf } from '../../../core/index.ts';
+import { parseJson } from '../../shared/wire-kit/event-data.ts';
+import { readFinish } from '../../shared/wire-kit/finish-reason.ts';
+import { readList, readMember } from '../../shared/wire-kit/values.ts';
+import { isObject, splitNames, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { readParts } from './decode-choice.ts';
+import { encodeFinish } from './finish.ts';
+
+type Reason = EventOf<'finish'>['reason'];
+
+/** OpenAI's words. */
+const ownWords = splitNames('stop length tool_calls content_filter function_call');
+
+/**
+ * Whether the reason needs another word. OpenAI itself ends with "stop" if the client has named the tool to
+ * call, so calls alone do not change a word.
+ */
+function isMisleading({ unified, raw }: Reason): boolean {
+  return !ownWords.has(raw) || (unified !== 'tool-calls' && readFinish(raw) !== unified);
+}
+
+/** Finds content in parts, quickly. A quote inside a string is escaped, so no text matches. */
+const parted = /"content":\s*\[/;
+
+export function mend(data: string, events: readonly CanonicalEvent[]): string {
+  const reasons = new Map<unknown, Reason>();
+  for (const event of events)
+    if (event.type === 'finish' && isMisleading(event.reason)) reasons.set(event.candidate, event.reason);
+  if (reasons.size === 0 && !parted.test(data)) return data;
+  const choices = readList(readMember(parseJson(data), 'choices'));
+  const mended = choices.map((choice, position) =>
+    isObject(choice) ? mendChoice(choice, reasons.get(choice.index ?? position)) : choice,
+  );
+  const isSame = mended.every((choice, position) => choice === choices[position]);
+  return isSame ? data : splice(data, [{ path: ['choices'], value: mended }]);
+}
+
+function mendChoice(choice: Fields, reason: Reason | undefined): Fields {
+  const content = (['delta', 'message'] as const).flatMap((name) => {
+    const message = choice[name];
+    return isInParts(message) ? [[name, joinParts(message)]] : [];
+  });
+  if (content.length === 0 && !reason) return choice;
+  const write = (unified: Reason['unified']): string => encodeFinish(unified, unified === 'tool-calls');
+  const native = choice.native_finish_reason ?? reason?.raw;
+  return {
+    ...choice,
+    ...Object.fromEntries(content),
+    ...(reason ? { finish_reason: write(reason.unified), native_finish_reason: native } : {}),
+  };
+}
+
+function isInParts(message: unknown): message is Fields {
+  return isObject(message) && Array.isArray(message.content);
+}
+
+/** Mistral sends parts if the content holds reasoning. */
+function joinParts({ content, ...message }: Fields): Fields {
+  const { text, reasoning } = Object.groupBy(readParts(readList(content)), ([kind]) => kind);
+  const join = (parts: typeof text = []): string => parts.map(([, piece]) => piece).join('');
+  return { ...message, content: join(text), ...(reasoning ? { reasoning_content: join(reasoning) } : {}) };
+}
