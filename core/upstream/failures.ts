@@ -66,7 +66,7 @@ export async function decodeRefusal(
 ): Promise<GatewayError> {
   const text = await readText(response).catch(() => '');
   const error = protocol.upstream.decodeError(response.status, redactSecrets(text, request));
-  const retryAfter = readRetryAfter(response.headers);
+  const retryAfter = readRetryAfter(response);
   // The provider may know the model by another name than the client.
   const message =
     error.code === 'model_not_found'
@@ -81,16 +81,36 @@ export async function decodeRefusal(
 /** Seconds. Much larger numbers would print with an exponent, which the header does not allow. */
 const longestWait = 365 * 24 * 3600;
 
+/** Limits whose rest, and the time until they reset, providers state in headers. */
+const limits = ['requests', 'tokens'] as const;
+
 /**
- * Seconds until the provider accepts the call again. `retry-after-ms` is more exact; `retry-after` is seconds
- * or a date.
+ * Seconds until the provider accepts the call again. `retry-after-ms` is more exact. Without `retry-after`, a
+ * rate limit of which nothing is left says when it resets.
  */
-function readRetryAfter(headers: UpstreamResponse['headers']): number | undefined {
+function readRetryAfter({ status, headers }: UpstreamResponse): number | undefined {
   const exact = headers['retry-after-ms'];
   if (typeof exact === 'string' && /^[\d.]+$/.test(exact)) return boundWait(Number(exact) / 1000);
-  const stated = headers['retry-after'];
+  const stated = readWait(headers['retry-after']);
+  if (stated !== undefined || status !== 429) return stated;
+  const used = limits.filter((limit) => (headers[`x-ratelimit-remaining-${limit}`] ?? '0') === '0');
+  const waits = used.flatMap((limit) => readWait(headers[`x-ratelimit-reset-${limit}`]) ?? []);
+  return waits.length > 0 ? Math.max(...waits) : undefined;
+}
+
+const secondsOf: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 };
+const durationPart = /(\d+(?:\.\d+)?)(ms|[smhd])/g;
+const duration = /^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/;
+
+/** Reads seconds (`20`), a duration (`20s`, `6m0s`) or a date. */
+function readWait(stated: string | readonly string[] | undefined): number | undefined {
   if (typeof stated !== 'string' || stated === '') return undefined;
-  return boundWait(/^[\d.]+$/.test(stated) ? Number(stated) : (Date.parse(stated) - Date.now()) / 1000);
+  if (/^[\d.]+$/.test(stated)) return boundWait(Number(stated));
+  if (!duration.test(stated)) return boundWait((Date.parse(stated) - Date.now()) / 1000);
+  const parts = [...stated.matchAll(durationPart)];
+  return boundWait(
+    parts.reduce((sum, [, count, unit = 's']) => sum + Number(count) * (secondsOf[unit] ?? 1), 0),
+  );
 }
 
 function boundWait(seconds: number): number | undefined {
@@ -137,8 +157,15 @@ const aboutKey: ReadonlySet<number | undefined> = new Set([401, 402, 403, 429]);
 /** Errors that only mean that this target was the wrong one. */
 const aboutTarget: ReadonlySet<ErrorCode> = new Set(['unsupported_parameter', 'model_not_found']);
 
-export function classifyFailure({ code, details }: GatewayError, attempt: Attempt): FailureKind {
-  const { status, sent } = attempt;
+/** The status by which the provider refused the call. An error inside a good reply stands for one. */
+function readRefusedStatus({ details }: GatewayError, { status }: Attempt): number | undefined {
+  return status === 200 ? (details.vendor?.status ?? status) : status;
+}
+
+export function classifyFailure(error: GatewayError, attempt: Attempt): FailureKind {
+  const { code, details } = error;
+  const { sent } = attempt;
+  const status = readRefusedStatus(error, attempt);
   if (details.rejects === 'reasoning') return 'seal';
   if (!othersMayAnswer.has(code) && !details.elsewhere) return 'request';
   if (mayHaveMadeImage(attempt, code)) return 'picture';

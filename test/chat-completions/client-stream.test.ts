@@ -127,12 +127,12 @@ describe('a stream of chunks', () => {
     ['stop-sequence', 'stop', undefined],
     ['length', 'length', undefined],
     ['context-length', 'length', undefined],
-    ['tool-calls', 'tool_calls', undefined],
+    ['tool-calls', 'stop', undefined],
     ['content-filter', 'content_filter', undefined],
     ['refusal', 'content_filter', 'raw'],
     ['pause', 'length', 'raw'],
-    ['other', 'stop', 'raw'],
-  ] as const)('sends the finish reason %s as %s', (unified, told, native) => {
+    ['other', 'length', 'raw'],
+  ] as const)('without a call, sends the finish reason %s as %s', (unified, told, native) => {
     const [, last] = encodeChunks([
       start,
       { type: 'finish', candidate: 0, reason: { unified, raw: 'raw' } },

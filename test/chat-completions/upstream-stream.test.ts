@@ -61,17 +61,56 @@ describe('the end of a reply', () => {
   it.each([
     ['stop', 'stop'],
     ['length', 'length'],
-    ['tool_calls', 'tool-calls'],
-    ['function_call', 'tool-calls'],
+    ['tool_calls', 'stop'],
+    ['function_call', 'stop'],
     ['content_filter', 'content-filter'],
+    ['content_filter: PROHIBITED_CONTENT', 'content-filter'],
+    ['sensitive', 'content-filter'],
+    ['guardrail_intervened', 'content-filter'],
+    ['SAFETY', 'content-filter'],
+    ['refusal', 'refusal'],
+    ['repetition', 'length'],
+    ['MAX_TOKENS', 'length'],
     ['model_length', 'context-length'],
+    ['COMPLETE', 'stop'],
+    ['eos_token', 'stop'],
+    ['load', 'other'],
     ['constructor', 'other'],
-  ])('reads the finish reason %s as %s', (raw, unified) => {
+  ])('reads the finish reason %s of a reply without calls as %s', (raw, unified) => {
     expect(decode([choices([{}, raw])])).toContainEqual({
       type: 'finish',
       candidate: 0,
       reason: { unified, raw },
     });
+  });
+
+  it.each([
+    ['{"to":"Ann"}', 'stop', 'tool-calls'],
+    ['{"to":"Ann"}', 'tool_use', 'tool-calls'],
+    ['{"to":"Ann"}', 'strange', 'other'],
+    ['{"to":"Ann"}', 'length', 'length'],
+    ['{"to":"An', 'tool_calls', 'length'],
+    ['{"to":["Ann"', 'stop', 'length'],
+    ['', 'tool_calls', 'tool-calls'],
+    ['null', 'tool_calls', 'tool-calls'],
+  ])('after a call with the arguments %j and the word %s has the reason %s', (text, raw, unified) => {
+    const call = { index: 0, id: 'a', function: { name: 'send', arguments: text } };
+    expect(read([choices([{ tool_calls: [call] }]), choices([{}, raw])]).candidates[0]?.reason).toBe(unified);
+  });
+
+  it.each(['network_error', 'error', 'abort', 'insufficient_system_resource', 'MALFORMED_FUNCTION_CALL'])(
+    'is an error at %s, and no call of the reply ends',
+    (raw) => {
+      const call = { index: 0, id: 'a', function: { name: 'send', arguments: '{}' } };
+      const events = decode([choices([{ tool_calls: [call] }]), choices([{}, raw])]);
+      expect(events.at(-1)).toMatchObject({ type: 'error', message: `it ended with "${raw}".` });
+      expect(events.some(({ type }) => type === 'block-end')).toBe(false);
+    },
+  );
+
+  it('is unfinished if its reason is no text', () => {
+    const strange = { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: { why: 3 } }] };
+    expect(read([strange])).toMatchObject({ complete: true, candidates: { 0: { reason: 'other' } } });
   });
 
   it('is not an empty finish reason', () => {

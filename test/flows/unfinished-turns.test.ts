@@ -102,6 +102,126 @@ describe.each(wires)('a client of %s', (client) => {
   });
 });
 
+const call = { name: 'send', arguments: '{"to":"Ann"}' };
+const cutCall = { ...call, arguments: '{"to":"An' };
+
+/** A reply of chat-completions that ends with this word, whole and streamed. */
+function buildChatReplies(word: unknown, called: object | undefined): (object | object[])[] {
+  const calls = called && [{ index: 0, id: 'call_1', type: 'function', function: called }];
+  const said = { role: 'assistant', content: calls ? null : 'Let me', ...(calls && { tool_calls: calls }) };
+  const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 };
+  const head = { id: 'c1', created: 1, model: 'm' };
+  return [
+    { ...head, choices: [{ index: 0, message: said, finish_reason: word }], usage },
+    [
+      { ...head, choices: [{ index: 0, delta: said, finish_reason: null }] },
+      { ...head, choices: [{ index: 0, delta: {}, finish_reason: word }], usage },
+    ],
+  ];
+}
+
+/** A message that ends with this word, whole and streamed. */
+function buildMessages(word: unknown, called: typeof call | undefined): (object | object[])[] {
+  const tool = { type: 'tool_use', id: 'toolu_1', name: 'send' };
+  const [start, ...rest] = paused.slice(0, 1);
+  const piece = called
+    ? { type: 'input_json_delta', partial_json: called.arguments }
+    : { type: 'text_delta', text: 'Let me' };
+  const stream = [
+    start ?? {},
+    ...rest,
+    {
+      type: 'content_block_start',
+      index: 0,
+      content_block: called ? { ...tool, input: {} } : { type: 'text', text: '' },
+    },
+    { type: 'content_block_delta', index: 0, delta: piece },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: word, stop_sequence: null }, usage: { output_tokens: 4 } },
+    { type: 'message_stop' },
+  ];
+  const content = [called ? { ...tool, input: { to: 'Ann' } } : { type: 'text', text: 'Let me' }];
+  const whole = { ...message, content, stop_reason: word };
+  // A whole message holds its input as an object, which cannot break off.
+  return called === cutCall ? [stream] : [whole, stream];
+}
+
+/** How each protocol ends a reply. */
+const endings = {
+  finished: `${finished.source}|"status":"completed","completed_at"`,
+  called: '"finish_reason":"tool_calls"|"type":"function_call"|"stop_reason":"tool_use"|"functionCall"',
+  cut: '"finish_reason":"length"|"status":"incomplete"|"stop_reason":"max_tokens"|"finishReason":"(MAX_TOKENS|OTHER)"',
+  filtered:
+    '"finish_reason":"content_filter"|"reason":"content_filter"|"stop_reason":"refusal"|"finishReason":"SAFETY"',
+};
+
+const words: readonly (readonly [
+  word: unknown,
+  called: typeof call | undefined,
+  ending: keyof typeof endings,
+])[] = [
+  ['sensitive', undefined, 'filtered'],
+  ['repetition', undefined, 'cut'],
+  ['tool_calls', undefined, 'finished'],
+  ['tool_use', undefined, 'finished'],
+  ['tool_calls', call, 'called'],
+  ['tool_calls', cutCall, 'cut'],
+  ['tool_use', cutCall, 'cut'],
+  ['a word of tomorrow', undefined, 'cut'],
+  [{ odd: true }, undefined, 'cut'],
+];
+const clean =
+  /"finish_reason":"(stop|tool_calls)"|"type":"response\.completed"|"status":"completed","completed_at"|"stop_reason":"(end_turn|tool_use)"|"finishReason":"STOP"/;
+
+describe.each(wires)('a client of %s, at a vendor of chat-completions', (client) => {
+  it.each(words)('reads the end %j of a reply with the call %j as %s', async (word, called, ending) => {
+    const harness = await openOneReply('chat-completions');
+    for (const reply of buildChatReplies(word, called)) {
+      const { status, text } = await harness.ask(client, reply);
+      expect([status, text]).toEqual([200, expect.stringMatching(new RegExp(endings[ending]))]);
+      if (ending === 'cut' || ending === 'filtered') expect(text).not.toMatch(clean);
+    }
+    await harness.close();
+  });
+
+  it('gets an error if the vendor lost its network', async () => {
+    const harness = await openOneReply('chat-completions');
+    for (const reply of buildChatReplies('network_error', undefined)) {
+      const { text, end } = await harness.ask(client, reply);
+      expect([end.error?.code, text]).toEqual(['upstream_failed', expect.stringContaining('network_error')]);
+      expect(text).not.toMatch(clean);
+    }
+    await harness.close();
+  });
+});
+
+describe.each(wires)('a client of %s, at a vendor of messages', (client) => {
+  // Claude's own clients know words that came later than this gateway.
+  const known = words.filter(([word]) => client !== 'messages' || String(word) !== 'a word of tomorrow');
+
+  it.each(known.filter(([word]) => typeof word === 'string'))(
+    'reads the end %j of a reply with the call %j as %s',
+    async (word, called, ending) => {
+      const harness = await openOneReply('messages');
+      for (const reply of buildMessages(word, called)) {
+        const { status, text } = await harness.ask(client, reply);
+        expect([status, text]).toEqual([200, expect.stringMatching(new RegExp(endings[ending]))]);
+        if (ending === 'cut' || ending === 'filtered') expect(text).not.toMatch(clean);
+      }
+      await harness.close();
+    },
+  );
+});
+
+it('a chat client can still read the word of the vendor', async () => {
+  const harness = await openOneReply('chat-completions');
+  for (const reply of buildChatReplies('sensitive', undefined)) {
+    const { text } = await harness.ask('chat-completions', reply);
+    expect(text).toContain('"finish_reason":"content_filter","native_finish_reason":"sensitive"');
+  }
+  await harness.close();
+});
+
 it("a client of the provider's own protocol receives its own word, unchanged", async () => {
   const claude = await openOneReply('messages');
   expect(JSON.parse((await claude.ask('messages', message)).text)).toEqual({

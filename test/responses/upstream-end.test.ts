@@ -8,8 +8,8 @@ describe('the end of a stream', () => {
   it.each([
     [{ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }, 'length'],
     [{ status: 'incomplete', incomplete_details: { reason: 'content_filter' } }, 'content-filter'],
-    [{ status: 'incomplete', incomplete_details: { reason: 'steered' } }, 'error'],
-    [{ status: 'incomplete', incomplete_details: null }, 'error'],
+    [{ status: 'incomplete', incomplete_details: { reason: 'steered' } }, 'other'],
+    [{ status: 'incomplete', incomplete_details: null }, 'other'],
   ])('reads %j as a complete reply with the finish reason %s', (fields, reason) => {
     expect(
       read(created, delta('a'), { type: 'response.incomplete', response: { output: [], ...fields } }),

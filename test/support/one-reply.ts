@@ -23,7 +23,7 @@ export interface OneReply {
   ask(
     client: Wire,
     reply: object | string,
-    options?: { readonly stream?: boolean; readonly fields?: object },
+    options?: { readonly stream?: boolean; readonly fields?: object; readonly status?: number },
   ): Promise<Asked>;
   close(): Promise<void>;
 }
@@ -72,10 +72,10 @@ export async function openOneReply(wire: Wire): Promise<OneReply> {
   let calls = 0;
   return {
     bodies: vendor.bodies,
-    async ask(client, reply, { stream = Array.isArray(reply), fields = {} } = {}) {
+    async ask(client, reply, { stream = Array.isArray(reply), fields = {}, status = 200 } = {}) {
       vendor.conduct((response) => {
         const streamed = Array.isArray(reply);
-        response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
+        response.writeHead(status, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
         if (streamed) response.end(reply.map(buildFrame).join(''));
         else response.end(typeof reply === 'string' ? reply : JSON.stringify(reply));
       });

@@ -19,7 +19,7 @@ import { createToolFinder } from '../../shared/wire-kit/offered-tools.ts';
 import { buildErrorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { isObject, splitNames, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
+import { isError, readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { findContinued } from './continued.ts';
 import { ChoiceDecoder } from './decode-choice.ts';
@@ -78,7 +78,11 @@ export class ReplyDecoder implements EventDecoder {
 
   /** Reads a completion that is not streamed. Throws if the body is not one. */
   decodeWhole(body: unknown): CanonicalEvent[] {
-    if (!isObject(body) || !(Array.isArray(body.choices) || body.error))
+    if (isError(body) && !(isObject(body) && Array.isArray(body.choices))) {
+      this.#fail(body);
+      return this.#log.take();
+    }
+    if (!isObject(body) || !Array.isArray(body.choices))
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is not a chat completion.');
     this.#contentField = 'message';
     this.#readChunk(body);
@@ -87,25 +91,24 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #readChunk(chunk: unknown, wire?: WireEvent): void {
-    if (!isObject(chunk)) return this.#skip(wire);
+    if (!isObject(chunk)) return isError(chunk) ? this.#fail(chunk) : this.#skip(wire);
     const { choices } = chunk;
     const usage = findUsage(chunk);
-    const error = chunk.error ?? (wire?.event === 'error' ? chunk : undefined);
-    const hasFailed = error !== undefined && error !== null;
+    const hasFailed = isError(chunk, wire?.event);
     if (!this.#started && !hasFailed) this.#start(chunk);
     if (Array.isArray(choices)) {
       if (choices.length > 0) this.#endsWithUsage = false;
       choices.forEach((choice: unknown, position) => {
-        if (isObject(choice)) this.#readChoice(choice, position);
+        if (isObject(choice)) this.#readChoice(choice, position, hasFailed);
       });
     }
     if (usage && !this.#over) this.#readUsage(usage, chunk);
-    if (hasFailed) this.#fail(isObject(error) ? error : { message: error });
+    if (hasFailed) this.#fail(chunk);
   }
 
   #skip(wire: WireEvent | undefined): void {
     if (wire && this.#log.skip(wire)) this.#hasGap = true;
-    else this.#fail({ message: unreadableEvent });
+    else this.#fail({ error: unreadableEvent });
   }
 
   #start(chunk: Fields): void {
@@ -116,16 +119,17 @@ export class ReplyDecoder implements EventDecoder {
     this.#log.begin(id, model, created, bag.keep(pickStated(chunk, chunkFields)));
   }
 
-  #readChoice(wire: Fields, position: number): void {
+  /** `hasFailed`: an error came with the choice, and says more than the choice's reason. */
+  #readChoice(wire: Fields, position: number, hasFailed: boolean): void {
     const { index, finish_reason: reason, logprobs } = wire;
     const content = wire[this.#contentField];
     const word = readWord(reason);
     const choice = this.#ensureChoice(toCount(index) ?? position);
     if (isObject(content)) choice.read(content, logprobs);
-    if (isObject(wire.error)) this.#fail(wire.error);
+    if (hasFailed) return;
     // Azure omits the message of a choice that its content filter removed.
-    else if (this.#contentField === 'message' && !isObject(content) && reason !== 'content_filter')
-      this.#fail({ message: 'it sent a choice without a message.' });
+    if (this.#contentField === 'message' && !isObject(content) && reason !== 'content_filter')
+      this.#fail({ error: 'it sent a choice without a message.' });
     else if (word !== undefined && !choice.isFinished) this.#finish(choice, word);
   }
 
@@ -171,22 +175,22 @@ export class ReplyDecoder implements EventDecoder {
 
   #finish(choice: ChoiceDecoder, raw: string): void {
     // Clients run a call when it ends, so the calls of a failed reply do not end.
-    if (readFinish(raw) === 'error') return this.#fail({ message: `it ended with "${raw}".` });
+    if (readFinish(raw) === 'error') return this.#fail({ error: `it ended with "${raw}".` });
     // Read before `end`, which closes the choice's calls.
     const isTorn = this.#hasGap && !choice.isWhole;
     choice.end();
     const { hasCalls: any, index } = choice;
     const unified = decodeFinish(raw, { any, cut: this.#log.isCut(index) });
     if (isTorn || (this.#hasGap && !any && readFinish(raw) === 'tool-calls'))
-      return this.#fail({ message: unreadableEvent });
+      return this.#fail({ error: unreadableEvent });
     choice.isFinished = true;
     this.#log.emit({ type: 'finish', candidate: index, reason: { unified, raw } });
   }
 
-  #fail(error: Fields): void {
+  #fail(body: unknown): void {
     if (this.#over) return;
     this.#over = true;
-    this.#log.emit(buildErrorEvent(readVendorError({ error })));
+    this.#log.emit(buildErrorEvent(readVendorError(body)));
   }
 
   #end(complete: boolean): void {

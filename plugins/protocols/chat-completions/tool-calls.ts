@@ -6,13 +6,13 @@
  */
 import type { Opaque } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
+import { JsonEnd } from '../../shared/wire-kit/json-end.ts';
 import { unwrapInput, type FindTool } from '../../shared/wire-kit/offered-tools.ts';
 import type { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { isEmptyArguments, mayBeEmptyArguments, noArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readObject, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { JsonEnd } from '../../shared/wire-kit/json-end.ts';
 import { readSignatures } from './signatures.ts';
 import { makeCallId } from './tool-names.ts';
 

@@ -17,6 +17,7 @@ import { createToolFinder } from '../../shared/wire-kit/offered-tools.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readList, readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
+import { isError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { CandidateDecoder, type ReplyState } from './decode-candidate.ts';
 import { readStreamError } from './errors.ts';
@@ -70,7 +71,7 @@ export class ReplyDecoder implements EventDecoder {
   decodeWhole(body: unknown): CanonicalEvent[] {
     const chunks: unknown[] = Array.isArray(body) ? body : [body];
     const isReply = readObjects(chunks).some(
-      ({ candidates, promptFeedback, error }) => candidates ?? promptFeedback ?? error,
+      (chunk) => chunk.candidates ?? chunk.promptFeedback ?? isError(chunk),
     );
     if (!isReply) throw new GatewayError('upstream_failed', 'The provider sent a reply without candidates.');
     for (const chunk of chunks) if (!this.#over) this.#readChunk(chunk);
@@ -81,11 +82,12 @@ export class ReplyDecoder implements EventDecoder {
 
   #readChunk(chunk: unknown, wire?: WireEvent): void {
     if (!isObject(chunk)) {
-      if (!(wire && this.#log.skip(wire))) this.#fail({ message: unreadableEvent });
+      if (isError(chunk)) this.#fail(chunk);
+      else if (!(wire && this.#log.skip(wire))) this.#fail({ error: unreadableEvent });
       return;
     }
-    const { usageMetadata: usage, promptFeedback: feedback, error } = chunk;
-    if (isObject(error)) return this.#fail(error);
+    const { usageMetadata: usage, promptFeedback: feedback } = chunk;
+    if (isError(chunk, wire?.event)) return this.#fail(chunk);
     if (!this.#started) this.#start(chunk);
     const candidates = readList(chunk.candidates);
     for (const candidate of readObjects(candidates)) this.#searches.note(candidate);
@@ -140,9 +142,9 @@ export class ReplyDecoder implements EventDecoder {
     });
   }
 
-  #fail(error: Fields): void {
+  #fail(body: unknown): void {
     this.#over = true;
-    this.#log.emit(readStreamError(error));
+    this.#log.emit(readStreamError(body));
   }
 
   /** A reply is complete if it has at least the expected number of candidates, all of them finished. */

@@ -92,12 +92,8 @@ export function decodeError(status: number, text: string): GatewayError {
   return new GatewayError(error.code, error.message, { ...error.details, param, retryAfter });
 }
 
-export function readStreamError(error: Fields): EventOf<'error'> {
-  const { message, status, code } = error;
-  const vendorError = {
-    ...readVendorError({ error }),
-    ...(typeof message === 'string' ? {} : { message: undefined }),
-    code: typeof status === 'string' ? status : undefined,
-  };
-  return buildErrorEvent(protocolName, vendorError, Number.isInteger(code) ? Number(code) : undefined);
+export function readStreamError(body: unknown): EventOf<'error'> {
+  const error = readVendorError(body);
+  const { status } = error.fields;
+  return buildErrorEvent(protocolName, { ...error, code: typeof status === 'string' ? status : undefined });
 }

@@ -16,7 +16,7 @@ import { buildErrorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readObjects, readString } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
+import { isError, readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { ImageCall } from './read-request.ts';
 import { decodeUsage } from './usage.ts';
@@ -58,7 +58,7 @@ export class ReplyDecoder implements EventDecoder {
   decodeWhole(body: unknown): CanonicalEvent[] {
     if (!isObject(body))
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is not an image result.');
-    if (body.error) this.#fail(body);
+    if (isError(body)) this.#fail(body);
     const images = readObjects(body.data);
     if (!this.#over && images.length === 0)
       throw new GatewayError('upstream_failed', 'The provider sent a reply without an image.');
@@ -70,12 +70,12 @@ export class ReplyDecoder implements EventDecoder {
 
   #read(wire: unknown, from: WireEvent): void {
     if (!isObject(wire)) {
-      if (!this.#log.skip(from)) this.#fail({ message: unreadableEvent });
+      if (!this.#log.skip(from)) this.#fail({ error: unreadableEvent });
       return;
     }
     const { event } = from;
     const type = typeof wire.type === 'string' ? wire.type : (event ?? '');
-    if (wire.error || type === 'error') return this.#fail(wire);
+    if (isError(wire, type)) return this.#fail(wire);
     if (!this.#started) this.#start(wire);
     if (type.endsWith('.partial_image')) this.#addPartial(wire);
     if (!type.endsWith('.completed')) return;
@@ -107,7 +107,7 @@ export class ReplyDecoder implements EventDecoder {
     const url = readString(image.url);
     // Of other clients, few can use a picture's URL.
     if (typeof data !== 'string' && !(url && this.#call instanceof ImageCall))
-      return this.#fail({ message: 'it sent no image.' });
+      return this.#fail({ error: 'it sent no image.' });
     const stated = typeof facts.output_format === 'string' ? facts.output_format : 'png';
     const mediaType =
       (typeof data === 'string' ? detectBase64PictureType(data) : undefined) ??

@@ -16,6 +16,7 @@ import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { containsNumber, hasLongNumber, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { readList, readMember, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, splitNames, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { readStreamError } from './errors.ts';
 import { decodeFinish } from './finish.ts';
@@ -53,7 +54,7 @@ export class ReplyDecoder implements EventDecoder {
 
   /** Decodes a message that is not streamed. Throws `upstream_failed` if the body is not a message. */
   decodeWhole(body: unknown, text = ''): CanonicalEvent[] {
-    if (isObject(body) && (body.type === 'error' || isObject(body.error))) {
+    if (isObject(body) && isError(body)) {
       this.#fail(body);
       return this.#log.take();
     }
@@ -93,7 +94,7 @@ export class ReplyDecoder implements EventDecoder {
       case 'ping':
         return void this.#log.emit({ type: 'ping' });
       default:
-        return event.type === 'error' || event.error ? this.#fail(event) : undefined;
+        return isError(event, wire.event) ? this.#fail(event) : undefined;
     }
   }
 
@@ -126,13 +127,13 @@ export class ReplyDecoder implements EventDecoder {
 
   #addDelta(index: unknown, delta: Fields): void {
     // The skipped event may have opened this block.
-    if (!this.#blocks.add(index, delta) && this.#hasGap) this.#fail({ message: unreadableEvent });
+    if (!this.#blocks.add(index, delta) && this.#hasGap) this.#fail({ error: unreadableEvent });
   }
 
   /** Skips an unreadable event, but fails if it may have held arguments of a call. */
   #skip(wire: WireEvent): void {
     this.#hasGap = !this.#blocks.hasCall && this.#log.skip(wire);
-    if (!this.#hasGap) this.#fail({ message: unreadableEvent });
+    if (!this.#hasGap) this.#fail({ error: unreadableEvent });
   }
 
   #readUsage(usage: Fields): void {
@@ -150,7 +151,7 @@ export class ReplyDecoder implements EventDecoder {
     const raw = readWord(reason);
     if (raw === undefined || this.#finished) return;
     // Clients run a call when it ends, so the calls of a failed reply do not end.
-    if (readFinish(raw) === 'error') return this.#fail({ message: `it ended with "${raw}".` });
+    if (readFinish(raw) === 'error') return this.#fail({ error: `it ended with "${raw}".` });
     this.#blocks.endAll();
     const unified = decodeFinish(raw, { any: this.#blocks.calls > 0, cut: this.#log.isCut(0) });
     this.#finished = true;

@@ -1,6 +1,6 @@
 /** Converts errors, in both directions. */
 import type { ErrorReply, GatewayError, EventOf } from '../../../core/index.ts';
-import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import {
   selectClientStatus,
   decodeVendorError,
@@ -23,7 +23,6 @@ const statuses = {
   overloaded_error: 529,
 };
 
-const statusesByType: ReadonlyMap<string, number> = new Map(Object.entries(statuses));
 const typesByStatus: ReadonlyMap<number, string> = new Map(
   Object.entries(statuses).map(([type, status]) => [status, type]),
 );
@@ -78,9 +77,8 @@ export function encodeStreamError(error: GatewayError): string {
 }
 
 export function readStreamError(event: Fields): EventOf<'error'> {
-  const error = readVendorError({ error: isObject(event.error) ? event.error : event });
-  const { type, status } = error;
-  return buildErrorEvent(family, { ...error, code: type }, status ?? statusesByType.get(type ?? ''));
+  const error = readVendorError(event);
+  return buildErrorEvent(family, { ...error, code: error.type ?? error.code });
 }
 
 /** Turns a provider's status and error body into an error that is safe to show to the client. */

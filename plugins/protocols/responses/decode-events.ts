@@ -13,9 +13,9 @@ import {
   type WireEvent,
 } from '../../../core/index.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
+import { considerCalls } from '../../shared/wire-kit/finish-reason.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { buildErrorEvent } from '../../shared/wire-kit/openai-error.ts';
-import { considerCalls } from '../../shared/wire-kit/finish-reason.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readList, readText } from '../../shared/wire-kit/values.ts';
 import {
@@ -25,7 +25,7 @@ import {
   type Fields,
   type Sides,
 } from '../../shared/wire-kit/vendor-bag.ts';
-import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
+import { isError, readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { OutputItemDecoder } from './decode-output-items.ts';
 import { decodeFinish } from './finish.ts';
@@ -107,7 +107,7 @@ export class ReplyDecoder implements EventDecoder {
 
   /** Decodes a response that is not streamed. Throws if the body is not a response. */
   decodeWhole(body: unknown): CanonicalEvent[] {
-    if (!isObject(body) || !(Array.isArray(body.output) || body.error))
+    if (!isObject(body) || !(Array.isArray(body.output) || isError(body)))
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is not a response object.');
     // Some relays omit the status of a complete response.
     if (Array.isArray(body.output))
@@ -125,12 +125,12 @@ export class ReplyDecoder implements EventDecoder {
       return this.#takeResponse(addStatus(event.response, type.slice('response.'.length)));
     if (type === 'keepalive') this.#log.emit({ type: 'ping' });
     // OpenAI's API nests the error in the event; OpenAI's documentation shows it flat.
-    if (type === 'error' || isObject(event.error)) this.#fail(event);
+    if (isError(event, type)) this.#fail(event);
   }
 
   #skip(wire: WireEvent): void {
     if (this.#log.skip(wire)) this.#items.hasGap = true;
-    else this.#fail({ message: unreadableEvent });
+    else this.#fail({ error: unreadableEvent });
   }
 
   #takeResponse(response: Fields): void {
@@ -175,17 +175,10 @@ export class ReplyDecoder implements EventDecoder {
   #fail(body: Fields): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { error: nested } = body;
-    const error = readVendorError({ error: isObject(nested) ? nested : flattenError(body) });
+    const error = readVendorError(body);
     const isClients = clientFault.test(error.code ?? '');
     this.#log.emit(buildErrorEvent(error, error.status ?? (isClients ? 400 : undefined)));
   }
-}
-
-function flattenError(event: Fields): Fields {
-  return Object.fromEntries(
-    Object.entries(event).filter(([name]) => name !== 'type' && name !== 'sequence_number'),
-  );
 }
 
 function addStatus(response: Fields, status: string): Fields {

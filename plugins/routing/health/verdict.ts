@@ -15,8 +15,10 @@ type Verdict =
 const faults: ReadonlySet<ErrorCode> = new Set(['upstream_failed', 'upstream_overloaded', 'timeout']);
 const aboutKey = new Set([401, 402, 403, 429]);
 
-export function judgeAttempt({ error, status }: Attempt): Verdict {
+export function judgeAttempt({ error, status: replied }: Attempt): Verdict {
   if (!error) return 'well';
+  // MiniMax refuses a key by an error inside a good reply.
+  const status = replied === 200 ? (error.details.vendor?.status ?? replied) : replied;
   if (error.code === 'client_gone') return 'unknown';
   if (error.code === 'rate_limited') return 'full';
   if (error.code === 'model_not_found') return 'barred';

@@ -44,7 +44,8 @@ const reasons: ReadonlyMap<string, FinishReason> = buildMap({
 
 function buildMap(words: Readonly<Partial<Record<FinishReason, string>>>): ReadonlyMap<string, FinishReason> {
   const map = new Map<string, FinishReason>();
-  for (const reason of finishReasons) for (const word of splitNames(words[reason] ?? '')) map.set(word, reason);
+  for (const reason of finishReasons)
+    for (const word of splitNames(words[reason] ?? '')) map.set(word, reason);
   return map;
 }
 

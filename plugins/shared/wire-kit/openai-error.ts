@@ -63,7 +63,7 @@ export function buildErrorBody(error: GatewayError): { error: Record<string, unk
   const {
     code,
     message,
-    details: { param = null, vendor },
+    details: { vendor, param = vendor?.body?.param ?? null },
   } = error;
   const ours = getWords(error);
   if (vendor?.family === family)
@@ -89,16 +89,7 @@ export function decodeError(status: number, text: string): GatewayError {
   return decodeVendorError(family, status, text);
 }
 
-/** Codes of a busy provider, with the HTTP status that each would have had before the stream. */
-const busyStatuses: ReadonlyMap<string | undefined, number> = new Map([
-  ['rate_limit_exceeded', 429],
-  ['server_is_overloaded', 503],
-]);
-
 /** The canonical event for a provider's error inside a stream. */
-export function buildErrorEvent(
-  error: VendorError,
-  status = error.status ?? busyStatuses.get(error.code),
-): EventOf<'error'> {
+export function buildErrorEvent(error: VendorError, status = error.status): EventOf<'error'> {
   return vendorErrorEvent(family, error, status);
 }

@@ -19,12 +19,52 @@ interface ErrorMeaning {
   readonly rejects?: 'reasoning';
 }
 
+/** Words of vendors' codes and types by the status that they have, for errors without one. */
+const words: Readonly<Record<number, string>> = {
+  400: `
+    invalid_request invalid_request_error bad_request bad_request_error BadRequestError INVALID_ARGUMENT
+    InvalidParameter invalid_parameter_error validation_error FAILED_PRECONDITION context_length_exceeded
+    exceed_context_size_error content_policy_violation data_inspection_failed
+  `,
+  401: `
+    authentication_error AuthenticationError invalid_api_key InvalidApiKey invalid_authentication_error
+    authorized_error UNAUTHENTICATED
+  `,
+  402: 'billing_error insufficient_balance insufficient_balance_error insufficient_funds',
+  403: 'permission_error permission_denied PermissionDeniedError PERMISSION_DENIED',
+  404: 'not_found_error NotFoundError NOT_FOUND resource_not_found_error model_not_found ModelNotFound',
+  409: 'conflict_error',
+  413: 'request_too_large',
+  422: 'unprocessable_entity UnprocessableEntityError',
+  429: `
+    rate_limit_exceeded rate_limit_error rate_limit_reached_error RateLimitError too_many_requests requests
+    tokens insufficient_quota exceeded_current_quota_error RESOURCE_EXHAUSTED Throttling
+    Throttling.RateQuota Throttling.AllocationQuota limit_requests limit_burst_rate
+  `,
+  500: 'api_error',
+  503: 'server_is_overloaded engine_overloaded_error service_unavailable ServiceUnavailableError UNAVAILABLE',
+  504: 'timeout_error DEADLINE_EXCEEDED',
+  529: 'overloaded_error',
+};
+
+const statuses: ReadonlyMap<string | undefined, number> = new Map(
+  Object.entries(words).flatMap(([status, names]) =>
+    [...splitNames(names)].map((name): [string, number] => [name, Number(status)]),
+  ),
+);
+
+/** The HTTP status that an error with this code or type has. */
+export function findStatus(word: string | undefined): number | undefined {
+  return statuses.get(word);
+}
+
 /** About our key or account. Google answers 400 to a wrong key, OpenAI 429 to an empty account. */
 const ourCodes = splitNames(`
   invalid_api_key insufficient_quota insufficient_funds authentication_error billing_error
   account_deactivated account_suspended billing_not_active billing_hard_limit_reached
   contract_spend_limit_reached organization_restricted unsupported_country_region_territory
-  UNAUTHENTICATED
+  invalid_authentication_error authorized_error AuthenticationError InvalidApiKey
+  exceeded_current_quota_error insufficient_balance insufficient_balance_error UNAUTHENTICATED
 `);
 /** Reasons in Google's `ErrorInfo` for an error about our key or project. */
 const ourReasons = /^(API_KEY|CONSUMER|BILLING|SERVICE_DISABLED|ACCESS_TOKEN|ACCOUNT)/;
@@ -160,6 +200,17 @@ const byStatus: ReadonlyMap<number | undefined, ErrorCode> = new Map([
   [504, 'timeout'],
   [529, 'upstream_overloaded'],
 ]);
+
+const limited = joinPatterns(/rate[ _-]?limit|too many requests|throttl|concurrency (limit|exceeded)/);
+const overloaded = joinPatterns(/overloaded|(at|over|out of) capacity|(server|engine) is (too )?busy/);
+
+/** The status of an error that has none, nor a known word, by its message. */
+export function guessStatus({ message = '' }: VendorError): number | undefined {
+  const said = message.replace(quoted, '');
+  if (overflow.test(said) || policyWords.test(said)) return 400;
+  if (limited.test(said)) return 429;
+  return overloaded.test(said) ? 503 : undefined;
+}
 
 const refused: ErrorMeaning = { code: 'upstream_failed', isOurs: true };
 

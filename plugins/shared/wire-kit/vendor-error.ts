@@ -5,8 +5,9 @@
 import { GatewayError, type ErrorCode, type ErrorDetails, type EventOf } from '../../../core/index.ts';
 import { parseJson } from './event-data.ts';
 import { redact, redactFields, omitAdvice } from './redact.ts';
+import { readObjects } from './values.ts';
 import { isObject, type Fields, splitNames } from './vendor-bag.ts';
-import { classifyError } from './vendor-error-meaning.ts';
+import { classifyError, findStatus, guessStatus } from './vendor-error-meaning.ts';
 
 /** Protocols whose errors have the same shape. Chat-completions, responses and images share OpenAI's. */
 type ErrorFamily = 'openai' | 'messages' | 'generate-content';
@@ -35,18 +36,78 @@ function readDetail(value: unknown): Fields | undefined {
   const first: unknown = Array.isArray(value) ? value[0] : value;
   if (typeof first === 'string') return { message: first };
   if (!isObject(first)) return undefined;
+  if (Array.isArray(first.detail)) return readDetail(first.detail);
   const place = Array.isArray(first.loc) ? first.loc.filter((part) => part !== 'body').join('.') : undefined;
-  return { message: place ? `${place}: ${readText(first.msg) ?? 'not accepted'}` : first.msg, param: place };
+  return {
+    message: place ? `${place}: ${readText(first.msg) ?? 'not accepted'}` : (first.msg ?? first.message),
+    ...(place === undefined ? {} : { param: place }),
+  };
+}
+
+/** Names of the member with the reason, at vendors that have no `message`. */
+const messageNames = ['Message', 'msg', 'error_message', 'error_description', 'title'];
+
+/** An error's fields with its reason as `message`. */
+function addMessage(fields: Fields): Fields {
+  const { message, detail, ...rest } = fields;
+  if (typeof message === 'string') return fields;
+  // Mistral writes its details into the message, FastAPI and problem details (NVIDIA) beside it.
+  const found = readDetail(message ?? detail);
+  if (found) return { ...rest, ...found };
+  const name = messageNames.find((each) => typeof fields[each] === 'string');
+  return name === undefined ? fields : { ...fields, message: fields[name] };
+}
+
+/**
+ * What MiniMax's codes mean: it answers 200, and writes them into every reply. Code 0 is no error, and any other
+ * code is a failure.
+ */
+const minimaxCodes: ReadonlyMap<unknown, Fields> = new Map([
+  [1001, { status: 504 }],
+  [1002, { status: 429 }],
+  [1004, { status: 401 }],
+  [1008, { status: 402 }],
+  [1026, { status: 400, code: 'content_filter' }],
+  [1027, { status: 400, code: 'content_filter' }],
+  [1039, { status: 429 }],
+  [1041, { status: 429 }],
+  [1042, { status: 400 }],
+  [2013, { status: 400 }],
+  [2045, { status: 429 }],
+  [2049, { status: 401 }],
+  [2056, { status: 429 }],
+]);
+
+function readBaseReply({ status_code: code, status_msg: message }: Fields): Fields {
+  return { message, code, ...(minimaxCodes.get(code) ?? { status: 500 }) };
+}
+
+function hasFailed(base: unknown): base is Fields {
+  return isObject(base) && base.status_code !== 0 && base.status_code !== undefined;
+}
+
+/** The first of a list. Google wraps the body of its chat layer in an array, Cloudflare lists its errors. */
+function takeFirst(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** OpenRouter also puts the error of a provider into the choice that it broke. */
+function findChoiceError(choices: unknown): unknown {
+  return readObjects(choices).find((choice) => isGiven(choice.error))?.error;
 }
 
 /** The object with the error's own fields, wherever the vendor puts it. */
 function findErrorFields(body: unknown): Fields {
-  // Google wraps the body of its chat layer in an array.
-  const whole: unknown = Array.isArray(body) ? body[0] : body;
-  if (!isObject(whole)) return {};
-  const { error, object: _, ...rest } = whole;
-  if (typeof error === 'string') return { ...rest, message: rest.message ?? error };
-  return isObject(error) ? error : (readDetail(whole.detail) ?? rest);
+  const whole = takeFirst(body);
+  if (!isObject(whole)) return typeof whole === 'string' ? { message: whole } : {};
+  const { error, errors, object: _, base_resp: base, sequence_number: _number, ...rest } = whole;
+  if (hasFailed(base)) return readBaseReply(base);
+  const inner = takeFirst(error) ?? takeFirst(errors) ?? findChoiceError(rest.choices);
+  if (isObject(inner)) return addMessage(inner);
+  if (typeof inner === 'string') return { ...rest, message: rest.message ?? inner };
+  // The type of the event, not of the error.
+  const { type, ...others } = rest;
+  return addMessage(type === 'error' ? others : rest);
 }
 
 /** A more exact code from Anthropic's `details`. */
@@ -64,17 +125,46 @@ const policyCodes = splitNames(`
   content_policy_violation content_filter moderation_blocked ResponsibleAIPolicyViolation contentFilter
 `);
 
+/** Names of the member with an HTTP status. MiniMax writes `http_code`, Azure's gateway `statusCode`. */
+const statusNames = ['code', 'status_code', 'statusCode', 'http_code', 'status'];
+
 export function readVendorError(body: unknown): VendorError {
   const fields = findErrorFields(body);
-  const code = readText(fields.code) ?? readDetailCode(fields.details);
+  const word = readText(fields.code) ?? readDetailCode(fields.details);
+  const code = word !== undefined && policyCodes.has(word) ? 'content_policy_violation' : word;
+  const rpcStatus = typeof fields.status === 'string' ? fields.status : undefined;
+  const type = readText(fields.type) ?? rpcStatus;
+  const stated = statusNames.map((name) => readStatus(fields[name])).find((status) => status !== undefined);
   return {
     message: readText(fields.message),
-    type: readText(fields.type) ?? readText(fields.status),
-    code: code !== undefined && policyCodes.has(code) ? 'content_policy_violation' : code,
+    type,
+    code,
     param: readText(fields.param),
-    status: readStatus(fields.code) ?? readStatus(fields.status_code) ?? readStatus(fields.status),
+    status: stated ?? findStatus(code) ?? findStatus(type),
     fields,
   };
+}
+
+/** Whether a member has a value. Cloudflare sends an empty list where there is no error. */
+function isGiven(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : Boolean(value);
+}
+
+/** Members of replies and of their events, of which errors have none. */
+const replyNames = ['choices', 'candidates', 'output', 'content', 'data', 'usage', 'usageMetadata'];
+
+/**
+ * Whether an event, or a body that came with status 200, is or holds an error. What has a reason where a reply
+ * should be is one too.
+ */
+export function isError(body: unknown, eventName?: string): boolean {
+  const whole = takeFirst(body);
+  if (!isObject(whole)) return false;
+  const { error, errors, object, type, base_resp: base, message, detail, choices } = whole;
+  if (eventName === 'error' || object === 'error' || type === 'error') return true;
+  if (isGiven(error) || isGiven(errors) || hasFailed(base) || findChoiceError(choices)) return true;
+  const hasReason = typeof message === 'string' || isGiven(detail);
+  return hasReason && !replyNames.some((name) => isGiven(whole[name]));
 }
 
 /** The messages for clients if the vendor gives no reason, or none that they may see. */
@@ -106,14 +196,16 @@ interface Explanation {
   readonly code: ErrorCode;
   readonly message: string | undefined;
   readonly details: ErrorDetails;
+  /** Whether it concerns our key or account. */
+  readonly isOurs: boolean;
 }
 
 /** The code, message and details of a vendor's error that the client may see. */
 function explain(family: ErrorFamily, error: VendorError, status: number | undefined): Explanation {
-  const { code, isOurs, elsewhere, rejects } = classifyError(status, error);
+  const { code, isOurs = false, elsewhere, rejects } = classifyError(status, error);
   // A vendor's error often does not tell a missing model from one that our account may not use.
   if (isOurs || code === 'model_not_found')
-    return { code, message: isOurs ? couldNotTake : ownMessages[code], details: {} };
+    return { code, message: isOurs ? couldNotTake : ownMessages[code], details: {}, isOurs };
   const said = error.message === undefined ? undefined : redact(error.message);
   const message = said !== undefined && aboutLoad.has(code) ? omitAdvice(said) : said;
   const body = error.message === undefined ? {} : redactFields(error.fields);
@@ -122,6 +214,7 @@ function explain(family: ErrorFamily, error: VendorError, status: number | undef
     code,
     message,
     details: { param: error.param, vendor, elsewhere, rejects },
+    isOurs,
   };
 }
 
@@ -145,16 +238,23 @@ export function decodeVendorError(family: ErrorFamily, status: number, text: str
 
 type ErrorEvent = EventOf<'error'>;
 
-/** Codes that always blame the request's content. */
-const contentCodes = new Set(['context_length_exceeded', 'content_policy_violation']);
+/** Statuses by which vendors refuse a key. 429 can mean missing credit. */
+const keyStatuses: ReadonlySet<number | undefined> = new Set([401, 402, 403, 429]);
 
-/** The event for an error in a stream. `status`: what it would have been before the stream, if known. */
-export function buildErrorEvent(family: ErrorFamily, error: VendorError, status = error.status): ErrorEvent {
+/**
+ * The event for an error in a stream, or in a body that came with status 200. `known`: the status it would have
+ * had otherwise.
+ */
+export function buildErrorEvent(family: ErrorFamily, error: VendorError, known = error.status): ErrorEvent {
+  const likely = known ?? guessStatus(error);
   const {
     code,
     message,
     details: { vendor: { body = {} } = {} },
-  } = explain(family, error, status ?? (contentCodes.has(error.code ?? '') ? 400 : 500));
+    isOurs,
+  } = explain(family, error, likely ?? 500);
+  // The key then rests, as after a refusal by status.
+  const status = isOurs && !keyStatuses.has(likely) ? 401 : likely;
   return {
     type: 'error',
     message: message ?? 'The provider broke off its reply and gave no reason.',
@@ -176,15 +276,18 @@ const callErrors: ReadonlySet<ErrorCode> = new Set([
   'body_too_large',
   'rate_limited',
 ]);
-/** Clients read these as errors of their own key, proxy or timeout; 422 means the same as 400. */
-const ambiguousStatuses = new Set([401, 402, 407, 408, 422]);
+/** Clients read these as errors of their own key, proxy or timeout. */
+const ambiguousStatuses = new Set([401, 402, 407, 408]);
 
-/** The vendor's status, if a client of the vendor's own protocol should see it. */
+/**
+ * The vendor's status, if the client should see it: one of the vendor's own protocol, or any client if the
+ * status means the same in all protocols.
+ */
 export function selectClientStatus(
   { code, details: { vendor } }: GatewayError,
   family: ErrorFamily,
 ): number | undefined {
-  const status = vendor?.family === family ? vendor.status : undefined;
+  const status = vendor?.family === family || vendor?.status === 422 ? vendor.status : undefined;
   if (status === undefined || status < 400 || status >= 500) return undefined;
   return callErrors.has(code) && !ambiguousStatuses.has(status) ? status : undefined;
 }

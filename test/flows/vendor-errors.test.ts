@@ -1,0 +1,350 @@
+/**
+ * Every shape in which vendors write their errors, in each place where it can come: the body of a refusal, a
+ * body with status 200, the first event of a stream, and a later one. Clients of all protocols get the kind of
+ * error and the vendor's reason, except where these concern our key, and never a reply that looks complete.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { errorTable, type ErrorCode } from '../../core/index.ts';
+import { fold, decodeAll, readStream } from '../contract/replies.ts';
+import { least } from '../matrix/spelling.ts';
+import { families, readCall } from '../support/families.ts';
+import { isObject } from '../support/json.ts';
+import { openOneReply, type OneReply } from '../support/one-reply.ts';
+import { wires, type Wire } from '../support/replaying-vendor.ts';
+
+interface Shape {
+  readonly vendor: string;
+  readonly wire: Wire;
+  /** The HTTP status that the vendor sends with it. */
+  readonly status: number;
+  readonly body: unknown;
+  /** What it means, and what the client is shown of it; undefined if it concerns our key. */
+  readonly code: ErrorCode;
+  readonly reason: string | undefined;
+  /** What it means where no status comes with it, if nothing in it tells. */
+  readonly bare?: ErrorCode;
+  /** The status for clients where no status comes with it, if the body states 422. */
+  readonly within?: number;
+}
+
+const long = 'The prompt has 9000 tokens, too many.';
+const slow = 'Too many requests, slow down.';
+
+function build(more: Partial<Shape>, vendor: string, body: unknown, own: Partial<Shape> = {}): Shape {
+  const usual = { wire: 'chat-completions', status: 400, code: 'invalid_request', reason: long } as const;
+  return { ...usual, ...more, vendor, body, ...own };
+}
+
+type Rest = readonly [vendor: string, body: unknown, own?: Partial<Shape>];
+
+const request = (...rest: Rest): Shape => build({}, ...rest);
+const busy = (...rest: Rest): Shape => build({ status: 429, code: 'rate_limited', reason: slow }, ...rest);
+const ours = (status: number, ...rest: Rest): Shape =>
+  build({ status, code: 'upstream_failed', reason: undefined }, ...rest);
+
+/** A choice that OpenRouter's provider broke, whole or streamed. */
+const broken = { index: 0, delta: { content: '' }, message: { content: '' }, finish_reason: 'error' };
+
+const shapes: readonly Shape[] = [
+  request('OpenAI', {
+    error: { message: long, type: 'invalid_request_error', param: 'messages', code: null },
+  }),
+  busy('OpenAI', { error: { message: slow, type: 'requests', param: null, code: 'rate_limit_exceeded' } }),
+  ours(401, 'OpenAI', {
+    error: {
+      message: 'Incorrect API key provided: sk-x.',
+      type: 'invalid_request_error',
+      code: 'invalid_api_key',
+    },
+  }),
+  ours(429, 'OpenAI', {
+    error: {
+      message: 'You exceeded your current quota.',
+      type: 'insufficient_quota',
+      code: 'insufficient_quota',
+    },
+  }),
+  request(
+    'Azure',
+    { error: { code: 'content_filter', message: long, status: 400 } },
+    { code: 'content_policy_violation' },
+  ),
+  busy("Azure's gateway", { statusCode: 429, message: slow }),
+  request('OpenRouter', {
+    error: { code: 400, message: long, metadata: { provider_name: 'Sun' } },
+    user_id: 'user_1',
+  }),
+  busy('OpenRouter, beside a reason', { error: { code: 429, message: slow }, choices: [broken] }),
+  busy('OpenRouter, inside a choice', { choices: [{ ...broken, error: { code: 429, message: slow } }] }),
+  request(
+    'Mistral, a detail in the message',
+    {
+      object: 'error',
+      message: { detail: [{ type: 'value_error', loc: ['body', 'messages'], msg: long }] },
+      type: 'invalid_request_error',
+      param: null,
+      code: null,
+    },
+    { status: 422 },
+  ),
+  request('Mistral, a text', {
+    object: 'error',
+    message: long,
+    type: 'invalid_request_error',
+    param: null,
+    code: '3051',
+  }),
+  request(
+    'FastAPI, a list',
+    { detail: [{ type: 'missing', loc: ['body', 'messages'], msg: long }] },
+    { status: 422, bare: 'upstream_failed' },
+  ),
+  request('FastAPI, a text', { detail: long }, { bare: 'upstream_failed' }),
+  request('NVIDIA', { type: 'about:blank', title: 'Bad Request', status: 400, detail: long }),
+  busy('MiniMax', { base_resp: { status_code: 1002, status_msg: slow } }, { status: 200 }),
+  busy(
+    'MiniMax',
+    { id: '', choices: null, base_resp: { status_code: 1039, status_msg: slow } },
+    { status: 200 },
+  ),
+  ours(200, 'MiniMax', {
+    base_resp: { status_code: 1004, status_msg: 'login fail: carry the API secret key' },
+  }),
+  ours(200, 'MiniMax', { base_resp: { status_code: 1008, status_msg: 'no money' } }),
+  request(
+    'MiniMax',
+    { base_resp: { status_code: 1027, status_msg: long } },
+    { status: 200, code: 'content_policy_violation' },
+  ),
+  request('MiniMax', { base_resp: { status_code: 2013, status_msg: long } }, { status: 200 }),
+  ours(401, 'MiniMax', {
+    type: 'error',
+    error: { type: 'authorized_error', message: 'login fail (1004)', http_code: '401' },
+    request_id: 'r1',
+  }),
+  request(
+    'vLLM, nested',
+    { error: { message: long, type: 'UnprocessableEntityError', code: 422 } },
+    { status: 422, within: 422 },
+  ),
+  request('vLLM, flat', { object: 'error', message: long, type: 'BadRequestError', param: null, code: 400 }),
+  request('vLLM, nested', { error: { message: long, type: 'BadRequestError', param: null, code: 400 } }),
+  request(
+    'Cloudflare',
+    { success: false, errors: [{ code: 5007, message: long }], messages: [], result: null },
+    { bare: 'upstream_failed' },
+  ),
+  busy("Cloudflare's gateway", {
+    success: false,
+    result: [],
+    messages: [],
+    error: [{ code: 2003, message: slow }],
+  }),
+  request('xAI', { code: 'Client specified an invalid argument', error: long }, { bare: 'upstream_failed' }),
+  request('Cohere', { id: 'c1', message: long }, { bare: 'upstream_failed' }),
+  request('Hugging Face', { error: long, error_type: 'validation' }, { bare: 'upstream_failed' }),
+  request('Ollama', { error: long }, { bare: 'upstream_failed' }),
+  busy('Groq', { error: { message: slow, type: 'tokens', code: 'rate_limit_exceeded', status_code: 429 } }),
+  busy('LiteLLM', { error: { message: slow, type: 'None', param: 'None', code: '429' } }),
+  busy('Z.AI', { error: { code: '1302', message: slow } }),
+  ours(429, 'Moonshot', {
+    error: { message: 'Your account is suspended.', type: 'exceeded_current_quota_error' },
+  }),
+  busy(
+    'Moonshot',
+    { error: { message: slow, type: 'engine_overloaded_error' } },
+    { status: 503, code: 'upstream_overloaded' },
+  ),
+  ours(402, 'DeepSeek', {
+    error: {
+      message: 'Insufficient Balance',
+      type: 'unknown_error',
+      param: null,
+      code: 'invalid_request_error',
+    },
+  }),
+  request('Alibaba', {
+    error: { code: 'InvalidParameter', message: long, param: null, type: 'invalid_request_error' },
+    request_id: 'r1',
+  }),
+  busy('Alibaba, flat', { code: 'Throttling.RateQuota', message: slow, request_id: 'r1' }),
+  request('Google, in an array', [{ error: { code: 400, message: long, status: 'INVALID_ARGUMENT' } }]),
+  request(
+    'Anthropic',
+    { type: 'error', error: { type: 'invalid_request_error', message: long }, request_id: 'r1' },
+    { wire: 'messages' },
+  ),
+  busy(
+    'Anthropic',
+    { type: 'error', error: { type: 'rate_limit_error', message: slow } },
+    { wire: 'messages' },
+  ),
+  busy(
+    'Anthropic',
+    { type: 'error', error: { type: 'overloaded_error', message: slow } },
+    { wire: 'messages', status: 529, code: 'upstream_overloaded' },
+  ),
+  ours(
+    401,
+    'Anthropic',
+    { type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key' } },
+    { wire: 'messages' },
+  ),
+  request(
+    'vLLM',
+    { object: 'error', message: long, type: 'BadRequestError', param: null, code: 400 },
+    { wire: 'messages' },
+  ),
+  busy('MiniMax', { base_resp: { status_code: 1002, status_msg: slow } }, { wire: 'messages', status: 200 }),
+  request(
+    'OpenAI, nested',
+    {
+      type: 'error',
+      error: { type: 'invalid_request_error', code: 'invalid_prompt', message: long, param: null },
+    },
+    { wire: 'responses' },
+  ),
+  busy(
+    'OpenAI, flat',
+    { type: 'error', code: 'rate_limit_exceeded', message: slow, param: null, sequence_number: 3 },
+    { wire: 'responses' },
+  ),
+  request(
+    'vLLM',
+    { error: { message: long, type: 'BadRequestError', param: null, code: 400 } },
+    { wire: 'responses' },
+  ),
+  request(
+    'Google',
+    { error: { code: 400, message: long, status: 'INVALID_ARGUMENT' } },
+    { wire: 'generate-content' },
+  ),
+  busy(
+    'Google',
+    { error: { code: 429, message: slow, status: 'RESOURCE_EXHAUSTED' } },
+    { wire: 'generate-content' },
+  ),
+  ours(
+    403,
+    'Google',
+    { error: { code: 403, message: 'Permission denied on project.', status: 'PERMISSION_DENIED' } },
+    { wire: 'generate-content' },
+  ),
+];
+
+/** The start of a reply on each wire, with output. */
+const starts: Readonly<Record<Wire, readonly (object | string)[]>> = {
+  'chat-completions': [
+    { id: 'c1', model: 'm', choices: [{ index: 0, delta: { role: 'assistant', content: 'Half' } }] },
+  ],
+  responses: [
+    { type: 'response.created', response: { id: 'resp_1', status: 'in_progress', output: [] } },
+    { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'Half' },
+  ],
+  messages: [
+    { type: 'message_start', message: { id: 'msg_1', role: 'assistant', content: [] } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Half' } },
+  ],
+  'generate-content': [{ candidates: [{ content: { parts: [{ text: 'Half' }] } }] }],
+};
+
+/** An event without a name on wires that do not name theirs, whatever the type of the error. */
+function buildEvent({ wire, body }: Shape): object | string {
+  const isNamed = wire === 'messages' || wire === 'responses';
+  return isNamed && isObject(body) ? body : JSON.stringify(body);
+}
+
+/** The status by which each protocol says what an error means, where it is not the table's. */
+const ownStatuses: Readonly<Partial<Record<Wire, Partial<Record<ErrorCode, number>>>>> = {
+  messages: { upstream_overloaded: 529 },
+  'generate-content': { upstream_failed: 503 },
+};
+
+function findStatus(client: Wire, code: ErrorCode): number {
+  return ownStatuses[client]?.[code] ?? errorTable[code].status;
+}
+
+const harnesses = new Map<Wire, OneReply>();
+beforeAll(async () => {
+  for (const wire of wires) harnesses.set(wire, await openOneReply(wire));
+});
+afterAll(async () => {
+  for (const harness of harnesses.values()) await harness.close();
+});
+
+type Asked = Awaited<ReturnType<OneReply['ask']>>;
+
+function ask({ wire }: Shape, ...parameters: Parameters<OneReply['ask']>): Promise<Asked> {
+  const harness = harnesses.get(wire);
+  if (!harness) throw new Error(`no vendor of ${wire}`);
+  return harness.ask(...parameters);
+}
+
+/** Checks the reason in what the client was sent. */
+function expectReason(text: string, { reason, body }: Shape): void {
+  if (reason !== undefined) return expect(text).toContain(reason);
+  const [, said = ''] = /"(?:message|status_msg)":"([^"]*)"/.exec(JSON.stringify(body)) ?? [];
+  expect(said).not.toBe('');
+  expect(text).not.toContain(said);
+}
+
+/** Checks a reply that is an error as a whole, and returns its status. */
+function expectRefusal({ status, text, end }: Asked, shape: Shape, code: ErrorCode): number {
+  expect(end.error?.code, text).toBe(code);
+  const body: unknown = JSON.parse(text);
+  expect(isObject(body) && isObject(body.error), text).toBe(true);
+  expectReason(text, shape);
+  // A responses client gets 503 for a call that is hopeless, since Codex only stops at that.
+  return isObject(body) && isObject(body.error) && body.error.code === 'server_is_overloaded'
+    ? findStatus('responses', code)
+    : status;
+}
+
+const rows = shapes.flatMap((shape) =>
+  wires.map((client): [Wire, string, Wire, Shape] => [client, shape.vendor, shape.wire, shape]),
+);
+
+describe.each(rows)('a client of %s gets the error of %s on %s', (client, _vendor, _wire, shape) => {
+  const { body, status, code, bare = code, within } = shape;
+
+  it('from the body of a refusal', async () => {
+    const asked = await ask(shape, client, JSON.stringify(body), { stream: false, status });
+    const expected = status === 422 ? 422 : findStatus(client, code);
+    expect(expectRefusal(asked, shape, code), asked.text).toBe(expected);
+  });
+
+  it.each([false, true])('from a body with status 200, streaming: %s', async (stream) => {
+    const asked = await ask(shape, client, JSON.stringify(body), { stream });
+    expect(expectRefusal(asked, shape, bare), asked.text).toBe(within ?? findStatus(client, bare));
+  });
+
+  it('from the first event of a stream', async () => {
+    const asked = await ask(shape, client, [buildEvent(shape), ...tail(shape)]);
+    expect(expectRefusal(asked, shape, bare), asked.text).toBe(within ?? findStatus(client, bare));
+  });
+
+  it('from a later event of a stream', async () => {
+    const {
+      status: replied,
+      text,
+      end,
+    } = await ask(shape, client, [...starts[shape.wire], buildEvent(shape), ...tail(shape)]);
+    expect([replied, end.type === 'answered' && end.outcome, end.error?.code], text).toEqual([
+      200,
+      'cut',
+      bare,
+    ]);
+    expectReason(text, shape);
+    const decoder = families[client].protocol.upstream.decodeEvents(
+      readCall(client, { model: 'a/b', ...least[client] }, true),
+    );
+    const { complete, error } = fold(decodeAll(decoder, readStream(Buffer.from(text))));
+    expect([complete, error === undefined], text).toEqual([false, false]);
+  });
+});
+
+/** What vendors of chat-completions send after an error too: it must not make the reply look complete. */
+function tail({ wire }: Shape): string[] {
+  return wire === 'chat-completions' ? ['[DONE]'] : [];
+}
