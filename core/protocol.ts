@@ -266,7 +266,7 @@ export interface UpstreamSide {
    * lane: a vendor's own word for the end, parts where clients expect a text. `events`: what it was decoded
    * to. Returns `data` if it is right. Absent: replies go on as they are.
    */
-  mend?(data: string, events: readonly CanonicalEvent[]): string;
+  correctReply?(data: string, events: readonly CanonicalEvent[]): string;
   /**
    * The frame that ends every stream. The verbatim lane adds it if the provider left it out. Empty if there
    * is none.

@@ -81,10 +81,13 @@ class ForwardedText {
     this.hasOpened ||= event !== undefined;
     if (event && !this.hasBegun) this.hasBegun = !this.#isOpening(event.event, events);
     this.#isTerminated = isTerminator;
-    const mended = event && this.#mend(event, events);
+    const corrected = event && this.#correctData(event, events);
     const written = isUnaskedUsage(events, this.#call.usageWanted)
       ? ''
-      : this.#write(mended === undefined ? raw : writeFrame(mended, event?.event), mended ?? event?.data);
+      : this.#write(
+          corrected === undefined ? raw : writeFrame(corrected, event?.event),
+          corrected ?? event?.data,
+        );
     const isLast = this.#tally.complete || (this.#holdsEnd && this.#tally.hasFinished(this.#call.candidates));
     if (isLast) this.last += written;
     else this.text += written;
@@ -92,7 +95,7 @@ class ForwardedText {
     if (this.#alike !== alike) {
       this.#alike = alike;
       this.run =
-        event && alike && !isLast && mended === undefined
+        event && alike && !isLast && corrected === undefined
           ? AlikeRun.startAfter(raw, event.data, alike, written)
           : undefined;
     }
@@ -101,9 +104,9 @@ class ForwardedText {
   }
 
   /** The event's data as clients of the protocol can read it; undefined if it needs no change. */
-  #mend({ data }: WireEvent, events: readonly CanonicalEvent[]): string | undefined {
-    const mended = this.#upstream.mend?.(data, events) ?? data;
-    return mended === data ? undefined : mended;
+  #correctData({ data }: WireEvent, events: readonly CanonicalEvent[]): string | undefined {
+    const corrected = this.#upstream.correctReply?.(data, events) ?? data;
+    return corrected === data ? undefined : corrected;
   }
 
   #isTerminator(data: string): boolean {
@@ -208,14 +211,14 @@ export function forwardReply(
   { tally, memory }: Reading,
 ): Promise<IteratorYieldResult<Piece>> {
   const { protocol, model } = exchange.attempt.target;
-  const { modelPaths, mend } = protocol.upstream;
+  const { modelPaths, correctReply } = protocol.upstream;
   return readWhole(response, memory).then((bytes) => {
     const text = decodeText(bytes);
     const events = decodeReply(protocol, exchange, text);
     for (const event of events) tally.read(event);
     if (!tally.complete) throw toCutError();
-    const mended = mend?.(text, events) ?? text;
-    const sent = mended === text ? bytes : Buffer.from(mended);
-    return toOnlyPiece(renameModelInReply(sent, mended, modelPaths, model.id));
+    const corrected = correctReply?.(text, events) ?? text;
+    const sent = corrected === text ? bytes : Buffer.from(corrected);
+    return toOnlyPiece(renameModelInReply(sent, corrected, modelPaths, model.id));
   });
 }

@@ -99,8 +99,8 @@ function readRetryAfter({ status, headers }: UpstreamResponse): number | undefin
 }
 
 const secondsOf: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 };
-const durationPart = /(\d+(?:\.\d+)?)(ms|[smhd])/g;
-const duration = /^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/;
+const durationPart = /(\d{1,9}(?:\.\d{1,9})?)(ms|[smhd])/g;
+const duration = /^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[smhd])){1,5}$/;
 
 /** Reads seconds (`20`), a duration (`20s`, `6m0s`) or a date. */
 function readWait(stated: string | readonly string[] | undefined): number | undefined {

@@ -6,7 +6,10 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { mistral } from '../../plugins/providers/mistral.ts';
 import { chunk } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { readGolden } from '../support/golden.ts';
 import { isObject } from '../support/json.ts';
+import { readData } from '../support/listen.ts';
+import { openOneReply, type OneReply } from '../support/one-reply.ts';
 import { postJson } from '../support/post.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { small } from './strict.ts';
@@ -114,5 +117,66 @@ describe('a stream from Mistral', () => {
       200,
       shown,
     ]);
+  });
+});
+
+describe("a chat client, when Mistral's content comes in parts", () => {
+  const usual = { role: 'assistant', content: '10', reasoning_content: '1+2+3+4' };
+  const events = readData(readGolden('chat-completions', 'content-parts', 'reply.sse'));
+  let harness: OneReply;
+  beforeAll(async () => {
+    harness = await openOneReply('chat-completions');
+  });
+  afterAll(() => harness.close());
+
+  it('gets a text and its reasoning in a whole reply', async () => {
+    const reply = readGolden('chat-completions', 'content-parts', 'reply.json');
+    const { text } = await harness.ask('chat-completions', reply, { stream: false });
+    expect(JSON.parse(text)).toEqual({
+      ...JSON.parse(reply),
+      model: 'house/model',
+      choices: [{ index: 0, message: usual, finish_reason: 'stop' }],
+    });
+  });
+
+  it('gets them in a stream, and only these chunks differ from what Mistral sent', async () => {
+    const { text, end } = await harness.ask('chat-completions', [...events, '[DONE]']);
+    const chunks = readData(text);
+    const deltas = ['1+2', '+3+4'].map((thought) => ({ content: '', reasoning_content: thought }));
+    const expected = [{ role: 'assistant', content: '' }, ...deltas, { content: '1' }, { content: '0' }];
+    expect(chunks).toEqual(
+      [0, 1, 2, 3, 4].map((index) => {
+        const { usage, ...rest } = events[index] ?? {};
+        const finish = index === 4 ? 'stop' : null;
+        const choice = { index: 0, delta: expected[index], finish_reason: finish };
+        return { ...rest, model: 'house/model', choices: [choice], ...(index === 4 ? { usage } : {}) };
+      }),
+    );
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+    expect(end).toMatchObject({ outcome: 'completed', charge: { usage: { input: 8, output: 9 } } });
+  });
+
+  it('gets every piece of text that follows in the same form', async () => {
+    const part = (text: string): object => ({
+      id: 'c1',
+      choices: [{ index: 0, delta: { content: [{ type: 'text', text }] }, finish_reason: null }],
+    });
+    const last = { id: 'c1', choices: [{ index: 0, delta: { content: '' }, finish_reason: 'stop' }] };
+    const pieces = ['Ahoy', ' there', ', all', ' of you.'];
+    const { text } = await harness.ask('chat-completions', [...pieces.map(part), last, '[DONE]']);
+    const deltas = readData(text).map(({ choices }) => {
+      const [choice]: unknown[] = Array.isArray(choices) ? choices : [];
+      return isObject(choice) && isObject(choice.delta) ? choice.delta.content : undefined;
+    });
+    expect(deltas).toEqual([...pieces, '']);
+  });
+
+  it('leaves log probabilities and quoted JSON as they are', async () => {
+    const quoted = '{"choices":[{"index":0,"delta":{"content":"\\"content\\":[1.0]"},"finish_reason":null}]}';
+    const scored =
+      '{"choices":[{"index":0,"delta":{"content":"a"},"logprobs":{"content":[{"logprob":-1.0}]},' +
+      '"finish_reason":"stop"}]}';
+    const { text } = await harness.ask('chat-completions', [quoted, scored, '[DONE]']);
+    expect(text).toBe(`data: ${quoted}\n\ndata: ${scored}\n\ndata: [DONE]\n\n`);
   });
 });

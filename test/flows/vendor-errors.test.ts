@@ -1,16 +1,26 @@
 /**
  * Every shape in which vendors write their errors, in each place where it can come: the body of a refusal, a
- * body with status 200, the first event of a stream, and a later one. Clients of all protocols get the kind of
- * error and the vendor's reason, except where these concern our key, and never a reply that looks complete.
+ * body with status 200, the first event of a stream, and a later one. Clients of all protocols get the kind
+ * of error and the vendor's reason, except where these concern our key, and never a reply that looks
+ * complete.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorTable, type ErrorCode } from '../../core/index.ts';
+import { minimax } from '../../plugins/providers/minimax.ts';
+import { health } from '../../plugins/routing/health.ts';
+import { keys } from '../../plugins/routing/keys.ts';
 import { fold, decodeAll, readStream } from '../contract/replies.ts';
 import { least } from '../matrix/spelling.ts';
 import { families, readCall } from '../support/families.ts';
+import { textProtocols } from '../support/front.ts';
+import { startGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
 import { openOneReply, type OneReply } from '../support/one-reply.ts';
+import { postJson } from '../support/post.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
+import { chatReply } from '../support/replies.ts';
+import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
+import { acceptAnyKey } from '../support/station.ts';
 
 interface Shape {
   readonly vendor: string;
@@ -348,3 +358,45 @@ describe.each(rows)('a client of %s gets the error of %s on %s', (client, _vendo
 function tail({ wire }: Shape): string[] {
   return wire === 'chat-completions' ? ['[DONE]'] : [];
 }
+
+describe('a key that MiniMax refuses inside a good reply', () => {
+  it.each([
+    [1004, 'login fail'],
+    [1008, 'insufficient balance'],
+    [1002, 'rate limit'],
+  ])('rests after one call (%i), and the other key answers', async (code, message) => {
+    const asked: string[] = [];
+    const vendor = await startScriptedVendor((response, { headers }) => {
+      asked.push(String(headers.authorization));
+      const isRefused = headers.authorization === 'Bearer first';
+      sendJson(
+        response,
+        isRefused ? { base_resp: { status_code: code, status_msg: message } } : chatReply('Ahoy'),
+      );
+    });
+    const gateway = await startGateway({
+      plugins: [
+        acceptAnyKey(),
+        ...textProtocols(),
+        minimax({ apiKey: ['first', 'second'], baseUrl: vendor.origin }),
+        keys(),
+        health(),
+      ],
+    });
+    const body = { model: 'minimax/MiniMax-M3', messages: [{ role: 'user', content: 'Ahoy' }] };
+    for (let call = 0; call < 6; call += 1)
+      expect((await postJson(`${gateway.url}/v1/chat/completions`, body)).status).toBe(200);
+    expect(asked.filter((key) => key === 'Bearer first')).toHaveLength(1);
+    expect(asked.filter((key) => key === 'Bearer second')).toHaveLength(6);
+    await gateway.close();
+    await vendor.close();
+  });
+
+  it('is not blamed for a mistake of the caller, and the call is not repeated', async () => {
+    const asked = harnesses.get('chat-completions');
+    const before = asked?.bodies.length ?? 0;
+    const error = { base_resp: { status_code: 2013, status_msg: 'invalid params, messages is empty' } };
+    expect(await asked?.ask('chat-completions', error)).toMatchObject({ status: 400 });
+    expect(asked?.bodies.length).toBe(before + 1);
+  });
+});

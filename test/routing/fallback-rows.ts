@@ -91,7 +91,7 @@ export const rows: Readonly<Record<string, Row>> = {
   'status 403': { fault: answerWith(403), ...anywhere, ...askedOnce },
   'status 404': { fault: answerWith(404, 'model_not_found'), ...anywhere, ...askedOnce },
   'status 413': { fault: answerWith(413), ...nowhere(413) },
-  'status 422': { fault: answerWith(422), ...nowhere(400) },
+  'status 422': { fault: answerWith(422), ...nowhere(422) },
   'status 429': { fault: answerWith(429, 'rate_limit_exceeded'), ...anywhere, asked: 'again when alone' },
   'status 429 for want of credit': {
     fault: answerWith(429, 'insufficient_quota'),
@@ -138,7 +138,7 @@ export const rows: Readonly<Record<string, Row>> = {
       void response
         .writeHead(200, { 'content-type': 'application/json' })
         .end('{"error":{"message":"no","code":422}}'),
-    ...nowhere(400),
+    ...nowhere(422),
   },
   'a reset after the first event': {
     fault: breakAfter(start, (response) => response.socket?.resetAndDestroy()),

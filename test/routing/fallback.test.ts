@@ -150,14 +150,26 @@ describe('an error of the provider', () => {
     ]);
   });
 
-  it.each([
-    ['2.2', '3'],
-    ['99999999999999999999999', '31536000'],
-    ['soon', '5'],
-  ])('that says "%s" about retries reaches the client with %s seconds', async (said, message) => {
-    faulty.conduct(
-      (response) => void response.writeHead(429, { 'retry-after': said }).end('{"error":{"message":"no"}}'),
-    );
+  it.each<[Readonly<Record<string, string>>, string]>([
+    [{ 'retry-after': '2.2' }, '3'],
+    [{ 'retry-after': '20s' }, '20'],
+    [{ 'retry-after': '1m26.4s' }, '87'],
+    [{ 'retry-after': '99999999999999999999999' }, '31536000'],
+    [{ 'retry-after': 'soon' }, '5'],
+    [{ 'x-ratelimit-reset-requests': '6m0s' }, '360'],
+    [{ 'x-ratelimit-reset-requests': '6m0s', 'retry-after': '20' }, '20'],
+    [{ 'x-ratelimit-reset-requests': '1h0m1s', 'x-ratelimit-remaining-requests': '9' }, '5'],
+    [
+      {
+        'x-ratelimit-remaining-requests': '9',
+        'x-ratelimit-reset-requests': '6m0s',
+        'x-ratelimit-remaining-tokens': '0',
+        'x-ratelimit-reset-tokens': '7500ms',
+      },
+      '8',
+    ],
+  ])('that says %j about retries reaches the client with %s seconds', async (said, message) => {
+    faulty.conduct((response) => void response.writeHead(429, { ...said }).end('{"error":{"message":"no"}}'));
     const body = {
       model: 'house/model',
       messages: [{ role: 'user', content: 'Hi' }],

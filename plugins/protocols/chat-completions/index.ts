@@ -8,11 +8,11 @@ import { chatFlagsSchema, chatFlags, refuses } from '../../shared/wire-kit/chat-
 import { decodeError, encodeError, encodeStreamError } from '../../shared/wire-kit/openai-error.ts';
 import { selectOpenaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
 import { protocolName } from './bag.ts';
+import { correctReply } from './correct-reply.ts';
 import { ReplyDecoder } from './decode-events.ts';
 import { ChunkEncoder, terminator, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { buildModelRoutes } from './listing.ts';
-import { mend } from './mend.ts';
 import { readRequest, ChatCall, limitFields } from './read-request.ts';
 
 const path = '/v1/chat/completions';
@@ -75,7 +75,7 @@ export const protocol: Protocol = {
     decodeEvents: (call, model) => new AlikeEvents(new ReplyDecoder(call, model)),
     decodeReply: (body, call, model) => new ReplyDecoder(call, model).decodeWhole(body),
     decodeError,
-    mend,
+    correctReply,
     modelPaths: [['model']],
     buildHeaders: selectOpenaiHeaders,
     ending: 'event',

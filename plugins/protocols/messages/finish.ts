@@ -39,7 +39,7 @@ const ownWords = splitNames(`
  * Corrects the reason in a reply that goes to a client of this protocol as it is: relays pass on the words of
  * other vendors, and announce calls that they do not send, or cut off.
  */
-export function mend(data: string, events: readonly CanonicalEvent[]): string {
+export function correctReply(data: string, events: readonly CanonicalEvent[]): string {
   const finish = events.find((event) => event.type === 'finish');
   if (!finish) return data;
   const { unified, raw } = finish.reason;

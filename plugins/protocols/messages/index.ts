@@ -16,7 +16,7 @@ import { ping, StreamEncoder, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { flagsSchema } from './encoding.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
-import { mend } from './finish.ts';
+import { correctReply } from './finish.ts';
 import { buildModelRoutes } from './listing.ts';
 import { readRequest, versionHeader, readVersion, MessagesCall } from './read-request.ts';
 import { leastBudget } from './thinking.ts';
@@ -94,7 +94,7 @@ export function createProtocol(mount: string): Protocol {
       decodeEvents: (call) => new AlikeEvents(new ReplyDecoder(call)),
       decodeReply: (body, call, _model, text) => new ReplyDecoder(call).decodeWhole(body, text),
       decodeError,
-      mend,
+      correctReply,
       modelPaths: [['model'], ['message', 'model']],
       ending: 'event',
       caching: 'marked',

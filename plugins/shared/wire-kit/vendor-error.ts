@@ -58,10 +58,7 @@ function addMessage(fields: Fields): Fields {
   return name === undefined ? fields : { ...fields, message: fields[name] };
 }
 
-/**
- * What MiniMax's codes mean: it answers 200, and writes them into every reply. Code 0 is no error, and any other
- * code is a failure.
- */
+/** What MiniMax's codes mean. It writes them into every reply, with status 200; code 0 is no error. */
 const minimaxCodes: ReadonlyMap<unknown, Fields> = new Map([
   [1001, { status: 504 }],
   [1002, { status: 429 }],
@@ -154,8 +151,8 @@ function isGiven(value: unknown): boolean {
 const replyNames = ['choices', 'candidates', 'output', 'content', 'data', 'usage', 'usageMetadata'];
 
 /**
- * Whether an event, or a body that came with status 200, is or holds an error. What has a reason where a reply
- * should be is one too.
+ * Whether an event, or a body that came with status 200, is or holds an error. What has a reason where a
+ * reply should be is one too.
  */
 export function isError(body: unknown, eventName?: string): boolean {
   const whole = takeFirst(body);
@@ -242,8 +239,8 @@ type ErrorEvent = EventOf<'error'>;
 const keyStatuses: ReadonlySet<number | undefined> = new Set([401, 402, 403, 429]);
 
 /**
- * The event for an error in a stream, or in a body that came with status 200. `known`: the status it would have
- * had otherwise.
+ * The event for an error in a stream, or in a body that came with status 200. `known`: the status it would
+ * have had otherwise.
  */
 export function buildErrorEvent(family: ErrorFamily, error: VendorError, known = error.status): ErrorEvent {
   const likely = known ?? guessStatus(error);

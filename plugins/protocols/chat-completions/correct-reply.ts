@@ -27,20 +27,20 @@ function isMisleading({ unified, raw }: Reason): boolean {
 /** Finds content in parts, quickly. A quote inside a string is escaped, so no text matches. */
 const parted = /"content":\s*\[/;
 
-export function mend(data: string, events: readonly CanonicalEvent[]): string {
+export function correctReply(data: string, events: readonly CanonicalEvent[]): string {
   const reasons = new Map<unknown, Reason>();
   for (const event of events)
     if (event.type === 'finish' && isMisleading(event.reason)) reasons.set(event.candidate, event.reason);
   if (reasons.size === 0 && !parted.test(data)) return data;
   const choices = readList(readMember(parseJson(data), 'choices'));
-  const mended = choices.map((choice, position) =>
-    isObject(choice) ? mendChoice(choice, reasons.get(choice.index ?? position)) : choice,
+  const corrected = choices.map((choice, position) =>
+    isObject(choice) ? correctChoice(choice, reasons.get(choice.index ?? position)) : choice,
   );
-  const isSame = mended.every((choice, position) => choice === choices[position]);
-  return isSame ? data : splice(data, [{ path: ['choices'], value: mended }]);
+  const isSame = corrected.every((choice, position) => choice === choices[position]);
+  return isSame ? data : splice(data, [{ path: ['choices'], value: corrected }]);
 }
 
-function mendChoice(choice: Fields, reason: Reason | undefined): Fields {
+function correctChoice(choice: Fields, reason: Reason | undefined): Fields {
   const content = (['delta', 'message'] as const).flatMap((name) => {
     const message = choice[name];
     return isInParts(message) ? [[name, joinParts(message)]] : [];
