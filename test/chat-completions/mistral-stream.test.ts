@@ -171,6 +171,16 @@ describe("a chat client, when Mistral's content comes in parts", () => {
     expect(deltas).toEqual([...pieces, '']);
   });
 
+  it('gets references beside the text', async () => {
+    const reference = { type: 'reference', reference_ids: [3] };
+    const content = [{ type: 'text', text: 'High water is at two' }, reference];
+    const reply = { id: 'c1', choices: [{ index: 0, message: { content }, finish_reason: 'stop' }] };
+    const { text } = await harness.ask('chat-completions', reply);
+    expect(JSON.parse(text)).toMatchObject({
+      choices: [{ message: { content: 'High water is at two', content_parts: [reference] } }],
+    });
+  });
+
   it('leaves log probabilities and quoted JSON as they are', async () => {
     const quoted = '{"choices":[{"index":0,"delta":{"content":"\\"content\\":[1.0]"},"finish_reason":null}]}';
     const scored =

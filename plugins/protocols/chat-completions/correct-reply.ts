@@ -59,9 +59,18 @@ function isInParts(message: unknown): message is Fields {
   return isObject(message) && Array.isArray(message.content);
 }
 
-/** Mistral sends parts if the content holds reasoning. */
+/** Mistral sends parts if the content holds reasoning or references. References stay as parts. */
 function joinParts({ content, ...message }: Fields): Fields {
-  const { text, reasoning } = Object.groupBy(readParts(readList(content)), ([kind]) => kind);
-  const join = (parts: typeof text = []): string => parts.map(([, piece]) => piece).join('');
-  return { ...message, content: join(text), ...(reasoning ? { reasoning_content: join(reasoning) } : {}) };
+  const parts = readList(content);
+  const { text, reasoning } = Object.groupBy(readParts(parts), ([kind]) => kind);
+  const join = (pieces: typeof text = []): string => pieces.map(([, piece]) => piece).join('');
+  const others = parts.filter(
+    (part) => readMember(part, 'text') === undefined && !readMember(part, 'thinking'),
+  );
+  return {
+    ...message,
+    content: join(text),
+    ...(reasoning ? { reasoning_content: join(reasoning) } : {}),
+    ...(others.length > 0 ? { content_parts: others } : {}),
+  };
 }
