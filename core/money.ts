@@ -17,7 +17,7 @@ export function parseUsd(text: string): Nano {
 /** 37500000n → `"0.0375"`: exact, without trailing zeros. */
 export function formatUsd(nano: Nano): string {
   const digits = (nano < 0n ? -nano : nano).toString().padStart(nanoDigits + 1, '0');
-  const fraction = digits.slice(-nanoDigits).replace(/0+$/, '');
+  const fraction = digits.slice(-nanoDigits).replace(/(?<!0)0+$/, '');
   return `${nano < 0n ? '-' : ''}${digits.slice(0, -nanoDigits)}${fraction && `.${fraction}`}`;
 }
 

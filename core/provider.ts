@@ -181,7 +181,7 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
         options.baseUrl ??
         readEnvironment(spec.env.baseUrl, addressSchema) ??
         spec.baseUrl
-      )?.replace(/\/+$/, '');
+      )?.replace(/(?<!\/)\/+$/, '');
       if (!base || (spec.baseUrl && keys.length === 0)) {
         host.noteOff(`set ${spec.baseUrl ? spec.env.key : spec.env.baseUrl}`);
         return;

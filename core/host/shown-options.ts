@@ -46,7 +46,7 @@ export function hideSecrets(text: string): string {
   const plain = listSecrets().reduce((rest, secret) => rest.replaceAll(secret, '••••'), text);
   return plain
     .replaceAll(/\b(\w{1,30}:\/\/)[^\s/@"']+@/g, '$1••••@')
-    .replaceAll(/([?&][\w-]*(?:key|token|secret|password|sig)[\w-]*=)[^&\s"']+/gi, '$1••••');
+    .replaceAll(/([?&](?=[\w-]*(?:key|token|secret|password|sig))[\w-]+=)[^&\s"']+/gi, '$1••••');
 }
 
 function isSecretText(value: unknown, name: string, schema: Fields): boolean {

@@ -53,7 +53,7 @@ export function encodeForm({ fields, files }: Form): {
 export function describeForm(body: Uint8Array, contentType: string): string {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (isUtf8(bytes)) return bytes.toString();
-  const [, boundary = ''] = /boundary=(.+)$/.exec(contentType) ?? [];
+  const [, boundary = ''] = contentType.split('boundary=');
   const parts = bytes.toString('latin1').split(`--${boundary}`);
   return parts.map(describePart).join(`--${boundary}`);
 }

@@ -6,5 +6,5 @@ import { defineCredential } from '../shared/credential.ts';
 export const bearer = defineCredential({
   name: 'bearer',
   openapi: { bearer: { type: 'http', scheme: 'bearer' } },
-  findSecret: ({ headers }) => /^Bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1],
+  findSecret: ({ headers }) => /^Bearer +([^ ].*)$/i.exec(headers.authorization ?? '')?.[1],
 });

@@ -8,7 +8,7 @@ import { definePlugin, type Parsed, type Target } from '../../core/index.ts';
 import { hashConversation, readSession } from '../shared/routing/conversation.ts';
 import { stages } from '../shared/routing/ranking.ts';
 
-const oneStar = /^[^*]*\*?[^*]*$/;
+const oneStar = /^[^*]*(?:\*[^*]*)?$/;
 const name = z.string().min(1).max(200).regex(oneStar, 'may have one *');
 
 const split = z

@@ -123,8 +123,9 @@ function cleanText(text: string): string {
 function readUser(text = ''): { readonly user?: string | undefined; readonly session?: string | undefined } {
   if (text.trim() === '') return {};
   if (text.length > longestUser) return { user: text };
-  const joined = /^(user_.+)_session_(.+)$/.exec(text);
-  if (joined) return { user: joined[1], session: joined[2] };
+  const end = text.startsWith('user_') ? text.lastIndexOf('_session_') : -1;
+  const session = text.slice(end + '_session_'.length);
+  if (end > 'user_'.length && session !== '') return { user: text.slice(0, end), session };
   if (!text.startsWith('{')) return { user: text };
   try {
     const value: unknown = JSON.parse(text);

@@ -1,48 +1,26 @@
 /**
  * No regular expression in the sources takes too long, whatever its input: each is tried with inputs that
- * make bad ones backtrack.
+ * make bad ones backtrack. A vendor's error, which several of them read, is tried as a whole.
  */
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { decodeError as decodeGoogleError } from '../../plugins/protocols/generate-content/errors.ts';
+import { decodeError as decodeMessagesError } from '../../plugins/protocols/messages/errors.ts';
+import { decodeError as decodeOpenAiError } from '../../plugins/shared/wire-kit/openai-error.ts';
+import { findPatterns, type Pattern } from '../support/patterns.ts';
 
-const root = join(import.meta.dirname, '../..');
-/**
- * Long enough that a pattern with quadratic backtracking needs a tenth of a second, and all others a fraction
- * of a millisecond.
- */
+/** Long enough that quadratic work takes more than `harmless` on any machine. */
 const length = 10_000;
-/** Milliseconds of this thread's own work; several times what one pattern takes on a slow machine. */
-const longest = 36;
-/** Runs that are all too slow before a pattern counts as slow. */
+/** Milliseconds of this thread's own work that need no closer look. */
+const harmless = 10;
+/** What four times the input may cost: linear work costs four times as much, quadratic sixteen times. */
+const most = 8;
+/** Measurements that all show growth before work counts as slow. */
 const mostTries = 5;
 
-/** Patterns that only match our own figures and the operator's settings. */
-const trusted = new Set(['0+$', '\\/+$']);
+const patterns = findPatterns();
 
-const before = /(?<=[(,=:!&|?[{;]\s*|return |=> )/;
-const body = /(?![/*])((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)/;
-const flagsAndAfter = /([dgimsuvy]*)(?=[\s.,;)\]}:?]|$)/;
-const literal = new RegExp(`${before.source}/${body.source}/${flagsAndAfter.source}`, 'g');
-
-interface Pattern {
-  readonly file: string;
-  readonly source: string;
-  readonly flags: string;
-}
-
-function readPatterns(file: string): Pattern[] {
-  const code = readFileSync(join(root, file), 'utf8')
-    .split('\n')
-    .filter((line) => !/^\s*(\/?\*|\/\/)/.test(line))
-    .join('\n');
-  return Array.from(code.matchAll(literal), ([, source = '', flags = '']) => ({ file, source, flags }));
-}
-
-const patterns = globSync(['core/**/*.ts', 'plugins/**/*.ts'], { cwd: root }).flatMap(readPatterns);
-const distinct = [
-  ...new Map(patterns.map((pattern) => [`/${pattern.source}/${pattern.flags}`, pattern])).entries(),
-];
+const printable = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));
+const repeatable = [...printable, '\n', '\t', '\u00e9', '\u{1f600}'];
 
 /** The characters a pattern names, and some that its classes match. */
 function listCharacters(source: string): string[] {
@@ -66,55 +44,96 @@ function findBeginning(source: string): string {
   return (/^\^?((?:[\w:\s-]|\\[./])+)(?![*+?{\w])/.exec(source)?.[1] ?? '').replaceAll('\\', '');
 }
 
-function* makeAttacks(source: string): Generator<string> {
+type Attack = (length: number) => string;
+
+function* makeAttacks(source: string): Generator<Attack> {
   const alphabet = listCharacters(source);
   const beginning = findBeginning(source);
-  for (const first of alphabet) {
+  for (const first of alphabet)
     for (const second of alphabet) {
       // What may begin anywhere also finds the other order in `first` and `second` repeated.
-      if (second < first && beginning === '' && !source.startsWith('^')) continue;
-      const repeated = (first + (first === second ? '' : second)).repeat(
-        first === second ? length : length / 2,
-      );
-      yield `${beginning}${repeated}\u0001`;
+      if (first === second || (second < first && beginning === '' && !source.startsWith('^'))) continue;
+      yield (size) => `${beginning}${(first + second).repeat(size / 2)}\u0001`;
     }
-    yield `${first.repeat(length)}\n\u0001`;
-  }
+  for (const each of new Set([...alphabet, ...repeatable]))
+    yield* [
+      (size: number): string => `${beginning}${each.repeat(size)}\u0001`,
+      (size: number): string => `${each.repeat(size)}\n\u0001`,
+    ];
 }
 
 /** The milliseconds that this thread worked, whatever else the machine does. */
-function measureWork(run: () => void): number {
+function measureWork(run: () => unknown): number {
   const began = process.threadCpuUsage();
   run();
   const { user, system } = process.threadCpuUsage(began);
   return (user + system) / 1000;
 }
 
-function measureSlowest({ source, flags }: Pattern): number {
-  const expression = new RegExp(source, `${flags.replaceAll(/[gy]/g, '')}g`);
-  let most = 0;
-  for (const attack of makeAttacks(source)) {
-    const run = (): void => void attack.replaceAll(expression, '');
-    let took = measureWork(run);
-    // Garbage collection, and a busy machine, make any pattern slow now and then, but not each time.
-    for (let tries = 1; took > longest && tries < mostTries; tries += 1)
-      took = Math.min(took, measureWork(run));
-    most = Math.max(most, took);
-    if (most > longest) return most;
+/** Whether work grows faster than its input. Garbage collection makes any work slow now and then. */
+function growsTooFast(work: (size: number) => unknown, size: number): boolean {
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const short = measureWork(() => work(size));
+    if (short <= harmless || measureWork(() => work(size * 4)) <= short * most) return false;
   }
-  return most;
+  return true;
+}
+
+function isSlow({ source, flags }: Pick<Pattern, 'source' | 'flags'>): boolean {
+  const expression = new RegExp(source, `${flags.replaceAll(/[gy]/g, '')}g`);
+  for (const attack of makeAttacks(source))
+    if (growsTooFast((size) => attack(size).replaceAll(expression, ''), length)) return true;
+  return false;
 }
 
 describe('a pattern', () => {
-  it('is found wherever the sources have one', () => {
-    expect(distinct.length).toBeGreaterThan(60);
+  it('is found wherever the sources have one, literal, made or joined', () => {
+    expect(patterns.length).toBeGreaterThan(250);
+    const sources = patterns.map(({ source }) => source);
+    expect(sources.filter((source) => source.includes('(?:org[-_]\\w+|proj_')).length).toBeGreaterThan(2);
+    expect(sources.some((source) => /maximum context\|.*\|exceeds the maximum/.test(source))).toBe(true);
   });
 
-  it('that backtracks without bound is recognised', () => {
-    expect(measureSlowest({ file: '', source: '=+$', flags: '' })).toBeGreaterThan(longest);
+  it.each(['=+$', '\\s*\\bin'])('that backtracks without bound is recognised: %s', (source) => {
+    expect(isSlow({ source, flags: 'i' })).toBe(true);
   });
 
-  it.each(distinct.filter(([, { source }]) => !trusted.has(source)))('%s is quick', (_, pattern) => {
-    expect(measureSlowest(pattern), pattern.file).toBeLessThan(longest);
+  it.each(patterns.map((pattern) => [pattern.source, pattern] as const))('%s is linear', (_, pattern) => {
+    expect(isSlow(pattern), pattern.file).toBe(false);
+  });
+});
+
+const decoders = { OpenAI: decodeOpenAiError, messages: decodeMessagesError, Google: decodeGoogleError };
+const kibibyte = 1024;
+/** Where vendors put what the caller wrote. */
+const echoes: readonly ((text: string) => unknown)[] = [
+  (text) => ({ error: { message: `No: ${text}`, type: text, code: text, param: text } }),
+  (text) => ({ error: { message: 'No.', metadata: { raw: text, [text]: [text] } } }),
+  (text) => ({ detail: [{ loc: ['body', text], msg: text, input: text }] }),
+  (text) => `It is not ${text}`,
+];
+
+describe.each(Object.entries(decoders))("a vendor's error of the family %s", (_, decode) => {
+  it('costs no more than its length, whatever character it repeats', () => {
+    const slow = repeatable.filter((character) => {
+      const echoed = (status: number, echo: (text: string) => unknown) => (size: number) => {
+        const body = echo(character.repeat(size));
+        return decode(status, typeof body === 'string' ? body : JSON.stringify(body));
+      };
+      return [400, 403, 404, 429, 500].some((status) =>
+        echoes.some((echo) => growsTooFast(echoed(status, echo), 16 * kibibyte)),
+      );
+    });
+    expect(slow).toEqual([]);
+  });
+
+  it('is cut as a whole, however many texts it has', () => {
+    const texts = Array.from({ length: 100 }, () => ' '.repeat(64 * kibibyte));
+    const lists = Object.fromEntries(texts.map((text, index) => [`f${index}`, [text, { text }]]));
+    const body = JSON.stringify({ error: { message: 'No.', lists, input: texts } });
+    const { details } = decode(400, body);
+    const kept = JSON.stringify(details.vendor?.body);
+    expect(kept.length).toBeGreaterThan(60 * kibibyte);
+    expect(kept.length).toBeLessThan(66 * kibibyte);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * `npm run check`: types, lint, format and unused code, side by side. It prints what failed. Types have one
+ * `npm run check`: types, lint, format, unused code and patterns, side by side. It prints what failed. Types have one
  * thread: several check what they share again, which takes twice the processor time.
  */
 import { spawn } from 'node:child_process';
@@ -19,4 +19,10 @@ async function check(name: string, more = ''): Promise<void> {
   process.exitCode = 1;
 }
 
-await Promise.all([check('types'), check('lint'), check('format', '--check'), check('knip')]);
+await Promise.all([
+  check('types'),
+  check('lint'),
+  check('format', '--check'),
+  check('knip'),
+  check('patterns', '--check'),
+]);

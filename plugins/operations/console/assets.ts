@@ -97,7 +97,7 @@ async function readLibraries(): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
   for (const [name, [from, path]] of Object.entries(libraries)) {
     const text = await readFile(join(dirname(resolve(from)), path), 'utf8');
-    texts.set(toFileName(name), text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'));
+    texts.set(toFileName(name), text.replace(/\n\/\/# sourceMappingURL=\S*\s*$/, '\n'));
   }
   return texts;
 }
@@ -115,7 +115,7 @@ function createAsset(name: string, text: string): Asset {
 }
 
 /** Names in `import … from '…'` and `export … from '…'`. Dynamic imports are loaded when they are needed. */
-const imported = /(?:^|[;}\s])(?:import|export)\b[^'"();]*?(?:from)?\s*["']([^'"]+)["']/g;
+const imported = /(?:^|[;}\s])(?:import|export)\b(?:(?!\b(?:import|export)\b)[^'"();])*["']([^'"]+)["']/g;
 
 /** The files that a page loads first: its own, and all that it imports. */
 function listNeeded(texts: ReadonlyMap<string, string>, file: string): string[] {

@@ -87,7 +87,7 @@ export function findPlace(options: Options): Place | undefined {
     options.baseUrl ??
     readEnvironment('AWS_ENDPOINT_URL_BEDROCK_RUNTIME', addressSchema) ??
     `https://bedrock-runtime.${region}.amazonaws.com`;
-  return { base: base.replace(/\/+$/, ''), region, credentials };
+  return { base: base.replace(/(?<!\/)\/+$/, ''), region, credentials };
 }
 
 /** What a name begins with if a profile of several regions may answer. */

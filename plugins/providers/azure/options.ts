@@ -37,7 +37,7 @@ export function completeOptions({
   apiVersion,
 }: Options): Pick<Options, 'baseUrl' | 'apiKey' | 'apiVersion'> {
   return {
-    baseUrl: (baseUrl ?? readEnvironment('AZURE_OPENAI_ENDPOINT', addressSchema))?.replace(/\/+$/, ''),
+    baseUrl: (baseUrl ?? readEnvironment('AZURE_OPENAI_ENDPOINT', addressSchema))?.replace(/(?<!\/)\/+$/, ''),
     apiKey: apiKey ?? readEnvironment('AZURE_OPENAI_API_KEY', secretSchema),
     apiVersion: apiVersion ?? readEnvironment('OPENAI_API_VERSION', versionSchema),
   };

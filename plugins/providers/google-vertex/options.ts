@@ -50,5 +50,5 @@ export function findPlace(options: Options): Place | undefined {
     options.baseUrl ??
     readEnvironment('GOOGLE_VERTEX_BASE_URL', addressSchema) ??
     `https://${toHost(location)}`;
-  return { base: base.replace(/\/+$/, ''), project, location };
+  return { base: base.replace(/(?<!\/)\/+$/, ''), project, location };
 }

@@ -27,7 +27,7 @@ const digits = 15;
 /** Nano-USD per million tokens as USD per token, exact: 1250000000n → `"0.00000125"`. */
 export function formatUsdPerToken(price: Nano): string {
   const text = price.toString().padStart(digits + 1, '0');
-  const fraction = text.slice(-digits).replace(/0+$/, '');
+  const fraction = text.slice(-digits).replace(/(?<!0)0+$/, '');
   return `${text.slice(0, -digits)}${fraction && `.${fraction}`}`;
 }
 

@@ -12,7 +12,7 @@ const patterns: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   // OpenAI and Groq: "Rate limit reached for gpt-4o in organization org-abc on tokens per min".
   [
     new RegExp(
-      String.raw`\s*\b(?:in|for|of|from) (?:your )?(?:organi[sz]ation|project|team|workspace) ${id}`,
+      String.raw`(?<!\s)\s*\b(?:in|for|of|from) (?:your )?(?:organi[sz]ation|project|team|workspace) ${id}`,
       'gi',
     ),
     '',
@@ -41,15 +41,9 @@ const patterns: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/(?<=\barn:aws[\w-]*:[\w-]*:[\w-]*:)\d{12}/g, '-'],
 ];
 
-/** A longer text inside an error is cut. */
-const longestText = 64 * 1024;
-
 /** Removes the names of our account and parts of our key from a text. */
 export function redact(text: string): string {
-  return patterns.reduce(
-    (kept, [pattern, replacement]) => kept.replace(pattern, replacement),
-    text.slice(0, longestText),
-  );
+  return patterns.reduce((kept, [pattern, replacement]) => kept.replace(pattern, replacement), text);
 }
 
 /** Advice to the holder of the account, who is not the client. */
@@ -72,16 +66,48 @@ const aboutAccount = joinPatterns(
 );
 
 const deepest = 12;
+/** Characters of all names and texts of an error together. The rest is cut: vendors echo whole requests. */
+const longestError = 64 * 1024;
 
-function redactValue(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return redact(value);
-  if (depth > deepest) return undefined;
-  if (Array.isArray(value)) return value.map((each) => redactValue(each, depth + 1));
-  return isObject(value) ? redactFields(value, depth) : value;
+/** Redacts one error. A limit for each text would not bound an error of many texts. */
+class Redaction {
+  #room = longestError;
+
+  #redactText(text: string): string {
+    const kept = text.slice(0, this.#room);
+    this.#room -= kept.length;
+    return redact(kept);
+  }
+
+  #redactList(list: readonly unknown[], depth: number): unknown[] {
+    const kept: unknown[] = [];
+    for (const each of list) {
+      if (this.#room <= 0) break;
+      this.#room -= 1;
+      kept.push(this.#redactValue(each, depth));
+    }
+    return kept;
+  }
+
+  #redactValue(value: unknown, depth: number): unknown {
+    if (typeof value === 'string') return this.#redactText(value);
+    if (depth > deepest) return undefined;
+    if (Array.isArray(value)) return this.#redactList(value, depth + 1);
+    return isObject(value) ? this.redactFields(value, depth) : value;
+  }
+
+  redactFields(fields: Fields, depth: number): Fields {
+    const kept: [string, unknown][] = [];
+    for (const [name, value] of Object.entries(fields)) {
+      this.#room -= name.length;
+      if (this.#room <= 0) break;
+      if (!aboutAccount.test(name)) kept.push([name, this.#redactValue(value, depth + 1)]);
+    }
+    return Object.fromEntries(kept);
+  }
 }
 
 /** An object of a vendor's error, and everything in it, without what identifies our account. */
-export function redactFields(fields: Fields, depth = 0): Fields {
-  const kept = Object.entries(fields).filter(([name]) => !aboutAccount.test(name));
-  return Object.fromEntries(kept.map(([name, value]) => [name, redactValue(value, depth + 1)]));
+export function redactFields(fields: Fields): Fields {
+  return new Redaction().redactFields(fields, 0);
 }

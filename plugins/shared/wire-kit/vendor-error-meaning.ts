@@ -83,8 +83,8 @@ const modelCodes = splitNames(`
   model_not_found invalid_model model_decommissioned model_not_available ModelNotFound DeploymentNotFound
 `);
 const modelWords = joinPatterns(
-  /\bmodels?\b[^.:]*\b(not exist|not found|decommissioned|no longer (available|supported))/,
-  /\bmodels?\b[^.:]*\b(does not exist|not available)/,
+  /\bmodels?\b(?:(?!\bmodels?\b)[^.:])*\b(not (exist|found|available)|decommissioned)/,
+  /\bmodels?\b(?:(?!\bmodels?\b)[^.:])*\bno longer (available|supported)/,
   /not a valid model|(invalid|unknown) model\b(?! (output|response))|no such model/,
 );
 
@@ -98,8 +98,9 @@ const { source: missing } = joinPatterns(
   /not found|(?:does|do|did)(?: not|n't) exist|may not exist|no longer (?:exists?|available)/,
   /(?:has |have |is |are )?(?:been )?(?:expired|deleted)/,
 );
+const aThing = String.raw`\b(?:${things})\b`;
 const missingThing = joinPatterns(
-  new RegExp(String.raw`\b(?:${things})\b[^.]*\b(?:${missing})`),
+  new RegExp(String.raw`${aThing}(?:(?!${aThing})[^.])*\b(?:${missing})`),
   new RegExp(
     String.raw`\b(?:no such|not found:|cannot find|could not find|couldn't find) (?:the )?(?:${things})\b`,
   ),
@@ -107,11 +108,12 @@ const missingThing = joinPatterns(
 );
 const { source: facility } = /(?:search|api|upload|input|generation|endpoint)/;
 const theThing = String.raw`\b(?:the|this|that|requested) (?:${things})\b(?! ${facility})`;
+const access = String.raw`\b(?:permission|access|authorized|allowed)\b`;
 const closedThing = joinPatterns(
-  new RegExp(String.raw`\b(?:permission|access|authorized|allowed)\b[^.]*${theThing}`),
+  new RegExp(String.raw`${access}(?:(?!${access})[^.])*${theThing}`),
   /storage\.objects\.|gs:\/\//,
 );
-const notReady = /\bfile\b[^.]*\bis not in an? active state/i;
+const notReady = /\bfile\b(?:(?!\bfile\b)[^.])*\bis not in an? active state/i;
 /** Things of the vendor's own, which the request does not refer to. */
 const vendorsOwn = /\b(models?|deployment|endpoint|scopes?|regions?|billing)\b/i;
 
@@ -121,12 +123,12 @@ const policyWords = joinPatterns(
 );
 const overflow = joinPatterns(
   /context[ _](length|window|size)|maximum context|(prompt|input) is too long|too many (input )?tokens/,
-  /reduce the length of the (messages|prompt)|input token count.*exceeds/,
+  /reduce the length of the (messages|prompt)|input token count(?:(?!input token).)*exceeds/,
   /exceeds the maximum number of tokens/,
 );
 const overflowCodes = new Set(['context_length_exceeded', 'exceed_context_size_error']);
 /** One call is larger than our account's quota for a minute (OpenAI, Groq). */
-const largerThanQuota = /request too large\b[^]*tokens per/i;
+const largerThanQuota = /request too large\b(?:(?!request too)[^])*tokens per/i;
 /** OpenRouter has no provider that accepts such a request. */
 const noEndpoint = /no endpoints found that support/i;
 

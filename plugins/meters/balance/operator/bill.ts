@@ -11,7 +11,7 @@ const bookedSchema = z.array(z.tuple([z.string(), z.union([z.int(), z.string()])
 /** USD of a millionth of a nano-USD. */
 function formatExactUsd(value: bigint): string {
   const digits = String(value).padStart(16, '0');
-  const fraction = digits.slice(-15).replace(/0+$/, '');
+  const fraction = digits.slice(-15).replace(/(?<!0)0+$/, '');
   return `${digits.slice(0, -15)}${fraction && `.${fraction}`}`;
 }
 

@@ -26,8 +26,8 @@ function toSqlite(text: string): string {
 }
 
 /** What `selectRecords` selects, and what names it in a statement that has more tables. */
-const selected = /SELECT ([\w,\s]+) FROM json_populate_recordset\(NULL::\w+, \$1\)/;
-const joined = /(?:\sFROM|,) \(SELECT [\w,\s]+ FROM json_populate_recordset\([^)]+\)\) (\w+)/;
+const selected = /SELECT ((?:(?!SELECT )[\w,\s])+) FROM json_populate_recordset\(NULL::\w+, \$1\)/;
+const joined = /(?:\sFROM|,) \(SELECT [\w,\s]+ FROM json_populate_recordset\([^()]+\)\) (\w+)/;
 
 interface Prepared {
   readonly made: StatementSync;

@@ -19,8 +19,8 @@ export function formatShort(value: number): string {
   if (value !== 0 && Math.abs(value) < 0.1)
     return value
       .toFixed(12)
-      .replace(/(0\.0*\d\d?)\d*$/, '$1')
-      .replace(/0+$/, '');
+      .replace(/^(-?0\.0*[1-9]\d?)\d*$/, '$1')
+      .replace(/(?<!0)0+$/, '');
   return Math.abs(value) < 100_000 ? whole.format(Math.round(value * 100) / 100) : compact.format(value);
 }
 

@@ -18,7 +18,7 @@ export function parseUsd(amount: string): bigint {
 /** An amount of nano-USD, with the places it needs. */
 export function formatUsd(value: bigint): string {
   const digits = String(value < 0n ? -value : value).padStart(places + 1, '0');
-  const fraction = digits.slice(-places).replace(/0+$/, '');
+  const fraction = digits.slice(-places).replace(/(?<!0)0+$/, '');
   const whole = digits.slice(0, -places);
   return `${value < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`;
 }
