@@ -57,6 +57,8 @@ export class Catalog {
   readonly #listings = new Set<() => Promise<void>>();
   readonly #names: FindNamed[] = [];
   #prices: PriceSource | undefined;
+  /** What is sorted holds from one time to another: when it was sorted, and when it changes next. */
+  #sortedAt = 0;
   #nextEnd = Infinity;
   #version = 0;
   /** Milliseconds that a call may last, and so how far ahead its price is looked up. */
@@ -118,7 +120,7 @@ export class Catalog {
 
   /** Grows with each change, so that caches built from the catalogue can tell that they are old. */
   get version(): number {
-    if (Date.now() >= this.#nextEnd) this.#sort();
+    this.#followClock();
     return this.#version;
   }
 
@@ -149,7 +151,7 @@ export class Catalog {
    * ambiguous.
    */
   find(id: string): readonly Offer[] {
-    if (Date.now() >= this.#nextEnd) this.#sort();
+    this.#followClock();
     return this.#resolveName(id, mostNames);
   }
 
@@ -166,7 +168,7 @@ export class Catalog {
 
   /** Each model once, as its first provider describes it. */
   listModels(): Model[] {
-    if (Date.now() >= this.#nextEnd) this.#sort();
+    this.#followClock();
     return [...this.#byModel.values()].flatMap(([first]) => (first ? [first.model] : []));
   }
 
@@ -193,8 +195,15 @@ export class Catalog {
     return `${model} was withdrawn after ${gone.expires}.${advice}`;
   }
 
+  /** A clock may jump ahead of what ends, and back. */
+  #followClock(): void {
+    const now = Date.now();
+    if (now >= this.#nextEnd || now < this.#sortedAt) this.#sort();
+  }
+
   #sort(): void {
     const now = Date.now();
+    this.#sortedAt = now;
     const offers = [...this.#byProvider.values()].flat().map((offer) => this.#reprice(offer, now));
     const isGone = ({ model }: Offer): boolean => computeEnd(model) <= now;
     const served = offers.filter((offer) => !isGone(offer));

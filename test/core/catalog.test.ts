@@ -1,5 +1,6 @@
 /** The catalogue: several providers and keys for one model, aliases, and retired models. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { freePrice } from '../../core/billing/price.ts';
 import { Catalog } from '../../core/catalog.ts';
 import { Registry } from '../../core/host/registry.ts';
 import { checkModel, type Provider } from '../../core/index.ts';
@@ -66,6 +67,33 @@ describe('retired models', () => {
       message: 'The model "house/last" was withdrawn after 2026-04-30.',
       details: { param: 'model' },
     });
+  });
+
+  it('serves a model again, at its own price, after the clock jumped past its last day and back', () => {
+    const made = createCatalog(...models);
+    const version = made.version;
+    vi.setSystemTime(new Date('2027-01-01T00:00:00Z'));
+    expect(made.find('house/old')).toEqual([]);
+    vi.setSystemTime(new Date('2026-03-01T12:00:01Z'));
+    expect(made.find('house/old')).toHaveLength(1);
+    expect(made.listModels().map(({ id }) => id)).toEqual(['house/old', 'house/new', 'house/last']);
+    expect(made.version).toBe(version + 2);
+    vi.setSystemTime(new Date('2026-04-01T00:00:00Z'));
+    expect(made.find('house/old')).toEqual([]);
+  });
+
+  it('takes back a price that holds only after the clock jumped ahead', () => {
+    const made = createCatalog(...models);
+    const later = Date.parse('2026-09-01');
+    const dear = { ...freePrice, name: 'dear' };
+    made.setPrices({
+      find: (_provider, _model, _own, at) => (at >= later ? dear : undefined),
+      findNextChange: (at) => (at < later ? later : Infinity),
+    });
+    vi.setSystemTime(later);
+    expect(made.find('house/new')[0]?.price.name).toBe('dear');
+    vi.setSystemTime(new Date('2026-03-01T12:00:01Z'));
+    expect(made.find('house/new')[0]?.price.name).toBeUndefined();
   });
 
   it('invalidates cached renderings of the catalogue when a model retires', () => {

@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../core/index.ts';
 import { health } from '../../plugins/routing/health.ts';
+import { Holds } from '../../plugins/routing/health/holds.ts';
 import { keys } from '../../plugins/routing/keys.ts';
 import { openWorkerPair, buildTarget, Traffic, type Outcome, type Vendor } from '../support/traffic.ts';
 import { down, buildFullError, callOnce, refusing, countSent, openTraffic } from './ailing.ts';
@@ -125,6 +126,46 @@ describe('a provider that recovers', () => {
       sent: 0,
       error: { code: 'upstream_overloaded' },
     });
+  });
+});
+
+describe('a clock that jumps a year ahead and back', () => {
+  const jump = async (work: () => Promise<unknown>): Promise<void> => {
+    const now = Date.now();
+    vi.setSystemTime(now + 365 * 24 * 3_600_000);
+    await work();
+    vi.setSystemTime(now);
+  };
+
+  it('does not keep a provider that failed in between from being asked', async () => {
+    let isDown = true;
+    const started = await openTraffic(() => ({ after: 10, ...(isDown ? { error: down } : {}) }), refusing);
+    await jump(async () => {
+      for (let call = 0; call < 6; call += 1) await callOnce(started, buildTarget('a'));
+    });
+    isDown = false;
+    expect(await callOnce(started, buildTarget('a'))).toMatchObject({ provider: 'a', attempts: 1 });
+  });
+
+  it('does not keep a key at rest that reached its limit in between', async () => {
+    let isFull = true;
+    const started = await openTraffic(
+      () => ({ after: 10, ...(isFull ? { error: buildFullError(60), status: 429 } : {}) }),
+      refusing,
+    );
+    await jump(() => callOnce(started, buildTarget('a')));
+    isFull = false;
+    expect(await callOnce(started, buildTarget('a'))).toMatchObject({ provider: 'a', attempts: 1 });
+  });
+
+  it('does not end what an operator holds', () => {
+    const holds = new Holds();
+    const until = Date.now() + 60_000;
+    holds.add({ provider: 'a', until });
+    vi.setSystemTime(until + 1);
+    expect(holds.list()).toEqual([]);
+    vi.setSystemTime(until - 1);
+    expect(holds.list()).toEqual([{ provider: 'a', until }]);
   });
 });
 

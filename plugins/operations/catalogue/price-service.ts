@@ -99,7 +99,7 @@ export class PriceService {
   async #lookAndRead(): Promise<void> {
     const { feed } = await this.#look();
     const { automatic } = this.#options;
-    if (!automatic || Date.now() - (feed?.attempted ?? 0) < automatic.every) return;
+    if (!automatic || wasReadWithin(feed, automatic.every)) return;
     const isOurs = await this.#use((documents) => claimRead(documents, automatic.every));
     if (!isOurs) return;
     await this.#readFeed(automatic);
@@ -148,10 +148,16 @@ export class PriceService {
 }
 
 /** Whether this process reads the feed now: one of all that share the ledger. */
+/** Whether the feed was read in this time. A time to come is one before the clock jumped back. */
+function wasReadWithin(feed: PriceHistory['feed'], every: number): boolean {
+  const since = Date.now() - (feed?.attempted ?? 0);
+  return since >= 0 && since < every;
+}
+
 function claimRead(documents: Documents, every: number): Promise<boolean> {
   return editHistory(documents, (history) => {
+    if (wasReadWithin(history.feed, every)) return { result: false };
     const attempted = Date.now();
-    if (attempted - (history.feed?.attempted ?? 0) < every) return { result: false };
     return { next: { ...history, feed: { ...history.feed, attempted } }, result: true };
   });
 }

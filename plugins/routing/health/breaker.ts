@@ -18,17 +18,22 @@ const toleratedShare = 0.4;
 const leastCalls = 5;
 const remembered = 20;
 
+/** Whether it is within a pause. The clock may have jumped to before it, and then the pause is over. */
+function isWithin(pause: { readonly from: number; readonly until: number }, now: number): boolean {
+  return now >= pause.from && now < pause.until;
+}
+
 export class Condition {
   readonly #pause: number;
   readonly #onChange: (change: Change) => void;
   /** The last calls: true for each that failed. */
   #recent: boolean[] = [];
   #circuit: 'closed' | 'open' | 'testing' = 'closed';
-  /** When the open circuit lets the next call through. */
-  #probeAt = 0;
-  /** When the next call may be routed here as a test, although other targets could be asked. */
-  #nextLook = 0;
-  #rest: { readonly until: number; readonly reason: GatewayError } | undefined;
+  /** While the open circuit lets no call through. */
+  #closure = { from: 0, until: 0 };
+  /** While no call is routed here as a test if other targets can be asked. */
+  #afterLook = { from: 0, until: 0 };
+  #rest: { readonly from: number; readonly until: number; readonly reason: GatewayError } | undefined;
 
   /**
    * `pause` is how many milliseconds an open circuit refuses calls. `onChange` is called when it opens, when
@@ -44,16 +49,17 @@ export class Condition {
    * for one call in each pause.
    */
   isWell(now: number): boolean {
-    if (this.#rest && now < this.#rest.until) return false;
+    if (this.#rest && isWithin(this.#rest, now)) return false;
     if (this.#circuit === 'closed') return true;
-    if (this.#circuit === 'testing' || now < Math.max(this.#probeAt, this.#nextLook)) return false;
-    this.#nextLook = now + this.#pause;
+    if (!this.#takesCalls(now) || isWithin(this.#afterLook, now)) return false;
+    this.#afterLook = { from: now, until: now + this.#pause };
     return true;
   }
 
   /** Refuses calls for so many milliseconds, with this reason. */
   startRest(milliseconds: number, reason: GatewayError): void {
-    this.#rest = { until: Date.now() + milliseconds, reason };
+    const from = Date.now();
+    this.#rest = { from, until: from + milliseconds, reason };
   }
 
   /** Ends the rest early, because the target answered a call. */
@@ -69,16 +75,20 @@ export class Condition {
 
   /** Whether the target gets calls now, until when not, and why. */
   get state(): { name: 'well' | 'resting' | 'failing' | 'testing'; until?: number; reason?: GatewayError } {
-    if (this.#rest && Date.now() < this.#rest.until) return { name: 'resting', ...this.#rest };
+    if (this.#rest && isWithin(this.#rest, Date.now()))
+      return { name: 'resting', until: this.#rest.until, reason: this.#rest.reason };
     if (this.#circuit === 'closed') return { name: 'well' };
-    return this.#circuit === 'testing' ? { name: 'testing' } : { name: 'failing', until: this.#probeAt };
+    return this.#circuit === 'testing'
+      ? { name: 'testing' }
+      : { name: 'failing', until: this.#closure.until };
   }
 
   /** Throws if the target rests or its circuit is open. */
   check(): void {
     const now = Date.now();
-    if (this.#rest && now < this.#rest.until) throw buildRestError(this.#rest.reason, this.#rest.until - now);
-    if (!this.#takesCalls(now)) throw buildCircuitError(this.#probeAt - now);
+    if (this.#rest && isWithin(this.#rest, now))
+      throw buildRestError(this.#rest.reason, this.#rest.until - now);
+    if (!this.#takesCalls(now)) throw buildCircuitError(this.#closure.until - now);
   }
 
   /**
@@ -133,12 +143,13 @@ export class Condition {
 
   #open(change: Change): void {
     this.#circuit = 'open';
-    this.#probeAt = Date.now() + this.#pause;
+    const from = Date.now();
+    this.#closure = { from, until: from + this.#pause };
     this.#onChange(change);
   }
 
   #takesCalls(now: number): boolean {
-    return this.#circuit === 'closed' || (this.#circuit === 'open' && now >= this.#probeAt);
+    return this.#circuit === 'closed' || (this.#circuit === 'open' && !isWithin(this.#closure, now));
   }
 }
 

@@ -40,7 +40,7 @@ export class Holds {
   #holds: readonly Hold[] = [];
 
   add(hold: Hold): void {
-    this.#holds = [...this.#holds.filter((other) => !isSame(other, hold)), hold];
+    this.#holds = [...this.list().filter((other) => !isSame(other, hold)), hold];
   }
 
   /** Ends the holds of this place, and of everything in it. */
@@ -48,10 +48,9 @@ export class Holds {
     this.#holds = this.#holds.filter((hold) => !isWithin(place, hold));
   }
 
+  /** Those that are over stay until another is added: the clock may jump ahead and back. */
   list(now = Date.now()): readonly Hold[] {
-    if (this.#holds.some(({ until }) => until <= now))
-      this.#holds = this.#holds.filter(({ until }) => until > now);
-    return this.#holds;
+    return this.#holds.filter(({ until }) => until > now);
   }
 
   find(target: Named): Hold | undefined {
