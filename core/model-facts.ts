@@ -62,6 +62,8 @@ const capabilitiesSchema = z.strictObject({
       canDisable: z.boolean().optional(),
       /** Effort of a call that states none. */
       default: z.string().optional(),
+      /** Whether the vendor limits the answer alone, so that reasoning comes on top of the output limit. */
+      outsideLimit: z.boolean().optional(),
     })
     .default({ style: 'none' }),
   /** Set if the model makes pictures. */

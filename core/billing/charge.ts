@@ -28,9 +28,12 @@ export function computeCharge(outcome: Outcome, exchange: Routed, tally: Progres
     (outcome === 'left-before-output' && !exchange.attempt.sent)
   )
     return noCharge;
-  const { usage, suspect } = checkUsage(exchange, tally, isKnown(outcome, tally));
+  const { usage, suspect, hasAddedInput } = checkUsage(exchange, tally, isKnown(outcome, tally));
   const reported = addRule(addMode(usage, exchange), exchange);
-  if (suspect || isUnpriced(reported, exchange)) return capCharge(outcome, exchange, tally, reported);
+  if (suspect || isUnpriced(reported, exchange)) {
+    const capped = capCharge(outcome, exchange, tally, reported);
+    return hasAddedInput ? addInput(capped, reported, exchange) : capped;
+  }
   const charge = chargeFigures(outcome, exchange, tally, reported);
   if (!isServedUnasked(reported, exchange) || charge.cost <= computeReservation(exchange, reported))
     return charge;
@@ -40,6 +43,23 @@ export function computeCharge(outcome: Outcome, exchange: Routed, tally: Progres
 /** A charge that never exceeds the reservation. */
 function capCharge(outcome: Outcome, exchange: Routed, tally: Progress, reported: Usage): Charge {
   return { ...chargeFigures(outcome, exchange, tally, capToReservation(reported, exchange)), suspect: true };
+}
+
+/** Adds the reported input to a capped charge, as far as the reservation pays for it. */
+function addInput(capped: Charge, { input = 0 }: Usage, exchange: Routed): Charge {
+  const { price } = exchange.attempt.target;
+  const most = computeReservation(exchange, capped.usage);
+  const charge = (tokens: number): Charge => ({
+    ...chargeForUsage({ ...capped.usage, input: tokens }, price, capped.basis),
+    suspect: true,
+  });
+  let [least, highest] = [capped.usage.input ?? 0, input];
+  while (least < highest) {
+    const middle = Math.ceil((least + highest) / 2);
+    if (charge(middle).cost <= most) least = middle;
+    else highest = middle - 1;
+  }
+  return charge(least);
 }
 
 function chargeFigures(outcome: Outcome, exchange: Routed, tally: Progress, reported: Usage): Charge {

@@ -1,13 +1,20 @@
 /**
  * Checks reported usage for plausibility. A token is at least a byte of what was sent, output stays below the
- * model's limit, output is never free, and fees are charged only for what the call allows. Figures beyond
- * that are suspect, in either direction. A suspect call is charged by our estimate or its bound, never more
- * than its reservation.
+ * limit that was sent, output is never free, and fees are charged only for what the call allows. Figures
+ * beyond that are suspect, in either direction. A suspect call is charged by our estimate or its bound, never
+ * more than its reservation.
  */
 import type { Block, CanonicalRequest } from '../canonical/request.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Routed } from '../exchange.ts';
-import { boundInput, boundOutput, countRounds, unlimitedUses, boundUse } from './cost-bounds.ts';
+import {
+  boundInput,
+  boundOutput,
+  countPictureTokens,
+  countRounds,
+  unlimitedUses,
+  boundUse,
+} from './cost-bounds.ts';
 import { feeCounts } from './fees.ts';
 import type { Progress } from './reply-progress.ts';
 import type { UseBound } from './worst-cost.ts';
@@ -33,10 +40,18 @@ function countWrites(usage: Usage, kinds: readonly (keyof Usage)[]): number {
 /** Tokens that a provider may add: chat templates and tool instructions. */
 const allowance = 4096;
 
+/** Tokens by which providers miss a limit: they end a word or a call, and refuse to stop after a few tokens. */
+const overshoot = 64;
+
 export interface CheckedUsage {
   readonly usage: Usage;
   /** Whether any figure is implausible. */
   readonly suspect: boolean;
+  /**
+   * Whether the input is beyond its bytes, and a parameter that the gateway does not know may have added the
+   * rest. It then counts as far as the reservation pays for it.
+   */
+  readonly hasAddedInput: boolean;
 }
 
 /** `isFinal`: the figures are those of the end of a reply, not of a reply that broke off. */
@@ -48,19 +63,23 @@ export function checkUsage(exchange: Routed, progress: Progress, isFinal: boolea
     attempt: { target },
   } = exchange;
   const most = boundUse(call, target, undefined, unlimitedUses.believed);
-  if (isFree(progress, most)) return { usage, suspect: spoke };
-  const inputFalse = isInputFalse(usage, most, exchange);
+  if (isFree(progress, most)) return { usage, suspect: spoke, hasAddedInput: false };
+  const judged = judgeInput(usage, most, exchange);
+  const inputFalse = judged === 'false';
+  const hasAddedInput = judged === 'added';
   const outputFalse = isOutputFalse(usage, exchange, deliveredBytes > 0 || images > 0);
   const suspect =
-    inputFalse ||
+    judged !== 'true' ||
     outputFalse ||
+    hasExcessOutput(usage, exchange, images) ||
     hasExcessParts(usage) ||
     hasExcessFees(usage, most) ||
     hasUnaskedWrites(usage, most) ||
     (target.price.image !== undefined && images > call.candidates);
-  if (!inputFalse && !outputFalse) return { usage, suspect };
+  if (!inputFalse && !outputFalse) return { usage, suspect, hasAddedInput };
   return {
     suspect,
+    hasAddedInput,
     usage: {
       ...usage,
       ...(inputFalse ? buildBlanks(inputFigures) : {}),
@@ -122,9 +141,17 @@ export function capToReservation(usage: Usage, { call, grant, attempt }: Routed)
   return { ...usage, ...least };
 }
 
-function isInputFalse({ input, cacheRead = 0 }: Usage, most: UseBound, exchange: Routed): boolean {
-  if (input === undefined) return false;
-  if (input === 0) return most.input > 0;
+/**
+ * Whether the input can be true. `added`: only if a parameter that the gateway does not know makes the
+ * provider add tokens, as some switches for searches and skills do.
+ */
+function judgeInput(
+  { input, cacheRead = 0 }: Usage,
+  most: UseBound,
+  exchange: Routed,
+): 'true' | 'added' | 'false' {
+  if (input === undefined) return 'true';
+  if (input === 0) return most.input > 0 ? 'false' : 'true';
   const {
     call,
     attempt: {
@@ -134,10 +161,19 @@ function isInputFalse({ input, cacheRead = 0 }: Usage, most: UseBound, exchange:
   const { cached = 0 } = most;
   // The context may be longer than the catalogue knows.
   const likely = Math.max(most.input, boundInput(call, model));
-  if (input <= likely + allowance + Math.min(cached, cacheRead)) return false;
+  if (input <= likely + allowance + Math.min(cached, cacheRead)) return 'true';
   const rounds = countRounds(call, unlimitedUses.believed);
-  if (input > model.contextLength * (rounds + 1)) return true;
-  return rounds === 0 && !mayFetchMore(exchange);
+  if (input > model.contextLength * (rounds + 1)) return 'false';
+  if (rounds > 0 || mayFetchMore(exchange)) return 'true';
+  return hasUnknownFields(exchange) ? 'added' : 'false';
+}
+
+/** True if the request has fields for this provider that only its own protocol knows. */
+function hasUnknownFields({ getRequest, attempt }: Routed): boolean {
+  const request = getRequest();
+  const { turns, tools = [] } = request;
+  const parts = [request, ...tools, ...turns, ...turns.flatMap(({ blocks }) => blocks)];
+  return parts.some(({ vendor }) => vendor?.[attempt.target.protocol.name] !== undefined);
 }
 
 /** True if the provider may have read content that is not in the request, beyond its bound. */
@@ -166,6 +202,20 @@ function isOutputFalse({ output }: Usage, { call, attempt }: Routed, delivered: 
   const { model } = attempt.target;
   const most = Math.max(boundOutput(call, model, undefined), model.outputLimit) * call.candidates + allowance;
   return output > most || (output === 0 && delivered);
+}
+
+/**
+ * True if the output exceeds the limit that was sent, of all candidates together, though the model could make
+ * that much. What a provider's own tools write may come on top, and so may pictures, which are produced
+ * whole.
+ */
+function hasExcessOutput({ output = 0 }: Usage, { call, grant, attempt }: Routed, images: number): boolean {
+  const { model } = attempt.target;
+  const limit = Math.min(grant.outputLimit ?? Infinity, call.outputLimit ?? Infinity);
+  if (limit >= model.outputLimit || countRounds(call, unlimitedUses.believed) > 0) return false;
+  const { outsideLimit = false } = model.capabilities.reasoning;
+  const most = limit + (outsideLimit ? model.outputLimit : 0);
+  return output > most * call.candidates + images * countPictureTokens(call, model) + overshoot;
 }
 
 /** True if the provider reports more uses with a fee than the call allows. */

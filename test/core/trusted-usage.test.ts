@@ -2,8 +2,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { computeCharge } from '../../core/billing/charge.ts';
+import { boundUse } from '../../core/billing/cost-bounds.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
-import type { CanonicalRequest, Charge, InputSize, Usage } from '../../core/index.ts';
+import { computeWorstCost } from '../../core/billing/worst-cost.ts';
+import type { CanonicalRequest, Charge, InputSize, Target, Usage } from '../../core/index.ts';
+import { target } from '../balance/targets.ts';
 import { bytes, chargeUsage, estimate, exchange, inHouse } from './charged.ts';
 
 describe('plausible figures', () => {
@@ -204,6 +207,147 @@ describe('input beyond the bytes of the request', () => {
       basis: 'estimate',
       suspect: true,
     });
+  });
+});
+
+describe('output beyond the limit that was sent', () => {
+  const { outputLimit } = inHouse.model;
+  interface Case {
+    readonly limit?: number;
+    readonly granted?: number;
+    readonly candidates?: number;
+    readonly rounds?: number;
+    readonly on?: Target;
+    readonly pictures?: number;
+  }
+  const chargeOutput = (usage: Usage, { on = inHouse, ...given }: Case): Charge => {
+    const tally = new Tally();
+    for (let block = 0; block < (given.pictures ?? 0); block += 1)
+      tally.read({ type: 'block-start', candidate: 0, block, kind: 'image' });
+    tally.read({ type: 'usage', usage: { input: bytes, ...usage } });
+    const size = { ...exchange.call.size, rounds: given.rounds };
+    const call = {
+      ...exchange.call,
+      size,
+      outputLimit: given.limit,
+      candidates: given.candidates ?? 1,
+    };
+    const grant = {
+      targets: [on],
+      ...(given.granted === undefined ? {} : { outputLimit: given.granted }),
+    };
+    const attempt = { ...exchange.attempt, target: on };
+    return computeCharge('completed', { ...exchange, call, grant, attempt }, tally);
+  };
+  const painter = target(
+    'house',
+    { input: '1', output: '2' },
+    {
+      output: ['text', 'image'],
+      capabilities: {
+        image: {
+          tokens: { auto: 500 },
+          sizes: { auto: 'auto' },
+          qualities: { auto: 'auto' },
+          formats: { png: 'png' },
+          backgrounds: { auto: 'auto' },
+        },
+      },
+    },
+  );
+  const thinker = target(
+    'house',
+    { input: '1', output: '2' },
+    { capabilities: { reasoning: { style: 'toggle', outsideLimit: true } } },
+  );
+
+  it.each<[what: string, output: number, given: Case, charged: number]>([
+    ['the limit of the client', 900, { limit: 16 }, 16],
+    ['the limit of each candidate', 900, { limit: 16, candidates: 3 }, 48],
+    ['a limit that was lowered', 900, { limit: 800, granted: 20 }, 20],
+    ['a limit that the grant added', 900, { granted: 20 }, 20],
+    ['the limit and the pictures that came', 900, { limit: 16, on: painter, pictures: 1 }, 500],
+  ])('is suspect and capped: %s', (_, output, given, charged) => {
+    expect(chargeOutput({ output }, given)).toMatchObject({
+      usage: { output: charged },
+      cost: BigInt(bytes) * 1000n + BigInt(charged) * 2000n,
+      suspect: true,
+    });
+  });
+
+  it.each<[what: string, usage: Usage, given: Case]>([
+    ['that misses the limit by a few tokens', { output: 40 }, { limit: 16 }],
+    ['without a limit of the client', { output: outputLimit }, {}],
+    ['up to the limit of the model', { output: outputLimit + 9 }, { limit: outputLimit * 9 }],
+    ['of all candidates together', { output: 48 }, { limit: 16, candidates: 3 }],
+    ['with what the tools of the provider wrote', { output: 900 }, { limit: 16, rounds: 2 }],
+    ['with a picture, which is produced whole', { output: 516 }, { limit: 16, on: painter, pictures: 1 }],
+    [
+      'with reasoning that the vendor does not limit',
+      { output: 900, reasoning: 890 },
+      { limit: 16, on: thinker },
+    ],
+  ])('is charged as reported: %s', (_, usage, given) => {
+    expect(chargeOutput(usage, given)).toMatchObject({ usage, basis: 'usage', suspect: false });
+  });
+});
+
+describe('input that a parameter adds', () => {
+  const chargeWith = (
+    fields: Partial<CanonicalRequest>,
+    usage: Usage,
+    limit: number = inHouse.model.outputLimit,
+  ): Charge => {
+    const tally = new Tally();
+    tally.read({ type: 'usage', usage });
+    const call = { ...exchange.call, outputLimit: limit };
+    const request = { ...exchange.getRequest(), ...fields };
+    return computeCharge('completed', { ...exchange, call, getRequest: () => request }, tally);
+  };
+  const added = 5200;
+  const unknown = { vendor: { plain: { skills: ['weather'] } } };
+  const reserved = (limit: number): bigint =>
+    computeWorstCost(boundUse({ ...exchange.call, outputLimit: limit }, inHouse, undefined), inHouse.price);
+
+  it('counts as reported if the reservation pays for it, and the call is suspect', () => {
+    // A thousand tokens of output are reserved, and pay for two thousand of input.
+    expect(reserved(1000)).toBe(2_000_000n + BigInt(bytes) * 1000n);
+    const [turn] = exchange.getRequest().turns;
+    const turns = [{ ...turn, role: 'user' as const, blocks: [], ...unknown }];
+    for (const fields of [unknown, { turns }]) {
+      expect(chargeWith(fields, { input: added, output: 4 })).toMatchObject({
+        usage: { input: 2000 + bytes - 8, output: 4 },
+        cost: reserved(1000),
+        suspect: true,
+      });
+    }
+  });
+
+  it('costs no more than the reservation, whatever is reported', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(inHouse.model.contextLength - 4097 - bytes),
+        fc.nat(2000),
+        fc.integer({ min: 1, max: 1000 }),
+        (input, output, limit) => {
+          const charge = chargeWith(unknown, { input: bytes + 4097 + input, output }, limit);
+          expect(charge.suspect).toBe(true);
+          expect(charge.cost).toBeLessThanOrEqual(reserved(limit));
+          expect(charge.usage.input).toBeGreaterThanOrEqual(bytes);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is estimated if the provider was sent no such parameter', () => {
+    const foreign = { vendor: { messages: { skills: ['weather'] } } };
+    for (const fields of [{}, foreign]) {
+      expect(chargeWith(fields, { input: added, output: 4 })).toMatchObject({
+        usage: { input: estimate.input, output: 4 },
+        suspect: true,
+      });
+    }
   });
 });
 

@@ -1,6 +1,7 @@
 /** Prices and limits as the vendors published them. */
 import { describe, expect, it } from 'vitest';
 import { formatUsd } from '../../core/money.ts';
+import { chatFlags } from '../../plugins/shared/wire-kit/chat-flags.ts';
 import { catalogues, requireModel, models } from './catalogues.ts';
 
 const fees = new Set(['request', 'webSearch', 'container', 'fileSearch', 'regional']);
@@ -193,5 +194,22 @@ describe('what the vendors published', () => {
       expires: null,
       supportedParameters: [],
     });
+  });
+});
+
+describe('the limits of models that think', () => {
+  it('limits thinking and answer together, or says that thinking comes on top', () => {
+    const limitedInFull = ['qwen3.8-max', 'qwen3.7-max', 'qwen3.7-plus', 'qwen3.6-plus'];
+    const qwens = models.filter(({ id }) => id.startsWith('alibaba/'));
+    expect(qwens.length).toBeGreaterThan(limitedInFull.length);
+    for (const { id, capabilities } of qwens) {
+      const isLimited = limitedInFull.includes(id.slice('alibaba/'.length));
+      const { outputLimitField } = chatFlags(capabilities);
+      expect([id, outputLimitField, capabilities.reasoning.outsideLimit ?? false]).toEqual([
+        id,
+        isLimited ? 'max_completion_tokens' : 'max_tokens',
+        !isLimited,
+      ]);
+    }
   });
 });
