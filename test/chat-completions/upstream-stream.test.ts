@@ -274,6 +274,59 @@ describe('usage', () => {
   });
 });
 
+describe('usage in other places and spellings', () => {
+  const readUsage = (usage: object): unknown => read([{ ...choices([{}, 'stop']), usage }]).usage;
+  const counts = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 };
+
+  it('is found in the choice that ends, as Moonshot sends it', () => {
+    const chunk = choices([{}, 'stop']);
+    const ended = { ...chunk, choices: chunk.choices.map((choice) => ({ ...choice, usage: counts })) };
+    expect(read([choices([{ content: 'a' }]), ended]).usage).toEqual({ input: 9, output: 4 });
+    const late = { choices: [], usage: { ...counts, completion_tokens: 5, total_tokens: 14 } };
+    expect(read([ended, late]).usage).toEqual({ input: 9, output: 5 });
+  });
+
+  it.each([
+    ['Moonshot', { cached_tokens: 8 }],
+    ['Moonshot with both', { cached_tokens: 8, prompt_tokens_details: { cached_tokens: 8 } }],
+    ['Mistral', { num_cached_tokens: 8 }],
+    ['Mistral with its other name', { prompt_token_details: { cached_tokens: 8 } }],
+    ['DeepSeek', { prompt_cache_hit_tokens: 8, prompt_cache_miss_tokens: 1 }],
+  ])('counts what was read from the cache: %s', (_, fields) => {
+    expect(readUsage({ ...counts, ...fields })).toEqual({ input: 9, output: 4, cacheRead: 8 });
+  });
+
+  it('adds reasoning that only the total counts, wherever its own count is', () => {
+    for (const fields of [{ completion_tokens_details: { reasoning_tokens: 60 } }, { reasoning_tokens: 60 }])
+      expect(readUsage({ ...counts, ...fields, total_tokens: 73 })).toEqual({
+        input: 9,
+        output: 64,
+        reasoning: 60,
+      });
+  });
+
+  it.each([
+    ['by its tokens', { prompt_tokens_details: { audio_tokens: 375 } }, 379],
+    [
+      'by its tokens, besides reasoning',
+      { prompt_tokens_details: { audio_tokens: 375 }, reasoning_tokens: 9 },
+      388,
+    ],
+    ['by its seconds alone', { prompt_audio_seconds: 30 }, 379],
+  ])('adds the audio that Mistral leaves out of the prompt: %s', (_, fields, total) => {
+    const usage = { prompt_tokens: 3, completion_tokens: 1, total_tokens: total, ...fields };
+    expect(readUsage(usage)).toMatchObject({ input: 378, inputAudio: 375, output: total - 378 });
+  });
+
+  it('adds no audio that the prompt includes, as with OpenAI', () => {
+    const usage = { prompt_tokens: 50, completion_tokens: 7, prompt_tokens_details: { audio_tokens: 40 } };
+    const silent = { ...usage, prompt_tokens_details: undefined, prompt_audio_seconds: {} };
+    expect(readUsage({ ...silent, total_tokens: 60 })).toEqual({ input: 50, output: 10 });
+    for (const total_tokens of [57, undefined, 77])
+      expect(readUsage({ ...usage, total_tokens })).toMatchObject({ input: 50, inputAudio: 40 });
+  });
+});
+
 describe('a chunk that does not concern the reply', () => {
   it('is ignored', () => {
     const chunks = [
