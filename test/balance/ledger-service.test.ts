@@ -12,7 +12,9 @@ import { LedgerService, type LedgerServiceOptions } from '../../plugins/meters/b
 import { registerLedgerMetrics } from '../../plugins/meters/balance/metrics.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { request } from '../contract/store.ts';
+import { buildRouted } from '../support/exchange.ts';
 import { settlement, buildStore } from './calls.ts';
+import { target } from './targets.ts';
 
 const away = new GatewayError('ledger_unavailable', 'away');
 const totals = {
@@ -25,12 +27,14 @@ const totals = {
 const settle = vi.fn<Store['settle']>();
 const reserve = vi.fn<Store['reserve']>();
 const audit = vi.fn<Store['audit']>();
+const beat = vi.fn<Store['beat']>();
 const close = vi.fn<Store['close']>(async () => undefined);
 const store: Store = {
   ...buildStore({
     settle,
     reserve,
     audit,
+    beat,
     close,
     listOwners: async () => [],
     expire: async () => [],
@@ -56,7 +60,7 @@ let service: LedgerService;
 let log: string[];
 
 beforeEach(() => {
-  for (const operation of [settle, reserve, audit, askForFirstAnswer]) operation.mockReset();
+  for (const operation of [settle, reserve, audit, beat, askForFirstAnswer]) operation.mockReset();
   registry = new Registry();
   log = [];
   const logger = pino({}, { write: (line: string) => void log.push(line) });
@@ -96,6 +100,38 @@ describe('a reservation whose answer was lost', () => {
     await expect(service.reserve(request('twice', 'a'))).rejects.toThrow('UNIQUE');
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(settle).not.toHaveBeenCalled();
+  });
+});
+
+describe('entries that wait for the ledger', () => {
+  it('are retried at once when it works again, however long their pauses have become', async () => {
+    const calls = ['r1', 'r2', 'r3'];
+    let isDown = true;
+    const fail = async (): Promise<void> => {
+      if (isDown) throw away;
+    };
+    /** Entries that were settled when each beat after the outage began. */
+    const settledAtBeats: number[] = [];
+    const settled = new Set<string>();
+    settle.mockImplementation(async ({ id }) => {
+      await fail();
+      settled.add(id);
+      return { status: 'posted', posted: 5n, overage: 0n };
+    });
+    beat.mockImplementation(async () => {
+      await fail();
+      settledAtBeats.push(settled.size);
+    });
+    for (const id of calls)
+      service.begin({ ...buildRouted(target('house', { input: '1', output: '1' })), id });
+    const settling = calls.map((id) => service.settle(settlement(id, 5n)));
+    // By now each waits 0.8 s, which is many beats.
+    await vi.waitFor(() => expect(settle.mock.calls.length).toBeGreaterThanOrEqual(12), 120_000);
+    const tries = settle.mock.calls.length;
+    isDown = false;
+    await Promise.all(settling);
+    expect(settledAtBeats[1] ?? calls.length).toBe(calls.length);
+    expect(settle).toHaveBeenCalledTimes(tries + calls.length);
   });
 });
 

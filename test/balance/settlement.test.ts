@@ -10,7 +10,7 @@ import {
   type Target,
 } from '../../core/index.ts';
 import { getPriceRecord } from '../../plugins/meters/balance/prices.ts';
-import { settleDurably, buildSettlement } from '../../plugins/meters/balance/settlement.ts';
+import { settleDurably, buildSettlement, Pauses } from '../../plugins/meters/balance/settlement.ts';
 import type { Settlement, Store } from '../../plugins/meters/balance/store.ts';
 import { buildRouted } from '../support/exchange.ts';
 import { settlement, buildStore } from './calls.ts';
@@ -103,6 +103,7 @@ describe('the settlement of an end', () => {
 describe('settling durably', () => {
   let log: { level: number; msg: string }[];
   let closing: AbortController;
+  let pauses: Pauses;
   const settle = vi.fn<Store['settle']>();
   const store = buildStore({ settle });
   const outOfOrder = new GatewayError('ledger_unavailable', 'disk full');
@@ -110,13 +111,14 @@ describe('settling durably', () => {
   beforeEach(() => {
     log = [];
     closing = new AbortController();
+    pauses = new Pauses();
     settle.mockReset();
   });
   afterEach(() => closing.abort());
 
   function run(more: Partial<Settlement> = {}): ReturnType<typeof settleDurably> {
     const logger = pino({}, { write: (line: string) => void log.push(JSON.parse(line)) });
-    return settleDurably(store, settlement('r1', 5n, more), { logger, closing: closing.signal });
+    return settleDurably(store, settlement('r1', 5n, more), { logger, pauses, closing: closing.signal });
   }
 
   it('logs nothing if the ledger works', async () => {

@@ -7,7 +7,7 @@ import { formatUsd, isGatewayError, Running, type Host, type Planned } from '../
 import { CallKeeper } from './calls/keeper.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { LedgerMetrics } from './metrics.ts';
-import { settleDurably, buildUnsent, type Retrying } from './settlement.ts';
+import { settleDurably, buildUnsent, Pauses, type Retrying } from './settlement.ts';
 import type { RecoveredCall, Reserved, ReserveRequest, Settled, Settlement, Store } from './store.ts';
 
 export interface LedgerServiceOptions {
@@ -61,7 +61,7 @@ export class LedgerService {
     const { store, logger, metrics, lease, longestCall, auditEvery, workers } = options;
     this.store = store;
     this.#options = options;
-    this.#retrying = { logger, closing: this.#closing.signal };
+    this.#retrying = { logger, pauses: new Pauses(), closing: this.#closing.signal };
     const onRecovered = ({ status }: RecoveredCall): void => metrics.recovered.inc({ status });
     this.#heartbeat = new Heartbeat({
       store,
@@ -139,13 +139,16 @@ export class LedgerService {
     );
   }
 
-  /** Writes one line when the ledger fails, and one when it works again. */
+  /** Writes one line when the ledger fails, and one when it works again. Entries that wait are then retried. */
   #noteOutage(failure: unknown): void {
     const { logger } = this.#options;
     const isDown = failure !== undefined;
     if (isDown === this.#isDown) return;
     this.#isDown = isDown;
-    if (!isDown) return logger.info('the ledger can be used again');
+    if (!isDown) {
+      this.#retrying.pauses.endAll();
+      return logger.info('the ledger can be used again');
+    }
     const error = this.store.findFault() ?? failure;
     logger.error(
       { error },

@@ -1,7 +1,7 @@
 /**
  * How a call's end becomes the one entry that settles it, and how that entry is retried while the ledger
- * fails: it stays in memory and is retried after growing pauses. If the process dies first, the pending
- * reservation on disk is left to recover from.
+ * fails: it stays in memory and is retried after growing pauses, which end when the ledger works again. If the
+ * process dies first, the pending reservation on disk is left to recover from.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import {
@@ -105,8 +105,26 @@ export function findProgress(exchange: Planned): Progress | undefined {
 const firstPause = 100;
 const longestPause = 10_000;
 
+/** The pauses of all entries that wait for the ledger. */
+export class Pauses {
+  #wake = new AbortController();
+
+  /** Waits so many milliseconds, or until `endAll`, or until the gateway stops. */
+  async wait(milliseconds: number, closing: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([closing, this.#wake.signal]);
+    await pauseFor(milliseconds, undefined, { signal }).catch(() => undefined);
+  }
+
+  /** Ends them: the ledger works again. */
+  endAll(): void {
+    this.#wake.abort();
+    this.#wake = new AbortController();
+  }
+}
+
 export interface Retrying {
   readonly logger: Host['logger'];
+  readonly pauses: Pauses;
   /** Fires when the gateway stops. The entry is then tried one last time, without a pause. */
   readonly closing: AbortSignal;
 }
@@ -118,7 +136,7 @@ export interface Retrying {
 export async function settleDurably(
   store: Store,
   settlement: Settlement,
-  { logger, closing }: Retrying,
+  { logger, pauses, closing }: Retrying,
 ): Promise<Settled | undefined> {
   const call = settlement.id;
   for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
@@ -143,7 +161,7 @@ export async function settleDurably(
       }
       if (pause === firstPause)
         logger.warn({ error, call }, 'the ledger failed: the call is settled again later');
-      await pauseFor(pause, undefined, { signal: closing }).catch(() => undefined);
+      await pauses.wait(pause, closing);
     }
   }
 }
