@@ -5,7 +5,9 @@
  */
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
+import type { Usage } from './canonical/usage.ts';
 import { checkArguments } from './crossing/argument-limit.ts';
+import { buildReplyContext, findChargedUsage } from './crossing/charged-usage.ts';
 import { checkJson } from './crossing/json-check.ts';
 import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-events.ts';
 import { isStream } from './crossing/reply-type.ts';
@@ -165,21 +167,13 @@ export function crossReply(
   const changed =
     stops.length > 0 || transform ? transformEvents(exchange, decoded, stops, transform) : decoded;
   const batches = expects ? checkJson(changed, expects, reading.tally) : changed;
-  const context = buildReplyContext(exchange, reading);
-  return call.stream
-    ? writeStream(protocol, context, batches)
-    : new WholeReply(writeReply(protocol, context, batches).then(toOnlyPiece));
-}
-
-function buildReplyContext({ id, receivedAt, call, attempt }: Routed, { tally }: Reading): ReplyContext {
-  const { model } = attempt.target;
-  return {
-    id,
-    model: model.id,
-    created: Math.floor(receivedAt / 1000),
-    readClock: () => Math.floor(Date.now() / 1000),
-    call,
+  const { tally } = reading;
+  const context: ReplyContext = {
+    ...buildReplyContext(exchange),
     reportLoss: (kind, reason) => tally.noteLoss(kind, reason),
-    capabilities: model.capabilities,
   };
+  const findCharged = (): Usage | undefined => findChargedUsage(exchange, tally);
+  return call.stream
+    ? writeStream(protocol, context, batches, findCharged)
+    : new WholeReply(writeReply(protocol, context, batches, findCharged).then(toOnlyPiece));
 }

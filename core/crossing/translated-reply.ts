@@ -1,6 +1,10 @@
-/** Writes a reply in the client's protocol from canonical events, streamed or whole. */
+/**
+ * Writes a reply in the client's protocol from canonical events, streamed or whole. Before it ends, the client
+ * gets the usage that it is charged for, if that is not what the provider reported.
+ */
 import { isOpening } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
+import type { Usage } from '../canonical/usage.ts';
 import type { Routed } from '../exchange.ts';
 import type { Piece, ReplyLane } from '../lanes.ts';
 import type { Protocol, ReplyContext } from '../protocol.ts';
@@ -8,10 +12,14 @@ import { rejectAfterCancel } from '../util/timeouts.ts';
 import { toCutError, type Batches } from './reply-events.ts';
 import { applyStopSequences } from './stop-sequences.ts';
 
+/** The usage that a complete reply is charged for; undefined if the provider reported it. */
+type FindCharged = () => Usage | undefined;
+
 export async function* writeStream(
   protocol: Protocol,
   context: ReplyContext,
   batches: Batches,
+  findCharged: FindCharged,
 ): AsyncGenerator<Piece> {
   const encoder = protocol.client.encodeEvents(context);
   let isFirst = true;
@@ -21,6 +29,8 @@ export async function* writeStream(
     if (lastText !== undefined) continue;
     let text = '';
     for (const event of events) {
+      const usage = event.type === 'response-end' ? findCharged() : undefined;
+      if (usage) text += encoder.push({ type: 'usage', usage });
       const frames = encoder.push(event);
       opening &&= isOpening(event);
       if (event.type === 'response-end') lastText = frames;
@@ -38,10 +48,13 @@ export async function writeReply(
   protocol: Protocol,
   context: ReplyContext,
   batches: Batches,
+  findCharged: FindCharged,
 ): Promise<string> {
   const all: CanonicalEvent[] = [];
   for await (const events of batches) for (const event of events) all.push(event);
   if (all.at(-1)?.type !== 'response-end') throw toCutError();
+  const usage = findCharged();
+  if (usage) all.splice(-1, 0, { type: 'usage', usage });
   return JSON.stringify(protocol.client.encodeReply(all, context));
 }
 

@@ -1,16 +1,17 @@
 /**
  * Forwards a reply in the provider's own bytes, to a client of the same protocol. It edits only the model
- * name, leaves out usage that the client did not ask for, and adds a missing terminator. A copy is decoded
- * for metering.
+ * name and usage that is not what the call is charged for, leaves out usage that the client did not ask for,
+ * and adds a missing terminator. A copy is decoded for metering.
  */
 import { isOpening, type Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import { GatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
 import type { Piece } from '../lanes.ts';
-import type { UpstreamSide, WireEvent } from '../protocol.ts';
+import type { UpstreamSide } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import { AlikeRun, RunSeeker, type AlikeEvent } from './alike-run.ts';
+import { correctUsage, StreamCorrection } from './charged-usage.ts';
 import { readToEnd } from './quiet-end.ts';
 import { createModelRenamer, renameModelInReply, type BlockWriter } from './rename-model.ts';
 import {
@@ -46,6 +47,7 @@ class ForwardedText {
   /** Gemini's clients fail at comments. */
   readonly #takesComments: boolean;
   readonly #write: BlockWriter;
+  readonly #correction: StreamCorrection;
 
   constructor(exchange: Routed, tally: Tally) {
     const {
@@ -59,6 +61,7 @@ class ForwardedText {
     this.#tally = tally;
     this.#holdsEnd = this.#upstream.ending === 'silence' || isCostWanted(exchange);
     this.decoder = this.#upstream.decodeEvents(call, target.model);
+    this.#correction = new StreamCorrection(exchange, tally);
     const rename = createModelRenamer(this.#upstream.modelPaths, target.model.id);
     this.#write = call.framing === 'array' ? createArrayWriter(rename) : rename;
   }
@@ -81,13 +84,9 @@ class ForwardedText {
     this.hasOpened ||= event !== undefined;
     if (event && !this.hasBegun) this.hasBegun = !this.#isOpening(event.event, events);
     this.#isTerminated = isTerminator;
-    const corrected = event && this.#correctData(event, events);
-    const written = isUnaskedUsage(events, this.#call.usageWanted)
-      ? ''
-      : this.#write(
-          corrected === undefined ? raw : writeFrame(corrected, event?.event),
-          corrected ?? event?.data,
-        );
+    const block = event ? this.#correctDialect({ raw, event }, events) : { raw, event };
+    const isUnasked = isUnaskedUsage(events, this.#call.usageWanted);
+    const written = isUnasked ? '' : this.#writeBlock(block, events, isTerminator);
     const isLast = this.#tally.complete || (this.#holdsEnd && this.#tally.hasFinished(this.#call.candidates));
     if (isLast) this.last += written;
     else this.text += written;
@@ -95,7 +94,7 @@ class ForwardedText {
     if (this.#alike !== alike) {
       this.#alike = alike;
       this.run =
-        event && alike && !isLast && corrected === undefined
+        event && alike && !isLast && block.raw === raw
           ? AlikeRun.startAfter(raw, event.data, alike, written)
           : undefined;
     }
@@ -103,10 +102,24 @@ class ForwardedText {
       throw new GatewayError('upstream_failed', 'The provider sent too much after the end of its reply.');
   }
 
-  /** The event's data as clients of the protocol can read it; undefined if it needs no change. */
-  #correctData({ data }: WireEvent, events: readonly CanonicalEvent[]): string | undefined {
-    const corrected = this.#upstream.correctReply?.(data, events) ?? data;
-    return corrected === data ? undefined : corrected;
+  /** The block as clients of the protocol can read it: the same one if it needs no change. */
+  #correctDialect(block: SseBlock, events: readonly CanonicalEvent[]): SseBlock {
+    const { event } = block;
+    const data = event && this.#upstream.correctReply?.(event.data, events);
+    if (!event || data === undefined || data === event.data) return block;
+    return { raw: writeFrame(data, event.event), event: { ...event, data } };
+  }
+
+  /** Before the terminator goes what the client lacks of its usage. */
+  #writeBlock({ raw, event }: SseBlock, events: readonly CanonicalEvent[], isTerminator: boolean): string {
+    if (!event) return this.#write(raw, undefined);
+    if (isTerminator) return this.#writeMissing() + raw;
+    return this.#write(...this.#correction.correct(raw, event, events));
+  }
+
+  #writeMissing(): string {
+    const frame = this.#correction.writeMissing();
+    return frame === '' ? '' : this.#write(frame, frame.slice('data: '.length).trimEnd());
   }
 
   #isTerminator(data: string): boolean {
@@ -128,8 +141,14 @@ class ForwardedText {
   }
 
   takeLast(closing = ''): Piece {
-    const terminator = this.#isTerminated ? '' : this.#upstream.terminator;
-    return { text: this.last + terminator + closing, last: true, opening: false };
+    const { terminator, ending } = this.#upstream;
+    const end = this.#isTerminated || terminator === '' ? '' : this.#writeMissing() + terminator;
+    const text = this.last + end + closing;
+    return {
+      text: ending === 'silence' ? this.#correction.correctLast(text) : text,
+      last: true,
+      opening: false,
+    };
   }
 
   /** Counts what the end of the body says. Throws if the reply is incomplete. */
@@ -217,7 +236,7 @@ export function forwardReply(
     const events = decodeReply(protocol, exchange, text);
     for (const event of events) tally.read(event);
     if (!tally.complete) throw toCutError();
-    const corrected = correctReply?.(text, events) ?? text;
+    const corrected = correctUsage(correctReply?.(text, events) ?? text, exchange, tally);
     const sent = corrected === text ? bytes : Buffer.from(corrected);
     return toOnlyPiece(renameModelInReply(sent, corrected, modelPaths, model.id));
   });

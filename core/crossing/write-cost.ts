@@ -12,6 +12,7 @@ import { skipValue, splice } from './splice.ts';
 import { SseReader, writeFrame, type SseBlock } from './sse.ts';
 
 type Path = readonly [string, ...string[]];
+type Edited = (json: string) => string;
 
 const usual: NonNullable<ClientSide['usagePath']> = { reply: ['usage'], event: ['usage'] };
 
@@ -20,52 +21,78 @@ export function isCostWanted({ headers, operation }: Pick<Routed, 'headers' | 'o
   return headers[costHeader] !== undefined && operation !== 'count';
 }
 
-export function writeCost(text: string, cost: Nano, { call, protocol }: Routed): string {
-  const { reply, event } = protocol.client.usagePath ?? usual;
-  if (!call.stream) return setCost(text, reply, cost);
-  return call.framing === 'array' ? writeInElements(text, event, cost) : writeInFrames(text, event, cost);
+/** Where a protocol has its usage, in a JSON reply and in an event. */
+export function getUsagePath({ usagePath }: Pick<ClientSide, 'usagePath'>): typeof usual {
+  return usagePath ?? usual;
+}
+
+export function writeCost(text: string, cost: Nano, exchange: Pick<Routed, 'call' | 'protocol'>): string {
+  const { reply, event } = getUsagePath(exchange.protocol.client);
+  if (!exchange.call.stream) return setCost(text, reply, cost);
+  return editLastEvent(text, exchange, (json) => setCost(json, event, cost));
+}
+
+/** Edits the last event that has usage. `orLast`: without such an event, the last one. */
+export function editLastEvent(
+  text: string,
+  { call, protocol }: Pick<Routed, 'call' | 'protocol'>,
+  edit: Edited,
+  orLast = false,
+): string {
+  const { event } = getUsagePath(protocol.client);
+  const editLast = call.framing === 'array' ? editLastElement : editLastFrame;
+  const edited = editLast(text, (json) => hasObject(json, event), edit);
+  return orLast && edited === text ? editLast(text, (json) => json.startsWith('{'), edit) : edited;
 }
 
 function setCost(json: string, path: Path, cost: Nano): string {
   return splice(json, [{ path: [...path, 'cost'], value: JSON.rawJSON(formatUsd(cost)) }]);
 }
 
-function hasObject(json: string, path: Path): boolean {
-  if (!json.startsWith('{')) return false;
-  let value: unknown = JSON.parse(json);
-  for (const name of path)
-    value = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-  return typeof value === 'object' && value !== null;
+/** The object at a path of a value; undefined if there is none. */
+export function readObjectAt(value: unknown, path: readonly string[]): Record<string, unknown> | undefined {
+  let found = value;
+  for (const name of path) found = isObject(found) ? found[name] : undefined;
+  return isObject(found) ? found : undefined;
 }
 
-function writeInFrames(text: string, path: Path, cost: Nano): string {
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function hasObject(json: string, path: Path): boolean {
+  return json.startsWith('{') && readObjectAt(JSON.parse(json), path) !== undefined;
+}
+
+function editLastFrame(text: string, isWanted: (json: string) => boolean, edit: Edited): string {
   const reader = new SseReader();
   const blocks = [...reader.push(Buffer.from(text)), ...reader.end()];
-  const last = blocks.findLastIndex(({ event }) => event && hasObject(event.data, path));
-  return blocks
-    .map((block, index) => (index === last ? writeInBlock(block, path, cost) : block.raw))
-    .join('');
+  const last = blocks.findLastIndex(({ event }) => event && isWanted(event.data));
+  return blocks.map((block, index) => (index === last ? editBlock(block, edit) : block.raw)).join('');
 }
 
-/** Only the data changes. Data of several lines becomes one line. */
-function writeInBlock({ raw, event }: SseBlock, path: Path, cost: Nano): string {
-  if (!event) return raw;
-  const [data, at] = [setCost(event.data, path, cost), raw.indexOf(event.data)];
+function editBlock({ raw, event }: SseBlock, edit: Edited): string {
+  return event ? replaceData(raw, event.data, edit(event.data), event.event) : raw;
+}
+
+/** Only the data of a block changes. Data of several lines becomes one line. */
+export function replaceData(raw: string, before: string, after: string, name: string | undefined): string {
+  const at = raw.indexOf(before);
   return at < 0
-    ? writeFrame(data.replaceAll('\n', ''), event.event)
-    : raw.slice(0, at) + data + raw.slice(at + event.data.length);
+    ? writeFrame(after.replaceAll('\n', ''), name)
+    : raw.slice(0, at) + after + raw.slice(at + before.length);
 }
 
 /** The text is the end of an array: some of its elements, each after a bracket or a comma, and a bracket. */
-function writeInElements(text: string, path: Path, cost: Nano): string {
+function editLastElement(text: string, isWanted: (json: string) => boolean, edit: Edited): string {
   let [found, foundEnd] = [0, 0];
   for (let at = skipSpace(text, 0); at < text.length && text[at] !== ']';) {
     const start = skipSpace(text, at + 1);
     if (text[start] !== '{') break;
     const end = skipValue(text, start);
-    if (hasObject(text.slice(start, end), path)) [found, foundEnd] = [start, end];
+    if (isWanted(text.slice(start, end))) [found, foundEnd] = [start, end];
     at = skipSpace(text, end);
   }
   if (foundEnd === 0) return text;
-  return text.slice(0, found) + setCost(text.slice(found, foundEnd), path, cost) + text.slice(foundEnd);
+  return text.slice(0, found) + edit(text.slice(found, foundEnd)) + text.slice(foundEnd);
 }

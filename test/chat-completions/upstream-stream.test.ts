@@ -279,8 +279,7 @@ describe('usage in other places and spellings', () => {
   const counts = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 };
 
   it('is found in the choice that ends, as Moonshot sends it', () => {
-    const chunk = choices([{}, 'stop']);
-    const ended = { ...chunk, choices: chunk.choices.map((choice) => ({ ...choice, usage: counts })) };
+    const ended = { choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: counts }] };
     expect(read([choices([{ content: 'a' }]), ended]).usage).toEqual({ input: 9, output: 4 });
     const late = { choices: [], usage: { ...counts, completion_tokens: 5, total_tokens: 14 } };
     expect(read([ended, late]).usage).toEqual({ input: 9, output: 5 });

@@ -1,0 +1,183 @@
+/**
+ * Shows the client what it is charged for. If a provider reports no usage, or figures that cannot be true, the
+ * call is charged by other figures, and these replace the provider's in the reply. The verbatim lane changes
+ * only the counts of the usage, or adds the usage that is missing.
+ */
+import { computeCharge } from '../billing/charge.ts';
+import type { Progress, Tally } from '../billing/reply-progress.ts';
+import type { CanonicalEvent } from '../canonical/events.ts';
+import type { Usage } from '../canonical/usage.ts';
+import type { Routed } from '../exchange.ts';
+import type { Protocol, ReplyContext, WireEvent } from '../protocol.ts';
+import { splice, type Edit } from './splice.ts';
+import { SseReader, writeFrame } from './sse.ts';
+import { editLastEvent, getUsagePath, readObjectAt, replaceData } from './write-cost.ts';
+
+export function buildReplyContext({ id, receivedAt, call, attempt }: Routed): ReplyContext {
+  const { model } = attempt.target;
+  return {
+    id,
+    model: model.id,
+    created: Math.floor(receivedAt / 1000),
+    readClock: () => Math.floor(Date.now() / 1000),
+    call,
+    capabilities: model.capabilities,
+  };
+}
+
+/**
+ * The figures that a reply is charged for once it is complete; undefined if they are those that the provider
+ * reported. Figures that are not part of them are undefined in it.
+ */
+export function findChargedUsage(exchange: Routed, tally: Progress): Usage | undefined {
+  const { usage: reported, unreadable, deliveredBytes, spoke, images, imagesShown } = tally;
+  const progress = {
+    usage: reported,
+    unreadable,
+    deliveredBytes,
+    spoke,
+    images,
+    imagesShown,
+    complete: true,
+  };
+  const { usage, basis, suspect } = computeCharge('completed', exchange, progress);
+  if (basis === 'usage' && !suspect) return undefined;
+  const { mode: _mode, rule: _rule, images: _images, ...charged } = usage;
+  const blank = Object.fromEntries(Object.keys(reported).map((name) => [name, undefined]));
+  const told: Usage = { ...blank, ...charged };
+  const names = Object.keys(told).filter(isCount);
+  return names.some((name) => told[name] !== reported[name]) ? told : undefined;
+}
+
+function isCount(name: string): name is Exclude<keyof Usage, 'mode' | 'rule' | 'images'> {
+  return name !== 'mode' && name !== 'rule' && name !== 'images';
+}
+
+/** The events of a reply whose only content is its usage. */
+function buildEvents(usage: Usage): readonly CanonicalEvent[] {
+  return [
+    { type: 'response-start' },
+    { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'stop' } },
+    { type: 'usage', usage },
+    { type: 'response-end' },
+  ];
+}
+
+/** Writes figures in the client's protocol, as the members of its usage object. */
+function encodeUsage({ client }: Protocol, context: ReplyContext, usage: Usage): Record<string, unknown> {
+  const reply = client.encodeReply(buildEvents(usage), context);
+  return readObjectAt(reply, getUsagePath(client).reply) ?? {};
+}
+
+/** Sets the counts in the text of a JSON reply or event. */
+function setUsage(json: string, path: Edit['path'], encoded: Readonly<Record<string, unknown>>): string {
+  const stated = readObjectAt(JSON.parse(json), path);
+  if (!stated) return splice(json, [{ path, value: encoded }]);
+  const edits = Object.entries(encoded).flatMap(([name, value]): Edit[] => {
+    // Texts say how the call was served, and not how much it used.
+    if (typeof value === 'string' || isSame(value, stated[name])) return [];
+    const isStale = typeof stated[name] === 'number' || typeof stated[name] === 'object';
+    return isStale || (value !== undefined && value !== null) ? [{ path: [...path, name], value }] : [];
+  });
+  return splice(json, edits);
+}
+
+function isSame(first: unknown, second: unknown): boolean {
+  return JSON.stringify(first ?? null) === JSON.stringify(second ?? null);
+}
+
+/** A JSON reply in the provider's own text, with the figures it is charged for. */
+export function correctUsage(text: string, exchange: Routed, tally: Progress): string {
+  const usage = findChargedUsage(exchange, tally);
+  if (!usage) return text;
+  const { protocol } = exchange;
+  const encoded = encodeUsage(protocol, buildReplyContext(exchange), usage);
+  return setUsage(text, getUsagePath(protocol.client).reply, encoded);
+}
+
+type StreamTally = Progress & Pick<Tally, 'hasFinished'>;
+
+/** Corrects the usage in the events of one stream that passes in the provider's own text. */
+export class StreamCorrection {
+  readonly #exchange: Routed;
+  readonly #tally: StreamTally;
+  readonly #path: Edit['path'];
+  /** The data of the first event, whose id and time an added event repeats. */
+  #first: string | undefined;
+  /** The figures that the client was sent last in place of the provider's, as text. */
+  #told = '';
+
+  constructor(exchange: Routed, tally: StreamTally) {
+    this.#exchange = exchange;
+    this.#tally = tally;
+    this.#path = getUsagePath(exchange.protocol.client).event;
+  }
+
+  /** The block with the right figures. `events` are what was decoded from it. */
+  correct(
+    raw: string,
+    wire: WireEvent,
+    events: readonly CanonicalEvent[],
+  ): readonly [raw: string, data: string] {
+    const { data } = wire;
+    this.#first ??= data;
+    const ends = events.some(({ type }) => type === 'usage' || type === 'finish');
+    if (!ends || !this.#tally.hasFinished(this.#exchange.call.candidates)) return [raw, data];
+    const usage = findChargedUsage(this.#exchange, this.#tally);
+    if (!usage || !this.#mayHoldUsage(wire)) return [raw, data];
+    const corrected = this.#set(data, usage);
+    return [replaceData(raw, data, corrected, wire.event), corrected];
+  }
+
+  /** The end of a stream in array or silence: its last event gets the figures, if none was sent with them. */
+  correctLast(text: string): string {
+    const usage = this.#findUntold();
+    if (!usage) return text;
+    const { protocol, call } = this.#exchange;
+    return editLastEvent(text, { call, protocol }, (data) => this.#set(data, usage), true);
+  }
+
+  /** An event of its own for the figures, if the client asked for usage and was sent none. */
+  writeMissing(): string {
+    const { call, protocol } = this.#exchange;
+    const usage = call.usageWanted ? this.#findUntold() : undefined;
+    if (!usage) return '';
+    const encoder = protocol.client.encodeEvents(buildReplyContext(this.#exchange));
+    const frames = buildEvents(usage).map((event) => encoder.push(event));
+    const reader = new SseReader();
+    const blocks = [...reader.push(Buffer.from(frames.join(''))), ...reader.end()];
+    const event = blocks.find((block) => block.event && this.#hasUsage(block.event.data))?.event;
+    return event ? writeFrame(this.#repeatHead(event.data), event.event) : '';
+  }
+
+  #findUntold(): Usage | undefined {
+    const usage = findChargedUsage(this.#exchange, this.#tally);
+    return usage && JSON.stringify(usage) !== this.#told ? usage : undefined;
+  }
+
+  #set(data: string, usage: Usage): string {
+    this.#told = JSON.stringify(usage);
+    const { protocol } = this.#exchange;
+    return setUsage(data, this.#path, encodeUsage(protocol, buildReplyContext(this.#exchange), usage));
+  }
+
+  /**
+   * Whether usage belongs into an event: it has some, or it ends a stream whose events are named. Without
+   * names, usage has an event of its own, which may follow.
+   */
+  #mayHoldUsage({ event, data }: WireEvent): boolean {
+    return (event !== undefined || this.#path.length > 1 || this.#hasUsage(data)) && data.startsWith('{');
+  }
+
+  #hasUsage(data: string): boolean {
+    return data.startsWith('{') && readObjectAt(JSON.parse(data), this.#path) !== undefined;
+  }
+
+  /** The event with the id, the time and other plain members of the first event that the client was sent. */
+  #repeatHead(data: string): string {
+    const event = readObjectAt(JSON.parse(data), []) ?? {};
+    const first = (this.#first && readObjectAt(JSON.parse(this.#first), [])) || {};
+    const known = Object.keys(event).filter((name) => name in first && typeof first[name] !== 'object');
+    return JSON.stringify({ ...event, ...Object.fromEntries(known.map((name) => [name, first[name]])) });
+  }
+}
