@@ -72,6 +72,11 @@ export interface ErrorDetails {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** What the provider said, if the client may see it. */
   readonly vendor?: VendorWords | undefined;
+  /**
+   * For an error with which a tap of `transformStream` stops a reply: whether the caller pays for what the
+   * provider has produced. Default: only if some of the reply was delivered.
+   */
+  readonly charge?: boolean | undefined;
   /** The fault is in this call only, but another target may accept it. */
   readonly elsewhere?: boolean | undefined;
   readonly cause?: unknown;

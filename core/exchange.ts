@@ -141,7 +141,7 @@ export interface Charge {
   /** What each kind of use costs. `cost` is their exact sum, rounded once. */
   readonly lines: readonly CostLine[];
   readonly usage: Usage;
-  /** Names the rates: the rule of the call's time, its service mode, its tier. Empty if nothing is owed. */
+  /** Names the rates: the rule of the call's time, its service mode, its tier. Empty if nothing was used. */
   readonly rule: string;
   /** `usage`: the provider's figures; `estimate`: ours, from bytes; `none`: nothing is owed. */
   readonly basis: 'usage' | 'estimate' | 'none';
@@ -149,6 +149,8 @@ export interface Charge {
    * Whether the figures cannot be true, or fees were not asked for. Then at most the reservation is charged.
    */
   readonly suspect: boolean;
+  /** What the provider bills for a reply that a plugin stopped, if the caller does not pay for it. */
+  readonly vendorCost?: Nano;
 }
 
 /**

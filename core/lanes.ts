@@ -165,7 +165,9 @@ export function crossReply(
   const decode = streamed ? decodeStream : decodeWholeReply;
   const decoded = unwrapAnswers(decode(target.protocol, exchange, response, reading), unwraps);
   const changed =
-    stops.length > 0 || transform ? transformEvents(exchange, decoded, stops, transform) : decoded;
+    stops.length > 0 || transform
+      ? transformEvents(exchange, decoded, { stops, transform }, reading.tally)
+      : decoded;
   const batches = expects ? checkJson(changed, expects, reading.tally) : changed;
   const { tally } = reading;
   const context: ReplyContext = {

@@ -8,6 +8,7 @@ import { balance } from 'tollgate/plugins/meters/balance';
 import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
 import { demo } from 'tollgate/plugins/providers/demo';
 import { basic } from './auth.ts';
+import { guard } from './guard.ts';
 import { allowance } from './meter.ts';
 import { ask } from './protocol.ts';
 import { inHouse } from './provider.ts';
@@ -27,6 +28,7 @@ export default defineConfig({
     prices(),
     confine({ accounts: ['confidential'], providers: ['in-house'] }),
     allowance({ tokensPerDay: 1000 }),
+    guard({ words: ['hunter2'] }),
     balance(),
   ],
 });

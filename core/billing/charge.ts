@@ -1,8 +1,8 @@
 /**
  * The policy of what a call costs, by how it ended. Completed: the usage that the provider reports. Never
  * sent, or failed before output: nothing. Client disconnected after sending: the input. Broken off after
- * output: the input and what was delivered. Token counts are free. Missing figures are estimated from bytes,
- * and marked as estimates.
+ * output: the input and what was delivered. Stopped by a plugin: as its error says. Token counts are free.
+ * Missing figures are estimated from bytes, and marked as estimates.
  */
 import type { Usage } from '../canonical/usage.ts';
 import type { Charge, Routed } from '../exchange.ts';
@@ -22,12 +22,24 @@ export type Outcome = 'completed' | 'aborted' | 'cut' | 'left-before-output' | '
 const noCharge: Charge = { cost: 0n, lines: [], usage: {}, rule: '', basis: 'none', suspect: false };
 
 export function computeCharge(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
-  if (
-    exchange.operation === 'count' ||
-    outcome === 'failed' ||
-    (outcome === 'left-before-output' && !exchange.attempt.sent)
-  )
-    return noCharge;
+  if (exchange.operation === 'count') return noCharge;
+  if (tally.stopped && (outcome === 'failed' || outcome === 'cut'))
+    return chargeStopped(outcome, exchange, tally);
+  const wasUnsent = outcome === 'left-before-output' && !exchange.attempt.sent;
+  return outcome === 'failed' || wasUnsent ? noCharge : chargeReply(outcome, exchange, tally);
+}
+
+/**
+ * The charge of a reply that a plugin stopped. The provider bills what it has produced. The caller pays that
+ * if the plugin's error says so, or does not say and some of it was delivered.
+ */
+function chargeStopped(outcome: 'failed' | 'cut', exchange: Routed, tally: Progress): Charge {
+  const billed = chargeReply('aborted', exchange, tally);
+  const { charge = outcome === 'cut' } = exchange.attempt.error?.details ?? {};
+  return charge ? billed : { ...billed, cost: 0n, lines: [], basis: 'none', vendorCost: billed.cost };
+}
+
+function chargeReply(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
   const { usage, suspect, hasAddedInput } = checkUsage(exchange, tally, isKnown(outcome, tally));
   const reported = addRule(addMode(usage, exchange), exchange);
   if (suspect || isUnpriced(reported, exchange)) {

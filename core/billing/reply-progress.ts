@@ -16,7 +16,10 @@ export function isOpening({ type }: CanonicalEvent): boolean {
 
 /** What the reply has delivered and reported so far. */
 export type Progress = Readonly<
-  Pick<Tally, 'usage' | 'unreadable' | 'deliveredBytes' | 'complete' | 'spoke' | 'images' | 'imagesShown'>
+  Pick<
+    Tally,
+    'usage' | 'unreadable' | 'deliveredBytes' | 'complete' | 'spoke' | 'images' | 'imagesShown' | 'stopped'
+  >
 >;
 
 /** Losses listed for one reply at most, so that a stream cannot fill the memory. */
@@ -55,6 +58,8 @@ export class Tally {
   keptLength = 0;
   /** Whether `response-end` was seen: the reply is complete. */
   complete = false;
+  /** Whether a plugin stopped the reply: a tap of `transformStream` threw. */
+  stopped = false;
   /** What the client's protocol cannot express. */
   readonly losses: Loss[] = [];
   /** Candidates that have finished. Nearly always there is one, and a set would take 0.2 kB. */

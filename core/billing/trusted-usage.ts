@@ -40,7 +40,7 @@ function countWrites(usage: Usage, kinds: readonly (keyof Usage)[]): number {
 /** Tokens that a provider may add: chat templates and tool instructions. */
 const allowance = 4096;
 
-/** Tokens by which providers miss a limit: they end a word or a call, and refuse to stop after a few tokens. */
+/** Tokens by which providers miss a limit: they end a word or a call, or have a least limit of their own. */
 const overshoot = 64;
 
 export interface CheckedUsage {

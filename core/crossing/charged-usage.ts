@@ -1,7 +1,7 @@
 /**
- * Shows the client what it is charged for. If a provider reports no usage, or figures that cannot be true, the
- * call is charged by other figures, and these replace the provider's in the reply. The verbatim lane changes
- * only the counts of the usage, or adds the usage that is missing.
+ * Shows the client what it is charged for. If a provider reports no usage, or figures that cannot be true,
+ * the call is charged by other figures, and these replace the provider's in the reply. The verbatim lane
+ * changes only the counts of the usage, or adds the usage that is missing.
  */
 import { computeCharge } from '../billing/charge.ts';
 import type { Progress, Tally } from '../billing/reply-progress.ts';
@@ -39,6 +39,7 @@ export function findChargedUsage(exchange: Routed, tally: Progress): Usage | und
     images,
     imagesShown,
     complete: true,
+    stopped: false,
   };
   const { usage, basis, suspect } = computeCharge('completed', exchange, progress);
   if (basis === 'usage' && !suspect) return undefined;
@@ -147,7 +148,7 @@ export class StreamCorrection {
     const reader = new SseReader();
     const blocks = [...reader.push(Buffer.from(frames.join(''))), ...reader.end()];
     const event = blocks.find((block) => block.event && this.#hasUsage(block.event.data))?.event;
-    return event ? writeFrame(this.#repeatHead(event.data), event.event) : '';
+    return event ? writeFrame(this.#copyHead(event.data), event.event) : '';
   }
 
   #findUntold(): Usage | undefined {
@@ -174,7 +175,7 @@ export class StreamCorrection {
   }
 
   /** The event with the id, the time and other plain members of the first event that the client was sent. */
-  #repeatHead(data: string): string {
+  #copyHead(data: string): string {
     const event = readObjectAt(JSON.parse(data), []) ?? {};
     const first = (this.#first && readObjectAt(JSON.parse(this.#first), [])) || {};
     const known = Object.keys(event).filter((name) => name in first && typeof first[name] !== 'object');

@@ -1,8 +1,8 @@
 /**
- * Writes a reply in the client's protocol from canonical events, streamed or whole. Before it ends, the client
- * gets the usage that it is charged for, if that is not what the provider reported.
+ * Writes a reply in the client's protocol from canonical events, streamed or whole. Before it ends, the
+ * client gets the usage that it is charged for, if that is not what the provider reported.
  */
-import { isOpening } from '../billing/reply-progress.ts';
+import { isOpening, type Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Routed } from '../exchange.ts';
@@ -58,26 +58,40 @@ export async function writeReply(
   return JSON.stringify(protocol.client.encodeReply(all, context));
 }
 
-/** Applies stop sequences and `transformStream` taps. Both get one event at a time. */
+/**
+ * Applies stop sequences and `transformStream` taps. Both get one event at a time. An error that comes
+ * neither from the provider nor from a cancellation is a tap's, which stops the reply.
+ */
 export async function* transformEvents(
-  exchange: Routed,
+  { attempt: { cancellation } }: Routed,
   batches: Batches,
-  stops: readonly string[],
-  transform: ReplyLane['transform'],
+  { stops, transform }: Pick<ReplyLane, 'stops' | 'transform'>,
+  tally: Tally,
 ): Batches {
-  const events = flatten(batches);
+  const source = { failed: false };
+  const events = flatten(batches, source);
   const stopped = stops.length > 0 ? applyStopSequences(events, stops) : events;
-  const transformed = (transform ? transform(stopped) : stopped)[Symbol.asyncIterator]();
-  const next = (): Promise<IteratorResult<CanonicalEvent>> =>
-    rejectAfterCancel(transformed.next(), exchange.attempt.cancellation);
+  let transformed: AsyncIterator<CanonicalEvent> | undefined;
   try {
+    const iterator = (transform ? transform(stopped) : stopped)[Symbol.asyncIterator]();
+    transformed = iterator;
+    const next = (): Promise<IteratorResult<CanonicalEvent>> =>
+      rejectAfterCancel(iterator.next(), cancellation);
     for (let step = await next(); !step.done; step = await next()) yield [step.value];
+  } catch (error) {
+    tally.stopped = !source.failed && !cancellation.cancelled;
+    throw error;
   } finally {
     // Not awaited: an iterator that never resolves `next` does not resolve `return`.
-    transformed.return?.().catch(() => undefined);
+    transformed?.return?.().catch(() => undefined);
   }
 }
 
-async function* flatten(batches: Batches): AsyncGenerator<CanonicalEvent> {
-  for await (const events of batches) yield* events;
+async function* flatten(batches: Batches, source: { failed: boolean }): AsyncGenerator<CanonicalEvent> {
+  try {
+    for await (const events of batches) yield* events;
+  } catch (error) {
+    source.failed = true;
+    throw error;
+  }
 }

@@ -9,7 +9,11 @@ export function rememberVendorPrice(price: Price, origin: Price): void {
 }
 
 /** What the vendor bills for a charge; undefined if it is what was charged. */
-export function computeVendorCost({ usage, rule, basis }: Charge, price: Price): Nano | undefined {
-  const own = basis === 'none' ? undefined : origins.get(price);
-  return own && computeCost(rule ? { ...usage, rule } : usage, own);
+export function computeVendorCost(
+  { usage, rule, basis, vendorCost }: Charge,
+  price: Price,
+): Nano | undefined {
+  const isBilled = basis !== 'none' || vendorCost !== undefined;
+  const own = isBilled ? origins.get(price) : undefined;
+  return own ? computeCost(rule ? { ...usage, rule } : usage, own) : vendorCost;
 }

@@ -104,6 +104,17 @@ it('the routing plugin leaves an account the providers it may use', async () => 
   ]);
 });
 
+it('the guard stops a reply that holds a word of its list, and the caller pays for it', async () => {
+  const reply = await post({ model: 'demo/echo', ask: 'My password is hunter2.' });
+  expect([reply.status, await reply.json()]).toMatchObject([
+    400,
+    { error: { code: 'content_policy_violation', message: expect.stringContaining('may not leave here') } },
+  ]);
+  expect(Number(reply.headers.get('x-tollgate-cost'))).toBeGreaterThan(0);
+  const harmless = await post({ model: 'demo/echo', ask: 'My password is secret.' });
+  expect([harmless.status, await harmless.json()]).toMatchObject([200, { model: 'demo/echo' }]);
+});
+
 it('the meter refuses calls beyond the tokens of a day, and says when to retry', async () => {
   const reply = await post({ model: 'demo/echo', ask: 'word '.repeat(1200) });
   expect(reply.status).toBe(200);

@@ -139,7 +139,7 @@ export class LedgerService {
     );
   }
 
-  /** Writes one line when the ledger fails, and one when it works again. Entries that wait are then retried. */
+  /** Writes one line when the ledger fails, and one when it works again. Then waiting entries are retried. */
   #noteOutage(failure: unknown): void {
     const { logger } = this.#options;
     const isDown = failure !== undefined;

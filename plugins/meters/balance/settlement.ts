@@ -1,7 +1,7 @@
 /**
  * How a call's end becomes the one entry that settles it, and how that entry is retried while the ledger
- * fails: it stays in memory and is retried after growing pauses, which end when the ledger works again. If the
- * process dies first, the pending reservation on disk is left to recover from.
+ * fails: it stays in memory and is retried after growing pauses, which end when the ledger works again. If
+ * the process dies first, the pending reservation on disk is left to recover from.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import {

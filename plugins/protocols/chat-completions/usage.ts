@@ -18,8 +18,8 @@ function readRest(wire: Fields): number {
 }
 
 /**
- * Reads the audio that `prompt_tokens` leave out. Mistral reports its tokens, or only its seconds; the rest of
- * the total proves that they are left out.
+ * Reads the audio that `prompt_tokens` leave out. Mistral reports its tokens, or only its seconds; the rest
+ * of the total proves that they are left out.
  */
 function readOmittedAudio(wire: Fields, audio: number | undefined, reasoning = 0): number {
   const rest = readRest(wire);

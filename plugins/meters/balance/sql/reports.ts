@@ -78,7 +78,11 @@ export const reports = {
       'entries.at >=': from,
       'entries.at <': to,
     });
-    conditions.texts.push("entries.kind <> 'reserve'", "entries.kind IN ('post', 'overage', 'adjustment')");
+    // A call that a plugin stopped is voided, though its vendor bills it.
+    conditions.texts.push(
+      "entries.kind <> 'reserve'",
+      "(entries.kind IN ('post', 'overage', 'adjustment') OR vendor <> 0)",
+    );
     const groups = by.map((group) => groupColumns[group] + (group === 'day' ? '' : ' COLLATE "C"'));
     const text = `
       SELECT ${by.map((group, index) => `${groups[index]} AS group_${group}, `).join('')}
