@@ -106,6 +106,8 @@ const shape = {
   expires: z.iso.date().nullable().default(null),
   /** Model to use after that day. */
   successor: z.string().optional(),
+  /** Which facts have no second source of this month, and why. Only the check of prices reads it. */
+  unconfirmed: z.string().min(1).optional(),
   /** Other ids for the model, besides its canonical slug. */
   aliases: z.array(z.string()).default([]),
   price: priceSchema.optional(),

@@ -9,7 +9,7 @@ import type { Charge, Routed } from '../exchange.ts';
 import type { Nano } from '../money.ts';
 import { boundOutput, boundUse, bytesPerToken, countPictureTokens, estimateInput } from './cost-bounds.ts';
 import { computeCostLines, nameRule, getModeRates, sumLines } from './cost.ts';
-import { feeCounts } from './fees.ts';
+import { feeCounts, getFee } from './fees.ts';
 import type { Price } from './price.ts';
 import type { Progress } from './reply-progress.ts';
 import { getAskedMode, usualMode } from './service-modes.ts';
@@ -147,7 +147,8 @@ function isUnpriced(
   const { mode = usualMode } = reported;
   const served = mode === usualMode ? undefined : getModeRates(price, mode);
   if (mode !== usualMode && !served) return true;
-  if (feeCounts.some(([name, counted]) => reported[counted] && price[name] === undefined)) return true;
+  if (feeCounts.some(([name, counted]) => reported[counted] && getFee(price, name) === undefined))
+    return true;
   // The rates of a mode cover all media.
   return (
     !served &&

@@ -115,13 +115,16 @@ export function boundUse(
   // The provider refuses what does not fit.
   const longest = model.contextLength;
   const sent = Math.min(boundInput(call, model), longest);
-  const [webSearches, fileSearches] = [
+  const [webSearches, previewSearches, fileSearches] = [
     countUses(call, 'webSearch', unlimited),
+    countUses(call, 'previewSearch', unlimited),
     countUses(call, 'fileSearch', unlimited),
   ];
+  const mostBilled = model.capabilities.searchesBilled === 'once' ? 1 : Infinity;
   const rounds = countRounds(call, unlimited);
-  const runs = Math.max(0, rounds - webSearches - fileSearches);
-  const found = webSearches * tokensPerSearch + fileSearches * tokensPerFileSearch + runs * tokensPerRun;
+  const searches = webSearches + previewSearches;
+  const runs = Math.max(0, rounds - searches - fileSearches);
+  const found = searches * tokensPerSearch + fileSearches * tokensPerFileSearch + runs * tokensPerRun;
   const once = size.fetched ? longest : Math.min(longest, sent + found);
   const all =
     caching && rounds > 0 ? Math.max(once, sumReadings(sent, found / rounds, rounds, longest)) : once;
@@ -134,7 +137,8 @@ export function boundUse(
     candidates,
     mode: getAskedMode(call),
     fileSearches,
-    webSearches: model.capabilities.searchesBilled === 'once' ? Math.min(1, webSearches) : webSearches,
+    webSearches: Math.min(mostBilled, webSearches),
+    previewSearches: Math.min(mostBilled, previewSearches),
     containers: countUses(call, 'container', unlimited),
     uncached: size.uncached === true && caching === 'marked',
     brief: size.brief ?? false,

@@ -4,7 +4,7 @@
  */
 import type { Usage } from '../canonical/usage.ts';
 import type { Nano } from '../money.ts';
-import { feeCounts } from './fees.ts';
+import { feeCounts, getFee } from './fees.ts';
 import type { Price, Rates, Table, Terms, Tier } from './price.ts';
 import { discounts, standard, getTerms } from './terms.ts';
 
@@ -121,7 +121,7 @@ export function computeCostLines(usage: Usage, price: Price): CostLine[] {
   if (terms.image !== undefined && usage.images)
     lines.push({ kind: 'image', units: toUnits(usage.images), rate: terms.image, per: 1n });
   for (const [kind, counted] of feeCounts) {
-    const rate = terms[kind];
+    const rate = getFee(terms, kind);
     const units = usage[counted];
     if (rate !== undefined && units) lines.push({ kind, units: toUnits(units), rate, per: 1n });
   }

@@ -52,6 +52,8 @@ const fees = {
   image: rate.optional(),
   /** Per web search that the vendor made. */
   webSearch: rate.optional(),
+  /** Per search by OpenAI's older tool `web_search_preview`, if it costs something else. */
+  previewSearch: rate.optional(),
   /** Per search in the vendor's file store. */
   fileSearch: rate.optional(),
   /** Per container that the vendor opened for a call's code. */
@@ -183,8 +185,9 @@ function writeOutRule(base: Price, rule: StatedRule): PriceRule {
     const { billedAt: _, regional: __, ...own } = base;
     return { ...scaleTerms(own, rule.times), ...scheduled };
   }
-  const { request, image, webSearch, fileSearch, container } = base;
-  return { request, image, webSearch, fileSearch, container, ...writeOut(rule), ...scheduled };
+  const { request, image, webSearch, previewSearch, fileSearch, container } = base;
+  const own = { request, image, webSearch, previewSearch, fileSearch, container };
+  return { ...own, ...writeOut(rule), ...scheduled };
 }
 
 function joinModes({ modes = {} }: StatedTerms): string {

@@ -7,7 +7,7 @@ import { GatewayError } from '../errors.ts';
 import type { Parsed, Target } from '../exchange.ts';
 import type { ClientCall } from '../protocol.ts';
 import { getModeRates } from './cost.ts';
-import type { Fee } from './fees.ts';
+import { getFee, type Fee } from './fees.ts';
 import type { Price } from './price.ts';
 
 /** A mode by its name in a price, and the request field that asks for it. */
@@ -53,7 +53,7 @@ export function filterPriced(
 
 /** The first fee that a call requires and a price does not state. */
 function findUnpricedFee(fees: readonly Fee[], price: Price): Fee | undefined {
-  return fees.find(({ name, most, spared }) => !spared && most > 0 && price[name] === undefined);
+  return fees.find(({ name, most, spared }) => !spared && most > 0 && getFee(price, name) === undefined);
 }
 
 function toUnpricedError(targets: readonly Target[], { fees = [], modes = [] }: ClientCall): GatewayError {

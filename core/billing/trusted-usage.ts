@@ -15,7 +15,7 @@ import {
   unlimitedUses,
   boundUse,
 } from './cost-bounds.ts';
-import { feeCounts } from './fees.ts';
+import { feeCounts, nameSearches } from './fees.ts';
 import type { Progress } from './reply-progress.ts';
 import type { UseBound } from './worst-cost.ts';
 
@@ -57,11 +57,11 @@ export interface CheckedUsage {
 /** `isFinal`: the figures are those of the end of a reply, not of a reply that broke off. */
 export function checkUsage(exchange: Routed, progress: Progress, isFinal: boolean): CheckedUsage {
   const { deliveredBytes, images, spoke } = progress;
-  const usage = isFinal ? progress.usage : omitZeros(progress.usage);
   const {
     call,
     attempt: { target },
   } = exchange;
+  const usage = nameSearches(isFinal ? progress.usage : omitZeros(progress.usage), call.fees);
   const most = boundUse(call, target, undefined, unlimitedUses.believed);
   if (isFree(progress, most)) return { usage, suspect: spoke, hasAddedInput: false };
   const judged = judgeInput(usage, most, exchange);

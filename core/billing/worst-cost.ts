@@ -3,6 +3,7 @@
  */
 import type { Nano } from '../money.ts';
 import { million, getModeRates, roundMillionths, toUnits } from './cost.ts';
+import { feeCounts, getFee } from './fees.ts';
 import type { Price, Rates, Table, Terms, Tier } from './price.ts';
 import { getTerms } from './terms.ts';
 
@@ -18,6 +19,7 @@ export interface UseBound {
   readonly output: number;
   readonly candidates: number;
   readonly webSearches?: number;
+  readonly previewSearches?: number;
   readonly fileSearches?: number;
   /** Code containers. */
   readonly containers?: number;
@@ -54,16 +56,11 @@ function computeInputCost({ input, cached }: Omit<UseBound, 'output'>, rates: De
 }
 
 /** Fees apart from tokens. If pictures are counted, each candidate is one. */
-function computeFixedCost(
-  { candidates, webSearches, fileSearches, containers }: Omit<UseBound, 'output'>,
-  { request = 0n, image = 0n, webSearch = 0n, fileSearch = 0n, container = 0n }: Terms,
-): Nano {
-  return (
-    request +
-    BigInt(candidates) * image +
-    toUnits(webSearches) * webSearch +
-    toUnits(fileSearches) * fileSearch +
-    toUnits(containers) * container
+function computeFixedCost(bound: Omit<UseBound, 'output'>, terms: Terms): Nano {
+  const { request = 0n, image = 0n } = terms;
+  return feeCounts.reduce(
+    (sum, [name, counted]) => sum + toUnits(bound[counted]) * (getFee(terms, name) ?? 0n),
+    request + BigInt(bound.candidates) * image,
   );
 }
 

@@ -25,6 +25,8 @@ export const usageSchema = z.strictObject({
   acceptedPrediction: count.optional(),
   rejectedPrediction: count.optional(),
   webSearches: count.optional(),
+  /** Searches by the preview tool, if the call offered it. Core sets it; decoders count all as `webSearches`. */
+  previewSearches: count.optional(),
   /** Searches in files that the provider stores. */
   fileSearches: count.optional(),
   /** Containers opened to run code. */

@@ -247,3 +247,44 @@ it('tokens that Google reads again to continue a reply are charged as reported',
   await gateway.close();
   await vendor.close();
 });
+
+it.each<[type: string, preview: string | undefined, charged: bigint]>([
+  ['web_search', '0.025', 20_000_000n],
+  ['web_search_preview', '0.025', 50_000_000n],
+  ['web_search_preview_2025_03_11', '0.025', 50_000_000n],
+  ['web_search_preview', undefined, 20_000_000n],
+])(
+  'two searches by the tool %s of a model whose preview searches cost %s are charged %i',
+  async (type, previewSearch, charged) => {
+    const vendor = await startScriptedVendor((response) =>
+      sendJson(response, responsesReply('Hi', { tool_usage: { web_search: { num_requests: 2 } } })),
+    );
+    const price = { input: '1', output: '2', webSearch: '0.01', ...(previewSearch && { previewSearch }) };
+    const gateway = await startGateway({
+      plugins: [
+        bearer(),
+        ...textProtocols(),
+        station({ name: 'plain', endpoints: { responses: vendor.origin }, models: [{ price }] }),
+        balance(),
+      ],
+    });
+    const books = await openBooks(gateway);
+    await gateway.verb('credit add', ['tester', '9']);
+    const answer = await postJson(
+      `${gateway.url}/v1/responses`,
+      { model: 'house/model', input: 'What is new?', tools: [{ type }] },
+      { authorization: `Bearer ${books.key}` },
+    );
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('Hi')]);
+    const [reserve, post] = await books.store.listEntries({
+      call: answer.headers.get('x-request-id') ?? '',
+      limit: 9,
+    });
+    expect([post?.kind, post?.revenue, post?.flags]).toEqual(['post', 7000n + charged, []]);
+    expect(post?.revenue).toBeLessThanOrEqual(reserve?.reserved ?? 0n);
+    expect(await books.store.audit()).toMatchObject({ ok: true });
+    await books.store.close();
+    await gateway.close();
+    await vendor.close();
+  },
+);

@@ -57,6 +57,7 @@ describe('models and prices of November 2026', () => {
 
   it.each([
     ['gemini-4-argon', '2026-12-01', 'from-december', 4_000_000_000n, 20_000_000_000n],
+    ['gemini-4-carbon', '2026-12-01', 'from-december', 4_000_000_000n, 20_000_000_000n],
     ['gemini-3.8-flash', '2027-01-01', 'from-2027', 1_500_000_000n, 7_500_000_000n],
     ['gemini-3.6-flash', '2027-01-01', 'from-2027', 1_500_000_000n, 7_500_000_000n],
   ])('doubles the price of %s on %s, also in the cloud', (upstream, day, name, input, output) => {
@@ -102,20 +103,86 @@ describe('models and prices of November 2026', () => {
     });
   });
 
-  it.each(['gpt-5.5', 'gpt-5.6-sol', 'gpt-6-sol', 'gpt-6.1-sol', 'gpt-6-astra'])(
-    'sends tools with reasoning of %s to the responses endpoint',
+  it.each([
+    'gpt-5.5',
+    'gpt-5.6-sol',
+    'gpt-6-sol',
+    'gpt-6.1-sol',
+    'gpt-6-astra',
+    'gpt-6.2-astra',
+    'gpt-6.2-sol',
+  ])('sends tools with reasoning of %s to the responses endpoint', (upstream) => {
+    const { capabilities, protocols } = requireModel('openai', upstream);
+    expect(protocols).toBeUndefined();
+    expect(capabilities).toMatchObject({
+      sampling: false,
+      wire: {
+        'chat-completions': { tools: 'unless-reasoning', outputLimitField: 'max_completion_tokens' },
+      },
+    });
+    expect(capabilities.reasoning.canDisable).toBe(capabilities.reasoning.efforts?.includes('none'));
+  });
+
+  it.each([
+    ['gpt-6.2-astra', ['8', '0.4', '40', '10'], ['16', '0.8', '60', '20']],
+    ['gpt-6.2-sol', ['2', '0.1', '10', '2.5'], ['4', '0.2', '15', '5']],
+    ['gpt-6-rosalind', ['15', '1.5', '75', '18.75'], ['30', '3', '112.5', '37.5']],
+    ['gpt-6-cyber', ['20', '2', '100', '25'], ['40', '4', '150', '50']],
+    ['gpt-5.6-cyber', ['12.5', '1.25', '75', '15.625'], ['25', '2.5', '112.5', '31.25']],
+    ['gpt-daybreak-red-latest', ['12.5', '1.25', '75', '15.625'], ['25', '2.5', '112.5', '31.25']],
+  ])('sells %s for %j, and for %j if the input has more than 272,000 tokens', (upstream, usual, long) => {
+    const { price = freePrice } = requireModel('openai', upstream);
+    const tables = [price, ...price.tiers].map(({ input, cacheRead = 0n, output, cacheWrite30m = 0n }) =>
+      [input, cacheRead, output, cacheWrite30m].map(formatUsd),
+    );
+    expect([tables, price.tiers.map(({ above }) => above)]).toEqual([[usual, long], [272_000]]);
+  });
+
+  it.each([
+    ['openai', 'gpt-6.2-astra', ['low', 'medium', 'high', 'xhigh', 'max']],
+    ['openai', 'gpt-6.2-sol', ['low', 'medium', 'high', 'xhigh', 'max']],
+    ['google', 'gemini-4-carbon', ['low', 'medium', 'high']],
+    ['google', 'gemini-4-hydrogen', ['low', 'medium', 'high', 'xhigh']],
+    ['google', 'gemini-4-neon', ['low', 'medium', 'high', 'xhigh']],
+  ])('%s lets %s think by these efforts, and never not at all: %j', (vendor, upstream, efforts) => {
+    expect(requireModel(vendor, upstream).capabilities.reasoning).toMatchObject({
+      efforts,
+      canDisable: false,
+    });
+  });
+
+  it.each([
+    ['gpt-6-astra', 'fast', 2n],
+    ['gpt-6-astra', 'ultrafast', 6n],
+    ['gpt-6.1-sol', 'ultrafast', 6n],
+    ['gpt-6.2-astra', 'fast', 2n],
+  ])('sells %s served %s at %i times its usual rates, long inputs too', (upstream, mode, times) => {
+    const { price = freePrice } = requireModel('openai', upstream);
+    expect(price.modes?.[mode]).toMatchObject({
+      input: price.input * times,
+      output: price.output * times,
+      tiers: price.tiers.map(({ input, output }) => ({ input: input * times, output: output * times })),
+    });
+  });
+
+  it.each(['gpt-image-2.5-flare', 'gpt-image-2.5-sunburst', 'gpt-image-2.6-flare', 'gpt-image-2.6-sunburst'])(
+    'lets %s paint at five qualities, and bounds the tokens of each',
     (upstream) => {
-      const { capabilities, protocols } = requireModel('openai', upstream);
-      expect(protocols).toBeUndefined();
-      expect(capabilities).toMatchObject({
-        sampling: false,
-        wire: {
-          'chat-completions': { tools: 'unless-reasoning', outputLimitField: 'max_completion_tokens' },
-        },
-      });
-      expect(capabilities.reasoning.canDisable).toBe(capabilities.reasoning.efforts?.includes('none'));
+      const { image } = requireModel('openai', upstream).capabilities;
+      for (const quality of ['low', 'medium', 'high', 'xhigh', 'max']) {
+        expect(image?.qualities[quality]).toBe(quality);
+        // A square picture of 1024 pixels takes 7,024 tokens at the quality max, the dearest size 23,718.
+        expect(image?.tokens[quality]).toBeLessThanOrEqual(quality === 'max' ? 24_000 : 16_000);
+      }
+      expect(image?.tokens.max).toBeGreaterThan(23_718);
     },
   );
+
+  it('marks what a promotion or a single source says as unconfirmed', () => {
+    const marked = models.filter(({ unconfirmed }) => unconfirmed !== undefined).map(({ id }) => id);
+    expect(marked).toContain('openai/gpt-5.6-sol');
+    expect(marked).toContain('openai/gpt-6-cyber');
+  });
 
   it.each([
     ['claude-opus-5-5', false],

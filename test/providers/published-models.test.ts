@@ -4,7 +4,7 @@ import { formatUsd } from '../../core/money.ts';
 import { chatFlags } from '../../plugins/shared/wire-kit/chat-flags.ts';
 import { catalogues, requireModel, models } from './catalogues.ts';
 
-const fees = new Set(['request', 'webSearch', 'container', 'fileSearch', 'regional']);
+const fees = new Set(['request', 'webSearch', 'previewSearch', 'container', 'fileSearch', 'regional']);
 
 /** What a model costs, in the form of the file again. */
 function formatPrices({ price = {} }: { readonly price?: object | undefined }): Record<string, string> {
@@ -79,6 +79,15 @@ describe('what the vendors published', () => {
   ])('%s charges for a search of the web with %s: %s', (vendor, upstream, expected) => {
     const { webSearch } = requireModel(vendor, upstream).price ?? {};
     expect(webSearch === undefined ? undefined : formatUsd(webSearch)).toBe(expected);
+  });
+
+  it('charges 25 USD per thousand preview searches of the models of OpenAI that do not reason, and no others', () => {
+    const searching = (catalogues.get('openai') ?? []).filter(({ price }) => price?.webSearch !== undefined);
+    expect(searching.length).toBeGreaterThan(40);
+    for (const { id, price, capabilities } of searching)
+      expect(price?.previewSearch, id).toBe(
+        capabilities.reasoning.style === 'none' ? 25_000_000n : undefined,
+      );
   });
 
   it('says what a search costs of each model that its vendor searches the web for', () => {

@@ -154,7 +154,7 @@ it.each([
   const { catalog } = createHost([openai({ apiKey: 'k', baseUrl })]);
   const [offer] = catalog.find('openai/gpt-6.1-sol');
   expect([offer?.price.name, offer?.price.input]).toEqual([name, parseUsd(input)]);
-  expect(offer && findPriceOrigin(offer.price)?.asOf).toBe('2026-11-10');
+  expect(offer && findPriceOrigin(offer.price)?.asOf).toBe('2026-11-26');
   // Older models cost the same everywhere.
   expect(catalog.find('openai/gpt-5.2')[0]?.price.input).toBe(parseUsd('1.75'));
 });

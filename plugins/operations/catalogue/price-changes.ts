@@ -27,7 +27,7 @@ export interface FieldChange {
   readonly new: string | undefined;
 }
 
-const fees = new Set(['request', 'image', 'webSearch', 'fileSearch', 'container']);
+const fees = new Set(['request', 'image', 'webSearch', 'previewSearch', 'fileSearch', 'container']);
 const limits = new Set(['contextLength', 'outputLimit']);
 
 interface Place {

@@ -36,6 +36,11 @@ export function isSearch({ type }: { readonly type?: unknown }): boolean {
   return String(type).startsWith('web_search');
 }
 
+/** OpenAI's first search, which has a price of its own on models that do not reason. */
+export function isPreviewSearch({ type }: { readonly type?: unknown }): boolean {
+  return String(type).startsWith('web_search_preview');
+}
+
 function decodeHosted(tool: Fields, at: string): Tool {
   return { type: 'hosted', protocol: protocolName, kind: readHostedKind(tool), value: tool, at };
 }

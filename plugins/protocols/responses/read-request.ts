@@ -25,7 +25,7 @@ import { isObject, type Fields, splitNames } from '../../shared/wire-kit/vendor-
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { nativeVendor } from './bag.ts';
 import { decodeRequest } from './decode-request.ts';
-import { isSearch } from './decode-tools.ts';
+import { isPreviewSearch, isSearch } from './decode-tools.ts';
 import { readFlags } from './encoding.ts';
 import {
   buildReferenceError,
@@ -107,6 +107,7 @@ function readFeeName(read: ReadTool): FeeName | undefined {
   const { kind, tool } = read;
   if (kind !== 'hosted') return undefined;
   const { type } = tool;
+  if (isPreviewSearch(tool)) return 'previewSearch';
   if (isSearch(tool) || type === 'x_search') return 'webSearch';
   if (type === 'file_search') return 'fileSearch';
   if (type === codeTool) return typeof tool.container === 'string' ? undefined : 'container';
