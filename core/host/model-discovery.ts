@@ -8,7 +8,7 @@ import type { CoreHooks } from '../hooks.ts';
 import type { Model } from '../model-facts.ts';
 import type { Host, OpenResource } from '../plugin.ts';
 import type { Provider } from '../provider.ts';
-import { readListing } from './model-listing.ts';
+import { readListing, type LeftOut } from './model-listing.ts';
 
 const patienceForListing = 5000;
 
@@ -18,6 +18,23 @@ const patienceForListing = 5000;
  */
 interface Listed {
   models?: readonly Model[];
+  /** What was last said of models that are not offered. */
+  leftOut?: string;
+}
+
+/** Names of models in one line of the log. A vendor can list hundreds. */
+const mostNames = 10;
+
+/** Says which models of a list are not offered, and why: once, not with each look at the list. */
+function reportLeftOut(logger: Logger, listed: Listed, leftOut: readonly LeftOut[]): void {
+  const text = JSON.stringify(leftOut);
+  if (leftOut.length === 0 || text === listed.leftOut) return;
+  listed.leftOut = text;
+  for (const [reason, rows] of Map.groupBy(leftOut, (row) => row.reason)) {
+    const names = rows.slice(0, mostNames).map(({ id }) => JSON.stringify(id.slice(0, 200)));
+    const more = rows.length > names.length ? ` and ${rows.length - names.length} more` : '';
+    logger.info(`not offered: ${names.join(', ')}${more}: ${reason}`);
+  }
 }
 
 interface Place {
@@ -42,8 +59,10 @@ export function watchListing(
         signal: AbortSignal.timeout(patienceForListing),
       });
       if (!response.ok) throw new Error(`the provider answered ${response.status}`);
-      listed.models = readListing(provider.name, await response.json(), options);
+      const leftOut: LeftOut[] = [];
+      listed.models = readListing(provider.name, await response.json(), options, leftOut);
       catalog.offer(provider, listed.models);
+      reportLeftOut(logger, listed, leftOut);
     } catch (error) {
       logger.warn({ error }, `the list of models could not be read from ${url}`);
     }

@@ -1,24 +1,53 @@
 /**
  * Reads a provider's own model list (`GET /models`, chat style) into catalogue facts. A model is left out if
- * neither the list nor the operator gives its price.
+ * neither the list nor the operator gives its price. Lists differ in what they state and how, so an unreadable
+ * fact is an unknown one, and only a row without a usable id is left out for its form.
  */
 import { z } from 'zod';
 import type { priceSchema } from '../billing/price.ts';
+import { getMessage } from '../errors.ts';
 import { checkModel, type Model } from '../model-facts.ts';
 import { formatUsd } from '../money.ts';
 import type { ProviderOptions } from '../provider.ts';
 import { applyOwnModels } from './own-models.ts';
+import { joinIssues } from './wire-flags.ts';
 
 const listSchema = z.looseObject({ data: z.array(z.unknown()).nullable() });
 
+/** A number, which some servers write as a string. */
+const number = z
+  .union([
+    z.number(),
+    z
+      .string()
+      .regex(/^\d{1,15}(\.\d{1,9})?$/)
+      .transform(Number),
+  ])
+  .nullish()
+  .catch(undefined);
+
+/** A day, or the day of a moment. */
+const day = z
+  .string()
+  .transform((text) => text.slice(0, 10))
+  .pipe(z.iso.date())
+  .nullish()
+  .catch(undefined);
+
 const listedSchema = z.looseObject({
   id: z.string(),
-  name: z.string().nullish(),
-  created: z.number().nullish(),
-  context_length: z.number().nullish(),
+  name: z.string().min(1).nullish().catch(undefined),
+  created: number,
+  context_length: number,
   /** vLLM's name for the context length. */
-  max_model_len: z.number().nullish(),
-  top_provider: z.looseObject({ max_completion_tokens: z.number().nullish() }).nullish(),
+  max_model_len: number,
+  /** llama.cpp's: the context that the server runs with, not the one the model was trained for. */
+  meta: z.looseObject({ n_ctx: number }).nullish().catch(undefined),
+  /** OpenAI: the first day without the model. */
+  shutdown_date: day,
+  /** OpenRouter: the last day of the model. */
+  expiration_date: day,
+  top_provider: z.looseObject({ max_completion_tokens: number }).nullish(),
   architecture: z
     .looseObject({
       input_modalities: z.array(z.string()).nullish(),
@@ -67,18 +96,37 @@ function readPrice(pricing: Listed['pricing']): z.input<typeof priceSchema> | un
 
 const knownModalities = new Set(['text', 'image', 'audio', 'video', 'pdf', 'file']);
 const modelId = /^[\w.-]+\/./;
+const oneDay = 24 * 60 * 60 * 1000;
 
 function findCount(...listed: readonly (number | null | undefined)[]): number | undefined {
   return listed.find((count): count is number => Number.isSafeInteger(count) && Number(count) > 0);
 }
 
+/** The id that clients send. Characters that our ids cannot have, as in the name of a file, become hyphens. */
 function buildId(provider: string, { id }: Listed): string {
-  return modelId.test(id) ? id : `${provider}/${id.replace(/^\/+/, '')}`;
+  const plain = id.replace(/^\/+/, '').replace(/[^\w./:@+-]+/g, '-');
+  if (!/^\w/.test(id.replace(/^\/+/, '')))
+    throw new Error('its id does not begin with a letter or a digit of ASCII');
+  return modelId.test(id) ? plain : `${provider}/${plain}`;
+}
+
+/** The day of release. Some servers state milliseconds. */
+function readCreated({ created }: Listed): string {
+  const seconds = Number(created ?? 0);
+  const at = new Date(seconds > 1e11 ? seconds : seconds * 1000);
+  return at.getTime() >= 0 ? at.toISOString().slice(0, 10) : '1970-01-01';
+}
+
+/** The last day of service. */
+function readExpiry({ shutdown_date: gone, expiration_date: last }: Listed): string | null {
+  if (!gone) return last ?? null;
+  return new Date(Date.parse(gone) - oneDay).toISOString().slice(0, 10);
 }
 
 function readFacts(provider: string, listed: Listed, unknownContext: number): object {
   const name = listed.name ?? listed.id;
-  const contextLength = findCount(listed.context_length, listed.max_model_len) ?? unknownContext;
+  const { context_length: stated, max_model_len: served, meta } = listed;
+  const contextLength = findCount(stated, served, meta?.n_ctx) ?? unknownContext;
   const input = listed.architecture?.input_modalities?.filter((modality) => knownModalities.has(modality));
   const parameters = listed.supported_parameters;
   return {
@@ -86,7 +134,8 @@ function readFacts(provider: string, listed: Listed, unknownContext: number): ob
     upstream: listed.id,
     name,
     description: `${name}, as ${provider} lists it.`,
-    created: new Date((listed.created ?? 0) * 1000).toISOString().slice(0, 10),
+    created: readCreated(listed),
+    expires: readExpiry(listed),
     contextLength,
     outputLimit: findCount(listed.top_provider?.max_completion_tokens) ?? contextLength,
     input: input?.length ? input : ['text'],
@@ -106,17 +155,19 @@ function readFacts(provider: string, listed: Listed, unknownContext: number): ob
 /** The operator's options for models whose provider does not list everything. */
 type ListingOptions = Pick<ProviderOptions, 'free' | 'price' | 'contextLength' | 'models'>;
 
-/** One row as a model. Undefined if it has no price, or makes more than text. */
+/** One row as a model. Throws an Error that says why it is left out. */
 function readModel(
   provider: string,
   row: unknown,
   { free, price, contextLength, models = {} }: ListingOptions,
-): Model | undefined {
+): Model {
   const listed = listedSchema.parse(row);
   const theirs = readPrice(listed.pricing);
-  if (listed.architecture?.output_modalities?.some((modality) => modality !== 'text')) return undefined;
+  if (listed.architecture?.output_modalities?.some((modality) => modality !== 'text'))
+    throw new Error('it makes more than text');
   const own = models[buildId(provider, listed)] || {};
-  if (!free && !price && !theirs && !own.price && !own.free) return undefined;
+  if (!free && !price && !theirs && !own.price && !own.free)
+    throw new Error('it has no price: the options "free", "price" and "models" state one');
   const model = checkModel({
     ...readFacts(provider, listed, contextLength),
     ...(theirs && !price && !free ? { price: theirs } : { free: true }),
@@ -124,16 +175,35 @@ function readModel(
   return price ? { ...model, free: undefined, price } : model;
 }
 
-/** Reads a list. An unreadable row is skipped. Throws if the body is not a list. */
-export function readListing(provider: string, body: unknown, options: ListingOptions): Model[] {
+function readId(row: unknown): string | undefined {
+  return z.looseObject({ id: z.string() }).safeParse(row).data?.id;
+}
+
+/** A row that is not offered. */
+export interface LeftOut {
+  readonly id: string;
+  readonly reason: string;
+}
+
+/** Reads a list, and adds the rows that are not offered to `leftOut`. Throws if the body is not a list. */
+export function readListing(
+  provider: string,
+  body: unknown,
+  options: ListingOptions,
+  leftOut: LeftOut[] = [],
+): Model[] {
   const models = new Map<string, Model>();
-  for (const row of listSchema.parse(body).data ?? []) {
+  for (const [index, row] of (listSchema.parse(body).data ?? []).entries()) {
+    const id = readId(row) ?? `row ${index + 1}`;
     try {
       const model = readModel(provider, row, options);
+      const other = models.get(model.id);
       // Local servers list a model twice if two names lead to it. The first row counts.
-      if (model && !models.has(model.id)) models.set(model.id, model);
-    } catch {
-      continue;
+      if (!other) models.set(model.id, model);
+      else if (other.upstream !== model.upstream)
+        leftOut.push({ id, reason: `the model "${other.upstream}" has the same id here, ${model.id}` });
+    } catch (error) {
+      leftOut.push({ id, reason: error instanceof z.ZodError ? joinIssues(error) : getMessage(error) });
     }
   }
   return applyOwnModels(provider, [...models.values()], options.models, { listed: options });

@@ -3,10 +3,12 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { pluginInterface, type Catalog, type Host } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { openrouter } from '../../plugins/providers/openrouter.ts';
+import { vllm } from '../../plugins/providers/vllm.ts';
 import { startGateway } from '../support/gateway.ts';
 import { makeDataFolder, runVerb } from '../support/process.ts';
 import { serve, type Served } from '../support/serve.ts';
@@ -59,6 +61,35 @@ describe('a provider that lists its own models', () => {
     await expect.poll(() => listProviders().length).toBe(2);
     expect(listProviders()).toEqual(['openrouter', 'openai']);
     await own.close();
+  });
+
+  it('has each model that is not offered named in the log with the reason, once', async () => {
+    let looks = 0;
+    const local = await serve(
+      createServer((_, response) => {
+        looks += 1;
+        const data = [{ id: 'Qwen 3 (8B)', meta: { n_ctx: '4096' } }, { id: '模型' }, { id: '模型二' }];
+        response.setHeader('content-type', 'application/json').end(JSON.stringify({ data }));
+      }),
+    );
+    const own = await startGateway({
+      plugins: [
+        acceptAnyKey(),
+        chatCompletions(),
+        vllm({ baseUrl: `${local.origin}/v1`, free: true, discoverEvery: 1 }),
+      ],
+    });
+    await expect.poll(() => looks, { timeout: 20_000 }).toBeGreaterThan(2);
+    const { data } = z
+      .object({ data: z.array(z.object({ id: z.string() })) })
+      .parse(await (await fetch(`${own.url}/v1/models`)).json());
+    expect(data).toMatchObject([{ id: 'vllm/Qwen-3-8B-' }]);
+    const said = own.log.filter((line) => line.includes('not offered'));
+    expect(said.map((line) => z.object({ msg: z.string() }).parse(JSON.parse(line)).msg)).toEqual([
+      'not offered: "模型", "模型二": its id does not begin with a letter or a digit of ASCII',
+    ]);
+    await own.close();
+    await local.close();
   });
 
   it('is also asked by the command line, which opens no gateway', async () => {

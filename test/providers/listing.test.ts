@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readListing } from '../../core/host/model-listing.ts';
+import { readListing, type LeftOut } from '../../core/host/model-listing.ts';
 import { formatUsd } from '../../core/money.ts';
 
 const openrouterList = {
@@ -239,4 +239,77 @@ it('a listed price is exact to the nano, and rounded up beyond it', () => {
     }),
     { numRuns: 200, seed: 42 },
   );
+});
+
+describe('a list of a local server', () => {
+  const free = { ...unsaid, free: true } as const;
+  const read = (row: object): object => {
+    const [model] = readListing('local', { data: [row] }, free);
+    const { id, upstream, contextLength, created, expires } = model ?? {};
+    return { id, upstream, contextLength, created, expires };
+  };
+  const plain = { contextLength: 8192, created: '1970-01-01', expires: null };
+
+  it.each([
+    ['Qwen3-Coder-30B-A3B-Instruct-Q4_K_M.gguf', 'local/Qwen3-Coder-30B-A3B-Instruct-Q4_K_M.gguf'],
+    ['Mistral Small 3.2 (24B) [Q5]', 'local/Mistral-Small-3.2-24B-Q5-'],
+    ['C:\\models\\phi-4.gguf', 'local/C:-models-phi-4.gguf'],
+    ['/srv/models/Llama 3.gguf', 'local/srv/models/Llama-3.gguf'],
+    ['LGAI-EXAONE/EXAONE 4.0', 'LGAI-EXAONE/EXAONE-4.0'],
+    ['modèle', 'local/mod-le'],
+  ])('offers the model %s as %s, and asks the server for it by its own name', (upstream, id) => {
+    expect(read({ id: upstream })).toEqual({ ...plain, id, upstream });
+  });
+
+  it.each([
+    [{ meta: { n_ctx: 32_768, n_ctx_train: 262_144 } }, { contextLength: 32_768 }],
+    [{ meta: { n_ctx_train: 262_144 } }, {}],
+    [{ meta: null }, {}],
+    [{ max_model_len: 4096, meta: { n_ctx: 32_768 } }, { contextLength: 4096 }],
+    [{ max_model_len: '16384' }, { contextLength: 16_384 }],
+    [{ context_length: '131072.0' }, { contextLength: 131_072 }],
+    [{ context_length: 'unknown' }, {}],
+    [{ created: '1764547200' }, { created: '2025-12-01' }],
+    [{ created: 1_764_547_200_000 }, { created: '2025-12-01' }],
+    [{ created: '2025-12-01T00:00:00Z' }, {}],
+    [{ created: -1 }, {}],
+    [{ created: 1e300 }, {}],
+    [{ name: 7 }, {}],
+  ])('reads of %j what it can, and offers the model: %j', (facts, expected) => {
+    expect(read({ id: 'a', ...facts })).toEqual({ ...plain, id: 'local/a', upstream: 'a', ...expected });
+  });
+
+  it.each([
+    [{ shutdown_date: '2026-12-11' }, '2026-12-10'],
+    [{ shutdown_date: '2027-01-01T00:00:00Z' }, '2026-12-31'],
+    [{ shutdown_date: null }, null],
+    [{ shutdown_date: 'soon' }, null],
+    [{ expiration_date: '2027-01-13' }, '2027-01-13'],
+  ])('takes the end that the list states: %j, as the last day of service: %s', (facts, expires) => {
+    expect(read({ id: 'a', ...facts })).toMatchObject({ expires });
+  });
+
+  it('says of each row that is not offered why', () => {
+    const leftOut: LeftOut[] = [];
+    const rows = [
+      { id: 'b c' },
+      { id: 'b(c' },
+      { id: 'b c' },
+      { id: '模型' },
+      { id: 'painter', architecture: { output_modalities: ['image'] } },
+      { name: 'no id' },
+      7,
+    ];
+    expect(readListing('local', { data: rows }, free, leftOut).map(({ id }) => id)).toEqual(['local/b-c']);
+    expect(leftOut).toEqual([
+      { id: 'b(c', reason: 'the model "b c" has the same id here, local/b-c' },
+      { id: '模型', reason: 'its id does not begin with a letter or a digit of ASCII' },
+      { id: 'painter', reason: 'it makes more than text' },
+      { id: 'row 6', reason: expect.stringContaining('id: ') },
+      { id: 'row 7', reason: expect.any(String) },
+    ]);
+    const unpriced: LeftOut[] = [];
+    readListing('local', { data: [{ id: 'a' }] }, unsaid, unpriced);
+    expect(unpriced).toMatchObject([{ id: 'a', reason: expect.stringMatching(/no price/) }]);
+  });
 });
