@@ -13,6 +13,8 @@ export interface Offer {
   readonly price: Price;
   /** When the rules of the price apply, if it has any. */
   readonly schedule?: PriceSchedule | undefined;
+  /** The provider's offer of another model, by the vendor's own name, in case the vendor answers with it. */
+  readonly findServed?: (upstream: string) => Offer | undefined;
 }
 
 /** All calls share these facts, so a plugin must not change them. */
@@ -44,6 +46,10 @@ export interface PriceSource {
   find(provider: string, model: Model, own: Price, at: number): Price | undefined;
   /** When a price changes next: milliseconds since the epoch. */
   findNextChange(at: number): number;
+}
+
+function nameKey({ name, credential = 1 }: Provider): string {
+  return `${name} ${credential}`;
 }
 
 /** All offers of all providers, by model id. Discovered models replace what their provider offered before. */
@@ -93,7 +99,7 @@ export class Catalog {
       freeze(model);
     }
     this.#byProvider.set(
-      `${provider.name} ${provider.credential ?? 1}`,
+      nameKey(provider),
       models.map((model) => this.#buildOffer(provider, model)),
     );
     this.#sort();
@@ -101,8 +107,17 @@ export class Catalog {
 
   #buildOffer(provider: Provider, model: Model): Offer {
     const { price = freePrice } = model;
-    if (!price.rules) return { provider, model, price };
-    return { provider, model, price, schedule: new PriceSchedule(price.rules, this.longestCall) };
+    const findServed = (upstream: string): Offer | undefined => this.#findServed(provider, upstream);
+    if (!price.rules) return { provider, model, price, findServed };
+    const schedule = new PriceSchedule(price.rules, this.longestCall);
+    return { provider, model, price, schedule, findServed };
+  }
+
+  /** A vendor may answer with a model that it no longer offers by its name. */
+  #findServed(provider: Provider, upstream: string): Offer | undefined {
+    const offers = this.#byProvider.get(nameKey(provider));
+    const offer = offers?.find(({ model }) => model.upstream === upstream);
+    return offer && this.#reprice(offer, Date.now());
   }
 
   /**

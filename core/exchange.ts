@@ -6,6 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
 import type { CostLine } from './billing/cost.ts';
+import type { Price } from './billing/price.ts';
 import type { Progress } from './billing/reply-progress.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
@@ -151,6 +152,8 @@ export interface Charge {
   readonly suspect: boolean;
   /** What the provider bills for a reply that a plugin stopped, if the caller does not pay for it. */
   readonly vendorCost?: Nano;
+  /** The price of the model that answered, if the vendor answered with another one than was asked for. */
+  readonly price?: Price;
 }
 
 /**

@@ -5,6 +5,7 @@
  * Missing figures are estimated from bytes, and marked as estimates.
  */
 import type { Usage } from '../canonical/usage.ts';
+import type { Offer } from '../catalog.ts';
 import type { Charge, Routed } from '../exchange.ts';
 import type { Nano } from '../money.ts';
 import { boundOutput, boundUse, bytesPerToken, countPictureTokens, estimateInput } from './cost-bounds.ts';
@@ -26,7 +27,7 @@ export function computeCharge(outcome: Outcome, exchange: Routed, tally: Progres
   if (tally.stopped && (outcome === 'failed' || outcome === 'cut'))
     return chargeStopped(outcome, exchange, tally);
   const wasUnsent = outcome === 'left-before-output' && !exchange.attempt.sent;
-  return outcome === 'failed' || wasUnsent ? noCharge : chargeReply(outcome, exchange, tally);
+  return outcome === 'failed' || wasUnsent ? noCharge : chargeServed(outcome, exchange, tally);
 }
 
 /**
@@ -34,11 +35,44 @@ export function computeCharge(outcome: Outcome, exchange: Routed, tally: Progres
  * if the plugin's error says so, or does not say and some of it was delivered.
  */
 function chargeStopped(outcome: 'failed' | 'cut', exchange: Routed, tally: Progress): Charge {
-  const billed = chargeReply('aborted', exchange, tally);
+  const billed = chargeServed('aborted', exchange, tally);
   const { charge = outcome === 'cut' } = exchange.attempt.error?.details ?? {};
   return charge ? billed : { ...billed, cost: 0n, lines: [], basis: 'none', vendorCost: billed.cost };
 }
 
+/** The charge at the price of the model that answered, but never more than at the price that was reserved. */
+function chargeServed(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
+  const charge = chargeReply(outcome, exchange, tally);
+  const served = findServed(exchange, tally);
+  if (!served) return charge;
+  const { price, schedule, model } = served;
+  const { attempt } = exchange;
+  const own = chargeReply(
+    outcome,
+    {
+      ...exchange,
+      getRequest: () => exchange.getRequest(),
+      attempt: { ...attempt, signal: attempt.signal, target: { ...attempt.target, price, schedule } },
+    },
+    tally,
+  );
+  if (own.cost === charge.cost) return charge;
+  // A dearer model was not reserved, and the caller did not ask for it.
+  if (own.cost > charge.cost) return { ...charge, suspect: true };
+  return { ...own, price, rule: `${own.rule} as-${model.upstream}` };
+}
+
+/**
+ * The offer of the model that answered, if it is another one than was asked for. Google answers retired names
+ * with their successors, at the successors' prices.
+ */
+function findServed({ attempt: { target } }: Routed, { model }: Progress): Offer | undefined {
+  if (model === undefined || model === target.model.upstream || target.model.free) return undefined;
+  const served = target.findServed?.(model);
+  return served?.model.free ? undefined : served;
+}
+
+/** The charge at the price of the exchange's target. */
 function chargeReply(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
   const { usage, suspect, hasAddedInput } = checkUsage(exchange, tally, isKnown(outcome, tally));
   const reported = addRule(addMode(usage, exchange), exchange);

@@ -18,7 +18,15 @@ export function isOpening({ type }: CanonicalEvent): boolean {
 export type Progress = Readonly<
   Pick<
     Tally,
-    'usage' | 'unreadable' | 'deliveredBytes' | 'complete' | 'spoke' | 'images' | 'imagesShown' | 'stopped'
+    | 'model'
+    | 'usage'
+    | 'unreadable'
+    | 'deliveredBytes'
+    | 'complete'
+    | 'spoke'
+    | 'images'
+    | 'imagesShown'
+    | 'stopped'
   >
 >;
 
@@ -41,6 +49,8 @@ const callersFault: ReadonlyMap<number | undefined, ErrorCode> = new Map([
 const nothing: Usage = {};
 
 export class Tally {
+  /** The model that answered, by the vendor's own name, if the reply says so. */
+  model: string | undefined = undefined;
   /**
    * The usage reported so far. The last value of each field counts: providers correct their figures,
    * downwards too.
@@ -100,6 +110,8 @@ export class Tally {
       this.#show(event.candidate);
     } else if (event.type === 'usage') {
       this.usage = this.usage === nothing ? event.usage : { ...this.usage, ...event.usage };
+    } else if (event.type === 'response-start') {
+      this.model = event.model;
     } else if (event.type === 'finish') {
       this.#finish(event.candidate);
     } else if (event.type === 'response-end') {

@@ -25,7 +25,7 @@ export const usageSchema = z.strictObject({
   acceptedPrediction: count.optional(),
   rejectedPrediction: count.optional(),
   webSearches: count.optional(),
-  /** Searches by the preview tool, if the call offered it. Core sets it; decoders count all as `webSearches`. */
+  /** Searches by the preview tool, if the call offered it. Core sets it: replies do not tell them apart. */
   previewSearches: count.optional(),
   /** Searches in files that the provider stores. */
   fileSearches: count.optional(),

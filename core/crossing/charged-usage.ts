@@ -30,16 +30,17 @@ export function buildReplyContext({ id, receivedAt, call, attempt }: Routed): Re
  * reported. Figures that are not part of them are undefined in it.
  */
 export function findChargedUsage(exchange: Routed, tally: Progress): Usage | undefined {
-  const { usage: reported, unreadable, deliveredBytes, spoke, images, imagesShown } = tally;
+  const { model, usage: reported, unreadable, deliveredBytes, spoke, images, imagesShown, stopped } = tally;
   const progress = {
+    model,
     usage: reported,
     unreadable,
     deliveredBytes,
     spoke,
     images,
     imagesShown,
+    stopped,
     complete: true,
-    stopped: false,
   };
   const { usage, basis, suspect } = computeCharge('completed', exchange, progress);
   if (basis === 'usage' && !suspect) return undefined;

@@ -1,7 +1,7 @@
 /**
  * Reads a provider's own model list (`GET /models`, chat style) into catalogue facts. A model is left out if
- * neither the list nor the operator gives its price. Lists differ in what they state and how, so an unreadable
- * fact is an unknown one, and only a row without a usable id is left out for its form.
+ * neither the list nor the operator gives its price. Lists differ in what they state and how, so an
+ * unreadable fact is an unknown one, and only a row without a usable id is left out for its form.
  */
 import { z } from 'zod';
 import type { priceSchema } from '../billing/price.ts';
@@ -102,7 +102,7 @@ function findCount(...listed: readonly (number | null | undefined)[]): number | 
   return listed.find((count): count is number => Number.isSafeInteger(count) && Number(count) > 0);
 }
 
-/** The id that clients send. Characters that our ids cannot have, as in the name of a file, become hyphens. */
+/** The id that clients send. Characters that our ids cannot have become hyphens. */
 function buildId(provider: string, { id }: Listed): string {
   const plain = id.replace(/^\/+/, '').replace(/[^\w./:@+-]+/g, '-');
   if (!/^\w/.test(id.replace(/^\/+/, '')))

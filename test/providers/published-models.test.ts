@@ -81,7 +81,7 @@ describe('what the vendors published', () => {
     expect(webSearch === undefined ? undefined : formatUsd(webSearch)).toBe(expected);
   });
 
-  it('charges 25 USD per thousand preview searches of the models of OpenAI that do not reason, and no others', () => {
+  it('charges 25 USD per thousand preview searches of OpenAI models that do not reason, of no others', () => {
     const searching = (catalogues.get('openai') ?? []).filter(({ price }) => price?.webSearch !== undefined);
     expect(searching.length).toBeGreaterThan(40);
     for (const { id, price, capabilities } of searching)

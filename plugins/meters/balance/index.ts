@@ -174,6 +174,7 @@ function tapCalls(
 
   hooks.meter.tapPromise('balance', (end) => {
     if (end.type === 'replayed' || !reserved.delete(end.exchange.id)) return undefined;
+    if (end.type !== 'refused' && end.charge.price) prices.definePrice(service().store, end.charge.price);
     const settled = service().settle(buildSettlement(end, Date.now()));
     return settle === 'before-reply' || end.recording ? settled : undefined;
   });

@@ -24,14 +24,14 @@ import type { Consumption, Progress, Settled, Settlement, Store } from './store.
 
 /** What a call used and what that costs, as the ledger stores it. */
 function buildConsumption(
-  { usage, lines, rule }: Charge,
-  { model, provider, price }: Target,
+  { usage, lines, rule, price }: Charge,
+  { model, provider, price: asked }: Target,
   attempts: number,
 ): Consumption {
   return {
     model: model.id,
     provider: provider.name,
-    price: getPriceRecord(price).version,
+    price: getPriceRecord(price ?? asked).version,
     input: usage.input ?? 0,
     output: usage.output ?? 0,
     usage: JSON.stringify(rule ? { ...usage, rule } : usage),
@@ -71,13 +71,14 @@ export function buildSettlement(end: Exclude<End, Replayed>, at: number): Settle
   const attempts = end.attempts.length;
   if (end.type === 'refused') return buildUnsent(id, end.error.code, at, attempts);
   const { basis, cost, suspect } = end.charge;
+  const { target } = end.exchange.attempt;
   return {
-    ...buildConsumption(end.charge, end.exchange.attempt.target, attempts),
+    ...buildConsumption(end.charge, target, attempts),
     id,
     at,
     basis,
     suspect,
-    vendor: computeVendorCost(end.charge, end.exchange.attempt.target.price),
+    vendor: computeVendorCost(end.charge, end.charge.price ?? target.price),
     amount: basis === 'none' ? undefined : cost,
     reason: end.type === 'failed' ? end.error.code : end.outcome,
     outcome: end.recording,

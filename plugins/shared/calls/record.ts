@@ -130,7 +130,8 @@ function buildRecord(end: End, most: number) {
   const error = type === 'replayed' ? undefined : end.error;
   const { input = 0, output = 0, cacheRead = 0, reasoning = 0 } = charge?.usage ?? {};
   const cost = charge?.cost ?? 0n;
-  const bill = charge && attempt ? computeVendorCost(charge, attempt.target.price) : undefined;
+  const bill =
+    charge && attempt ? computeVendorCost(charge, charge.price ?? attempt.target.price) : undefined;
   const isStreamed = type === 'answered' && end.exchange.call.stream;
   const duration = Math.round(end.duration);
   const ended = exchange.receivedAt + duration;

@@ -5,7 +5,15 @@
  * nano-USD, and the call's sum once, as without a markup.
  */
 import { z } from 'zod';
-import { parseUsd, usd, type Nano, type Price, type Principal, type Target } from '../../../../core/index.ts';
+import {
+  parseUsd,
+  usd,
+  type Nano,
+  type Offer,
+  type Price,
+  type Principal,
+  type Target,
+} from '../../../../core/index.ts';
 import { rememberVendorPrice } from '../../../shared/vendor-price.ts';
 
 /** A percentage with at most four decimals, as millionths: `"10"` → 100000n. */
@@ -117,8 +125,16 @@ export class Markups {
     if (this.#rules.length === 0) return targets;
     return targets.map((target) => {
       const rule = findMarkup(this.#rules, principal, target.model.id);
-      return rule ? { ...target, price: this.#getPrice(rule, target.price) } : target;
+      return rule ? { ...target, ...this.#mark(rule, target) } : target;
     });
+  }
+
+  #mark(rule: Markup, offer: Offer): Pick<Offer, 'price' | 'findServed'> {
+    const findServed = (upstream: string): Offer | undefined => {
+      const served = offer.findServed?.(upstream);
+      return served && { ...served, ...this.#mark(rule, served) };
+    };
+    return { price: this.#getPrice(rule, offer.price), findServed };
   }
 
   #getPrice(rule: Markup, price: Price): Price {
