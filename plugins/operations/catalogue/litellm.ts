@@ -15,10 +15,14 @@ const providers: Readonly<Record<string, string>> = {
   fireworks_ai: 'fireworks',
   bedrock: 'amazon-bedrock',
   bedrock_converse: 'amazon-bedrock',
-  'vertex_ai-language-models': 'google-vertex',
-  'vertex_ai-anthropic_models': 'google-vertex',
-  moonshot: 'moonshotai',
+  dashscope: 'alibaba',
+  cohere_chat: 'cohere',
+  meta_llama: 'meta',
+  nvidia_nim: 'nvidia',
 };
+
+/** Our service modes by LiteLLM's names. */
+const modes: Readonly<Record<string, string>> = { priority: 'fast' };
 
 const kinds: Readonly<Record<string, string>> = {
   input_cost_per_token: 'input',
@@ -26,6 +30,7 @@ const kinds: Readonly<Record<string, string>> = {
   cache_read_input_token_cost: 'cacheRead',
   cache_creation_input_token_cost: 'cacheWrite5m',
   cache_creation_input_token_cost_above_1hr: 'cacheWrite1h',
+  cache_creation_input_token_cost_above_12hr: 'cacheWrite12h',
   output_cost_per_reasoning_token: 'reasoning',
   input_cost_per_audio_token: 'inputAudio',
   output_cost_per_audio_token: 'outputAudio',
@@ -33,8 +38,8 @@ const kinds: Readonly<Record<string, string>> = {
   output_cost_per_image_token: 'outputImage',
 };
 
-/** `…_above_200k_tokens` is a tier, `…_priority` and `…_flex` are modes. */
-const variant = /^(.+?)(?:_above_(\d+)k_tokens)?(?:_(priority|flex))?$/;
+/** `…_above_200k_tokens` is a tier, `…_priority`, `…_ultrafast` and `…_flex` are modes. */
+const variant = /^(.+?)(?:_above_(\d+)k_tokens)?(?:_(priority|ultrafast|flex))?$/;
 
 const digitsBehind = 15;
 
@@ -58,7 +63,15 @@ function readFigure(name: string, value: unknown): [string, string][] {
   // A mode of long inputs has no name of ours.
   if (kind === undefined || rate === undefined || (above && mode)) return [];
   if (Object.hasOwn(kinds, name)) return [[kind, rate]];
-  return [[kind + (above ? ` above ${above}000` : ` served ${mode}`), rate]];
+  return [[kind + (above ? ` above ${above}000` : ` served ${modes[String(mode)] ?? mode}`), rate]];
+}
+
+/** A model that makes pictures alone has one rate of output, which LiteLLM states as that of pictures. */
+function nameOutput(figures: Figures): Figures {
+  const { outputImage, ...others } = figures;
+  return outputImage === undefined || others.output !== undefined
+    ? figures
+    : { ...others, output: outputImage };
 }
 
 function readFigures(facts: Readonly<Record<string, unknown>>): Figures {
@@ -66,10 +79,8 @@ function readFigures(facts: Readonly<Record<string, unknown>>): Figures {
     ['contextLength', facts.max_input_tokens],
     ['outputLimit', facts.max_output_tokens],
   ].flatMap(([name, limit]) => (Number.isSafeInteger(limit) ? [[name, String(limit)]] : []));
-  return Object.fromEntries([
-    ...Object.entries(facts).flatMap(([name, value]) => readFigure(name, value)),
-    ...limits,
-  ]);
+  const rates = Object.entries(facts).flatMap(([name, value]) => readFigure(name, value));
+  return nameOutput(Object.fromEntries([...rates, ...limits]));
 }
 
 export function isLiteLlm(content: unknown): boolean {
@@ -87,7 +98,7 @@ export function readLiteLlm(content: unknown): ReadonlyMap<string, Facts> {
     const { success, data } = row.safeParse(facts);
     if (!success || name === 'sample_spec') continue;
     const { litellm_provider: theirs } = data;
-    const provider = Object.hasOwn(providers, theirs) ? (providers[theirs] ?? theirs) : theirs;
+    const provider = providers[theirs] ?? (theirs.startsWith('vertex_ai') ? 'google-vertex' : theirs);
     const model = name.startsWith(`${theirs}/`)
       ? name.slice(theirs.length + 1)
       : name.replace(/^vertex_ai\//, '');

@@ -79,7 +79,11 @@ const oneVendor = z.looseObject({ models });
 const allVendors = z.record(z.string(), oneVendor);
 
 /** Vendors that have another name at models.dev. */
-const otherNames: Readonly<Record<string, string>> = { togetherai: 'together', 'fireworks-ai': 'fireworks' };
+const otherNames: Readonly<Record<string, string>> = {
+  togetherai: 'together',
+  'fireworks-ai': 'fireworks',
+  moonshotai: 'moonshot',
+};
 
 const names = [
   ['input', 'input'],
