@@ -90,7 +90,7 @@ export interface Planned extends Parsed {
   readonly targets: readonly Target[];
 }
 
-/** What a call may use. Each `authorize` tap can narrow it. */
+/** What a call may use. Each `authorize` tap can narrow it, and each `extend` tap for a further target. */
 export interface Grant {
   readonly targets: readonly Target[];
   /** Maximum output tokens per candidate, if less than the client asked for. */

@@ -74,6 +74,11 @@ export interface Hooks {
   /** Receives the grant so far. Return a narrower one; throw to refuse the call. */
   readonly authorize: AsyncTap<[Grant, Planned], Grant>;
   /**
+   * Receives the grant with the one target that the next attempt goes to, before the first attempt at each
+   * further target. Return what that attempt may use; throw to skip the target: the final error names it.
+   */
+  readonly extend: AsyncTap<[Grant, Routed], Grant>;
+  /**
    * Receives an attempt at its start, first event and end, for health, load and latency. Cannot fail a call.
    */
   readonly attempt: SyncTap<[Attempt, Routed], undefined>;
@@ -121,6 +126,7 @@ export interface CoreHooks {
   readonly replay: Called<AsyncSeriesBailHook<[Parsed], Replay | undefined>>;
   readonly route: Called<AsyncSeriesWaterfallHook<[readonly Target[], Parsed]>>;
   readonly authorize: Called<AsyncSeriesWaterfallHook<[Grant, Planned]>>;
+  readonly extend: Called<AsyncSeriesWaterfallHook<[Grant, Routed]>>;
   readonly attempt: SyncHook<[Attempt, Routed]>;
   readonly transformRequest: Called<AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>>;
   readonly dispatch: Called<AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>>;
@@ -152,6 +158,11 @@ export function createHooks(): CoreHooks {
       'authorize',
       callAsWaterfall,
       new AsyncSeriesWaterfallHook<[Grant, Planned]>(['grant', 'planned']),
+    ),
+    extend: callBy(
+      'extend',
+      callAsWaterfall,
+      new AsyncSeriesWaterfallHook<[Grant, Routed]>(['grant', 'routed']),
     ),
     attempt: new SyncHook<[Attempt, Routed]>(['attempt', 'routed']),
     transformRequest: callBy(

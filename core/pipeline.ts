@@ -13,7 +13,7 @@ import { unwrapCounted } from './crossing/reply-events.ts';
 import { correctType, isStream } from './crossing/reply-type.ts';
 import { checkContext, sendWithinContext, type Shortened } from './crossing/truncation.ts';
 import { deliverReply } from './delivery.ts';
-import { GatewayError, toGatewayError } from './errors.ts';
+import { GatewayError, isGatewayError, toGatewayError } from './errors.ts';
 import {
   advance,
   buildEndFacts,
@@ -21,6 +21,7 @@ import {
   type Authenticated,
   type End,
   type Failed,
+  type Grant,
   type Parsed,
   type Planned,
   type Received,
@@ -45,7 +46,13 @@ import {
 import { boundLosses, toLossError, type Loss } from './loss.ts';
 import type { Match, Protocol } from './protocol.ts';
 import { planFirstAttempt, type Next, type NoneLeft } from './retries/next-attempt.ts';
-import { toAttemptError, buildFinalError, classifyNoOutput, decodeRefusal } from './upstream/failures.ts';
+import {
+  toAttemptError,
+  buildFinalError,
+  classifyNoOutput,
+  decodeRefusal,
+  type Skipped,
+} from './upstream/failures.ts';
 import { awaitOutput, type StartedReply } from './upstream/first-event.ts';
 import type { ReplyMemory } from './upstream/reply-memory.ts';
 import { allowTargets } from './upstream/targets.ts';
@@ -148,18 +155,32 @@ function createMeter({ hooks }: Core, planned: Planned): Meter {
     withTimeout((metered ??= hooks.meter.promise(end)), longestHold).then(() => mark(planned, 'settled'));
 }
 
+/** What a call may use while its targets are tried. */
+interface Walk {
+  /** The grant without the targets that were skipped. */
+  grant: Grant;
+  /** What the current attempt may use. */
+  own: Grant;
+  readonly skipped: Skipped[];
+}
+
 /** Tries the granted targets, each as often as the retry policy decides, until one starts its reply. */
-async function tryTargets(core: Core, granted: Granted, client: Client, meter: Meter): Promise<End> {
-  const { planned, grant } = granted;
+async function tryTargets(
+  core: Core,
+  { planned, grant }: Granted,
+  client: Client,
+  meter: Meter,
+): Promise<End> {
   const { call, protocol } = planned;
   if (call.stream && protocol.client.keepAlive) {
     client.reply.setHead(200, { ...grant.headers, ...buildStreamHeaders(call) });
     client.reply.keepAlive(protocol.client.keepAlive, core.keepAliveEvery);
   }
   let attempts: readonly Attempt[] = [];
+  const walk: Walk = { grant, own: grant, skipped: [] };
   let failure: Failed | undefined;
   for (let next: Next | NoneLeft = planFirstAttempt(grant.targets[0]); next.target;) {
-    const running = new RunningAttempt(core, granted, next, attempts.length + 1);
+    const running = new RunningAttempt(core, { planned, grant: walk.own }, next, attempts.length + 1);
     const { routed } = running;
     attempts = attempts.concat(routed.attempt);
     let started: StartedReply;
@@ -167,9 +188,10 @@ async function tryTargets(core: Core, granted: Granted, client: Client, meter: M
       started = await rejectAfterCancel(startReply(core, running, client), routed.attempt.cancellation);
     } catch (thrown) {
       running.end(toAttemptError(thrown, routed));
-      next = await core.retries.planNextAttempt(routed, attempts);
+      next = await planAttempt(core, walk, routed, attempts);
       // The policy may have waited. If the client disconnected meanwhile, that is the error.
-      const error = buildFinalError(attempts, toAttemptError(thrown, routed), !next.target && next.isFinal);
+      const last = toAttemptError(thrown, routed);
+      const error = buildFinalError(attempts, last, !next.target && next.isFinal, walk.skipped);
       const charge = computeCharge(classifyNoOutput(routed), routed, running.tally);
       failure = { type: 'failed', exchange: routed, error, charge, ...buildEndFacts(routed, attempts) };
       continue;
@@ -185,6 +207,37 @@ async function tryTargets(core: Core, granted: Granted, client: Client, meter: M
   client.reply.addCost(failure.charge.cost);
   sendError(client, failure.error, call);
   return failure;
+}
+
+/**
+ * Plans the attempt after a failed one, with what it may use. A target that a tap of `extend` refuses is
+ * skipped, and the next one is planned.
+ */
+async function planAttempt(
+  core: Core,
+  walk: Walk,
+  routed: Routed,
+  attempts: readonly Attempt[],
+): Promise<Next | NoneLeft> {
+  for (;;) {
+    const next = await core.retries.planNextAttempt(routed, attempts);
+    if (!next.target || next.isRetry) return next;
+    const { target } = next;
+    const { targets } = walk.grant;
+    try {
+      walk.own = {
+        ...(await core.hooks.extend.promise({ ...walk.grant, targets: [target] }, routed)),
+        targets,
+      };
+      if (!routed.cancellation.cancelled) return next;
+    } catch (thrown) {
+      walk.skipped.push({ target, error: toGatewayError(thrown) });
+      if (!isGatewayError(thrown)) routed.logger.error({ error: thrown, call: routed.id }, 'a tap failed');
+      walk.grant = { ...walk.grant, targets: targets.filter((each) => each !== target) };
+      advance(routed, { grant: { ...routed.grant, targets: walk.grant.targets } });
+    }
+    core.retries.skip(target);
+  }
 }
 
 /**

@@ -102,6 +102,12 @@ function canBeSent(headers: unknown): boolean {
   return hasFields(headers) && findHeaderFault(headers) === undefined;
 }
 
+const aGrant = {
+  what: 'a grant with targets; its outputLimit, if any, a whole number above 0; its headers valid',
+  suits: ({ targets, outputLimit, headers = {} }: Fields) =>
+    Array.isArray(targets) && isLimit(outputLimit) && canBeSent(headers),
+};
+
 /** What results have to be where a wrong one would charge or answer a call wrongly. */
 const expectations: Readonly<Record<string, { readonly what: string; suits(fields: Fields): boolean }>> = {
   authenticate: {
@@ -114,11 +120,8 @@ const expectations: Readonly<Record<string, { readonly what: string; suits(field
     suits: ({ status, headers, body }) =>
       isStatus(status) && canBeSent(headers) && (hasFields(body) || typeof body === 'string'),
   },
-  authorize: {
-    what: 'a grant with targets; its outputLimit, if any, a whole number above 0; its headers valid',
-    suits: ({ targets, outputLimit, headers = {} }) =>
-      Array.isArray(targets) && isLimit(outputLimit) && canBeSent(headers),
-  },
+  authorize: aGrant,
+  extend: aGrant,
 };
 
 /** Throws if a tap returned what its hook cannot use: nothing if the next tap needs it, or a wrong value. */

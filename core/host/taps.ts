@@ -195,6 +195,7 @@ export function wrapHooks(hooks: CoreHooks, logger: Logger): Hooks {
     replay: wrapHook(hooks.replay),
     route: wrapRoute(wrapHook(hooks.route)),
     authorize: wrapHook(hooks.authorize),
+    extend: wrapHook(hooks.extend),
     ...wrapTransforms(hooks),
     attempt: {
       tap(place, tap) {

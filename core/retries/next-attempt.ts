@@ -49,6 +49,11 @@ export class Retries {
     reliability.begin();
   }
 
+  /** An admitted target is not called: calls that wait for its first result go on. */
+  skip(target: Target): void {
+    this.#getReliability(target).record(undefined);
+  }
+
   /**
    * Decides about a call whose last attempt failed. Resolves when the next attempt may begin, or with none.
    */

@@ -211,15 +211,32 @@ function mayHaveMadeImage({ target, sent, status }: Attempt, code: ErrorCode): b
   );
 }
 
+/** A target that was not called, and why. */
+export interface Skipped {
+  readonly target: Target;
+  readonly error: GatewayError;
+}
+
 /**
- * The error of a call whose attempts all failed: the error of the target if only one was tried. `isFinal`
- * asks the client not to retry.
+ * The error of a call whose attempts all failed. `isFinal` asks the client not to retry. Targets that were
+ * skipped are named, since the caller may have asked for them.
  */
 export function buildFinalError(
   attempts: readonly Attempt[],
   last: GatewayError,
   isFinal: boolean,
+  skipped: readonly Skipped[] = [],
 ): GatewayError {
+  const error = mergeErrors(attempts, last, isFinal);
+  if (skipped.length === 0) return error;
+  const reasons = skipped.map(
+    ({ target, error }) => ` ${target.model.id} of ${target.provider.name} was skipped. ${error.message}`,
+  );
+  return new GatewayError(error.code, error.message + reasons.join(''), error.details);
+}
+
+/** The error of the target if only one was tried. */
+function mergeErrors(attempts: readonly Attempt[], last: GatewayError, isFinal: boolean): GatewayError {
   if (!othersMayAnswer.has(last.code)) return last;
   const asked = new Set(attempts.map(({ target }) => target)).size;
   if (asked < 2)

@@ -7,7 +7,7 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { selectSteps, computeNewest } from '../../plugins/meters/balance/versions.ts';
 import { request } from '../contract/store.ts';
 import { openDatabase } from '../support/database.ts';
-import { price, settlement } from './calls.ts';
+import { price, quote, settlement } from './calls.ts';
 import { makeTemporaryFolder, withDatabase } from './ledger-file.ts';
 import { queryDatabase } from './postgres-database.ts';
 
@@ -35,6 +35,9 @@ interface OldLedger {
   /** Writes a version into the ledger, and returns all its accounts. */
   setVersion(version: number): Promise<unknown>;
   open(): Promise<Store>;
+  run(sql: string): Promise<unknown>;
+  /** The version, and how many entries there are. */
+  readFigures(): Promise<unknown[]>;
   remove(): Promise<void>;
 }
 
@@ -48,6 +51,13 @@ async function createSqliteLedger(): Promise<OldLedger> {
         return database.prepare('SELECT * FROM accounts').all();
       }),
     open: () => openSqlite({ file }),
+    run: async (sql) => withDatabase(file, (database) => database.exec(sql)),
+    readFigures: async () =>
+      withDatabase(file, (database) =>
+        ['PRAGMA user_version', 'SELECT count(*) AS entries FROM entries'].flatMap((sql) =>
+          Object.values(database.prepare(sql).get() ?? {}),
+        ),
+      ),
     remove: async () => folder.remove(),
   };
 }
@@ -60,6 +70,11 @@ async function createPostgresLedger(): Promise<OldLedger> {
       return queryDatabase(url, 'SELECT * FROM accounts');
     },
     open: () => openPostgres({ url }),
+    run: (sql) => queryDatabase(url, sql),
+    readFigures: async () =>
+      (
+        await queryDatabase(url, 'SELECT count, (SELECT count(*) FROM entries) AS entries FROM steps')
+      ).flatMap((row) => Object.values(row)),
     remove: drop,
   };
 }
@@ -116,3 +131,35 @@ it('a SQLite ledger of version 11, with calls on reservations alone, gets them o
   );
   folder.remove();
 });
+
+it.each([
+  ['SQLite', createSqliteLedger],
+  ['PostgreSQL', createPostgresLedger],
+] as const)(
+  'a %s ledger of the version before extensions keeps its number, and its calls can reserve more',
+  async (_, make) => {
+    const ledger = await make();
+    const first = await ledger.open();
+    const [version] = await ledger.readFigures();
+    await first.close();
+    await ledger.run(
+      `DROP INDEX one_reservation_each;
+       CREATE UNIQUE INDEX one_reservation ON entries (call) WHERE kind = 'reserve'`,
+    );
+    const second = await ledger.open();
+    await second.definePrice(price);
+    await second.createAccount({ name: 'a', at: 1 });
+    await second.addCredit({ account: 'a', amount: 1000n, kind: 'bonus', reference: undefined, at: 1 });
+    await second.reserve(request('call', 'a'));
+    const more = { id: 'call', account: 'a', key: 'key-1', quote: quote(50n), attempts: 1, at: 2 };
+    expect(await second.extend(more)).toEqual({ status: 'extended', amount: 50n });
+    // Twice before the same attempt would be a mistake, and so is a second reservation of a call.
+    await expect(second.extend({ ...more, quote: quote(60n) })).rejects.toThrow(/unique/i);
+    await expect(second.reserve(request('call', 'a'))).rejects.toThrow(/unique/i);
+    await second.settle(settlement('call', 45n));
+    expect(await second.audit()).toMatchObject({ ok: true, entries: 5 });
+    await second.close();
+    expect(await ledger.readFigures()).toEqual([version, 5n]);
+    await ledger.remove();
+  },
+);

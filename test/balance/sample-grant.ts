@@ -4,7 +4,7 @@ import { type Policy } from '../../plugins/meters/balance/admission.ts';
 import { buildRouted } from '../support/exchange.ts';
 import { target } from './targets.ts';
 
-export const lower: Policy = { whenShort: 'lower', leastOutput: 16, reserve: 'first' };
+export const lower: Policy = { whenShort: 'lower', leastOutput: 16 };
 
 /** A dollar a million tokens is 1000 nano-USD a token. */
 export const cheap = target('cheap', { input: '1', output: '2' });

@@ -5,7 +5,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Nano } from '../../core/index.ts';
-import type { Claim, Scope, Store } from '../../plugins/meters/balance/store.ts';
+import type {
+  Claim,
+  Extended,
+  Reserved,
+  ReserveRequest,
+  Scope,
+  Store,
+} from '../../plugins/meters/balance/store.ts';
 import { newKey, progress, settlement } from '../balance/calls.ts';
 import type { Bench } from './bench.ts';
 import { expectSound } from './books.ts';
@@ -35,6 +42,15 @@ const step = fc.oneof(
     }),
   },
   {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constant('extend' as const),
+      which: fc.nat(12),
+      owner,
+      quote: anyQuote,
+    }),
+  },
+  {
     weight: 6,
     arbitrary: fc.record({
       type: fc.constant('settle' as const),
@@ -58,6 +74,13 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer Of> ? Of : never;
 let histories = 0;
 
+/** The model knows no ids of budgets. */
+function omitBudget(answer: Reserved | Extended): unknown {
+  if (answer.status !== 'short') return answer;
+  const { status, by, available } = answer;
+  return { status, by, available };
+}
+
 /** One history: the store and the model are asked the same, and have to answer the same. */
 class History {
   readonly #stores: readonly Store[];
@@ -68,6 +91,8 @@ class History {
   readonly #beats: [number, number];
   readonly #budgets: number[] = [];
   #reservations = 0;
+  #extensions = 0;
+  readonly #requests = new Map<string, ReserveRequest>();
 
   constructor(stores: readonly Store[]) {
     histories += 1;
@@ -139,7 +164,7 @@ class History {
   /** What the store answers to a step, and what it should have. */
   ask(step: Step): [Promise<unknown>, unknown] {
     const { type } = step;
-    const id = type === 'settle' || type === 'beat' ? this.#mark(`${step.which}`) : '';
+    const id = type === 'settle' || type === 'beat' || type === 'extend' ? this.#mark(`${step.which}`) : '';
     switch (type) {
       case 'credit': {
         const [name, reference] = [this.#mark(step.account), step.reference && this.#mark(step.reference)];
@@ -156,6 +181,8 @@ class History {
       }
       case 'reserve':
         return this.#reserve(step);
+      case 'extend':
+        return this.#extend(id, step);
       case 'settle':
         return [this.#getStore(0).settle(settlement(id, step.amount)), this.#model.settle(id, step.amount)];
       case 'beat': {
@@ -191,23 +218,29 @@ class History {
       fingerprint: 'f',
       expires: 1e15,
     };
-    const reply = this.#getStore(whose).reserve({
-      id,
-      account: name,
-      key,
-      quotes,
-      claim: claimed,
-      tags,
-      at: this.#at,
-    });
-    const answer = reply.then((reserved) => {
-      if (reserved.status === 'claimed')
-        return { status: 'claimed', call: reserved.claim.call, state: reserved.claim.state };
-      if (reserved.status !== 'short') return reserved;
-      const { status, by, available } = reserved;
-      return { status, by, available };
-    });
+    const request = { id, account: name, key, quotes, claim: claimed, tags, at: this.#at };
+    this.#requests.set(id, request);
+    const answer = this.#getStore(whose)
+      .reserve(request)
+      .then((reserved) =>
+        reserved.status === 'claimed'
+          ? { status: 'claimed', call: reserved.claim.call, state: reserved.claim.state }
+          : omitBudget(reserved),
+      );
     return [answer, this.#model.reserve(id, whose, name, key, quotes, claimed?.name, tags)];
+  }
+
+  #extend(
+    id: string,
+    { owner: whose, quote }: Extract<Step, { type: 'extend' }>,
+  ): [Promise<unknown>, unknown] {
+    const { account: name, key, tags } = this.#requests.get(id) ?? { account: this.#mark('x'), key: 'none' };
+    this.#extensions += 1;
+    const attempts = this.#extensions;
+    const answer = this.#getStore(whose)
+      .extend({ id, account: name, key, tags, quote, attempts, at: this.#at })
+      .then(omitBudget);
+    return [answer, this.#model.extend(id, quote)];
   }
 
   #limit({ which, limit }: Extract<Step, { type: 'limit' }>): [Promise<unknown>, unknown] {
@@ -268,7 +301,9 @@ export function testHistories({ opened, store }: Bench, runs: number): void {
                 const together = turn.filter((each) => !isAlone(each));
                 const owners = new Set(
                   together.flatMap((each) =>
-                    each.type === 'reserve' || each.type === 'beat' ? [each.owner] : [],
+                    each.type === 'reserve' || each.type === 'beat' || each.type === 'extend'
+                      ? [each.owner]
+                      : [],
                   ),
                 );
                 // What two stores are asked at once has no order to compare by.

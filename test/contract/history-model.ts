@@ -14,7 +14,7 @@ interface Reservation {
   readonly account: string;
   readonly key: string;
   readonly owner: number;
-  readonly amount: Nano;
+  amount: Nano;
   readonly budgets: readonly ModelBudget[];
   readonly claim: string | undefined;
   progress: Nano;
@@ -63,19 +63,13 @@ export class Model {
   ): unknown {
     const held = this.#getSums(account);
     const paying = this.keys.get(key);
-    const inAccount = held.total - held.used - held.pending;
-    const left = paying?.cap === undefined ? undefined : paying.cap - paying.used - paying.pending;
-    const isCapped = left !== undefined && left < inAccount;
-    const paid = isCapped ? left : inAccount;
     const budgets = this.budgets.filter(
       (budget) =>
         budget.accounts.includes(account) ||
         budget.key === key ||
         (budget.tag !== undefined && tags.includes(budget.tag)),
     );
-    const rest = budgets.map(({ limit, used, pending }) => limit - used - pending);
-    const available = rest.reduce((least, each) => (each < least ? each : least), paid);
-    const by = available < paid ? 'budget' : isCapped ? 'cap' : 'balance';
+    const { available, by } = this.#findLimit(account, key, budgets);
     const holder = claim === undefined ? undefined : this.#claims.get(claim);
     if (holder) return { status: 'claimed', call: holder.call, state: holder.state };
     const taken = quotes.findIndex(({ least }) => least === 0n || least <= available);
@@ -100,6 +94,22 @@ export class Model {
       charged: 0n,
     });
     return { status: 'reserved', quote: taken, amount };
+  }
+
+  /** What it holds is free while the larger amount is decided; what beats said of it is forgotten. */
+  extend(id: string, { least, most, owed }: Quote): unknown {
+    const reservation = this.#reservations.get(id);
+    if (reservation?.state !== 'pending') return { status: 'not_found' };
+    const { account, key, budgets, amount: before } = reservation;
+    this.#charge(reservation, 0n, -before);
+    const { available, by } = this.#findLimit(account, key, budgets);
+    const isShort = least > 0n && least > available;
+    const affordable = available > 0n ? available : 0n;
+    reservation.amount = isShort ? before : affordable < most ? affordable : most;
+    this.#charge(reservation, 0n, reservation.amount);
+    if (isShort) return { status: 'short', by, available };
+    reservation.progress = owed;
+    return { status: 'extended', amount: reservation.amount };
   }
 
   settle(id: string, owed: Nano | undefined): unknown {
@@ -139,6 +149,18 @@ export class Model {
       reservation.state = 'expired';
     }
     return pending.map(([id]) => id).toSorted();
+  }
+
+  #findLimit(account: string, key: string, budgets: readonly ModelBudget[]): { available: Nano; by: string } {
+    const held = this.#getSums(account);
+    const paying = this.keys.get(key);
+    const inAccount = held.total - held.used - held.pending;
+    const left = paying?.cap === undefined ? undefined : paying.cap - paying.used - paying.pending;
+    const isCapped = left !== undefined && left < inAccount;
+    const paid = isCapped ? left : inAccount;
+    const rest = budgets.map(({ limit, used, pending }) => limit - used - pending);
+    const available = rest.reduce((least, each) => (each < least ? each : least), paid);
+    return { available, by: available < paid ? 'budget' : isCapped ? 'cap' : 'balance' };
   }
 
   #end(reservation: Reservation, owed: Nano | undefined): unknown {

@@ -11,6 +11,7 @@ import { testBudgets } from './budgets.ts';
 import { testClaims } from './claims.ts';
 import { testCorrections } from './corrections.ts';
 import { testDocuments } from './documents.ts';
+import { testExtensions } from './extensions.ts';
 import { testHistories } from './histories.ts';
 import { testLeases } from './leases.ts';
 import { testRates } from './rates.ts';
@@ -64,6 +65,7 @@ export function testStore(
 
     testReservations(bench);
     testSettling(bench);
+    testExtensions(bench);
     testLeases(bench);
     testClaims(bench);
     testAccounts(bench);

@@ -1,8 +1,10 @@
 /** Calls that fail at one target and continue at the next. */
 import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../core/index.ts';
 import {
   type Behaviour,
   call,
+  defineTaps,
   openGateway,
   waitForEnd,
   open,
@@ -122,5 +124,95 @@ describe('fallback', () => {
     );
     expect((await call(started)).headers.get('x-tollgate-provider')).toBe('second');
     expect((await waitForEnd(started)).attempts[0]?.error?.code).toBe('timeout');
+  });
+});
+
+describe('what a further target may use', () => {
+  const lacking: Behaviour = async () => {
+    throw new GatewayError('model_not_found', 'No such model.');
+  };
+
+  it('is decided by taps of `extend`, each time from what the call was granted', async () => {
+    const seen: [string[], number | undefined][] = [];
+    const limits: (number | undefined)[] = [];
+    const note: Behaviour = async (request, exchange) => {
+      limits.push(exchange.grant.outputLimit);
+      expect(exchange.grant.targets).toHaveLength(3);
+      return exchange.attempt.target.provider.name === 'third'
+        ? answerWhole(request, exchange)
+        : lacking(request, exchange);
+    };
+    const taps = defineTaps(({ hooks }) => {
+      hooks.authorize.tapPromise('a', async (grant) => ({ ...grant, outputLimit: 50 }));
+      hooks.extend.tapPromise('a', async (grant, { attempt }) => {
+        seen.push([grant.targets.map(({ provider }) => provider.name), grant.outputLimit]);
+        return attempt.number === 1 ? { ...grant, outputLimit: 20 } : grant;
+      });
+    });
+    const started = await openGateway([
+      taps(),
+      ...['first', 'second', 'third'].map((name) => buildVendor(name, note)),
+    ]);
+    const response = await call(started);
+    expect(response.headers.get('x-tollgate-provider')).toBe('third');
+    expect(seen).toEqual([
+      [['second'], 50],
+      [['third'], 50],
+    ]);
+    expect(limits).toEqual([50, 20, 50]);
+  });
+
+  it('is nothing if a tap refuses: the target is skipped, and the final error names it', async () => {
+    const taps = defineTaps(({ hooks }) =>
+      hooks.extend.tapPromise('a', async (grant) => {
+        if (grant.targets[0]?.provider.name === 'second')
+          throw new GatewayError('out_of_balance', 'It is dear.');
+        return grant;
+      }),
+    );
+    const plugins = ['first', 'second', 'third'].map((name) => buildVendor(name, lacking));
+    const started = await openGateway([taps(), ...plugins]);
+    const response = await call(started);
+    expect(await response.json()).toMatchObject({
+      message: expect.stringMatching(/house\/model of second was skipped\. It is dear\.$/),
+    });
+    const end = await waitForEnd(started);
+    expect(end.attempts.map(({ target }) => target.provider.name)).toEqual(['first', 'third']);
+    expect(end).toMatchObject({ type: 'failed', exchange: { grant: { targets: { length: 2 } } } });
+  });
+
+  it('is nothing if a tap fails: the call continues, and the log has the fault', async () => {
+    const taps = defineTaps(({ hooks }) =>
+      hooks.extend.tapPromise('a', async (grant) => {
+        if (grant.targets[0]?.provider.name === 'second') throw new TypeError('a slip');
+        return grant;
+      }),
+    );
+    const started = await openGateway([
+      taps(),
+      buildVendor('first', lacking),
+      buildVendor('second', lacking),
+      buildVendor('third', answerWhole),
+    ]);
+    expect((await call(started)).headers.get('x-tollgate-provider')).toBe('third');
+    expect(started.log.join('')).toContain('a slip');
+  });
+
+  it('holds no other call back that waits for the first result of a skipped target', async () => {
+    let isOpen = false;
+    const taps = defineTaps(({ hooks }) =>
+      hooks.extend.tapPromise('a', async (grant) => {
+        if (!isOpen) throw new GatewayError('out_of_balance', 'It is dear.');
+        return grant;
+      }),
+    );
+    // A call that waited would wait for ten minutes.
+    const started = await openGateway(
+      [taps(), buildVendor('first', lacking), buildVendor('second', answerWhole)],
+      { retries: { longestWait: 600 } },
+    );
+    expect((await call(started)).status).toBe(404);
+    isOpen = true;
+    expect((await call(started)).headers.get('x-tollgate-provider')).toBe('second');
   });
 });

@@ -18,7 +18,7 @@ import {
 } from './one-call.ts';
 
 describe('the order of a call', () => {
-  it('fires the hooks in the order in which they are declared', async () => {
+  it('fires every hook, and `extend` before the attempt at a further target', async () => {
     const order: string[] = [];
     const note = (name: string) => void order.push(name);
     const every = defineTaps(({ hooks }) => {
@@ -26,6 +26,7 @@ describe('the order of a call', () => {
       hooks.replay.tapPromise('a', async () => (note('replay'), undefined));
       hooks.route.tapPromise('a', async (targets) => (note('route'), targets));
       hooks.authorize.tapPromise('a', async (grant) => (note('authorize'), grant));
+      hooks.extend.tapPromise('a', async (grant) => (note('extend'), grant));
       hooks.transformRequest.tapPromise(
         { name: 'a', when: () => true },
         async (request) => (note('transformRequest'), request),
@@ -39,7 +40,12 @@ describe('the order of a call', () => {
       for (const name of ['ready', 'meter', 'observe', 'close'] as const)
         hooks[name].tapPromise('a', async () => note(name));
     });
-    const started = await startGateway({ plugins: [plain(), every(), buildVendor('v', answerWhole)] });
+    // The first one lacks the model, so that the call needs a second.
+    const lacking: Behaviour = async () => {
+      throw new GatewayError('model_not_found', 'No such model.');
+    };
+    const plugins = [plain(), every(), buildVendor('without', lacking), buildVendor('v', answerWhole)];
+    const started = await startGateway({ plugins });
     expect(await (await call(started)).json()).toEqual({
       model: 'house/model',
       text: 'hello',
@@ -57,6 +63,11 @@ describe('the order of a call', () => {
       'attempt start',
       'transformRequest',
       'dispatch',
+      'attempt end',
+      'extend',
+      'attempt start',
+      'transformRequest',
+      'dispatch',
       'transformStream',
       'attempt first-event',
       'attempt end',
@@ -64,7 +75,9 @@ describe('the order of a call', () => {
       'observe',
       'close',
     ]);
-    expect([...new Set(order.map((each) => each.replace(/ .*/, '')))]).toEqual(Object.keys(createHooks()));
+    expect(new Set(order.map((each) => each.replace(/ .*/, '')))).toEqual(
+      new Set(Object.keys(createHooks())),
+    );
   });
 
   it('computes usage and cost before the meter runs', async () => {

@@ -1,12 +1,6 @@
 /** A fallback to another model: when it happens, and what it costs. */
 import { describe, expect, it } from 'vitest';
-import { balance } from '../../plugins/meters/balance/index.ts';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { preferences } from '../../plugins/routing/preferences.ts';
-import { startGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
-import { acceptAnyKey, station } from '../support/station.ts';
 import { findProvider, ask, down, gateway, keys, openPreferred, vendor } from './preferred.ts';
 
 openPreferred();
@@ -64,57 +58,40 @@ describe('a fallback to another model', () => {
     expect(JSON.stringify([vendor.requests, down.bodies])).not.toMatch(/fallback|"provider"/);
   });
 
-  it('is skipped if it could cost more than was reserved, and the lookup reports it', async () => {
-    const response = await ask({ fallback: ['other/dear', 'other/claude'] }, { model: 'house/broken' });
-    expect(await response.json()).toMatchObject({ model: 'other/claude' });
-    const answer: unknown = await (
-      await fetch(`${gateway.url}/v1/calls/${response.headers.get('x-request-id')}`, {
-        headers: { authorization: `Bearer ${keys[0]}` },
-      })
-    ).json();
-    expect(answer).toMatchObject({
-      not_granted: [{ provider: 'anthropic-like', model: 'other/dear' }],
-      attempts: [{ provider: 'down' }, { model: 'other/claude' }],
-    });
-  });
-
-  it('reaches a costlier target if the highest cost is reserved, and charges its real cost', async () => {
-    const endpoints = { messages: `${vendor.origin}/v1/messages` };
-    const generous = await startGateway({
-      plugins: [
-        acceptAnyKey(),
-        chatCompletions(),
-        messages(),
-        balance({ firstCredit: '0', reserve: 'dearest' }),
-        preferences(),
-        station({
-          name: 'down',
-          endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` },
-          models: [{ id: 'house/broken', price: { input: '4', output: '8' } }],
-        }),
-        station({
-          name: 'anthropic-like',
-          endpoints,
-          models: [{ id: 'other/dear', price: { input: '40', output: '80' } }],
-        }),
-      ],
-    });
-    await generous.verb('accounts create', ['tester']);
-    await generous.verb('credit add', ['tester', '5']);
-    const body = {
-      model: 'house/broken',
-      messages: [{ role: 'user', content: 'Hi' }],
-      provider: { fallback: ['other/dear'] },
-    };
-    const response = await postJson(`${generous.url}/v1/chat/completions`, body);
+  it('may cost more than the requested model, and is charged at its own price', async () => {
+    const before = gateway.ends.length;
+    const response = await ask({ fallback: ['other/dear'] }, { model: 'house/broken' });
     expect(await response.json()).toMatchObject({ model: 'other/dear' });
-    const { input = 0, output = 0 } = Object((await generous.ended(1))[0]).charge.usage;
-    expect(generous.ends[0]).toMatchObject({
+    const end = (await gateway.ended(before + 1))[before];
+    const { input = 0, output = 0 } = Object(end).charge.usage;
+    expect(end).toMatchObject({
       outcome: 'completed',
       charge: { basis: 'usage', cost: BigInt(input * 40_000 + output * 80_000) },
     });
-    expect(await generous.verb('audit')).toMatchObject({ ok: true, pending: 0 });
-    await generous.close();
+    expect(await gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+  });
+
+  it('is skipped if the balance is too short for it, and the lookup reports it', async () => {
+    const key = await gateway.newKey({ account: 'short', credit: '0.001' });
+    const authorization = { authorization: `Bearer ${key}` };
+    const response = await postJson(
+      `${gateway.url}/v1/chat/completions`,
+      {
+        model: 'house/broken',
+        messages: [{ role: 'user', content: 'Hi' }],
+        max_tokens: 20,
+        provider: { fallback: ['other/dear', 'other/claude'] },
+      },
+      authorization,
+    );
+    expect(await response.json()).toMatchObject({ model: 'other/claude' });
+    const found = await fetch(`${gateway.url}/v1/calls/${response.headers.get('x-request-id')}`, {
+      headers: authorization,
+    });
+    expect(await found.json()).toMatchObject({
+      not_granted: [{ provider: 'anthropic-like', model: 'other/dear' }],
+      attempts: [{ provider: 'down' }, { model: 'other/claude' }],
+    });
   });
 
   it('resolves an alias to its model', async () => {

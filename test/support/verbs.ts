@@ -13,7 +13,7 @@ export const verbs: ReadonlySet<string> = new Set(
   consider contains continues convert copy correct count create cross cut decide decode decompress
   decrypt dedupe define delete deliver derive descend describe detach detect diagnose digest disable
   disconnect discover dispatch divide download drain draw drop echo edit emit encode end enqueue
-  ensure enter escape estimate examine exclude expire explain export extract fail fetch fill filter
+  ensure enter escape estimate examine exclude expire explain export extend extract fail fetch fill filter
   find finish fit fits flatten flush fold follow forget format forward freeze gather get give go group
   grow guess handle has hash hear hide hold holds hosts identify ignore init inline insert instructs
   is isolate issue join judge keep lacks learn leave lift limit list listen lists load locate lock log

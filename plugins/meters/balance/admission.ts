@@ -27,11 +27,6 @@ export interface Policy {
   readonly whenShort: 'lower' | 'refuse';
   /** The smallest output limit, in tokens, to which a call is lowered, unless its caller asked for less. */
   readonly leastOutput: number;
-  /**
-   * Which target's cost is reserved. With the dearest, the grant keeps targets that cost more than the
-   * first.
-   */
-  readonly reserve: 'first' | 'dearest';
 }
 
 type Granted = Extract<Reserved, { status: 'reserved' }>;
@@ -44,22 +39,6 @@ function computeLeastOutput({ leastOutput }: Policy, { call }: Planned, { model 
   return Math.max(leastOutput, countPictureTokens(call, model));
 }
 
-/**
- * Puts quotes in front that reserve more for the first target: what each dearer target could cost, the
- * dearest first. So the ledger takes the dearest that the balance affords.
- */
-function addDearerQuotes(quotes: readonly Quote[]): Quote[] {
-  const [first] = quotes;
-  if (!first) return [];
-  const dearer = new Set(quotes.map(({ most }) => most).filter((most) => most > first.most));
-  return [
-    ...[...dearer]
-      .toSorted((one, other) => (one > other ? -1 : 1))
-      .map((most) => ({ ...first, least: most, most })),
-    ...quotes,
-  ];
-}
-
 function pickLarger(first: Nano, second: Nano): Nano {
   return first > second ? first : second;
 }
@@ -69,7 +48,7 @@ function pickLarger(first: Nano, second: Nano): Nano {
  * never learns how the call ended.
  */
 export function listQuotes({ targets, outputLimit }: Grant, planned: Planned, policy: Policy): Quote[] {
-  const quotes = targets.map((target) => {
+  return targets.map((target) => {
     const bound = boundUse(planned.call, target, outputLimit);
     const input = estimateInput(planned.call, target.model);
     // At the price's own rates: if the call's end is unknown, so are the mode and the rule it was served
@@ -91,20 +70,20 @@ export function listQuotes({ targets, outputLimit }: Grant, planned: Planned, po
       owed,
     };
   });
-  return policy.reserve === 'dearest' ? addDearerQuotes(quotes) : quotes;
 }
 
 /**
- * The grant that a reservation pays for: its target first, a lower limit where needed, and no later target
- * that could cost more. `quotes` is how many were offered.
+ * The grant that a reservation pays for: the target of its quote first, with a lower limit where needed.
+ * Before an attempt at a later target that may cost more, the reservation is extended.
  */
 export function narrowGrant(
   grant: Grant,
   planned: Planned,
-  { quote, amount, quotes = grant.targets.length }: Granted & { readonly quotes?: number },
+  { quote, amount }: Granted,
   policy: Policy,
 ): Grant {
-  const [first, ...rest] = grant.targets.slice(Math.max(0, quote - (quotes - grant.targets.length)));
+  const targets = grant.targets.slice(quote);
+  const [first] = targets;
   if (!first) throw new RangeError(`quote ${quote} was taken and there are ${grant.targets.length}`);
   const bound = boundUse(planned.call, first, grant.outputLimit);
   // If the balance is short, the sum is exact to the token, except that `least` is granted in full
@@ -116,14 +95,7 @@ export function narrowGrant(
           computeLeastOutput(policy, planned, first),
         )
       : Infinity;
-  const outputLimit = affordable < bound.output ? affordable : grant.outputLimit;
-  const targets = [
-    first,
-    ...rest.filter(
-      (target) => computeWorstCost(boundUse(planned.call, target, outputLimit), target.price) <= amount,
-    ),
-  ];
-  return { ...grant, targets, ...(outputLimit === undefined ? {} : { outputLimit }) };
+  return { ...grant, targets, ...(affordable < bound.output ? { outputLimit: affordable } : {}) };
 }
 
 function describeNeed(quotes: readonly Quote[]): string {
@@ -175,7 +147,7 @@ function formatMoment(at: number, zone: string): string {
 }
 
 /** The error for a call that a budget refuses: which budget, what is left, and when it resets. */
-export function buildBudgetError(
+function buildBudgetError(
   quotes: readonly Quote[],
   { available, budget }: { readonly available: Nano; readonly budget: ShortBudget },
   at: number,
@@ -192,4 +164,16 @@ export function buildBudgetError(
       `tollgate budgets raise ${id} <usd> --until <time>.`,
     resets !== undefined && resets - at <= near ? { retryAfter: Math.max(1, (resets - at) / 1000) } : {},
   );
+}
+
+/** The error for a call, or one of its targets, that is not affordable. */
+export function buildShortError(
+  quotes: readonly Quote[],
+  principal: Principal,
+  short: Extract<Reserved, { status: 'short' }>,
+  at: number,
+): GatewayError {
+  return short.by === 'budget'
+    ? buildBudgetError(quotes, short, at)
+    : buildBalanceError(quotes, principal, short);
 }

@@ -119,6 +119,12 @@ export function endReservation(reserved: Nano, owed: Nano | undefined, facts: Fa
   };
 }
 
+/** Ends a reservation that a larger one of the same call replaces. */
+export function replaceReservation(reserved: Nano, at: number): Ending {
+  const facts: Facts = { ...nothing, reason: 'extended', at };
+  return { kind: 'void', available: reserved, reserved: -reserved, revenue: 0n, facts, flags: '' };
+}
+
 /** Ends a reservation that is too old. */
 export function expireReservation(reserved: Nano, at: number): Ended {
   const facts: Facts = { ...nothing, reason: 'expired', at };

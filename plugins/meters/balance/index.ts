@@ -4,9 +4,16 @@
  * bytes of its reply wait for the entry that settles it.
  */
 import { z } from 'zod';
-import { definePlugin, GatewayError, longestDeadline, usd, type Host } from '../../../core/index.ts';
+import {
+  definePlugin,
+  GatewayError,
+  longestDeadline,
+  usd,
+  type Host,
+  type Nano,
+} from '../../../core/index.ts';
 import { getAttribution } from '../../shared/attribution.ts';
-import { buildBudgetError, narrowGrant, buildBalanceError, listQuotes, buildRateError } from './admission.ts';
+import { buildRateError, buildShortError, listQuotes, narrowGrant } from './admission.ts';
 import { listBackupCommands } from './backup.ts';
 import { keepDelivering, webhookOptions } from './budgets/webhook.ts';
 import { listCommands } from './commands.ts';
@@ -43,11 +50,6 @@ const options = z.strictObject({
    * The output limit in tokens is never lowered below this; 16 is the least that the responses API allows.
    */
   leastOutput: z.int().positive().default(16),
-  /**
-   * What is reserved for a call: what the first of its targets could cost, or the dearest that the balance
-   * affords, so that a fallback may cost more.
-   */
-  reserve: z.enum(['first', 'dearest']).default('first'),
   /**
    * When a call is settled: before the client gets the last bytes of its reply, or after. If the process dies
    * between reply and entry, the call is charged for what its last heartbeat recorded. A reply that is stored
@@ -139,7 +141,8 @@ function tapCalls(
   markups: Markups,
 ): void {
   const prices = new PriceBook();
-  const reserved = new Set<string>();
+  /** What is reserved for each running call. */
+  const reserved = new Map<string, Nano>();
 
   hooks.replay.tapPromise('balance', (parsed) => {
     const claim = readClaim(parsed, idempotency);
@@ -159,17 +162,36 @@ function tapCalls(
     const claim = readClaim(planned, idempotency);
     const [at, { texts: tags }] = [Date.now(), getAttribution(planned)];
     const taken = await service().reserve({ id: planned.id, account, key, quotes, claim, tags, at });
-    if (taken.status === 'short') {
-      if (taken.by !== 'budget') throw buildBalanceError(quotes, planned.principal, taken);
-      throw buildBudgetError(quotes, taken, at);
-    }
+    if (taken.status === 'short') throw buildShortError(quotes, planned.principal, taken, at);
     if (taken.status === 'limited') throw buildRateError(planned.principal, taken);
     if (taken.status === 'claimed') throw buildClaimError(taken.claim, claim);
-    reserved.add(planned.id);
+    reserved.set(planned.id, taken.amount);
     service().begin(planned);
-    // The reservation covers the worst case of the only target.
-    if (quotes.length === 1 && taken.amount === quotes[0]?.most) return grant;
-    return narrowGrant(grant, planned, { ...taken, quotes: quotes.length }, policy);
+    // The reservation covers the worst case of the first target.
+    return taken.amount === quotes[0]?.most ? grant : narrowGrant(grant, planned, taken, policy);
+  });
+
+  hooks.extend.tapPromise('balance', async (grant, routed) => {
+    const { id, principal, attempt } = routed;
+    const quotes = listQuotes(grant, routed, policy);
+    const [held, quote] = [reserved.get(id), quotes[0]];
+    if (held === undefined || !quote || quote.most <= held) return grant;
+    const [at, { texts: tags }] = [Date.now(), getAttribution(routed)];
+    const { account, key } = principal;
+    const taken = await service().store.extend({
+      id,
+      account,
+      key,
+      quote,
+      tags,
+      attempts: attempt.number,
+      at,
+    });
+    if (taken.status === 'short') throw buildShortError(quotes, principal, taken, at);
+    if (taken.status === 'not_found')
+      throw new GatewayError('ledger_unavailable', 'Its reservation has ended.', { retryAfter: 1 });
+    reserved.set(id, taken.amount);
+    return narrowGrant(grant, routed, { status: 'reserved', quote: 0, amount: taken.amount }, policy);
   });
 
   hooks.meter.tapPromise('balance', (end) => {

@@ -76,6 +76,25 @@ export type Reserved =
   | { readonly status: 'claimed'; readonly claim: ClaimRecord }
   | { readonly status: 'limited'; readonly rate: number; readonly wait: number };
 
+/**
+ * A call needs more before an attempt at a dearer target. Its reservation is released and made again with
+ * the other amount, in one transaction; progress that was recorded of earlier attempts is forgotten.
+ */
+export interface ExtendRequest extends Pick<ReserveRequest, 'id' | 'account' | 'key' | 'tags' | 'at'> {
+  readonly quote: Quote;
+  /** How many attempts the call has made. Each extension of a call states another number, above 0. */
+  readonly attempts: number;
+}
+
+/**
+ * `amount` is all that is reserved now. `short`: the reservation is as it was. `not_found`: it has ended, or
+ * never was.
+ */
+export type Extended =
+  | { readonly status: 'extended'; readonly amount: Nano }
+  | { readonly status: 'not_found' }
+  | Extract<Reserved, { status: 'short' }>;
+
 /** What a call used. */
 export const consumedFields = {
   /**

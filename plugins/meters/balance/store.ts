@@ -1,6 +1,7 @@
 /**
  * The ledger as the plugin sees it, with either database. `reserve` sets an amount aside before a call,
- * and the amount leaves the reservation once: it is posted, voided or expired. When a promise resolves,
+ * `extend` sets more aside before a dearer attempt, and the amount leaves the reservation once: it is posted,
+ * voided or expired. When a promise resolves,
  * its result is on disk. A refusal is a result with a status. A promise rejects with `ledger_unavailable`
  * if the database fails: then all of the operation was written or none of it, and the caller may retry.
  * Operations requested in one turn of the event loop share a transaction, in that order, and each gets its
@@ -39,6 +40,8 @@ import type { ExportSlice } from './export/lines.ts';
 import type {
   Beat,
   ClaimRecord,
+  Extended,
+  ExtendRequest,
   OwnerRecord,
   RecoveredCall,
   RecoverRequest,
@@ -97,6 +100,8 @@ export interface BudgetQuery extends NumberPage {
 export const operations = {
   /** Reserves the first quote whose `least` the account can pay within the key's cap. */
   reserve: defineWrite<(request: ReserveRequest) => Reserved>(),
+  /** Replaces a pending reservation by a larger one, if the account, the key and all budgets afford it. */
+  extend: defineWrite<(request: ExtendRequest) => Extended>(),
   /**
    * Ends a reservation. It posts no more than was reserved; an overage entry holds the rest of what is owed.
    */

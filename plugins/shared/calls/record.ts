@@ -85,7 +85,7 @@ function describeAttempt(attempt: Attempt, startedAt: number, most: number) {
   };
 }
 
-/** Targets that the call was not allowed to go to, since it could have cost more there than was reserved. */
+/** Targets that the call was not allowed to go to, since it could have cost too much there. */
 function listNotGranted({ targets, grant }: Routed) {
   if (targets.every((target) => grant.targets.includes(target))) return undefined;
   return targets

@@ -4,8 +4,8 @@
  * batch the server would lock and look up again what the batch has already locked and read.
  */
 import type { ClientBase } from 'pg';
-import { readCount } from '../rows.ts';
-import { buildAllTables, type Dialect } from '../sql/tables.ts';
+import { readCount, readFlag } from '../rows.ts';
+import { buildAllTables, expansion, type Dialect } from '../sql/tables.ts';
 import { selectSteps, computeNewest, type Migrations } from '../versions.ts';
 
 export const schema = 'tollgate';
@@ -61,6 +61,11 @@ export async function migrate(client: ClientBase): Promise<void> {
     const { rows } = await client.query('SELECT count FROM steps');
     const version = rows[0] ? readCount(rows[0], 'count') : 0;
     for (const step of selectSteps(migrations, version)) await client.query(step);
+    // Even `IF NOT EXISTS` would wait for all writers.
+    const { rows: found } = await client.query(
+      "SELECT to_regclass('one_reservation_each') IS NULL AS missing",
+    );
+    if (found[0] && readFlag(found[0], 'missing')) await client.query(expansion);
     await client.query('DELETE FROM steps');
     await client.query('INSERT INTO steps VALUES ($1)', [computeNewest(migrations)]);
     await client.query('COMMIT');

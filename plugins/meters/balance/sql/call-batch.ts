@@ -5,7 +5,8 @@
  * for each call.
  */
 import type { Nano } from '../../../../core/index.ts';
-import type { FoundKey, Held, PastCall, Pending } from '../call-rows.ts';
+import type { Line } from '../budgets/sheet.ts';
+import type { FoundAccount, FoundKey, Held, PastCall, Pending } from '../call-rows.ts';
 import {
   checkRate,
   endLate,
@@ -14,6 +15,7 @@ import {
   findMinute,
   isOver,
   recoverReservation,
+  replaceReservation,
   takeQuote,
   wasSent,
   type Ended,
@@ -23,7 +25,10 @@ import {
 } from '../decisions.ts';
 import type { Row } from '../rows.ts';
 import type {
+  Extended,
+  ExtendRequest,
   Progress,
+  Quote,
   RecoveredCall,
   Reserved,
   ReserveRequest,
@@ -37,8 +42,17 @@ import { lockRows, type Concerned, type Found } from './locked-rows.ts';
 import { adding, buildEnd, buildPending, buildReserve } from './new-rows.ts';
 import { ask, askRecords, nameStatements, selectRecords, sendAll, type Asked, type Steps } from './steps.ts';
 
+const held = 'call, number, amount, budgets, owed, model, provider, price, input, usage';
+
 const sql = nameStatements('calls', {
   endPending: 'DELETE FROM pending WHERE call = ANY($1::text[])',
+  // Progress of earlier attempts says nothing about the next one.
+  extendPending: `
+    UPDATE pending SET number = more.number, amount = more.amount, budgets = more.budgets, owed = more.owed,
+      model = more.model, provider = more.provider, price = more.price, input = more.input, output = 0,
+      usage = more.usage, costs = '[]', sent = false, delivered = 0, attempts = 0
+    FROM (${selectRecords('pending', held)}) more
+    WHERE pending.call = more.call`,
   changeAccounts: `
     UPDATE accounts SET used = accounts.used + change.used, pending = accounts.pending + change.pending
     FROM (${selectRecords('accounts', 'id, used, pending')}) change WHERE accounts.id = change.id`,
@@ -47,6 +61,9 @@ const sql = nameStatements('calls', {
       minute = coalesce(change.minute, keys.minute), calls = coalesce(change.calls, keys.calls)
     FROM (${selectRecords('keys', 'id, used, pending, minute, calls')}) change WHERE keys.id = change.id`,
 });
+
+/** What a call's limits are found by. */
+type Payer = Pick<ReserveRequest, 'account' | 'key' | 'tags' | 'at'>;
 
 /** Sums to add to an account, or to the root of the keys that pay. */
 type Change<Id> = {
@@ -90,6 +107,8 @@ export class CallBatch {
   readonly #ends: Row[] = [];
   /** Pending rows that are made in this batch, by their calls. */
   readonly #made = new Map<string, Row>();
+  /** Those that were made before and have a larger amount now. */
+  readonly #extended = new Map<string, Row>();
   readonly #ended: string[] = [];
   readonly #claims: Asked[] = [];
 
@@ -99,7 +118,7 @@ export class CallBatch {
   }
 
   reserve(request: ReserveRequest): Reserved {
-    const { account: name, key, quotes, claim, tags = [], at } = request;
+    const { account: name, key, quotes, claim, at } = request;
     const { accounts, keys, claims, sheet } = this.#found;
     const account = accounts.get(name);
     if (!account) return { status: 'short', by: 'balance', available: 0n };
@@ -108,23 +127,46 @@ export class CallBatch {
     if (tooMany) return tooMany;
     const holder = claim && claims.get(claim.name);
     if (holder && !isOver(holder, at)) return { status: 'claimed', claim: holder };
-    const root = paying?.root;
-    const lines = sheet.getLines({ account: name, line: account.line, root, tags }, at);
-    const found = takeQuote(quotes, computeLeft(account.available, this.#accounts.get(account.id)), {
-      leftOfCap:
-        paying?.left === undefined ? undefined : computeLeft(paying.left, this.#roots.get(paying.root)),
-      budget: sheet.findTightest(lines, at),
-    });
+    const lines = this.#getLines(request, account);
+    const found = this.#takeQuote(quotes, request, account, lines);
     if (found.status === 'short') {
       if (found.by === 'budget') sheet.noteRefusal(lines, found.budget, at);
       return found;
     }
     const { quote, amount } = found;
+    const root = paying?.root;
     const shares = sheet.holdAmount(lines, amount, at);
     this.#addReservation(request, { account: account.id, root, budgets: shares }, found);
     this.#addSpending(account.id, root, 0n, amount);
     if (paying?.rate !== undefined) this.#countCall(paying, at);
     return { status: 'reserved', quote, amount };
+  }
+
+  extend(request: ExtendRequest): Extended {
+    const { id, account: name, quote, at } = request;
+    const { accounts, pending: found, sheet } = this.#found;
+    const [before, account] = [found.get(id), accounts.get(name)];
+    if (!before || !account) return { status: 'not_found' };
+    // What it holds counts as free while the larger amount is decided.
+    this.#addHeld(before, -before.amount, at);
+    const lines = this.#getLines(request, account);
+    const taken = this.#takeQuote([quote], request, account, lines);
+    if (taken.status === 'short') {
+      this.#addHeld(before, before.amount, at);
+      return taken;
+    }
+    const { amount } = taken;
+    // It is no end of the call, so it is not among what is past.
+    this.#ends.push(buildEnd(this.#takeNumber(), before, replaceReservation(before.amount, at)));
+    const budgets = sheet.holdAmount(lines, amount, at);
+    const pending = { ...before, number: this.#takeNumber(), amount, budgets };
+    this.#addSpending(account.id, before.root, 0n, amount);
+    this.#found.pending.set(id, pending);
+    this.#reserves.push(buildReserve(pending, taken, at, request.attempts));
+    const created = this.#made.get(id)?.created;
+    const row = buildPending(pending, taken, this.#owner, typeof created === 'number' ? created : at);
+    (created === undefined ? this.#extended : this.#made).set(id, row);
+    return { status: 'extended', amount };
   }
 
   settle(settlement: Settlement): Settled {
@@ -160,6 +202,7 @@ export class CallBatch {
     return [
       askRecords(adding.addReserves, this.#reserves),
       askRecords(adding.addPending, [...this.#made.values()]),
+      askRecords(sql.extendPending, [...this.#extended.values()]),
       askRecords(adding.addEnds, this.#ends),
       ask(sql.endPending, this.#ended),
       askRecords(sql.changeAccounts, [...this.#accounts.values()]),
@@ -167,6 +210,30 @@ export class CallBatch {
       ...listBudgetWrites(this.#found.sheet),
       ...this.#claims,
     ];
+  }
+
+  #getLines({ account, key, tags = [], at }: Payer, { line }: FoundAccount): Line[] {
+    const root = this.#found.keys.get(key)?.root;
+    return this.#found.sheet.getLines({ account, line, root, tags }, at);
+  }
+
+  #takeQuote(
+    quotes: readonly Quote[],
+    { key, at }: Payer,
+    { id, available }: FoundAccount,
+    lines: readonly Line[],
+  ): ReturnType<typeof takeQuote> {
+    const paying = this.#found.keys.get(key);
+    return takeQuote(quotes, computeLeft(available, this.#accounts.get(id)), {
+      leftOfCap:
+        paying?.left === undefined ? undefined : computeLeft(paying.left, this.#roots.get(paying.root)),
+      budget: this.#found.sheet.findTightest(lines, at),
+    });
+  }
+
+  #addHeld({ account, root, budgets }: Held, amount: Nano, at: number): void {
+    this.#addSpending(account, root, 0n, amount);
+    this.#found.sheet.addSpending(budgets, 0n, amount, at);
   }
 
   #addReservation(
@@ -188,6 +255,7 @@ export class CallBatch {
   /** Returns a reservation that is pending, and removes it. */
   #takePending(call: string): Pending | undefined {
     const pending = this.#found.pending.get(call);
+    this.#extended.delete(call);
     // A pending row that was made in this same batch was never written.
     if (this.#found.pending.delete(call) && !this.#made.delete(call)) this.#ended.push(call);
     return pending;

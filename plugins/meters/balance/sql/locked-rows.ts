@@ -52,7 +52,8 @@ const sql = nameStatements('found', {
     WHERE call = ANY($1::text[])`,
   claims: 'SELECT * FROM claims WHERE name = ANY($1::text[])',
   numbers: "SELECT nextval('entry_numbers') AS number FROM generate_series(1, $1::integer)",
-  past: `${pastCalls} AND made.call = ANY($1::text[])`,
+  // Of an extended reservation, the last row has the call's end.
+  past: `${pastCalls} AND made.call = ANY($1::text[]) ORDER BY made.number`,
 });
 
 /** What has to be read before anything can be decided. */
@@ -63,7 +64,7 @@ export interface Concerned {
   readonly claims: readonly string[];
   readonly tags: readonly string[];
   readonly moments: readonly number[];
-  /** Ids of calls that want to end. */
+  /** Ids of calls that want to end, or to reserve more. */
   readonly calls: readonly string[];
 }
 
@@ -95,7 +96,7 @@ export interface Found {
 
 export function* lockRows({ accounts, keys, claims, tags, moments, calls }: Concerned): Steps<Found> {
   // Numbers for one entry for each reservation and at most two for each end, since an overage is an entry
-  // too.
+  // too. An extension needs two.
   const entries = moments.length + 2 * calls.length;
   const [, accountRows, anyBudget, keyRows, pendingRows, claimRows, numberRows] = yield* askAll([
     { ...ask(sql.lockAccounts, accounts, calls), onlyLocks: true },

@@ -6,7 +6,7 @@ import { nameStatements, selectRecords } from './steps.ts';
 
 // Columns of a reservation that are not named have their defaults, which cost less than values.
 const reserveColumns =
-  'number, kind, account, at, available, reserved, call, key, model, provider, price, budgets';
+  'number, kind, account, at, available, reserved, call, key, model, provider, price, budgets, attempts';
 const pendingColumns = `call, number, account, key, root, amount, owner, claim, created, owed, model,
   provider, price, input, usage, budgets`;
 const endColumns = `number, kind, account, at, available, reserved, revenue, call, key, reservation, reason,
@@ -18,11 +18,25 @@ export const adding = nameStatements('new rows', {
   addEnds: `INSERT INTO entries (${endColumns}) ${selectRecords('entries', endColumns)}`,
 });
 
-export function buildReserve(pending: Pending, { taken }: Taken, at: number): Row {
+/** `attempts`: how many the call had made before. */
+export function buildReserve(pending: Pending, { taken }: Taken, at: number, attempts = 0): Row {
   const { number, account, call, key, amount, budgets } = pending;
-  const { model, provider, price } = taken;
   const legs = { available: -amount, reserved: amount };
-  return { number, kind: 'reserve', account, at, ...legs, call, key, model, provider, price, budgets };
+  const { model, provider, price } = taken;
+  return {
+    number,
+    kind: 'reserve',
+    account,
+    at,
+    ...legs,
+    call,
+    key,
+    model,
+    provider,
+    price,
+    budgets,
+    attempts,
+  };
 }
 
 export function buildPending(pending: Pending, { taken }: Taken, owner: string, created: number): Row {

@@ -133,7 +133,6 @@ CREATE TABLE entries (
   ${entryColumns}
   CONSTRAINT legs_sum_to_zero CHECK (credits + available + reserved + revenue = 0)
 )${table};
-CREATE UNIQUE INDEX one_reservation ON entries (call) WHERE kind = 'reserve';
 CREATE UNIQUE INDEX one_end ON entries (reservation) WHERE kind = 'post' OR kind = 'void' OR kind = 'expire';
 CREATE UNIQUE INDEX one_overage ON entries (reservation) WHERE kind = 'overage';
 CREATE UNIQUE INDEX one_adjustment ON entries (reservation) WHERE kind = 'adjustment';
@@ -245,6 +244,15 @@ CREATE TABLE operator_actions (
 )${table};
 ${buildGuard('operator_actions', 'actions')}`;
 }
+
+/**
+ * Runs whenever a ledger opens, and changes it once. A call whose reservation was extended has several
+ * `reserve` entries; `attempts` says how many attempts preceded each. It is no numbered step, because the
+ * previous version refuses higher numbers, and it reads and writes such a ledger correctly.
+ */
+export const expansion = `
+CREATE UNIQUE INDEX IF NOT EXISTS one_reservation_each ON entries (call, attempts) WHERE kind = 'reserve';
+DROP INDEX IF EXISTS one_reservation;`;
 
 /** The step of both databases that makes all tables. */
 export function buildAllTables(dialect: Dialect): string {

@@ -4,35 +4,44 @@
  */
 import { isChange } from '../corrections.ts';
 import type { NameIn, Operation } from '../operations.ts';
-import { decideCalls } from './call-batch.ts';
+import type { ExtendRequest, ReserveRequest } from '../store.ts';
+import { decideCalls, type CallBatch } from './call-batch.ts';
 import { runShared } from './shared.ts';
 import type { Steps } from './steps.ts';
 
 /** An operation that writes. */
 export type Write = Operation<NameIn<'writes'>>;
-type Call = Operation<'reserve' | 'settle'>;
+type Call = Operation<'reserve' | 'extend' | 'settle'>;
 type Seldom = Operation<Exclude<NameIn<'writes'>, Call['name']>>;
 
 function isCall(operation: Write): operation is Call {
-  return operation.name === 'reserve' || operation.name === 'settle';
+  return operation.name === 'reserve' || operation.name === 'extend' || operation.name === 'settle';
+}
+
+function decideCall(batch: CallBatch, { name, argument }: Call): unknown {
+  if (name === 'reserve') return batch.reserve(argument);
+  return name === 'extend' ? batch.extend(argument) : batch.settle(argument);
 }
 
 function runCalls(owner: string, operations: readonly Call[]): Steps<unknown[]> {
-  const reserves = operations.flatMap((operation) =>
-    operation.name === 'reserve' ? [operation.argument] : [],
-  );
+  const paying: (ReserveRequest | ExtendRequest)[] = [];
+  const claims: string[] = [];
+  const held: string[] = [];
+  for (const { name, argument } of operations) {
+    if (name !== 'settle') paying.push(argument);
+    if (name !== 'reserve') held.push(argument.id);
+    else if (argument.claim) claims.push(argument.claim.name);
+  }
   const concerned = {
-    accounts: [...new Set(reserves.map(({ account }) => account))],
-    keys: [...new Set(reserves.map(({ key }) => key))],
-    claims: reserves.flatMap(({ claim }) => claim?.name ?? []),
-    tags: reserves.flatMap(({ tags = [] }) => tags),
-    moments: reserves.map(({ at }) => at),
-    calls: operations.flatMap((operation) => (operation.name === 'settle' ? [operation.argument.id] : [])),
+    accounts: [...new Set(paying.map(({ account }) => account))],
+    keys: [...new Set(paying.map(({ key }) => key))],
+    claims,
+    tags: paying.flatMap(({ tags = [] }) => tags),
+    moments: paying.map(({ at }) => at),
+    calls: held,
   };
   return decideCalls(owner, concerned, (batch) =>
-    operations.map((operation) =>
-      operation.name === 'reserve' ? batch.reserve(operation.argument) : batch.settle(operation.argument),
-    ),
+    operations.map((operation) => decideCall(batch, operation)),
   );
 }
 

@@ -1,5 +1,6 @@
 /** Opens a ledger file so that a commit is on disk when it returns, and brings its tables up to date. */
 import { DatabaseSync } from 'node:sqlite';
+import { expansion } from '../sql/tables.ts';
 import { selectSteps, computeNewest } from '../versions.ts';
 import { migrations } from './migrations.ts';
 
@@ -78,6 +79,7 @@ function migrate(database: DatabaseSync): void {
   try {
     const steps = selectSteps(migrations, readVersion(database));
     for (const step of steps) database.exec(step);
+    database.exec(expansion);
     if (steps.length > 0) database.exec(`PRAGMA user_version = ${computeNewest(migrations)}`);
     database.exec('COMMIT');
   } catch (error) {
