@@ -91,6 +91,14 @@ function filterTargets(targets: readonly Target[], { call }: Parsed): Target[] {
   return order ? sortTargets(left, order) : left;
 }
 
+/** The first target, with those that differ in the key alone. */
+function filterAlike(targets: readonly Target[]): readonly Target[] {
+  const [first] = targets;
+  return targets.filter(
+    ({ provider, model }) => provider.name === first?.provider.name && model.id === first.model.id,
+  );
+}
+
 export const preferences = definePlugin({
   name: 'preferences',
   apply(host) {
@@ -102,7 +110,7 @@ export const preferences = definePlugin({
         const wanted = call.preferences;
         if (wanted === noPreferences) return targets;
         checkRanking(wanted, host);
-        const others = new Set(wanted.fallback);
+        const others = new Set(wanted.allow_fallbacks === false ? [] : wanted.fallback);
         others.delete(call.model);
         const fallbacks = [...others].map((model) => {
           const found = host.findTargets(model, protocol);
@@ -120,9 +128,12 @@ export const preferences = definePlugin({
         return left;
       },
     );
-    hooks.route.tap(
-      { name: 'preferences', stage: stages.limit, because: 'the request allows no fallback' },
-      (targets, { call }) => (call.preferences.allow_fallbacks === false ? targets.slice(0, 1) : targets),
+    const because = 'the request allows no fallback';
+    hooks.route.tap({ name: 'preferences', stage: stages.confine, because }, (targets, { call }) =>
+      call.preferences.allow_fallbacks === false ? filterAlike(targets) : targets,
+    );
+    hooks.route.tap({ name: 'preferences', stage: stages.limit, because }, (targets, { call }) =>
+      call.preferences.allow_fallbacks === false ? targets.slice(0, 1) : targets,
     );
   },
 });

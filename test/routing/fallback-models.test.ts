@@ -94,6 +94,14 @@ describe('a fallback to another model', () => {
     });
   });
 
+  it('is not taken by a call that allows none, even if nothing else is left', async () => {
+    const alone = { fallback: 'other/claude', allow_fallbacks: false };
+    const failed = await ask(alone, { model: 'house/broken' });
+    expect([failed.status, failed.headers.get('x-tollgate-provider')]).toEqual([503, null]);
+    const nowhere = await ask({ ...alone, only: ['anthropic-like'] }, { model: 'house/broken' });
+    expect(nowhere.status).toBe(404);
+  });
+
   it('resolves an alias to its model', async () => {
     expect(await (await ask(undefined, { model: 'house/fast' })).json()).toMatchObject({
       model: 'house/model',

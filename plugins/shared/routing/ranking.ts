@@ -9,14 +9,16 @@ import type { Host, Parsed, Preferences, Target } from '../../../core/index.ts';
 type Strategy = 'priority' | 'cost' | 'latency' | 'throughput' | 'balanced';
 
 /**
- * The order of the taps of `route`: aliases, the caller's wishes, ranks, keys, health, caches, and last the
- * caller's wish for only one attempt.
+ * The order of the taps of `route`: aliases, the caller's wishes, ranks, keys, the caller's wish for only one
+ * provider, health, caches, and last the wish for only one of its keys. A provider that fails is no reason to
+ * go elsewhere, so that wish comes before health.
  */
 export const stages = {
   aliases: -10,
   preferences: 0,
   ranking: 10,
   keys: 20,
+  confine: 25,
   health: 30,
   affinity: 40,
   limit: 50,
