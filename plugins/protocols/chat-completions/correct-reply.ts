@@ -28,13 +28,15 @@ function isMisleading({ unified, raw }: Reason): boolean {
 const parted = /"content":\s*\[/;
 
 export function correctReply(data: string, events: readonly CanonicalEvent[]): string {
-  const reasons = new Map<unknown, Reason>();
+  // Every event of a stream passes here: most need no map.
+  let reasons: Map<unknown, Reason> | undefined;
   for (const event of events)
-    if (event.type === 'finish' && isMisleading(event.reason)) reasons.set(event.candidate, event.reason);
-  if (reasons.size === 0 && !parted.test(data)) return data;
+    if (event.type === 'finish' && isMisleading(event.reason))
+      (reasons ??= new Map()).set(event.candidate, event.reason);
+  if (!reasons && !parted.test(data)) return data;
   const choices = readList(readMember(parseJson(data), 'choices'));
   const corrected = choices.map((choice, position) =>
-    isObject(choice) ? correctChoice(choice, reasons.get(choice.index ?? position)) : choice,
+    isObject(choice) ? correctChoice(choice, reasons?.get(choice.index ?? position)) : choice,
   );
   const isSame = corrected.every((choice, position) => choice === choices[position]);
   return isSame ? data : splice(data, [{ path: ['choices'], value: corrected }]);

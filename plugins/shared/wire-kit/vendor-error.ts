@@ -5,7 +5,6 @@
 import { GatewayError, type ErrorCode, type ErrorDetails, type EventOf } from '../../../core/index.ts';
 import { parseJson } from './event-data.ts';
 import { redact, redactFields, omitAdvice } from './redact.ts';
-import { readObjects } from './values.ts';
 import { isObject, type Fields, splitNames } from './vendor-bag.ts';
 import { classifyError, findStatus, guessStatus } from './vendor-error-meaning.ts';
 
@@ -90,7 +89,9 @@ function takeFirst(value: unknown): unknown {
 
 /** OpenRouter also puts the error of a provider into the choice that it broke. */
 function findChoiceError(choices: unknown): unknown {
-  return readObjects(choices).find((choice) => isGiven(choice.error))?.error;
+  if (!Array.isArray(choices)) return undefined;
+  for (const choice of choices) if (isObject(choice) && isGiven(choice.error)) return choice.error;
+  return undefined;
 }
 
 /** The object with the error's own fields, wherever the vendor puts it. */
