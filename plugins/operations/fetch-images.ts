@@ -66,7 +66,8 @@ const bytesAlone = new Set(['generate-content', 'images']);
 
 function needsBytes({ protocol, attempt: { target } }: Routed, providers: readonly string[]): boolean {
   if (!target.model.capabilities.imageUrls || providers.includes(target.provider.name)) return true;
-  return protocol !== target.protocol && bytesAlone.has(target.protocol.name);
+  const isOwn = protocol === target.protocol && target.protocol.name !== 'images';
+  return !isOwn && bytesAlone.has(target.protocol.name);
 }
 
 /**

@@ -51,6 +51,10 @@ describe('a picture named by URL', () => {
       buildBody('chat-completions', 'openai/gpt-image-1.5', [getPictureUrl()]),
     );
     expect([response.status, files]).toEqual([200, [['image', bytes]]]);
+    const edit = { model: 'openai/gpt-image-1.5', prompt: 'Night', images: [{ image_url: getPictureUrl() }] };
+    files = undefined;
+    expect((await gallery.post('/v1/images/edits', edit)).status).toBe(200);
+    expect(files).toEqual([['image', bytes]]);
     await gallery.close();
   });
 

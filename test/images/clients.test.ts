@@ -131,7 +131,7 @@ describe('chat-completions', () => {
         { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
         { type: 'text', text: 'Night' },
       ],
-      /PNG, JPEG or WebP data/,
+      /fetches none from a URL: send a data URL/,
     ],
     [
       'a document',

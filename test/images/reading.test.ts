@@ -59,11 +59,7 @@ describe('a generation', () => {
     expect(readJson({ n: 1 })).toMatchObject({ candidates: 1, statesCount: true });
   });
 
-  it('must be JSON, and an edit a form', () => {
-    expect(describeRefusal(() => readJson({}, 'edit'))).toMatchObject({
-      code: 'unsupported_media_type',
-      message: expect.stringMatching(/multipart/),
-    });
+  it('counts the picture of a form as a picture', () => {
     const form = readForm({}, [['image', makePng()]]);
     expect(form.size).toMatchObject({ images: 1, mediaBytes: 0 });
   });
@@ -207,5 +203,48 @@ describe('an edit', () => {
     const call = readForm({ ['__proto__']: 'x' }, [image]);
     expect(Object.getPrototypeOf(call.decode())).toBe(Object.prototype);
     expect({}).not.toHaveProperty('x');
+  });
+});
+
+describe('an edit in JSON', () => {
+  const png = `data:image/png;base64,${Buffer.from('89504e470d0a1a0a', 'hex').toString('base64')}`;
+  const readEdit = (fields: Record<string, unknown>): ReturnType<typeof readJson> => readJson(fields, 'edit');
+
+  it.each<[string, Record<string, unknown>, RegExp]>([
+    ['images', {}, /is missing/],
+    ['images', { images: [] }, /is an empty array/],
+    ['images', { images: Array.from({ length: 17 }, () => ({ image_url: png })) }, /at most 16/],
+    ['images[0].detail', { images: [{ image_url: png, detail: 'low' }] }, /not known here/],
+    ['images[0].image_url', { images: [{}] }, /is missing: send a picture as a data URL/],
+    ['images[0].image_url', { images: [{ image_url: 'a.png' }] }, /is not a data URL in base64/],
+    [
+      'images[0].image_url',
+      { images: [{ image_url: 'data:image/gif;base64,R0lGODlh' }] },
+      /not a PNG or JPEG/,
+    ],
+    ['images[0].file_id', { images: [{ file_id: 'file-1' }] }, /names a file that a vendor stores/],
+    ['mask.file_id', { images: [{ image_url: png }], mask: { file_id: 'file-1' } }, /that a vendor stores/],
+    ['image', { images: [{ image_url: png }], image: png }, /is for forms only/],
+    ['quality', { images: [{ image_url: png }], quality: 'hd' }, /"low"/],
+  ])('is refused by its field %s: %j', (param, fields, message) => {
+    const error = expectRefusal(() => readEdit(fields));
+    expect(error.details.param).toBe(param);
+    expect(error.message).toMatch(message);
+  });
+
+  it('counts its pictures as pictures, not as text', () => {
+    const image_url = `${png}${'A'.repeat(100_000)}`;
+    const { size } = readEdit({ images: [{ image_url }, { image_url }] });
+    expect([size.images, size.textBytes < 200]).toEqual([2, true]);
+  });
+
+  it('has a picture by its address refused by its field, if nothing fetches it', () => {
+    const call = readEdit({ images: [{ image_url: 'https://images.example/a.png' }] });
+    const model = requireModel('openai/gpt-image-1.5');
+    const error = expectRefusal(() => protocol.upstream.encodeRequest(call.decode(), model, undefined));
+    expect([error.details.param, error.message]).toEqual([
+      'images[0].image_url',
+      expect.stringMatching(/send a data URL/),
+    ]);
   });
 });

@@ -128,6 +128,31 @@ describe('a provider of images', () => {
     });
   });
 
+  it('edits pictures that come in JSON, with a mask and every setting', async () => {
+    const toUrl = (bytes: Buffer): string => `data:image/png;base64,${bytes.toString('base64')}`;
+    const response = await gallery.post('/v1/images/edits', {
+      model: gpt,
+      prompt: 'Make it night',
+      quality: 'low',
+      n: 2,
+      images: [{ image_url: toUrl(makePng(1)) }, { image_url: toUrl(makePng(2)), file_id: null }],
+      mask: { image_url: toUrl(makePng(3)) },
+    });
+    expect(await response.json()).toMatchObject({ data: [{}, {}], usage: { num_input_images: 2 } });
+    const { path, body } = gallery.painter.requests.at(-1) ?? {};
+    expect(path).toBe('/v1/images/edits');
+    const sent = String(body);
+    expect([...sent.matchAll(/ name="([^"]+)"/g)].map(([, name]) => name).toSorted()).toEqual([
+      'image[]',
+      'image[]',
+      'mask',
+      'model',
+      'n',
+      'prompt',
+      'quality',
+    ]);
+  });
+
   it('edits one picture, several, and one with a mask', async () => {
     const edit = (given: Partial<OpenAI.ImageEditParamsNonStreaming>): Promise<OpenAI.ImagesResponse> =>
       gallery.client.images.edit({

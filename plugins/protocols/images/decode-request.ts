@@ -33,12 +33,17 @@ export function decodeRequest(wire: Wire.Request, pictures: readonly Picture[]):
   };
 }
 
-function decodePicture({ at, bytes, mediaType, mask }: Picture): Block {
-  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+function decodePicture({ at, source, mediaType, mask }: Picture): Block {
   return {
     type: 'media',
     kind: 'image',
-    source: { type: 'base64', data },
+    source:
+      'url' in source
+        ? { type: 'url', url: source.url }
+        : {
+            type: 'base64',
+            data: Buffer.from(source.buffer, source.byteOffset, source.byteLength).toString('base64'),
+          },
     mediaType,
     at,
     ...(mask ? { mask: true } : {}),

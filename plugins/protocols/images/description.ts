@@ -40,8 +40,8 @@ const event = z
 
 const file = z.file();
 
-export function describeCalls(quality: 'required' | 'optional'): CallDescription[] {
-  const isRequired = quality === 'required';
+/** What generations and edits may hold, by the letter of the interface or as clients send it. */
+function describeBodies(isRequired: boolean): Record<'generation' | 'edit' | 'jsonEdit', z.ZodType> {
   const qualities = z.string().meta({
     description: '`auto`, `low`, `medium`, `high`, `standard`, `hd`, or another that the model supports.',
     examples: ['auto', 'high'],
@@ -63,17 +63,30 @@ export function describeCalls(quality: 'required' | 'optional'): CallDescription
     ...settings,
     quality: isRequired ? qualities : qualities.optional(),
   });
+  const edit = wire.extend({
+    quality: isRequired ? Wire.edit.shape.quality.unwrap().unwrap() : Wire.lenientEdit.shape.quality,
+  });
+  const files = {
+    image: z
+      .union([file, z.array(file)])
+      .meta({ description: 'At most 16 PNG or JPEG files; several as `image[]`.' }),
+    mask: file.optional().meta({ description: 'PNG with transparent parts.' }),
+  };
   const example = { model: 'demo/paint', prompt: 'A lighthouse', quality: 'auto', size: '512x512' };
-  const generation = wire.meta({ title: 'ImageGenerationRequest', examples: [example] });
-  const edit = wire
-    .extend({
-      quality: isRequired ? Wire.edit.shape.quality.unwrap().unwrap() : Wire.lenientEdit.shape.quality,
-      image: z
-        .union([file, z.array(file)])
-        .meta({ description: 'At most 16 PNG or JPEG files; several as `image[]`.' }),
-      mask: file.optional().meta({ description: 'PNG with transparent parts.' }),
-    })
-    .meta({ title: 'ImageEditForm', examples: [{ ...example, prompt: 'At night', quality: 'low' }] });
+  const editExample = { ...example, prompt: 'At night', quality: 'low' };
+  return {
+    generation: wire.meta({ title: 'ImageGenerationRequest', examples: [example] }),
+    edit: edit.extend(files).meta({ title: 'ImageEditForm', examples: [editExample] }),
+    jsonEdit: edit.extend(Wire.references.shape).meta({
+      title: 'ImageEditRequest',
+      description: 'Pictures are data URLs.',
+      examples: [{ ...editExample, images: [{ image_url: 'data:image/png;base64,iVBORw0KGgo=' }] }],
+    }),
+  };
+}
+
+export function describeCalls(quality: 'required' | 'optional'): CallDescription[] {
+  const { generation, edit, jsonEdit } = describeBodies(quality === 'required');
   const shared = {
     method: 'POST',
     // An error ends a stream that began well.
@@ -91,7 +104,7 @@ export function describeCalls(quality: 'required' | 'optional'): CallDescription
       ...shared,
       path: '/v1/images/edits',
       summary: 'Edit pictures',
-      body: { 'multipart/form-data': edit },
+      body: { 'multipart/form-data': edit, 'application/json': jsonEdit },
     },
   ];
 }

@@ -98,7 +98,9 @@ function loseUnsupported(request: CanonicalRequest, lose: Lose): void {
 
 function buildForm(fields: Fields, { images, mask }: Prompt): Form {
   const texts = Object.entries(fields).flatMap(([name, value]): [string, string][] =>
-    value === undefined || value === null ? [] : [[name, String(value)]],
+    value === undefined || value === null
+      ? []
+      : [[name, typeof value === 'object' ? JSON.stringify(value) : String(value)]],
   );
   const files: FormFile[] = images.map((file) => ({
     ...file,

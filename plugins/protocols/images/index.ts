@@ -13,7 +13,7 @@ import { keepReachable } from './reach.ts';
 import { createReader } from './read-request.ts';
 
 const generation: Match = { operation: 'generate', body: 'json' };
-const edit: Match = { operation: 'edit', body: 'multipart' };
+const edit: Match = { operation: 'edit' };
 
 /** Some base URLs have no version. */
 const calls: Readonly<Record<string, Match>> = {

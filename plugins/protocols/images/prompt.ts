@@ -51,7 +51,9 @@ function buildFile({ kind, source, at }: MediaBlock, path: string, name: string)
   }
   throw new GatewayError(
     'unsupported_parameter',
-    'This model accepts pictures as PNG, JPEG or WebP data, and nothing else besides its prompt.',
+    source.type === 'url'
+      ? 'This model accepts pictures as data only, and the gateway fetches none from a URL: send a data URL.'
+      : 'This model accepts pictures as PNG, JPEG or WebP data, and nothing else besides its prompt.',
     { param: at ?? path },
   );
 }

@@ -4,7 +4,7 @@ import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
-import { readForm, buildBodyError, type Picture } from './read-form.ts';
+import { readForm, readEditJson, buildBodyError, type Picture } from './read-form.ts';
 import * as Wire from './wire.ts';
 
 export class ImageCall extends ReadCall {
@@ -56,10 +56,11 @@ export function createReader(
     return wire;
   };
   return (body, text, { operation }) => {
-    const textBytes = Buffer.byteLength(text);
     if (operation === 'edit') {
-      if (!(body instanceof Form)) throw buildBodyError('multipart/form-data');
-      const { fields, pictures } = readForm(body);
+      const isForm = body instanceof Form;
+      const { fields, pictures } = isForm ? readForm(body) : readEditJson(body);
+      // The text of a form has no pictures in it.
+      const textBytes = Buffer.byteLength(isForm ? text : JSON.stringify(fields));
       const wire = checkFields(
         fields,
         quality === 'required' ? Wire.edit : Wire.lenientEdit,
@@ -69,6 +70,6 @@ export function createReader(
     }
     if (body instanceof Form) throw buildBodyError('application/json');
     const wire = checkFields(body, Wire.request, '"auto", "low", "medium", "high", "standard" or "hd"');
-    return new ImageCall(operation, wire, textBytes, []);
+    return new ImageCall(operation, wire, Buffer.byteLength(text), []);
   };
 }

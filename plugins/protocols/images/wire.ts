@@ -41,5 +41,15 @@ export const edit = request.extend({ quality: z.enum(['low', 'medium', 'high']).
 /** Edits whose quality may be left out may also ask for what is filled in. */
 export const lenientEdit = request.extend({ quality: z.enum(['auto', 'low', 'medium', 'high']).nullish() });
 
+const reference = z.strictObject({ image_url: z.string().min(1).nullish(), file_id: z.string().nullish() });
+export const mostPictures = 16;
+
+/** The pictures of an edit that is sent as JSON. */
+export const references = z.looseObject({
+  images: z.array(reference).min(1).max(mostPictures),
+  mask: reference.nullish(),
+});
+
+export type Reference = z.output<typeof reference>;
 export type Settings = z.output<typeof settings>;
 export type Request = z.output<typeof request>;
