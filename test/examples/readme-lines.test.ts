@@ -26,8 +26,8 @@ afterAll(async () => {
 });
 
 /**
- * Runs the one block that has these words, and answers all it printed. Three things are put in place: the
- * ports, the project's own command, and the date of the tests.
+ * Runs the one block that has these words, and answers all it printed. Four things are put in place: the
+ * ports, the project's own command, the date of the tests, and the answer to what a command asks.
  */
 async function paste(words: string): Promise<string> {
   const found = blocks.filter((block) => block.includes(words));
@@ -39,6 +39,7 @@ async function paste(words: string): Promise<string> {
     .replaceAll('http://127.0.0.1:8788', admin)
     .replaceAll('npm run --silent tollgate --', `node ${join(root, 'core/cli.js')}`)
     .replaceAll('npx node', 'node')
+    .replace(/cli\.js restore .*/, '$& --yes')
     .replaceAll('$(date +%s)', String(Math.floor(Date.now() / 1000)))
     .replace(/^export KEY=.*$/m, '');
   const { HOME = '', PATH = '' } = process.env;

@@ -57,7 +57,7 @@ describe('beside a gateway that runs', () => {
       code: 1,
       errors: expect.stringContaining('already exists'),
     });
-    expect(await runVerb(['restore', copy], environment)).toMatchObject({
+    expect(await runVerb(['restore', copy, '--yes'], environment)).toMatchObject({
       code: 1,
       errors: expect.stringContaining(`a gateway uses ${join(folder, 'ledger.db')}: stop it`),
     });
@@ -96,7 +96,7 @@ describe('beside a gateway that runs', () => {
   it('a copy of the ledger is restored when the gateway is stopped', async () => {
     await gateway.stop('SIGTERM');
     await runVerb(['credit', 'add', 'default', '5'], environment);
-    const restored = await runVerb(['restore', copy, '--json'], environment);
+    const restored = await runVerb(['restore', copy, '--yes', '--json'], environment);
     const { kept }: { kept: string } = JSON.parse(restored.output);
     expect([restored.code, existsSync(kept)]).toEqual([0, true]);
     expect((await runVerb(['balance', 'default', '--json'], environment)).output).toContain('"balance":"1"');
@@ -122,7 +122,7 @@ describe('a list', () => {
     const environment = { TOLLGATE_DATA: makeDataFolder() };
     await runVerb(['keys', 'create', '--account', 'a-long-account-name', '--credit', '12.5'], environment);
     await runVerb(['keys', 'create', '--account', 'b', '--credit', '3'], environment);
-    await runVerb(['accounts', 'close', 'b'], environment);
+    await runVerb(['accounts', 'close', 'b', '--yes'], environment);
     const { output } = await runVerb(['accounts', 'list'], environment);
     expect(output.split('\n')).toEqual([
       'ACCOUNT              STATE   BALANCE USD  CREDITED  USED  RESERVED  AVAILABLE',

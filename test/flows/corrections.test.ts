@@ -100,7 +100,7 @@ it('disables, closes and deletes, and logs each change with its author', async (
 it('logs the commands too', async () => {
   const { gateway } = listener;
   await gateway.verb('credit add', ['refunded', '1']);
-  await gateway.verb('credit adjust', ['refunded', '-1'], { reason: 'a slip' });
+  await gateway.verb('credit adjust', ['refunded', '-1'], { reason: 'a slip', yes: true });
   expect(await gateway.verb('actions list', [], { limit: '2' })).toMatchObject([
     { action: 'credit adjust', subject: 'refunded -1', detail: '{"reason":"a slip"}' },
     { action: 'credit add', author: expect.stringMatching(/^cli:./) },

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { loadEnvFile } from '../../core/process/env-file.ts';
 import { waitUntil } from '../support/operated.ts';
 import { clone, makeDataFolder, runVerb, startProcess } from '../support/process.ts';
@@ -43,8 +44,11 @@ it('reaches all workers at the start, loses to the environment, and waits for a 
   writeConfig();
   writeFileSync(envFile, `FROM_FILE=1\nFROM_SHELL=file\nTOLLGATE_DATA=${folder}/data\nTOLLGATE_LOG=loud\n`);
   const gateway = await startProcess({ FROM_SHELL: 'shell' }, copy);
-  const readShown = async (): Promise<[number, string, string]> =>
-    (await fetch(`${gateway.url}/shown`, { headers: { connection: 'close' } })).json();
+  const shownSchema = z.tuple([z.number(), z.string(), z.string()]);
+  const readShown = async () => {
+    const response = await fetch(`${gateway.url}/shown`, { headers: { connection: 'close' } });
+    return shownSchema.parse(await response.json());
+  };
   const workers = new Set<number>();
   async function expectShown(isSeen: () => boolean): Promise<void> {
     await waitUntil(async () => {

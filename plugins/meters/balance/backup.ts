@@ -17,7 +17,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { fileMode, getMessage, makeFolder, type Command, type CommandResult } from '../../../core/index.ts';
 import { getLedgerFile, isMissing, openStore, type StoreOptions } from './open-store.ts';
 import { buildVerbAction, findCommandAuthor } from './operator/actions.ts';
-import { formatCount } from './operator/verbs.ts';
+import { formatCount, requireConfirmation, yesOption } from './operator/verbs.ts';
 import type { Action } from './store.ts';
 import { NoLedger } from './versions.ts';
 
@@ -110,9 +110,11 @@ async function backUpLedger(from: string, target: string): Promise<CommandResult
   };
 }
 
-async function restoreLedger(to: string, source: string): Promise<CommandResult> {
+async function restoreLedger(to: string, source: string, isConfirmed: boolean): Promise<CommandResult> {
   const from = resolve(source);
   if (!statSync(from, { throwIfNoEntry: false })?.isFile()) throw new Error(`there is no file ${from}`);
+  if (!isConfirmed && existsSync(to))
+    await requireConfirmation(`Put ${from} in the place of the ledger ${to}, which is kept beside it?`);
   const incoming = `${to}.incoming`;
   makeFolder(dirname(to));
   try {
@@ -148,7 +150,8 @@ export function listBackupCommands(options: StoreOptions, dataFolder: string): C
     {
       name: 'restore <file>',
       description: 'put a copy in the place of the ledger, while no gateway runs',
-      run: ([file = '']) => restoreLedger(requireFile(options, dataFolder), file),
+      options: [yesOption],
+      run: ([file = ''], { yes }) => restoreLedger(requireFile(options, dataFolder), file, yes === true),
     },
   ];
 }

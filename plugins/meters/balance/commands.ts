@@ -24,7 +24,16 @@ import { ledgerVerbs } from './operator/ledger-commands.ts';
 import { page } from './operator/reading.ts';
 import { reportUsage, formatUsageCsv, usageQuery } from './operator/reports.ts';
 import { rewordError } from './operator/typed-names.ts';
-import { findOwners, readAll, only, type Bench, type Verb, type Work } from './operator/verbs.ts';
+import {
+  findOwners,
+  readAll,
+  only,
+  requireConfirmation,
+  yesOption,
+  type Bench,
+  type Verb,
+  type Work,
+} from './operator/verbs.ts';
 import { creditKinds, usageGroups, type Store } from './store.ts';
 
 function formatBalance({ account, balance, total, used, pending, available }: ShownBalance): string {
@@ -158,12 +167,15 @@ export function listCommands(
   models: Bench['listModels'] = () => [],
 ): Command[] {
   const author = findCommandAuthor();
-  return verbs.map(({ run: work, creates = false, changes = false, ...verb }) => ({
+  return verbs.map(({ run: work, confirm, creates = false, changes = false, ...verb }) => ({
     ...verb,
+    ...(confirm ? { options: [...(verb.options ?? []), yesOption] } : {}),
     group: groups[verb.name.split(' ')[0] ?? ''],
-    async run(args, options, print) {
+    async run(args, { yes, ...options }, print) {
       const store = await open({ mustExist: !creates });
       try {
+        const question = yes === true ? undefined : await confirm?.(store, args, options);
+        if (question !== undefined) await requireConfirmation(question);
         const ledger = changes ? store.withAction(buildVerbAction(author, verb.name, args, options)) : store;
         return await work({ store: ledger, listModels: models, print, author }, args, options);
       } catch (error) {

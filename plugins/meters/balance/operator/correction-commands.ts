@@ -1,7 +1,7 @@
 /** The verbs for corrections, the state of accounts, and the log of operators' actions. */
-import { formatTable, type CommandOption, type CommandResult } from '../../../../core/index.ts';
+import { formatTable, formatUsd, type CommandOption, type CommandResult } from '../../../../core/index.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
-import { accountChanges, changeAccount } from './accounts.ts';
+import { accountChanges, changeAccount, requireBalance } from './accounts.ts';
 import { actionQuery, listActions } from './actions.ts';
 import {
   adjustCredit,
@@ -12,9 +12,13 @@ import {
   refundOrder,
   type Corrected,
 } from './corrections.ts';
-import { toNumeric, type Verb } from './verbs.ts';
+import { toNumeric, type Options, type Verb } from './verbs.ts';
 
 const reasonOption: CommandOption = { flags: '--reason <text>', description: 'why; statements show it' };
+
+function readAdjustment([account, amount]: readonly string[], { reason, reference }: Options) {
+  return readInput(adjustmentOrder, { account, amount, reason, reference });
+}
 
 function describeCorrected(made: Corrected): CommandResult {
   const { account, amount, balance, status } = made;
@@ -22,8 +26,9 @@ function describeCorrected(made: Corrected): CommandResult {
   return { json: made, text: `${account}: ${amount} USD; the balance is ${balance} USD.${again}` };
 }
 
-function buildStateVerb(verb: string, state: string, description: string): Verb {
+function buildStateVerb(verb: string, state: string, description: string, more: Partial<Verb> = {}): Verb {
   return {
+    ...more,
     name: `accounts ${verb} <name>`,
     description,
     changes: true,
@@ -43,14 +48,14 @@ export const correctionVerbs: readonly Verb[] = [
       reasonOption,
       { flags: '--reference <text>', description: 'what it is known by elsewhere: it is made once' },
     ],
-    run: async (bench, [account, amount], { reason, reference }) =>
-      describeCorrected(
-        await adjustCredit(
-          bench.store,
-          readInput(adjustmentOrder, { account, amount, reason, reference }),
-          bench,
-        ),
-      ),
+    async confirm(store, args, options) {
+      const order = readAdjustment(args, options);
+      if (order.amount >= 0n) return undefined;
+      const { account, balance } = await requireBalance(store, order.account);
+      return `Take ${formatUsd(-order.amount)} USD from the account "${account}", which has ${balance} USD?`;
+    },
+    run: async (bench, args, options) =>
+      describeCorrected(await adjustCredit(bench.store, readAdjustment(args, options), bench)),
   },
   {
     name: 'credit refund <call>',
@@ -74,7 +79,12 @@ export const correctionVerbs: readonly Verb[] = [
   },
   buildStateVerb('disable', 'disabled', 'refuse all keys of an account from now on'),
   buildStateVerb('enable', 'open', 'accept the keys of a disabled account again'),
-  buildStateVerb('close', 'closed', 'refuse all keys of an account for good; it gets no new keys'),
+  buildStateVerb('close', 'closed', 'refuse all keys of an account for good; it gets no new keys', {
+    async confirm(store, [name = '']) {
+      const { account, balance } = await requireBalance(store, name);
+      return `Close the account "${account}", which has ${balance} USD? Its keys stop working for good.`;
+    },
+  }),
   {
     name: 'actions list',
     description: 'show what operators changed, newest first',

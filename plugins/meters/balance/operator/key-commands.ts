@@ -174,6 +174,11 @@ export const keyVerbs: readonly Verb[] = [
     name: 'keys delete <key>',
     description: 'delete a key; its calls and entries stay',
     changes: true,
+    async confirm(store, [wanted = '']) {
+      const { id, lastFour, account } = await keys.findKey(store, wanted);
+      const owner = account === null ? 'an operator' : `the account "${account}"`;
+      return `Delete the key ${id} (…${lastFour}) of ${owner}? It stops working for good.`;
+    },
     async run({ store }, [key = '']) {
       const deleted = await keys.deleteKey(store, key);
       return { json: deleted, text: `Deleted ${deleted.id}.` };

@@ -1,4 +1,5 @@
 /** What the ledger's verbs share. */
+import { createInterface } from 'node:readline';
 import type { Command, CommandOption, CommandResult } from '../../../../core/index.ts';
 import type { Store } from '../store.ts';
 import { requireBalance } from './accounts.ts';
@@ -22,8 +23,33 @@ export interface Verb extends Omit<Command, 'run'> {
   readonly run: Work;
   /** Whether it changes the ledger: the log of operators' actions has it. */
   readonly changes?: true;
+  /** What it asks before it runs, unless `--yes` is given; undefined: nothing. */
+  confirm?(store: Store, args: readonly string[], options: Options): Promise<string | undefined>;
   /** Whether it may create the ledger. Other verbs fail without one. */
   readonly creates?: true;
+}
+
+export const yesOption: CommandOption = { flags: '--yes', description: 'do it without a question' };
+
+/** The first line that is typed; undefined if the input ends. */
+async function readAnswer(): Promise<string | undefined> {
+  // The terminal edits the line itself, and Ctrl-C ends the command.
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  try {
+    for await (const line of lines) return line.trim();
+    return undefined;
+  } finally {
+    // A terminal that is still read keeps the process.
+    process.stdin.destroy();
+  }
+}
+
+/** Asks on the terminal, since the command cannot be taken back. Throws unless the answer is yes. */
+export async function requireConfirmation(question: string): Promise<void> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY)
+    throw new Error(`${question} There is no terminal to ask on: add --yes to do it.`);
+  process.stderr.write(`${question} [y/N] `);
+  if (!/^y(es)?$/i.test((await readAnswer()) ?? '')) throw new Error('nothing was changed');
 }
 
 export const namedKey = 'named by its id or its last four characters';
