@@ -69,7 +69,7 @@ export default defineConfig({
   server: {
     port,
     host: HOST || '127.0.0.1',
-    // How many of your own proxies are in front: without them, clients could choose the address they are known by.
+    // How many of your own proxies are in front and append to `x-forwarded-for`.
     trustedProxies: readEnvironment('TOLLGATE_PROXIES', countText) ?? 0,
   },
   dataFolder: TOLLGATE_DATA || './data',

@@ -1,6 +1,7 @@
 /**
- * Reads variables from the file `.env` beside the configuration, once, when a process starts. The environment
- * wins, so a container or a shell can replace what the file says. Workers inherit the variables of their parent.
+ * Reads variables from the file `.env` beside the configuration, once, when a process starts. The
+ * environment wins, so a container or a shell can replace what the file says. Workers inherit the variables
+ * of their parent.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,14 +9,13 @@ import { parseEnv } from 'node:util';
 import { ConfigError } from '../config.ts';
 import { describeReason } from '../plugin.ts';
 
-/**
- * A comment, or a variable. Its value is in quotes, where it may have line breaks, or has no `#`: Node would end it
- * there.
- */
-const line =
-  /[ \t]*(?:#.*|(?:export[ \t]+)?[A-Za-z_]\w*[ \t]*=[ \t]*(?:(["'`])(?:(?!\1)[^])*\1[ \t]*|[^\s"'`#][^\n#]*)?(?:(?<=[ \t])#.*)?)?(?:\n|$)/y;
+/** A value in quotes, where it may have line breaks, or one without `#`: Node would end it there. */
+const value = /(?:(["'`])(?:(?!\1)[^])*\1[ \t]*|[^\s"'`#][^\n#]*)?/.source;
+const variable = `(?:export[ \\t]+)?[A-Za-z_]\\w*[ \\t]*=[ \\t]*${value}(?:(?<=[ \\t])#.*)?`;
+/** A line that is empty, a comment, or a variable. */
+const line = new RegExp(`[ \\t]*(?:#.*|${variable})?(?:\\n|$)`, 'y');
 
-/** The number of the first line that Node would skip or cut short without a word; undefined if there is none. */
+/** The number of the first line that Node would skip or cut short without a word. */
 function findBadLine(text: string): number | undefined {
   for (line.lastIndex = 0; line.lastIndex < text.length;) {
     const start = line.lastIndex;

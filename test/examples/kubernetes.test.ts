@@ -133,7 +133,7 @@ describe('the Kubernetes manifests', () => {
     expect(findVariable('TOLLGATE_CONFIG')).toBeUndefined();
   });
 
-  it('give all gateways one operator secret, whose sample is refused, and keep sessions at one of them', () => {
+  it('give all gateways one operator secret, refuse its sample, and keep sessions at one gateway', () => {
     const accept = (text: string | undefined) => admin.options.safeParse({ secret: text }).success;
     expect(accept(secret.stringData.TOLLGATE_OPERATOR_SECRET)).toBe(false);
     expect(accept('a'.repeat(64))).toBe(true);

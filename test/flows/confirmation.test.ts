@@ -1,10 +1,10 @@
 /** Verbs that cannot be taken back ask on a terminal, and need `--yes` without one. */
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkAvailable } from '../support/available.ts';
+import { onLinux } from '../support/available.ts';
 import { clone, makeDataFolder, runVerb } from '../support/process.ts';
 
 const folder = makeDataFolder();
@@ -75,15 +75,7 @@ it('what can be taken back, or is wrong anyway, is not asked about', async () =>
   expect(await run('credit', 'adjust', 'acme', '-1', '--reason', 'the gift', '--yes')).toBe('');
 });
 
-function hasScript(): boolean {
-  try {
-    return execFileSync('script', ['--version'], { encoding: 'utf8' }).includes('util-linux');
-  } catch {
-    return false;
-  }
-}
-
-/** Runs a verb on a terminal of its own, and types an answer when it asks. */
+/** Runs a verb on a terminal of its own, which `script` makes, and types an answer when it asks. */
 async function answer(words: readonly string[], typed: string): Promise<{ code: unknown; printed: string }> {
   const { PATH = '', HOME = '' } = process.env;
   const command = [process.execPath, clone.entry, ...words].map((word) => `'${word}'`).join(' ');
@@ -103,7 +95,7 @@ async function answer(words: readonly string[], typed: string): Promise<{ code: 
   return { code, printed };
 }
 
-describe.runIf(checkAvailable(hasScript(), 'script of util-linux'))('on a terminal', () => {
+describe.runIf(onLinux)('on a terminal', () => {
   it.each(['\n', 'n\n', 'yesterday\n', '\u0004'])('nothing but yes is taken for it: %j', async (typed) => {
     const before = await readBooks();
     const { code, printed } = await answer(['keys', 'delete', key], typed);

@@ -1,4 +1,4 @@
-/** A file `.env` beside the configuration: which processes read it, when, and what is wrong with its lines. */
+/** A file `.env` beside the configuration: who reads it, when, and what is wrong with its lines. */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';

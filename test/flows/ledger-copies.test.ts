@@ -28,7 +28,7 @@ describe('a copy of the ledger', () => {
     const readFault = async (...verb: string[]): Promise<string> =>
       (await runVerb(verb, { TOLLGATE_DATA: folder })).errors;
     expect(await readFault('backup', copy)).toMatch(/was copied to .*copy\.db, but is not sound: its books/);
-    expect(await readFault('restore', copy, '--yes')).toMatch(/copy\.db was not restored: its books break \d/);
+    expect(await readFault('restore', copy, '--yes')).toMatch(/copy\.db was not restored: its books break/);
     writeFileSync(ledger, 'no database at all, and longer than the head of one '.repeat(20));
     expect(await readFault('backup', `${copy}2`)).toContain(`${ledger} could not be copied to ${copy}2: `);
     expect(readdirSync(folder).filter((name) => name.startsWith('copy.db2'))).toEqual([]);
