@@ -161,6 +161,14 @@ describe('an error inside a stream', () => {
     expect(events.some(({ type }) => type === 'response-end')).toBe(false);
   });
 
+  it('of one choice is the last event, though another choice ends in the same chunk', () => {
+    const events = decode([
+      choices([{ content: 'a' }], [{ content: 'b' }, null, 1]),
+      choices([{}, 'error'], [{}, 'stop', 1]),
+    ]);
+    expect(events.at(-1)).toMatchObject({ type: 'error', message: 'it ended with "error".' });
+  });
+
   it('may be an event named error whose data is the error itself', () => {
     const events = decodeAll(upstream.decodeEvents(makeCall()), [
       { event: 'error', data: '{"message":"no","status_code":400}' },

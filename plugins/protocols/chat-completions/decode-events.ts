@@ -99,7 +99,7 @@ export class ReplyDecoder implements EventDecoder {
     if (Array.isArray(choices)) {
       if (choices.length > 0) this.#endsWithUsage = false;
       choices.forEach((choice: unknown, position) => {
-        if (isObject(choice)) this.#readChoice(choice, position, hasFailed);
+        if (isObject(choice) && !this.#over) this.#readChoice(choice, position, hasFailed);
       });
     }
     if (usage && !this.#over) this.#readUsage(usage, chunk);
@@ -160,7 +160,7 @@ export class ReplyDecoder implements EventDecoder {
     let all = true;
     for (const choice of this.#choices.values()) {
       const isWhole = this.#contentField === 'message' || choice.isWhole;
-      if (!choice.isFinished && whole && this.#log.blocks > 0 && isWhole)
+      if (!choice.isFinished && !this.#over && whole && this.#log.blocks > 0 && isWhole)
         this.#finish(choice, this.#guessReason());
       all &&= choice.isFinished;
     }
