@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { describeFaults } from './host/option-errors.ts';
-import { computeBodiesLimit } from './http/bodies.ts';
+import { computeBodyLimits } from './http/bodies.ts';
 import { pluginInterface, describeReason, type Plugin, type PluginEntry } from './plugin.ts';
 import { computeMostConnections } from './process/open-files.ts';
 import { redirectImports } from './process/self-resolution.ts';
@@ -25,16 +25,21 @@ export const settingsSchema = z.strictObject({
       /** Not empty: Node takes an empty host as all interfaces. */
       host: z.string().min(1, 'an address to listen at; "::" is all there are').default('127.0.0.1'),
       port: z.int().min(0).max(65_535).default(8787),
-      /** Maximum bytes of a request body. */
-      bodyLimit: z
-        .int()
-        .positive()
-        .default(32 * 1024 * 1024),
+      /** Maximum bytes of a request body. Default: 32 MiB, or `bodiesLimit` if that is less. */
+      bodyLimit: z.int().positive().optional(),
       /**
        * Maximum bytes of the bodies of all running calls. Above it calls get 503 with `retry-after`. Default:
-       * 512 MiB, or less on a small machine.
+       * 512 MiB, or less on a small machine or with a small heap.
        */
       bodiesLimit: z.int().positive().optional(),
+      /**
+       * Maximum bytes of the bodies of one key's running calls, and of one account's. Above it calls get 429
+       * with `retry-after`. Default: a quarter and a half of `bodiesLimit`. A single body is always accepted.
+       */
+      bodiesPerKey: z.int().positive().optional(),
+      bodiesPerAccount: z.int().positive().optional(),
+      /** Bytes a second at which a body of more than 64 KiB has to arrive; a slower one gets 408. */
+      bodyRate: z.int().positive().default(4096),
       /**
        * Maximum bytes of all replies held at once. A larger reply fails, and new calls get 503 with `retry-
        * after`. Default: 1/32 of the heap or of the memory, whichever is less.
@@ -55,7 +60,7 @@ export const settingsSchema = z.strictObject({
         ),
     })
     .refine(
-      ({ bodyLimit, bodiesLimit = bodyLimit }) => bodyLimit <= bodiesLimit,
+      ({ bodyLimit = 0, bodiesLimit = bodyLimit }) => bodyLimit <= bodiesLimit,
       'bodiesLimit must not be smaller than bodyLimit',
     )
     .prefault({}),
@@ -101,6 +106,7 @@ export interface Config {
   readonly file: string;
   readonly server: z.output<typeof settingsSchema>['server'] & {
     readonly maxConnections: number;
+    readonly bodyLimit: number;
     readonly bodiesLimit: number;
     readonly repliesLimit: number;
   };
@@ -166,12 +172,10 @@ export function checkConfig(input: unknown, file: string): Config {
   if (repeated) throw new ConfigError(`${file}: the plugin "${repeated.name}" is listed twice`);
   const faults = present.flatMap((plugin) => checkInterface(plugin) ?? []);
   if (faults.length > 0) throw new ConfigError(`${file}: ${faults.join('; ')}`);
-  const {
-    maxConnections = computeMostConnections(),
-    bodiesLimit = computeBodiesLimit(settings.server),
-    repliesLimit = computeRepliesLimit(settings.server),
-  } = settings.server;
-  const server = { ...settings.server, maxConnections, bodiesLimit, repliesLimit };
+  const { maxConnections = computeMostConnections(), repliesLimit = computeRepliesLimit(settings.server) } =
+    settings.server;
+  const bodies = computeBodyLimits(settings.server);
+  const server = { ...settings.server, ...bodies, maxConnections, repliesLimit };
   const { plugins: _, ...given } = { ...z.looseObject({}).parse(input) };
   return { ...settings, server, file, dataFolder: resolve(settings.dataFolder), plugins: present, given };
 }

@@ -23,6 +23,7 @@ export const errorTable = {
   not_found: { status: 404, retry: false },
   model_not_found: { status: 404, retry: false },
   method_not_allowed: { status: 405, retry: false },
+  request_timeout: { status: 408, retry: true },
   conflict: { status: 409, retry: true },
   outcome_not_kept: { status: 409, retry: false },
   body_too_large: { status: 413, retry: false },

@@ -24,6 +24,7 @@ import {
   type Grant,
   type Parsed,
   type Planned,
+  type Principal,
   type Received,
   type Refused,
   type Routed,
@@ -67,7 +68,7 @@ export interface Client {
   readonly match: Match;
   readonly reply: Reply;
   /** Reads the whole body as text and as a value. Throws `body_too_large` as soon as it is. */
-  readBody(): Promise<ReadBody>;
+  readBody(principal: Principal): Promise<ReadBody>;
 }
 
 /** What parsing needs of a client. */
@@ -96,7 +97,7 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
     const known = await core.hooks.authenticate.promise(received);
     const principal = requireAccess(known, 'user', received.method);
     mark(received, 'authenticated');
-    const parsed = parseCall(advance(received, { principal }), await client.readBody(), client);
+    const parsed = parseCall(advance(received, { principal }), await client.readBody(principal), client);
     mark(parsed, 'read');
     noteDefaulted(client.reply, parsed.call);
     const replay = await core.hooks.replay.promise(parsed);

@@ -160,17 +160,18 @@ async function takeCall(
   });
   const probeClient = (): void => reply.probe(req.httpVersion, protocol.client.keepAlive);
   req.socket.on('end', probeClient);
-  const share = core.bodies.openShare();
+  let share: BodyShare | undefined;
   const running = core.calls.begin(received);
   try {
     await runCall(core, received, {
       protocol,
       match,
       reply,
-      readBody() {
+      readBody(principal) {
         checkBodyType(req, call);
         refuseCompressed(req);
         core.replies.checkRoom();
+        share = core.bodies.openShare(principal);
         // Anything else is read as JSON, because many clients send no content type.
         return isUpload(req.headers)
           ? readForm(core, app.createContext(req, res), share)
@@ -182,7 +183,7 @@ async function takeCall(
   } finally {
     req.socket.off('end', probeClient);
     core.calls.end(running);
-    share.release();
+    share?.release();
     reply.releaseRecording();
   }
 }
@@ -200,7 +201,11 @@ function checkBodyType({ headers }: IncomingMessage, { protocol, match }: Call):
 async function readForm(core: Core, context: Koa.Context, share: BodyShare): Promise<ReadBody> {
   // The size of a form's files is known only after it is read, so the content length counts.
   share.take(Math.min(Number(context.req.headers['content-length'] ?? Infinity), core.bodies.limit));
-  const form = await readUpload(context, core.bodies.limit);
+  const slow = Promise.withResolvers<never>();
+  const stopWatching = share.watchRate(context.req, slow.reject);
+  const form = await Promise.race([slow.promise, readUpload(context, core.bodies.limit)]).finally(
+    stopWatching,
+  );
   const text = JSON.stringify(form.fields);
   return { bytes: Buffer.from(text), text, value: form };
 }

@@ -1,10 +1,13 @@
 /**
- * Reads request bodies whole, within one limit for each body and one for all bodies held at once. A body
- * stays in memory until its call ends. A body that is too long is refused before it is read.
+ * Reads request bodies whole, within one limit for each body and one for all bodies held at once, of which
+ * each key and each account has a share. A body stays in memory until its call ends. A body that is too long
+ * is refused before it is read, and one that arrives too slowly is cut. Small bodies have a reserve.
  */
 import type { IncomingMessage } from 'node:http';
 import { totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 import { GatewayError } from '../errors.ts';
+import type { Principal } from '../exchange.ts';
 import { Chunks } from '../util/chunks.ts';
 
 /** Bytes of all bodies, if the machine has enough memory. */
@@ -13,31 +16,100 @@ const defaultLimit = 512 * 1024 * 1024;
  * The share of memory for bodies. Each exists several times while it is parsed and encoded for the provider.
  */
 const memoryShare = 1 / 8;
+/** Bytes of the heap that the gateway itself and V8's young generation need, and the share of the rest. */
+const ownHeap = 160 * 1024 * 1024;
+const heapShare = 1 / 4;
+/** A body limit below this would refuse usual calls. */
+const leastLimit = 1024 * 1024;
+const defaultBodyLimit = 32 * 1024 * 1024;
 
-/**
- * The default for bytes of all bodies. Each worker has its own share. A container may have less memory than
- * its machine.
- */
-export function computeBodiesLimit(
-  { bodyLimit, workers }: { readonly bodyLimit: number; readonly workers: number },
-  memory = Math.min(totalmem(), process.constrainedMemory() || Infinity),
-): number {
-  return Math.max(bodyLimit, Math.min(defaultLimit, Math.floor((memory * memoryShare) / workers)));
+function describeMachine(): { readonly memory: number; readonly heap: number } {
+  return {
+    memory: Math.min(totalmem(), process.constrainedMemory() || Infinity),
+    heap: getHeapStatistics().heap_size_limit,
+  };
 }
 
-interface Limits {
+interface GivenLimits {
+  readonly workers: number;
+  readonly bodyLimit?: number | undefined;
+  readonly bodiesLimit?: number | undefined;
+}
+
+/**
+ * The limits of one body and of all bodies that are not given. Workers share the memory, but each has a heap.
+ * A container may have less memory than its machine.
+ */
+export function computeBodyLimits(
+  { workers, bodyLimit, bodiesLimit }: GivenLimits,
+  { memory, heap } = describeMachine(),
+): { readonly bodyLimit: number; readonly bodiesLimit: number } {
+  const room = Math.min(defaultLimit, (memory * memoryShare) / workers, (heap - ownHeap) * heapShare);
+  const all = bodiesLimit ?? Math.max(bodyLimit ?? leastLimit, Math.floor(room));
+  return { bodyLimit: bodyLimit ?? Math.min(defaultBodyLimit, all), bodiesLimit: all };
+}
+
+export interface BodyLimits {
   /** Bytes of one body. */
   readonly bodyLimit: number;
   /** Bytes of all bodies together. */
   readonly bodiesLimit: number;
+  /** Bytes of all bodies of one key, and of one account. A single body is accepted whatever its size. */
+  readonly bodiesPerKey?: number | undefined;
+  readonly bodiesPerAccount?: number | undefined;
+  /** Bytes a second at which a body has to arrive. */
+  readonly bodyRate: number;
+}
+
+const [keyShare, accountShare] = [1 / 4, 1 / 2];
+/** Bytes of a small body: it may arrive slowly, and has a reserve beyond each limit. */
+const smallBody = 64 * 1024;
+const withReserve = 9 / 8;
+/** Milliseconds in which a body has to make progress. */
+const rateWindow = 10_000;
+
+type Owner = Pick<Principal, 'key' | 'account'>;
+
+/** What is held beneath one limit: by everybody, by a key or by an account. */
+class Holding {
+  readonly #most: number;
+  readonly #toError: () => GatewayError;
+  readonly #held = new Map<string, number>();
+
+  constructor(most: number, toError: () => GatewayError) {
+    this.#most = most;
+    this.#toError = toError;
+  }
+
+  /** Throws if `owner` would hold too much. `own` is what the same call holds already. */
+  check(
+    owner: string,
+    bytes: number,
+    { own, factor }: { readonly own: number; readonly factor: number },
+  ): void {
+    const held = this.#held.get(owner) ?? 0;
+    if (held > own && held + bytes > this.#most * factor) throw this.#toError();
+  }
+
+  add(owner: string, bytes: number): void {
+    const held = (this.#held.get(owner) ?? 0) + bytes;
+    if (held === 0) this.#held.delete(owner);
+    else this.#held.set(owner, held);
+  }
 }
 
 export class BodyBudget {
-  readonly #limits: Limits;
+  readonly #limits: BodyLimits;
+  readonly #keys: Holding;
+  readonly #accounts: Holding;
   #held = 0;
 
-  constructor(limits: Limits) {
+  constructor(limits: BodyLimits) {
+    const { bodiesLimit, bodiesPerKey = bodiesLimit * keyShare } = limits;
+    const { bodiesPerAccount = bodiesLimit * accountShare } = limits;
     this.#limits = limits;
+    this.#keys = new Holding(bodiesPerKey, () => toShareError('API key'));
+    this.#accounts = new Holding(bodiesPerAccount, () => toShareError('account'));
   }
 
   /** Bytes of one body at most. */
@@ -45,44 +117,100 @@ export class BodyBudget {
     return this.#limits.bodyLimit;
   }
 
+  /** Bytes a second at which a body larger than a small one has to arrive. */
+  get rate(): number {
+    return this.#limits.bodyRate;
+  }
+
+  /** Bytes of a small body at most. */
+  get small(): number {
+    return Math.min(smallBody, this.#limits.bodyLimit / 8);
+  }
+
   /** Opens the share of one call. The call releases it when it ends. */
-  openShare(): BodyShare {
-    return new BodyShare(this);
+  openShare(owner: Owner): BodyShare {
+    return new BodyShare(this, owner);
   }
 
-  /** Throws `overloaded` if all bodies together would exceed their limit. */
-  hold(bytes: number): void {
-    if (this.#held + bytes > this.#limits.bodiesLimit) {
-      throw new GatewayError(
-        'overloaded',
-        'The gateway has reached its limit for large requests in memory; try again soon.',
-        { retryAfter: 2 },
-      );
-    }
+  /**
+   * Throws `rate_limited` if the key or account would exceed its share, and `overloaded` if all bodies
+   * together would exceed their limit. `own` is what the call holds already.
+   */
+  hold(bytes: number, own: number, owner: Owner): void {
+    const factor = own + bytes <= this.small ? withReserve : 1;
+    this.#keys.check(owner.key, bytes, { own, factor });
+    this.#accounts.check(owner.account, bytes, { own, factor });
+    if (this.#held + bytes > this.#limits.bodiesLimit * factor) throw toFullError();
+    this.#count(bytes, owner);
+  }
+
+  release(bytes: number, owner: Owner): void {
+    this.#count(-bytes, owner);
+  }
+
+  #count(bytes: number, { key, account }: Owner): void {
     this.#held += bytes;
+    this.#keys.add(key, bytes);
+    this.#accounts.add(account, bytes);
   }
+}
 
-  release(bytes: number): void {
-    this.#held -= bytes;
-  }
+function toFullError(): GatewayError {
+  return new GatewayError(
+    'overloaded',
+    'The gateway has reached its limit for large requests in memory; try again soon.',
+    { retryAfter: 2 },
+  );
+}
+
+function toShareError(owner: string): GatewayError {
+  return new GatewayError(
+    'rate_limited',
+    `This ${owner} holds its share of the memory for large requests; send fewer of them at once.`,
+    { retryAfter: 2 },
+  );
 }
 
 /** The bytes that one call holds. */
 export class BodyShare {
   readonly #bodies: BodyBudget;
+  readonly #owner: Owner;
   #taken = 0;
 
-  constructor(bodies: BodyBudget) {
+  constructor(bodies: BodyBudget, owner: Owner) {
     this.#bodies = bodies;
+    this.#owner = owner;
   }
 
   take(bytes: number): void {
-    this.#bodies.hold(bytes);
+    this.#bodies.hold(bytes, this.#taken, this.#owner);
     this.#taken += bytes;
   }
 
   release(): void {
-    this.#bodies.release(this.#taken);
+    this.#bodies.release(this.#taken, this.#owner);
+    this.#taken = 0;
+  }
+
+  /**
+   * Calls `cut` if a body arrives too slowly, until the returned function is called. It counts bytes of the
+   * connection, since a form's are read elsewhere.
+   */
+  watchRate(request: IncomingMessage, cut: (error: GatewayError) => void): () => void {
+    const { small, rate } = this.#bodies;
+    const { socket, headers } = request;
+    if (Number(headers['content-length'] ?? Infinity) <= small) return () => undefined;
+    const begun = socket.bytesRead;
+    let seen = begun;
+    const look = (): void => {
+      const [arrived, declared] = [socket.bytesRead, headers['content-length'] !== undefined];
+      const isSlow = arrived - seen < (rate * rateWindow) / 1000;
+      seen = arrived;
+      if (isSlow && !request.complete && (declared || arrived - begun > small)) cut(toSlowError(rate));
+    };
+    // What came while the process was busy is read before the look.
+    const timer = setInterval(() => setImmediate(look), rateWindow).unref();
+    return () => clearInterval(timer);
   }
 
   /** Reads the whole body of a request. Throws before it holds more than the limits allow. */
@@ -96,9 +224,11 @@ export class BodyShare {
       const chunks = new Chunks<Buffer>();
       let length = 0;
       const refuse = (error: unknown): void => {
+        stopWatching();
         request.removeAllListeners('data').resume();
         reject(error);
       };
+      const stopWatching = this.watchRate(request, refuse);
       request.on('data', (chunk: Buffer) => {
         length += chunk.length;
         if (length > limit) return refuse(toTooLargeError(limit));
@@ -109,8 +239,14 @@ export class BodyShare {
         }
         chunks.push(chunk);
       });
-      request.on('end', () => resolve(chunks.join()));
-      request.on('error', (error) => reject(toClientGoneError(error)));
+      request.on('end', () => {
+        stopWatching();
+        resolve(chunks.join());
+      });
+      request.on('error', (error) => {
+        stopWatching();
+        reject(toClientGoneError(error));
+      });
     });
   }
 }
@@ -132,6 +268,15 @@ export function refuseCompressed({ headers }: IncomingMessage): void {
       'unsupported_media_type',
       `The body uses the content encoding "${encoding}"; send it uncompressed.`,
     );
+}
+
+function toSlowError(rate: number): GatewayError {
+  return new GatewayError(
+    'request_timeout',
+    `The body arrives too slowly: it takes at least ${rate} bytes a second.`,
+    // The rest of the body would arrive as slowly.
+    { headers: { connection: 'close' } },
+  );
 }
 
 function toTooLargeError(limit: number): GatewayError {

@@ -53,7 +53,8 @@ it.each([
   ['caddy/Caddyfile', 'max_size', 'response_header_timeout'],
 ])('%s allows larger bodies and waits longer than the gateway', (file, body, wait) => {
   const text = read(file);
-  expect(readAmount(text, body) * 1024 * 1024).toBeGreaterThan(server.bodyLimit);
+  const largestBody = 32 * 1024 * 1024;
+  expect(readAmount(text, body) * 1024 * 1024).toBeGreaterThan(largestBody);
   const longestReply = 600;
   expect(readAmount(text, wait)).toBeGreaterThan(Math.max(longestReply, timeouts.idle / 1000));
 });

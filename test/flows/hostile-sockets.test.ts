@@ -14,7 +14,10 @@ let harness: Harness;
 beforeAll(
   async () =>
     void (harness = await openHarness({
-      settings: { server: { bodyLimit: 20_000, bodiesLimit: 50_000 }, timeouts: { write: 1 } },
+      settings: {
+        server: { bodyLimit: 20_000, bodiesLimit: 50_000, bodiesPerKey: 60_000, bodiesPerAccount: 60_000 },
+        timeouts: { write: 1 },
+      },
     })),
 );
 afterAll(() => harness.close());
