@@ -106,6 +106,8 @@ const behaviours: Readonly<Record<string, (response: ServerResponse) => Promise<
 let vendor: ScriptedVendor;
 let gateway: RunningGateway;
 let key = '';
+/** Keys of several accounts. */
+const keys: string[] = [];
 const folder = makeDataFolder();
 
 beforeAll(async () => {
@@ -122,8 +124,11 @@ beforeAll(async () => {
     ANTHROPIC_API_KEY: 'k',
     ANTHROPIC_BASE_URL: vendor.origin,
   };
-  const { output } = await runVerb(['keys', 'create', '--credit', '1000', '--json'], environment);
-  key = String(JSON.parse(output).key);
+  for (const account of ['one', 'two', 'three', 'four']) {
+    const words = ['keys', 'create', '--account', account, '--credit', '1000', '--json'];
+    keys.push(String(JSON.parse((await runVerb(words, environment)).output).key));
+  }
+  [key = ''] = keys;
   gateway = await startProcess(environment);
 });
 afterAll(async () => {
@@ -143,14 +148,15 @@ interface ClientReply {
 async function call(
   client: 'chat' | 'messages',
   model: string,
-  prompt: string,
+  prompt: string | readonly object[],
   stream: boolean,
   milliseconds = 60_000,
+  caller = key,
 ): Promise<ClientReply> {
   const path = client === 'chat' ? '/v1/chat/completions' : '/alpha/v1/messages';
   const body = { model, stream, max_tokens: 1000, messages: [{ role: 'user', content: prompt }] };
   const headers = {
-    authorization: `Bearer ${key}`,
+    authorization: `Bearer ${caller}`,
     'content-type': 'application/json',
     'anthropic-version': '2023-06-01',
   };
@@ -232,6 +238,37 @@ describe('a gateway with a heap of 96 MB', () => {
       await expectService();
     },
   );
+
+  it.each([
+    ['of one picture', 'chat', false],
+    ['of one picture', 'messages', false],
+    ['of text', 'chat', false],
+    ['of text', 'messages', false],
+    ['of one picture, beside endless streams', 'chat', true],
+  ] as const)('survives twenty bodies of 8 MB, %s, for clients of %s', async (what, client, beside) => {
+    const streams = Array.from({ length: beside ? 8 : 0 }, () =>
+      call(client, gpt, 'tool-arguments', true, 4000),
+    );
+    const data = 'A'.repeat(7_900_000);
+    const image =
+      client === 'chat'
+        ? { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } }
+        : { type: 'image', source: { type: 'base64', media_type: 'image/png', data } };
+    const content =
+      what === 'of text' ? 'usual '.repeat(1_300_000) : [{ type: 'text', text: 'usual' }, image];
+    const statuses = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        const { status, text } = await call(client, gpt, content, false, 60_000, keys[index % keys.length]);
+        expect(status === 200 ? text : '', text).not.toContain('error');
+        return status;
+      }),
+    );
+    for (const status of statuses) expect([200, 400, 429, 503, 529]).toContain(status);
+    expect(statuses.some((status) => status === 200 || status === 400)).toBe(true);
+    expect(statuses.some((status) => status > 400)).toBe(true);
+    await Promise.all(streams);
+    await expectService();
+  });
 
   const form = '--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\n';
   it.each([
