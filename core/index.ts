@@ -97,4 +97,4 @@ export type { Edit } from './crossing/splice.ts';
 export { defineConfig } from './config.ts';
 export type { ConfigInput } from './config.ts';
 export { mayCall } from './http/access.ts';
-export { formatTable } from './util/table.ts';
+export { formatTable, toOneLine } from './util/table.ts';

@@ -9,6 +9,7 @@ import type { Gateway } from '../gateway.ts';
 import type { Model } from '../model-facts.ts';
 import type { Nano } from '../money.ts';
 import { describeReason } from '../plugin.ts';
+import { toOneLine } from '../util/table.ts';
 import { listShortcomings } from './config-warnings.ts';
 import { nameOption } from './name-option.ts';
 
@@ -17,7 +18,7 @@ const width = 110;
 /** Folds a text to the width of a terminal; all lines but the first are indented. */
 function foldText(text: string): string[] {
   const lines: string[] = [];
-  for (const word of text.split(' ')) {
+  for (const word of toOneLine(text).split(' ')) {
     const line = lines.at(-1);
     if (line === undefined) lines.push(word);
     else if (line.length + word.length < width) lines[lines.length - 1] = `${line} ${word}`;

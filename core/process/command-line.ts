@@ -63,11 +63,20 @@ process.stdout.on('error', noteLostOutput);
 process.stderr.on('error', () => undefined);
 
 /**
- * Removes control characters, which could steer the terminal: names may come from a provider's model list.
- * A carriage return before a line feed stays, because CSV lines end with it.
+ * Removes control characters, which could steer the terminal, and marks that turn the direction of text:
+ * names may come from a provider's model list. A carriage return before a line feed stays, because CSV lines
+ * end with it.
  */
 function toPrintable(text: string): string {
-  return text.replaceAll(/\r(?!\n)|[^\P{Cc}\r\n\t]/gu, '\u{fffd}');
+  return text.replaceAll(/\r(?!\n)|[^\P{Cc}\r\n\t]|\p{Bidi_Control}/gu, '\u{fffd}');
+}
+
+/** JSON keeps its values: it can write any character as an escape. */
+function escapeUnprintable(json: string): string {
+  return json.replaceAll(
+    /[\p{Cc}\p{Bidi_Control}]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 function print(text: string): void {
@@ -192,7 +201,7 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
     optimise();
     try {
       const printJson = (value: unknown): void => {
-        if (value !== undefined) print(JSON.stringify(value));
+        if (value !== undefined) print(escapeUnprintable(JSON.stringify(value)));
       };
       const show = json ? (_: string, value?: unknown): void => printJson(value) : print;
       const result = await command.run(leaf.args, options, show);

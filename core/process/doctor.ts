@@ -12,6 +12,7 @@ import { ConfigError, loadConfig, type Config } from '../config.ts';
 import { getMessage } from '../errors.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { clock, type Finding } from '../host/diagnostics.ts';
+import { toOneLine } from '../util/table.ts';
 import { examineRights } from './data-folder.ts';
 import { nameOption } from './name-option.ts';
 import { checkConnections, readOpenFilesLimit } from './open-files.ts';
@@ -227,7 +228,8 @@ export function formatDiagnosis({ ok, findings }: Diagnosis): string {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
   const lines = findings.flatMap(({ subject, state, message, remedy }) => {
     const line = `${marks[state]}  ${subject.padEnd(width)}  ${message}`;
-    return remedy === undefined ? [line] : [line, `${' '.repeat(width + 9)}→ ${remedy}`];
+    const lines = remedy === undefined ? [line] : [line, `${' '.repeat(width + 9)}→ ${remedy}`];
+    return lines.map(toOneLine);
   });
   const faults = findings.filter(({ state }) => state === 'fault').length;
   return [

@@ -1,4 +1,12 @@
-/** Lays out rows as an aligned table for a terminal. */
+/** Lays out rows as an aligned table for a terminal, whatever the texts of others in it contain. */
+
+/** What breaks a line, steers a terminal or turns the direction of what follows. */
+const unprintable = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
+
+/** A text of others as a part of a line. */
+export function toOneLine(text: string): string {
+  return text.replaceAll(unprintable, '\u{fffd}');
+}
 
 function isNumber(cell: string): boolean {
   return cell === '' || /^-?\d[\d.]*$/.test(cell);
@@ -10,9 +18,10 @@ function isNumber(cell: string): boolean {
  */
 export function formatTable(
   headings: readonly string[],
-  rows: readonly (readonly string[])[],
+  given: readonly (readonly string[])[],
   totals?: readonly string[],
 ): string {
+  const rows = given.map((row) => row.map(toOneLine));
   const columns = headings.flatMap((heading, place) => {
     const cells = rows.map((row) => row[place] ?? '');
     const total = totals?.[place] ?? '';

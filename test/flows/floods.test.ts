@@ -146,7 +146,7 @@ describe('a public listing', () => {
 });
 
 describe('a name with terminal control codes', () => {
-  const steering = '\u001b[31mred\u0007\r\u009b2J<script>alert(1)</script>';
+  const steering = '\u001b[31mred\u0007\r\u009b2J<script>alert(1)</script>\r\n\u202eeno\u2066\tx';
 
   it('is one line of plain JSON in the log', async () => {
     const before = harness.gateway.log.length;
@@ -174,9 +174,16 @@ describe('a name with terminal control codes', () => {
     const made = await runVerb(['keys', 'create', '--name', steering], environment);
     const listed = await runVerb(['keys', 'list'], environment);
     const refused = await runVerb(['credit', 'add', steering, '1'], environment);
-    expect([made.code, listed.code, refused.code]).toEqual([0, 0, 1]);
+    const id = /key (\S+)\.$/m.exec(made.output)?.[1] ?? '';
+    const shown = await runVerb(['keys', 'show', id], environment);
+    const asJson = await runVerb(['keys', 'list', '--json'], environment);
+    const marked = await runVerb(['markups', 'set', '--model', 'a/\u202eb', '--percent', '5'], environment);
+    expect([made, listed, shown, asJson, refused].map(({ code }) => code)).toEqual([0, 0, 0, 0, 1]);
     expect(listed.output).toContain('red');
-    for (const { output, errors } of [made, listed, refused])
-      expect(output + errors).not.toMatch(/[^\P{Cc}\n\t]/u);
+    for (const { output, errors } of [made, listed, shown, asJson, marked, refused])
+      expect(output + errors).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}|[\u2028\u2029]/u);
+    // The key, and a heading; sums are below several keys only.
+    expect(listed.output.trimEnd().split('\n')).toHaveLength(2);
+    expect(JSON.stringify(JSON.parse(asJson.output))).toContain(JSON.stringify(steering).slice(1, -1));
   });
 });

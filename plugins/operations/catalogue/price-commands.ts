@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import {
   formatTable,
+  toOneLine,
   type Catalog,
   type Command,
   type CommandResult,
@@ -77,8 +78,8 @@ async function updatePrices(
   const result = await use((documents) => applyFeed(documents, catalog, snapshot, order));
   if (result.matched === 0)
     throw new Error(`the feed has no price of a model of the catalogue; --vendor names its vendor`);
-  const doubts = result.doubtful.map(
-    ({ provider, model, reasons }) => `${provider} ${model}: ${reasons.join('; ')}`,
+  const doubts = result.doubtful.map(({ provider, model, reasons }) =>
+    toOneLine(`${provider} ${model}: ${reasons.join('; ')}`),
   );
   const lines = [
     ...(result.fields.length > 0 ? [formatFields(result.fields)] : []),

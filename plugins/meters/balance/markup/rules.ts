@@ -3,7 +3,13 @@
  * reads again every few seconds. There is one rule for each account, key and model that a rule names.
  */
 import { z } from 'zod';
-import { GatewayError, getMessage, type CommandResult, type Host } from '../../../../core/index.ts';
+import {
+  GatewayError,
+  getMessage,
+  toOneLine,
+  type CommandResult,
+  type Host,
+} from '../../../../core/index.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
 import { requireBalance } from '../operator/accounts.ts';
 import { findKey } from '../operator/keys.ts';
@@ -163,7 +169,7 @@ function describeSubject({ account, key, model }: MarkupInput): string {
     key !== undefined && `key ${key}`,
     model !== undefined && `model ${model}`,
   ].filter((part) => part !== false);
-  return subject.join(', ') || 'all calls';
+  return toOneLine(subject.join(', ')) || 'all calls';
 }
 
 function formatMarkup(rule: MarkupInput): string {

@@ -1,5 +1,5 @@
 /** The verbs for budgets, and for the teams that they count. */
-import type { CommandOption, CommandResult } from '../../../../core/index.ts';
+import { toOneLine, type CommandOption, type CommandResult } from '../../../../core/index.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
 import { accountMove, moveAccount } from './accounts.ts';
 import * as budgets from './budgets.ts';
@@ -37,7 +37,7 @@ export function formatBudget(budget: budgets.ShownBudget): string {
     current.resets !== null && `resets ${current.resets}`,
     deleted !== null && 'deleted',
   ];
-  return parts.filter((part) => part !== false).join('  ');
+  return toOneLine(parts.filter((part) => part !== false).join('  '));
 }
 
 function buildResult(budget: budgets.ShownBudget): CommandResult {

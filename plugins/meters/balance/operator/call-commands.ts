@@ -1,7 +1,7 @@
 /** The verbs for stored calls. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { formatTable, formatUsd, parseUsd, type CommandOption } from '../../../../core/index.ts';
+import { formatTable, formatUsd, parseUsd, toOneLine, type CommandOption } from '../../../../core/index.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
 import type { Store } from '../store.ts';
 import { readCallDetails, callQuery, listCalls } from './calls.ts';
@@ -75,7 +75,7 @@ const runTail: Work = async ({ store, print }, _, { count: typed, ...filter }) =
     queriedAt = Date.now();
     const calls = await listSince(store, options, from);
     const fresh = calls.filter(({ id }) => !seen.has(id)).slice(0, left);
-    for (const call of fresh) print(formatCallCells(call).filter(Boolean).join('  '), call);
+    for (const call of fresh) print(formatCallCells(call).filter(Boolean).map(toOneLine).join('  '), call);
     seen = new Set(calls.map(({ id }) => id));
     left -= fresh.length;
   }

@@ -1,6 +1,7 @@
 /** The verbs for keys. */
 import {
   formatTable,
+  toOneLine,
   formatUsd,
   GatewayError,
   parseUsd,
@@ -27,7 +28,7 @@ function readLimits({ spendCap, models, expires, callsPerMinute }: Options): Rec
 function formatLimits({ spendCap, models, expires, callsPerMinute }: keys.ShownKey['limits']): string {
   const facts = [
     spendCap !== null && `at most ${spendCap} USD`,
-    models !== null && `only ${models.join(', ')}`,
+    models !== null && `only ${models.map(toOneLine).join(', ')}`,
     expires !== null && `until ${expires}`,
     callsPerMinute !== null && `${callsPerMinute} calls a minute`,
   ];
@@ -123,7 +124,7 @@ const runShowKey: Work = async ({ store }, [wanted = '']) => {
   );
   const facts = {
     key: `${id} (ends in ${lastFour})`,
-    name,
+    name: toOneLine(name),
     account: account ?? `none: ${kind}${key.readOnly === true ? ', read-only' : ''}`,
     state: [disabled ? 'disabled' : 'enabled', key.rotatedTo && `replaced by ${key.rotatedTo}`]
       .filter(Boolean)
