@@ -50,6 +50,7 @@ async function auditAfter(file: string, ...statements: string[]): Promise<AuditR
   return report;
 }
 
+const noOffer = { listModels: () => [], lookAtListings: () => Promise.resolve() };
 const post = "kind = 'post' AND revenue = 30";
 
 describe('an audit', () => {
@@ -251,7 +252,7 @@ describe('an audit', () => {
 describe('tollgate audit', () => {
   it('prints findings as lines and as JSON, and exits with 1 if there are any', async () => {
     const { file } = await openBooks();
-    const [verb] = listCommands(() => openSqlite({ file })).filter(({ name }) => name === 'audit');
+    const [verb] = listCommands(() => openSqlite({ file }), noOffer).filter(({ name }) => name === 'audit');
     expect(await verb?.run([], {}, () => undefined)).toMatchObject({
       text: 'The books are sound: 9 entries of 1 account, 1 reservation pending.',
       json: { ok: true },

@@ -26,6 +26,7 @@ async function openPostgresBench(): Promise<Bench> {
   return { ...opened, tamper: (text) => queryDatabase(opened.url, text) };
 }
 
+const noOffer = { listModels: () => [], lookAtListings: () => Promise.resolve() };
 const hour = 3_600_000;
 const disposals: (() => Promise<void>)[] = [];
 afterAll(async () => {
@@ -154,7 +155,7 @@ describe.each([
     disposals.push(bench.dispose);
     await fill(bench.store);
     const run = async (name: string) => {
-      const verb = listCommands(() => bench.another()).find((each) => each.name === name);
+      const verb = listCommands(() => bench.another(), noOffer).find((each) => each.name === name);
       return verb?.run([], {}, () => undefined);
     };
     await bench.tamper("DELETE FROM rollups WHERE account = 'a' AND hour = 0");

@@ -254,7 +254,7 @@ it('a wrong markup in the ledger is named by the start and the doctor, and can b
 });
 
 describe('a key limited to models', () => {
-  it('is refused for a misspelt model, with near matches', async () => {
+  it('is refused for a model that is not on offer, with near matches', async () => {
     const environment = { TOLLGATE_DATA: makeDataFolder() };
     const createLimitedKey = (models: string) => runVerb(['keys', 'create', '--models', models], environment);
     expect(await createLimitedKey('demo/ecko')).toMatchObject({
@@ -262,6 +262,14 @@ describe('a key limited to models', () => {
       errors: expect.stringContaining('no model matches "demo/ecko"; did you mean "demo/echo"?'),
     });
     expect((await createLimitedKey('dmeo/*')).errors).toContain('did you mean "demo/*"?');
-    expect((await createLimitedKey('a-new-vendor/*,demo/echo')).code).toBe(0);
+    expect((await createLimitedKey('demo/echo,a-new-vendor/*')).errors).toBe(
+      'tollgate keys create: no model on offer matches "a-new-vendor/*"; the nearest: "demo/*"\n',
+    );
+    expect((await createLimitedKey('demo/slow*')).errors).toContain(
+      '; the nearest: "demo/echo", "demo/paint"\n',
+    );
+    expect((await createLimitedKey('demo/ec*,demo/*,demo/echo')).code).toBe(0);
+    const markup = await runVerb(['markups', 'set', '--model', 'demo/ecko', '--percent', '5'], environment);
+    expect(markup.errors).toContain('did you mean "demo/echo"?');
   });
 });

@@ -93,18 +93,26 @@ describe('a provider that lists its own models', () => {
   });
 
   it('is also asked by the command line, which opens no gateway', async () => {
-    const file = join(makeDataFolder(), 'gateway.config.mjs');
+    const folder = makeDataFolder();
+    const file = join(folder, 'gateway.config.mjs');
     writeFileSync(
       file,
-      "import { catalogue } from 'tollgate/plugins/operations/catalogue';\n" +
+      "import { balance } from 'tollgate/plugins/meters/balance';\n" +
+        "import { catalogue } from 'tollgate/plugins/operations/catalogue';\n" +
         "import { openrouter } from 'tollgate/plugins/providers/openrouter';\n" +
-        'export default { plugins: [openrouter(), catalogue()] };\n',
+        `export default { dataFolder: ${JSON.stringify(folder)},\n` +
+        '  plugins: [openrouter(), catalogue(), balance()] };\n',
     );
-    const { output } = await runVerb(['models'], {
+    const environment = {
       TOLLGATE_CONFIG: file,
       OPENROUTER_API_KEY: secret,
       OPENROUTER_BASE_URL: vendor.origin,
-    });
+    };
+    const { output } = await runVerb(['models'], environment);
+    // A key may be limited to what a provider lists, and to nothing else.
+    const createKey = (models: string) => runVerb(['keys', 'create', '--models', models], environment);
+    expect((await createKey('openai/gpt-4o-mini')).code).toBe(0);
+    expect((await createKey('openai/gpt-4o-mimi')).errors).toContain('did you mean "openai/gpt-4o-mini"?');
     expect(output).toMatch(/^openai\/gpt-4o-mini +0\.15 +0\.6 .*openrouter$/m);
   });
 });

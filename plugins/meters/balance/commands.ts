@@ -161,10 +161,10 @@ const groups: Readonly<Record<string, string>> = {
   ledger: 'correct what can be computed from the entries',
 };
 
-/** The verbs, on a ledger that `open` opens. `models` are the ids of the models on offer. */
+/** The verbs, on a ledger that `open` opens. */
 export function listCommands(
   open: (settings: { readonly mustExist: boolean }) => Promise<Store>,
-  models: Bench['listModels'] = () => [],
+  offer: Bench['offer'],
 ): Command[] {
   const author = findCommandAuthor();
   return verbs.map(({ run: work, confirm, creates = false, changes = false, ...verb }) => ({
@@ -177,7 +177,7 @@ export function listCommands(
         const question = yes === true ? undefined : await confirm?.(store, args, options);
         if (question !== undefined) await requireConfirmation(question);
         const ledger = changes ? store.withAction(buildVerbAction(author, verb.name, args, options)) : store;
-        return await work({ store: ledger, listModels: models, print, author }, args, options);
+        return await work({ store: ledger, offer, print, author }, args, options);
       } catch (error) {
         throw rewordError(error, verb, options);
       } finally {

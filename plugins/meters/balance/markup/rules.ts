@@ -13,6 +13,7 @@ import {
 import { readInput } from '../../../shared/operator-routes.ts';
 import { requireBalance } from '../operator/accounts.ts';
 import { findKey } from '../operator/keys.ts';
+import { checkModelPatterns, type Offer } from '../operator/model-patterns.ts';
 import { keepStated, modelPattern } from '../operator/reading.ts';
 import { namedKey, type Bench, type Verb } from '../operator/verbs.ts';
 import type { Store } from '../store.ts';
@@ -98,9 +99,10 @@ const modelOrder = z.object({ model: modelPattern.optional() });
  * Sets the rule for an account, a key, a model, or some of them together. Throws if it is wrong, or if it
  * could never apply.
  */
-export async function setMarkup(store: Store, order: unknown): Promise<MarkupInput> {
+export async function setMarkup(store: Store, order: unknown, offer: Offer): Promise<MarkupInput> {
   const { account, key } = readInput(markupSchema, order);
-  readInput(modelOrder, order);
+  const { model } = readInput(modelOrder, order);
+  await checkModelPatterns(model === undefined ? [] : [model], offer, 'model');
   if (account !== undefined) await requireBalance(store, account);
   if (key !== undefined) await findKey(store, key);
   const written = await nameRoot(store, z.custom<MarkupInput>().parse(order));
@@ -199,8 +201,8 @@ export const markupVerbs: readonly Verb[] = [
       { flags: '--percent <percent>', description: 'above the vendor’s price; -10 is a discount' },
       { flags: '--fixed <usd>', description: 'USD for each call' },
     ],
-    async run({ store }, _, { account, key, model, percent, fixed }) {
-      await setMarkup(store, keepStated({ account, key, model, percent, fixed }));
+    async run({ store, offer }, _, { account, key, model, percent, fixed }) {
+      await setMarkup(store, keepStated({ account, key, model, percent, fixed }), offer);
       return showMarkups({ store });
     },
   },

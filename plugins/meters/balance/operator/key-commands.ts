@@ -104,7 +104,7 @@ const runCreateKey: Work = async (
     ...readCounting({ tags, budget }),
     limits: readLimits(limits),
   });
-  return buildSecretResult(await keys.createKey(bench.store, order, bench));
+  return buildSecretResult(await keys.createKey(bench.store, order, bench.offer));
 };
 
 const runListKeys: Work = async ({ store }, _, options) => {
@@ -190,14 +190,14 @@ export const keyVerbs: readonly Verb[] = [
     description: `refuse a key from now on, ${namedKey}`,
     changes: true,
     run: async (bench, [key = '']) =>
-      buildKeyResult(await keys.changeKey(bench.store, key, { disabled: true }, bench)),
+      buildKeyResult(await keys.changeKey(bench.store, key, { disabled: true }, bench.offer)),
   },
   {
     name: 'keys enable <key>',
     description: 'accept a key again that was disabled',
     changes: true,
     run: async (bench, [key = '']) =>
-      buildKeyResult(await keys.changeKey(bench.store, key, { disabled: false }, bench)),
+      buildKeyResult(await keys.changeKey(bench.store, key, { disabled: false }, bench.offer)),
   },
   {
     name: 'keys rotate <key>',
@@ -221,7 +221,7 @@ export const keyVerbs: readonly Verb[] = [
       if (Object.keys(stated).length === 0)
         throw new GatewayError('invalid_request', 'name a limit to change, as --spend-cap 10');
       const changes = readInput(keys.keyChanges, { limits: stated });
-      return buildKeyResult(await keys.changeKey(bench.store, key, changes, bench));
+      return buildKeyResult(await keys.changeKey(bench.store, key, changes, bench.offer));
     },
   },
 ];

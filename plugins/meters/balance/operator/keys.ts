@@ -4,7 +4,7 @@ import { formatUsd } from '../../../../core/index.ts';
 import { issueKey, createKeySecret } from '../keys.ts';
 import type { KeyRecord, Store } from '../store.ts';
 import { addCredit } from './accounts.ts';
-import { checkModelPatterns } from './model-patterns.ts';
+import { checkModelPatterns, type Offer } from './model-patterns.ts';
 import { accountName, amount, budgetTerms, label, limits, page, keepStated, tags } from './reading.ts';
 import { toIso, buildPage, buildRefusal, toUsdOrNull } from './replies.ts';
 
@@ -117,18 +117,13 @@ async function adviseCredit(store: Store, account: string): Promise<string | und
 
 export type NewKey = ShownKey & { readonly key: string; readonly warning?: string };
 
-/** What is on offer: the ids of models. */
-interface Offer {
-  readonly listModels: () => readonly string[];
-}
-
 export async function createKey(
   store: Store,
   order: z.output<typeof keyOrder>,
-  { listModels }: Offer,
+  offer: Offer,
 ): Promise<NewKey> {
   const { account, kind, name, readOnly, limits: stated, credit, tags: tagged, budgets } = order;
-  checkModelPatterns(stated.models, listModels());
+  await checkModelPatterns(stated.models, offer, 'limits.models');
   if ((account === undefined) !== (kind === 'operator'))
     throw buildRefusal(
       'invalid_request',
@@ -182,9 +177,9 @@ export async function changeKey(
   store: Store,
   wanted: string,
   { limits: changed, ...rest }: z.output<typeof keyChanges>,
-  { listModels }: Offer,
+  offer: Offer,
 ): Promise<ShownKey> {
-  checkModelPatterns(changed?.models, listModels());
+  await checkModelPatterns(changed?.models, offer, 'limits.models');
   const { id, kind } = await findKey(store, wanted);
   if (kind === 'operator' && changed) checkOperatorKey(changed, { tags: rest.tags?.[0] });
   await store.changeKey({ id, changes: keepStated({ ...rest, ...changed }) });

@@ -1,4 +1,7 @@
-/** Catches misspelt models in a key's limits: a key for a model that does not exist could call nothing. */
+/**
+ * Refuses patterns that match no model on offer: a key limited to them could call nothing, and a markup would
+ * never apply.
+ */
 import { buildRefusal } from './replies.ts';
 
 /** Edits (insert, delete, replace) from one text to the other. */
@@ -20,33 +23,52 @@ function countEdits(from: string, to: string): number {
 /** More edits than these mean another name, and not a slip. */
 const mostEdits = 2;
 const mostNamed = 3;
+/** Characters of a pattern that are compared with names. */
+const longestCompared = 100;
 
 function matchesAny(pattern: string, ids: readonly string[]): boolean {
   const start = pattern.endsWith('*') ? pattern.slice(0, -1) : undefined;
   return ids.some((id) => (start === undefined ? id === pattern : id.startsWith(start)));
 }
 
-/**
- * Throws `invalid_request` for a pattern that matches no model and is nearly the name of one. Other unknown
- * names pass: their provider may be off, or may not have listed its models yet.
- */
-export function checkModelPatterns(
-  patterns: readonly string[] | null | undefined,
-  ids: readonly string[],
-): void {
+/** The models on offer. */
+export interface Offer {
+  /** Their ids, as far as they are known. */
+  readonly listModels: () => readonly string[];
+  /** Asks the providers that list their own models, whose ids a command does not know before. */
+  readonly lookAtListings: () => Promise<void>;
+}
+
+/** What is wrong with a pattern that matches none of the ids. */
+function describeUnknown(pattern: string, ids: readonly string[]): string {
+  if (ids.length === 0) return `no model matches "${pattern}": no provider offers any`;
   const owners = [...new Set(ids.map((id) => `${id.slice(0, id.indexOf('/'))}/*`))];
-  for (const pattern of patterns ?? []) {
-    if (matchesAny(pattern, ids)) continue;
-    const near = (pattern.endsWith('/*') ? owners : ids)
-      .map((name) => ({ name, edits: countEdits(pattern, name) }))
-      .filter(({ edits }) => edits <= mostEdits)
-      .toSorted((one, other) => one.edits - other.edits)
-      .slice(0, mostNamed);
-    if (near.length > 0)
-      throw buildRefusal(
-        'invalid_request',
-        `no model matches "${pattern}"; did you mean ${near.map(({ name }) => `"${name}"`).join(' or ')}?`,
-        'limits.models',
-      );
-  }
+  const typed = pattern.slice(0, longestCompared);
+  const nearest = (pattern.endsWith('/*') ? owners : ids)
+    .map((name) => ({ name, edits: countEdits(typed, name) }))
+    .toSorted((one, other) => one.edits - other.edits)
+    .slice(0, mostNamed);
+  const near = nearest.filter(({ edits }) => edits <= mostEdits);
+  const joinNames = (named: typeof near, between: string): string =>
+    named.map(({ name }) => `"${name}"`).join(between);
+  return near.length > 0
+    ? `no model matches "${pattern}"; did you mean ${joinNames(near, ' or ')}?`
+    : `no model on offer matches "${pattern}"; the nearest: ${joinNames(nearest, ', ')}`;
+}
+
+/** Throws `invalid_request` for a pattern that matches no model on offer. `param` is where it was written. */
+export async function checkModelPatterns(
+  patterns: readonly string[] | null | undefined,
+  { listModels, lookAtListings }: Offer,
+  param: string,
+): Promise<void> {
+  const findUnknown = (): string | undefined => {
+    const ids = listModels();
+    return patterns?.find((pattern) => !matchesAny(pattern, ids));
+  };
+  if (findUnknown() === undefined) return;
+  await lookAtListings();
+  const unknown = findUnknown();
+  if (unknown !== undefined)
+    throw buildRefusal('invalid_request', describeUnknown(unknown, listModels()), param);
 }

@@ -16,6 +16,7 @@ import { readCallDetails, callQuery, formatCallsCsv, listCalls } from './calls.t
 import * as corrections from './corrections.ts';
 import { exportQuery, buildExportReply } from './export.ts';
 import * as keys from './keys.ts';
+import type { Offer } from './model-patterns.ts';
 import { computeOverview, overviewQuery } from './overview.ts';
 import { page } from './reading.ts';
 import * as reports from './reports.ts';
@@ -27,8 +28,7 @@ interface Asked {
   readonly wanted: string;
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;
-  /** The ids of the models on offer. */
-  readonly listModels: () => string[];
+  readonly offer: Offer;
   readonly author: string;
 }
 
@@ -148,9 +148,15 @@ const handlers: Readonly<Record<string, Handler>> = {
   'GET /admin/actions': handleList(actionQuery, listActions),
   'DELETE /admin/keys/:key': handleShow(keys.deleteKey),
   'GET /admin/keys': handleList(keys.keyQuery, keys.listKeys),
-  'POST /admin/keys': handleOrder(keys.keyOrder, keys.createKey, [201]),
+  'POST /admin/keys': handleOrder(
+    keys.keyOrder,
+    (store, order, { offer }) => keys.createKey(store, order, offer),
+    [201],
+  ),
   'GET /admin/keys/:key': handleShow(keys.findKey),
-  'PATCH /admin/keys/:key': handleChange(keys.keyChanges, keys.changeKey),
+  'PATCH /admin/keys/:key': handleChange(keys.keyChanges, (store, wanted, changes, { offer }) =>
+    keys.changeKey(store, wanted, changes, offer),
+  ),
   'POST /admin/keys/:key/rotate': handleChange(keys.rotationOrder.optional(), keys.rotateKey, 201),
   'GET /admin/usage': handleSheet('usage', reports.usageQuery, reports.reportUsage, reports.formatUsageCsv),
   'GET /admin/entries': handleSheet(
@@ -169,7 +175,7 @@ const handlers: Readonly<Record<string, Handler>> = {
   'POST /admin/markups': {
     body: markupSchema,
     statuses: [201],
-    handle: async (store, { body }) => buildReply(await setMarkup(store, body), 201),
+    handle: async (store, { body, offer }) => buildReply(await setMarkup(store, body, offer), 201),
   },
   'DELETE /admin/markups': {
     query: selectorSchema,
@@ -189,7 +195,7 @@ const handlers: Readonly<Record<string, Handler>> = {
 
 const methods = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 
-export function listOperatorRoutes(opened: () => LedgerService, models: () => string[]): Route[] {
+export function listOperatorRoutes(opened: () => LedgerService, offer: Offer): Route[] {
   return Object.entries(handlers).map(([name, handler]) => {
     const [verb, path = ''] = name.split(' ');
     const method = methods.find((known) => known === verb) ?? 'GET';
@@ -207,7 +213,7 @@ export function listOperatorRoutes(opened: () => LedgerService, models: () => st
         const query = Object.fromEntries(request.query);
         const store =
           method === 'GET' ? ledger.store : ledger.store.withAction(buildRouteAction(author, name, request));
-        return handler.handle(store, { ledger, wanted, query, body, listModels: models, author });
+        return handler.handle(store, { ledger, wanted, query, body, offer, author });
       },
     };
   });

@@ -4,13 +4,13 @@ import type { Command, CommandOption, CommandResult } from '../../../../core/ind
 import type { Store } from '../store.ts';
 import { requireBalance } from './accounts.ts';
 import { findKey } from './keys.ts';
+import type { Offer } from './model-patterns.ts';
 
 export type Options = Readonly<Record<string, string | boolean | undefined>>;
 
 export interface Bench {
   readonly store: Store;
-  /** The ids of the models on offer, as far as the configuration defines them. */
-  readonly listModels: () => readonly string[];
+  readonly offer: Offer;
   /** Prints a line before the result, or with `--json` the value it is about. */
   readonly print: (line: string, value: unknown) => void;
   /** Who runs the command, for the log of operators' actions. */
