@@ -9,6 +9,7 @@ import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Routed } from '../exchange.ts';
 import type { Protocol, ReplyContext, WireEvent } from '../protocol.ts';
+import type { BlockWriter } from './rename-model.ts';
 import { splice, type Edit } from './splice.ts';
 import { SseReader, writeFrame } from './sse.ts';
 import { editLastEvent, getUsagePath, readObjectAt, replaceData } from './write-cost.ts';
@@ -30,25 +31,32 @@ export function buildReplyContext({ id, receivedAt, call, attempt }: Routed): Re
  * reported. Figures that are not part of them are undefined in it.
  */
 export function findChargedUsage(exchange: Routed, tally: Progress): Usage | undefined {
-  const { model, usage: reported, unreadable, deliveredBytes, spoke, images, imagesShown, stopped } = tally;
-  const progress = {
-    model,
-    usage: reported,
-    unreadable,
-    deliveredBytes,
-    spoke,
-    images,
-    imagesShown,
-    stopped,
-    complete: true,
-  };
-  const { usage, basis, suspect } = computeCharge('completed', exchange, progress);
+  const { usage: reported, complete } = tally;
+  const { usage, basis, suspect } = computeCharge(
+    'completed',
+    exchange,
+    complete ? tally : finishProgress(tally),
+  );
   if (basis === 'usage' && !suspect) return undefined;
   const { mode: _mode, rule: _rule, images: _images, ...charged } = usage;
   const blank = Object.fromEntries(Object.keys(reported).map((name) => [name, undefined]));
   const told: Usage = { ...blank, ...charged };
   const names = Object.keys(told).filter(isCount);
   return names.some((name) => told[name] !== reported[name]) ? told : undefined;
+}
+
+/** What is known of a reply, as if it were complete. */
+function finishProgress({
+  model,
+  usage,
+  unreadable,
+  deliveredBytes,
+  spoke,
+  images,
+  imagesShown,
+  stopped,
+}: Progress): Progress {
+  return { model, usage, unreadable, deliveredBytes, spoke, images, imagesShown, stopped, complete: true };
 }
 
 function isCount(name: string): name is Exclude<keyof Usage, 'mode' | 'rule' | 'images'> {
@@ -115,20 +123,16 @@ export class StreamCorrection {
     this.#path = getUsagePath(exchange.protocol.client).event;
   }
 
-  /** The block with the right figures. `events` are what was decoded from it. */
-  correct(
-    raw: string,
-    wire: WireEvent,
-    events: readonly CanonicalEvent[],
-  ): readonly [raw: string, data: string] {
+  /** Writes a block with the right figures. `events` are what was decoded from it. */
+  writeBlock(raw: string, wire: WireEvent, events: readonly CanonicalEvent[], write: BlockWriter): string {
     const { data } = wire;
     this.#first ??= data;
-    const ends = events.some(({ type }) => type === 'usage' || type === 'finish');
-    if (!ends || !this.#tally.hasFinished(this.#exchange.call.candidates)) return [raw, data];
+    const { candidates } = this.#exchange.call;
+    if (!this.#tally.hasFinished(candidates) || !this.#holdsUsage(wire, events)) return write(raw, data);
     const usage = findChargedUsage(this.#exchange, this.#tally);
-    if (!usage || !this.#mayHoldUsage(wire)) return [raw, data];
+    if (!usage || !data.startsWith('{')) return write(raw, data);
     const corrected = this.#set(data, usage);
-    return [replaceData(raw, data, corrected, wire.event), corrected];
+    return write(replaceData(raw, data, corrected, wire.event), corrected);
   }
 
   /** The end of a stream in array or silence: its last event gets the figures, if none was sent with them. */
@@ -167,8 +171,10 @@ export class StreamCorrection {
    * Whether usage belongs into an event: it has some, or it ends a stream whose events are named. Without
    * names, usage has an event of its own, which may follow.
    */
-  #mayHoldUsage({ event, data }: WireEvent): boolean {
-    return (event !== undefined || this.#path.length > 1 || this.#hasUsage(data)) && data.startsWith('{');
+  #holdsUsage({ event }: WireEvent, events: readonly CanonicalEvent[]): boolean {
+    const endsWithUsage = event !== undefined || this.#path.length > 1;
+    for (const { type } of events) if (type === 'usage' || (type === 'finish' && endsWithUsage)) return true;
+    return false;
   }
 
   #hasUsage(data: string): boolean {

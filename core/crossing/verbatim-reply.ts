@@ -73,7 +73,8 @@ class ForwardedText {
     }
   }
 
-  #addBlock({ raw, event }: SseBlock): void {
+  #addBlock(received: SseBlock): void {
+    const { raw, event } = received;
     if (!event && !this.#takesComments && raw.trim() !== '') return;
     const events = event ? this.decoder.push(event) : [];
     for (const each of events) this.#tally.read(each);
@@ -84,9 +85,10 @@ class ForwardedText {
     this.hasOpened ||= event !== undefined;
     if (event && !this.hasBegun) this.hasBegun = !this.#isOpening(event.event, events);
     this.#isTerminated = isTerminator;
-    const block = event ? this.#correctDialect({ raw, event }, events) : { raw, event };
-    const isUnasked = isUnaskedUsage(events, this.#call.usageWanted);
-    const written = isUnasked ? '' : this.#writeBlock(block, events, isTerminator);
+    const block = this.#correctDialect(received, events);
+    const written = isUnaskedUsage(events, this.#call.usageWanted)
+      ? ''
+      : this.#writeBlock(block.raw, block.event, events);
     const isLast = this.#tally.complete || (this.#holdsEnd && this.#tally.hasFinished(this.#call.candidates));
     if (isLast) this.last += written;
     else this.text += written;
@@ -111,10 +113,11 @@ class ForwardedText {
   }
 
   /** Before the terminator goes what the client lacks of its usage. */
-  #writeBlock({ raw, event }: SseBlock, events: readonly CanonicalEvent[], isTerminator: boolean): string {
+  #writeBlock(raw: string, event: SseBlock['event'], events: readonly CanonicalEvent[]): string {
     if (!event) return this.#write(raw, undefined);
-    if (isTerminator) return this.#writeMissing() + raw;
-    return this.#write(...this.#correction.correct(raw, event, events));
+    return this.#isTerminated
+      ? this.#writeMissing() + raw
+      : this.#correction.writeBlock(raw, event, events, this.#write);
   }
 
   #writeMissing(): string {

@@ -85,6 +85,9 @@ describe('a marked price', () => {
             suspect: false,
           };
           expect(computeVendorCost(charged, marked)).toBe(computeCost(usage, price));
+          // A plugin stopped the reply: the caller pays nothing, and the vendor bills the same.
+          const stopped = { ...charged, cost: 0n, basis: 'none', vendorCost: charge } as const;
+          expect(computeVendorCost(stopped, marked)).toBe(computeCost(usage, price));
         },
       ),
     );

@@ -102,7 +102,7 @@ describe('a call', () => {
 
   it('is charged in full if it used more than was reserved, and counted as overage', async () => {
     let metrics: Host['metrics'] | undefined;
-    const gateway = await start({ asked: [], answer: { in: 3, out: 5000 } }, {}, (host) => {
+    const gateway = await start({ asked: [], answer: { in: 2000, out: 10 } }, {}, (host) => {
       ({ metrics } = host);
     });
     const countOverage = async () =>
@@ -110,7 +110,7 @@ describe('a call', () => {
     const before = await countOverage();
     const { key, account } = await createKey(gateway, { account: 'someone', credit: '2' });
     await call(gateway, key, { limit: 10 });
-    expect(await gateway.verb('balance', [account])).toMatchObject({ used: '0.010003', pending: '0' });
+    expect(await gateway.verb('balance', [account])).toMatchObject({ used: '0.00202', pending: '0' });
     expect(readLedger().entries.at(-1)).toMatchObject({ kind: 'overage' });
     expect(await countOverage()).toBe(before + 1);
     expect(gateway.log.join('')).toContain('cost more than was reserved');

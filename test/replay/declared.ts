@@ -108,6 +108,18 @@ export const declared: readonly Declared[] = [
       'a client of another protocol cannot ask for the hosted search, ' +
       'so input beyond its request is not believed',
   },
+  {
+    class: 'usage-differs',
+    client: 'chat-completions',
+    detail: /^\[\d{4,},(\d+)\] became \[\d{1,3},\1\]$/,
+    reason: 'the client reads what it is charged, and that is not the input of a search it cannot ask for',
+  },
+  {
+    class: 'bytes-differ',
+    protocol: 'generate-content',
+    detail: /became "\\"promptTokenCount/,
+    reason: 'Google reports no tokens of a blocked prompt; the client reads the estimate that it is charged',
+  },
 ];
 
 export function findDeclaration(difference: Difference): Declared | undefined {

@@ -14,7 +14,7 @@ const user = [{ role: 'user', content: 'What do you see from the lighthouse?' }]
 const shortest: Readonly<Record<Wire | 'images', Json>> = {
   'chat-completions': { messages: user },
   responses: { input: user },
-  messages: { max_tokens: 1000, thinking: { type: 'adaptive' }, messages: user },
+  messages: { max_tokens: 4000, thinking: { type: 'adaptive' }, messages: user },
   'generate-content': {
     contents: [{ role: 'user', parts: [{ text: 'What do you see from the lighthouse?' }] }],
     generationConfig: { thinkingConfig: { includeThoughts: true } },
