@@ -11,6 +11,7 @@ import type { Control, Reloaded } from '../host/configuration.ts';
 import { openServer, type GatewayServer } from '../server.ts';
 import { withTimeout } from '../util/timeouts.ts';
 import { checkConfigFile, describeFault, listUnchangeable } from './check-config.ts';
+import { releaseSoon } from './memory.ts';
 import { ownModules } from './self-resolution.ts';
 import { watchFiles } from './watch.ts';
 import { workers } from './worker-messages.ts';
@@ -53,11 +54,15 @@ async function openGateway(config: Config, logger: Logger, control: Control): Pr
   }
 }
 
-/** Closes a replaced configuration after its last call. */
+/**
+ * Closes a replaced configuration after its last call. V8 would keep it until much more has collected: 2 MB of
+ * each reload. Node keeps only the module of each reading, about 80 kB.
+ */
 async function leave(old: Gateway, logger: Logger): Promise<void> {
   try {
     await old.calls.waitForIdle();
     await old.close();
+    releaseSoon();
   } catch (error) {
     logger.error({ error }, 'the old configuration could not be closed');
   }

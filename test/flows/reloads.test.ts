@@ -1,5 +1,6 @@
 /** One gateway whose configuration changes while it works, for better and for worse. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { hello, openOperated, waitUntil, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 
@@ -62,5 +63,47 @@ describe('a configuration that changes', () => {
     await waitUntil(() =>
       gateway.printed().includes('server.maxConnections, server.workers will change with the next start'),
     );
+  });
+});
+
+/** A plugin that counts, over all reloads of its process, the configurations that it was in and that remain. */
+const counting = `{
+  name: 'counting', interface: 1,
+  apply({ catalog, routes }) {
+    const counts = (globalThis.counts ??= { applied: 0, collected: 0 });
+    globalThis.registry ??= new FinalizationRegistry(() => void (counts.collected += 1));
+    counts.applied += 1;
+    globalThis.registry.register(catalog, undefined);
+    routes.add({
+      name: 'counts', method: 'GET', path: '/counts', access: 'public',
+      encodeError: () => ({ status: 500, body: {} }), handle: () => ({ status: 200, body: counts }),
+    });
+  },
+}`;
+const counts = z.object({ applied: z.number(), collected: z.number() });
+
+describe('many reloads', () => {
+  it('keep nothing of the configurations that they replace', async () => {
+    operated.configure('', counting);
+    const readCounts = async (): Promise<z.output<typeof counts>> =>
+      counts.parse(await (await fetch(`${gateway.url}/counts`)).json());
+    await waitUntil(() =>
+      readCounts().then(
+        () => true,
+        () => false,
+      ),
+    );
+    for (let reload = 0; reload < 10; reload += 1) {
+      const { applied } = await readCounts();
+      gateway.child.kill('SIGHUP');
+      await waitUntil(async () => (await readCounts()).applied > applied);
+    }
+    // A call keeps its configuration until it ends; the current one remains.
+    expect((await call()).status).toBe(200);
+    await waitUntil(async () => {
+      const { applied, collected } = await readCounts();
+      return collected === applied - 1;
+    });
+    expect((await readCounts()).applied).toBeGreaterThanOrEqual(11);
   });
 });
