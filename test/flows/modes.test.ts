@@ -207,6 +207,7 @@ it('a tool that costs more than the model has a price for is refused by its name
   const tools = [{ type: 'web_search' }, { type: 'image_generation' }];
   const refused = await call('responses', { tools }, json(response()));
   expectRefusal(refused, 'tools[1].type');
+  expect(refused.text).toContain('asks for \\"image_generation\\", whose price is not known');
   const roomy = await call(
     'responses',
     { tools: [{ type: 'code_interpreter', container: { type: 'auto', memory_limit: '64g' } }] },

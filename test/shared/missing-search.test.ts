@@ -1,6 +1,9 @@
-/** A web search that the provider lacks. Claude Code searches in a call that offers no other tool. */
+/**
+ * A web search, or a tool that makes pictures, that the provider lacks. Claude Code searches in a call that
+ * offers no other tool.
+ */
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../core/index.ts';
+import { GatewayError, type Model } from '../../core/index.ts';
 import { makeModel } from '../chat-completions/bodies.ts';
 import { families, readCall, type Wire } from '../support/families.ts';
 
@@ -24,6 +27,7 @@ describe('a search that the provider lacks', () => {
   it.each<[string, Wire, object]>([
     ['alone in messages', 'messages', { ...messages, tools: [search] }],
     ['alone in responses', 'responses', { ...responses, tools: [{ type: 'web_search' }] }],
+    ['of Groq', 'responses', { ...responses, tools: [{ type: 'browser_search' }] }],
     [
       'that must be called',
       'messages',
@@ -52,5 +56,52 @@ describe('a search that the provider lacks', () => {
   it('is left out of a call that may call no tool', () => {
     const body = { ...messages, tools: [search], tool_choice: { type: 'none' } };
     expect(crossToChat('messages', body)).toEqual([]);
+  });
+});
+
+describe('a tool that makes pictures', () => {
+  const paint = { type: 'image_generation' };
+  const other = { type: 'function', name: 'run' };
+
+  it.each<[string, object, string]>([
+    ['alone', { tools: [paint] }, 'tools[0]'],
+    ['that must be called', { tools: [other, paint], tool_choice: paint }, 'tools[1]'],
+  ])('is refused by the name of its field where there is none: %s', (_case, fields, field) => {
+    expect(crossToChat('responses', { ...responses, ...fields })).toEqual(['unsupported_parameter', field]);
+  });
+
+  it.each<[string, object, string[]]>([
+    ['beside other tools', { tools: [paint, other] }, ['tools[0]']],
+    ['in a call that may call no tool', { tools: [paint], tool_choice: 'none' }, []],
+  ])('is left out and reported: %s', (_case, fields, lost) => {
+    expect(crossToChat('responses', { ...responses, ...fields })).toEqual(lost);
+  });
+
+  it('is not needed by a model that makes pictures itself', () => {
+    const { upstream } = families['generate-content'].protocol;
+    const model: Model = { ...families['generate-content'].model, output: ['text', 'image'] };
+    const request = readCall('responses', { ...responses, tools: [paint] }).decode();
+    expect(upstream.encodeRequest(request, model, undefined).losses).toHaveLength(1);
+  });
+});
+
+describe("Groq's search", () => {
+  const body = {
+    model: 'a/b',
+    messages: [{ role: 'user', content: 'What is new?' }],
+    tools: [{ type: 'browser_search' }],
+  };
+
+  it.each([
+    ['responses', [{ type: 'web_search' }]],
+    ['messages', [{ type: 'web_search_20250305', name: 'web_search' }]],
+    ['generate-content', [{ googleSearch: {} }]],
+  ] as const)('becomes the search of %s', (wire, tools) => {
+    const { protocol, model } = families[wire];
+    const request = readCall('chat-completions', body).decode();
+    expect(protocol.upstream.encodeRequest(request, model, undefined)).toMatchObject({
+      body: { tools },
+      losses: [],
+    });
   });
 });

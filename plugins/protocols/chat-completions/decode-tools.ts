@@ -49,8 +49,9 @@ function readInnerLeftover(outer: object, name: string, inner: object, known: Re
   return { ...pickUnread(outer, ['type', name]), ...nestFields(name, pickUnread(inner, known)) };
 }
 
+/** Groq's `browser_search` is a web search, too. */
 export function isSearch({ type }: Wire.Tool): boolean {
-  return type?.includes('web_search') ?? false;
+  return type === 'browser_search' || (type?.includes('web_search') ?? false);
 }
 
 function decodeTool(tool: Wire.Tool): Tool {

@@ -33,7 +33,7 @@ function hasTools(tool: Fields): boolean {
 }
 
 export function isSearch({ type }: { readonly type?: unknown }): boolean {
-  return String(type).startsWith('web_search');
+  return type === 'browser_search' || String(type).startsWith('web_search');
 }
 
 /** OpenAI's first search, which has a price of its own on models that do not reason. */

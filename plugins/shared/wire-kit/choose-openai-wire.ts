@@ -7,7 +7,7 @@
 import type { Block, CanonicalRequest, Model } from '../../../core/index.ts';
 import { chatFlags } from './chat-flags.ts';
 import { listsParameter } from './fit-to-model.ts';
-import { isIndispensable, needsSearch } from './hosted-tools.ts';
+import { isIndispensable, needsPicture, needsSearch } from './hosted-tools.ts';
 import { findEffort, findWantedEffort } from './reasoning-effort.ts';
 
 type Need = (request: CanonicalRequest, model: Model) => boolean;
@@ -27,8 +27,11 @@ const chatOnly: readonly Need[] = [
 /** What chat-completions refuses. */
 const responsesOnly: readonly Need[] = [
   (request, { supportedParameters }) => {
+    const paints = needsPicture(request);
     const searches = needsSearch(request) && !supportedParameters.includes('web_search_options');
-    return (request.tools ?? []).some((tool) => tool.type === 'hosted' && isIndispensable(tool, searches));
+    return (request.tools ?? []).some(
+      (tool) => tool.type === 'hosted' && isIndispensable(tool, { searches, paints }),
+    );
   },
   (request) =>
     holds(

@@ -1,7 +1,7 @@
 /** What the request encoders of every protocol need to know. */
 import type { CanonicalRequest, Loss, Model } from '../../../core/index.ts';
 import { readOwner } from './fit-to-model.ts';
-import { needsSearch } from './hosted-tools.ts';
+import { needsPicture, needsSearch } from './hosted-tools.ts';
 import { collectLosses, type Lose } from './losses.ts';
 import type { Bag } from './vendor-bag.ts';
 
@@ -13,6 +13,8 @@ export interface Encoding {
   readonly owner: string;
   /** Whether the request is for a web search. */
   readonly searches: boolean;
+  /** Whether the request is for a picture that a tool makes. Some models make it themselves. */
+  readonly paints: boolean;
   readonly lose: Lose;
 }
 
@@ -27,6 +29,7 @@ export function startEncoding(
     model,
     owner: readOwner(model),
     searches: needsSearch(request),
+    paints: needsPicture(request) && !model.output.includes('image'),
     ...collectLosses(),
   };
 }

@@ -41,9 +41,23 @@ export function needsSearch({ tools = [], toolChoice }: CanonicalRequest): boole
   return toolChoice.names?.[0] === searchName && !isFunction;
 }
 
+const imageTool = 'image_generation';
+
+/** Whether the request is for a picture that a tool makes: it offers no other tool, or demands this one. */
+export function needsPicture({ tools = [], toolChoice, vendor }: CanonicalRequest): boolean {
+  const painters = tools.filter((tool) => tool.type === 'hosted' && tool.value.type === imageTool);
+  if (painters.length === 0 || toolChoice?.mode === 'none') return false;
+  const choice = vendor?.responses?.tool_choice;
+  return painters.length === tools.length || (isObject(choice) && choice.type === imageTool);
+}
+
 /** Whether an answer without the tool would be worthless. */
-export function isIndispensable({ kind, protocol, value }: HostedTool, searches: boolean): boolean {
+export function isIndispensable(
+  { kind, protocol, value }: HostedTool,
+  { searches, paints }: Pick<Encoding, 'searches' | 'paints'>,
+): boolean {
   if (kind === 'code-execution' || (kind === 'web-search' && searches)) return true;
+  if (value.type === imageTool && paints) return true;
   if (protocol === 'generate-content')
     return kind === 'web-search' || groundings.some((name) => name in value);
   return value.type === 'file_search';
@@ -98,12 +112,12 @@ export function removeForbiddenTools({ tools, toolChoice }: CanonicalRequest): P
 export function loseHosted(
   tool: HostedTool,
   path: string,
-  { searches, lose }: Pick<Encoding, 'searches' | 'lose'>,
+  encoding: Pick<Encoding, 'searches' | 'paints' | 'lose'>,
   reason = `${tool.protocol} has a tool of its own here`,
 ): void {
-  if (isIndispensable(tool, searches))
+  if (isIndispensable(tool, encoding))
     refusePart(tool, path, 'This model is reached by a protocol or vendor that has no such tool.');
-  lose(path, reason, 'vendor');
+  encoding.lose(path, reason, 'vendor');
 }
 
 /** The counterpart of another protocol's tool; undefined if there is none, which it reports. */
