@@ -128,6 +128,15 @@ describe('the admin API', () => {
     ['POST', '/keys', { account: 'acme', kind: 'operator' }, 'account'],
     ['PATCH', '/keys/x', { account: 'other' }, 'account'],
     ['GET', '/accounts?limit=0', undefined, 'limit'],
+    ...['usage', 'entries', 'entries/export', 'calls', 'overview', 'accounts/acme/statement'].map(
+      (path): [string, string, undefined, string] => [
+        'GET',
+        `/${path}?from=2026-11-25&to=2026-11-24`,
+        undefined,
+        'from',
+      ],
+    ),
+    ['GET', '/usage?from=2026-11-25&to=2026-11-25T00:00:00Z', undefined, 'from'],
     ['GET', '/usage?by=colour', undefined, 'by'],
     ['GET', '/usage?format=xml', undefined, 'format'],
     ['POST', '/keys', { kind: 'operator', credit: '5' }, 'credit'],

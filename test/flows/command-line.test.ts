@@ -153,6 +153,8 @@ describe('an error of the command line', () => {
     ['keys create', [], { spendCap: 'x', expires: 'y' }, '--spend-cap: not an amount in USD'],
     ['keys create', [], { spendCap: 'x', expires: 'y' }, '--expires: a time is written 2027-01-31'],
     ['calls list', [], { limit: 'abc' }, '--limit: it has to be a whole number from 1 to 1000'],
+    ['usage', [], { from: '2026-11-25', to: '2026-11-24' }, '--from: it has to be before "to"'],
+    ['entries export', ['x.csv'], { from: '2026-11-25', to: '2026-11-24' }, '--from: it has to be before'],
     ['actions list', [], { limit: '0.5' }, '--limit: it has to be a whole number from 1 to 1000'],
     ['calls tail', [], { count: 'abc' }, '--count: it has to be a whole number, at least 1'],
     ['calls tail', [], { count: '0' }, '--count: it has to be a whole number, at least 1'],

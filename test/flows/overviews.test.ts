@@ -181,6 +181,8 @@ describe('the holder of a key', () => {
     expect(own.data.map(({ id }) => id)).toEqual(await listIds(`/calls?key=${key.id}&limit=1000`));
     expect(own.data[0]).not.toHaveProperty('account');
     expect((await fetchWithKey(`${gateway.url}/v1/calls?account=beta`, key.key)).status).toBe(400);
+    const backwards = await fetchWithKey(`${gateway.url}/v1/calls?from=2026-11-25&to=2026-11-24`, key.key);
+    expect([backwards.status, await backwards.json()]).toMatchObject([400, { error: { param: 'from' } }]);
     expect((await fetchWithKey(`${gateway.url}/v1/key`, secret)).status).toBe(403);
   });
 });

@@ -13,7 +13,7 @@ import { computeBill } from './bill.ts';
 import { nameRefund } from './corrections.ts';
 import { formatCsv } from './csv.ts';
 import { readKeyNames } from './keys.ts';
-import { accountName, moment, buildNumberSchema } from './reading.ts';
+import { accountName, buildNumberSchema, period, refinePeriod } from './reading.ts';
 import { buildPage, buildRefusal } from './replies.ts';
 import { describeEntry } from './reports.ts';
 
@@ -31,26 +31,27 @@ const cursor = z
 const paging = {
   model: name.optional(),
   outcome: z.enum(outcomes, `the outcomes are ${outcomes.join(', ')}`).optional(),
-  from: moment.optional(),
-  to: moment.optional(),
+  ...period,
   after: cursor.optional(),
   limit: buildNumberSchema(1, 1000).default(100),
 };
 
-export const callQuery = z.strictObject({
-  id: name.optional(),
-  account: accountName.optional(),
-  key: name.optional(),
-  provider: name.optional(),
-  protocol: name.optional(),
-  tag: name.optional(),
-  minCost: usd.optional(),
-  maxCost: usd.optional(),
-  format: z.enum(['json', 'csv']).default('json'),
-  ...paging,
-});
+export const callQuery = refinePeriod(
+  z.strictObject({
+    id: name.optional(),
+    account: accountName.optional(),
+    key: name.optional(),
+    provider: name.optional(),
+    protocol: name.optional(),
+    tag: name.optional(),
+    minCost: usd.optional(),
+    maxCost: usd.optional(),
+    format: z.enum(['json', 'csv']).default('json'),
+    ...paging,
+  }),
+);
 
-export const ownCallQuery = z.strictObject(paging);
+export const ownCallQuery = refinePeriod(z.strictObject(paging));
 
 function toListed(row: CallRow): ListedColumns {
   const { firstEvent: first_event = null, asked = null, code = null, ...columns } = row;

@@ -10,19 +10,20 @@ import { fileMode, GatewayError, type RouteReply } from '../../../../core/index.
 import { noStore, readInput } from '../../../shared/operator-routes.ts';
 import { exportFormats, headOf } from '../export/lines.ts';
 import { entryKinds, type Store } from '../store.ts';
-import { accountName, moment, buildNumberSchema } from './reading.ts';
+import { accountName, buildNumberSchema, period, refinePeriod } from './reading.ts';
 import { findOwners, only, type Verb } from './verbs.ts';
 
-export const exportQuery = z.strictObject({
-  format: z.enum(exportFormats, `an export is ${exportFormats.join(' or ')}`).default('csv'),
-  account: accountName.optional(),
-  key: z.string().max(200).optional(),
-  kind: z.enum(entryKinds, `the kinds are ${entryKinds.join(', ')}`).optional(),
-  from: moment.optional(),
-  to: moment.optional(),
-  /** The number of an entry: the export continues after it. */
-  after: buildNumberSchema(0).default(0),
-});
+export const exportQuery = refinePeriod(
+  z.strictObject({
+    format: z.enum(exportFormats, `an export is ${exportFormats.join(' or ')}`).default('csv'),
+    account: accountName.optional(),
+    key: z.string().max(200).optional(),
+    kind: z.enum(entryKinds, `the kinds are ${entryKinds.join(', ')}`).optional(),
+    ...period,
+    /** The number of an entry: the export continues after it. */
+    after: buildNumberSchema(0).default(0),
+  }),
+);
 
 type Query = z.output<typeof exportQuery>;
 

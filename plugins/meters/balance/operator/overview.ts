@@ -5,24 +5,25 @@ import { counted, dimensions, computePercentile, shortestKept, units, type Unit 
 import type { LastAudit } from '../ledger-service.ts';
 import type { OverviewRow, Store } from '../store.ts';
 import { readKeyNames } from './keys.ts';
-import { accountName, moment, buildNumberSchema } from './reading.ts';
+import { accountName, buildNumberSchema, period, refinePeriod } from './reading.ts';
 import { toIso, buildRefusal } from './replies.ts';
 
 const name = z.string().min(1).max(200).optional();
 const unitNames = ['5m', '1h', '1d'] as const satisfies Unit[];
 
-export const overviewQuery = z.strictObject({
-  from: moment.optional(),
-  to: moment.optional(),
-  by: z.enum(dimensions, `an overview is by ${dimensions.join(', ')}`).default('model'),
-  tag: name,
-  step: z.enum(unitNames, `a step is one of ${unitNames.join(', ')}`).optional(),
-  top: buildNumberSchema(1, 100).default(12),
-  account: accountName.optional(),
-  key: name,
-  model: name,
-  provider: name,
-});
+export const overviewQuery = refinePeriod(
+  z.strictObject({
+    ...period,
+    by: z.enum(dimensions, `an overview is by ${dimensions.join(', ')}`).default('model'),
+    tag: name,
+    step: z.enum(unitNames, `a step is one of ${unitNames.join(', ')}`).optional(),
+    top: buildNumberSchema(1, 100).default(12),
+    account: accountName.optional(),
+    key: name,
+    model: name,
+    provider: name,
+  }),
+);
 
 type Query = z.output<typeof overviewQuery>;
 

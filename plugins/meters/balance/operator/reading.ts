@@ -40,6 +40,18 @@ export const moment = z
   )
   .transform((text) => Date.parse(text));
 
+export const period = { from: moment.optional(), to: moment.optional() };
+
+/** A query with a period. One that ends before it begins would find nothing, which would look like no usage. */
+export function refinePeriod<Query extends z.ZodType<{ from?: number | undefined; to?: number | undefined }>>(
+  query: Query,
+): Query {
+  return query.refine(({ from = -Infinity, to = Infinity }) => from < to, {
+    path: ['from'],
+    message: 'it has to be before "to"',
+  });
+}
+
 /** Since when a key is refused. A time in the past must be a mistake: the key would never work. */
 const expiry = moment.refine(
   (time) => time > Date.now(),

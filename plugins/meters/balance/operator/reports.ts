@@ -7,7 +7,7 @@ import { readShares } from '../budgets/budget.ts';
 import { columnNames } from '../export/lines.ts';
 import { entryKinds, usageGroups, type Entry, type Store } from '../store.ts';
 import { formatCsv } from './csv.ts';
-import { accountName, moment, page, buildNumberSchema } from './reading.ts';
+import { accountName, page, buildNumberSchema, period, refinePeriod } from './reading.ts';
 import { toIso, buildPage } from './replies.ts';
 
 /** Names of groups as in `key,model,day`, each at most once. */
@@ -20,27 +20,30 @@ const groups = z
 const narrowing = {
   account: accountName.optional(),
   key: z.string().max(200).optional(),
-  from: moment.optional(),
-  to: moment.optional(),
+  ...period,
 };
 
 const format = z.enum(['json', 'csv']).default('json');
 
-export const usageQuery = z.strictObject({
-  ...narrowing,
-  format,
-  model: z.string().max(200).optional(),
-  by: groups.prefault('key,model,day'),
-});
+export const usageQuery = refinePeriod(
+  z.strictObject({
+    ...narrowing,
+    format,
+    model: z.string().max(200).optional(),
+    by: groups.prefault('key,model,day'),
+  }),
+);
 
-export const entryQuery = page.extend({
-  ...narrowing,
-  format,
-  after: buildNumberSchema(0).optional(),
-  call: z.string().max(200).optional(),
-  reference: z.string().max(200).optional(),
-  kind: z.enum(entryKinds).optional(),
-});
+export const entryQuery = refinePeriod(
+  page.extend({
+    ...narrowing,
+    format,
+    after: buildNumberSchema(0).optional(),
+    call: z.string().max(200).optional(),
+    reference: z.string().max(200).optional(),
+    kind: z.enum(entryKinds).optional(),
+  }),
+);
 
 export const pendingQuery = page.extend({ account: accountName.optional() });
 
