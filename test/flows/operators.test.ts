@@ -34,7 +34,7 @@ describe('the command line beside it', () => {
         '--spend-cap',
         '2',
         '--models',
-        'demo/echo,openai/*',
+        'demo/echo,demo/paint',
       ),
     );
     expect(await fetchStatus(key)).toBe(200);
