@@ -136,7 +136,7 @@ class Counter {
   }
 
   add(event: CanonicalEvent, batch: CanonicalEvent[]): void {
-    if (!this.#joiner.passes(event)) {
+    if (!this.#joiner.isWhole(event)) {
       for (const joined of this.#joiner.join(event)) this.#count(joined, batch);
     } else this.#count(event, batch);
   }

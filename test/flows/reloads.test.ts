@@ -66,7 +66,9 @@ describe('a configuration that changes', () => {
   });
 });
 
-/** A plugin that counts, over all reloads of its process, the configurations that it was in and that remain. */
+/**
+ * A plugin that counts, over all reloads of its process, the configurations that it was in and that remain.
+ */
 const counting = `{
   name: 'counting', interface: 1,
   apply({ catalog, routes }) {

@@ -1,6 +1,6 @@
 /**
- * Bodies whose last byte never comes. A key with a cent holds no more than its share with them, other keys and
- * small calls are served meanwhile, and each is cut with an error in its client's protocol.
+ * Bodies whose last byte never comes. A key with a cent holds no more than its share with them, other keys
+ * and small calls are served meanwhile, and each is cut with an error in its client's protocol.
  */
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

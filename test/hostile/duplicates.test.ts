@@ -99,7 +99,8 @@ describe.each(endpoints.filter(({ path }) => !path.endsWith('/edits')))('$path',
       await refuse(
         each.text,
         each.path,
-        `The field "${each.path}" contains half of a surrogate pair, such as \\ud83d alone: send whole characters.`,
+        `The field "${each.path}" contains half of a surrogate pair, such as \\ud83d alone: ` +
+          'send whole characters.',
       );
   });
 });

@@ -1,6 +1,6 @@
 /**
- * `npm run check`: types, lint, format, unused code and patterns, side by side. It prints what failed. Types have one
- * thread: several check what they share again, which takes twice the processor time.
+ * `npm run check`: types, lint, format, unused code and patterns, side by side. It prints what failed. Types
+ * have one thread: several check what they share again, which takes twice the processor time.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
- * Finds every regular expression of the sources in their syntax tree: literals, `new RegExp`, and patterns that
- * are joined from others. A part that is only known while the gateway runs counts as one letter.
+ * Finds every regular expression of the sources in their syntax tree: literals, `new RegExp`, and patterns
+ * that are joined from others. A part that is only known while the gateway runs counts as one letter.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

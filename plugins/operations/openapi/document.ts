@@ -179,12 +179,12 @@ const tags: Readonly<Record<Route['access'], string>> = {
 /** Whose document it is: that of a listener has what the listener serves. */
 export type Audience = 'everyone' | 'operators';
 
-function unite(schemas: readonly z.ZodType[]): z.ZodType {
+function mergeSchemas(schemas: readonly z.ZodType[]): z.ZodType {
   const [first, ...others] = new Set(schemas);
   return first && others.length === 0 ? first : z.union([...new Set(schemas)]);
 }
 
-function uniteReplies(descriptions: readonly Description[]): Description['replies'] {
+function mergeReplies(descriptions: readonly Description[]): Description['replies'] {
   const contents = descriptions.flatMap(({ replies }) => Object.entries(replies));
   return Object.fromEntries(
     [...Map.groupBy(contents, ([status]) => Number(status))].map(([status, same]) => {
@@ -195,7 +195,7 @@ function uniteReplies(descriptions: readonly Description[]): Description['replie
       return [
         status,
         Object.fromEntries(
-          [...schemas].map(([type, each]) => [type, unite(each.map(([, schema]) => schema))]),
+          [...schemas].map(([type, each]) => [type, mergeSchemas(each.map(([, schema]) => schema))]),
         ),
       ];
     }),
@@ -210,8 +210,8 @@ function mergeDescriptions(descriptions: readonly Description[]): Partial<Descri
     summary: descriptions.map(({ summary }) => summary).join('; or: '),
     details: descriptions.map(({ summary, details = '' }) => `${summary}. ${details}`).join('\n\n'),
     query: z.object(Object.assign({}, ...descriptions.map(({ query }) => query?.shape))),
-    replies: uniteReplies(descriptions),
-    error: unite(descriptions.map(({ error }) => error)),
+    replies: mergeReplies(descriptions),
+    error: mergeSchemas(descriptions.map(({ error }) => error)),
   };
 }
 

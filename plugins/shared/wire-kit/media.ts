@@ -136,7 +136,7 @@ const step = 32_768;
 /** Base64 is decoded into it piece by piece: the quickest check, five times quicker than a pattern. */
 const scratch = new Uint8Array(step);
 
-function decodes(base64: string): boolean {
+function canDecode(base64: string): boolean {
   try {
     for (let at = 0; at < base64.length; at += step) scratch.setFromBase64(base64.slice(at, at + step));
     return true;
@@ -150,7 +150,7 @@ export function isBase64(text: string): boolean {
   const padding = text.indexOf('=');
   const base64 = padding < 0 ? text : text.slice(0, padding);
   if (padding === 0 || (padding > 0 && !/^==?\s*$/.test(text.slice(padding)))) return false;
-  if (decodes(base64)) return true;
+  if (canDecode(base64)) return true;
   return /^[\w+/\s-]*$/.test(base64) && base64.replace(/\s/g, '').length % 4 !== 1;
 }
 

@@ -134,7 +134,9 @@ export const tokenLimit = z.int(tokens).positive(tokens);
 
 const base64 = 'base64 data';
 export const base64Data = z.string(base64).min(1, base64).refine(isBase64, base64);
-/** A URL. The data of one that holds base64 is checked, and so is base64 alone where it may stand for a URL. */
+/**
+ * A URL. The data of one that holds base64 is checked, and so is base64 alone where it may stand for a URL.
+ */
 export const mediaUrl = z
   .string()
   .min(1)

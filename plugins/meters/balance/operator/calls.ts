@@ -13,7 +13,7 @@ import { computeBill } from './bill.ts';
 import { nameRefund } from './corrections.ts';
 import { formatCsv } from './csv.ts';
 import { readKeyNames } from './keys.ts';
-import { accountName, buildNumberSchema, period, refinePeriod } from './reading.ts';
+import { accountName, buildNumberSchema, period, checkPeriod } from './reading.ts';
 import { buildPage, buildRefusal } from './replies.ts';
 import { describeEntry } from './reports.ts';
 
@@ -36,7 +36,7 @@ const paging = {
   limit: buildNumberSchema(1, 1000).default(100),
 };
 
-export const callQuery = refinePeriod(
+export const callQuery = checkPeriod(
   z.strictObject({
     id: name.optional(),
     account: accountName.optional(),
@@ -51,7 +51,7 @@ export const callQuery = refinePeriod(
   }),
 );
 
-export const ownCallQuery = refinePeriod(z.strictObject(paging));
+export const ownCallQuery = checkPeriod(z.strictObject(paging));
 
 function toListed(row: CallRow): ListedColumns {
   const { firstEvent: first_event = null, asked = null, code = null, ...columns } = row;

@@ -10,10 +10,10 @@ import { fileMode, GatewayError, type RouteReply } from '../../../../core/index.
 import { noStore, readInput } from '../../../shared/operator-routes.ts';
 import { exportFormats, headOf } from '../export/lines.ts';
 import { entryKinds, type Store } from '../store.ts';
-import { accountName, buildNumberSchema, period, refinePeriod } from './reading.ts';
+import { accountName, buildNumberSchema, period, checkPeriod } from './reading.ts';
 import { findOwners, only, type Verb } from './verbs.ts';
 
-export const exportQuery = refinePeriod(
+export const exportQuery = checkPeriod(
   z.strictObject({
     format: z.enum(exportFormats, `an export is ${exportFormats.join(' or ')}`).default('csv'),
     account: accountName.optional(),

@@ -5,13 +5,13 @@ import { counted, dimensions, computePercentile, shortestKept, units, type Unit 
 import type { LastAudit } from '../ledger-service.ts';
 import type { OverviewRow, Store } from '../store.ts';
 import { readKeyNames } from './keys.ts';
-import { accountName, buildNumberSchema, period, refinePeriod } from './reading.ts';
+import { accountName, buildNumberSchema, period, checkPeriod } from './reading.ts';
 import { toIso, buildRefusal } from './replies.ts';
 
 const name = z.string().min(1).max(200).optional();
 const unitNames = ['5m', '1h', '1d'] as const satisfies Unit[];
 
-export const overviewQuery = refinePeriod(
+export const overviewQuery = checkPeriod(
   z.strictObject({
     ...period,
     by: z.enum(dimensions, `an overview is by ${dimensions.join(', ')}`).default('model'),

@@ -42,8 +42,10 @@ export const moment = z
 
 export const period = { from: moment.optional(), to: moment.optional() };
 
-/** A query with a period. One that ends before it begins would find nothing, which would look like no usage. */
-export function refinePeriod<Query extends z.ZodType<{ from?: number | undefined; to?: number | undefined }>>(
+/**
+ * A query with a period. One that ends before it begins would find nothing, which would look like no usage.
+ */
+export function checkPeriod<Query extends z.ZodType<{ from?: number | undefined; to?: number | undefined }>>(
   query: Query,
 ): Query {
   return query.refine(({ from = -Infinity, to = Infinity }) => from < to, {

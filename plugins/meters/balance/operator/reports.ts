@@ -7,7 +7,7 @@ import { readShares } from '../budgets/budget.ts';
 import { columnNames } from '../export/lines.ts';
 import { entryKinds, usageGroups, type Entry, type Store } from '../store.ts';
 import { formatCsv } from './csv.ts';
-import { accountName, page, buildNumberSchema, period, refinePeriod } from './reading.ts';
+import { accountName, page, buildNumberSchema, period, checkPeriod } from './reading.ts';
 import { toIso, buildPage } from './replies.ts';
 
 /** Names of groups as in `key,model,day`, each at most once. */
@@ -25,7 +25,7 @@ const narrowing = {
 
 const format = z.enum(['json', 'csv']).default('json');
 
-export const usageQuery = refinePeriod(
+export const usageQuery = checkPeriod(
   z.strictObject({
     ...narrowing,
     format,
@@ -34,7 +34,7 @@ export const usageQuery = refinePeriod(
   }),
 );
 
-export const entryQuery = refinePeriod(
+export const entryQuery = checkPeriod(
   page.extend({
     ...narrowing,
     format,
