@@ -14,7 +14,7 @@ const end = (block = 0): CanonicalEvent => ({ type: 'block-end', candidate: 0, b
 /** All events as they go on. */
 function joinAll(events: readonly CanonicalEvent[]): CanonicalEvent[] {
   const joiner = new CharacterJoiner();
-  return events.flatMap((event) => (joiner.passes(event) ? [event] : joiner.join(event)));
+  return events.flatMap((event) => (joiner.isWhole(event) ? [event] : joiner.join(event)));
 }
 
 it('a text that is cut anywhere arrives whole, in pieces of whole characters', () => {
