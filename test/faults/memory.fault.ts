@@ -1,9 +1,10 @@
 /**
  * The gateway's memory while clients read slowly and while very long streams pass: in either lane only a
- * little for each.
+ * little for each. Streams and large bodies at once fit into a small heap.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { startFirehose, type Firehose } from '../support/firehose.ts';
 import { askable, megabyte, readMemory, openHeap } from '../support/memory-of.ts';
 import {
@@ -194,6 +195,61 @@ describe('a stream of a million events', () => {
       // A translated response keeps its text, 7 MB, for its end.
       expect(computeGrowth(left)).toBeLessThan(client === 'responses' && wire !== client ? 10 : 4);
       expect(computeGrowth(resident)).toBeLessThan(20);
+      await expectSettled(gateway);
+    },
+  );
+});
+
+const keySchema = z.object({ key: z.string() });
+const rounds = 10;
+const sizes = [100, 100_000, 1_000_000, 4_000_000, 8_000_000, 16_000_000];
+
+describe('streams and large bodies of six accounts in a heap of 256 MB', () => {
+  it.each(['chat-completions', 'messages'] as const)(
+    'from a provider of %s are served or refused, small calls always, and the process lives',
+    async (wire) => {
+      firehose = await startFirehose((number) => (number > 2000 ? undefined : word));
+      const keys = await Promise.all(
+        sizes.map(async (size) => {
+          const words = ['keys', 'create', '--account', `${wire}-${size}`, '--credit', '1000'];
+          return keySchema.parse(await operated.verb(...words)).key;
+        }),
+      );
+      const gateway = await operated.start({
+        ...firehose.environment,
+        NODE_OPTIONS: '--max-old-space-size=256',
+      });
+      const callWith = async (size: number, key = ''): Promise<readonly [number, number]> => {
+        const url = `data:image/png;base64,${'A'.repeat(size)}`;
+        const content = [
+          { type: 'text', text: 'Hello!' },
+          ...(size > 100 ? [{ type: 'image_url', image_url: { url } }] : []),
+        ];
+        const reply = await fetch(`${gateway.url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model: modelOf[wire], stream: true, messages: [{ role: 'user', content }] }),
+        });
+        const text = await reply.text();
+        if (reply.status === 200) expect(text).toContain('[DONE]');
+        return [size, reply.status];
+      };
+      const all: (readonly [number, number])[] = [];
+      for (let round = 0; round < rounds; round += 1)
+        all.push(
+          ...(await Promise.all(
+            keys.flatMap((key, index) =>
+              sizes.map((_, at) => callWith(sizes[(at + index) % sizes.length] ?? 0, key)),
+            ),
+          )),
+        );
+      const served = all.filter(([, status]) => status === 200);
+      print(
+        `${wire}: ${served.length} of ${all.length} calls served, ${(readMemory(gateway) / megabyte).toFixed(0)} MB`,
+      );
+      for (const [size, status] of all) expect(size === 100 ? [200] : [200, 413, 429, 503]).toContain(status);
+      expect(served.some(([size]) => size === 8_000_000)).toBe(true);
+      expect(served.length).toBeLessThan(all.length);
       await expectSettled(gateway);
     },
   );
