@@ -82,18 +82,22 @@ export class Retries {
   }
 
   /**
-   * A reliable target accepts any number of calls. For a target without results, the first call is a probe
-   * and the others wait for its result.
+   * A target that answers at least as often as it fails accepts any number of calls. While it is unknown, one
+   * call at a time finds out, and the others wait for its result.
    */
   async #admit(target: Target, cancellation: Cancellation): Promise<boolean> {
     const reliability = this.#getReliability(target);
-    const firstResult = reliability.getFirstResult();
-    const isFirst = reliability.isUnknown && !firstResult;
-    if (isFirst) reliability.begin();
-    if (firstResult) await Promise.race([firstResult, pause(this.#settings.longestWait, cancellation)]);
-    if (cancellation.cancelled) return false;
-    if (reliability.isReliable) return true;
-    const isAllowed = isFirst || this.#budget.hasRoom;
+    const until = performance.now() + this.#settings.longestWait;
+    while (reliability.isUnknown) {
+      const pending = reliability.getNextResult();
+      const left = until - performance.now();
+      if (!pending) reliability.begin();
+      if (!pending || left <= 0) break;
+      await Promise.race([pending, pause(left, cancellation)]);
+      if (cancellation.cancelled) return false;
+    }
+    if (!reliability.isFailing) return true;
+    const isAllowed = this.#budget.hasRoom;
     if (isAllowed) this.#budget.spend();
     return isAllowed;
   }

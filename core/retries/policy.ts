@@ -27,7 +27,10 @@ export const retriesSchema = z.strictObject({
   longestWait: buildSeconds(10),
   /** Seconds after the arrival of a call in which a target may be retried. */
   deadline: buildSeconds(60),
-  /** Retries at unreliable targets, as a share of all calls; at least ten in ten seconds are allowed. */
+  /**
+   * Retries, and fallbacks to targets that fail more often than they answer, as a share of all calls; at
+   * least ten in ten seconds are allowed.
+   */
   share: z.number().min(0).max(10).default(0.2),
 });
 
@@ -41,7 +44,7 @@ export interface History {
   readonly attempts: readonly Attempt[];
   /** Milliseconds since the call arrived. */
   readonly elapsed: number;
-  /** Whether the budget allows another attempt at an unreliable target. */
+  /** Whether the budget allows a retry. */
   readonly hasBudget: boolean;
   /** From 0 to 1. */
   readonly random: number;
@@ -70,17 +73,28 @@ export function decide(history: History, settings: RetrySettings): Step {
       ? { type: 'stop', isFinal: false }
       : { type: 'retry', wait: 0, withoutReasoning: true };
   const left = listTargetsLeft(history);
-  const retry =
-    kind === 'transient' || (kind === 'limit' && left.length === 0)
-      ? planRetry(history, last, left, settings)
-      : undefined;
+  const mayRetry =
+    kind === 'transient' || (left.length === 0 && (kind === 'limit' || isFirstSilence(history, last)));
+  const retry = mayRetry ? planRetry(history, last, left, settings) : undefined;
   if (retry) return retry;
   if (left.length > 0) return { type: 'next', targets: left };
+  if (kind === 'overflow') return { type: 'stop', isFinal: false };
   return { type: 'stop', isFinal: kind !== 'limit' && !mayHelpLater(history, last, settings) };
 }
 
 function classifyAttempt(attempt: Attempt): ReturnType<typeof classifyFailure> {
   return attempt.error ? classifyFailure(attempt.error, attempt) : 'request';
+}
+
+/**
+ * Whether the only target that was asked was silent for the first time. A second silence lasts as long, so
+ * more would keep the client waiting for nothing.
+ */
+function isFirstSilence({ attempts }: History, last: Attempt): boolean {
+  return (
+    attempts.every(({ target }) => target === last.target) &&
+    attempts.findIndex((attempt) => classifyAttempt(attempt) === 'silence') === attempts.length - 1
+  );
 }
 
 function planRetry(
@@ -124,14 +138,20 @@ function computeWait(
  */
 function mayHelpLater({ attempts }: History, last: Attempt, { longestWait }: RetrySettings): boolean {
   if ((readRequestedWait(last) ?? 0) > longestWait) return true;
-  return attempts.length === 1 && classifyAttempt(last) === 'transient';
+  const kind = classifyAttempt(last);
+  return attempts.length === 1 && (kind === 'transient' || kind === 'silence');
 }
 
 /**
- * Targets not tried yet. Another key does not help if the provider itself fails or is silent for this model.
+ * Targets not tried yet. Another key does not help if the provider itself fails or is silent for this model,
+ * and no model helps whose context is not larger than one that was too small.
  */
 function listTargetsLeft({ targets, attempts }: History): readonly Target[] {
+  const tooSmall = attempts
+    .filter((attempt) => classifyAttempt(attempt) === 'overflow')
+    .reduce((most, { target }) => Math.max(most, target.model.contextLength), 0);
   return targets.filter((target) => {
+    if (target.model.contextLength <= tooSmall) return false;
     if (attempts.some((attempt) => attempt.target === target)) return false;
     const latest = attempts.findLast((attempt) => isSameRoute(attempt.target, target));
     return !latest || !failsForAllKeys.has(classifyAttempt(latest));

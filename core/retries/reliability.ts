@@ -1,41 +1,43 @@
-/** Tracks how reliable a target has been lately. Only reliable targets accept retried calls freely. */
+/** Tracks how often a target has answered lately, to decide whether calls of failing targets may go there. */
 
-/** The weight of the last call in the average, and the average from which a target is reliable. */
-const newest = 0.2;
-const reliableShare = 0.9;
+/** The weight of the last call in the average, once there are as many results as this makes. */
+const newest = 0.1;
+/** So many failures without an answer show that a target fails; fewer may be bad luck. */
+const fewest = 3;
 
 export class Reliability {
-  /** The weighted share of calls that succeeded; undefined before the first result. */
-  #share: number | undefined;
-  /** Resolves with the first result of a target that had none. */
-  #firstResult: PromiseWithResolvers<void> | undefined;
+  /** The weighted share of calls that succeeded. */
+  #share = 0;
+  #results = 0;
+  /** Resolves with the next result of a target that is unknown. */
+  #nextResult: PromiseWithResolvers<void> | undefined;
 
   /** Records that a call was sent. */
   begin(): void {
-    if (this.#share === undefined) this.#firstResult ??= Promise.withResolvers();
+    if (this.isUnknown) this.#nextResult ??= Promise.withResolvers();
   }
 
   /** Records the result of a call; `undefined` if it shows nothing about the target. */
   record(hasSucceeded: boolean | undefined): void {
-    if (hasSucceeded !== undefined)
-      this.#share =
-        this.#share === undefined
-          ? Number(hasSucceeded)
-          : this.#share * (1 - newest) + Number(hasSucceeded) * newest;
-    this.#firstResult?.resolve();
-    this.#firstResult = undefined;
+    if (hasSucceeded !== undefined) {
+      this.#results += 1;
+      this.#share += (Number(hasSucceeded) - this.#share) * Math.max(newest, 1 / this.#results);
+    }
+    this.#nextResult?.resolve();
+    this.#nextResult = undefined;
   }
 
-  /** The pending first result of a target; undefined if a result is known or no call was sent. */
-  getFirstResult(): Promise<void> | undefined {
-    return this.#share === undefined ? this.#firstResult?.promise : undefined;
+  /** The pending result of a target that is unknown; undefined if a call may find it out. */
+  getNextResult(): Promise<void> | undefined {
+    return this.#nextResult?.promise;
   }
 
   get isUnknown(): boolean {
-    return this.#share === undefined;
+    return this.#share === 0 && this.#results < fewest;
   }
 
-  get isReliable(): boolean {
-    return this.#share !== undefined && this.#share >= reliableShare;
+  /** Whether it fails more often than it answers. */
+  get isFailing(): boolean {
+    return !this.isUnknown && this.#share < 0.5;
   }
 }

@@ -135,6 +135,8 @@ const othersMayAnswer: ReadonlySet<ErrorCode> = new Set([
 export type FailureKind =
   /** The request is at fault, or the client disconnected: no other attempt helps. */
   | 'request'
+  /** The conversation is too long for this model; another one may have a larger context. */
+  | 'overflow'
   /** The provider may have produced a picture, which costs money: no further attempt. */
   | 'picture'
   /** The provider does not accept the signed reasoning of earlier turns. */
@@ -167,6 +169,7 @@ export function classifyFailure(error: GatewayError, attempt: Attempt): FailureK
   const { sent } = attempt;
   const status = readRefusedStatus(error, attempt);
   if (details.rejects === 'reasoning') return 'seal';
+  if (code === 'context_length_exceeded') return 'overflow';
   if (!othersMayAnswer.has(code) && !details.elsewhere) return 'request';
   if (mayHaveMadeImage(attempt, code)) return 'picture';
   const wasAsked = sent || status !== undefined;
@@ -182,6 +185,9 @@ export function classifyFailure(error: GatewayError, attempt: Attempt): FailureK
   return code === 'timeout' && (status === undefined || status === 200) ? 'silence' : 'transient';
 }
 
+/** Failures for which the call is at fault. */
+const aboutCall: ReadonlySet<FailureKind> = new Set(['request', 'overflow', 'seal']);
+
 /** Whether an attempt shows its target to be working; undefined if it shows nothing. */
 export function judgeAttempt(attempt: Attempt): boolean | undefined {
   const { error, status, sent } = attempt;
@@ -189,7 +195,7 @@ export function judgeAttempt(attempt: Attempt): boolean | undefined {
   if (error.code === 'client_gone') return undefined;
   const kind = classifyFailure(error, attempt);
   // A provider that refuses one call for its size accepts others.
-  if (kind === 'request' || kind === 'seal' || error.details.elsewhere || error.code === 'conflict')
+  if (aboutCall.has(kind) || error.details.elsewhere || error.code === 'conflict')
     return status === undefined ? undefined : true;
   return kind === 'target' && !sent && status === undefined ? undefined : false;
 }

@@ -30,6 +30,7 @@ const failures = {
   silence: { code: 'timeout' },
   target: { code: 'upstream_failed', status: 401 },
   request: { code: 'invalid_request', status: 400 },
+  overflow: { code: 'context_length_exceeded', status: 400 },
   seal: { code: 'invalid_request', status: 400, details: { rejects: 'reasoning' } },
 } as const satisfies Record<string, Failure>;
 
@@ -143,7 +144,43 @@ describe('other failures', () => {
 
   it('does not try another key after a timeout', () => {
     expect(judge([fail(keys[0], failures.silence)], [...keys, second])).toEqual(next(second));
-    expect(judge([fail(keys[0], failures.silence)], keys)).toEqual(stop(true));
+    expect(judge([fail(keys[0], failures.silence)], keys)).toMatchObject(retry(500));
+  });
+
+  it('retries once after silence if there is no other target, and then tells the client not to', () => {
+    const { silence } = failures;
+    expect(judge([fail(first, silence)], [first])).toMatchObject(retry(500));
+    expect(judge([fail(first, failures.transient), fail(first, silence)], [first])).toMatchObject(
+      retry(1000),
+    );
+    expect(judge([fail(first, silence), fail(first, silence)], [first])).toEqual(stop(true));
+    expect(judge([fail(first, silence), fail(second, silence)], [first, second])).toEqual(stop(true));
+    expect(judge([fail(painter, silence)], [painter])).toEqual(stop(true));
+  });
+
+  it('leaves a retry after silence to the client where none is possible here', () => {
+    const silent = [fail(first, failures.silence)];
+    expect(judge(silent, [first], { elapsed: settings.deadline })).toEqual(stop(false));
+    expect(judge(silent, [first], { hasBudget: false })).toEqual(stop(false));
+    expect(judge(silent, [first], {}, { attempts: 1 })).toEqual(stop(false));
+  });
+
+  it('continues with a larger context after an overflow, and nowhere else', () => {
+    const [small, same, large, larger] = [1000, 1000, 2000, 3000].map((contextLength, index) =>
+      buildTarget(`p${index}`, { contextLength }),
+    );
+    if (!small || !same || !large || !larger) throw new Error('four were made');
+    const { overflow } = failures;
+    expect(judge([fail(small, overflow)], [small, same, large, larger])).toEqual(next(large, larger));
+    const both = [fail(small, overflow), fail(large, overflow)];
+    expect(judge(both, [small, large, same, larger])).toEqual(next(larger));
+    expect(judge(both, [small, large, same])).toEqual(stop(false));
+    expect(judge([fail(small, overflow)], [small, same])).toEqual(stop(false));
+    // What fails there is judged as everywhere, but no smaller context is asked.
+    const later = [fail(small, overflow), fail(large, failures.target)];
+    expect(judge(later, [small, large, same])).toEqual(stop(true));
+    const unsent = { code: overflow.code, unsent: true } as const;
+    expect(judge([fail(small, unsent)], [small, large])).toEqual(next(large));
   });
 
   it('tries another key after a refused key, never the same one', () => {
@@ -197,6 +234,7 @@ const anyTarget = fc.record({
   name: fc.constantFrom('a', 'b', 'c'),
   key: fc.constantFrom(1, 2),
   paints: fc.boolean(),
+  contextLength: fc.constantFrom(1000, 2000, 3000),
 });
 const anySettings = fc.record({
   attempts: fc.integer({ min: 1, max: 5 }),
@@ -207,6 +245,8 @@ const anySettings = fc.record({
 
 const formatRoute = ({ provider, model }: Target): string => `${provider.name} ${model.id}`;
 
+const isSilent = ({ error }: Attempt): boolean => error?.code === 'timeout';
+
 describe('arbitrary histories', () => {
   it('always stop, keep the limits, and never repeat what must not be repeated', () => {
     const targetsOf = fc.uniqueArray(anyTarget, {
@@ -216,8 +256,8 @@ describe('arbitrary histories', () => {
     });
     fc.assert(
       fc.property(targetsOf, fc.infiniteStream(anyFailure), anySettings, (wanted, supply, options) => {
-        const targets = wanted.map(({ name, key, paints }) =>
-          buildTarget(name, paints ? { output: ['image'] } : {}, key),
+        const targets = wanted.map(({ name, key, paints, contextLength }) =>
+          buildTarget(name, { contextLength, ...(paints ? { output: ['image'] } : {}) }, key),
         );
         const attempts: Attempt[] = [];
         let elapsed = 0;
@@ -240,24 +280,27 @@ describe('arbitrary histories', () => {
           const last = target;
           target = undefined;
           if (step.type === 'retry') {
-            expect(kind === 'transient' || kind === 'limit' || (kind === 'seal' && !withoutReasoning)).toBe(
-              true,
-            );
+            expect(['transient', 'limit', 'silence', 'seal']).toContain(kind);
+            if (kind === 'seal') expect(withoutReasoning).toBe(false);
+            if (kind === 'silence') expect(attempts.filter(isSilent)).toHaveLength(1);
             expect(step.wait).toBeLessThanOrEqual(options.longestWait + options.base / 2);
             if (kind !== 'seal') expect(hasBudget && elapsed + step.wait <= options.deadline).toBe(true);
             elapsed += step.wait;
             ({ withoutReasoning } = step);
             target = last;
           } else if (step.type === 'next') {
-            expect(['transient', 'limit', 'silence', 'target']).toContain(kind);
-            const silent = new Set(
-              attempts
-                .filter(({ error }) => error?.code === 'timeout')
-                .map((attempt) => formatRoute(attempt.target)),
-            );
+            expect(['transient', 'limit', 'silence', 'target', 'overflow']).toContain(kind);
+            for (const { model } of step.targets)
+              for (const { error, target: before } of attempts)
+                if (error?.code === 'context_length_exceeded')
+                  expect(model.contextLength).toBeGreaterThan(before.model.contextLength);
+            const isStillSilent = (left: Target): boolean => {
+              const latest = attempts.findLast((each) => formatRoute(each.target) === formatRoute(left));
+              return latest !== undefined && isSilent(latest);
+            };
             for (const left of step.targets) {
               expect(attempts.some((attempt) => attempt.target === left)).toBe(false);
-              expect(silent.has(formatRoute(left))).toBe(false);
+              expect(isStillSilent(left)).toBe(false);
             }
             withoutReasoning = false;
             [target] = step.targets;

@@ -1,9 +1,78 @@
 /** A fallback to another model: when it happens, and what it costs. */
 import { describe, expect, it } from 'vitest';
 import { postJson } from '../support/post.ts';
+import { sendJson, type Conduct } from '../support/scripted-vendor.ts';
 import { findProvider, ask, down, gateway, keys, openPreferred, vendor } from './preferred.ts';
 
 openPreferred();
+
+const overflow: Conduct = (response) =>
+  sendJson(
+    response,
+    {
+      error: {
+        message: "This model's maximum context length is 1000 tokens.",
+        type: 'invalid_request_error',
+        code: 'context_length_exceeded',
+      },
+    },
+    400,
+  );
+
+describe('a conversation that is too long for its model', () => {
+  const fallback = ['house/model', 'other/roomy'];
+
+  it.each([
+    ['the vendor says so', 'Hi', overflow, 1],
+    ['no tokeniser could fit it', 'x'.repeat(1_700_000), undefined, 0],
+  ])('goes to the fallback with a larger context if %s', async (_, content, conduct, asked) => {
+    if (conduct) down.conduct(conduct);
+    const before = [down.bodies.length, gateway.ends.length] as const;
+    const messages = [{ role: 'user', content }];
+    const response = await ask({ fallback }, { model: 'house/broken', messages });
+    expect(await response.json()).toMatchObject({ model: 'other/roomy' });
+    expect(down.bodies.length - before[0]).toBe(asked);
+    const end = (await gateway.ended(before[1] + 1))[before[1]];
+    expect(end?.attempts.map(({ target, error }) => [target.model.id, error?.code])).toEqual([
+      ['house/broken', 'context_length_exceeded'],
+      ['other/roomy', undefined],
+    ]);
+  });
+
+  it('is refused as such if no fallback has a larger context', async () => {
+    down.conduct(overflow);
+    const response = await ask({ fallback: 'other/claude' }, { model: 'house/broken' });
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: { code: 'context_length_exceeded' } },
+    ]);
+    expect(response.headers.get('x-should-retry')).toBe('false');
+  });
+
+  it('stays refused as such if the larger model is too dear, and the error names it', async () => {
+    down.conduct(overflow);
+    const key = await gateway.newKey({ account: 'small', credit: '0.001' });
+    const response = await postJson(
+      `${gateway.url}/v1/chat/completions`,
+      {
+        model: 'house/broken',
+        messages: [{ role: 'user', content: 'Hi' }],
+        max_tokens: 20,
+        provider: { fallback: 'other/large' },
+      },
+      { authorization: `Bearer ${key}` },
+    );
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      {
+        error: {
+          code: 'context_length_exceeded',
+          message: expect.stringContaining('other/large of anthropic-like was skipped'),
+        },
+      },
+    ]);
+  });
+});
 
 describe('a fallback to another model', () => {
   it.each([

@@ -48,10 +48,10 @@ export interface Row {
   readonly json: Choice;
   readonly image: Choice;
   /**
-   * How often a target is asked: again after a transient fault, and for a key at its limit if no other target
-   * is left.
+   * How often a target is asked: again after a transient fault, and for a key at its limit or after silence
+   * if no other target is left.
    */
-  readonly asked?: 'once' | 'again when alone';
+  readonly asked?: 'once' | 'twice when alone' | 'again when alone';
 }
 
 const anywhere = { stream: 'second', json: 'second', image: 'second' } as const;
@@ -64,6 +64,7 @@ const unknownOutcome = (status: number): Omit<Row, 'fault'> => ({
 });
 
 const askedOnce = { asked: 'once' } as const;
+const askedTwiceAlone = { asked: 'twice when alone' } as const;
 
 export const nowhere = (status: number): Omit<Row, 'fault'> => ({
   stream: status,
@@ -73,7 +74,7 @@ export const nowhere = (status: number): Omit<Row, 'fault'> => ({
 
 export const rows: Readonly<Record<string, Row>> = {
   'nobody listens': { fault: 'refused', ...anywhere },
-  'no connection comes about': { fault: 'unreachable', ...anywhere, ...askedOnce },
+  'no connection comes about': { fault: 'unreachable', ...anywhere, ...askedTwiceAlone },
   'the connection is reset before any reply': {
     fault: (response) => void response.socket?.resetAndDestroy(),
     ...unknownOutcome(502),
@@ -82,7 +83,12 @@ export const rows: Readonly<Record<string, Row>> = {
     fault: (response) => void response.socket?.destroy(),
     ...unknownOutcome(502),
   },
-  'silence before the head': { fault: keepSilent, isSilent: true, ...unknownOutcome(504), ...askedOnce },
+  'silence before the head': {
+    fault: keepSilent,
+    isSilent: true,
+    ...unknownOutcome(504),
+    ...askedTwiceAlone,
+  },
   'status 400': { fault: answerWith(400), ...nowhere(400) },
   'status 400 about our key': { fault: answerWith(400, 'invalid_api_key'), ...anywhere, ...askedOnce },
   'status 400 for content': { fault: answerWith(400, 'content_policy_violation'), ...nowhere(400) },
@@ -107,7 +113,7 @@ export const rows: Readonly<Record<string, Row>> = {
     fault: breakAfter('', keepSilent),
     isSilent: true,
     ...unknownOutcome(504),
-    ...askedOnce,
+    ...askedTwiceAlone,
   },
   'a reset after the head': {
     fault: breakAfter('', (response) => response.socket?.resetAndDestroy()),

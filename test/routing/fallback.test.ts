@@ -90,12 +90,13 @@ async function ask(row: Row, body: object): Promise<ClientReply> {
   return { choice: response.headers.get('x-tollgate-provider') === 'second' ? 'second' : 'first', attempts };
 }
 
-/** The first target is asked twice if another attempt may help, and three times if it is alone. */
+/** The first target is asked twice if another attempt may help. Alone it is asked three times, or twice. */
 function countAttempts(choice: Choice | 'cut', { asked }: Row): number {
   return choice === 'second' ? (asked ? 2 : 3) : 1;
 }
 
 function countAttemptsAlone({ stream, asked }: Row): number {
+  if (asked === 'twice when alone') return 2;
   return stream === 'second' && asked !== 'once' ? 3 : 1;
 }
 
@@ -118,6 +119,11 @@ describe.each(Object.entries(rows))('%s', (_, row) => {
   it('gives a call without fallbacks one target', async () => {
     const { choice, attempts } = await ask(row, { stream: true, provider: { allow_fallbacks: false } });
     expect([attempts, choice === 'second' || choice === 'first']).toEqual([countAttemptsAlone(row), false]);
+  });
+  it('gives a call for an image no second attempt if the picture may have been made', async () => {
+    const { attempts } = await ask(row, { model: 'house/painter', provider: { allow_fallbacks: false } });
+    const mayBeMade = typeof row.image === 'number';
+    expect(attempts).toBe(mayBeMade ? 1 : countAttemptsAlone(row));
   });
 });
 
@@ -178,6 +184,20 @@ describe('an error of the provider', () => {
     const response = await postJson(`${gateways.faulty.url}${path}`, body);
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, message]);
   });
+});
+
+it.each([true, false])('a provider that is silent once answers the retry (stream: %s)', async (stream) => {
+  let isAsked = false;
+  const fault: Conduct = (...call) => {
+    if (isAsked) answerWell(...call);
+    isAsked = true;
+  };
+  expect(
+    await ask(
+      { fault, isSilent: true, stream: 504, json: 504, image: 504 },
+      { stream, provider: { allow_fallbacks: false } },
+    ),
+  ).toEqual({ choice: 'first', attempts: 2 });
 });
 
 describe('a reused connection that closes as a call is sent', () => {

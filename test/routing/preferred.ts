@@ -73,6 +73,8 @@ export function openPreferred(): void {
           models: [
             { id: 'other/claude', price: { input: '4', output: '8' } },
             { id: 'other/dear', price: { input: '40', output: '80' } },
+            { id: 'other/large', price: { input: '40', output: '80' }, contextLength: 2_000_000 },
+            { id: 'other/roomy', price: { input: '0.4', output: '0.8' }, contextLength: 2_000_000 },
           ],
         }),
         station({

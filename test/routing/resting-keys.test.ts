@@ -4,6 +4,7 @@ import { GatewayError } from '../../core/index.ts';
 import { RetryBudget } from '../../core/retries/budget.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
+import { createDrawer } from '../balance/drawer.ts';
 import { buildTarget, Traffic, type Outcome, type Vendor } from '../support/traffic.ts';
 import { down, buildFullError, callOnce, refusing, countSent, openTraffic } from './ailing.ts';
 
@@ -86,6 +87,8 @@ describe('a key at its limit', () => {
 });
 
 describe('retries at a provider that fails now and then', () => {
+  const both = [buildTarget('a'), buildTarget('b')];
+
   async function runCalls(
     vendor: Vendor,
     targets = [buildTarget('a'), buildTarget('b')],
@@ -101,13 +104,11 @@ describe('retries at a provider that fails now and then', () => {
   }
 
   it('are a fifth of its calls at most', async () => {
-    // Every third call to each provider fails: too few to open a circuit.
-    const asked = new Map<string, number>();
-    const outcomes = await runCalls(({ provider: { name } }) => {
-      const count = (asked.get(name) ?? 0) + 1;
-      asked.set(name, count);
-      return { after: 10, ...(count % 3 === 0 ? { error: down } : {}) };
-    });
+    // Every third call fails: too few to open a circuit.
+    const outcomes = await runCalls(
+      (_, number) => ({ after: 10, ...(number % 3 === 0 ? { error: down } : {}) }),
+      [buildTarget('a')],
+    );
     expect(countSent(outcomes)).toBeGreaterThan(550);
     expect(countSent(outcomes)).toBeLessThanOrEqual(610);
   });
@@ -132,6 +133,65 @@ describe('retries at a provider that fails now and then', () => {
       expect(countGranted(50)).toBe(10);
     },
   );
+
+  it.each([1, 2, 3, 4, 5])(
+    'keep no call from a fallback that answers 85 of 100 calls while the first one is down (%i)',
+    async (seed) => {
+      const draw = createDrawer(seed);
+      const started = await openTraffic(
+        ({ provider }) => ({
+          after: 10,
+          ...(provider.name === 'a' || draw(100) < 15 ? { error: down } : {}),
+        }),
+        [],
+      );
+      const outcomes: Promise<Outcome>[] = [];
+      for (let call = 0; call < 1000; call += 1) {
+        outcomes.push(started.call(both));
+        await Traffic.wait(25);
+      }
+      await Traffic.wait(10_000);
+      const failed = (await Promise.all(outcomes)).flatMap(({ error }) => error ?? []);
+      // Only those that both failed: the error of the first alone would be another.
+      expect(new Set(failed.map(({ message }) => message))).toEqual(
+        new Set(['All 2 providers or keys that were tried failed.']),
+      );
+      expect(failed.length).toBeLessThan(200);
+    },
+  );
+
+  it('keep no call of a thousand at once from a fallback whose first two answers fail', async () => {
+    const started = await openTraffic(
+      ({ provider }, number) => ({
+        after: 10,
+        ...(provider.name === 'a' || number <= 2 ? { error: down } : {}),
+      }),
+      [],
+    );
+    const calls = Array.from({ length: 1000 }, () => started.call(both));
+    await Traffic.wait(10_000);
+    const outcomes = await Promise.all(calls);
+    expect(outcomes.filter(({ error }) => error).length).toBeLessThanOrEqual(2);
+  });
+
+  it('and fallbacks to a target that fails more often than it answers are a fifth of the calls', async () => {
+    const started = await openTraffic(
+      ({ provider }, number) => ({
+        after: 10,
+        ...(provider.name === 'a' || number % 5 > 0 ? { error: down } : {}),
+      }),
+      [],
+    );
+    const outcomes: Promise<Outcome>[] = [];
+    for (let call = 0; call < 1000; call += 1) {
+      outcomes.push(started.call(both));
+      await Traffic.wait(25);
+    }
+    await Traffic.wait(10_000);
+    const sent = countSent(await Promise.all(outcomes));
+    expect(sent).toBeGreaterThan(1100);
+    expect(sent).toBeLessThan(1250);
+  });
 
   it('are free if the other target is healthy', async () => {
     const outcomes = await runCalls(({ provider }, number) => ({
