@@ -142,7 +142,9 @@ export function testAccountPages(): void {
     await choose('Enable');
     await expect.poll(() => rows('Keys').first().textContent()).toContain('active');
     await choose('Rotate');
-    await dialog().getByLabel('The old secret works for another').selectOption('3600');
+    const old = dialog().getByLabel('The old secret');
+    expect(await old.locator('option:checked').textContent()).toBe('Leaked: stop the old one now');
+    await old.selectOption('Planned: keep it for an hour');
     await dialog().getByRole('button', { name: 'Rotate' }).click();
     await dialog().getByText('it will not be shown again').waitFor();
     await dialog().getByRole('button', { name: 'Close' }).click();

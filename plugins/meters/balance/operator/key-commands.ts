@@ -204,7 +204,10 @@ export const keyVerbs: readonly Verb[] = [
     description: 'give a key a new secret; limits and spending stay',
     changes: true,
     options: [
-      { flags: '--overlap <seconds>', description: 'how long the old secret still works (0 unless given)' },
+      {
+        flags: '--overlap <seconds>',
+        description: 'how long the old secret still works; unless given it stops now, as a leaked one must',
+      },
     ],
     run: async ({ store }, [key = ''], { overlap }) =>
       buildSecretResult(

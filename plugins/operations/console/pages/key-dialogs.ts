@@ -194,20 +194,20 @@ export function openLimits(key: Key, onDone: () => void): void {
   });
 }
 
+/** The first is chosen unless another one is: a secret that leaked must not work for another day. */
 const overlaps = [
-  ['0', 'no time'],
-  ['3600', 'hour'],
-  ['86400', 'day'],
-  ['604800', '7 days'],
-  ['2592000', '30 days'],
+  ['0', 'Leaked: stop the old one now'],
+  ['3600', 'Planned: keep it for an hour'],
+  ['86400', 'Planned: keep it for a day'],
+  ['604800', 'Planned: keep it for 7 days'],
+  ['2592000', 'Planned: keep it for 30 days'],
 ] as const;
 
 export function openRotation(key: Key, onDone: () => void): void {
-  const label = 'The old secret works for another';
   openForm({
     title: `Rotate the key …${key.lastFour}`,
     intro: 'A new secret takes over the account, the limits and the spending of this one.',
-    fields: [{ name: 'overlap', label, type: 'select', value: '86400', options: overlaps }],
+    fields: [{ name: 'overlap', label: 'The old secret', type: 'select', value: '0', options: overlaps }],
     submit: 'Rotate',
     async send({ overlap }) {
       await showSecret(await api.post<NewKey>(`${buildPath(key)}/rotate`, { overlap: Number(overlap) }));
