@@ -23,6 +23,7 @@ import { Form, encodeForm } from './http/form.ts';
 import { boundLosses, toClientPath, encodeInClientWords, type Loss } from './loss.ts';
 import type { EncodedRequest, Operation, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
+import { listLostWishes } from './upstream/upstream-request.ts';
 
 /** Text for the client, or its bytes. `last` means success, and is held until the call is settled. */
 export interface Piece {
@@ -97,7 +98,8 @@ export function isTapped(
 }
 
 /** The client's own bytes, with the edits that the target needs. */
-export function encodeVerbatim({ call, bytes, text, attempt, grant, operation }: Routed): EncodedBody {
+export function encodeVerbatim(exchange: Routed): EncodedBody {
+  const { call, bytes, text, attempt, grant, operation } = exchange;
   const { model, protocol } = attempt.target;
   const edits = protocol.upstream.retarget({
     call,
@@ -106,7 +108,7 @@ export function encodeVerbatim({ call, bytes, text, attempt, grant, operation }:
     capabilities: model.capabilities,
   });
   const body = spliceBytes(bytes, text, edits);
-  return { verbatim: true, body, contentType: json, operation, losses: [], stops: [], expects: undefined };
+  return { verbatim: true, body, contentType: json, operation, losses: listLostWishes(exchange), stops: [] };
 }
 
 /** A canonical request in the target's wire form. */
@@ -131,7 +133,7 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
     verbatim: false,
     ...(body instanceof Form ? encodeForm(body) : { body: JSON.stringify(body), contentType: json }),
     operation: encoded.operation ?? operation,
-    losses: [...boundLosses(answers), ...lost],
+    losses: [...boundLosses(answers), ...lost, ...listLostWishes(exchange)],
     stops: encoded.stops ?? [],
     expects: encoded.expects,
     unwraps: encoded.unwraps,

@@ -81,6 +81,8 @@ export interface Preferences {
         readonly request?: string | undefined;
       }
     | undefined;
+  /** Wishes that only a provider can fulfil that routes calls itself. */
+  readonly others?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** One request, read and checked. */

@@ -54,6 +54,8 @@ export interface Provider {
    * Returns a protocol name; undefined: the first one.
    */
   readonly choose?: ((request: CanonicalRequest, model: Model) => string | undefined) | undefined;
+  /** Whether it routes calls itself, by a `provider` object in their bodies, as brokers do. */
+  readonly routes?: boolean | undefined;
   /**
    * How far to read a reply after its client disconnected, if the provider bills all of it. Undefined: cancel
    * at once.
@@ -88,6 +90,8 @@ export interface ProviderSpec {
   readonly endpoints: Readonly<Record<string, Endpoint>>;
   /** Chooses the protocol for a translated request, if the vendor speaks several. Default: the first. */
   readonly choose?: Provider['choose'];
+  /** Whether the vendor routes calls itself, by a `provider` object like the gateway's. */
+  readonly routes?: boolean;
   /** A catalogue file, or the path of the vendor's model list. */
   readonly models: URL | { readonly discover: string };
   /** A path whose GET costs nothing and tells whether the key works. Not needed if models are discovered. */
@@ -232,6 +236,7 @@ function createProvider(
       Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, joinEndpoint(base, path)]),
     ),
     choose: spec.choose,
+    routes: spec.routes,
     onAbort: buildDrainLimits(onAbort),
     patience: spec.patience ? { ...spec.patience, ...timeouts } : timeouts,
     sign: (request) => ({ ...request, headers: { ...request.headers, ...credential } }),

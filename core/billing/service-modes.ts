@@ -74,8 +74,8 @@ function toUnpricedError(targets: readonly Target[], { fees = [], modes = [] }: 
     modes.at(-1) ?? { name: '', field: undefined };
   return new GatewayError(
     'unsupported_parameter',
-    `"${field}" asks for ${silent ? '' : 'the service mode '}"${word.slice(0, 60)}", ` +
-      'whose price is not known for this model; leave it out.',
+    `"${field}" asks for ${silent ? '' : 'the service mode '}"${word.slice(0, 60)}", whose price is not ` +
+      'known for this model; leave it out.',
     { param: field },
   );
 }

@@ -32,8 +32,8 @@ export function buildReplyHeaders(
 }
 
 /** Names the fields that the client left out and the gateway filled in. An error has the header, too. */
-export function noteDefaulted(reply: Reply, { defaulted = [] }: ClientCall): void {
-  if (defaulted.length > 0) reply.setHead(200, { 'x-tollgate-defaulted': formatPaths(defaulted) });
+export function noteDefaulted(reply: Reply, { defaulted }: ClientCall): void {
+  if (defaulted?.length) reply.setHead(200, { 'x-tollgate-defaulted': formatPaths(defaulted) });
 }
 
 /** `retry-after` in seconds for a rate-limited client if no provider states one. */

@@ -2,9 +2,11 @@
  * Builds the request to a provider: its endpoint, headers from an allow-list, and the provider's signature
  * over the finished bytes.
  */
+import { spliceBytes } from '../crossing/splice.ts';
 import { GatewayError } from '../errors.ts';
 import type { Routed, Target } from '../exchange.ts';
 import type { EncodedBody } from '../lanes.ts';
+import type { Loss } from '../loss.ts';
 import type { UpstreamRequest } from '../provider.ts';
 
 export function buildRequest(
@@ -12,6 +14,53 @@ export function buildRequest(
   encoded: EncodedBody,
 ): UpstreamRequest | Promise<UpstreamRequest> {
   return exchange.attempt.target.provider.sign(buildUnsigned(exchange, encoded));
+}
+
+const noLosses: readonly Loss[] = [];
+
+/** The wishes of a call that this target's provider cannot fulfil: it does not route calls itself. */
+export function listLostWishes({ call, attempt }: Routed): readonly Loss[] {
+  const { others } = call.preferences;
+  if (others === undefined || attempt.target.provider.routes) return noLosses;
+  return Object.keys(others).map((name) => ({
+    path: `provider.${name}`,
+    reason: 'only a provider that routes calls itself knows it',
+    code: 'vendor',
+  }));
+}
+
+/**
+ * The `provider` object for a provider that routes calls itself. Of the names in it, the provider's own is
+ * for the gateway; undefined if nothing is left.
+ */
+function buildWishes({ call: { preferences }, attempt }: Routed): object | undefined {
+  const { order, only, ignore, sort, allow_fallbacks, require_parameters, max_price, others } = preferences;
+  const { name } = attempt.target.provider;
+  const filterNames = (names: readonly string[] | undefined): readonly string[] | undefined => {
+    const left = names?.filter((each) => each !== name);
+    return left?.length ? left : undefined;
+  };
+  const names = { order: filterNames(order), only: filterNames(only), ignore: filterNames(ignore) };
+  const prices = Object.entries(max_price ?? {}).filter(([, price]) => price !== undefined);
+  const wishes = {
+    ...names,
+    sort,
+    allow_fallbacks,
+    require_parameters,
+    max_price:
+      prices.length > 0 ? Object.fromEntries(prices.map(([of, price]) => [of, Number(price)])) : undefined,
+    ...others,
+  };
+  return Object.values(wishes).some((wish) => wish !== undefined) ? wishes : undefined;
+}
+
+/** The body with the `provider` object, which neither lane writes. */
+function addWishes(exchange: Routed, body: EncodedBody['body']): EncodedBody['body'] {
+  const { provider } = exchange.attempt.target;
+  const wishes = provider.routes ? buildWishes(exchange) : undefined;
+  if (!wishes) return body;
+  const bytes = Buffer.from(body);
+  return spliceBytes(bytes, bytes.toString(), [{ path: ['provider'], value: wishes }]);
 }
 
 /** The request without the provider's credential. */
@@ -31,7 +80,7 @@ export function buildUnsigned(
       'accept-encoding': 'identity',
       'user-agent': 'tollgate',
     },
-    body,
+    body: addWishes(exchange, body),
   };
   return provider.wrap ? provider.wrap(request, attempt.target, operation) : request;
 }

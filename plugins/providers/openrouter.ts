@@ -6,6 +6,7 @@ import { defineChatProvider } from '../shared/chat-provider.ts';
 
 export const openrouter = defineChatProvider('openrouter', 'OPENROUTER', 'https://openrouter.ai/api/v1', {
   models: { discover: '/models' },
+  routes: true,
   // Its list of models is public, so the key is probed at another address.
   probe: { path: '/key' },
 });

@@ -167,7 +167,8 @@ const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][]
     [{ fallback: 5 }, 'fallback', /is 5: send a model id, or an array of at most 100/],
     [{ fallback: Array(101).fill('a/b') }, 'fallback', /: send a model id, or an array of at most 100/],
     [{ max_price: 5 }, 'max_price', /is 5: send an object/],
-    [{ quantizations: ['fp8'] }, 'quantizations', /is not known here: send the request without it/],
+    [{ quantization: ['fp8'] }, 'quantization', /is not known here: send the request without it/],
+    [{ quantizations: 'fp8' }, 'quantizations', /is "fp8": send an array/],
   ]),
 ];
 

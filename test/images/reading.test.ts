@@ -178,7 +178,7 @@ describe('an edit', () => {
       ],
       /sent twice/,
     ],
-    ['provider.quantizations', [['provider[quantizations][]', 'fp8']], /is not known here/],
+    ['provider.quantization', [['provider[quantization][]', 'fp8']], /is not known here/],
     ['provider.__proto__', [['provider[__proto__]', 'x']], /is not known here/],
     ['provider[only][][]', [['provider[only][][]', 'x']], /is not known here/],
     [

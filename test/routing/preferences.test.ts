@@ -1,9 +1,10 @@
 /**
- * The `provider` object over real sockets: each preference, which targets it excludes, and that no provider
- * ever sees it.
+ * The `provider` object over real sockets: each preference, which targets it excludes, and that only a
+ * provider that routes calls itself sees it.
  */
 import { describe, expect, it } from 'vitest';
-import { findProvider, ask, down, gateway, keys, openPreferred } from './preferred.ts';
+import { postJson } from '../support/post.ts';
+import { findProvider, ask, down, gateway, keys, openPreferred, vendor } from './preferred.ts';
 
 openPreferred();
 
@@ -40,7 +41,9 @@ describe('a preference', () => {
     [{ routing: 'latency' }, 400, 'provider.routing'],
     [{ sort: 'throughput' }, 400, 'provider.sort'],
     [{ sort: 'price', routing: 'latency' }, 400, 'provider.sort'],
-    [{ data_collection: 'deny' }, 400, 'provider.data_collection'],
+    [{ data_collection: 'maybe' }, 400, 'provider.data_collection'],
+    [{ zero_retention: true }, 400, 'provider.zero_retention'],
+    [{ zdr: true, require_parameters: true }, 400, 'provider.zdr'],
     [{ order: 'openai' }, 400, 'provider.order'],
     [{ fallback: [1] }, 400, 'provider.fallback'],
     ['cheap', 400, 'provider'],
@@ -73,6 +76,61 @@ describe('a preference', () => {
       response.headers.get('x-tollgate-provider'),
       response.headers.get('x-tollgate-attempts'),
     ]).toEqual([200, 'free', '2']);
+  });
+});
+
+describe('a wish that only a broker can fulfil', () => {
+  const wishes = {
+    data_collection: 'deny',
+    zdr: true,
+    quantizations: ['fp8'],
+    preferred_max_latency: { p90: 3 },
+  };
+  const readLast = (): unknown => vendor.requests.at(-1)?.body;
+
+  it.each([
+    ['verbatim', '/v1/chat/completions', { messages: [{ role: 'user', content: 'Hi' }] }],
+    ['translated', '/v1/responses', { input: 'Hi' }],
+  ])('reaches one that routes calls itself: %s', async (_lane, path, body) => {
+    const provider = {
+      ...wishes,
+      only: ['broker', 'deepinfra'],
+      order: ['broker'],
+      allow_fallbacks: false,
+      sort: 'price',
+      routing: null,
+      fallback: 'house/model',
+      max_price: { prompt: '9.5' },
+    };
+    const response = await postJson(
+      gateway.url + path,
+      { model: 'other/brokered', ...body, provider },
+      { authorization: `Bearer ${keys[0]}` },
+    );
+    await response.text();
+    expect([response.status, response.headers.get('x-tollgate-dropped')]).toEqual([200, null]);
+    expect(readLast()).toMatchObject({ model: 'upstream-model', messages: [{ content: 'Hi' }] });
+    expect(readLast()).toHaveProperty('provider', {
+      ...wishes,
+      only: ['deepinfra'],
+      allow_fallbacks: false,
+      sort: 'price',
+      max_price: { prompt: 9.5 },
+    });
+  });
+
+  it('is reported as lost, and not sent, if the provider does not', async () => {
+    const response = await ask({ ...wishes, only: ['free'] });
+    await response.text();
+    expect(response.headers.get('x-tollgate-dropped')?.split(',')).toEqual(
+      Object.keys(wishes).map((name) => `provider.${name}`),
+    );
+    expect(readLast()).not.toHaveProperty('provider');
+  });
+
+  it('adds nothing to a call without one', async () => {
+    await (await ask({ only: ['broker'] }, { model: 'other/brokered' })).text();
+    expect(readLast()).not.toHaveProperty('provider');
   });
 });
 

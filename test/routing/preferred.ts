@@ -87,6 +87,12 @@ export function openPreferred(): void {
           endpoints: { responses: `${vendor.origin}/v1/responses` },
           models: [{ id: 'other/gpt' }],
         }),
+        station({
+          name: 'broker',
+          endpoints: chat,
+          models: [{ id: 'other/brokered', price: { input: '4', output: '8' } }],
+          routes: true,
+        }),
         preferences(),
         cost(),
         calls(),

@@ -7,6 +7,8 @@ export interface Station {
   readonly endpoints: Readonly<Record<string, Endpoint>>;
   /** The facts of each model beyond the minimum. */
   readonly models?: readonly Partial<ModelFacts>[];
+  /** Whether it routes calls itself, as OpenRouter does. */
+  readonly routes?: boolean;
 }
 
 export function buildModelFacts(facts: Partial<ModelFacts> = {}): ModelFacts {
@@ -26,12 +28,12 @@ export function buildModelFacts(facts: Partial<ModelFacts> = {}): ModelFacts {
 }
 
 /** A plugin that registers the provider; it signs nothing. */
-export function station({ name, endpoints, models = [{}] }: Station): Plugin {
+export function station({ name, endpoints, models = [{}], routes }: Station): Plugin {
   return definePlugin({
     name,
     options: z.strictObject({}),
     apply(host) {
-      const provider = { name, endpoints, sign: <Request>(request: Request): Request => request };
+      const provider = { name, endpoints, routes, sign: <Request>(request: Request): Request => request };
       host.providers.add(provider);
       host.catalog.offer(
         provider,

@@ -1,7 +1,6 @@
 /**
- * The `provider` object of a request in any protocol: the client's preferences for routing. Tollgate
- * validates it and never sends it to a provider. Unknown members are refused, because nothing would act on
- * them.
+ * The `provider` object of a request in any protocol: the client's preferences for routing. Only a provider
+ * that routes calls itself is sent it. Unknown members are refused, because nothing would act on them.
  */
 import { z } from 'zod';
 import { GatewayError, type Preferences } from '../../../core/index.ts';
@@ -27,7 +26,21 @@ function allowNull<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
 
+/** A limit, or limits by percentile. */
+const pace = z.union([z.number(), z.record(z.string(), z.number())], 'a number, or numbers by percentile');
+
+/** OpenRouter's own members, which only it can act on. */
+const others = {
+  data_collection: allowNull(z.enum(['allow', 'deny'])),
+  zdr: allowNull(z.boolean()),
+  enforce_distillable_text: allowNull(z.boolean()),
+  quantizations: allowNull(names),
+  preferred_min_throughput: allowNull(pace),
+  preferred_max_latency: allowNull(pace),
+};
+
 export const providerObject = z.strictObject({
+  ...others,
   order: allowNull(names),
   only: allowNull(names),
   ignore: allowNull(names),
@@ -50,8 +63,16 @@ export const noPreferences: Preferences = {};
 
 export function readPreferences(wire: z.output<typeof providerObject> | null | undefined): Preferences {
   if (!wire) return noPreferences;
-  const { fallback } = wire;
-  return { ...wire, fallback: typeof fallback === 'string' ? [fallback] : fallback };
+  const { fallback, ...members } = wire;
+  const own = Object.entries(members).filter(([name]) => !Object.hasOwn(others, name));
+  const theirs = Object.entries(members).filter(
+    ([name, value]) => Object.hasOwn(others, name) && value !== undefined,
+  );
+  return {
+    ...Object.fromEntries(own),
+    fallback: typeof fallback === 'string' ? [fallback] : fallback,
+    ...(theirs.length > 0 ? { others: Object.fromEntries(theirs) } : {}),
+  };
 }
 
 /** Refuses a vendor's field that names other models, one of which would answer at its own price. */

@@ -44,7 +44,7 @@ export class ReadCall implements ClientCall {
   readonly carriesState: boolean;
   readonly truncates: boolean;
   readonly labels: Labels | undefined;
-  readonly defaulted: readonly string[];
+  readonly defaulted: readonly string[] | undefined;
   #decode: () => CanonicalRequest;
 
   /** `decode` runs on first use, since most calls are passed on verbatim. */
@@ -64,7 +64,7 @@ export class ReadCall implements ClientCall {
     this.carriesState = facts.carriesState;
     this.truncates = facts.truncates ?? false;
     this.labels = facts.labels;
-    this.defaulted = facts.defaulted ?? [];
+    this.defaulted = facts.defaulted;
     this.#decode = decode;
   }
 
