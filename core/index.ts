@@ -16,7 +16,7 @@ export type {
 export type * from './host/workers.ts';
 export type { Command, CommandOption, CommandResult } from './host/commands.ts';
 export type { Archive, ArchivedCall } from './host/archive.ts';
-export { groupRoutes, isServed, type SharedRoutes } from './http/routes.ts';
+export { groupRoutes, type SharedRoutes } from './http/routes.ts';
 export { examineVendor } from './host/diagnostics.ts';
 export type { Examination, Finding, Probe } from './host/diagnostics.ts';
 export { fileMode, makeFolder, restrictAccess } from './process/data-folder.ts';

@@ -21,7 +21,7 @@ import { Reply } from './http/reply.ts';
 import { buildIdHeaders, createRequestId } from './http/request-id.ts';
 import { buildRouteReply } from './http/route-reply.ts';
 import { RequestToRoute } from './http/route-request.ts';
-import { chooseRoute, groupRoutes, isServed, type SharedRoutes } from './http/routes.ts';
+import { chooseRoute, groupRoutes, type Page } from './http/routes.ts';
 import { isUpload, readUpload } from './http/uploads.ts';
 import { runCall } from './pipeline.ts';
 
@@ -122,11 +122,6 @@ function createHandler(core: Core, audience: Audience): RequestListener {
       app.createContext(req, res).onerror(toError(error));
     }
   };
-}
-
-interface Page {
-  readonly routes: SharedRoutes;
-  readonly params: Record<string, string>;
 }
 
 /** Public pages by path: to run the router each time takes a third of a page's time. */
@@ -235,28 +230,22 @@ function createRouter(core: Core, audience: Audience, pages: Pages): Router {
     sendJson(context, faults.length > 0 ? { status: 'not ready', faults } : { status: 'ready' });
   });
   const protocols = audience === 'everyone' ? [...core.protocols.list()] : [];
-  const served = [...core.routes.list()].filter((route) => isServed(route, audience === 'operators'));
-  for (const routes of groupRoutes(served).values()) {
-    const [first] = routes;
-    for (const route of routes)
-      core.routes.register(route, protocols, () => {
-        if (route !== first) return;
-        router.register(route.path, [route.method], async (context) => {
-          const page = { routes, params: context.params };
-          await sendPage(core, page, context);
-          const isPublic = routes.every(({ access }) => access === 'public');
-          if (isPublic && context.method === 'GET' && context.status === 200) pages.set(context.path, page);
-        });
-      });
+  for (const routes of groupRoutes(core.routes.list(), audience === 'operators')) {
+    const [{ method, path, access }] = routes;
+    core.routes.register(routes, protocols, () =>
+      router.register(path, [method], async (context) => {
+        const page = { routes, params: context.params };
+        await sendPage(core, page, context);
+        if (access === 'public' && context.method === 'GET' && context.status === 200)
+          pages.set(context.path, page);
+      }),
+    );
   }
   return router;
 }
 
 async function sendPage(core: Core, { routes, params }: Page, context: Koa.Context): Promise<void> {
-  const route =
-    routes.length === 1
-      ? routes[0]
-      : chooseRoute(routes, new RequestToRoute(context, params, core.trustedProxies));
+  const route = chooseRoute(routes, new RequestToRoute(context, params, core.trustedProxies));
   const id = createRequestId();
   const { status, headers, body } = await buildRouteReply(core, route, id, () =>
     answerRoute({ core, route, context, params, id }),

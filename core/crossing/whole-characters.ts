@@ -11,7 +11,7 @@ export class CharacterJoiner {
   /** First halves that wait, by their block. */
   readonly #halves = new Map<number, string>();
 
-  /** Whether an event needs no change. Almost none does, and the answer costs next to nothing. */
+  /** Whether an event passes as it is. Almost all do, and the answer costs next to nothing. */
   isWhole(event: CanonicalEvent): boolean {
     if (event.type === 'block-delta') return this.#halves.size === 0 && event.text.isWellFormed();
     return event.type !== 'block-end' || this.#halves.size === 0;

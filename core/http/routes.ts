@@ -28,22 +28,30 @@ export function isServed({ access, adminOnly, everywhere }: Route, onAdmin: bool
 /** Routes that share a method and path, in the order of their plugins. */
 export type SharedRoutes = readonly [Route, ...Route[]];
 
-export function groupRoutes(routes: Iterable<Route>): Map<string, [Route, ...Route[]]> {
+/** What answers a path: its routes, and the parameters that the path holds. */
+export interface Page {
+  readonly routes: SharedRoutes;
+  readonly params: Record<string, string>;
+}
+
+/** The routes of a listener, by their method and path. */
+export function groupRoutes(routes: Iterable<Route>, onAdmin: boolean): Iterable<SharedRoutes> {
   const groups = new Map<string, [Route, ...Route[]]>();
   for (const route of routes) {
+    if (!isServed(route, onAdmin)) continue;
     const place = `${route.method} ${route.path}`;
     const group = groups.get(place);
     if (group) group.push(route);
     else groups.set(place, [route]);
   }
-  return groups;
+  return groups.values();
 }
 
 /** The route that answers a request. */
 export function chooseRoute(routes: SharedRoutes, request: Pick<RouteRequest, 'headers' | 'query'>): Route {
-  return (
-    routes.find(({ when }) => when?.(request)) ?? routes.find(({ when }) => when === undefined) ?? routes[0]
-  );
+  const [first, ...others] = routes;
+  if (others.length === 0) return first;
+  return routes.find(({ when }) => when?.(request)) ?? routes.find(({ when }) => when === undefined) ?? first;
 }
 
 export class Routes extends Registry<Route> {
@@ -58,21 +66,23 @@ export class Routes extends Registry<Route> {
   }
 
   /**
-   * Registers a route on a listener, after the protocols. Throws, naming its plugin, if no request could
-   * reach it.
+   * Registers routes that share a path on a listener, after the protocols. Throws, naming the plugin, if no
+   * request could reach one.
    */
-  register(route: Route, protocols: readonly Protocol[], register: () => unknown): void {
-    const { name, method, path } = route;
-    try {
-      const taken = protocols.find(({ client }) => client.match(method, path, ''));
-      if (taken) throw new Error(`${method} ${path} is an endpoint of the protocol "${taken.name}"`);
-      register();
-    } catch (error) {
-      throw new PluginError(
-        this.getOwner(route),
-        `route "${name}" cannot be reached: ${describeReason(error)}`,
-        error,
-      );
+  register(routes: SharedRoutes, protocols: readonly Protocol[], register: () => unknown): void {
+    for (const route of routes) {
+      const { name, method, path } = route;
+      try {
+        const taken = protocols.find(({ client }) => client.match(method, path, ''));
+        if (taken) throw new Error(`${method} ${path} is an endpoint of the protocol "${taken.name}"`);
+        if (route === routes[0]) register();
+      } catch (error) {
+        throw new PluginError(
+          this.getOwner(route),
+          `route "${name}" cannot be reached: ${describeReason(error)}`,
+          error,
+        );
+      }
     }
   }
 }

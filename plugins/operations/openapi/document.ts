@@ -8,7 +8,6 @@ import {
   errorTable,
   GatewayError,
   groupRoutes,
-  isServed,
   type CallDescription,
   type Content,
   type Description,
@@ -279,8 +278,7 @@ async function listOperations(
   const groups: Operation[][] = [];
   for (const protocol of protocols)
     groups.push(await tolerateFailure(host, protocol.name, describeCalls(schemas, host, protocol)));
-  const served = [...host.routes.list()].filter((route) => isServed(route, audience === 'operators'));
-  for (const routes of groupRoutes(served).values()) {
+  for (const routes of groupRoutes(host.routes.list(), audience === 'operators')) {
     groups.push(await tolerateFailure(host, routes[0].name, describeRoutes(schemas, host, routes)));
     await nextTurn();
   }

@@ -61,7 +61,7 @@ export const generateContent = definePlugin({
       protocol: protocolName,
       client: '@google/genai',
       path: mount,
-      also: /^\/v1beta\/|^\/(?:v1\/)?models\/.*:[a-z]+[A-Z]\w+$/s,
+      also: /^\/v1(?:alpha|beta)\/|^\/(?:v1\/)?models\/.*:[a-z]+[A-Z]\w+$/s,
       serves: servedMethods,
     });
     host.addExample(

@@ -134,13 +134,12 @@ export const tokenLimit = z.int(tokens).positive(tokens);
 
 const base64 = 'base64 data';
 export const base64Data = z.string(base64).min(1, base64).refine(isBase64, base64);
-/**
- * A URL. The data of one that holds base64 is checked, and so is base64 alone where it may stand for a URL.
- */
+/** A URL. The data of one that holds base64 is checked. */
 export const mediaUrl = z
   .string()
   .min(1)
   .refine((url) => isBase64(readDataUrl(url)?.data ?? ''), 'a data URL that holds base64 data');
+/** The same, or base64 alone. */
 export const fileData = z
   .string()
   .min(1)
