@@ -6,6 +6,7 @@ import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { ownKey } from '../../plugins/shared/replies/spending.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { receiverSecret as secret, startReceiver } from '../support/receiver.ts';
@@ -173,5 +174,61 @@ describe('the webhook', () => {
     await expect(start({ url: 'file:///etc/passwd' })).rejects.toThrow(/url/);
     const short = { url: 'http://127.0.0.1:9', secret: 'short' };
     expect(() => balance({ budgets: { webhook: short } })).toThrow(/at least 32 characters/);
+  });
+});
+
+describe('the holder of a key', () => {
+  it('sees every budget that limits the key, what is left, and when it resets', async () => {
+    const gateway = await start();
+    for (const name of ['company', 'group', 'other']) await gateway.verb('accounts create', [name]);
+    await gateway.verb('accounts move', ['group', 'company']);
+    const first = await createKey(gateway, { budget: '2/total', tags: 'search' });
+    await gateway.verb('accounts move', ['acme', 'group']);
+    for (const [scope, subject, limit] of [
+      ['account', 'acme', '3/hour'],
+      ['account', 'acme', '4/day'],
+      ['team', 'acme', '5/week'],
+      ['team', 'group', '6/month'],
+      ['team', 'company', '7/month'],
+      ['tag', 'search', '8/day'],
+      // These do not count calls of the key.
+      ['account', 'company', '9/day'],
+      ['team', 'other', '9/day'],
+      ['tag', 'other', '9/day'],
+    ] as const)
+      await gateway.verb('budgets set', [scope, subject, limit], subject === 'search' ? { soft: true } : {});
+    await gateway.verb('budgets raise', ['5', '1'], { until: '2999-01-01' });
+    // A key has the budgets of the key that it replaced.
+    const { key, id } = made.parse(await gateway.verb('keys rotate', [first.id]));
+    await call(gateway, key);
+    const response = await fetch(`${gateway.url}/v1/key`, { headers: { authorization: `Bearer ${key}` } });
+    const body: unknown = await response.json();
+    const shown = ownKey.parse(body);
+    // The schema of /openapi.json has all of it.
+    expect(shown).toEqual(body);
+    const { budgets } = shown;
+    const ofOwn = {
+      pending: '0',
+      zone: 'UTC',
+      hard: true,
+      resets: expect.stringMatching(/^\d{4}-.*:00\.000Z$/),
+    };
+    expect(budgets).toEqual(
+      [
+        { scope: 'key', subject: id, per: 'total', allowed: '2', resets: null },
+        { scope: 'account', subject: 'acme', per: 'hour', allowed: '3' },
+        { scope: 'account', subject: 'acme', per: 'day', allowed: '4' },
+        { scope: 'team', subject: 'acme', per: 'week', allowed: '5' },
+        { scope: 'team', subject: 'group', per: 'month', allowed: '7' },
+        { scope: 'team', subject: 'company', per: 'month', allowed: '7' },
+        { scope: 'tag', subject: 'search', per: 'day', allowed: '8', hard: false },
+      ].map((each) => ({ ...ofOwn, used: expect.any(String), left: expect.any(String), ...each })),
+    );
+    for (const { used, left } of budgets) {
+      expect(Number(used)).toBeGreaterThan(0);
+      expect(used).toBe(budgets[0]?.used);
+      expect(Number(left)).toBeLessThan(8);
+    }
+    expect(Number(budgets[0]?.left) + Number(budgets[0]?.used)).toBeCloseTo(2, 9);
   });
 });

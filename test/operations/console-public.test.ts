@@ -10,6 +10,7 @@ import {
   type ConsoleHarness,
   type WatchedPage,
 } from '../support/operated-console.ts';
+import { postJson } from '../support/post.ts';
 
 const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
@@ -77,6 +78,42 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
     await expect.poll(() => page.locator('.tile', { hasText: 'Available' }).textContent()).toContain('$4.99');
     await expect.poll(() => rows('Usage').count()).toBe(1);
     await expect.poll(() => rows('My calls').count()).toBe(1);
+    expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it('shows each budget of the key, what it leaves and until when, also on a phone', async () => {
+    const budgets: readonly (readonly [
+      scope: string,
+      subject: string,
+      limit: string,
+      per: string,
+      hard: boolean,
+    ])[] = [
+      ['account', 'tester', '2', 'month', true],
+      ['team', 'tester', '1', 'total', true],
+      ['account', 'tester', '0.5', 'day', false],
+    ];
+    for (const [scope, subject, limit, per, hard] of budgets) {
+      const order = { scope, subject, limit, per, hard };
+      const headers = { authorization: `Bearer ${open.secret}` };
+      expect((await postJson(`${open.adminUrl}/admin/budgets`, order, headers)).status).toBe(201);
+    }
+    await show('Reload');
+    await expect.poll(() => rows('Budgets').count()).toBe(3);
+    const texts = await rows('Budgets').allTextContents();
+    expect(texts.find((text) => text.includes('each month'))).toMatch(
+      /^account tester .*\$2\.00until \d+ \w{3}/s,
+    );
+    expect(texts.find((text) => text.includes('in all'))).toMatch(/^team tester .*\$1\.00(?!until)/s);
+    expect(texts.find((text) => text.includes('each day'))).toContain('only warns');
+    const available = page.locator('.tile', { hasText: 'Available' });
+    expect(await available.textContent()).toContain("$1.00left of the team's budget in all");
+    const size = page.viewportSize();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const until = rows('Budgets').first().getByText('until');
+    const box = await until.boundingBox();
+    expect((box?.x ?? 390) + (box?.width ?? 0)).toBeLessThan(390);
+    if (size) await page.setViewportSize(size);
     expect(await findBarriers(page)).toEqual([]);
   });
 

@@ -33,6 +33,12 @@ for (const [account, name, credit] of [
   const made = await post(`${open.adminUrl}/admin/keys`, open.secret, { account, name, credit });
   keys.push(String(made['key']));
 }
+for (const [scope, subject, limit, per, hard] of [
+  ['account', 'search', '20', 'month', true],
+  ['account', 'search', '0.002', 'day', false],
+  ['team', 'search', '35', 'week', true],
+])
+  await post(`${open.adminUrl}/admin/budgets`, open.secret, { scope, subject, limit, per, hard });
 const models = [
   'openai/gpt-4o-mini',
   'openai/gpt-4o',

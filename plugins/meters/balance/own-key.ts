@@ -1,8 +1,10 @@
-/** What a key's holder can read: its balance, limits and usage, and its own calls. */
+/** What a key's holder can read: its balance, limits, budgets and usage, and its own calls. */
 import { z } from 'zod';
 import { formatUsd, toGatewayError, type Principal, type Route } from '../../../core/index.ts';
 import { readInput } from '../../shared/operator-routes.ts';
 import { encodeError } from '../../shared/wire-kit/openai-error.ts';
+import type { BudgetRecord } from './budgets/budget.ts';
+import { periodNames } from './budgets/periods.ts';
 import { units } from './calls/figures.ts';
 import type { LedgerService } from './ledger-service.ts';
 import { requireBalance } from './operator/accounts.ts';
@@ -38,6 +40,42 @@ async function computeUsage(store: Store, { account, key }: Principal, days: num
   return { from: toIso(from), to: toIso(to), data };
 }
 
+/** A budget that calls of the key count in. `left` is what its running calls leave, too. */
+function describeOwnBudget({ per, zone, hard, allowed, used, pending, resets }: BudgetRecord) {
+  const left = allowed - used - pending;
+  return {
+    per,
+    zone,
+    hard,
+    allowed: formatUsd(allowed),
+    used: formatUsd(used),
+    pending: formatUsd(pending),
+    left: formatUsd(left > 0n ? left : 0n),
+    resets: toIso(resets),
+  };
+}
+
+/**
+ * The budgets of the key, its account, the teams that the account belongs to, and the tags of the key. Calls
+ * can have more tags, which are unknown before they are made.
+ */
+async function listOwnBudgets(store: Store, { account, key }: Principal, tags: readonly string[]) {
+  const [{ line = [] } = {}] = await store.listAccounts({ wanted: account, limit: 1 });
+  const counted: readonly (readonly [scope: string, subject: string])[] = [
+    ['key', key],
+    ['account', account],
+    ...[account, ...line].map((team) => ['team', team] as const),
+    ...tags.map((tag) => ['tag', tag] as const),
+  ];
+  const at = Date.now();
+  const found = counted.map(async ([scope, subject]) => {
+    const budgets = await store.listBudgets({ scope, subject, at, limit: periodNames.length });
+    // A key is named as it is now: its budgets may be of one that it replaced.
+    return budgets.map((budget) => ({ scope, subject, ...describeOwnBudget(budget) }));
+  });
+  return (await Promise.all(found)).flat();
+}
+
 async function describeOwnKey(store: Store, principal: Principal, { days }: z.output<typeof keyQuery>) {
   const record = await requireRecord(store, principal);
   const { account: _account, currency, ...balance } = await requireBalance(store, principal.account);
@@ -59,6 +97,7 @@ async function describeOwnKey(store: Store, principal: Principal, { days }: z.ou
       expires: toIso(expires),
       calls_per_minute: callsPerMinute ?? null,
     },
+    budgets: await listOwnBudgets(store, principal, record.tags),
     usage: await computeUsage(store, principal, days),
   };
 }

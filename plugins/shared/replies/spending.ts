@@ -1,5 +1,6 @@
 /** What was spent: the overview, an account's statement, and what the holder of a key sees of it. */
 import { z } from 'zod';
+import { budget } from './budgets.ts';
 import { tokens } from './calls.ts';
 import { time, usd } from './values.ts';
 
@@ -21,6 +22,11 @@ const usedOnDay = z.object({
   ...tokens,
 });
 
+const { scope, subject, per, zone, hard, current } = budget.shape;
+const { allowed, used, pending, left, resets } = current.shape;
+const ownBudget = z.object({ scope, subject, per, zone, hard, allowed, used, pending, left, resets });
+export type OwnBudget = z.output<typeof ownBudget>;
+
 export const ownKey = z
   .object({
     object: z.literal('key'),
@@ -32,6 +38,10 @@ export const ownKey = z
     currency: z.literal('USD'),
     balance: z.object({ balance: usd, total: usd, used: usd, pending: usd, available: usd }),
     limits,
+    budgets: z.array(ownBudget).meta({
+      description:
+        'Of the key, its account, the teams above it, and the tags of the key. Calls may have more tags.',
+    }),
     usage: z.object({ from: time, to: time, data: z.array(usedOnDay) }),
   })
   .meta({ title: 'OwnKey' });

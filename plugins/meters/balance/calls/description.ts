@@ -35,7 +35,7 @@ export const ownCalls: Description = {
 };
 
 export const ownKey: Description = {
-  summary: 'Balance, limits and usage of the key',
+  summary: 'Balance, limits, budgets and usage of the key',
   query: keyQuery,
   replies: { 200: describeJson(ownKeyReply) },
   error: errorSchema,

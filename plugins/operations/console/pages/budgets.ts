@@ -61,7 +61,8 @@ function openNew(account: string | undefined, onDone: () => void): void {
 }
 
 const buildPath = ({ id }: Budget): string => `/admin/budgets/${id}`;
-const describePeriod = ({ per }: Budget): string => (per === 'total' ? 'in all' : `each ${per}`);
+export const describePeriod = ({ per }: Pick<Budget, 'per'>): string =>
+  per === 'total' ? 'in all' : `each ${per}`;
 /** `key laptop each month` */
 const describeBudget = (budget: Budget): string =>
   `${budget.scope} ${budget.key_name || budget.subject} ${describePeriod(budget)}`;
@@ -88,17 +89,23 @@ function openChange(budget: Budget, onDone: () => void): void {
   });
 }
 
+type Use = Pick<Budget['current'], 'used' | 'pending' | 'allowed'>;
+
 /** How many per cent of what is allowed are used or held. */
-function computeShare({ current: { used, pending, allowed } }: Budget): number {
+export function computeShare({ used, pending, allowed }: Use): number {
   const all = parseUsd(allowed);
   return all === 0n ? 100 : Number(((parseUsd(used) + parseUsd(pending)) * 100n) / all);
 }
 
-function renderUse(budget: Budget) {
-  const share = computeShare(budget);
-  const { reached } = budget.current;
+export function renderShare(use: Use) {
+  const share = computeShare(use);
   return html`<meter min="0" max="100" high="80" value=${share} aria-label=${`${share} % used`}></meter>
-    ${` ${share} % `}${reached > 0 && renderBadge(`${reached} % reached`, reached < 100 ? 'warn' : 'bad')}`;
+    ${` ${share} % `}`;
+}
+
+function renderUse({ current }: Budget) {
+  const { reached } = current;
+  return html`${renderShare(current)}${reached > 0 && renderBadge(`${reached} % reached`, reached < 100 ? 'warn' : 'bad')}`;
 }
 
 function renderActions(budget: Budget, onDone: () => void) {
@@ -131,7 +138,7 @@ const buildColumns = (onDone: () => void): Column<Budget>[] => [
   buildAmountColumn('Used', ({ current }) => current.used),
   buildAmountColumn('Held', ({ current }) => current.pending),
   buildAmountColumn('Left', ({ current }) => current.left),
-  buildColumn('Use', computeShare, renderUse),
+  buildColumn('Use', ({ current }) => computeShare(current), renderUse),
   buildTimeColumn('Resets', ({ current }) => current.resets),
   buildActionsColumn((budget) => renderActions(budget, onDone)),
 ];

@@ -1,12 +1,19 @@
-/** What a key holder sees of the own key: balance, limits, usage by model and day, and calls. */
-import type { OwnKey } from '../../../shared/replies/spending.ts';
+/** What a key holder sees of the own key: balance, limits, budgets, usage by model and day, and calls. */
+import type { OwnBudget, OwnKey } from '../../../shared/replies/spending.ts';
 import { useData, useList } from './api.ts';
+import { computeShare, describePeriod, renderShare } from './budgets.ts';
 import { callColumns, type Call } from './call-columns.ts';
-import { buildCountColumn, type Column } from './columns.ts';
+import {
+  buildAmountColumn,
+  buildColumn,
+  buildCountColumn,
+  buildFigureColumn,
+  type Column,
+} from './columns.ts';
 import { formatCount, renderTime } from './format.ts';
 import { html } from './kit.ts';
-import { renderUsd } from './money.ts';
-import { renderFacts, renderHead, renderProblem, renderTiles } from './parts.ts';
+import { parseUsd, renderUsd } from './money.ts';
+import { renderBadge, renderFacts, renderHead, renderProblem, renderTiles } from './parts.ts';
 import { renderTable } from './table.ts';
 import { buildUsageColumns } from './usage.ts';
 
@@ -19,9 +26,46 @@ const ownUsage: readonly Column<OwnKey['usage']['data'][number]>[] = [
   ...buildUsageColumns(),
   buildCountColumn('Errors', ({ errors }) => errors),
 ];
+const ownBudgets: readonly Column<OwnBudget>[] = [
+  buildColumn(
+    'Budget',
+    ({ scope, subject, per }) => [scope, subject, per].join(' '),
+    (budget) =>
+      html`<span class="dim">${budget.scope}</span> ${budget.scope === 'key' ? '' : budget.subject}
+        <span class="dim"> ${describePeriod(budget)} </span>
+        ${!budget.hard && renderBadge('only warns')}`,
+  ),
+  // In one cell, since a phone shows two columns.
+  buildFigureColumn(
+    'Left',
+    ({ left }) => left,
+    ({ left, resets }) =>
+      html`${renderUsd(left)}${resets && html`<br /><span class="dim">until ${renderTime(resets, 'brief')}</span>`}`,
+  ),
+  buildColumn('Use', computeShare, renderShare),
+  buildAmountColumn('Limit', ({ allowed }) => allowed),
+  buildAmountColumn('Used', ({ used }) => used),
+  buildAmountColumn('Held', ({ pending }) => pending),
+];
 const ownColumns = callColumns
   .filter(({ title }) => title !== 'Account')
   .map((each) => (each.title in ownCells ? { ...each, renderCell: ownCells[each.title] } : each));
+
+/** What new calls can cost, and what limits it: the least of the balance, the cap and the budgets. */
+function findAvailable({ balance, limits, budgets }: OwnKey): readonly [amount: string, limit: string] {
+  const all: readonly (readonly [string, string])[] = [
+    [balance.available, 'for new calls'],
+    ...(limits.spend_cap === null || limits.spend_left === null
+      ? []
+      : [[limits.spend_left, 'left of the spend cap'] as const]),
+    ...budgets
+      .filter(({ hard }) => hard)
+      .map(
+        (budget) => [budget.left, `left of the ${budget.scope}'s budget ${describePeriod(budget)}`] as const,
+      ),
+  ];
+  return all.reduce((least, each) => (parseUsd(each[0]) < parseUsd(least[0]) ? each : least));
+}
 
 export function KeyView({ apiKey }: { readonly apiKey: string }) {
   const { data: own, error, reload } = useData<OwnKey>('/v1/key', undefined, { key: apiKey });
@@ -31,10 +75,11 @@ export function KeyView({ apiKey }: { readonly apiKey: string }) {
     calls.reload();
   };
   const { balance, limits } = own ?? {};
+  const [available, limit] = own ? findAvailable(own) : [];
   const title = `Key ${own?.name ?? ''} …${own?.last_four ?? ''}`;
   return html`${renderProblem(error, reloadAll)}
     ${renderTiles(
-      ['Available', renderUsd(balance?.available), 'for new calls'],
+      ['Available', renderUsd(available), limit],
       ['Held', renderUsd(balance?.pending), 'by running calls'],
       ['Spent by the account', renderUsd(balance?.used)],
       [
@@ -60,6 +105,13 @@ export function KeyView({ apiKey }: { readonly apiKey: string }) {
         ])
       }
     </section>
+    <h2>Budgets</h2>
+    ${renderTable({
+      name: 'Budgets',
+      columns: ownBudgets,
+      rows: own?.budgets ?? (error && []),
+      empty: !error && 'No budget limits this key.',
+    })}
     <h2>Usage</h2>
     ${renderTable({
       name: 'Usage',
