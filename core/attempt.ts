@@ -1,12 +1,15 @@
 /** A running attempt: its record for routing plugins, its timeouts, and the means to stop it. */
 import { Tally } from './billing/reply-progress.ts';
 import type { Core } from './core.ts';
-import type { GatewayError } from './errors.ts';
+import { toText, type Piece, type Pieces } from './crossing/pieces.ts';
 import { advance, type Attempt, type Grant, type Planned, type Routed, type Target } from './exchange.ts';
-import type { Next } from './retries/next-attempt.ts';
+import type { ReplyMemory } from './http/reply-memory.ts';
+import type { Loss } from './loss.ts';
 import type { AttemptTimeouts } from './upstream/attempt-timeouts.ts';
 import { Drain } from './upstream/drain.ts';
+import type { Next } from './upstream/retries.ts';
 import { Cancellation } from './util/cancellation.ts';
+import { GatewayError } from './util/errors.ts';
 
 /**
  * A class, because an accessor in an object literal gives each object a hidden class of its own in V8, which
@@ -133,4 +136,44 @@ export class RunningAttempt {
 
 function stopAttempt({ cancellation }: Run): void {
   cancellation.cancel();
+}
+
+// Waits for the first output of a reply. What opens a stream (its id, its model) is held back until then, so
+// that another target can still take over.
+
+/**
+ * Characters before the first output. OpenAI's responses repeat the request's instructions and tools there,
+ * twice.
+ */
+const longestOpening = 8 * 1024 * 1024;
+
+export interface StartedReply {
+  readonly losses: readonly Loss[];
+  /** Whether it is a token count that we estimated. */
+  readonly estimated: boolean;
+  readonly first: IteratorResult<Piece, void>;
+  readonly pieces: Pieces;
+}
+
+export async function awaitOutput(
+  running: RunningAttempt,
+  memory: ReplyMemory,
+  pieces: Pieces,
+  facts: Pick<StartedReply, 'losses' | 'estimated'>,
+): Promise<StartedReply> {
+  const opening = memory.openSlot();
+  let first = await pieces.next();
+  let held = '';
+  while (!first.done && first.value.opening) {
+    running.noteOpening();
+    held += toText(first.value);
+    if (held.length > longestOpening)
+      throw new GatewayError('upstream_failed', 'The provider sent too much before its first output.');
+    opening.set(held.length);
+    first = await pieces.next();
+  }
+  if (first.done) throw new GatewayError('upstream_failed', 'The provider sent no reply.');
+  if (held !== '') first = { done: false, value: { ...first.value, text: held + toText(first.value) } };
+  opening.set(0);
+  return { losses: facts.losses, estimated: facts.estimated, pieces, first };
 }

@@ -1,21 +1,9 @@
 /** The models on offer: which providers serve each, its names, and when it retires. */
-import { PriceSchedule } from './billing/price-schedule.ts';
-import { freePrice, toRegionalPrice, type Price } from './billing/price.ts';
-import { GatewayError } from './errors.ts';
-import { checkFlags, type ProtocolFlags } from './host/wire-flags.ts';
-import { findWorldwidePrice, type Model } from './model-facts.ts';
-import type { Provider } from './provider.ts';
-
-/** One provider that serves one model. */
-export interface Offer {
-  readonly provider: Provider;
-  readonly model: Model;
-  readonly price: Price;
-  /** When the rules of the price apply, if it has any. */
-  readonly schedule?: PriceSchedule | undefined;
-  /** The provider's offer of another model, by the vendor's own name, in case the vendor answers with it. */
-  readonly findServed?: (upstream: string) => Offer | undefined;
-}
+import { findWorldwidePrice, type Model, checkFlags, type ProtocolFlags } from './model-facts.ts';
+import { PriceSchedule } from './price-schedule.ts';
+import { freePrice, toRegionalPrice, type Price } from './price.ts';
+import type { Provider, Offer } from './provider.ts';
+import { GatewayError } from './util/errors.ts';
 
 /** All calls share these facts, so a plugin must not change them. */
 function freeze(facts: object): void {

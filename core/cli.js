@@ -4,6 +4,7 @@
  * be on before any other file loads. This file is JavaScript, because one TypeScript file here would load the
  * type stripper at every start.
  */
+
 import * as loader from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 
@@ -50,7 +51,7 @@ if (process.argv.length === 3 && ['--version', '-V'].includes(process.argv[2])) 
   // Threads read the cache's folder from the environment.
   if (directory && status !== loader.constants.compileCacheStatus.FAILED)
     process.env['NODE_COMPILE_CACHE'] ??= directory;
-  const { resolveQuickly } = await import('./process/quick-resolution.ts');
+  const { resolveQuickly } = await import('./cli/quick-resolution.ts');
   resolveQuickly();
-  await import('./process/command-line.ts');
+  await import('./cli/command-line.ts');
 }

@@ -6,17 +6,16 @@ import type { Logger } from 'pino';
 import type { Catalog } from './catalog.ts';
 import type { Parsed, Target } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
-import type { Command } from './host/commands.ts';
-import type { Registry } from './host/registry.ts';
 import type { BodyBudget } from './http/bodies.ts';
+import type { ReplyBudget } from './http/reply-memory.ts';
 import type { Routes } from './http/routes.ts';
 import type { RunningCalls } from './http/running-calls.ts';
-import type { ClientAddress, Guard, Readiness } from './plugin.ts';
+import type { ClientAddress, Guard, Readiness, Command } from './plugin.ts';
 import type { Protocol } from './protocol.ts';
-import type { Retries } from './retries/next-attempt.ts';
 import type { AttemptTimeouts } from './upstream/attempt-timeouts.ts';
-import type { ReplyBudget } from './upstream/reply-memory.ts';
+import type { Retries } from './upstream/retries.ts';
 import type { FindTargets } from './upstream/targets.ts';
+import type { Registry } from './util/registry.ts';
 
 export interface Core {
   readonly hooks: CoreHooks;

@@ -3,15 +3,14 @@
  * success, wait until the call is settled. If the client disconnects or the provider breaks off, the call
  * ends by the written policy.
  */
-import type { RunningAttempt } from './attempt.ts';
+import type { RunningAttempt, StartedReply } from './attempt.ts';
 import { computeCharge } from './billing/charge.ts';
+import { toText, type Piece, type Pieces } from './crossing/pieces.ts';
 import { isCostWanted, writeCost } from './crossing/write-cost.ts';
-import { GatewayError } from './errors.ts';
 import { buildEndFacts, type Answered, type Attempt } from './exchange.ts';
-import { toText, type Piece, type Pieces } from './lanes.ts';
 import type { Client, Meter } from './pipeline.ts';
 import { toAttemptError } from './upstream/failures.ts';
-import type { StartedReply } from './upstream/first-event.ts';
+import { GatewayError } from './util/errors.ts';
 import { withTimeout } from './util/timeouts.ts';
 
 /** Milliseconds a provider may take to close a complete reply, so that its connection can be used again. */

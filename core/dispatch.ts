@@ -6,13 +6,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import httpProxy from 'http-proxy-3';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import { GatewayError } from './errors.ts';
 import { advance, type Received, type Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 import { decompress } from './upstream/decompress.ts';
 import { shareLookups } from './upstream/lookup.ts';
 import { openOutgoing } from './upstream/outgoing-proxy.ts';
 import { getEndpoint, send, smallReads, wasReused } from './upstream/transport.ts';
+import { GatewayError } from './util/errors.ts';
 
 export interface DispatcherOptions {
   /** Milliseconds to connect, and between two chunks of a body. */

@@ -5,18 +5,17 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
-import type { CostLine } from './billing/cost.ts';
-import type { Price } from './billing/price.ts';
-import type { Progress } from './billing/reply-progress.ts';
+import { Tally } from './billing/reply-progress.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
-import type { Offer } from './catalog.ts';
-import type { GatewayError } from './errors.ts';
 import type { Loss } from './loss.ts';
-import type { Nano } from './money.ts';
+import type { CostLine } from './price-terms.ts';
+import type { Price } from './price.ts';
 import type { ClientCall, Operation, Protocol } from './protocol.ts';
+import type { Offer } from './provider.ts';
 import type { Cancellation } from './util/cancellation.ts';
-import type { Trace } from './util/trace.ts';
+import type { GatewayError } from './util/errors.ts';
+import type { Nano } from './util/money.ts';
 
 /** The headers of a request. The body is not read and the caller not known. */
 export interface Received {
@@ -231,3 +230,77 @@ export function advance<Known extends object, More extends object>(
 ): Known & More {
   return Object.assign(exchange, more);
 }
+
+// When the steps of a call ended, and which targets each `route` tap left: for the record of the call. Steps
+// are noted as they are; what they mean is worked out when the record is written.
+
+/** A `route` tap that removed or reordered targets. */
+export interface RouteStep {
+  /** The name of the tap. */
+  readonly by: string;
+  /** Why it removes targets, as its place says. */
+  readonly because: string | undefined;
+  readonly given: readonly Target[];
+  readonly left: readonly Target[];
+}
+
+/** Why core itself removes targets. */
+export const notPermitted = 'the key may not call it';
+
+export const notPriced = 'it has no price for what the call asks for';
+
+/** Whether both are the same place to call: a tap may change the price of a target. */
+function isSameTarget(one: Target, other: Target | undefined): boolean {
+  return one === other || (one.provider === other?.provider && one.model.id === other.model.id);
+}
+
+/** Times are whole microseconds since the headers, which V8 keeps without allocating; 0: not reached. */
+export class Trace {
+  authenticated = 0;
+  read = 0;
+  replayed = 0;
+  routed = 0;
+  authorized = 0;
+  settled = 0;
+  steps: RouteStep[] | undefined = undefined;
+
+  /** Notes a step that changed the targets or their order, and returns what it left. */
+  note(
+    by: string,
+    because: string | undefined,
+    given: readonly Target[],
+    left: readonly Target[],
+  ): readonly Target[] {
+    const isSame =
+      left === given ||
+      (left.length === given.length && left.every((target, index) => isSameTarget(target, given[index])));
+    if (!isSame) (this.steps ??= []).push({ by, because, given, left });
+    return left;
+  }
+}
+
+export type Mark = Exclude<keyof Trace, 'steps' | 'note'>;
+
+/** Notes that a step ends now. */
+export function mark(
+  { trace, startedAt }: { readonly trace: Trace; readonly startedAt: number },
+  step: Mark,
+): void {
+  trace[step] = Math.round((performance.now() - startedAt) * 1000);
+}
+
+/** What the reply has delivered and reported so far. */
+export type Progress = Readonly<
+  Pick<
+    Tally,
+    | 'model'
+    | 'usage'
+    | 'unreadable'
+    | 'deliveredBytes'
+    | 'complete'
+    | 'spoke'
+    | 'images'
+    | 'imagesShown'
+    | 'stopped'
+  >
+>;

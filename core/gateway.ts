@@ -6,15 +6,12 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { Catalog } from './catalog.ts';
+import { createConfiguration, noService } from './cli/configuration.ts';
 import type { Config } from './config.ts';
 import type { Core } from './core.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { createHooks } from './hooks.ts';
-import type { Archive } from './host/archive.ts';
 import { Commands } from './host/commands.ts';
-import { createConfiguration, noService, type Control } from './host/configuration.ts';
-import type { Examination } from './host/diagnostics.ts';
-import type { DocumentStore } from './host/documents.ts';
 import { metrics, scrape } from './host/metrics.ts';
 import { watchListing } from './host/model-discovery.ts';
 import {
@@ -25,29 +22,33 @@ import {
   type Example,
   type PluginNotes,
 } from './host/plugin-notes.ts';
-import { Registry } from './host/registry.ts';
 import { Resources } from './host/resources.ts';
 import { freezeTaps, wrapHooks } from './host/taps.ts';
+import { workers } from './host/workers.ts';
 import { BodyBudget } from './http/bodies.ts';
+import { ReplyBudget } from './http/reply-memory.ts';
 import { Routes } from './http/routes.ts';
 import { RunningCalls } from './http/running-calls.ts';
-import {
-  type Credential,
-  type Guard,
-  type Host,
-  type Keyring,
-  type Plugin,
-  type Readiness,
+import type { Control } from './operations.ts';
+import type {
+  Credential,
+  Guard,
+  Host,
+  Keyring,
+  Plugin,
+  Readiness,
+  Examination,
+  Archive,
+  DocumentStore,
 } from './plugin.ts';
-import { tightenFolder } from './process/data-folder.ts';
-import { workers } from './process/worker-messages.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
-import { Retries } from './retries/next-attempt.ts';
 import type { GatewayServer } from './server.ts';
 import { computeTimeouts } from './upstream/attempt-timeouts.ts';
-import { ReplyBudget } from './upstream/reply-memory.ts';
+import { Retries } from './upstream/retries.ts';
 import { createTargetFinder } from './upstream/targets.ts';
+import { tightenFolder } from './util/private-files.ts';
+import { Registry } from './util/registry.ts';
 
 export interface Gateway extends Core {
   /** Lines that plugins print at the start, and example commands. */
@@ -151,7 +152,7 @@ function createSharedHost(config: Config, core: Core & Registries, notes: Plugin
     listener: config.server,
     running: calls,
     serveCalls: (path) => void callPaths.add(path),
-    preview: async (request) => (await import('./preview.ts')).previewCall(core, request),
+    preview: async (request) => (await import('./cli/preview.ts')).previewCall(core, request),
     configuration: createConfiguration(config, control, core, notes.off),
     metrics,
     scrape,

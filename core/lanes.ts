@@ -3,12 +3,12 @@
  * speak the same protocol and no tap wants the body, the sender's own bytes go on with a few edits in place,
  * and a copy is read for metering. In the translated lane the body goes through the canonical form.
  */
-import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
 import { checkArguments } from './crossing/argument-limit.ts';
 import { buildReplyContext, findChargedUsage } from './crossing/charged-usage.ts';
 import { checkJson } from './crossing/json-check.ts';
+import type { Piece, Pieces, EncodedBody, ReplyLane } from './crossing/pieces.ts';
 import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-events.ts';
 import { isStream } from './crossing/reply-type.ts';
 import { spliceBytes } from './crossing/splice.ts';
@@ -20,21 +20,10 @@ import type { Routed } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
 import { getCondition } from './host/taps.ts';
 import { Form, encodeForm } from './http/form.ts';
-import { boundLosses, toClientPath, encodeInClientWords, type Loss } from './loss.ts';
-import type { EncodedRequest, Operation, ReplyContext } from './protocol.ts';
+import { boundLosses, toClientPath, encodeInClientWords } from './loss.ts';
+import type { EncodedRequest, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 import { listLostWishes } from './upstream/upstream-request.ts';
-
-/** Text for the client, or its bytes. `last` means success, and is held until the call is settled. */
-export interface Piece {
-  readonly text: string | Uint8Array;
-  readonly last: boolean;
-  /** Whether everything so far only opens the reply, so that the client need not be sent it yet. */
-  readonly opening: boolean;
-}
-
-/** The pieces of a reply, read one by one. */
-export type Pieces = AsyncIterableIterator<Piece, void, void>;
 
 type Step = IteratorResult<Piece, void>;
 
@@ -55,21 +44,6 @@ class WholeReply implements Pieces {
   [Symbol.asyncIterator](): this {
     return this;
   }
-}
-
-export function toText({ text }: Pick<Piece, 'text'>): string {
-  return typeof text === 'string' ? text : Buffer.from(text).toString();
-}
-
-export interface EncodedBody extends Pick<EncodedRequest, 'expects' | 'unwraps'> {
-  /** Whether it is the client's own bytes. */
-  readonly verbatim: boolean;
-  readonly body: string | Uint8Array;
-  readonly contentType: string;
-  readonly operation: Operation;
-  readonly losses: readonly Loss[];
-  /** Stop sequences that the wire cannot carry: the reply is watched for them. */
-  readonly stops: readonly string[];
 }
 
 const json = 'application/json';
@@ -138,12 +112,6 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
     expects: encoded.expects,
     unwraps: encoded.unwraps,
   };
-}
-
-/** How a reply crosses, which follows from how its request did. */
-export interface ReplyLane extends Pick<EncodedBody, 'verbatim' | 'stops' | 'expects' | 'unwraps'> {
-  /** The `transformStream` taps that apply; undefined if none does. */
-  readonly transform: ((events: AsyncIterable<CanonicalEvent>) => AsyncIterable<CanonicalEvent>) | undefined;
 }
 
 /**

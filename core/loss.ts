@@ -3,7 +3,7 @@
  * of the client's field; the lane reports it, or refuses the call if the client or the operator wants that.
  */
 import type { CanonicalRequest } from './canonical/request.ts';
-import { GatewayError, isGatewayError } from './errors.ts';
+import { GatewayError, isGatewayError } from './util/errors.ts';
 
 /** Why a field was lost. A closed set, because metrics count by it. */
 export const lossCodes = [

@@ -3,17 +3,17 @@
  * authenticate, replay, route, authorize, then for each attempt transformRequest, dispatch and
  * transformStream, and at the end meter and observe. What a step does in detail is in the file it calls.
  */
-import { RunningAttempt, type Granted } from './attempt.ts';
+import { RunningAttempt, type Granted, awaitOutput, type StartedReply } from './attempt.ts';
 import { computeCharge } from './billing/charge.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { Core } from './core.ts';
 import { reportLoweredLimit } from './crossing/output-limit.ts';
+import type { EncodedBody } from './crossing/pieces.ts';
 import { removeReasoning } from './crossing/remove-reasoning.ts';
 import { unwrapCounted } from './crossing/reply-events.ts';
 import { correctType, isStream } from './crossing/reply-type.ts';
 import { checkContext, sendWithinContext, type Shortened } from './crossing/truncation.ts';
 import { deliverReply } from './delivery.ts';
-import { GatewayError, isGatewayError, toGatewayError } from './errors.ts';
 import {
   advance,
   buildEndFacts,
@@ -29,24 +29,18 @@ import {
   type Refused,
   type Routed,
   type Target,
+  mark,
 } from './exchange.ts';
 import { requireAccess, checkReplay } from './http/access.ts';
 import type { ReadBody } from './http/json-body.ts';
 import { buildReplyHeaders, sendError, buildStreamHeaders, noteDefaulted } from './http/reply-headers.ts';
+import type { ReplyMemory } from './http/reply-memory.ts';
 import type { Reply } from './http/reply.ts';
 import { checkRequestHeaders } from './http/request-headers.ts';
 import { buildIdHeaders } from './http/request-id.ts';
-import {
-  crossReply,
-  encodeTranslated,
-  encodeVerbatim,
-  isTapped,
-  isVerbatim,
-  type EncodedBody,
-} from './lanes.ts';
+import { crossReply, encodeTranslated, encodeVerbatim, isTapped, isVerbatim } from './lanes.ts';
 import { boundLosses, toLossError, type Loss } from './loss.ts';
 import type { Match, Protocol } from './protocol.ts';
-import { planFirstAttempt, type Next, type NoneLeft } from './retries/next-attempt.ts';
 import {
   toAttemptError,
   buildFinalError,
@@ -54,13 +48,12 @@ import {
   decodeRefusal,
   type Skipped,
 } from './upstream/failures.ts';
-import { awaitOutput, type StartedReply } from './upstream/first-event.ts';
-import type { ReplyMemory } from './upstream/reply-memory.ts';
+import { planFirstAttempt, type Next, type NoneLeft } from './upstream/retries.ts';
 import { allowTargets } from './upstream/targets.ts';
 import { canCountTokens, translateCount, estimateCount, isCountUnsupported } from './upstream/token-count.ts';
 import { buildRequest } from './upstream/upstream-request.ts';
+import { GatewayError, isGatewayError, toGatewayError } from './util/errors.ts';
 import { rejectAfterCancel, withTimeout } from './util/timeouts.ts';
-import { mark } from './util/trace.ts';
 
 /** The client of one call: its body, not read yet, and where its reply goes. */
 export interface Client {

@@ -10,19 +10,10 @@ import { z } from 'zod';
 import type { Catalog } from './catalog.ts';
 import type { Principal, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
-import type { Archive } from './host/archive.ts';
-import type { Command } from './host/commands.ts';
-import type { Configuration } from './host/configuration.ts';
-import type { Description } from './host/description.ts';
-import type { Examination } from './host/diagnostics.ts';
-import type { DocumentStore } from './host/documents.ts';
-import { describeFaults } from './host/option-errors.ts';
-import type { Entries, Registry } from './host/registry.ts';
-import type { GivenOptions } from './host/shown-options.ts';
-import type { Supervisor, Workers } from './host/workers.ts';
-import type { Preview, PreviewRequest } from './preview.ts';
-import type { Protocol } from './protocol.ts';
+import type { Configuration, Preview, PreviewRequest } from './operations.ts';
+import type { Protocol, Description } from './protocol.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
+import type { Entries, Registry } from './util/registry.ts';
 
 /** A request to a plugin's route. */
 export interface RouteRequest {
@@ -231,73 +222,119 @@ export interface PluginFactory<Options extends z.ZodType> {
   readonly options: Options;
 }
 
-/** An error of a plugin, with its name. */
-export class PluginError extends Error {
-  readonly plugin: string;
-
-  constructor(plugin: string, message: string, cause?: unknown) {
-    super(`plugin "${plugin}": ${message}`, { cause });
-    this.name = 'PluginError';
-    this.plugin = plugin;
-  }
+export interface Finding {
+  /** What was checked, in one or two words. */
+  readonly subject: string;
+  /** A `note` is worth knowing, but nothing fails because of it. */
+  readonly state: 'well' | 'note' | 'fault';
+  readonly message: string;
+  /** How to fix it. */
+  readonly remedy?: string;
 }
 
-/** The gateway's own code: never reported as the place of a plugin's bug. */
-const core = new URL('.', import.meta.url).href;
-
-/** Whether it is a programming error. */
-export function isSlip(error: unknown): error is Error {
-  return error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+/** A check that `tollgate doctor` runs, next to a running gateway or without one. */
+export interface Examination {
+  readonly name: string;
+  examine(): Promise<Finding[]>;
 }
 
-/** Why something failed, in one line. For a programming error it names the place. */
-export function describeReason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const frame = isSlip(error)
-    ? error.stack
-        ?.split('\n')
-        .find((line) => line.startsWith('    at ') && !line.includes(core))
-        ?.trim()
-    : undefined;
-  return frame === undefined ? error.message : `${error.message}, ${frame.replace(/\?reading=\d+/, '')}`;
+/** Where ended calls are kept for longer than a process remembers them. */
+export interface Archive {
+  readonly name: string;
+  /** Finds a call by its id: the key that made it, and its record as JSON text. */
+  find(id: string): Promise<ArchivedCall | undefined>;
 }
 
-/** Wraps what a plugin threw, with its name. */
-export function toPluginError(plugin: string, error: unknown): PluginError {
-  return error instanceof PluginError ? error : new PluginError(plugin, describeReason(error), error);
+export interface ArchivedCall {
+  readonly key: string;
+  readonly body: string;
 }
-
-interface PluginParts<Options extends z.ZodType> {
-  name: string;
-  options: Options;
-  apply(host: Host, options: z.output<Options>): void;
-  supervise?: Plugin['supervise'];
-}
-
-const noOptions = z.strictObject({});
 
 /**
- * Makes a plugin, which without `options` has none. The factory throws a `PluginError` that names every wrong
- * option.
+ * Short texts that all gateways which share a ledger agree on, such as the history of prices. A plugin with
+ * a database keeps them for the others. A write names the version that it replaces, so that no change is
+ * lost when two processes write at once.
  */
-export function definePlugin(
-  parts: Omit<PluginParts<typeof noOptions>, 'options'> & { options?: undefined },
-): PluginFactory<typeof noOptions>;
-export function definePlugin<Options extends z.ZodType>(parts: PluginParts<Options>): PluginFactory<Options>;
-export function definePlugin(
-  parts: Omit<PluginParts<z.ZodAny>, 'options'> & { options?: z.ZodType | undefined },
-): PluginFactory<z.ZodType> {
-  const { name, options: schema = noOptions, supervise } = parts;
-  const createPlugin = (options?: unknown): Plugin => {
-    const checked = schema.safeParse(options ?? {});
-    if (!checked.success) throw new PluginError(name, describeFaults(schema, checked.error), checked.error);
-    return {
-      name,
-      interface: pluginInterface,
-      options: { schema, given: options },
-      apply: (host) => parts.apply(host, checked.data),
-      ...(supervise ? { supervise } : {}),
-    };
-  };
-  return Object.assign(createPlugin, { options: schema });
+export interface StoredDocument {
+  /** From 1, one more with each write. */
+  readonly version: number;
+  readonly text: string;
+}
+
+export interface Documents {
+  /** A document by its name; undefined if it was never written. */
+  read(name: string): Promise<StoredDocument | undefined>;
+  /** Writes version `replaces` + 1; false if the document has another version by now. New ones replace 0. */
+  write(name: string, text: string, replaces: number): Promise<boolean>;
+}
+
+export interface DocumentStore {
+  readonly name: string;
+  /** Runs the work with the store open, in a gateway and on the command line. */
+  use<Result>(work: (documents: Documents) => Promise<Result>): Promise<Result>;
+}
+
+/** Answers a question of another process. Questions and answers cross as JSON; undefined is no answer. */
+export type AnswerQuestion = (question: unknown) => unknown;
+
+/** The other processes that share the port. Questions and answers cross as JSON. */
+export interface Workers {
+  readonly several: boolean;
+  /** Sends news to all other workers, and waits for nothing. */
+  notify(topic: string, news: unknown): void;
+  /** Asks all other workers, and resolves with the first answer. Undefined if none answers in time. */
+  askForFirstAnswer(topic: string, question: unknown): Promise<unknown>;
+  /** Asks all other workers, and resolves with the answers of those that answer in time. */
+  askForAllAnswers(topic: string, question: unknown): Promise<readonly unknown[]>;
+  /** Asks the plugin's `supervise`. Undefined if it does not answer in time, by default two seconds. */
+  askSupervisor(topic: string, question: unknown, milliseconds?: number): Promise<unknown>;
+  /** Answers questions of other processes. The result stops answering. */
+  answer(topic: string, answer: AnswerQuestion): () => void;
+}
+
+/** The process that starts the workers, as a plugin sees it. */
+export interface Supervisor {
+  /** The handler also receives the number of the worker that asks. */
+  answer(topic: string, answer: (question: unknown, worker: number) => unknown): void;
+  /** Runs for each worker that exits, with its number. */
+  onGone(listener: (worker: number) => void): void;
+}
+
+/** One option in commander syntax: `--credit <usd>`. */
+export interface CommandOption {
+  readonly flags: string;
+  readonly description: string;
+}
+
+/** A command of the command line, such as `keys create`. It works while a server runs. */
+export interface Command {
+  /** The name, with arguments in commander syntax: `keys disable <key>`. */
+  readonly name: string;
+  readonly description: string;
+  /** What all verbs with its first word are for; one of them says it, for `--help`. */
+  readonly group?: string | undefined;
+  readonly options?: readonly CommandOption[];
+  /**
+   * Receives text. The result is printed, as JSON with `--json` and as lines otherwise. `print` shows a line
+   * before that, and with `--json` the value that the line is about, if it is about one.
+   */
+  run(
+    args: readonly string[],
+    options: Readonly<Record<string, string | boolean | undefined>>,
+    print: (line: string, value?: unknown) => void,
+  ): Promise<CommandResult>;
+}
+
+export interface CommandResult {
+  /** What `--json` prints; undefined: nothing. */
+  readonly json: unknown;
+  readonly text: string;
+  /** Whether a check found a fault: printed like a success, with exit code 1. */
+  readonly failed?: boolean;
+}
+
+/** Options as they were given, with the defaults of their schema. */
+export interface GivenOptions {
+  readonly schema: z.ZodType;
+  readonly given: unknown;
 }

@@ -5,17 +5,12 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
-import type { Fee } from './billing/fees.ts';
-import type { Mode } from './billing/service-modes.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
-import type { AlikeEvent } from './crossing/alike-run.ts';
-import type { Edit } from './crossing/splice.ts';
-import type { GatewayError } from './errors.ts';
-import type { CallDescription } from './host/description.ts';
-import type { Labels } from './http/tags-header.ts';
 import type { Loss } from './loss.ts';
 import type { Capabilities, Model } from './model-facts.ts';
+import type { Fee, Mode } from './price-terms.ts';
+import type { GatewayError } from './util/errors.ts';
 
 /** `count` asks for the number of input tokens: nothing is generated or charged. */
 export type Operation = 'generate' | 'edit' | 'count';
@@ -309,4 +304,59 @@ export interface Protocol {
   readonly count?: CountSide;
   /** Describes the endpoints for `/openapi.json`, once. */
   describeCalls?(): Promise<readonly CallDescription[]>;
+}
+
+/** An event that only added text to an open block: its JSON before and after the text. */
+export interface AlikeEvent {
+  readonly before: string;
+  readonly after: string;
+  /** Whether a string of padding follows `after`, and ends the event. */
+  readonly padded: boolean;
+  /** What the decoder made of it. */
+  readonly delta: Extract<CanonicalEvent, { type: 'block-delta' }>;
+}
+
+/**
+ * A member (with an ASCII name) to set to `value`, to add if it is missing, or to remove if `value` is
+ * undefined.
+ */
+export interface Edit {
+  readonly path: readonly [string, ...string[]];
+  readonly value: unknown;
+}
+
+/** A name and a value, which is empty for a tag that has none. */
+export type Tag = readonly [name: string, value: string];
+
+/** What a body says of its call: the end user, and metadata. */
+export interface Labels {
+  readonly user?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+}
+
+// What an endpoint takes and returns, as zod schemas, for `/openapi.json`. A function returns it, so that
+// nothing loads before the first request for it. A schema with a `title` is listed once, under that name.
+
+/** Schemas by media type. A stream's schema describes the data of one event. */
+export type Content = Readonly<Record<string, z.ZodType>>;
+
+export interface Description {
+  /** What calling it does, in a few words. */
+  readonly summary: string;
+  /** Further details, in Markdown. */
+  readonly details?: string;
+  readonly query?: z.ZodObject;
+  readonly headers?: z.ZodObject;
+  readonly body?: Content;
+  /** Successful replies, by status. */
+  readonly replies: Readonly<Record<number, Content>>;
+  /** The body of its errors. */
+  readonly error: z.ZodType;
+}
+
+/** A protocol's endpoint, which has no route that names its path. */
+export interface CallDescription extends Description {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** The path, with parameters in braces: `/v1beta/models/{model}:generateContent`. */
+  readonly path: string;
 }

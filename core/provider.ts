@@ -2,19 +2,28 @@
  * A provider is data: where each protocol is spoken, which models there are, and how a finished request is
  * signed. `defineProvider` makes a plugin of that data. It is off until its key (or base URL) is set.
  */
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { priceSchema } from './billing/price.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Target } from './exchange.ts';
-import { examineVendor, type Probe } from './host/diagnostics.ts';
-import { readEnvironment } from './host/environment.ts';
-import { applyOwnModels, ownModelsSchema } from './host/own-models.ts';
-import { readCatalogue, toRegional, type Model } from './model-facts.ts';
-import { definePlugin, type PluginFactory } from './plugin.ts';
+import type { Model } from './model-facts.ts';
+import { ownModelsSchema } from './own-models.ts';
+import { PriceSchedule } from './price-schedule.ts';
+import { priceSchema, type Price } from './price.ts';
 import type { Operation } from './protocol.ts';
-import { drainSchema, type DrainLimits } from './upstream/drain.ts';
-import { longestDeadline, secondsOption } from './util/deadlines.ts';
+import { longestDeadline, secondsOption } from './util/timeouts.ts';
+
+export const drainSchema = z.strictObject({
+  /** Seconds and bytes of text to read at most. */
+  seconds: z.number().positive().max(longestDeadline).default(60),
+  bytes: z
+    .int()
+    .positive()
+    .default(4 * 1024 * 1024),
+  /** Replies of the provider to drain at once. */
+  atOnce: z.int().positive().default(20),
+});
+
+export type DrainLimits = z.output<typeof drainSchema>;
 
 /** A request as the provider sees it. Nothing of the client's headers is in it unless put here on purpose. */
 export interface UpstreamRequest {
@@ -134,7 +143,7 @@ export const addressSchema = z.url({
   error: 'has to be an address with its scheme, as https://host/v1',
 });
 
-const optionsSchema = z.strictObject({
+export const optionsSchema = z.strictObject({
   /** Key or keys. Default: the usual environment variable. */
   apiKey: keySchema.optional(),
   /** Base URL with its version segment. Default: the usual environment variable, or the vendor's own. */
@@ -155,90 +164,25 @@ const optionsSchema = z.strictObject({
 
 export type ProviderOptions = z.output<typeof optionsSchema>;
 
-/** The models of a catalogue file, at the prices of one region if calls stay in it. */
-function readModels(file: URL, isRegional = false): Model[] {
-  const models = readCatalogue(file);
-  return isRegional ? models.map(toRegional) : models;
+/** One provider that serves one model. */
+export interface Offer {
+  readonly provider: Provider;
+  readonly model: Model;
+  readonly price: Price;
+  /** When the rules of the price apply, if it has any. */
+  readonly schedule?: PriceSchedule | undefined;
+  /** The provider's offer of another model, by the vendor's own name, in case the vendor answers with it. */
+  readonly findServed?: (upstream: string) => Offer | undefined;
 }
 
-function joinEndpoint(base: string, path: Endpoint): Endpoint {
-  return typeof path === 'string' ? base + path : (...call) => base + path(...call);
-}
-
-function buildBearer(key: string): Record<string, string> {
-  return { authorization: `Bearer ${key}` };
-}
-
-/**
- * Makes a provider plugin from data. It registers nothing without a key (or base URL, for a local server).
- */
-export function defineProvider(spec: ProviderSpec): PluginFactory<typeof optionsSchema> {
-  // A plugin in plain JavaScript may leave them out.
-  const missing = (['name', 'env', 'endpoints', 'models'] as const).filter((field) => !spec[field]);
-  if (missing.length > 0) throw new Error(`defineProvider of "${spec.name}" lacks ${missing.join(', ')}`);
-  return definePlugin({
-    name: spec.name,
-    options: optionsSchema,
-    apply(host, options) {
-      const keys = [options.apiKey ?? readEnvironment(spec.env.key, secretSchema) ?? []].flat();
-      const base = (
-        options.baseUrl ??
-        readEnvironment(spec.env.baseUrl, addressSchema) ??
-        spec.baseUrl
-      )?.replace(/(?<!\/)\/+$/, '');
-      if (!base || (spec.baseUrl && keys.length === 0)) {
-        host.noteOff(`set ${spec.baseUrl ? spec.env.key : spec.env.baseUrl}`);
-        return;
-      }
-      if (spec.models instanceof URL) host.watchFile(fileURLToPath(spec.models));
-      const models =
-        spec.models instanceof URL
-          ? applyOwnModels(spec.name, readModels(spec.models, spec.isRegional?.(base)), options.models)
-          : undefined;
-      const credentials = keys.length > 0 ? keys.map(spec.buildCredential ?? buildBearer) : [{}];
-      for (const [index, headers] of credentials.entries()) {
-        const number = credentials.length > 1 ? index + 1 : undefined;
-        const provider = createProvider(spec, { base, credential: headers, number }, options);
-        if (index === 0) host.providers.add(provider);
-        const { path, ...asked } = spec.probe ?? {
-          path: spec.models instanceof URL ? '' : spec.models.discover,
-        };
-        const probe = { ...asked, url: base + path, variable: spec.env.key };
-        host.examinations.add({
-          name: `${spec.name} ${index + 1}`,
-          examine: () => examineVendor(provider, probe),
-        });
-        if (models) host.catalog.offer(provider, models);
-        else if (!(spec.models instanceof URL))
-          host.discoverModels(provider, { url: base + spec.models.discover, headers, options });
-      }
-    },
-  });
-}
-
-interface Access {
-  readonly base: string;
-  /** Headers that hold the key. */
-  readonly credential: Readonly<Record<string, string>>;
-  /** Which of several keys it is. */
-  readonly number: number | undefined;
-}
-
-function createProvider(
-  spec: ProviderSpec,
-  { base, credential, number }: Access,
-  { onAbort, timeouts }: ProviderOptions,
-): Provider {
-  return {
-    name: spec.name,
-    ...(number === undefined ? {} : { credential: number }),
-    endpoints: Object.fromEntries(
-      Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, joinEndpoint(base, path)]),
-    ),
-    choose: spec.choose,
-    routes: spec.routes,
-    onAbort: buildDrainLimits(onAbort),
-    patience: spec.patience ? { ...spec.patience, ...timeouts } : timeouts,
-    sign: (request) => ({ ...request, headers: { ...request.headers, ...credential } }),
-  };
+/** A free request that shows whether the provider is up and accepts the key. */
+export interface Probe {
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Whether the path names nothing, so that a vendor that accepts the key answers 404. */
+  readonly missing?: boolean | undefined;
+  /** For a provider without a free GET: the body to POST, such as a token count. */
+  readonly body?: string | undefined;
+  /** The environment variable that usually holds the key. */
+  readonly variable: string;
 }

@@ -5,16 +5,14 @@
  * Missing figures are estimated from bytes, and marked as estimates.
  */
 import type { Usage } from '../canonical/usage.ts';
-import type { Offer } from '../catalog.ts';
-import type { Charge, Routed } from '../exchange.ts';
-import type { Nano } from '../money.ts';
+import type { Charge, Routed, Progress } from '../exchange.ts';
+import { standard, feeCounts, getFee, usualMode } from '../price-terms.ts';
+import type { Price } from '../price.ts';
+import type { Offer } from '../provider.ts';
+import type { Nano } from '../util/money.ts';
 import { boundOutput, boundUse, bytesPerToken, countPictureTokens, estimateInput } from './cost-bounds.ts';
 import { computeCostLines, nameRule, getModeRates, sumLines } from './cost.ts';
-import { feeCounts, getFee } from './fees.ts';
-import type { Price } from './price.ts';
-import type { Progress } from './reply-progress.ts';
-import { getAskedMode, usualMode } from './service-modes.ts';
-import { standard } from './terms.ts';
+import { getAskedMode } from './service-modes.ts';
 import { checkUsage, capToReservation } from './trusted-usage.ts';
 import { computeWorstCost } from './worst-cost.ts';
 

@@ -1,8 +1,8 @@
 /** Bounds what a call can use: for its reservation, for checks of reported usage, and for estimates. */
 import type { Target } from '../exchange.ts';
 import type { Model } from '../model-facts.ts';
+import type { FeeName } from '../price-terms.ts';
 import type { ClientCall } from '../protocol.ts';
-import type { FeeName } from './fees.ts';
 import { getAskedMode } from './service-modes.ts';
 import type { UseBound } from './worst-cost.ts';
 

@@ -3,10 +3,9 @@
  * is rounded once, half to even.
  */
 import type { Usage } from '../canonical/usage.ts';
-import type { Nano } from '../money.ts';
-import { feeCounts, getFee } from './fees.ts';
-import type { Price, Rates, Table, Terms, Tier } from './price.ts';
-import { discounts, standard, getTerms } from './terms.ts';
+import { discounts, standard, getTerms, feeCounts, getFee, type CostLine } from '../price-terms.ts';
+import type { Price, Rates, Table, Terms, Tier } from '../price.ts';
+import type { Nano } from '../util/money.ts';
 
 export const million = 1_000_000n;
 
@@ -66,14 +65,6 @@ export function toUnits(count: number | undefined): bigint {
 
 function toWhole(count: number | undefined): number {
   return Math.max(0, Math.trunc(count ?? 0));
-}
-
-/** One kind of use: `units` at `rate` nano-USD, per million if they are tokens. */
-export interface CostLine {
-  readonly kind: string;
-  readonly units: bigint;
-  readonly rate: bigint;
-  readonly per: bigint;
 }
 
 const pieces = new Set<string>(['request', 'image', ...feeCounts.map(([kind]) => kind)]);

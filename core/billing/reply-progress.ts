@@ -4,8 +4,8 @@
  */
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Usage } from '../canonical/usage.ts';
-import { GatewayError, type ErrorCode } from '../errors.ts';
 import type { Loss } from '../loss.ts';
+import { GatewayError, type ErrorCode } from '../util/errors.ts';
 
 const opening: ReadonlySet<string> = new Set(['response-start', 'usage', 'ping']);
 
@@ -13,22 +13,6 @@ const opening: ReadonlySet<string> = new Set(['response-start', 'usage', 'ping']
 export function isOpening({ type }: CanonicalEvent): boolean {
   return opening.has(type);
 }
-
-/** What the reply has delivered and reported so far. */
-export type Progress = Readonly<
-  Pick<
-    Tally,
-    | 'model'
-    | 'usage'
-    | 'unreadable'
-    | 'deliveredBytes'
-    | 'complete'
-    | 'spoke'
-    | 'images'
-    | 'imagesShown'
-    | 'stopped'
-  >
->;
 
 /** Losses listed for one reply at most, so that a stream cannot fill the memory. */
 const mostLosses = 50;

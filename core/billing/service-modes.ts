@@ -3,28 +3,12 @@
  * price names the rates of each mode, and of combined modes by their joined names. A call that asks for a
  * mode without known rates is refused: no call is sold at a guessed price.
  */
-import { GatewayError } from '../errors.ts';
 import type { Parsed, Target } from '../exchange.ts';
+import { getFee, type Fee } from '../price-terms.ts';
+import type { Price } from '../price.ts';
 import type { ClientCall } from '../protocol.ts';
+import { GatewayError } from '../util/errors.ts';
 import { getModeRates } from './cost.ts';
-import { getFee, type Fee } from './fees.ts';
-import type { Price } from './price.ts';
-
-/** A mode by its name in a price, and the request field that asks for it. */
-export interface Mode {
-  readonly name: string;
-  readonly field: string;
-  /** The mode as the client wrote it, if prices have another name. */
-  readonly word?: string;
-  /**
-   * True if no reply reports it (for example a tool backed by another model); then it is charged as
-   * requested.
-   */
-  readonly silent?: true;
-}
-
-/** The mode of a reply that was served as usual although its call asked for another. */
-export const usualMode = 'usual';
 
 /** The joined name of all modes that a call asks for; undefined if it asks for none. */
 export function getAskedMode({ modes }: ClientCall): string | undefined {

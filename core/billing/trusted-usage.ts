@@ -6,7 +6,8 @@
  */
 import type { Block, CanonicalRequest } from '../canonical/request.ts';
 import type { Usage } from '../canonical/usage.ts';
-import type { Routed } from '../exchange.ts';
+import type { Routed, Progress } from '../exchange.ts';
+import { feeCounts, nameSearches } from '../price-terms.ts';
 import {
   boundInput,
   boundOutput,
@@ -15,8 +16,6 @@ import {
   unlimitedUses,
   boundUse,
 } from './cost-bounds.ts';
-import { feeCounts, nameSearches } from './fees.ts';
-import type { Progress } from './reply-progress.ts';
 import type { UseBound } from './worst-cost.ts';
 
 /** Cache writes by how long they are kept. */

@@ -1,11 +1,10 @@
 /**
  * The worst case of a call, for its reservation: the most it can use, at the dearest rates that it can meet.
  */
-import type { Nano } from '../money.ts';
+import { getTerms, feeCounts, getFee } from '../price-terms.ts';
+import type { Price, Rates, Table, Terms, Tier } from '../price.ts';
+import type { Nano } from '../util/money.ts';
 import { million, getModeRates, roundMillionths, toUnits } from './cost.ts';
-import { feeCounts, getFee } from './fees.ts';
-import type { Price, Rates, Table, Terms, Tier } from './price.ts';
-import { getTerms } from './terms.ts';
 
 /** The most that a call can use. */
 export interface UseBound {

@@ -5,7 +5,7 @@
  * `response-end` was cut. Blocks are numbered from 0 within a reply, and each number is used once.
  */
 import { z } from 'zod';
-import { errorCodes } from '../errors.ts';
+import { errorCodes } from '../util/errors.ts';
 import { usageSchema } from './usage.ts';
 
 /** Fields without a canonical name, by the protocol that defines them. */

@@ -2,18 +2,8 @@
  * Takes runs of events that differ from the one before only in their piece of text, as bytes. Most of a
  * stream is such events. To make strings and objects of each would cost more than all else done for it.
  */
-import type { CanonicalEvent } from '../canonical/events.ts';
+import type { AlikeEvent } from '../protocol.ts';
 import type { SseBlock, SseReader } from './sse.ts';
-
-/** An event that only added text to an open block: its JSON before and after the text. */
-export interface AlikeEvent {
-  readonly before: string;
-  readonly after: string;
-  /** Whether a string of padding follows `after`, and ends the event. */
-  readonly padded: boolean;
-  /** What the decoder made of it. */
-  readonly delta: Extract<CanonicalEvent, { type: 'block-delta' }>;
-}
 
 const [quote, backslash, firstPrintable] = [34, 92, 32];
 

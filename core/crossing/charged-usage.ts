@@ -4,13 +4,13 @@
  * changes only the counts of the usage, or adds the usage that is missing.
  */
 import { computeCharge } from '../billing/charge.ts';
-import type { Progress, Tally } from '../billing/reply-progress.ts';
+import type { Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Usage } from '../canonical/usage.ts';
-import type { Routed } from '../exchange.ts';
-import type { Protocol, ReplyContext, WireEvent } from '../protocol.ts';
+import type { Routed, Progress } from '../exchange.ts';
+import type { Protocol, ReplyContext, WireEvent, Edit } from '../protocol.ts';
 import type { BlockWriter } from './rename-model.ts';
-import { splice, type Edit } from './splice.ts';
+import { splice } from './splice.ts';
 import { SseReader, writeFrame } from './sse.ts';
 import { editLastEvent, getUsagePath, readObjectAt, replaceData } from './write-cost.ts';
 

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
-import { resolvePointer } from '../util/json-pointer.ts';
+import { resolvePointer } from '../util/json-text.ts';
 import type { Batches } from './reply-events.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -4,13 +4,13 @@
  */
 import type { Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
-import { GatewayError, isGatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
-import type { Protocol } from '../protocol.ts';
+import { type ReplyMemory, weighBytes, weighText, toTooLongError } from '../http/reply-memory.ts';
+import type { Protocol, AlikeEvent } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
-import { type ReplyMemory, weighBytes, weighText, toTooLongError } from '../upstream/reply-memory.ts';
 import { Chunks } from '../util/chunks.ts';
-import { AlikeRun, RunSeeker, type AlikeEvent } from './alike-run.ts';
+import { GatewayError, isGatewayError } from '../util/errors.ts';
+import { AlikeRun, RunSeeker } from './alike-run.ts';
 import { readToEnd } from './quiet-end.ts';
 import { type SseBlock, SseReader } from './sse.ts';
 import { CharacterJoiner } from './whole-characters.ts';

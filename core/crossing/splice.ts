@@ -3,16 +3,8 @@
  * numbers keep their digits, keys their order, and prompt-cache prefixes their hash. `JSON.parse` has
  * accepted the text already, so this only has to find positions.
  */
+import type { Edit } from '../protocol.ts';
 import { quote, skipScalar, skipSpace, skipString } from '../util/json-text.ts';
-
-/**
- * A member (with an ASCII name) to set to `value`, to add if it is missing, or to remove if `value` is
- * undefined.
- */
-export interface Edit {
-  readonly path: readonly [string, ...string[]];
-  readonly value: unknown;
-}
 
 /**
  * Skips a value. Strings are most of a long body and are skipped by searches; between them is little to scan.

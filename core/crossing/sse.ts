@@ -3,9 +3,9 @@
  * blank line, unchanged. The verbatim lane forwards the block and reads the event.
  */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { GatewayError } from '../errors.ts';
 import type { WireEvent } from '../protocol.ts';
 import { detach } from '../util/detached.ts';
+import { GatewayError } from '../util/errors.ts';
 
 export interface SseBlock {
   readonly raw: string;

@@ -6,9 +6,9 @@ import { isOpening, type Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Routed } from '../exchange.ts';
-import type { Piece, ReplyLane } from '../lanes.ts';
 import type { Protocol, ReplyContext } from '../protocol.ts';
 import { rejectAfterCancel } from '../util/timeouts.ts';
+import type { Piece, ReplyLane } from './pieces.ts';
 import { toCutError, type Batches } from './reply-events.ts';
 import { applyStopSequences } from './stop-sequences.ts';
 

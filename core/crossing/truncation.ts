@@ -4,9 +4,9 @@
  * exchange stay.
  */
 import type { CanonicalRequest, Turn } from '../canonical/request.ts';
-import { GatewayError, isGatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
 import type { Loss } from '../loss.ts';
+import { GatewayError, isGatewayError } from '../util/errors.ts';
 
 export interface Shortened {
   readonly request: CanonicalRequest;

@@ -5,13 +5,13 @@
  */
 import { isOpening, type Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
-import { GatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
-import type { Piece } from '../lanes.ts';
-import type { UpstreamSide } from '../protocol.ts';
+import type { UpstreamSide, AlikeEvent } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
-import { AlikeRun, RunSeeker, type AlikeEvent } from './alike-run.ts';
+import { GatewayError } from '../util/errors.ts';
+import { AlikeRun, RunSeeker } from './alike-run.ts';
 import { correctUsage, StreamCorrection } from './charged-usage.ts';
+import type { Piece } from './pieces.ts';
 import { readToEnd } from './quiet-end.ts';
 import { createModelRenamer, renameModelInReply, type BlockWriter } from './rename-model.ts';
 import {

@@ -5,9 +5,9 @@
  */
 import type { Routed } from '../exchange.ts';
 import { costHeader } from '../http/request-headers.ts';
-import { formatUsd, type Nano } from '../money.ts';
 import type { ClientSide } from '../protocol.ts';
 import { skipSpace } from '../util/json-text.ts';
+import { formatUsd, type Nano } from '../util/money.ts';
 import { skipValue, splice } from './splice.ts';
 import { SseReader, writeFrame, type SseBlock } from './sse.ts';
 

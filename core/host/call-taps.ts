@@ -3,9 +3,9 @@
  * with tapable's own calling code, a JSON call allocates 15 % more. They also check results that would
  * charge or answer a call wrongly, and name the plugin in errors.
  */
-import { isGatewayError } from '../errors.ts';
 import { findHeaderFault, isStatus } from '../http/valid-headers.ts';
-import { isSlip, PluginError, describeReason } from '../plugin.ts';
+import { isGatewayError } from '../util/errors.ts';
+import { isSlip, PluginError, describeReason } from '../util/plugin-error.ts';
 
 interface Tap {
   readonly name: string;

@@ -1,38 +1,6 @@
 /** CLI commands that plugins add. Duplicate names are an error when the configuration is read. */
-import { Registry } from './registry.ts';
-
-/** One option in commander syntax: `--credit <usd>`. */
-export interface CommandOption {
-  readonly flags: string;
-  readonly description: string;
-}
-
-/** A command of the command line, such as `keys create`. It works while a server runs. */
-export interface Command {
-  /** The name, with arguments in commander syntax: `keys disable <key>`. */
-  readonly name: string;
-  readonly description: string;
-  /** What all verbs with its first word are for; one of them says it, for `--help`. */
-  readonly group?: string | undefined;
-  readonly options?: readonly CommandOption[];
-  /**
-   * Receives text. The result is printed, as JSON with `--json` and as lines otherwise. `print` shows a line
-   * before that, and with `--json` the value that the line is about, if it is about one.
-   */
-  run(
-    args: readonly string[],
-    options: Readonly<Record<string, string | boolean | undefined>>,
-    print: (line: string, value?: unknown) => void,
-  ): Promise<CommandResult>;
-}
-
-export interface CommandResult {
-  /** What `--json` prints; undefined: nothing. */
-  readonly json: unknown;
-  readonly text: string;
-  /** Whether a check found a fault: printed like a success, with exit code 1. */
-  readonly failed?: boolean;
-}
+import type { Command } from '../plugin.ts';
+import { Registry } from '../util/registry.ts';
 
 /** Verbs of the gateway itself, with what each does. */
 export const ownVerbs = new Set(['start', 'check', 'doctor', 'init', 'completion']);

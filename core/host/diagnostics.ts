@@ -2,36 +2,9 @@
  * Checks of `tollgate doctor`: each finding says what was checked, the result, and how to fix a fault.
  * Plugins add their own. The check of a provider is here, because it is the same for all.
  */
-import { getMessage } from '../errors.ts';
-import type { Provider, UpstreamRequest } from '../provider.ts';
-
-export interface Finding {
-  /** What was checked, in one or two words. */
-  readonly subject: string;
-  /** A `note` is worth knowing, but nothing fails because of it. */
-  readonly state: 'well' | 'note' | 'fault';
-  readonly message: string;
-  /** How to fix it. */
-  readonly remedy?: string;
-}
-
-/** A check that `tollgate doctor` runs, next to a running gateway or without one. */
-export interface Examination {
-  readonly name: string;
-  examine(): Promise<Finding[]>;
-}
-
-/** A free request that shows whether the provider is up and accepts the key. */
-export interface Probe {
-  readonly url: string;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Whether the path names nothing, so that a vendor that accepts the key answers 404. */
-  readonly missing?: boolean | undefined;
-  /** For a provider without a free GET: the body to POST, such as a token count. */
-  readonly body?: string | undefined;
-  /** The environment variable that usually holds the key. */
-  readonly variable: string;
-}
+import type { Finding } from '../plugin.ts';
+import type { Provider, UpstreamRequest, Probe } from '../provider.ts';
+import { getMessage } from '../util/errors.ts';
 
 const patience = 10_000;
 /**

@@ -4,8 +4,8 @@
  */
 import cluster from 'node:cluster';
 import { AggregatorRegistry, Counter, Registry } from 'prom-client';
-import { GatewayError } from '../errors.ts';
-import { workers } from '../process/worker-messages.ts';
+import { GatewayError } from '../util/errors.ts';
+import { workers } from './workers.ts';
 
 export const metrics = new Registry();
 

@@ -4,13 +4,12 @@
  * unreadable fact is an unknown one, and only a row without a usable id is left out for its form.
  */
 import { z } from 'zod';
-import type { priceSchema } from '../billing/price.ts';
-import { getMessage } from '../errors.ts';
-import { checkModel, type Model } from '../model-facts.ts';
-import { formatUsd } from '../money.ts';
+import { checkModel, type Model, joinIssues } from '../model-facts.ts';
+import { applyOwnModels } from '../own-models.ts';
+import type { priceSchema } from '../price.ts';
 import type { ProviderOptions } from '../provider.ts';
-import { applyOwnModels } from './own-models.ts';
-import { joinIssues } from './wire-flags.ts';
+import { getMessage } from '../util/errors.ts';
+import { formatUsd } from '../util/money.ts';
 
 const listSchema = z.looseObject({ data: z.array(z.unknown()).nullable() });
 

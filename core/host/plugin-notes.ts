@@ -1,7 +1,8 @@
 /** What plugins say about themselves while they are applied, and the errors that name them. */
 import type { Logger } from 'pino';
-import { ConfigError } from '../config.ts';
-import { toPluginError, describeReason, type ClientAddress, type Host, type Plugin } from '../plugin.ts';
+import type { ClientAddress, Host, Plugin } from '../plugin.ts';
+import { ConfigError } from '../util/errors.ts';
+import { toPluginError, describeReason } from '../util/plugin-error.ts';
 
 /** An example command, and what its model returns. */
 export interface Example {

@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import type { End, Parsed, Routed, Target } from '../exchange.ts';
 import type { AsyncTap, ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from '../hooks.ts';
-import { toPluginError } from '../plugin.ts';
+import { toPluginError } from '../util/plugin-error.ts';
 import { isPromise, nameError, requireSyncResult } from './call-taps.ts';
 
 const appliesAlways = (): boolean => true;

@@ -2,8 +2,8 @@
  * Checks what a key may do. User keys call models and see their own account. Operator keys run the gateway
  * and cannot call models.
  */
-import { GatewayError } from '../errors.ts';
 import type { Principal, Replay, Target } from '../exchange.ts';
+import { GatewayError } from '../util/errors.ts';
 import { modelHeader } from './reply-headers.ts';
 
 /**

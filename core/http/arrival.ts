@@ -1,10 +1,9 @@
 /** A request when its headers have arrived. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Core } from '../core.ts';
-import type { Principal, Received } from '../exchange.ts';
+import { type Principal, type Received, Trace } from '../exchange.ts';
 import type { Match, Operation, Protocol } from '../protocol.ts';
 import { Cancellation } from '../util/cancellation.ts';
-import { Trace } from '../util/trace.ts';
 import { resolveClientAddress } from './client-address.ts';
 import { createRequestId } from './request-id.ts';
 

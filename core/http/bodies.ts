@@ -6,9 +6,9 @@
 import type { IncomingMessage } from 'node:http';
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
-import { GatewayError } from '../errors.ts';
 import type { Principal } from '../exchange.ts';
 import { Chunks } from '../util/chunks.ts';
+import { GatewayError } from '../util/errors.ts';
 
 /** Bytes of all bodies, if the machine has enough memory. */
 const defaultLimit = 512 * 1024 * 1024;

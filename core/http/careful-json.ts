@@ -5,7 +5,7 @@
  * `max_token\`. We would not recognise such a field, but the provider would.
  * An escaped half of a surrogate pair is no character: other languages cannot write it as UTF-8.
  */
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../util/errors.ts';
 import {
   backslash,
   isEscaped,

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Transform, type TransformCallback } from 'node:stream';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../util/errors.ts';
 
 const longestHead = 4096;
 const endOfHead = Buffer.from('\r\n\r\n');

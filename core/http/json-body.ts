@@ -3,7 +3,7 @@
  * fields and more fields or values than a real call has. What would take long to parse is counted before.
  */
 import { isUtf8 } from 'node:buffer';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../util/errors.ts';
 import { checkCharacters, countKeys, holdsBackslash, readCarefully } from './careful-json.ts';
 import { countStructure, type StructureLimits } from './json-structure.ts';
 

@@ -3,9 +3,9 @@
  * A `HEAD` of a base URL gets 200, because clients ask with it whether a gateway is there.
  */
 import type { Core } from '../core.ts';
-import { GatewayError } from '../errors.ts';
 import type { ClientAddress } from '../plugin.ts';
 import type { ErrorReply } from '../protocol.ts';
+import { GatewayError } from '../util/errors.ts';
 import { readCallPath, type createMatcher } from './arrival.ts';
 import { isServed } from './routes.ts';
 import { findRightBase } from './wrong-base.ts';

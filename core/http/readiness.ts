@@ -1,7 +1,7 @@
 /** Collects the faults that `/readyz` reports: every reason to send the gateway no calls. */
 import type { Core } from '../core.ts';
-import { getMessage } from '../errors.ts';
 import type { Readiness } from '../plugin.ts';
+import { getMessage } from '../util/errors.ts';
 
 /** Runs a check. A plugin in plain JavaScript may return anything. */
 function runCheck(check: Readiness): string | undefined {

@@ -1,8 +1,8 @@
 /** Builds the headers of replies, and sends errors in the format of the client's protocol. */
-import type { GatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
 import { formatLossHeader, formatPaths, type Loss } from '../loss.ts';
 import type { ClientCall, Match, Protocol } from '../protocol.ts';
+import type { GatewayError } from '../util/errors.ts';
 import type { Reply } from './reply.ts';
 
 /** Tells proxies not to store, transform or buffer a stream. */

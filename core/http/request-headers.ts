@@ -1,7 +1,7 @@
 /** The gateway's own headers of a request: its tags, and the wish for the cost in the body of the reply. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { GatewayError } from '../errors.ts';
 import type { ClientCall } from '../protocol.ts';
+import { GatewayError } from '../util/errors.ts';
 import { readTagsHeader, tagsHeader } from './tags-header.ts';
 
 /** On a request `reply`; on a reply what the call cost. */

@@ -4,8 +4,9 @@
  */
 import { Readable } from 'node:stream';
 import type { Core } from '../core.ts';
-import { getMessage, toGatewayError, type GatewayError } from '../errors.ts';
-import { PluginError, type Route, type RouteReply } from '../plugin.ts';
+import type { Route, RouteReply } from '../plugin.ts';
+import { getMessage, toGatewayError, type GatewayError } from '../util/errors.ts';
+import { PluginError } from '../util/plugin-error.ts';
 import { findHeaderFault, isStatus } from './valid-headers.ts';
 
 export interface SendableReply {

@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { koaBody } from 'koa-body';
-import { GatewayError } from '../errors.ts';
 import type { RouteRequest } from '../plugin.ts';
+import { GatewayError } from '../util/errors.ts';
 import { refuseCompressed, toWrongBodyError } from './bodies.ts';
 import { resolveClientAddress } from './client-address.ts';
 

@@ -1,7 +1,8 @@
 /** The HTTP routes of all plugins, each with the plugin that added it. */
-import { Registry } from '../host/registry.ts';
-import { PluginError, describeReason, type Route, type RouteRequest } from '../plugin.ts';
+import type { Route, RouteRequest } from '../plugin.ts';
 import type { Protocol } from '../protocol.ts';
+import { PluginError, describeReason } from '../util/plugin-error.ts';
+import { Registry } from '../util/registry.ts';
 
 const accesses = new Set<unknown>(['public', 'user', 'operator'] satisfies Route['access'][]);
 

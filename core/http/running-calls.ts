@@ -1,8 +1,8 @@
 /**
  * The calls that a gateway is running. A stop, and the release of a replaced configuration, wait for them.
  */
-import { GatewayError } from '../errors.ts';
 import type { Received } from '../exchange.ts';
+import { GatewayError } from '../util/errors.ts';
 import { Running } from '../util/running.ts';
 
 export class RunningCalls {

@@ -2,7 +2,8 @@
  * The header with which a caller tags a call: `x-tollgate-tags: team:search,env:prod`. A tag is a name, or a
  * name and a value. Budgets and reports select calls by their tags.
  */
-import { GatewayError } from '../errors.ts';
+import type { Tag } from '../protocol.ts';
+import { GatewayError } from '../util/errors.ts';
 
 export const tagsHeader = 'x-tollgate-tags';
 
@@ -15,15 +16,6 @@ const form = new RegExp(
   `^[\\w.@+/-]{1,${longestTagName}}(?::[^\\p{Cc}\\ud800-\\udfff]{1,${longestTagValue}})?$`,
   'u',
 );
-
-/** A name and a value, which is empty for a tag that has none. */
-export type Tag = readonly [name: string, value: string];
-
-/** What a body says of its call: the end user, and metadata. */
-export interface Labels {
-  readonly user?: string | undefined;
-  readonly metadata?: Readonly<Record<string, string>> | undefined;
-}
 
 const none: readonly Tag[] = [];
 

@@ -1,5 +1,5 @@
 /** Copies a reply for `replay`, up to a limit. It takes only memory that other replies can spare. */
-import { ReplyMemory, type ReplyBudget } from '../upstream/reply-memory.ts';
+import { ReplyMemory, type ReplyBudget } from './reply-memory.ts';
 
 /** The memory that each piece takes beyond its bytes. */
 const perPiece = 100;

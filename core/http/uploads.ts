@@ -2,9 +2,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { koaBody } from 'koa-body';
-import { GatewayError, isGatewayError } from '../errors.ts';
-import { releaseAfter } from '../process/memory.ts';
 import { Chunks } from '../util/chunks.ts';
+import { GatewayError, isGatewayError } from '../util/errors.ts';
+import { releaseAfter } from '../util/memory.ts';
 import { toClientGoneError } from './bodies.ts';
 import { FormGuard } from './form-guard.ts';
 import { Form, type FormFile } from './form.ts';

@@ -1,5 +1,5 @@
 /** Checks that Node can send a head. Otherwise it throws in the middle of a reply. */
-import { getMessage } from '../errors.ts';
+import { getMessage } from '../util/errors.ts';
 import { validateHeaderName, validateHeaderValue } from './node-http.ts';
 
 /** What is wrong with headers; undefined if they can be sent. */

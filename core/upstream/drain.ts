@@ -2,21 +2,8 @@
  * Limits draining: reading a reply to its end after the client has disconnected, for the usage at its end. It
  * pays only with providers that bill the whole reply. Beyond the limits the connection is closed.
  */
-import { z } from 'zod';
-import { longestDeadline, setDeadline } from '../util/deadlines.ts';
-
-export const drainSchema = z.strictObject({
-  /** Seconds and bytes of text to read at most. */
-  seconds: z.number().positive().max(longestDeadline).default(60),
-  bytes: z
-    .int()
-    .positive()
-    .default(4 * 1024 * 1024),
-  /** Replies of the provider to drain at once. */
-  atOnce: z.int().positive().default(20),
-});
-
-export type DrainLimits = z.output<typeof drainSchema>;
+import type { DrainLimits } from '../provider.ts';
+import { setDeadline } from '../util/timeouts.ts';
 
 const running = new Map<string, number>();
 

@@ -3,9 +3,9 @@
  * target may help.
  */
 import { readText } from '../crossing/reply-events.ts';
-import { GatewayError, toGatewayError, type ErrorCode } from '../errors.ts';
 import type { Attempt, Routed, Target } from '../exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../provider.ts';
+import { GatewayError, toGatewayError, type ErrorCode } from '../util/errors.ts';
 import { renameModel, redactSecrets } from './vendor-names.ts';
 
 /**

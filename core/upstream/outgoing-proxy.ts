@@ -6,8 +6,8 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Dispatcher } from 'undici';
-import { ConfigError } from '../config.ts';
 import { setGlobalProxyFromEnv } from '../http/node-http.ts';
+import { ConfigError } from '../util/errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -5,12 +5,11 @@
  */
 import { filterPriced } from '../billing/service-modes.ts';
 import type { Catalog } from '../catalog.ts';
-import { GatewayError } from '../errors.ts';
-import type { Parsed, Target } from '../exchange.ts';
-import type { Registry } from '../host/registry.ts';
+import { type Parsed, type Target, notPermitted, notPriced } from '../exchange.ts';
 import { filterPermitted } from '../http/access.ts';
 import type { Protocol } from '../protocol.ts';
-import { notPermitted, notPriced } from '../util/trace.ts';
+import { GatewayError } from '../util/errors.ts';
+import type { Registry } from '../util/registry.ts';
 
 export type FindTargets = (model: string, client: Protocol) => readonly Target[];
 

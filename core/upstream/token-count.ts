@@ -3,12 +3,12 @@
  * estimates from bytes, and the reply says so.
  */
 import { estimateTokens } from '../billing/cost-bounds.ts';
+import type { Piece } from '../crossing/pieces.ts';
 import { readText } from '../crossing/reply-events.ts';
-import { GatewayError } from '../errors.ts';
 import type { Routed, Target } from '../exchange.ts';
-import type { Piece } from '../lanes.ts';
 import type { CountSide, Protocol } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
+import { GatewayError } from '../util/errors.ts';
 
 /** True if the target can count tokens: its protocol defines a count, and its provider has an endpoint. */
 export function canCountTokens({ protocol, provider }: Target): boolean {

@@ -2,12 +2,12 @@
  * Builds the request to a provider: its endpoint, headers from an allow-list, and the provider's signature
  * over the finished bytes.
  */
+import type { EncodedBody } from '../crossing/pieces.ts';
 import { spliceBytes } from '../crossing/splice.ts';
-import { GatewayError } from '../errors.ts';
 import type { Routed, Target } from '../exchange.ts';
-import type { EncodedBody } from '../lanes.ts';
 import type { Loss } from '../loss.ts';
 import type { UpstreamRequest } from '../provider.ts';
+import { GatewayError } from '../util/errors.ts';
 
 export function buildRequest(
   exchange: Routed,

@@ -1,7 +1,7 @@
 /** Rewrites provider errors for the client: they show the client's name of the model, and never our key. */
-import { GatewayError } from '../errors.ts';
 import type { Model } from '../model-facts.ts';
 import type { UpstreamRequest } from '../provider.ts';
+import { GatewayError } from '../util/errors.ts';
 
 /** Headers that carry a credential. */
 const secretHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'];

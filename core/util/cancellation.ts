@@ -2,7 +2,7 @@
  * Cancels work in progress, like an `AbortSignal`. A signal costs more than the rest of a call's bookkeeping,
  * so one is created only on demand; core registers callbacks.
  */
-import type { GatewayError } from '../errors.ts';
+import type { GatewayError } from './errors.ts';
 
 export class Cancellation {
   cancelled = false;

@@ -1,7 +1,7 @@
 /** Timeouts for promises. */
-import { GatewayError } from '../errors.ts';
+import { z } from 'zod';
 import type { Cancellation } from './cancellation.ts';
-import { setDeadline } from './deadlines.ts';
+import { GatewayError } from './errors.ts';
 
 /** Resolves like the promise, or with undefined after `milliseconds`. The promise itself continues. */
 export function withTimeout<Value>(
@@ -62,4 +62,22 @@ export function rejectAfterCancel<Value>(
       },
     );
   });
+}
+
+/**
+ * The longest timer in seconds. Node's timers count milliseconds in 31 bits; a longer one would fire at once.
+ */
+export const longestDeadline = 2_147_483;
+
+/** An option in seconds, read as milliseconds. */
+export const secondsOption = z
+  .number()
+  .positive()
+  .max(longestDeadline)
+  .transform((value) => value * 1000);
+
+/** Calls back after `milliseconds`. Returns a function that clears the timer. */
+export function setDeadline(milliseconds: number, callback: () => void): () => void {
+  const timer = setTimeout(callback, milliseconds).unref();
+  return () => clearTimeout(timer);
 }

@@ -1,7 +1,7 @@
 /** What the gateway quotes a call at, and how it narrows the grant once an amount is reserved. */
 import { describe, expect, it } from 'vitest';
-import { PriceSchedule } from '../../core/billing/price-schedule.ts';
 import { computeCost, type Target } from '../../core/index.ts';
+import { PriceSchedule } from '../../core/price-schedule.ts';
 import { narrowGrant, listQuotes } from '../../plugins/meters/balance/admission.ts';
 import { presumeUsage } from '../../plugins/meters/balance/decisions.ts';
 import { cheap, grant, lower, buildPlanned } from './sample-grant.ts';

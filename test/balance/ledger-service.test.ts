@@ -5,8 +5,8 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Workers } from '../../core/host/workers.ts';
 import { GatewayError } from '../../core/index.ts';
+import type { Workers } from '../../core/plugin.ts';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { LedgerService, type LedgerServiceOptions } from '../../plugins/meters/balance/ledger-service.ts';
 import { registerLedgerMetrics } from '../../plugins/meters/balance/metrics.ts';

@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { checkConfig } from '../../core/config.ts';
 import { BodyBudget, computeBodyLimits } from '../../core/http/bodies.ts';
-import { computeRepliesLimit, ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
+import { computeRepliesLimit, ReplyBudget, ReplyMemory } from '../../core/http/reply-memory.ts';
 
 const MiB = 1024 * 1024;
 const GiB = 1024 * MiB;

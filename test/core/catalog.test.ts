@@ -1,11 +1,11 @@
 /** The catalogue: several providers and keys for one model, aliases, and retired models. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { freePrice } from '../../core/billing/price.ts';
 import { Catalog } from '../../core/catalog.ts';
-import { Registry } from '../../core/host/registry.ts';
 import { checkModel, type Provider } from '../../core/index.ts';
+import { freePrice } from '../../core/price.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { createTargetFinder } from '../../core/upstream/targets.ts';
+import { Registry } from '../../core/util/registry.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 import { buildModelFacts } from '../support/station.ts';
 

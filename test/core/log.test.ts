@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, expect, it, vi } from 'vitest';
-import { createLogger, flushLog } from '../../core/process/log.ts';
+import { createLogger, flushLog } from '../../core/cli/log.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-log-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { GatewayError } from '../../core/errors.ts';
 import {
   boundLosses,
   toClientPath,
@@ -8,6 +7,7 @@ import {
   toLossError,
   type Loss,
 } from '../../core/loss.ts';
+import { GatewayError } from '../../core/util/errors.ts';
 
 it('a loss report names each lost field by its path', () => {
   expect(

@@ -2,9 +2,9 @@ import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { computeCost } from '../../core/billing/cost.ts';
-import { priceSchema } from '../../core/billing/price.ts';
 import { computeWorstCost } from '../../core/billing/worst-cost.ts';
-import { formatUsd, parseUsd, toUsdNumber } from '../../core/money.ts';
+import { priceSchema } from '../../core/price.ts';
+import { formatUsd, parseUsd, toUsdNumber } from '../../core/util/money.ts';
 
 const rate = fc.bigInt({ min: 0n, max: 10n ** 12n });
 const tokens = fc.integer({ min: 0, max: 10_000_000 });

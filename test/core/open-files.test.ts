@@ -5,7 +5,7 @@ import {
   computeNeededFiles,
   computeMostConnections,
   readOpenFilesLimit,
-} from '../../core/process/open-files.ts';
+} from '../../core/http/open-files.ts';
 
 describe('the default number of connections', () => {
   it.each([

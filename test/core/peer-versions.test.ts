@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { checkPeer } from '../../core/process/peer-versions.ts';
+import { checkPeer } from '../../core/cli/self-resolution.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-peers-'));

@@ -1,11 +1,13 @@
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { checkConfig, loadConfig } from '../../core/config.ts';
+import { loadConfig } from '../../core/cli/load-config.ts';
+import { checkConfig } from '../../core/config.ts';
+import { definePlugin } from '../../core/define-plugin.ts';
 import { createGateway } from '../../core/gateway.ts';
-import { Registry } from '../../core/host/registry.ts';
 import { Resources } from '../../core/host/resources.ts';
-import { definePlugin, pluginInterface, type Plugin } from '../../core/plugin.ts';
+import { pluginInterface, type Plugin } from '../../core/plugin.ts';
+import { Registry } from '../../core/util/registry.ts';
 
 const quiet = pino({ level: 'silent' });
 const sample = definePlugin({

@@ -1,8 +1,8 @@
 /** Prices that depend on the time, the service mode and the length, against a slow calculation by hand. */
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { PriceSchedule } from '../../core/billing/price-schedule.ts';
-import { priceSchema } from '../../core/billing/price.ts';
+import { PriceSchedule } from '../../core/price-schedule.ts';
+import { priceSchema } from '../../core/price.ts';
 import { appliesByHand, hour, limit, minute, moments, when } from './rules-by-hand.ts';
 
 const schedules = fc

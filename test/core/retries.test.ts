@@ -2,14 +2,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type Attempt, type ErrorCode, type ErrorDetails } from '../../core/index.ts';
+import { classifyFailure } from '../../core/upstream/failures.ts';
 import {
   decide,
   retriesSchema,
   type History,
   type RetrySettings,
   type Step,
-} from '../../core/retries/policy.ts';
-import { classifyFailure } from '../../core/upstream/failures.ts';
+} from '../../core/upstream/retry-policy.ts';
 import { buildRouted } from '../support/exchange.ts';
 import { buildTarget } from '../support/traffic.ts';
 

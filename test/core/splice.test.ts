@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { locateString, splice, spliceBytes, type Edit } from '../../core/crossing/splice.ts';
+import { locateString, splice, spliceBytes } from '../../core/crossing/splice.ts';
+import type { Edit } from '../../core/protocol.ts';
 import { character } from '../support/arbitrary.ts';
 
 describe('splice', () => {

@@ -1,8 +1,8 @@
 /** What a tap may throw or return, and how an error names its plugin. */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { GatewayError } from '../../core/errors.ts';
 import { getCondition } from '../../core/host/taps.ts';
+import { GatewayError } from '../../core/util/errors.ts';
 import { core, hooks, eraseType, useHooks } from './hooks-of-a-test.ts';
 
 useHooks();

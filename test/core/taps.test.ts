@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
+import { Trace } from '../../core/exchange.ts';
 import { getCondition, freezeTaps } from '../../core/host/taps.ts';
-import { Trace } from '../../core/util/trace.ts';
 import { core, hooks, log, eraseType, useHooks } from './hooks-of-a-test.ts';
 
 useHooks();

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { computeCost } from '../../core/billing/cost.ts';
-import { type Price } from '../../core/billing/price.ts';
 import { computeAffordableOutput, computeWorstCost } from '../../core/billing/worst-cost.ts';
+import type { Price } from '../../core/price.ts';
 import { buildRates } from '../support/any-rates.ts';
 
 const rate = fc.bigInt({ min: 0n, max: 10n ** 12n });

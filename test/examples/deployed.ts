@@ -3,7 +3,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll } from 'vitest';
 import { z } from 'zod';
-import { loadConfig, type Config } from '../../core/config.ts';
+import { loadConfig } from '../../core/cli/load-config.ts';
+import type { Config } from '../../core/config.ts';
 
 export const root = join(import.meta.dirname, '../..');
 export const folder = join(root, 'examples/deploy');

@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig, settingsSchema } from '../../core/config.ts';
+import { loadConfig } from '../../core/cli/load-config.ts';
+import { settingsSchema } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
 import { listBundledPlugins } from '../support/inventory.ts';
 import { listOptionRows } from '../support/option-rows.ts';

@@ -5,7 +5,7 @@ import { rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { computeMostConnections } from '../../core/process/open-files.ts';
+import { computeMostConnections } from '../../core/http/open-files.ts';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
 import { createSecret } from '../../plugins/shared/secret.ts';
 import { buildStore, keyRecord } from '../balance/calls.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { diagnose as diagnoseHere } from '../../core/process/doctor.ts';
+import { diagnose as diagnoseHere } from '../../core/cli/doctor.ts';
 import { runVerb, startProcess, type Copy } from '../support/process.ts';
 import { closeServers, makeEmptyFolder, startVendor } from './first-steps.ts';
 

@@ -5,10 +5,11 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { priceSchema } from '../../core/billing/price.ts';
-import { checkConfig, ConfigError } from '../../core/config.ts';
+import { checkConfig } from '../../core/config.ts';
 import { isGatewayError } from '../../core/index.ts';
-import { parseUsd } from '../../core/money.ts';
+import { priceSchema } from '../../core/price.ts';
+import { ConfigError } from '../../core/util/errors.ts';
+import { parseUsd } from '../../core/util/money.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
 import { least } from '../matrix/spelling.ts';
 import { character } from '../support/arbitrary.ts';

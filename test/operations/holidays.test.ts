@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, it, vi } from 'vitest';
-import { PriceSchedule } from '../../core/billing/price-schedule.ts';
 import { readCatalogue } from '../../core/index.ts';
+import { PriceSchedule } from '../../core/price-schedule.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { findHolidayEnds } from '../../plugins/operations/catalogue/price-dates.ts';
 import { createHost, type TestHost } from '../support/host.ts';

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { toRegionalPrice } from '../../core/billing/price.ts';
 import type { CanonicalRequest, Plugin, Target } from '../../core/index.ts';
 import { readCatalogue } from '../../core/model-facts.ts';
-import { parseUsd } from '../../core/money.ts';
+import { toRegionalPrice } from '../../core/price.ts';
+import { parseUsd } from '../../core/util/money.ts';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { azure } from '../../plugins/providers/azure.ts';
 import { googleVertex } from '../../plugins/providers/google-vertex.ts';

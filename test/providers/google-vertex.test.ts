@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { formatUsd } from '../../core/money.ts';
+import { formatUsd } from '../../core/util/money.ts';
 import { googleVertex } from '../../plugins/providers/google-vertex.ts';
 import { startSignIn, type SignIn } from '../support/cloud/google-sign-in.ts';
 import { expectToolLoop, openCloudHarness, type CloudHarness } from '../support/cloud/harness.ts';

@@ -1,6 +1,6 @@
 /** Prices and limits as the vendors published them. */
 import { describe, expect, it } from 'vitest';
-import { formatUsd } from '../../core/money.ts';
+import { formatUsd } from '../../core/util/money.ts';
 import { chatFlags } from '../../plugins/shared/wire-kit/chat-flags.ts';
 import { catalogues, requireModel, models } from './catalogues.ts';
 

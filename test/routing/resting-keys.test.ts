@@ -1,7 +1,7 @@
 /** Keys at their limit, and retries at a provider that fails now and then. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../core/index.ts';
-import { RetryBudget } from '../../core/retries/budget.ts';
+import { RetryBudget } from '../../core/upstream/retries.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
 import { createDrawer } from '../balance/drawer.ts';

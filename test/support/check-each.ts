@@ -1,8 +1,8 @@
 /** Runs `tollgate check` on several configurations in one process, and prints a list of its findings. */
 import { pino } from 'pino';
-import { loadConfig } from '../../core/config.ts';
+import { listShortcomings } from '../../core/cli/configuration.ts';
+import { loadConfig } from '../../core/cli/load-config.ts';
 import { createGateway } from '../../core/gateway.ts';
-import { listShortcomings } from '../../core/process/config-warnings.ts';
 
 async function checkFile(file: string): Promise<string> {
   try {

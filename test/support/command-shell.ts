@@ -7,7 +7,7 @@ import { setMaxListeners } from 'node:events';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { resolveQuickly } from '../../core/process/quick-resolution.ts';
+import { resolveQuickly } from '../../core/cli/quick-resolution.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -48,7 +48,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   process.exitCode = 0;
   exited = false;
   // It runs when it is loaded, so each run loads it under a name of its own.
-  await import(`../../core/process/command-line.ts?run=${ran}`).catch((error: unknown) => {
+  await import(`../../core/cli/command-line.ts?run=${ran}`).catch((error: unknown) => {
     if (!exited) throw error;
   });
   writeError('\0');

@@ -2,6 +2,7 @@
 import { Tally } from '../../core/billing/reply-progress.ts';
 import { shortenTo } from '../../core/crossing/truncation.ts';
 import { parseJson } from '../../core/http/json-body.ts';
+import { ReplyBudget, ReplyMemory } from '../../core/http/reply-memory.ts';
 import {
   freePrice,
   isGatewayError,
@@ -14,7 +15,6 @@ import {
 } from '../../core/index.ts';
 import { crossReply, encodeTranslated, encodeVerbatim } from '../../core/lanes.ts';
 import { formatLossHeader } from '../../core/loss.ts';
-import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
 import { requireModel, protocol as images } from '../images/bodies.ts';
 import { buildHead } from './exchange.ts';
 import { families, wires } from './families.ts';

@@ -2,9 +2,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { pino } from 'pino';
 import { Tally } from '../../core/billing/reply-progress.ts';
+import { Trace } from '../../core/exchange.ts';
 import type { Attempt, GatewayError, Received, Routed, Target } from '../../core/index.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
-import { Trace } from '../../core/util/trace.ts';
 import { plainProtocol } from './plain-protocol.ts';
 
 const logger = pino({ level: 'silent' });

@@ -4,11 +4,11 @@
 import { pino } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { Catalog } from '../../core/catalog.ts';
+import { createConfiguration, noService } from '../../core/cli/configuration.ts';
 import { checkConfig } from '../../core/config.ts';
 import { createHooks, type CoreHooks } from '../../core/hooks.ts';
-import { createConfiguration, noService } from '../../core/host/configuration.ts';
-import { Registry } from '../../core/host/registry.ts';
 import { wrapHooks } from '../../core/host/taps.ts';
+import { workers as alone } from '../../core/host/workers.ts';
 import type {
   Archive,
   Command,
@@ -24,9 +24,9 @@ import type {
   RouteReply,
   RouteRequest,
 } from '../../core/index.ts';
-import { workers as alone } from '../../core/process/worker-messages.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
+import { Registry } from '../../core/util/registry.ts';
 
 type Discovery = { readonly provider: Provider } & Parameters<Host['discoverModels']>[1];
 

@@ -1,6 +1,6 @@
 /** The options of a schema, one by one with their defaults: what a reference has to list. */
 import { z } from 'zod';
-import { unwrap } from '../../core/host/option-errors.ts';
+import { unwrap } from '../../core/util/option-errors.ts';
 
 export interface OptionRow {
   /** Its path: `store.kind`. */

@@ -18,9 +18,9 @@ import {
   type Target,
   type Workers,
 } from '../../core/index.ts';
-import { planFirstAttempt, Retries, type Next, type NoneLeft } from '../../core/retries/next-attempt.ts';
-import { retriesSchema } from '../../core/retries/policy.ts';
 import { buildFinalError } from '../../core/upstream/failures.ts';
+import { planFirstAttempt, Retries, type Next, type NoneLeft } from '../../core/upstream/retries.ts';
+import { retriesSchema } from '../../core/upstream/retry-policy.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
 import { buildRouted } from './exchange.ts';
 import { createHost, type TestHost } from './host.ts';

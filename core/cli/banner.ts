@@ -1,0 +1,102 @@
+/**
+ * The output of a start: providers, what is off and why, example commands the first time, and last, where it
+ * is still visible, the base URLs and the first key.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import type { Config } from '../config.ts';
+import type { Gateway } from '../gateway.ts';
+import type { Model } from '../model-facts.ts';
+import { freePrice } from '../price.ts';
+import { ConfigError } from '../util/errors.ts';
+import type { Nano } from '../util/money.ts';
+import { describeReason } from '../util/plugin-error.ts';
+import { toOneLine } from '../util/table.ts';
+import { listShortcomings } from './configuration.ts';
+import { nameOption } from './data-folder.ts';
+
+const width = 110;
+
+/** Folds a text to the width of a terminal; all lines but the first are indented. */
+function foldText(text: string): string[] {
+  const lines: string[] = [];
+  for (const word of toOneLine(text).split(' ')) {
+    const line = lines.at(-1);
+    if (line === undefined) lines.push(word);
+    else if (line.length + word.length < width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(`  ${word}`);
+  }
+  return lines;
+}
+
+/** The base URL of each SDK, once, with its protocols. */
+function formatAddresses({ addresses }: Gateway, url: string): string[] {
+  const bases = Map.groupBy(addresses, ({ path, client }) => `${path} ${client}`);
+  const rows = [...bases.values()].map((base) => ({
+    client: base[0]?.client ?? '',
+    address: url + (base[0]?.path ?? ''),
+    protocols: base.map(({ protocol }) => protocol).join(', '),
+  }));
+  const clientWidth = Math.max(0, ...rows.map(({ client }) => client.length));
+  const addressWidth = Math.max(0, ...rows.map(({ address }) => address.length));
+  return rows.map(
+    ({ client, address, protocols }) =>
+      `  ${client.padEnd(clientWidth)}  ${address.padEnd(addressWidth)}  ${protocols}`,
+  );
+}
+
+function formatProviders({ providers, off }: Gateway): string[] {
+  const on = [...providers.list()].map(({ name }) => name).join(', ');
+  const missing = [...off].map(([name, remedy]) => `${name} (${remedy})`).join(', ');
+  return [...foldText(`Providers: ${on || 'none'}.`), ...(missing ? foldText(`Off: ${missing}.`) : [])];
+}
+
+/** A figure to compare models' prices: output dominates a call's cost. */
+function computeTrialCost({ price = freePrice }: Model): Nano {
+  return price.image ?? price.output;
+}
+
+/** Example commands, each with a model that exists and can answer. */
+function formatExamples({ examples, catalog }: Gateway, url: string): string[] {
+  const models = catalog
+    .listModels()
+    .toSorted((one, other) => Number(computeTrialCost(one) - computeTrialCost(other)));
+  return examples.flatMap(({ line, output }) => {
+    const model = models.find((each) => each.output[0] === output);
+    if (!model && line.includes('{model}')) return [];
+    return [line.replaceAll('{url}', url).replaceAll('{model}', model?.id ?? '')];
+  });
+}
+
+export function formatBanner(
+  gateway: Gateway,
+  url: string,
+  { first, milliseconds }: { readonly first: boolean; readonly milliseconds: number },
+): string {
+  const examples = first ? formatExamples(gateway, url) : [];
+  const ready = `Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`;
+  const shortcomings = listShortcomings(gateway).flatMap(foldText);
+  return [
+    ...formatProviders(gateway),
+    ...shortcomings,
+    ...examples,
+    ready,
+    ...formatAddresses(gateway, url),
+    ...gateway.notes,
+  ].join('\n');
+}
+
+/**
+ * Whether this is the first start with this data folder. Call it before the gateway opens the folder. Throws
+ * a `ConfigError` if the folder cannot be read.
+ */
+export function isFirstStart({ file, dataFolder }: Config): boolean {
+  try {
+    return !existsSync(dataFolder) || readdirSync(dataFolder).length === 0;
+  } catch (error) {
+    throw new ConfigError(
+      `${file}: the data folder cannot be used: ${describeReason(error)}; ` +
+        `set ${nameOption(file, 'dataFolder')} to another, or give it to the user who runs the gateway`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,320 @@
+/**
+ * The command line. `start` serves, `check` reads the configuration and describes it, and plugins add all
+ * other verbs. Verbs work next to a running server.
+ */
+import cluster from 'node:cluster';
+import { flushCompileCache } from 'node:module';
+import { setFlagsFromString } from 'node:v8';
+import type { Command as Program } from 'commander';
+import type { Config } from '../config.ts';
+import { createGateway, type Gateway } from '../gateway.ts';
+import { ownVerbs, splitVerb } from '../host/commands.ts';
+import type { Command } from '../plugin.ts';
+import { useOutgoingProxies } from '../upstream/outgoing-proxy.ts';
+import { getMessage, ConfigError } from '../util/errors.ts';
+import { releaseSoon } from '../util/memory.ts';
+import { readOwnVersion } from '../util/own-version.ts';
+import { toPluginError, PluginError } from '../util/plugin-error.ts';
+import { formatBanner, isFirstStart } from './banner.ts';
+import { shells, writeCompletion, type Shell } from './completion.ts';
+import { listShortcomings, listWarnings } from './configuration.ts';
+import { nameOption } from './data-folder.ts';
+import { loadEnvFile } from './env-file.ts';
+import { describeGroups, orderVerbs, pointToHelp, showHelp } from './help.ts';
+import { resolveConfigFile, loadConfig } from './load-config.ts';
+import { flushLog, createLogger } from './log.ts';
+import type { Service } from './service.ts';
+import { keepTickShape } from './tick-shape.ts';
+import { EarlyEnd, isFirstWorker, superviseWorkers, reportReady } from './workers.ts';
+
+/** What is wrong with the file of variables. Verbs fail with it, and help works without the file. */
+const envFault = findEnvFault();
+const logger = createLogger();
+
+let isServing = false;
+
+/** Workers have the variables of their parent, so all see the same, whenever they start. */
+function findEnvFault(): unknown {
+  try {
+    if (cluster.isPrimary) loadEnvFile(resolveConfigFile());
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+async function readConfig(): Promise<Config> {
+  if (envFault !== undefined) throw envFault;
+  return loadConfig(resolveConfigFile());
+}
+
+/**
+ * The reader of the output may close it. The gateway keeps serving, whatever happens to the output. A
+ * command ends: most print only when their work is done, and `calls tail` has no reader left. A command fails
+ * if it cannot write its result, for example to a full disk.
+ */
+function noteLostOutput(error: NodeJS.ErrnoException): void {
+  if (isServing) return;
+  if (error.code === 'EPIPE') process.exit();
+  process.exitCode = 1;
+  process.stderr.write(`tollgate: the output could not be written: ${error.message}\n`);
+}
+
+process.stdout.on('error', noteLostOutput);
+process.stderr.on('error', () => undefined);
+
+/**
+ * Removes control characters, which could steer the terminal, and marks that turn the direction of text:
+ * names may come from a provider's model list. A carriage return before a line feed stays, because CSV lines
+ * end with it.
+ */
+function toPrintable(text: string): string {
+  return text.replaceAll(/\r(?!\n)|[^\P{Cc}\r\n\t]|\p{Bidi_Control}/gu, '\u{fffd}');
+}
+
+/** JSON keeps its values: it can write any character as an escape. */
+function escapeUnprintable(json: string): string {
+  return json.replaceAll(
+    /[\p{Cc}\p{Bidi_Control}]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+function print(text: string): void {
+  process.stdout.write(`${toPrintable(text)}\n`);
+}
+
+/** Lets V8 optimise hot code. The entry point turned that off, because it slows loading. */
+function optimise(): void {
+  for (const flag of ['--opt', '--maglev', '--sparkplug']) setFlagsFromString(flag);
+}
+
+async function start(): Promise<void> {
+  const began = performance.now();
+  isServing = true;
+  // Listens from the start, because the signal would end a process without a listener.
+  const { promise: served, resolve: serves } = Promise.withResolvers<Service>();
+  process.on('SIGHUP', () => void served.then(({ reload }) => reload()));
+  // Node keeps what it read from the compile cache until it writes it back. Flushing frees 3 MB.
+  flushCompileCache();
+  const config = await readConfig();
+  const { workers } = config.server;
+  if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers, config.plugins, logger);
+  const first = isFirstStart(config);
+  const { serve } = await import('./service.ts');
+  const service = await serve(config, logger);
+  serves(service);
+  const speaks = cluster.isPrimary || isFirstWorker();
+  let stopping = false;
+  const stop = async (): Promise<void> => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    if (speaks) print('Stopping: calls that run may finish. Press Ctrl-C again to stop at once.');
+    await service.stop();
+    await flushLog(logger);
+    process.exit();
+  };
+  // A terminal signals Ctrl-C to the workers too, and so does the parent process. One signal is enough.
+  process.on('SIGINT', () => void (cluster.isPrimary && stop()));
+  process.on('SIGTERM', () => void stop());
+  // The state after an uncaught error is unknown. Running calls may finish while another process takes over.
+  process.on('uncaughtException', (error) => {
+    logger.fatal({ error }, 'the gateway stops after an uncaught error');
+    process.exitCode = 1;
+    if (!stopping) void stop();
+  });
+  // Others may rely on the gateway from here on, so it listens for signals before it reports that it is
+  // ready.
+  if (speaks)
+    print(
+      [
+        ...listWarnings(config),
+        formatBanner(service.first, service.url, { first, milliseconds: performance.now() - began }),
+      ].join('\n'),
+    );
+  else logger.info({ worker: Number(process.env.TOLLGATE_WORKER) }, 'a worker is ready');
+  reportReady();
+  keepTickShape();
+  optimise();
+  flushCompileCache();
+  releaseSoon();
+}
+
+async function runDoctor(options: { json?: boolean }): Promise<void> {
+  if (envFault !== undefined) throw envFault;
+  const { diagnose, formatDiagnosis } = await import('./doctor.ts');
+  const diagnosis = await diagnose(resolveConfigFile(), logger);
+  print(options.json ? JSON.stringify(diagnosis) : formatDiagnosis(diagnosis));
+  if (!diagnosis.ok) process.exitCode = 1;
+}
+
+async function init(options: { json?: boolean; force?: boolean }): Promise<void> {
+  if (envFault !== undefined) throw envFault;
+  const { writeFirstConfig, formatSummary } = await import('./init.ts');
+  const written = await writeFirstConfig(logger, options);
+  print(options.json ? JSON.stringify(written) : formatSummary(written));
+}
+
+/** An invalid configuration is a result of this verb, not a failure: `--json` prints it as JSON. */
+async function check(options: { json?: boolean }): Promise<void> {
+  try {
+    await printConfig(options);
+  } catch (error) {
+    if (!options.json || !(error instanceof ConfigError)) throw error;
+    print(JSON.stringify({ ok: false, fault: error.message }));
+    process.exitCode = 1;
+  }
+}
+
+async function printConfig(options: { json?: boolean }): Promise<void> {
+  const config = await readConfig();
+  const gateway = createGateway(config, logger);
+  await gateway.check();
+  const plugins = config.plugins.map(({ name }) => name);
+  const protocols = [...gateway.protocols.list()].map(({ name }) => name);
+  const lacks = listShortcomings(gateway);
+  const warnings = listWarnings(config);
+  const verdict =
+    lacks.length > 0
+      ? 'The configuration is valid, but cannot serve calls yet.'
+      : 'The configuration is valid.';
+  const lines = [
+    verdict,
+    ...lacks,
+    ...warnings,
+    `plugins: ${plugins.join(', ')}`,
+    `protocols: ${protocols.join(', ') || 'none'}`,
+  ];
+  print(options.json ? JSON.stringify({ ok: true, lacks, warnings, plugins, protocols }) : lines.join('\n'));
+  await gateway.close();
+}
+
+/** Adds a plugin's verb, such as `keys create`, below the command of its first words. */
+function addVerb(program: Program, command: Command, gateway: Gateway): void {
+  const { words, parameters } = splitVerb(command);
+  let leaf = program;
+  for (const word of words) leaf = leaf.commands.find((known) => known.name() === word) ?? leaf.command(word);
+  for (const parameter of parameters) leaf.argument(parameter);
+  leaf.description(command.description).option('--json', 'print one JSON object');
+  for (const { flags, description } of command.options ?? []) leaf.option(flags, description);
+  leaf.action(async () => {
+    const { json, ...options } = leaf.opts<Record<string, string | boolean | undefined>>();
+    optimise();
+    try {
+      const printJson = (value: unknown): void => {
+        if (value !== undefined) print(escapeUnprintable(JSON.stringify(value)));
+      };
+      const show = json ? (_: string, value?: unknown): void => printJson(value) : print;
+      const result = await command.run(leaf.args, options, show);
+      if (json) printJson(result.json);
+      else if (result.text !== '') print(result.text);
+      if (result.failed) process.exitCode = 1;
+    } catch (error) {
+      process.stderr.write(`tollgate ${words.join(' ')}: ${toPrintable(getMessage(error))}\n`);
+      process.exitCode = 1;
+    } finally {
+      await gateway.close();
+    }
+  });
+}
+
+/** Plugins' verbs are known only after the configuration is read. Help must work without one. */
+async function addPluginVerbs(program: Program, wanted: string | undefined): Promise<void> {
+  if (wanted !== undefined && wanted !== 'completion' && ownVerbs.has(wanted)) return;
+  try {
+    const gateway = createGateway(await readConfig(), logger);
+    const commands = orderVerbs(gateway.commands.list());
+    for (const command of commands) {
+      try {
+        addVerb(program, command, gateway);
+      } catch (error) {
+        throw toPluginError(gateway.commands.getOwner(command), error);
+      }
+    }
+    describeGroups(program, commands);
+  } catch (error) {
+    if (wanted !== undefined && wanted !== 'help' && !wanted.startsWith('-')) throw error;
+    program.addHelpText(
+      'after',
+      "\nThe plugins' verbs are missing, because the configuration could not be read: " +
+        `${toPrintable(formatFault(error))}`,
+    );
+  }
+}
+
+/** Remedies for addresses that cannot be listened on. */
+const addressRemedies: ReadonlyMap<string, readonly ['server.port' | 'server.host', string]> = new Map([
+  ['EADDRINUSE', ['server.port', 'another one, or stop the process that uses it']],
+  ['EADDRNOTAVAIL', ['server.host', 'an address of this machine']],
+  ['ENOTFOUND', ['server.host', 'an address of this machine']],
+  ['EACCES', ['server.port', 'one from 1024 on']],
+]);
+
+/** System calls of listening. A worker's errors begin with `bind`. */
+const listenCalls = new Set<unknown>(['listen', 'bind', 'getaddrinfo']);
+
+/** One line if the cause is known, otherwise the stack. */
+function formatFault(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof ConfigError || error instanceof PluginError || error instanceof EarlyEnd)
+    return error.message;
+  const remedy =
+    'syscall' in error && listenCalls.has(error.syscall) && 'code' in error
+      ? addressRemedies.get(String(error.code))
+      : undefined;
+  if (!remedy) return error.stack ?? error.message;
+  const [option, value] = remedy;
+  return `${error.message}: set ${nameOption(resolveConfigFile(), option)} to ${value}`;
+}
+
+function addOwnVerbs(program: Program): void {
+  program.command('start').description('serve').action(start);
+  program
+    .command('check')
+    .description('read the configuration and say what is in it')
+    .option('--json', 'print one JSON object')
+    .action(check);
+  program
+    .command('doctor')
+    .description('check machine, ledger and providers; exits with 1 if one has a fault')
+    .option('--json', 'print one JSON object')
+    .action(runDoctor);
+  program
+    .command('init')
+    .description('write a first configuration with the providers whose keys are in the environment')
+    .option('--force', 'replace an existing file')
+    .option('--json', 'print one JSON object')
+    .action(init);
+  program
+    .command('completion')
+    .description('print a script that completes verbs and options')
+    .addArgument(program.createArgument('<shell>', 'the shell it is for').choices(shells))
+    .action((shell: Shell) => print(writeCompletion(shell, program)));
+}
+
+async function main(): Promise<void> {
+  useOutgoingProxies();
+  // A plain start has no options. Without this, commander would stay in memory.
+  if (process.argv.slice(2).join(' ') === 'start') return start();
+  const { Command: Program } = await import('commander');
+  const program = new Program('tollgate')
+    .description('A gateway in front of generative models.')
+    .version(readOwnVersion(), '-V, --version', 'print the version')
+    // Beside verbs with long names descriptions have little room, and commander would not wrap them.
+    .configureHelp({ minWidthToWrap: 20 })
+    .enablePositionalOptions();
+  addOwnVerbs(program);
+  await addPluginVerbs(program, process.argv[2]);
+  pointToHelp(program);
+  const [verb, ...words] = process.argv.slice(2);
+  if (verb === 'help') return showHelp(program, words);
+  await program.parseAsync();
+}
+
+try {
+  await main();
+} catch (error) {
+  await flushLog(logger);
+  process.stderr.write(`tollgate: ${toPrintable(formatFault(error))}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,240 @@
+/**
+ * `tollgate doctor` checks whether this machine, the configuration, the ledger and the providers are fit to
+ * serve. It changes nothing, works next to a running gateway, and says how to fix each fault.
+ */
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname, join, resolve } from 'node:path';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import { createGateway, type Gateway } from '../gateway.ts';
+import { clock } from '../host/diagnostics.ts';
+import { checkConnections, readOpenFilesLimit } from '../http/open-files.ts';
+import type { Finding } from '../plugin.ts';
+import { getMessage, ConfigError } from '../util/errors.ts';
+import { toOneLine } from '../util/table.ts';
+import { examineRights, nameOption } from './data-folder.ts';
+import { loadConfig } from './load-config.ts';
+
+export interface Diagnosis {
+  readonly ok: boolean;
+  readonly findings: readonly Finding[];
+}
+
+/** With fewer files than this, hardly anything works. */
+const leastDescriptors = 1024;
+
+function examineDescriptors(maxConnections: number): Finding {
+  const subject = 'descriptors';
+  const files = readOpenFilesLimit();
+  if (files === undefined)
+    return { subject, state: 'note', message: 'this system does not say how many files may be open' };
+  const limit = files === Infinity ? 'any number of' : files;
+  const message = `${limit} files and connections may be open, for ${maxConnections} clients at once`;
+  const fault = checkConnections(maxConnections, files);
+  if (fault !== undefined)
+    return { subject, state: files < leastDescriptors ? 'fault' : 'note', message, remedy: fault };
+  if (files >= leastDescriptors) return { subject, state: 'well', message };
+  return {
+    subject,
+    state: 'fault',
+    message,
+    remedy: `raise the limit to ${leastDescriptors} or more (ulimit -n, or LimitNOFILE of the service)`,
+  };
+}
+
+/** Milliseconds that a disk may take to sync a few bytes. A call waits for it twice. */
+const slowSync = 20;
+const uselessSync = 200;
+const rounds = 15;
+
+async function measureSyncTimes(file: string): Promise<number[]> {
+  const handle = await open(file, 'w');
+  try {
+    const times: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const began = performance.now();
+      await handle.write(Buffer.alloc(4096, round));
+      await handle.datasync();
+      times.push(performance.now() - began);
+    }
+    return times.toSorted((first, second) => first - second);
+  } finally {
+    await handle.close();
+    await rm(file, { force: true });
+  }
+}
+
+/** Remedies for an unwritable folder whose rights are fine. */
+const diskRemedies = new Map([
+  ['ENOSPC', 'make room on its disk'],
+  ['EDQUOT', 'free space, or raise the quota of the user who runs the gateway'],
+  ['EROFS', 'mount its disk writable'],
+  ['ENOTDIR', "a file has the folder's path: move it"],
+  ['EEXIST', "a file has the folder's path: move it"],
+]);
+
+/** The folder, or the one in which a start will make it. */
+function findExisting(folder: string): string {
+  return existsSync(folder) ? folder : findExisting(dirname(folder));
+}
+
+async function examineDisk({ dataFolder, file }: Config): Promise<Finding> {
+  const subject = 'disk';
+  const folder = findExisting(resolve(dataFolder));
+  const option = nameOption(file, 'dataFolder');
+  try {
+    const median =
+      (await measureSyncTimes(join(folder, `.doctor-${process.pid}`)))[Math.floor(rounds / 2)] ?? 0;
+    const message = `${folder} syncs writes in ${median.toFixed(1)} ms`;
+    if (median <= slowSync) return { subject, state: 'well', message };
+    return {
+      subject,
+      state: median > uselessSync ? 'fault' : 'note',
+      message,
+      remedy: `with a SQLite ledger each call waits for two syncs: put ${option} on a local disk`,
+    };
+  } catch (error) {
+    const reason = getMessage(error);
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const remedy = diskRemedies.get(code) ?? 'give the folder to the user who runs the gateway';
+    return {
+      subject,
+      state: 'fault',
+      message: `${dataFolder} cannot be written: ${reason}`,
+      remedy: `${remedy}, or set ${option} to another`,
+    };
+  }
+}
+
+/** A process that answers like a gateway at the taken port is most likely this gateway. */
+async function isGateway(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2000), redirect: 'error' });
+    return JSON.stringify(await response.json()) === '{"status":"ok"}';
+  } catch {
+    return false;
+  }
+}
+
+async function examinePort({ server: { host, port }, file }: Config): Promise<Finding> {
+  const subject = 'port';
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const server = createServer();
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+    return { subject, state: 'well', message: `${host}:${port} is free` };
+  } catch (error) {
+    if (await isGateway(url))
+      return { subject, state: 'well', message: `a gateway answers at ${host}:${port} already` };
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const portOption = nameOption(file, 'server.port');
+    const remedy =
+      reason === 'EADDRINUSE'
+        ? `set ${portOption} to another, or stop the process that uses it`
+        : `set ${nameOption(file, 'server.host')} and ${portOption} to an address of this machine`;
+    return { subject, state: 'fault', message: `${host}:${port} cannot be listened on: ${reason}`, remedy };
+  } finally {
+    server.close();
+  }
+}
+
+function examineProviders({ providers, off }: Gateway): Finding {
+  const subject = 'providers';
+  const on = [...providers.list()].map(({ name }) => name);
+  if (on.length > 0) return { subject, state: 'well', message: `on: ${on.join(', ')}` };
+  return {
+    subject,
+    state: 'fault',
+    message: 'none is on, so there are no models',
+    remedy: [...off.values()].join('; ') || 'list one in the configuration',
+  };
+}
+
+async function examinePlugins(config: Config, logger: Logger): Promise<Finding[]> {
+  const gateway = createGateway(config, logger);
+  try {
+    await gateway.check();
+    const examined = await Promise.all([...gateway.examinations.list()].map(({ examine }) => examine()));
+    return [examineProviders(gateway), ...examined.flat()];
+  } finally {
+    await gateway.close();
+  }
+}
+
+const severity = { well: 0, note: 1, fault: 2 };
+
+/** Keeps only the worst finding about our clock, or a note if no provider sent its time. */
+function keepWorstClock(findings: readonly Finding[]): Finding[] {
+  const [
+    worst = {
+      subject: clock,
+      state: 'note',
+      message: 'no provider answered to compare it with',
+      remedy: "set a provider's key",
+    } satisfies Finding,
+  ] = findings
+    .filter(({ subject }) => subject === clock)
+    .toSorted((first, second) => severity[second.state] - severity[first.state]);
+  return [...findings.filter(({ subject }) => subject !== clock), worst];
+}
+
+async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
+  try {
+    const config = await loadConfig(file);
+    const read: Finding = {
+      subject: 'configuration',
+      state: 'well',
+      message: `${file}, ${config.plugins.length} plugins`,
+    };
+    // First, because opening a ledger tightens its files.
+    const rights = examineRights(config);
+    const examined = await examinePlugins(config, logger);
+    return [
+      read,
+      examineDescriptors(config.server.maxConnections),
+      await examinePort(config),
+      await examineDisk(config),
+      ...rights,
+      ...keepWorstClock(examined),
+    ];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return [
+      {
+        subject: 'configuration',
+        state: 'fault',
+        message: error.message,
+        remedy: 'fix it; nothing else can be checked before',
+      },
+    ];
+  }
+}
+
+/** Runs all checks once. */
+export async function diagnose(file: string, logger: Logger): Promise<Diagnosis> {
+  // Node versions that are too old do not get this far.
+  const node: Finding = { subject: 'node', state: 'well', message: process.version };
+  const findings = [node, ...(await examineConfig(file, logger))];
+  return { ok: findings.every(({ state }) => state !== 'fault'), findings };
+}
+
+const marks = { well: 'ok   ', note: 'note ', fault: 'FAULT' };
+
+/** One line for each finding, and its remedy below it. */
+export function formatDiagnosis({ ok, findings }: Diagnosis): string {
+  const width = Math.max(...findings.map(({ subject }) => subject.length));
+  const lines = findings.flatMap(({ subject, state, message, remedy }) => {
+    const line = `${marks[state]}  ${subject.padEnd(width)}  ${message}`;
+    const lines = remedy === undefined ? [line] : [line, `${' '.repeat(width + 9)}→ ${remedy}`];
+    return lines.map(toOneLine);
+  });
+  const faults = findings.filter(({ state }) => state === 'fault').length;
+  return [
+    ...lines,
+    ok ? 'The gateway can serve.' : `${faults} of ${findings.length} findings are faults.`,
+  ].join('\n');
+}

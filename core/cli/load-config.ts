@@ -1,0 +1,76 @@
+/**
+ * Finds and loads the configuration file. An error names the file, the plugin, the option and the options
+ * there are.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type Config, checkConfig } from '../config.ts';
+import { ConfigError } from '../util/errors.ts';
+import { describeReason } from '../util/plugin-error.ts';
+import { redirectImports } from './self-resolution.ts';
+
+/** Default names of the configuration file. */
+const usualNames = ['gateway.config.ts', 'gateway.config.js', 'gateway.config.mjs'] as const;
+
+/**
+ * The configuration file: `TOLLGATE_CONFIG` if it is set and not empty, otherwise the first default name in
+ * the working directory.
+ */
+export function resolveConfigFile(): string {
+  return resolve(
+    process.env.TOLLGATE_CONFIG || (usualNames.find((name) => existsSync(name)) ?? usualNames[0]),
+  );
+}
+
+/** Why a file could not be loaded. For a syntax error it names the file and line. */
+function describeLoadFault(error: unknown, path: string): string {
+  if (!(error instanceof Error)) return String(error);
+  // For example after "npm init", whose package.json makes every .js and .ts file CommonJS.
+  if (error instanceof SyntaxError && /outside a module/.test(error.message))
+    return (
+      'it is read as CommonJS and has to be a module: ' +
+      'write "type": "module" into the package.json above it, or name it .mts or .mjs'
+    );
+  const [, at, line] = (error instanceof SyntaxError && /^(.+?):(\d+)\n/.exec(error.stack ?? '')) || [];
+  if (at === undefined) return describeReason(error);
+  const file = at.startsWith('file:') ? fileURLToPath(at) : at;
+  return `${file === path ? '' : `${file}, `}line ${line}: ${error.message}`;
+}
+
+/** What Node loads as a module with a default export. */
+const moduleName = /\.[cm]?[jt]s$/;
+
+let readings = 0;
+
+/**
+ * Loads a configuration file. The operator's own modules that it imports are read again each time. Packages
+ * and the gateway itself keep their code until the next start. The bare name `tollgate` means the running
+ * copy in all of them, so there is one core.
+ */
+export async function loadConfig(path: string): Promise<Config> {
+  if (!existsSync(path))
+    throw new ConfigError(
+      `${path}: there is no such file; "tollgate init" writes one, and TOLLGATE_CONFIG names another`,
+    );
+  if (statSync(path).isDirectory())
+    throw new ConfigError(`${path}: it is a folder; name the file in it, such as ${usualNames[0]}`);
+  if (!moduleName.test(path))
+    throw new ConfigError(
+      `${path}: it has to be a module, such as ${usualNames[0]}, ` +
+        'that exports its configuration as default; "tollgate init" writes one',
+    );
+  redirectImports();
+  const address = pathToFileURL(path);
+  readings += 1;
+  address.searchParams.set('reading', String(readings));
+  let module: unknown;
+  try {
+    module = await import(address.href);
+  } catch (error) {
+    throw new ConfigError(`${path}: ${describeLoadFault(error, path)}`, { cause: error });
+  }
+  if (typeof module !== 'object' || module === null || !('default' in module))
+    throw new ConfigError(`${path}: it has to export its configuration as default`);
+  return checkConfig(module.default, path);
+}

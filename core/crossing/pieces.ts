@@ -1,0 +1,36 @@
+/** What crosses: the encoded body of a request, and the pieces of a reply. */
+import type { CanonicalEvent } from '../canonical/events.ts';
+import type { Loss } from '../loss.ts';
+import type { EncodedRequest, Operation } from '../protocol.ts';
+
+/** Text for the client, or its bytes. `last` means success, and is held until the call is settled. */
+export interface Piece {
+  readonly text: string | Uint8Array;
+  readonly last: boolean;
+  /** Whether everything so far only opens the reply, so that the client need not be sent it yet. */
+  readonly opening: boolean;
+}
+
+/** The pieces of a reply, read one by one. */
+export type Pieces = AsyncIterableIterator<Piece, void, void>;
+
+export function toText({ text }: Pick<Piece, 'text'>): string {
+  return typeof text === 'string' ? text : Buffer.from(text).toString();
+}
+
+export interface EncodedBody extends Pick<EncodedRequest, 'expects' | 'unwraps'> {
+  /** Whether it is the client's own bytes. */
+  readonly verbatim: boolean;
+  readonly body: string | Uint8Array;
+  readonly contentType: string;
+  readonly operation: Operation;
+  readonly losses: readonly Loss[];
+  /** Stop sequences that the wire cannot carry: the reply is watched for them. */
+  readonly stops: readonly string[];
+}
+
+/** How a reply crosses, which follows from how its request did. */
+export interface ReplyLane extends Pick<EncodedBody, 'verbatim' | 'stops' | 'expects' | 'unwraps'> {
+  /** The `transformStream` taps that apply; undefined if none does. */
+  readonly transform: ((events: AsyncIterable<CanonicalEvent>) => AsyncIterable<CanonicalEvent>) | undefined;
+}

@@ -1,0 +1,129 @@
+/** What plugins for operators need of a gateway: its configuration, its previews and its processes. */
+import type { Loss } from './loss.ts';
+import type { ClientHeaders, ErrorReply } from './protocol.ts';
+
+/** One option that is a single value, such as `store.kind`. */
+export interface ShownOption {
+  readonly path: string;
+  /** Undefined if it is secret. */
+  readonly value: string | number | boolean | null | undefined;
+  readonly isDefault: boolean;
+  readonly isSecret: boolean;
+}
+
+/** An option that differs. A secret only says that it does. */
+export interface OptionChange {
+  readonly path: string;
+  readonly before: ShownOption['value'];
+  readonly after: ShownOption['value'];
+  readonly isSecret: boolean;
+}
+
+export interface ShownPlugin {
+  readonly name: string;
+  /** What switches it on, if it is off. */
+  readonly off: string | undefined;
+  readonly options: readonly ShownOption[];
+}
+
+export interface ConfigView {
+  readonly file: string;
+  readonly dataFolder: string;
+  readonly version: string;
+  readonly node: string;
+  /** Processes that share the port. */
+  readonly workers: number;
+  /** Milliseconds since the epoch when it was read. */
+  readonly readAt: number;
+  readonly settings: readonly ShownOption[];
+  readonly plugins: readonly ShownPlugin[];
+  readonly warnings: readonly string[];
+}
+
+export interface ConfigChanges {
+  readonly settings: readonly OptionChange[];
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** Whether plugins that stay are in another order. */
+  readonly isReordered: boolean;
+  readonly changed: readonly { readonly plugin: string; readonly options: readonly OptionChange[] }[];
+}
+
+/** What a reload would do. */
+export interface ConfigCheck {
+  readonly ok: boolean;
+  /** Why the new configuration cannot be used. */
+  readonly fault: string | undefined;
+  readonly changes: ConfigChanges | undefined;
+  readonly warnings: readonly string[];
+  /** Settings that wait for the next start. */
+  readonly waiting: readonly string[];
+}
+
+export interface Reloaded {
+  readonly ok: boolean;
+  readonly fault: string | undefined;
+  readonly waiting: readonly string[];
+  /** Other workers that reload now. */
+  readonly workers: number;
+}
+
+/** What a process that serves can do with its configuration. Commands of the command line cannot. */
+export interface Control {
+  /** Processes that share the port. */
+  readonly workers: number;
+  check(): Promise<ConfigCheck>;
+  reload(): Promise<Reloaded>;
+}
+
+export interface Configuration extends Omit<Control, 'workers'> {
+  view(): ConfigView;
+}
+
+/** A request as a client would send it. */
+export interface PreviewRequest {
+  readonly path: string;
+  /** Without `?`. */
+  readonly query?: string;
+  /** With lower-case names. */
+  readonly headers?: ClientHeaders;
+  /** JSON text. */
+  readonly body: string;
+  /** Whether to show wires too that the provider does not speak: the request then has no URL. */
+  readonly everyWire?: boolean;
+}
+
+/** The request of one target by one wire. */
+export interface CrossingPreview {
+  readonly provider: string;
+  readonly model: string;
+  readonly wire: string;
+  /** Whether the router lets the call go to this target by this wire. */
+  readonly isChosen: boolean;
+  /** Whether the provider has an endpoint for the wire. */
+  readonly isSpoken: boolean;
+  /** `estimated`: a count of tokens that the gateway answers itself. */
+  readonly lane: 'verbatim' | 'translated' | 'estimated' | undefined;
+  /** Without the provider's credential. Undefined if nothing is sent. */
+  readonly request:
+    | {
+        readonly method: string;
+        readonly url: string | undefined;
+        readonly headers: Readonly<Record<string, string>>;
+        readonly body: string;
+      }
+    | undefined;
+  readonly losses: readonly Loss[];
+  /** The reply to the client if this target cannot be sent the call. */
+  readonly error: ErrorReply | undefined;
+}
+
+export interface Preview {
+  readonly protocol: string;
+  readonly model: string | undefined;
+  /** The reply to the client if no target gets the call. */
+  readonly error: ErrorReply | undefined;
+  readonly crossings: readonly CrossingPreview[];
+  /** Crossings that were left out because there are too many. */
+  readonly omitted: number;
+}

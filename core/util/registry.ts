@@ -1,0 +1,54 @@
+/** Entries by name. A name is unique, and an unknown name throws an error that lists the known ones. */
+
+export class Registry<Entry extends { readonly name: string }> {
+  readonly #entries = new Map<string, Entry>();
+  readonly #owners = new Map<string, string>();
+  readonly #kind: string;
+
+  /** `kind` names an entry in errors, such as "protocol". */
+  constructor(kind: string) {
+    this.#kind = kind;
+  }
+
+  /** Throws if the name is taken. */
+  add(entry: Entry): void {
+    if (this.#entries.has(entry.name)) throw new Error(`${this.#kind} "${entry.name}" already exists`);
+    this.#entries.set(entry.name, entry);
+  }
+
+  find(name: string): Entry | undefined {
+    return this.#entries.get(name);
+  }
+
+  /** Throws if there is no such entry, and lists the known ones. */
+  get(name: string): Entry {
+    const entry = this.#entries.get(name);
+    if (!entry)
+      throw new Error(`no ${this.#kind} "${name}"; known: ${[...this.#entries.keys()].join(', ') || 'none'}`);
+    return entry;
+  }
+
+  list(): IterableIterator<Entry> {
+    return this.#entries.values();
+  }
+
+  /** The registry as one plugin sees it. It records which plugin added an entry. */
+  createView(plugin: string): Entries<Entry> {
+    const add = (entry: Entry): void => {
+      this.add(entry);
+      this.#owners.set(entry.name, plugin);
+    };
+    return { add, find: (name) => this.find(name), get: (name) => this.get(name), list: () => this.list() };
+  }
+
+  /** The plugin that added an entry. */
+  getOwner({ name }: Entry): string {
+    return this.#owners.get(name) ?? name;
+  }
+}
+
+/** A registry as plugins see it. */
+export type Entries<Entry extends { readonly name: string }> = Pick<
+  Registry<Entry>,
+  'add' | 'find' | 'get' | 'list'
+>;
