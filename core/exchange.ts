@@ -5,7 +5,6 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
-import { Tally } from './billing/reply-progress.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
 import type { Loss } from './loss.ts';
@@ -290,17 +289,23 @@ export function mark(
 }
 
 /** What the reply has delivered and reported so far. */
-export type Progress = Readonly<
-  Pick<
-    Tally,
-    | 'model'
-    | 'usage'
-    | 'unreadable'
-    | 'deliveredBytes'
-    | 'complete'
-    | 'spoke'
-    | 'images'
-    | 'imagesShown'
-    | 'stopped'
-  >
->;
+export interface Progress {
+  /** The model that the provider says answered. */
+  readonly model: string | undefined;
+  /** The usage reported so far. The last value of each field counts. */
+  readonly usage: Usage;
+  /** Events that could not be read. */
+  readonly unreadable: number;
+  /** UTF-8 bytes of text, reasoning and tool arguments. */
+  readonly deliveredBytes: number;
+  /** Whether the reply has ended as its protocol says. */
+  readonly complete: boolean;
+  /** Whether a text or reasoning block was seen. */
+  readonly spoke: boolean;
+  /** Finished pictures. */
+  readonly images: number;
+  /** Finished pictures, plus one for each candidate that only had a partial one. */
+  readonly imagesShown: number;
+  /** Whether a plugin stopped the reply. */
+  readonly stopped: boolean;
+}

@@ -6,7 +6,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { Catalog } from './catalog.ts';
-import { createConfiguration, noService } from './cli/configuration.ts';
 import type { Config } from './config.ts';
 import type { Core } from './core.ts';
 import type { Dispatcher } from './dispatch.ts';
@@ -29,7 +28,7 @@ import { BodyBudget } from './http/bodies.ts';
 import { ReplyBudget } from './http/reply-memory.ts';
 import { Routes } from './http/routes.ts';
 import { RunningCalls } from './http/running-calls.ts';
-import type { Control } from './operations.ts';
+import type { Configuration, Preview, PreviewRequest } from './operations.ts';
 import type {
   Credential,
   Guard,
@@ -47,8 +46,27 @@ import type { GatewayServer } from './server.ts';
 import { computeTimeouts } from './upstream/attempt-timeouts.ts';
 import { Retries } from './upstream/retries.ts';
 import { createTargetFinder } from './upstream/targets.ts';
+import { GatewayError } from './util/errors.ts';
 import { tightenFolder } from './util/private-files.ts';
 import { Registry } from './util/registry.ts';
+
+/** What the process around a gateway adds for operators. */
+export interface OperatorTools {
+  createConfiguration(
+    config: Config,
+    parts: Pick<Gateway, 'protocols' | 'providers' | 'keyrings' | 'hooks' | 'off'>,
+  ): Configuration;
+  previewCall(core: Core, request: PreviewRequest): Promise<Preview>;
+}
+
+const noTools: OperatorTools = {
+  createConfiguration: () => ({ view: rejectLook, check: rejectLook, reload: rejectLook }),
+  previewCall: rejectLook,
+};
+
+function rejectLook(): never {
+  throw new GatewayError('not_found', 'This process has no view of its gateway.');
+}
 
 export interface Gateway extends Core {
   /** Lines that plugins print at the start, and example commands. */
@@ -132,7 +150,7 @@ function createAdminOpener(
 }
 
 /** What all plugins get alike. */
-function createSharedHost(config: Config, core: Core & Registries, notes: PluginNotes, control: Control) {
+function createSharedHost(config: Config, core: Core & Registries, notes: PluginNotes, tools: OperatorTools) {
   const { protocols, providers, keyrings, archives, credentials, guards, documents, examinations } = core;
   const { routes, catalog, findTargets, addresses, calls, callPaths } = core;
   return {
@@ -152,8 +170,8 @@ function createSharedHost(config: Config, core: Core & Registries, notes: Plugin
     listener: config.server,
     running: calls,
     serveCalls: (path) => void callPaths.add(path),
-    preview: async (request) => (await import('./cli/preview.ts')).previewCall(core, request),
-    configuration: createConfiguration(config, control, core, notes.off),
+    preview: (request) => tools.previewCall(core, request),
+    configuration: tools.createConfiguration(config, { ...core, off: notes.off }),
     metrics,
     scrape,
     workers,
@@ -162,14 +180,14 @@ function createSharedHost(config: Config, core: Core & Registries, notes: Plugin
 }
 
 /** Applies the plugins in order. Throws a `ConfigError` that names the file and the plugin that failed. */
-export function createGateway(config: Config, logger: Logger, control: Control = noService): Gateway {
+export function createGateway(config: Config, logger: Logger, tools: OperatorTools = noTools): Gateway {
   const { file, timeouts } = config;
   const notes = createNotes();
   const core = createCore(config, notes, logger);
   const { hooks, routes, commands, readiness, catalog } = core;
   const resources = new Resources();
   const adminServers = new Set<GatewayServer>();
-  const shared = createSharedHost(config, core, notes, control);
+  const shared = createSharedHost(config, core, notes, tools);
   const openAdminListener = createAdminOpener(core, resources, adminServers);
   const createHost = (plugin: Plugin): Host => {
     const ownLogger = logger.child({ plugin: plugin.name });

@@ -25,7 +25,6 @@ import type {
   Routed,
   Target,
 } from './exchange.ts';
-import { callBy, callUntilAnswer, callAsWaterfall, callTogether } from './host/call-taps.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 
 /** The place of a tap among others of its hook, in tapable's own two options. */
@@ -112,24 +111,17 @@ export interface Hooks {
   readonly close: AsyncTap<[], void>;
 }
 
-/** A hook of tapable's called by `call-taps.ts`: the result is a promise only if a tap returned one. */
-type Called<Hook extends { promise(...args: never): Promise<unknown> }> = Omit<Hook, 'promise'> & {
-  promise(
-    ...args: Parameters<Hook['promise']>
-  ): ReturnType<Hook['promise']> | Awaited<ReturnType<Hook['promise']>>;
-};
-
 /** The hooks as core sees them: it calls them. */
 export interface CoreHooks {
   readonly ready: AsyncSeriesHook<[]>;
-  readonly authenticate: Called<AsyncSeriesBailHook<[Received], Principal | undefined>>;
-  readonly replay: Called<AsyncSeriesBailHook<[Parsed], Replay | undefined>>;
-  readonly route: Called<AsyncSeriesWaterfallHook<[readonly Target[], Parsed]>>;
-  readonly authorize: Called<AsyncSeriesWaterfallHook<[Grant, Planned]>>;
-  readonly extend: Called<AsyncSeriesWaterfallHook<[Grant, Routed]>>;
+  readonly authenticate: AsyncSeriesBailHook<[Received], Principal | undefined>;
+  readonly replay: AsyncSeriesBailHook<[Parsed], Replay | undefined>;
+  readonly route: AsyncSeriesWaterfallHook<[readonly Target[], Parsed]>;
+  readonly authorize: AsyncSeriesWaterfallHook<[Grant, Planned]>;
+  readonly extend: AsyncSeriesWaterfallHook<[Grant, Routed]>;
   readonly attempt: SyncHook<[Attempt, Routed]>;
-  readonly transformRequest: Called<AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>>;
-  readonly dispatch: Called<AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>>;
+  readonly transformRequest: AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>;
+  readonly dispatch: AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>;
   readonly transformStream: SyncWaterfallHook<[AsyncIterable<CanonicalEvent>, Routed]>;
   readonly meter: AsyncParallelHook<[End]>;
   readonly observe: AsyncParallelHook<[End]>;
@@ -139,45 +131,20 @@ export interface CoreHooks {
 export function createHooks(): CoreHooks {
   return Object.freeze({
     ready: new AsyncSeriesHook<[]>(),
-    authenticate: callBy(
-      'authenticate',
-      callUntilAnswer,
-      new AsyncSeriesBailHook<[Received], Principal | undefined>(['received']),
-    ),
-    replay: callBy(
-      'replay',
-      callUntilAnswer,
-      new AsyncSeriesBailHook<[Parsed], Replay | undefined>(['parsed']),
-    ),
-    route: callBy(
-      'route',
-      callAsWaterfall,
-      new AsyncSeriesWaterfallHook<[readonly Target[], Parsed]>(['targets', 'parsed']),
-    ),
-    authorize: callBy(
-      'authorize',
-      callAsWaterfall,
-      new AsyncSeriesWaterfallHook<[Grant, Planned]>(['grant', 'planned']),
-    ),
-    extend: callBy(
-      'extend',
-      callAsWaterfall,
-      new AsyncSeriesWaterfallHook<[Grant, Routed]>(['grant', 'routed']),
-    ),
+    authenticate: new AsyncSeriesBailHook<[Received], Principal | undefined>(['received']),
+    replay: new AsyncSeriesBailHook<[Parsed], Replay | undefined>(['parsed']),
+    route: new AsyncSeriesWaterfallHook<[readonly Target[], Parsed]>(['targets', 'parsed']),
+    authorize: new AsyncSeriesWaterfallHook<[Grant, Planned]>(['grant', 'planned']),
+    extend: new AsyncSeriesWaterfallHook<[Grant, Routed]>(['grant', 'routed']),
     attempt: new SyncHook<[Attempt, Routed]>(['attempt', 'routed']),
-    transformRequest: callBy(
-      'transformRequest',
-      callAsWaterfall,
-      new AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>(['request', 'routed']),
-    ),
-    dispatch: callBy(
-      'dispatch',
-      callUntilAnswer,
-      new AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>(['request', 'routed']),
-    ),
+    transformRequest: new AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>(['request', 'routed']),
+    dispatch: new AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>([
+      'request',
+      'routed',
+    ]),
     transformStream: new SyncWaterfallHook<[AsyncIterable<CanonicalEvent>, Routed]>(['events', 'routed']),
-    meter: callBy('meter', callTogether, new AsyncParallelHook<[End]>(['end'])),
-    observe: callBy('observe', callTogether, new AsyncParallelHook<[End]>(['end'])),
+    meter: new AsyncParallelHook<[End]>(['end']),
+    observe: new AsyncParallelHook<[End]>(['end']),
     close: new AsyncSeriesHook<[]>(),
   });
 }

@@ -17,8 +17,6 @@ export * from './canonical/request.ts';
 export { toCount, usageSchema } from './canonical/usage.ts';
 export type { Usage } from './canonical/usage.ts';
 export type { Catalog, PriceSource } from './catalog.ts';
-export * from './cli/configuration.ts';
-export * from './cli/preview.ts';
 export { defineConfig } from './config.ts';
 export type { ConfigInput } from './config.ts';
 export { splice } from './crossing/splice.ts';

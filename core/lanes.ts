@@ -18,7 +18,7 @@ import { unwrapAnswers } from './crossing/unwrap-answer.ts';
 import { forwardReply, forwardStream, toOnlyPiece } from './crossing/verbatim-reply.ts';
 import type { Routed } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
-import { getCondition } from './host/taps.ts';
+import { isTapped } from './host/taps.ts';
 import { Form, encodeForm } from './http/form.ts';
 import { boundLosses, toClientPath, encodeInClientWords } from './loss.ts';
 import type { EncodedRequest, ReplyContext } from './protocol.ts';
@@ -60,15 +60,6 @@ export function isVerbatim({ transformRequest, transformStream }: CoreHooks, exc
     !isTapped(transformRequest, exchange) &&
     !isTapped(transformStream, exchange)
   );
-}
-
-/** Whether a tap of a hook that changes bodies applies to the exchange. */
-export function isTapped(
-  { taps }: { readonly taps: readonly { readonly name: string }[] },
-  exchange: Routed,
-): boolean {
-  for (const tap of taps) if (getCondition(tap)(exchange)) return true;
-  return false;
 }
 
 /** The client's own bytes, with the edits that the target needs. */

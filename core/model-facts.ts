@@ -6,7 +6,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type Price, priceSchema, toRegionalPrice } from './price.ts';
-import type { Provider } from './provider.ts';
 import { getMessage } from './util/errors.ts';
 
 /**
@@ -61,7 +60,11 @@ export function rememberFile({ capabilities }: Model, file: URL): void {
  * Checks a model's flags with the schemas of the installed protocols. Throws an Error that names the file,
  * the model and the flag. Skips protocols that are not installed, if the provider speaks them.
  */
-export function checkFlags(provider: Provider, { id, capabilities }: Model, protocols: ProtocolFlags): void {
+export function checkFlags(
+  provider: { readonly name: string; readonly endpoints: Readonly<Record<string, unknown>> },
+  { id, capabilities }: Model,
+  protocols: ProtocolFlags,
+): void {
   const { wire } = capabilities;
   for (const [protocol, flags] of Object.entries(wire)) {
     const schema = protocols.get(protocol);

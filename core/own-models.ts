@@ -12,8 +12,7 @@ import {
   joinIssues,
   mergeFlags,
 } from './model-facts.ts';
-import { priceSchema } from './price.ts';
-import type { ProviderOptions } from './provider.ts';
+import { priceSchema, type Price } from './price.ts';
 import { describeFaults } from './util/option-errors.ts';
 
 /** What an operator says of one model. `false` hides it. */
@@ -82,7 +81,11 @@ function add(provider: string, id: string, changes: Exclude<OwnModel, false>, co
 /** Options of a provider that say what its models cost and hold. */
 export interface ForAll {
   /** Set if the vendor lists its own models: those with a price are added, the others only change its own. */
-  readonly listed?: Pick<ProviderOptions, 'free' | 'price' | 'contextLength'>;
+  readonly listed?: {
+    readonly free?: true | undefined;
+    readonly price?: Price | undefined;
+    readonly contextLength: number;
+  };
 }
 
 /** A provider's models with the operator's changes. Throws an Error that names the model and the field. */

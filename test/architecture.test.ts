@@ -88,6 +88,54 @@ function findCycle(): string[] | undefined {
   return undefined;
 }
 
+/** The layers of core from below, as `core/README.md` lists them. */
+const layers: readonly (readonly string[])[] = [
+  ['util/'],
+  ['canonical/'],
+  [
+    ...['catalog', 'define-plugin', 'exchange', 'hooks', 'loss', 'model-facts', 'operations', 'own-models'],
+    ...['plugin', 'price', 'price-schedule', 'price-terms', 'protocol', 'provider'],
+  ],
+  ['billing/', 'crossing/', 'host/', 'http/', 'upstream/'],
+  ['attempt', 'config', 'core', 'delivery', 'dispatch', 'gateway', 'lanes', 'pipeline', 'server'],
+  ['index', 'for-threads'],
+  ['cli/'],
+];
+
+/** The number of a file's layer. Throws for a file of none. */
+function getLayer(path: string): number {
+  const own = path.replace(/^core\//, '');
+  const layer = layers.findIndex((names) =>
+    names.some((name) => (name.endsWith('/') ? own.startsWith(name) : own === `${name}.ts`)),
+  );
+  if (layer < 0) throw new Error(`${path} belongs to no layer: core/README.md lists them`);
+  return layer;
+}
+
+/** Groups of names that reach each other. */
+function listCircles(edges: readonly (readonly [name: string, to: readonly string[]])[]): string[][] {
+  const direct = new Map(edges);
+  const reach = new Map(
+    edges.map(([name]) => {
+      const reached = new Set<string>();
+      const waiting = [...(direct.get(name) ?? [])];
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+        if (reached.has(next)) continue;
+        reached.add(next);
+        waiting.push(...(direct.get(next) ?? []));
+      }
+      return [name, reached] as const;
+    }),
+  );
+  const circles = new Map<string, string[]>();
+  for (const [name, reached] of reach) {
+    if (!reached.has(name)) continue;
+    const circle = [...reached].filter((other) => reach.get(other)?.has(name)).toSorted();
+    circles.set(circle.join(' '), circle);
+  }
+  return [...circles.values()];
+}
+
 describe('the test reads the sources', () => {
   it('finds files and their imports', () => {
     expect(core.length).toBeGreaterThan(60);
@@ -107,7 +155,7 @@ describe('boundaries', () => {
     ['http-proxy-3', ['core/dispatch.ts']],
     ['tapable', ['core/hooks.ts']],
     ['eventsource-parser', ['core/crossing/sse.ts']],
-    ['commander', ['core/process/command-line.ts', 'core/process/completion.ts', 'core/process/help.ts']],
+    ['commander', ['core/cli/command-line.ts', 'core/cli/completion.ts', 'core/cli/help.ts']],
     ['koa-body', ['core/http/route-request.ts', 'core/http/uploads.ts']],
     [
       'undici',
@@ -145,6 +193,33 @@ describe('boundaries', () => {
 
   it('core and plugins have no import cycle at run time', () => {
     expect(findCycle()).toBeUndefined();
+  });
+
+  it('a file of core imports, types included, from its own layer or a lower one', () => {
+    const wrong = core.flatMap((source) =>
+      resolveImports(source)
+        .filter((path) => getLayer(path) > getLayer(source.path))
+        .map((path) => `${source.path} imports ${path}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('no folders of core import each other in a circle, and no more than three files of one do', () => {
+    const files = core.map((source) => [source.path, resolveImports(source)] as const);
+    const folders = Map.groupBy(files, ([path]) => dirname(path));
+    const between = [...folders].map(
+      ([folder, members]) =>
+        [
+          folder,
+          members
+            .flatMap(([, paths]) => paths.map((path) => dirname(path)))
+            .filter((each) => each !== folder),
+        ] as const,
+    );
+    // The root holds two layers and the entry points, which the test above keeps in order.
+    const placed = between.filter(([folder]) => folder !== 'core');
+    expect(listCircles(placed)).toEqual([]);
+    expect(listCircles(files).filter((circle) => circle.length > 3)).toEqual([]);
   });
 
   it('core names no vendor outside comments', () => {

@@ -1,7 +1,7 @@
 /** The configuration as operators see it: what is in force, what a reload would change, and the reload. */
 import type { Logger } from 'pino';
 import { settingsSchema, type Config } from '../config.ts';
-import { createGateway, type Gateway } from '../gateway.ts';
+import { createGateway, type Gateway, type OperatorTools } from '../gateway.ts';
 import { checkConnections } from '../http/open-files.ts';
 import type { ConfigChanges, Control, Configuration, ConfigCheck } from '../operations.ts';
 import type { GivenOptions } from '../plugin.ts';
@@ -16,12 +16,10 @@ function getSettings({ given }: Config): GivenOptions {
 
 const nothing: GivenOptions = { schema: settingsSchema.pick({}), given: {} };
 
-/** The configuration as operators see it. `off` says what switches on each plugin that is off. */
-export function createConfiguration(
-  config: Config,
+function createConfiguration(
   { workers, ...control }: Control,
-  parts: Parameters<typeof listShortcomings>[0],
-  off: ReadonlyMap<string, string>,
+  config: Config,
+  parts: Parameters<OperatorTools['createConfiguration']>[1],
 ): Configuration {
   const readAt = Date.now();
   return {
@@ -36,7 +34,7 @@ export function createConfiguration(
       settings: showOptions(getSettings(config)),
       plugins: config.plugins.map(({ name, options = nothing }) => ({
         name,
-        off: off.get(name),
+        off: parts.off.get(name),
         options: showOptions(options),
       })),
       warnings: [...listShortcomings(parts), ...listWarnings(config)],
@@ -45,11 +43,19 @@ export function createConfiguration(
 }
 
 /** Without a service, nothing can be reloaded. */
-export const noService: Control = {
+const noService: Control = {
   workers: 1,
   check: () => Promise.reject(new GatewayError('not_found', 'This process serves no calls.')),
   reload: () => Promise.reject(new GatewayError('not_found', 'This process serves no calls.')),
 };
+
+/** What operators see of a gateway in this process. */
+export function createOperatorTools(control: Control = noService): OperatorTools {
+  return {
+    createConfiguration: (config, parts) => createConfiguration(control, config, parts),
+    previewCall: async (core, request) => (await import('./preview.ts')).previewCall(core, request),
+  };
+}
 
 function mapPlugins({ plugins }: Config): Map<string, GivenOptions> {
   return new Map(plugins.map(({ name, options = nothing }) => [name, options]));

@@ -12,7 +12,7 @@ import type { Control, Reloaded } from '../operations.ts';
 import { openServer, type GatewayServer } from '../server.ts';
 import { releaseSoon } from '../util/memory.ts';
 import { withTimeout } from '../util/timeouts.ts';
-import { checkConfigFile, describeFault, listUnchangeable } from './configuration.ts';
+import { checkConfigFile, createOperatorTools, describeFault, listUnchangeable } from './configuration.ts';
 import { loadConfig } from './load-config.ts';
 import { ownModules } from './self-resolution.ts';
 import { watchFiles } from './watch.ts';
@@ -45,7 +45,7 @@ const longestEnd = 6000;
 const longestClose = 5000;
 
 async function openGateway(config: Config, logger: Logger, control: Control): Promise<Gateway> {
-  const gateway = createGateway(config, logger, control);
+  const gateway = createGateway(config, logger, createOperatorTools(control));
   try {
     await gateway.open();
     return gateway;

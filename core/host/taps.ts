@@ -1,59 +1,85 @@
 /**
- * The tapping side of the hooks, made for one plugin each. It puts around a tap what its hook needs:
- * conditions and isolation. `call-taps.ts` calls the taps and checks their results.
+ * The tapping side of the hooks, made for one plugin each. tapable calls the taps. This file puts around a
+ * tap what its hook needs: a check of its result, its name on errors, its condition, and isolation.
  */
 import type { Logger } from 'pino';
 import type { End, Parsed, Routed, Target } from '../exchange.ts';
 import type { AsyncTap, ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from '../hooks.ts';
-import { toPluginError } from '../util/plugin-error.ts';
-import { isPromise, nameError, requireSyncResult } from './call-taps.ts';
+import { findHeaderFault, isStatus } from '../http/valid-headers.ts';
+import { isGatewayError } from '../util/errors.ts';
+import { describeReason, isSlip, PluginError, toPluginError } from '../util/plugin-error.ts';
 
-const appliesAlways = (): boolean => true;
-const conditions = new WeakMap<object, (exchange: Routed) => boolean>();
-
-/** When a tap of `transformRequest` or `transformStream` applies. */
-export function getCondition(tap: object): (exchange: Routed) => boolean {
-  return conditions.get(tap) ?? appliesAlways;
-}
-
-function toPlace(place: string | TapPlace): TapPlace {
-  return typeof place === 'string' ? { name: place } : place;
-}
-
-/** The calling side of an asynchronous hook, as far as it is tapped. */
+/** The tapping side of an asynchronous hook. */
 interface Tapped<Args extends unknown[], Result> {
   tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Result> | Result): void;
   tap(place: string | TapPlace, tap: (...args: Args) => Result): void;
 }
 
-/** The results of these hooks are checked, and their errors named, by the loop that calls the taps. */
-function wrapHook<Args extends unknown[], Result>(hook: Tapped<Args, Result>): Tapped<Args, Result> {
+/** The place of a tap. Refuses a tap without a function, which would fail with the first call. */
+function toPlace<Place extends TapPlace>(
+  hook: string,
+  place: string | Place,
+  tap: unknown,
+): Place | TapPlace {
+  if (typeof tap !== 'function')
+    throw new TypeError(`its tap on "${hook}" has no function: hooks.${hook}.tap(name, function)`);
+  return typeof place === 'string' ? { name: place } : place;
+}
+
+/** Checks the results of a hook's taps, and names the tap in what it throws. */
+function wrapHook<Args extends unknown[], Result>(
+  name: string,
+  hook: Tapped<Args, Result>,
+  isNeeded = false,
+): Tapped<Args, Result> {
+  const check = (result: Result, tap: string): Result => {
+    checkResult(result, isNeeded, name, tap);
+    return result;
+  };
   return {
-    tapPromise: (place, tap) => hook.tapPromise(toPlace(place), tap),
-    tap: (place, tap) => hook.tap(toPlace(place), tap),
+    tapPromise(place, tap) {
+      const at = toPlace(name, place, tap);
+      hook.tapPromise(at, async (...args) => {
+        try {
+          return check(await tap(...args), at.name);
+        } catch (error) {
+          throw nameError(error, name, at.name);
+        }
+      });
+    },
+    tap(place, tap) {
+      const at = toPlace(name, place, tap);
+      hook.tap(at, (...args) => {
+        try {
+          return check(requireSyncResult(tap(...args), name, at.name), at.name);
+        } catch (error) {
+          throw nameError(error, name, at.name);
+        }
+      });
+    },
   };
 }
 
-function noteStep(
-  { name, because }: TapPlace,
-  { trace }: Parsed,
-  given: readonly Target[],
-  left: readonly Target[],
-): readonly Target[] {
-  return Array.isArray(left) ? trace.note(name, because, given, left) : left;
-}
-
 /** Notes which targets each tap of `route` removed or moved. */
-function wrapRoute({ tap, tapPromise }: Hooks['route']): Hooks['route'] {
+function wrapRoute(hook: Tapped<[readonly Target[], Parsed], readonly Target[]>): Hooks['route'] {
+  const { tap, tapPromise } = wrapHook('route', hook, true);
+  const note = (
+    place: string | TapPlace,
+    parsed: Parsed,
+    given: readonly Target[],
+    left: readonly Target[],
+  ) => {
+    const { name, because } = typeof place === 'string' ? { name: place, because: undefined } : place;
+    return Array.isArray(left) ? parsed.trace.note(name, because, given, left) : left;
+  };
   return {
-    tap(place, route) {
-      const at = toPlace(place);
-      tap(at, (given, parsed) => noteStep(at, parsed, given, route(given, parsed)));
-    },
-    tapPromise(place, route) {
-      const at = toPlace(place);
-      tapPromise(at, async (given, parsed) => noteStep(at, parsed, given, await route(given, parsed)));
-    },
+    tap: (place, route) =>
+      tap(place, route && ((given, parsed) => note(place, parsed, given, route(given, parsed)))),
+    tapPromise: (place, route) =>
+      tapPromise(
+        place,
+        route && (async (given, parsed) => note(place, parsed, given, await route(given, parsed))),
+      ),
   };
 }
 
@@ -64,22 +90,29 @@ const longReady = 10_000;
  * A `ready` tap holds back the start, or this and all later reloads. Its error names its plugin, and the log
  * does if it takes long.
  */
-function wrapReady(hook: Tapped<[], void>, logger: Logger): Tapped<[], void> {
+function wrapReady(hook: Tapped<[], void>, logger: Logger): Hooks['ready'] {
   const tapPromise = (place: string | TapPlace, tap: () => void | Promise<void>): void => {
-    const at = toPlace(place);
-    hook.tapPromise(at, () => {
+    const at = toPlace('ready', place, tap);
+    hook.tapPromise(at, async () => {
       const slow = setTimeout(
         () => logger.warn({ tap: at.name }, 'the start or reload waits for a tap of "ready"'),
         longReady,
       );
-      return Promise.try(tap)
-        .catch((error: unknown) => Promise.reject(toPluginError(at.name, error)))
-        .finally(() => clearTimeout(slow));
+      try {
+        await tap();
+      } catch (error) {
+        throw toPluginError(at.name, error);
+      } finally {
+        clearTimeout(slow);
+      }
     });
   };
   return {
     tapPromise,
-    tap: (place, tap) => tapPromise(place, () => requireSyncResult(tap(), 'ready', toPlace(place).name)),
+    tap(place, tap) {
+      const { name } = toPlace('ready', place, tap);
+      tapPromise(place, () => requireSyncResult(tap(), 'ready', name));
+    },
   };
 }
 
@@ -94,19 +127,17 @@ function isolateTaps<Args extends unknown[]>(
     logger.error({ error, call: identifyCall?.(...args), hook: name, tap }, 'a tap failed');
   return {
     tapPromise(place, tap) {
-      const at = toPlace(place);
-      hook.tapPromise(at, (...args) => {
+      const at = toPlace(name, place, tap);
+      hook.tapPromise(at, async (...args) => {
         try {
-          const turn = tap(...args);
-          if (!isPromise(turn)) return turn;
-          return Promise.resolve(turn).catch((error: unknown) => logFailure(error, at.name, args));
+          await tap(...args);
         } catch (error) {
-          return logFailure(error, at.name, args);
+          logFailure(error, at.name, args);
         }
       });
     },
     tap(place, tap) {
-      const at = toPlace(place);
+      const at = toPlace(name, place, tap);
       hook.tap(at, (...args) => {
         try {
           requireSyncResult(tap(...args), name, at.name);
@@ -118,69 +149,58 @@ function isolateTaps<Args extends unknown[]>(
   };
 }
 
-/** Passed how a tap is added; without its condition it would take every call out of the verbatim lane. */
-function addConditional(
-  name: string,
-  { name: tap, when }: ConditionalTapPlace,
-  hook: { taps: object[] },
-  tapIt: (applies: (exchange: Routed) => boolean) => void,
-): void {
+/**
+ * The place of a tap that changes bodies, with a condition that names the tap if it fails. A tap without one
+ * would take every call out of the verbatim lane.
+ */
+function toConditional(hook: string, place: ConditionalTapPlace, tap: unknown): ConditionalTapPlace {
+  const { name, when } = place;
+  toPlace(hook, place, tap);
   if (typeof when !== 'function')
-    throw new TypeError(`a tap on "${name}" has to say when it applies: { name, when: (exchange) => … }`);
-  const applies = (exchange: Routed): boolean => {
-    try {
-      return requireSyncResult(when(exchange), name, tap, 'its "when" has to answer at once');
-    } catch (error) {
-      throw nameError(error, name, tap);
-    }
+    throw new TypeError(`a tap on "${hook}" has to say when it applies: { name, when: (exchange) => … }`);
+  return {
+    ...place,
+    when(exchange) {
+      try {
+        return requireSyncResult(when(exchange), hook, name, 'its "when" has to answer at once');
+      } catch (error) {
+        throw nameError(error, hook, name);
+      }
+    },
   };
-  const before = new Set(hook.taps);
-  tapIt(applies);
-  const added = hook.taps.find((each) => !before.has(each));
-  if (added) conditions.set(added, applies);
 }
 
-function wrapTransforms({
-  transformRequest,
-  transformStream,
-}: CoreHooks): Pick<Hooks, 'transformRequest' | 'transformStream'> {
+/** Whether a tap of a hook that changes bodies applies to the exchange. */
+export function isTapped(
+  { taps }: { readonly taps: readonly { readonly name: string; when?(exchange: Routed): boolean }[] },
+  exchange: Routed,
+): boolean {
+  return taps.some((tap) => tap.when?.(exchange) ?? true);
+}
+
+function wrapTransforms(hooks: CoreHooks): Pick<Hooks, 'transformRequest' | 'transformStream'> {
+  const { tapPromise } = wrapHook('transformRequest', hooks.transformRequest, true);
   return {
     transformRequest: {
       tapPromise(place, tap) {
-        addConditional('transformRequest', place, transformRequest, (applies) =>
-          wrapHook(transformRequest).tapPromise(place, (request, exchange) =>
-            applies(exchange) ? tap(request, exchange) : request,
-          ),
-        );
+        const at = toConditional('transformRequest', place, tap);
+        tapPromise(at, async (request, exchange) => (at.when(exchange) ? tap(request, exchange) : request));
       },
     },
     transformStream: {
       tap(place, tap) {
-        addConditional('transformStream', place, transformStream, (applies) =>
-          transformStream.tap(toPlace(place), (events, exchange) => {
-            if (!applies(exchange)) return events;
-            try {
-              return requireSyncResult(tap(events, exchange), 'transformStream', place.name);
-            } catch (error) {
-              throw nameError(error, 'transformStream', place.name);
-            }
-          }),
-        );
+        const at = toConditional('transformStream', place, tap);
+        hooks.transformStream.tap(at, (events, exchange) => {
+          if (!at.when(exchange)) return events;
+          try {
+            return requireSyncResult(tap(events, exchange), 'transformStream', at.name);
+          } catch (error) {
+            throw nameError(error, 'transformStream', at.name);
+          }
+        });
       },
     },
   };
-}
-
-/** Refuses a tap without a function, which would fail with the first call. */
-function requireFunctions(hook: string, side: object): void {
-  for (const [method, add] of Object.entries<unknown>({ ...side })) {
-    if (typeof add !== 'function') continue;
-    Reflect.set(side, method, (place: unknown, tap: unknown) => {
-      if (typeof tap !== 'function')
-        throw new TypeError(`its tap on "${hook}" has no function: hooks.${hook}.${method}(name, function)`);
-      Reflect.apply(add, side, [place, tap]);
-    });
-  }
 }
 
 function getCallId({ exchange }: End): string {
@@ -191,15 +211,15 @@ function getCallId({ exchange }: End): string {
 export function wrapHooks(hooks: CoreHooks, logger: Logger): Hooks {
   const sides: Hooks = {
     ready: wrapReady(hooks.ready, logger),
-    authenticate: wrapHook(hooks.authenticate),
-    replay: wrapHook(hooks.replay),
-    route: wrapRoute(wrapHook(hooks.route)),
-    authorize: wrapHook(hooks.authorize),
-    extend: wrapHook(hooks.extend),
+    authenticate: wrapHook('authenticate', hooks.authenticate),
+    replay: wrapHook('replay', hooks.replay),
+    route: wrapRoute(hooks.route),
+    authorize: wrapHook('authorize', hooks.authorize, true),
+    extend: wrapHook('extend', hooks.extend, true),
     ...wrapTransforms(hooks),
     attempt: {
       tap(place, tap) {
-        const at = toPlace(place);
+        const at = toPlace('attempt', place, tap);
         hooks.attempt.tap(at, (attempt, exchange) => {
           try {
             requireSyncResult(tap(attempt, exchange), 'attempt', at.name);
@@ -209,12 +229,11 @@ export function wrapHooks(hooks: CoreHooks, logger: Logger): Hooks {
         });
       },
     },
-    dispatch: wrapHook(hooks.dispatch),
+    dispatch: wrapHook('dispatch', hooks.dispatch),
     meter: isolateTaps('meter', hooks.meter, logger, getCallId),
     observe: isolateTaps('observe', hooks.observe, logger, getCallId),
     close: isolateTaps('close', hooks.close, logger),
   };
-  for (const [hook, side] of Object.entries({ ...sides })) requireFunctions(hook, side);
   return new Proxy(Object.freeze(sides), {
     get(target, name, receiver) {
       if (typeof name === 'string' && !(name in target))
@@ -229,9 +248,90 @@ export function wrapHooks(hooks: CoreHooks, logger: Logger): Hooks {
 }
 
 /**
- * After `ready` no tap is added: it would recompile the hook under running calls. A late one throws a
- * TypeError.
+ * After `ready` no tap is added: tapable would compile the hook again under running calls. A late one throws
+ * a TypeError.
  */
 export function freezeTaps(hooks: CoreHooks): void {
   for (const hook of Object.values(hooks)) Object.freeze(hook.taps);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function hasFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null;
+}
+
+function isLimit(value: unknown): boolean {
+  return value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value > 0);
+}
+
+function canBeSent(headers: unknown): boolean {
+  return hasFields(headers) && findHeaderFault(headers) === undefined;
+}
+const aGrant = {
+  what: 'a grant with targets; its outputLimit, if any, a whole number above 0; its headers valid',
+  suits: ({ targets, outputLimit, headers = {} }: Fields) =>
+    Array.isArray(targets) && isLimit(outputLimit) && canBeSent(headers),
+};
+
+/** What results have to be where a wrong one would charge or answer a call wrongly. */
+const expectations: Readonly<Record<string, { readonly what: string; suits(fields: Fields): boolean }>> = {
+  authenticate: {
+    what: 'a principal, with kind, account and key, or undefined',
+    suits: ({ kind, account, key }) =>
+      (kind === 'user' || kind === 'operator') && typeof account === 'string' && typeof key === 'string',
+  },
+  replay: {
+    what: 'a stored reply, with status, headers and body, or undefined',
+    suits: ({ status, headers, body }) =>
+      isStatus(status) && canBeSent(headers) && (hasFields(body) || typeof body === 'string'),
+  },
+  authorize: aGrant,
+  extend: aGrant,
+};
+
+/** Throws if a tap returned what its hook cannot use: nothing if the next tap needs it, or a wrong value. */
+function checkResult(result: unknown, isNeeded: boolean, hook: string, tap: string): void {
+  const expected = expectations[hook];
+  if (result === undefined ? !isNeeded : !expected || (hasFields(result) && expected.suits(result))) return;
+  const returned = result === undefined ? 'nothing' : 'something else';
+  const remedy = expected ? `; it has to return ${expected.what}` : '';
+  throw new TypeError(`the tap "${tap}" on "${hook}" returned ${returned}${remedy}`);
+}
+
+/**
+ * Wraps programming errors in a PluginError that names the tap. Gateway errors and transport errors pass
+ * through.
+ */
+function nameError(error: unknown, hook: string, tap: string): unknown {
+  if (isGatewayError(error)) {
+    const fault = findHeaderFault(error.details.headers ?? {});
+    return fault === undefined
+      ? error
+      : new PluginError(
+          tap,
+          `its tap on "${hook}" refused with headers that cannot be sent: ${fault}`,
+          error,
+        );
+  }
+  if (hook === 'dispatch' && (!isSlip(error) || 'code' in error)) return error;
+  return error instanceof PluginError
+    ? error
+    : new PluginError(tap, `its tap on "${hook}" failed: ${describeReason(error)}`, error);
+}
+
+/** The synchronous hooks, which have no `tapPromise`. */
+const synchronousHooks = new Set(['attempt', 'transformStream']);
+
+/** Rejects a promise from a tap or condition that must be synchronous: nothing would await it. */
+function requireSyncResult<Value>(
+  value: Value,
+  hook: string,
+  tap: string,
+  remedy = synchronousHooks.has(hook) ? 'it has to answer at once' : 'it has to tap by "tapPromise"',
+): Value {
+  if (!(value instanceof Promise)) return value;
+  // A later rejection would end the process.
+  value.catch(() => undefined);
+  throw new TypeError(`the tap "${tap}" on "${hook}" returned a promise; ${remedy}`);
 }

@@ -1,13 +1,22 @@
 /** Answers the routes of plugins: authenticates as the route asks, reads the body, and calls its handler. */
-import type { Core } from '../core.ts';
 import type { Principal } from '../exchange.ts';
-import type { Route, RouteReply } from '../plugin.ts';
+import type { CoreHooks } from '../hooks.ts';
+import type { Guard, Route, RouteReply } from '../plugin.ts';
+import type { Registry } from '../util/registry.ts';
 import { requireAccess } from './access.ts';
-import { Arrival } from './arrival.ts';
+import { Arrival, type ListenerFacts } from './arrival.ts';
 import { methodsWithBody, readBody, RequestToRoute, type Context } from './route-request.ts';
+import type { Routes } from './routes.ts';
+
+/** What routes need of the gateway. */
+interface RouteCore extends ListenerFacts {
+  readonly hooks: Pick<CoreHooks, 'authenticate'>;
+  readonly routes: Pick<Routes, 'getOwner'>;
+  readonly guards: Pick<Registry<Guard>, 'list'>;
+}
 
 interface Asked {
-  readonly core: Core;
+  readonly core: RouteCore;
   readonly route: Route;
   readonly context: Context;
   readonly params: Record<string, string>;

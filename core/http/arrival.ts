@@ -1,6 +1,6 @@
 /** A request when its headers have arrived. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Core } from '../core.ts';
+import type { Logger } from 'pino';
 import { type Principal, type Received, Trace } from '../exchange.ts';
 import type { Match, Operation, Protocol } from '../protocol.ts';
 import { Cancellation } from '../util/cancellation.ts';
@@ -24,6 +24,13 @@ interface HttpRequest extends Target {
   readonly req: IncomingMessage;
 }
 
+/** What a request needs of the gateway when its headers have arrived. */
+export interface ListenerFacts {
+  readonly logger: Logger;
+  /** Number of our own proxies that append to `x-forwarded-for`. */
+  readonly trustedProxies: number;
+}
+
 /** A class, so that what few requests need is made on demand. */
 export class Arrival implements Received {
   readonly id: string;
@@ -37,13 +44,13 @@ export class Arrival implements Received {
   readonly headers: IncomingMessage['headers'];
   readonly cancellation = new Cancellation();
   readonly trace = new Trace();
-  readonly #logger: Core['logger'];
+  readonly #logger: Logger;
   readonly #querystring: string;
   readonly #remote: string;
   readonly #proxies: number;
 
   constructor(
-    core: Core,
+    core: ListenerFacts,
     request: HttpRequest,
     { family, operation, access = 'user' }: Route,
     id = createRequestId(),
@@ -65,7 +72,7 @@ export class Arrival implements Received {
     return new URLSearchParams(this.#querystring);
   }
 
-  get logger(): Core['logger'] {
+  get logger(): Logger {
     return this.#logger.child({ call: this.id });
   }
 

@@ -2,13 +2,12 @@
  * The reply to a request that nothing serves: 405 if its path takes other methods, otherwise 404 with a hint.
  * A `HEAD` of a base URL gets 200, because clients ask with it whether a gateway is there.
  */
-import type { Core } from '../core.ts';
 import type { ClientAddress } from '../plugin.ts';
 import type { ErrorReply } from '../protocol.ts';
 import { GatewayError } from '../util/errors.ts';
 import { readCallPath, type createMatcher } from './arrival.ts';
-import { isServed } from './routes.ts';
-import { findRightBase } from './wrong-base.ts';
+import { isServed, type Routes } from './routes.ts';
+import { findRightBase, type Served } from './wrong-base.ts';
 
 /** What follows the gateway's own address or a mount in a base URL. */
 const version = /^(?:\/v1(?:beta)?)?$/;
@@ -32,7 +31,7 @@ interface Layer {
 }
 
 interface Listener {
-  readonly core: Core;
+  readonly core: Served & { readonly routes: Pick<Routes, 'list'> };
   readonly router: { match(path: string, method: string): { readonly path: readonly Layer[] } };
   readonly findCall: ReturnType<typeof createMatcher>;
   readonly isPublic: boolean;

@@ -1,7 +1,8 @@
 /** Collects the faults that `/readyz` reports: every reason to send the gateway no calls. */
-import type { Core } from '../core.ts';
+import type { Logger } from 'pino';
 import type { Readiness } from '../plugin.ts';
 import { getMessage } from '../util/errors.ts';
+import type { Registry } from '../util/registry.ts';
 
 /** Runs a check. A plugin in plain JavaScript may return anything. */
 function runCheck(check: Readiness): string | undefined {
@@ -14,7 +15,15 @@ function runCheck(check: Readiness): string | undefined {
 }
 
 /** A check that throws counts as a fault, and its plugin is named. */
-export function findReadinessFaults({ calls, readiness, logger }: Core): string[] {
+export function findReadinessFaults({
+  calls,
+  readiness,
+  logger,
+}: {
+  readonly calls: { readonly draining: boolean };
+  readonly readiness: Pick<Registry<Readiness>, 'list' | 'getOwner'>;
+  readonly logger: Logger;
+}): string[] {
   const faults = [...readiness.list()].flatMap((check) => {
     try {
       const fault = runCheck(check);

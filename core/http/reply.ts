@@ -4,11 +4,10 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Core } from '../core.ts';
 import type { Recording } from '../exchange.ts';
 import { releaseAfter } from '../util/memory.ts';
 import { formatUsd, type Nano } from '../util/money.ts';
-import { ReplyMemory } from './reply-memory.ts';
+import { ReplyMemory, type ReplyBudget } from './reply-memory.ts';
 import { costHeader } from './request-headers.ts';
 import { buildIdHeaders } from './request-id.ts';
 import { Tape } from './tape.ts';
@@ -20,11 +19,19 @@ import { Tape } from './tape.ts';
 const firstProbe = 10;
 const longestProbe = 5000;
 
+/** What a reply needs of the gateway. */
+export interface ReplyCore {
+  readonly calls: { readonly draining: boolean };
+  /** Milliseconds a client may read nothing before it is disconnected. */
+  readonly longestStall: number;
+  readonly replies: ReplyBudget;
+}
+
 export class Reply {
   /** The id of the request, sent to the client and logged. */
   readonly id: string;
   readonly #response: ServerResponse;
-  readonly #core: Pick<Core, 'calls' | 'longestStall' | 'replies'>;
+  readonly #core: ReplyCore;
   readonly #headers: Record<string, string>;
   #status = 200;
   #beat: NodeJS.Timeout | undefined;
@@ -33,7 +40,7 @@ export class Reply {
   /** The copy of the reply, while a plugin records it. */
   #tape: Tape | undefined;
 
-  constructor(response: ServerResponse, id: string, core: Pick<Core, 'calls' | 'longestStall' | 'replies'>) {
+  constructor(response: ServerResponse, id: string, core: ReplyCore) {
     this.id = id;
     this.#core = core;
     this.#response = response;

@@ -3,11 +3,17 @@
  * sent is the plugin's fault, and is logged with its name.
  */
 import { Readable } from 'node:stream';
-import type { Core } from '../core.ts';
+import type { Logger } from 'pino';
 import type { Route, RouteReply } from '../plugin.ts';
 import { getMessage, toGatewayError, type GatewayError } from '../util/errors.ts';
 import { PluginError } from '../util/plugin-error.ts';
+import type { Routes } from './routes.ts';
 import { findHeaderFault, isStatus } from './valid-headers.ts';
+
+interface RouteReplyCore {
+  readonly routes: Pick<Routes, 'getOwner'>;
+  readonly logger: Logger;
+}
 
 export interface SendableReply {
   readonly status: number;
@@ -40,7 +46,7 @@ function serializeReply({ status, headers = {}, body }: RouteReply): SendableRep
 
 /** Serializes what a plugin's function returned. Throws an error that names the plugin. */
 function checkReply(
-  { routes }: Core,
+  { routes }: RouteReplyCore,
   route: Route,
   by: string,
   reply: RouteReply | undefined,
@@ -58,7 +64,7 @@ function checkReply(
  * The reply of a route: what its handler returns, or its own error reply. If that fails too, a generic error.
  */
 export async function buildRouteReply(
-  core: Core,
+  core: RouteReplyCore,
   route: Route,
   id: string,
   answer: () => Promise<RouteReply>,

@@ -5,7 +5,8 @@
 import type { ClientAddress } from '../plugin.ts';
 import type { Protocol } from '../protocol.ts';
 
-interface Served {
+/** What a listener serves. */
+export interface Served {
   readonly addresses: readonly ClientAddress[];
   readonly protocols: { find(name: string): Protocol | undefined };
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { Trace } from '../../core/exchange.ts';
-import { getCondition, freezeTaps } from '../../core/host/taps.ts';
+import { freezeTaps, isTapped } from '../../core/host/taps.ts';
 import { core, hooks, log, eraseType, useHooks } from './hooks-of-a-test.ts';
 
 useHooks();
@@ -191,10 +191,9 @@ describe('conditions', () => {
       { name: 'shout', when: ({ call }) => call.stream },
       async (request) => ({ ...request, model: request.model.toUpperCase() }),
     );
-    const [tap] = core.transformRequest.taps;
     const streamed = eraseType({ call: { stream: true } });
     const whole = eraseType({ call: { stream: false } });
-    expect(tap && [getCondition(tap)(streamed), getCondition(tap)(whole)]).toEqual([true, false]);
+    expect([streamed, whole].map((call) => isTapped(core.transformRequest, call))).toEqual([true, false]);
     expect(
       await core.transformRequest.promise({ model: 'a', stream: true, turns: [] }, streamed),
     ).toMatchObject({ model: 'A' });

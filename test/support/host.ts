@@ -4,7 +4,7 @@
 import { pino } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { Catalog } from '../../core/catalog.ts';
-import { createConfiguration, noService } from '../../core/cli/configuration.ts';
+import { createOperatorTools } from '../../core/cli/configuration.ts';
 import { checkConfig } from '../../core/config.ts';
 import { createHooks, type CoreHooks } from '../../core/hooks.ts';
 import { wrapHooks } from '../../core/host/taps.ts';
@@ -99,12 +99,11 @@ export function createHost(
     dataFolder: '/nowhere',
     findTargets: () => [],
     serveCalls: () => undefined,
-    configuration: createConfiguration(
-      checkConfig({ plugins: [] }, 'test'),
-      noService,
-      { hooks: calls, ...registries },
-      new Map(),
-    ),
+    configuration: createOperatorTools().createConfiguration(checkConfig({ plugins: [] }, 'test'), {
+      hooks: calls,
+      ...registries,
+      off: new Map(),
+    }),
     preview: async () => Promise.reject(new Error('a host for tests shows no previews')),
     onApplied: () => undefined,
     async openResource<Options extends object, Thing>(

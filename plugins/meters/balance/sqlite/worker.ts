@@ -9,7 +9,7 @@ import { serve } from './serve.ts';
 // keys.
 process.report.excludeEnv = true;
 
-/** Loading grows the young generation by 3 MB, which V8 would keep: see `core/process/memory.ts`. */
+/** Loading grows the young generation by 3 MB, which V8 would keep: see `core/util/memory.ts`. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   const collector: unknown = runInNewContext('gc');
