@@ -1,17 +1,15 @@
 /**
- * The default dispatcher. http-proxy-3 takes over the client's request and runs its passes over it. A pass of
- * ours replaces its last one, which would copy headers and pipe the bodies: undici sends the finished
- * `UpstreamRequest` (see decisions/2).
+ * The default dispatcher: http-proxy-3 sends the finished `UpstreamRequest` by Node's own client, through an
+ * agent that keeps connections. Its `selfHandleResponse` leaves the reply to the lanes (see decisions/2).
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { IncomingMessage, ServerResponse, type ClientRequest } from 'node:http';
+import { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import httpProxy from 'http-proxy-3';
-import Agent from 'undici/lib/dispatcher/agent.js';
-import { advance, type Received, type Routed } from './exchange.ts';
+import type { Attempt, Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
+import { openAgents, type Agents } from './upstream/agents.ts';
 import { decompress } from './upstream/decompress.ts';
-import { shareLookups } from './upstream/lookup.ts';
-import { openOutgoing } from './upstream/outgoing-proxy.ts';
-import { getEndpoint, send, smallReads, wasReused } from './upstream/transport.ts';
 import { GatewayError } from './util/errors.ts';
 
 export interface DispatcherOptions {
@@ -22,119 +20,129 @@ export interface DispatcherOptions {
 
 export interface Dispatcher {
   dispatch(request: UpstreamRequest, exchange: Routed): Promise<UpstreamResponse>;
-  close(): Promise<void>;
+  close(): void;
 }
-
-interface Connection {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
-/**
- * Key of the client connection on an exchange. http-proxy-3 needs the connection, plugins must not have it. A
- * symbol, because values of a WeakMap outlive every minor garbage collection.
- */
-const connectionOf = Symbol('connection');
-
-interface Connected {
-  readonly [connectionOf]: Connection;
-}
-
-/** The exchange, with its client connection. */
-export function attachConnection(
-  received: Received,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Received & Connected {
-  return advance(received, { [connectionOf]: { request, response } });
-}
-
-function isConnected<Known extends Received>(exchange: Known): exchange is Known & Connected {
-  return connectionOf in exchange;
-}
-
-/** Options of one call, with what sends its request. */
-export interface Sending extends httpProxy.ServerOptions {
-  readonly send: () => void;
-}
-
-function isSending(options: httpProxy.ServerOptions): options is Sending {
-  return 'send' in options;
-}
-
-/**
- * A proxy whose last pass calls `send`. http-proxy-3's own pass, even with its `fetch` option, allocates 6 kB
- * more for each call and loads Node's fetch: 18 MB.
- */
-export function createProxy(): Pick<httpProxy.ProxyServer, 'web'> {
-  const proxy = httpProxy.createProxyServer();
-  proxy.before('web', 'stream', (_request, _response, each) => {
-    if (isSending(each)) each.send();
-    return true;
-  });
-  return proxy;
-}
-
-/** Milliseconds for which an idle connection to a provider is kept. */
-const keepAliveTimeout = 30_000;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  // The variable would route every other user of http-proxy-3 in this process through our fetch.
+  // The variable would route requests through Node's fetch.
   delete process.env.FORCE_FETCH_PATH;
-  const agent = new Agent({
-    connect: { timeout: options.connect, lookup: shareLookups(), ...smallReads },
-    headersTimeout: 0,
-    bodyTimeout: options.idle,
-    keepAliveTimeout,
-  });
-  /** When a connection to each origin was last opened. */
-  const openedAt = new Map<string, number>();
-  const noteOpened = ({ origin }: URL): void => void openedAt.set(origin, performance.now());
-  agent.on('connect', noteOpened);
-  const outgoing = openOutgoing({ ...options, keepAlive: keepAliveTimeout, onConnect: noteOpened });
-  const proxy = createProxy();
-
-  /** Sends a request, and once more if its kept connection was closed meanwhile. */
-  async function ask(request: UpstreamRequest, exchange: Routed): Promise<UpstreamResponse> {
-    const { attempt } = exchange;
-    const { url, origin } = getEndpoint(request.url);
-    const found = outgoing?.find(url);
-    const way = found ? await found : agent;
-    let isKept = false;
-    const noteSent = (): void => {
-      attempt.sent = true;
-      isKept = (openedAt.get(origin) ?? 0) < attempt.startedAt;
-    };
-    for (let isFirst = true; ; isFirst = false) {
-      try {
-        return decompress(await send(way, request, attempt.cancellation, noteSent));
-      } catch (error) {
-        if (!isFirst || !isKept || !maySendAgain(error, exchange)) throw toUnreachableError(error, exchange);
+  const agents = openAgents();
+  return {
+    async dispatch(request, exchange) {
+      for (let isFirst = true; ; isFirst = false) {
+        const sending = new Sending(request, exchange.attempt, options);
+        try {
+          return decompress(await sending.send(agents));
+        } catch (error) {
+          if (!isFirst || !sending.isReused || !maySendAgain(error, exchange))
+            throw toUnreachableError(error, exchange);
+        }
       }
-    }
+    },
+    close: () => agents.close(),
+  };
+}
+
+/** An error of a connection, with a code as Node's own have. */
+function toConnectionError(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+const cancelled = 'CANCELLED';
+const connectTimeout = 'CONNECT_TIMEOUT';
+
+/** Stands in for the client's connection, which http-proxy-3 would watch: a drained reply outlives it. */
+const noSocket = new Socket();
+
+/** One request on its way to a provider. */
+class Sending {
+  readonly #request: UpstreamRequest;
+  readonly #attempt: Attempt;
+  readonly #options: DispatcherOptions;
+  /** Set when the request has a connection, or waits for its handshake. */
+  #outgoing: ClientRequest | undefined;
+  #reply: IncomingMessage | undefined;
+  /** Ends the request, or breaks off the reply, of a cancelled call. */
+  readonly #stop = (): void => {
+    (this.#reply ?? this.#outgoing)?.destroy(toConnectionError(cancelled, 'the call was cancelled'));
+  };
+
+  constructor(request: UpstreamRequest, attempt: Attempt, options: DispatcherOptions) {
+    this.#request = request;
+    this.#attempt = attempt;
+    this.#options = options;
   }
 
-  return {
-    dispatch(request, exchange) {
-      if (!isConnected(exchange))
-        throw new GatewayError('internal', 'This exchange came in by no connection that could be proxied.');
-      const { [connectionOf]: connection } = exchange;
-      let response: Promise<UpstreamResponse> | undefined;
-      const sending: Sending = {
-        target: getEndpoint(request.url).url,
-        send() {
-          response = ask(request, exchange);
-        },
+  /** Whether the request went out on a connection that was kept from an earlier one. */
+  get isReused(): boolean {
+    return this.#outgoing?.reusedSocket ?? false;
+  }
+
+  /** Resolves with the head of the reply. When the call is cancelled, it rejects or breaks off the body. */
+  send(agents: Agents): Promise<UpstreamResponse> {
+    const { url, method, headers, body } = this.#request;
+    const { cancellation } = this.#attempt;
+    const target = new URL(url);
+    const bytes = Buffer.from(body);
+    // http-proxy-3 sends the headers of the request that it is given: ours alone, none of the client's.
+    const incoming = new IncomingMessage(noSocket);
+    incoming.method = method;
+    incoming.headers = {
+      ...headers,
+      ...(method === 'GET' ? {} : { 'content-length': String(bytes.length) }),
+    };
+    const proxy = httpProxy.createProxyServer({ ignorePath: true, selfHandleResponse: true });
+    return new Promise<UpstreamResponse>((resolve, reject) => {
+      if (cancellation.cancelled) return reject(toConnectionError(cancelled, 'the call was cancelled'));
+      cancellation.onCancel(this.#stop);
+      const fail = (error: Error): void => {
+        cancellation.dropCallback(this.#stop);
+        reject(error);
       };
-      // All passes run before it returns.
-      proxy.web(connection.request, connection.response, sending);
-      if (!response) throw new GatewayError('internal', 'The proxy did not send the request.');
-      return response;
-    },
-    async close() {
-      await Promise.all([agent.close(), outgoing?.close()]);
-    },
-  };
+      proxy.on('proxyReq', (outgoing) => {
+        // After a change of protocols, Node closes the connection without an error.
+        outgoing.once('close', () => fail(toConnectionError('ECONNRESET', 'the connection closed')));
+        this.#begin(outgoing, target.protocol === 'https:');
+      });
+      proxy.on('proxyRes', (reply) => resolve(this.#receive(reply)));
+      const buffer = Readable.from(bytes.length > 0 ? [bytes] : []);
+      proxy.web(incoming, new ServerResponse(incoming), { target, agent: agents.find(target), buffer }, fail);
+    });
+  }
+
+  /** The request has a socket. A new one still has to connect, and the provider knows nothing of the call. */
+  #begin(outgoing: ClientRequest, isSecure: boolean): void {
+    const attempt = this.#attempt;
+    this.#outgoing = outgoing;
+    if (attempt.cancellation.cancelled) return this.#stop();
+    const noteSent = (): void => {
+      clearTimeout(timer);
+      attempt.sent = true;
+    };
+    const timer = setTimeout(
+      () => outgoing.destroy(toConnectionError(connectTimeout, 'the connection took too long')),
+      this.#options.connect,
+    ).unref();
+    if (outgoing.reusedSocket) return noteSent();
+    outgoing.socket?.once(isSecure ? 'secureConnect' : 'connect', noteSent);
+    // A tunnel through a proxy is connected before the request has it.
+    outgoing.once('finish', noteSent).once('close', () => clearTimeout(timer));
+  }
+
+  #receive(reply: IncomingMessage): UpstreamResponse {
+    const { cancellation } = this.#attempt;
+    const { idle } = this.#options;
+    this.#reply = reply;
+    this.#attempt.sent = true;
+    reply.once('close', () => cancellation.dropCallback(this.#stop));
+    // A reply that nothing reads is not silent: its client is slow.
+    const watch = (): void => {
+      if (reply.readableLength > 0) reply.setTimeout(idle);
+      else reply.destroy(toConnectionError('ETIMEDOUT', 'the provider stopped sending'));
+    };
+    reply.setTimeout(idle, watch);
+    return { status: reply.statusCode ?? 0, headers: reply.headers, body: reply };
+  }
 }
 
 /**
@@ -149,10 +157,14 @@ const longestClose = 1000;
  */
 function maySendAgain(error: unknown, { attempt }: Routed): boolean {
   return (
-    wasReused(error) &&
+    /^(ECONNRESET|EPIPE)$/.test(readCode(error)) &&
     performance.now() - attempt.startedAt < longestClose &&
     !attempt.target.model.output.includes('image')
   );
+}
+
+function readCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 function toUnreachableError(error: unknown, { attempt, cancellation }: Routed): GatewayError {
@@ -160,11 +172,7 @@ function toUnreachableError(error: unknown, { attempt, cancellation }: Routed): 
     return new GatewayError('client_gone', 'The client left before the provider answered.', { cause: error });
   if (attempt.cancellation.cancelled)
     return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: error });
-  if (isConnectTimeout(error))
+  if (readCode(error) === connectTimeout)
     return new GatewayError('timeout', 'The provider did not accept a connection in time.', { cause: error });
   return new GatewayError('upstream_failed', 'The provider could not be reached.', { cause: error });
-}
-
-function isConnectTimeout(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'UND_ERR_CONNECT_TIMEOUT';
 }

@@ -231,7 +231,7 @@ export function createGateway(config: Config, logger: Logger, tools: OperatorToo
       clearInterval(ending);
       await hooks.close.promise();
       await resources.release();
-      await dispatcher?.close();
+      dispatcher?.close();
     },
   };
 }

@@ -6,7 +6,7 @@
  */
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Catalog } from './catalog.ts';
 import type { Principal, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';

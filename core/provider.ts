@@ -7,7 +7,7 @@ import type { CanonicalRequest } from './canonical/request.ts';
 import type { Target } from './exchange.ts';
 import type { Model } from './model-facts.ts';
 import { ownModelsSchema } from './own-models.ts';
-import { PriceSchedule } from './price-schedule.ts';
+import type { PriceSchedule } from './price-schedule.ts';
 import { priceSchema, type Price } from './price.ts';
 import type { Operation } from './protocol.ts';
 import { longestDeadline, secondsOption } from './util/timeouts.ts';

@@ -8,7 +8,6 @@ import type Router from '@koa/router';
 import Koa from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Core } from './core.ts';
-import { attachConnection } from './dispatch.ts';
 import { answerRoute } from './http/answer-route.ts';
 import { Arrival, createMatcher, readTarget, type Call, type ReceivedRequest } from './http/arrival.ts';
 import { refuseCompressed, toWrongBodyError, type BodyShare } from './http/bodies.ts';
@@ -143,11 +142,7 @@ async function takeCall(
 ): Promise<void> {
   const { req, res } = request;
   const { protocol, match } = call;
-  const received = attachConnection(
-    new Arrival(core, request, { family: protocol.name, operation: match.operation }),
-    req,
-    res,
-  );
+  const received = new Arrival(core, request, { family: protocol.name, operation: match.operation });
   const reply = new Reply(res, received.id, core);
   res.on('close', () => {
     reply.memory.release();

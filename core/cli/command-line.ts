@@ -10,7 +10,7 @@ import type { Config } from '../config.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { ownVerbs, splitVerb } from '../host/commands.ts';
 import type { Command } from '../plugin.ts';
-import { useOutgoingProxies } from '../upstream/outgoing-proxy.ts';
+import { useOutgoingProxies } from '../upstream/agents.ts';
 import { getMessage, ConfigError } from '../util/errors.ts';
 import { releaseSoon } from '../util/memory.ts';
 import { readOwnVersion } from '../util/own-version.ts';

@@ -22,7 +22,7 @@ export function toAttemptError(thrown: unknown, { cancellation, attempt }: Route
     );
   if (attempt.cancellation.cancelled)
     return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: thrown });
-  if (readErrorCode(thrown) === 'UND_ERR_BODY_TIMEOUT')
+  if (readErrorCode(thrown) === 'ETIMEDOUT')
     return new GatewayError('timeout', 'The provider stopped sending before its reply was complete.', {
       cause: thrown,
     });
@@ -36,13 +36,12 @@ export function toAttemptError(thrown: unknown, { cancellation, attempt }: Route
 }
 
 /**
- * Sockets, DNS and undici set a `code` on their errors; undici's HTTP parser sets only a name. A GatewayError
- * has a `code` of its own kind.
+ * Sockets, DNS and Node's HTTP parser set a `code` on their errors. A GatewayError has a `code` of its own
+ * kind.
  */
 function readErrorCode(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || thrown.name === 'GatewayError') return undefined;
-  if ('code' in thrown && typeof thrown.code === 'string') return thrown.code;
-  return thrown.name === 'HTTPParserError' ? thrown.name : undefined;
+  return 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The layers of a call's work, from the parts to the gateway as delivered. Each contains those before it. */
 
-/** Of the parts: Koa, http-proxy-3 and undici, the ledger's store, and core's functions called one by one. */
+/** Of the parts: Koa and http-proxy-3, the ledger's store, and core's functions called one by one. */
 export const steps = ['wire', 'ledger', 'read', 'check', 'edit', 'reply'] as const;
 
 /** Of whole gateways: core with two protocols, two providers, keys and the ledger, then further plugins. */

@@ -3,21 +3,18 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Koa from 'koa';
-import Agent from 'undici/lib/dispatcher/agent.js';
 import { computeCharge } from '../../core/billing/charge.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
-import { createProxy, type Sending } from '../../core/dispatch.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import { parseJson } from '../../core/http/json-body.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/http/reply-memory.ts';
 import type { Routed, UpstreamRequest, UpstreamResponse } from '../../core/index.ts';
 import { crossReply, encodeTranslated, encodeVerbatim, isVerbatim } from '../../core/lanes.ts';
-import { send } from '../../core/upstream/transport.ts';
-import { Cancellation } from '../../core/util/cancellation.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { buildRouted } from '../support/exchange.ts';
 import { steps, type Step } from './layer-names.ts';
 import { fill, reserveOne, settleOne } from './pairs.ts';
+import { createSender } from './sender.ts';
 
 async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
@@ -39,20 +36,6 @@ function buildExchange(
   const [target] = findTargets(call.model, protocol);
   if (!target) throw new Error(`no target for ${call.model}`);
   return { ...buildRouted(target), ...read, protocol, call, getRequest: () => call.decode() };
-}
-
-/** Sends a request as core does: supervised by http-proxy-3, over undici. */
-function createSender(): (context: Koa.Context, request: UpstreamRequest) => Promise<UpstreamResponse> {
-  const agent = new Agent({ headersTimeout: 0, keepAliveTimeout: 30_000 });
-  const proxy = createProxy();
-  return ({ req, res }, request) =>
-    new Promise((resolve) => {
-      const sending: Sending = {
-        target: request.url,
-        send: () => resolve(send(agent, request, new Cancellation(), () => undefined)),
-      };
-      proxy.web(req, res, sending);
-    });
 }
 
 interface Place {

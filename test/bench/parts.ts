@@ -1,5 +1,5 @@
 /**
- * The parts Tollgate is made of, and nothing between them: Koa, http-proxy-3, undici, and a ledger that is on
+ * The parts Tollgate is made of, and nothing between them: Koa, http-proxy-3, and a ledger that is on
  * disk before a call goes on and before the end of its reply does. It knows no key, checks nothing and
  * forwards streams unread. With `rewritten` it parses and writes whole bodies again, as a translation does.
  * No gateway of these parts can take less on this machine.
@@ -10,23 +10,18 @@ import { isUtf8 } from 'node:buffer';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import httpProxy from 'http-proxy-3';
 import Koa from 'koa';
-import Agent from 'undici/lib/dispatcher/agent.js';
-import type { UpstreamRequest, UpstreamResponse } from '../../core/index.ts';
-import { send } from '../../core/upstream/transport.ts';
-import { Cancellation } from '../../core/util/cancellation.ts';
+import type { UpstreamResponse } from '../../core/index.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { fill, reserveOne, settleOne } from './pairs.ts';
+import { createSender } from './sender.ts';
 
 const [port, vendor, folder, rewritten] = process.argv.slice(2);
 if (!port || !vendor || !folder) throw new Error('usage: node parts.ts <port> <vendor> <folder> [rewritten]');
 
 const ledger = await openSqlite({ file: join(folder, `parts-${port}.db`) });
 await fill(ledger);
-const agent = new Agent({ headersTimeout: 0, keepAliveTimeout: 30_000 });
-const proxy = httpProxy.createProxyServer({ selfHandleResponse: true, ignorePath: true, agent });
-const standIn = new Response(null);
+const send = createSender();
 
 async function read(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
@@ -61,26 +56,6 @@ async function forward(reply: UpstreamResponse, response: ServerResponse, id: st
   response.end();
 }
 
-function forwardRequest({ req, res }: Koa.Context, request: UpstreamRequest): Promise<UpstreamResponse> {
-  return new Promise((resolve, reject) => {
-    const fetch = async (): Promise<Response> => {
-      resolve(await send(agent, request, new Cancellation(), () => undefined));
-      return standIn;
-    };
-    proxy.web(
-      req,
-      res,
-      {
-        target: request.url,
-        method: request.method,
-        fetch,
-        fetchOptions: { requestOptions: { headers: [] } },
-      },
-      reject,
-    );
-  });
-}
-
 const app = new Koa();
 app.use(async (context) => {
   if (context.method === 'GET') {
@@ -96,7 +71,7 @@ app.use(async (context) => {
     'content-type': 'application/json',
     accept: isStream ? 'text/event-stream' : 'application/json',
   };
-  const reply = await forwardRequest(context, {
+  const reply = await send(context, {
     url: `${vendor}/v1/chat/completions`,
     method: 'POST',
     headers,

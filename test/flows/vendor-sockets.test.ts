@@ -4,15 +4,12 @@
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { createSecureServer } from 'node:http2';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Plugin } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
-import { certify } from '../support/certificate.ts';
 import { chunk } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatReply } from '../support/replies.ts';
@@ -118,10 +115,6 @@ describe('a reply whose type is not the one that was asked for', () => {
 });
 
 describe('a connection that closes without a reply', () => {
-  // One for all: of two with the same name, OpenSSL would look at either.
-  const certificate = certify('localhost');
-  beforeAll(() => setDefaultCACertificates([...getCACertificates('default'), certificate.cert]));
-
   it.each([
     ['without a word', ''],
     [
@@ -144,32 +137,6 @@ describe('a connection that closes without a reply', () => {
     expect((await call(gateway)).status).toBe(200);
     expect([vendor.bodies.length, (await gateway.ended(2))[1]?.attempts.length]).toEqual([3, 1]);
   });
-
-  it.each([
-    ['on first use', 0, [502], 3, 3],
-    ['after a reply on it', 1, [200, 200], 3, 1],
-  ])(
-    'of HTTP/2, %s, is followed by as many attempts as of HTTP/1.1',
-    async (_, wellAnswered, statuses, expectedAsked, expectedAttempts) => {
-      let asked = 0;
-      const server = createSecureServer(certificate, ({ stream }, response) => {
-        asked += 1;
-        const isClosed = wellAnswered === 0 || asked === wellAnswered + 1;
-        // The connection has carried the provider's settings by now.
-        stream.on('end', () => (isClosed ? stream.session?.destroy() : response.end(JSON.stringify(whole))));
-        response.setHeader('content-type', 'application/json');
-        stream.resume();
-      });
-      const { port, close } = await serve(server);
-      const gateway = await startGateway({
-        plugins: [acceptAnyKey(), chatCompletions(), standAt(`https://localhost:${port}`)],
-      });
-      closing.push(() => gateway.close(), close);
-      for (const status of statuses) expect((await call(gateway)).status).toBe(status);
-      const calls = await gateway.ended(statuses.length);
-      expect([asked, calls.at(-1)?.attempts.length]).toEqual([expectedAsked, expectedAttempts]);
-    },
-  );
 
   it('after the provider has worked for long is followed by attempts on other connections', async () => {
     const { vendor, gateway } = await open(replyWell);

@@ -1,13 +1,15 @@
 /**
- * The proxy through which providers are called, from the usual variables: `HTTPS_PROXY` (else `HTTP_PROXY`),
- * `HTTP_PROXY` and `NO_PROXY`, in either case. Loopback addresses are always called directly. A proxy's URL
- * may hold a password, so no message shows it.
+ * Kept connections to providers, directly or through the network's proxy, which the usual variables name:
+ * `HTTPS_PROXY` (else `HTTP_PROXY`), `HTTP_PROXY` and `NO_PROXY`, in either case. Loopback addresses are
+ * always called directly. A proxy's URL may hold a password, so no message shows it.
  */
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { Dispatcher } from 'undici';
 import { setGlobalProxyFromEnv } from '../http/node-http.ts';
 import { ConfigError } from '../util/errors.ts';
+import { shareLookups } from './lookup.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -126,47 +128,36 @@ export function useOutgoingProxies(): void {
   });
 }
 
-export interface Outgoing {
-  /** The agent of the proxy that leads to a target; undefined: it is called directly. */
-  find(target: URL): Promise<Dispatcher> | undefined;
-  close(): Promise<unknown>;
+/** Milliseconds for which an idle connection to a provider is kept. */
+const longestIdle = 30_000;
+
+export interface Agents {
+  /** The agent for a target. */
+  find(target: URL): HttpAgent;
+  /** Closes all connections. */
+  close(): void;
 }
 
-interface OutgoingOptions {
-  /** Milliseconds. */
-  readonly connect: number;
-  readonly idle: number;
-  readonly keepAlive: number;
-  /** Called with the origin to which a connection was opened. */
-  readonly onConnect: (origin: URL) => void;
-}
-
-/** Undefined without a proxy. All of undici is loaded with the first call that needs one. */
-export function openOutgoing({ connect, idle, keepAlive, onConnect }: OutgoingOptions): Outgoing | undefined {
+/** Throws a `ConfigError` that names the variable that is wrong. */
+export function openAgents(): Agents {
   const proxies = new OutgoingProxies();
-  if (proxies.isEmpty) return undefined;
-  const agents = new Map<string, Promise<Dispatcher>>();
-  const open = async (uri: string): Promise<Dispatcher> => {
-    const { Pool, ProxyAgent } = await import('undici');
-    const connecting = { timeout: connect };
-    return new ProxyAgent({
-      uri,
-      proxyTls: connecting,
-      requestTls: connecting,
-      headersTimeout: 0,
-      bodyTimeout: idle,
-      keepAliveTimeout: keepAlive,
-      factory: (origin, settings) => new Pool(origin, settings).on('connect', onConnect),
-    });
+  const agents = new Map<string, HttpAgent>();
+  const lookup = shareLookups();
+  const open = (protocol: string, proxy: string | undefined): HttpAgent => {
+    const proxyEnv = proxy === undefined ? {} : { proxyEnv: { http_proxy: proxy, https_proxy: proxy } };
+    const options = { keepAlive: true, timeout: longestIdle, lookup, ...proxyEnv };
+    return protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
   };
   return {
     find(target) {
-      const uri = proxies.find(target);
-      if (uri === undefined) return undefined;
-      const agent = agents.get(uri) ?? open(uri);
-      agents.set(uri, agent);
+      const proxy = proxies.find(target);
+      const key = `${target.protocol} ${proxy ?? ''}`;
+      let agent = agents.get(key);
+      if (!agent) agents.set(key, (agent = open(target.protocol, proxy)));
       return agent;
     },
-    close: () => Promise.all([...agents.values()].map(async (agent) => (await agent).close())),
+    close() {
+      for (const agent of agents.values()) agent.destroy();
+    },
   };
 }

@@ -1,6 +1,6 @@
 /** Which targets are called through which proxy, by the usual variables. */
 import { describe, expect, it } from 'vitest';
-import { OutgoingProxies } from '../../core/upstream/outgoing-proxy.ts';
+import { OutgoingProxies } from '../../core/upstream/agents.ts';
 
 const [plain, secure] = ['http://plain.test:3128/', 'http://secure.test:3128/'];
 
