@@ -8,7 +8,7 @@ import { Tally } from '../../core/billing/reply-progress.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import { parseJson } from '../../core/http/json-body.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/http/reply-memory.ts';
-import type { Routed, UpstreamRequest, UpstreamResponse } from '../../core/index.ts';
+import type { Routed, UpstreamResponse } from '../../core/index.ts';
 import { crossReply, encodeTranslated, encodeVerbatim, isVerbatim } from '../../core/lanes.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { buildRouted } from '../support/exchange.ts';
