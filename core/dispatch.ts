@@ -2,11 +2,12 @@
  * The default dispatcher: http-proxy-3 sends the finished `UpstreamRequest` by Node's own client, through an
  * agent that keeps connections. Its `selfHandleResponse` leaves the reply to the lanes (see decisions/2).
  */
-import { IncomingMessage, ServerResponse, type ClientRequest } from 'node:http';
+import type { ClientRequest, IncomingMessage as Incoming } from 'node:http';
 import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import httpProxy from 'http-proxy-3';
 import type { Attempt, Routed } from './exchange.ts';
+import { IncomingMessage, ServerResponse } from './http/node-http.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 import { openAgents, type Agents } from './upstream/agents.ts';
 import { decompress } from './upstream/decompress.ts';
@@ -61,7 +62,7 @@ class Sending {
   readonly #options: DispatcherOptions;
   /** Set when the request has a connection, or waits for its handshake. */
   #outgoing: ClientRequest | undefined;
-  #reply: IncomingMessage | undefined;
+  #reply: Incoming | undefined;
   /** Ends the request, or breaks off the reply, of a cancelled call. */
   readonly #stop = (): void => {
     (this.#reply ?? this.#outgoing)?.destroy(toConnectionError(cancelled, 'the call was cancelled'));
@@ -129,7 +130,7 @@ class Sending {
     outgoing.once('finish', noteSent).once('close', () => clearTimeout(timer));
   }
 
-  #receive(reply: IncomingMessage): UpstreamResponse {
+  #receive(reply: Incoming): UpstreamResponse {
     const { cancellation } = this.#attempt;
     const { idle } = this.#options;
     this.#reply = reply;
@@ -152,12 +153,14 @@ class Sending {
 const longestClose = 1000;
 
 /**
- * A provider may close a kept connection just as it is used again. A picture may be in the making all the
- * same, so image calls are not sent again.
+ * A provider may close a kept connection just as it is used again: a hang-up, which no system call reports. A
+ * picture may be in the making all the same, so image calls are not sent again.
  */
 function maySendAgain(error: unknown, { attempt }: Routed): boolean {
   return (
-    /^(ECONNRESET|EPIPE)$/.test(readCode(error)) &&
+    error instanceof Error &&
+    readCode(error) === 'ECONNRESET' &&
+    !('syscall' in error) &&
     performance.now() - attempt.startedAt < longestClose &&
     !attempt.target.model.output.includes('image')
   );

@@ -2,5 +2,12 @@
  * What the gateway uses of Node's `http`. An `import` of it would read all its exports, and one of them loads
  * Node's own fetch: 18 MB that a gateway does not need before its first call.
  */
-export const { createServer, setGlobalProxyFromEnv, validateHeaderName, validateHeaderValue } =
-  process.getBuiltinModule('node:http');
+export const {
+  Agent,
+  createServer,
+  IncomingMessage,
+  ServerResponse,
+  setGlobalProxyFromEnv,
+  validateHeaderName,
+  validateHeaderValue,
+} = process.getBuiltinModule('node:http');

@@ -3,11 +3,11 @@
  * `HTTPS_PROXY` (else `HTTP_PROXY`), `HTTP_PROXY` and `NO_PROXY`, in either case. Loopback addresses are
  * always called directly. A proxy's URL may hold a password, so no message shows it.
  */
-import { Agent as HttpAgent } from 'node:http';
+import type { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { setGlobalProxyFromEnv } from '../http/node-http.ts';
+import { Agent as HttpAgent, setGlobalProxyFromEnv } from '../http/node-http.ts';
 import { ConfigError } from '../util/errors.ts';
 import { shareLookups } from './lookup.ts';
 
@@ -133,7 +133,7 @@ const longestIdle = 30_000;
 
 export interface Agents {
   /** The agent for a target. */
-  find(target: URL): HttpAgent;
+  find(target: URL): Agent;
   /** Closes all connections. */
   close(): void;
 }
@@ -141,9 +141,9 @@ export interface Agents {
 /** Throws a `ConfigError` that names the variable that is wrong. */
 export function openAgents(): Agents {
   const proxies = new OutgoingProxies();
-  const agents = new Map<string, HttpAgent>();
+  const agents = new Map<string, Agent>();
   const lookup = shareLookups();
-  const open = (protocol: string, proxy: string | undefined): HttpAgent => {
+  const open = (protocol: string, proxy: string | undefined): Agent => {
     const proxyEnv = proxy === undefined ? {} : { proxyEnv: { http_proxy: proxy, https_proxy: proxy } };
     const options = { keepAlive: true, timeout: longestIdle, lookup, ...proxyEnv };
     return protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
