@@ -5,11 +5,51 @@ import { toText, type Piece, type Pieces } from './crossing/pieces.ts';
 import { advance, type Attempt, type Grant, type Planned, type Routed, type Target } from './exchange.ts';
 import type { ReplyMemory } from './http/reply-memory.ts';
 import type { Loss } from './loss.ts';
+import type { DrainLimits } from './provider.ts';
 import type { AttemptTimeouts } from './upstream/attempt-timeouts.ts';
-import { Drain } from './upstream/drain.ts';
 import type { Next } from './upstream/retries.ts';
 import { Cancellation } from './util/cancellation.ts';
 import { GatewayError } from './util/errors.ts';
+import { setDeadline } from './util/timeouts.ts';
+
+/**
+ * Limits draining: reading a reply to its end after the client has disconnected, for the usage at its end.
+ * It pays only with providers that bill the whole reply. Beyond the limits the connection is closed.
+ */
+const running = new Map<string, number>();
+
+export class Drain {
+  readonly #provider: string;
+  readonly #stop: () => void;
+  readonly #clearDeadline: () => void;
+  #left: number;
+
+  private constructor(provider: string, limits: DrainLimits, stop: () => void) {
+    this.#provider = provider;
+    this.#stop = stop;
+    this.#left = limits.bytes;
+    this.#clearDeadline = setDeadline(limits.seconds * 1000, stop);
+    running.set(provider, (running.get(provider) ?? 0) + 1);
+  }
+
+  /**
+   * Returns undefined if `atOnce` replies are being drained already. `stop` closes the connection to the
+   * provider.
+   */
+  static begin(provider: string, limits: DrainLimits, stop: () => void): Drain | undefined {
+    return (running.get(provider) ?? 0) < limits.atOnce ? new Drain(provider, limits, stop) : undefined;
+  }
+
+  count(bytes: number): void {
+    this.#left -= bytes;
+    if (this.#left < 0) this.#stop();
+  }
+
+  end(): void {
+    this.#clearDeadline();
+    running.set(this.#provider, (running.get(this.#provider) ?? 1) - 1);
+  }
+}
 
 /**
  * A class, because an accessor in an object literal gives each object a hidden class of its own in V8, which

@@ -9,10 +9,9 @@ import type { CanonicalEvent } from './canonical/events.ts';
 import type { Core } from './core.ts';
 import { reportLoweredLimit } from './crossing/output-limit.ts';
 import type { EncodedBody } from './crossing/pieces.ts';
-import { removeReasoning } from './crossing/remove-reasoning.ts';
 import { unwrapCounted } from './crossing/reply-events.ts';
 import { correctType, isStream } from './crossing/reply-type.ts';
-import { checkContext, sendWithinContext, type Shortened } from './crossing/truncation.ts';
+import { checkContext, sendWithinContext, type Shortened, removeReasoning } from './crossing/truncation.ts';
 import { deliverReply } from './delivery.ts';
 import {
   advance,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { computeCostLines, roundMillionths, sumLines } from '../../core/billing/cost.ts';
 import { formatUsd } from '../../core/util/money.ts';
-import { computeBill } from '../../plugins/meters/balance/operator/bill.ts';
+import { computeBill } from '../../plugins/meters/balance/operator/calls.ts';
 
 const count = fc.integer({ min: 0, max: 100_000_000 });
 const rate = fc.bigInt({ min: 0n, max: 10n ** 13n });

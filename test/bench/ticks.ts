@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { keepTickShape } from '../../core/cli/tick-shape.ts';
+import { keepTickShape } from '../../core/cli/command-line.ts';
 
 const ticks = 50_000;
 /** V8 compiles during the first rounds. */

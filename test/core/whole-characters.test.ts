@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { CharacterJoiner } from '../../core/crossing/whole-characters.ts';
+import { CharacterJoiner } from '../../core/crossing/reply-events.ts';
 import type { CanonicalEvent } from '../../core/index.ts';
 
 const delta = (text: string, block = 0): CanonicalEvent => ({

@@ -2,9 +2,8 @@
 import { Client } from 'pg';
 import { describe, expect, inject, it, vi } from 'vitest';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
-import { rateLimits } from '../../plugins/operations/rate-limits.ts';
+import { rateLimits, Visitors } from '../../plugins/operations/rate-limits.ts';
 import { PostgresSlots } from '../../plugins/operations/rate-limits/postgres-slots.ts';
-import { Visitors } from '../../plugins/operations/rate-limits/visitors.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';

@@ -16,12 +16,12 @@ import {
   type Protocol,
   type Route,
   type SharedRoutes,
+  type Credential,
 } from '../../../core/index.ts';
 import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 import { headerParameters, idempotencyKey } from './call-headers.ts';
 import { health, readiness } from './own-pages.ts';
 import { Schemas, type Direction, type Json } from './schemas.ts';
-import { listCredentials, mergeSchemes } from './security.ts';
 
 interface Operation {
   readonly method: string;
@@ -319,4 +319,19 @@ export async function buildDocument(host: Host, audience: Audience): Promise<Jso
       securitySchemes: mergeSchemes(host),
     },
   };
+}
+
+/** The credentials a client may show, as OpenAPI names them. */
+export function mergeSchemes({ credentials }: Host): Json {
+  return Object.assign({}, ...[...credentials.list()].map(({ openapi }) => openapi));
+}
+
+function isTakenBy({ families }: Credential, family: string): boolean {
+  return families === undefined || families.includes(family);
+}
+
+/** Any one of these credentials is enough at an address of this family. */
+export function listCredentials({ credentials }: Host, family: string): Json[] {
+  const taken = [...credentials.list()].filter((credential) => isTakenBy(credential, family));
+  return taken.flatMap(({ openapi }) => Object.keys(openapi).map((name) => ({ [name]: [] })));
 }

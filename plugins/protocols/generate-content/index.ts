@@ -1,8 +1,15 @@
 /** Google's generate-content protocol: client side, upstream side, token counts and the model listing. */
 import { z } from 'zod';
-import { definePlugin, type Protocol, type Match, type Edit, type Retarget } from '../../../core/index.ts';
+import {
+  definePlugin,
+  type Protocol,
+  type Match,
+  type Edit,
+  type Retarget,
+  type CountSide,
+} from '../../../core/index.ts';
+import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
 import { protocolName } from './bag.ts';
-import { count } from './count.ts';
 import { ReplyDecoder } from './decode-events.ts';
 import { ChunkEncoder, encodeStreamError, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
@@ -12,6 +19,18 @@ import { fieldNames } from './field-names.ts';
 import { buildModelRoutes } from './listing.ts';
 import { readRequest, GenerateCall } from './read-request.ts';
 import { spellPath, type SpellingNote } from './spelling.ts';
+
+/** Counts the input tokens of a request. The count request wraps a complete call. */
+export const count: CountSide = {
+  buildAddress: (calls) => calls.replace(/:(generate|streamGenerate)Content(?=\?|$)/, ':countTokens'),
+  encodeRequest(request, model) {
+    const { body, losses } = encodeRequest(request, model, undefined);
+    const generateContentRequest = { ...readObject(body), model: `models/${model.upstream}` };
+    return { body: { generateContentRequest }, losses };
+  },
+  decodeReply: (body) => readTokens(body, 'totalTokens'),
+  encodeReply: (tokens) => ({ totalTokens: tokens }),
+};
 
 export function createProtocol(mount: string): Protocol {
   return {

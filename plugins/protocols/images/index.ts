@@ -3,14 +3,20 @@
  * reaches.
  */
 import { z } from 'zod';
-import { definePlugin, type Match, type Protocol } from '../../../core/index.ts';
+import {
+  definePlugin,
+  type Match,
+  type Protocol,
+  GatewayError,
+  type Parsed,
+  type Target,
+} from '../../../core/index.ts';
 import { decodeError, encodeError, encodeStreamError } from '../../shared/wire-kit/openai-error.ts';
 import { protocolName } from './bag.ts';
 import { ReplyDecoder } from './decode-events.ts';
 import { PictureEncoder, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
-import { keepReachable } from './reach.ts';
-import { createReader } from './read-request.ts';
+import { createReader, ImageCall } from './read-request.ts';
 
 const generation: Match = { operation: 'generate', body: 'json' };
 const edit: Match = { operation: 'edit' };
@@ -86,3 +92,48 @@ export const images = definePlugin({
     );
   },
 });
+
+// Keeps calls for pictures away from models that cannot create them, and calls for text away from models
+// that only create pictures.
+
+/** Keeps the targets that can serve the call. Throws if there were targets, but none of them can. */
+export function keepReachable(targets: readonly Target[], parsed: Parsed): readonly Target[] {
+  if (parsed.protocol.name === 'messages') {
+    return keepFitting(
+      targets,
+      ({ model }) => model.output.includes('text'),
+      `The model "${parsed.call.model}" returns only pictures, which this protocol cannot show.`,
+    );
+  }
+  if (parsed.protocol.name !== protocolName) return targets;
+  const painters = keepFitting(
+    targets,
+    ({ model }) => model.output.includes('image'),
+    `The model "${parsed.call.model}" cannot create images.`,
+  );
+  if (parsed.operation === 'edit')
+    return keepFitting(
+      painters,
+      ({ protocol }) => protocol.name === protocolName,
+      'Image editing is not supported for model',
+    );
+  if (!(parsed.call instanceof ImageCall && parsed.call.statesCount)) return painters;
+  return keepFitting(
+    painters,
+    ({ protocol }) => protocol.name !== 'generate-content',
+    'This model does not support "n", because it always creates one image: leave it out.',
+    'n',
+  );
+}
+
+function keepFitting(
+  targets: readonly Target[],
+  fits: (target: Target) => boolean,
+  otherwise: string,
+  param = 'model',
+): readonly Target[] {
+  const fitting = targets.filter(fits);
+  if (targets.length > 0 && fitting.length === 0)
+    throw new GatewayError('invalid_request', otherwise, { param });
+  return fitting;
+}

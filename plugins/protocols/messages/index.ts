@@ -7,10 +7,12 @@ import {
   type Protocol,
   type Edit,
   type Retarget,
+  type CountSide,
 } from '../../../core/index.ts';
 import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
+import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
+import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { protocolName } from './bag.ts';
-import { count } from './count.ts';
 import { ReplyDecoder } from './decode-events.ts';
 import { ping, StreamEncoder, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
@@ -20,6 +22,25 @@ import { correctReply } from './finish.ts';
 import { buildModelRoutes } from './listing.ts';
 import { readRequest, versionHeader, readVersion, MessagesCall } from './read-request.ts';
 import { leastBudget } from './thinking.ts';
+
+// Counts the input tokens of a request. The count request is a normal one without fields about the reply.
+
+/** Fields that Anthropic refuses in a count request. */
+const notCounted = splitNames(`
+  max_tokens stream temperature top_p top_k stop_sequences metadata service_tier container inference_geo
+  diagnostics
+`);
+
+export const count: CountSide = {
+  buildAddress: (calls) => calls.replace(/(?=\?|$)/, '/count_tokens'),
+  encodeRequest(request, model) {
+    const { body, losses } = encodeRequest(request, model, undefined);
+    const counted = Object.entries(readObject(body)).filter(([name]) => !notCounted.has(name));
+    return { body: Object.fromEntries(counted), losses };
+  },
+  decodeReply: (body) => readTokens(body, 'input_tokens'),
+  encodeReply: (tokens) => ({ input_tokens: tokens }),
+};
 
 const fieldNames = {
   turns: 'messages',

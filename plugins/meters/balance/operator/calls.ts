@@ -1,6 +1,6 @@
 /** What operators read of stored calls: pages of them, and one with all its details. */
 import { z } from 'zod';
-import { formatUsd, usd } from '../../../../core/index.ts';
+import { formatUsd, usd, parseUsd, getRateUnits } from '../../../../core/index.ts';
 import {
   describeOwnCall,
   describeCall,
@@ -9,13 +9,44 @@ import {
 } from '../../../shared/calls/shown.ts';
 import { formatTag } from '../../../shared/calls/tag-text.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
-import { computeBill } from './bill.ts';
 import { nameRefund } from './corrections.ts';
 import { formatCsv } from './csv.ts';
 import { readKeyNames } from './keys.ts';
 import { accountName, buildNumberSchema, period, checkPeriod } from './reading.ts';
 import { buildPage, buildRefusal } from './replies.ts';
 import { describeEntry } from './reports.ts';
+
+/**
+ * What an entry was charged for, line by line, from the lines that were booked with it. A line is not
+ * rounded, so its amount has up to 15 decimal places; the ledger rounds the sum once.
+ */
+const million = 1_000_000n;
+
+const bookedSchema = z.array(z.tuple([z.string(), z.union([z.int(), z.string()]), z.string()]));
+
+/** USD of a millionth of a nano-USD. */
+function formatExactUsd(value: bigint): string {
+  const digits = String(value).padStart(16, '0');
+  const fraction = digits.slice(-15).replace(/(?<!0)0+$/, '');
+  return `${digits.slice(0, -15)}${fraction && `.${fraction}`}`;
+}
+
+export function computeBill(costs: unknown) {
+  const booked = bookedSchema.safeParse(costs).data ?? [];
+  const amounts = booked.map(
+    ([kind, units, price]) => BigInt(units) * parseUsd(price) * (million / getRateUnits(kind)),
+  );
+  return {
+    lines: booked.map(([kind, units, price], index) => ({
+      kind,
+      units: Number(units),
+      price,
+      per: Number(getRateUnits(kind)),
+      amount: formatExactUsd(amounts[index] ?? 0n),
+    })),
+    total: formatExactUsd(amounts.reduce((sum, amount) => sum + amount, 0n)),
+  };
+}
 
 const name = z.string().min(1).max(200, 'it has at most 200 characters');
 const outcomes = ['completed', 'aborted', 'cut', 'refused', 'failed', 'replayed', 'error'] as const;

@@ -7,11 +7,63 @@ import type { ModelList } from '../../../shared/replies/models.ts';
 import { ApiError, api, useData } from './api.ts';
 import { CapabilityTable } from './capabilities.ts';
 import { renderCheckbox, bindQuery, chooseView, renderInput, renderSelect, type State } from './controls.ts';
-import { exampleRequests } from './example-requests.ts';
 import { html, getMessage, useEffect, useSignal } from './kit.ts';
 import { renderLosses, renderJson, parseJson, placeLosses } from './marked-json.ts';
 import { renderBadge, renderHead, renderProblem } from './parts.ts';
+import { buildRequest, playable } from './playground-requests.ts';
 import { setQuery, type Place } from './router.ts';
+
+/** A request of each protocol that shows much of what has to cross. */
+const picture =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9' +
+  'awAAAABJRU5ErkJggg==';
+
+const system = 'Answer in one sentence.';
+
+/** Fields that a protocol has for itself. */
+const own: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'chat-completions': { seed: 7, logit_bias: { 50256: -100 }, reasoning_effort: 'low' },
+  responses: {
+    reasoning: { effort: 'low', summary: 'auto' },
+    text: { verbosity: 'low' },
+    top_logprobs: 2,
+  },
+  messages: {
+    system: [{ type: 'text', text: system, cache_control: { type: 'ephemeral' } }],
+    top_k: 40,
+    stop_sequences: ['END'],
+  },
+  'generate-content': {
+    generationConfig: { maxOutputTokens: 500, temperature: 0.7, topK: 40, candidateCount: 1, seed: 7 },
+    safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
+  },
+  images: { prompt: 'A cat that guards a gate, as a woodcut.' },
+};
+
+function buildExample(protocol: string): object {
+  const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+  const { body } = buildRequest(
+    {
+      protocol,
+      model: '',
+      stream: false,
+      system,
+      turns: [{ role: 'user', text: 'What is the weather where this was taken?', images: [picture] }],
+      tools: [{ name: 'get_weather', description: 'The weather of a city.', parameters: city }],
+      maxTokens: 500,
+      temperature: 0.7,
+      further: own[protocol] ?? {},
+    },
+    '',
+  );
+  // The page names the model.
+  const { model: _model, ...example } = body;
+  return example;
+}
+
+export const exampleRequests: Readonly<Record<string, object>> = Object.fromEntries(
+  playable.map((protocol) => [protocol, buildExample(protocol)]),
+);
 
 const protocols = Object.keys(exampleRequests);
 const formatExample = (protocol: string): string => JSON.stringify(exampleRequests[protocol] ?? {}, null, 2);
