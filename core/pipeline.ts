@@ -23,7 +23,6 @@ import {
   type Grant,
   type Parsed,
   type Planned,
-  type Principal,
   type Received,
   type Refused,
   type Routed,
@@ -61,7 +60,7 @@ export interface Client {
   readonly match: Match;
   readonly reply: Reply;
   /** Reads the whole body as text and as a value. Throws `body_too_large` as soon as it is. */
-  readBody(principal: Principal): Promise<ReadBody>;
+  readBody(principal: Authenticated['principal']): Promise<ReadBody>;
 }
 
 /** What parsing needs of a client. */

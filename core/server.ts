@@ -191,11 +191,7 @@ function checkBodyType({ headers }: IncomingMessage, { protocol, match }: Call):
 async function readForm(core: Core, context: Koa.Context, share: BodyShare): Promise<ReadBody> {
   // The size of a form's files is known only after it is read, so the content length counts.
   share.take(Math.min(Number(context.req.headers['content-length'] ?? Infinity), core.bodies.limit));
-  const slow = Promise.withResolvers<never>();
-  const stopWatching = share.watchRate(context.req, slow.reject);
-  const form = await Promise.race([slow.promise, readUpload(context, core.bodies.limit)]).finally(
-    stopWatching,
-  );
+  const form = await share.cutIfSlow(context.req, readUpload(context, core.bodies.limit));
   const text = JSON.stringify(form.fields);
   return { bytes: Buffer.from(text), text, value: form };
 }

@@ -56,8 +56,8 @@ async function openGateway(config: Config, logger: Logger, control: Control): Pr
 }
 
 /**
- * Closes a replaced configuration after its last call. V8 would keep it until much more has collected: 2 MB
- * of each reload. Node keeps only the module of each reading, about 80 kB.
+ * Closes a replaced configuration after its last call. V8 would keep its 2 MB until it collects much more.
+ * Node keeps only the module of each reading, 80 kB.
  */
 async function leave(old: Gateway, logger: Logger): Promise<void> {
   try {

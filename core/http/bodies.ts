@@ -196,7 +196,7 @@ export class BodyShare {
    * Calls `cut` if a body arrives too slowly, until the returned function is called. It counts bytes of the
    * connection, since a form's are read elsewhere.
    */
-  watchRate(request: IncomingMessage, cut: (error: GatewayError) => void): () => void {
+  #watchRate(request: IncomingMessage, cut: (error: GatewayError) => void): () => void {
     const { small, rate } = this.#bodies;
     const { socket, headers } = request;
     if (Number(headers['content-length'] ?? Infinity) <= small) return () => undefined;
@@ -211,6 +211,13 @@ export class BodyShare {
     // What came while the process was busy is read before the look.
     const timer = setInterval(() => setImmediate(look), rateWindow).unref();
     return () => clearInterval(timer);
+  }
+
+  /** Rejects before `reading` does if the body arrives too slowly. */
+  cutIfSlow<Result>(request: IncomingMessage, reading: Promise<Result>): Promise<Result> {
+    const slow = Promise.withResolvers<never>();
+    const stopWatching = this.#watchRate(request, slow.reject);
+    return Promise.race([slow.promise, reading]).finally(stopWatching);
   }
 
   /** Reads the whole body of a request. Throws before it holds more than the limits allow. */
@@ -228,7 +235,7 @@ export class BodyShare {
         request.removeAllListeners('data').resume();
         reject(error);
       };
-      const stopWatching = this.watchRate(request, refuse);
+      const stopWatching = this.#watchRate(request, refuse);
       request.on('data', (chunk: Buffer) => {
         length += chunk.length;
         if (length > limit) return refuse(toTooLargeError(limit));

@@ -245,7 +245,8 @@ describe('streams and large bodies of six accounts in a heap of 256 MB', () => {
         );
       const served = all.filter(([, status]) => status === 200);
       print(
-        `${wire}: ${served.length} of ${all.length} calls served, ${(readMemory(gateway) / megabyte).toFixed(0)} MB`,
+        `${wire}: ${served.length} of ${all.length} calls served, ` +
+          `${(readMemory(gateway) / megabyte).toFixed(0)} MB`,
       );
       for (const [size, status] of all) expect(size === 100 ? [200] : [200, 413, 429, 503]).toContain(status);
       expect(served.some(([size]) => size === 8_000_000)).toBe(true);

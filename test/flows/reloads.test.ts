@@ -66,9 +66,7 @@ describe('a configuration that changes', () => {
   });
 });
 
-/**
- * A plugin that counts, over all reloads of its process, the configurations that it was in and that remain.
- */
+/** A plugin that counts, over all reloads, the configurations that it was in and those that are gone. */
 const counting = `{
   name: 'counting', interface: 1,
   apply({ catalog, routes }) {

@@ -1,8 +1,7 @@
 /**
  * `npm run patterns`: has recheck judge every pattern that `test/hostile/linear-patterns.txt` does not list,
  * and writes the list again. It exits with 1 if a pattern takes more than linear time. With `--check` it also
- * does so if the list is not up to date, and writes nothing. To judge all of them takes two minutes, so the
- * list is kept.
+ * does so if the list is not up to date, and writes nothing. To judge all of them takes two minutes.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
