@@ -27,7 +27,6 @@ import { Markups, markupSchema } from './markup/marked-prices.ts';
 import { keepFollowing } from './markup/rules.ts';
 import { registerLedgerMetrics } from './metrics.ts';
 import { openStore, storeOptions } from './open-store.ts';
-import type { Offer } from './operator/model-patterns.ts';
 import { listOperatorRoutes } from './operator/routes.ts';
 import { listOwnKeyRoutes } from './own-key.ts';
 import { PriceBook } from './prices.ts';
@@ -95,10 +94,6 @@ function register(
 ): void {
   const requireService = (): LedgerService => requireOpened(opened());
   const getLedger = (): Store => requireService().store;
-  const offer: Offer = {
-    listModels: () => host.catalog.listModels().map(({ id }) => id),
-    lookAtListings: () => host.catalog.lookAtListings(),
-  };
   const open = (settings?: { readonly mustExist: boolean }): Promise<Store> =>
     openStore(store, host.dataFolder, settings);
   host.readiness.add({
@@ -121,12 +116,12 @@ function register(
   });
   const routes = [
     ...listBalanceRoutes(addresses, getLedger),
-    ...listOperatorRoutes(requireService, offer),
+    ...listOperatorRoutes(requireService, host.catalog),
     ...listOwnKeyRoutes(requireService),
     ...(topUps ? [createTopUpRoute(topUps, getLedger)] : []),
   ];
   for (const route of routes) host.routes.add(route);
-  for (const command of [...listCommands(open, offer), ...listBackupCommands(store, host.dataFolder)])
+  for (const command of [...listCommands(open, host.catalog), ...listBackupCommands(store, host.dataFolder)])
     host.commands.add(command);
 }
 

@@ -2,6 +2,7 @@
  * Refuses patterns that match no model on offer: a key limited to them could call nothing, and a markup would
  * never apply.
  */
+import type { Catalog } from '../../../../core/index.ts';
 import { buildRefusal } from './replies.ts';
 
 /** Edits (insert, delete, replace) from one text to the other. */
@@ -31,13 +32,11 @@ function matchesAny(pattern: string, ids: readonly string[]): boolean {
   return ids.some((id) => (start === undefined ? id === pattern : id.startsWith(start)));
 }
 
-/** The models on offer. */
-export interface Offer {
-  /** Their ids, as far as they are known. */
-  readonly listModels: () => readonly string[];
-  /** Asks the providers that list their own models, whose ids a command does not know before. */
-  readonly lookAtListings: () => Promise<void>;
-}
+/**
+ * The models on offer, as far as they are known: a command knows none that a provider lists itself before it
+ * asks.
+ */
+export type Offer = Pick<Catalog, 'listModels' | 'lookAtListings'>;
 
 /** What is wrong with a pattern that matches none of the ids. */
 function describeUnknown(pattern: string, ids: readonly string[]): string {
@@ -59,16 +58,17 @@ function describeUnknown(pattern: string, ids: readonly string[]): string {
 /** Throws `invalid_request` for a pattern that matches no model on offer. `param` is where it was written. */
 export async function checkModelPatterns(
   patterns: readonly string[] | null | undefined,
-  { listModels, lookAtListings }: Offer,
+  offer: Offer,
   param: string,
 ): Promise<void> {
+  const listIds = (): string[] => offer.listModels().map(({ id }) => id);
   const findUnknown = (): string | undefined => {
-    const ids = listModels();
+    const ids = listIds();
     return patterns?.find((pattern) => !matchesAny(pattern, ids));
   };
   if (findUnknown() === undefined) return;
-  await lookAtListings();
+  await offer.lookAtListings();
   const unknown = findUnknown();
   if (unknown !== undefined)
-    throw buildRefusal('invalid_request', describeUnknown(unknown, listModels()), param);
+    throw buildRefusal('invalid_request', describeUnknown(unknown, listIds()), param);
 }

@@ -42,9 +42,7 @@ export const moment = z
 
 export const period = { from: moment.optional(), to: moment.optional() };
 
-/**
- * A query with a period. One that ends before it begins would find nothing, which would look like no usage.
- */
+/** Refuses a period that ends before it begins: what it finds would look like no usage. */
 export function checkPeriod<Query extends z.ZodType<{ from?: number | undefined; to?: number | undefined }>>(
   query: Query,
 ): Query {

@@ -105,7 +105,8 @@ export function renderShare(use: Use) {
 
 function renderUse({ current }: Budget) {
   const { reached } = current;
-  return html`${renderShare(current)}${reached > 0 && renderBadge(`${reached} % reached`, reached < 100 ? 'warn' : 'bad')}`;
+  const tone = reached < 100 ? 'warn' : 'bad';
+  return html`${renderShare(current)}${reached > 0 && renderBadge(`${reached} % reached`, tone)}`;
 }
 
 function renderActions(budget: Budget, onDone: () => void) {

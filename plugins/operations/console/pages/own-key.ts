@@ -39,8 +39,10 @@ const ownBudgets: readonly Column<OwnBudget>[] = [
   buildFigureColumn(
     'Left',
     ({ left }) => left,
-    ({ left, resets }) =>
-      html`${renderUsd(left)}${resets && html`<br /><span class="dim">until ${renderTime(resets, 'brief')}</span>`}`,
+    ({ left, resets }) => {
+      const until = resets && html`<br /><span class="dim">until ${renderTime(resets, 'brief')}</span>`;
+      return html`${renderUsd(left)}${until}`;
+    },
   ),
   buildColumn('Use', computeShare, renderShare),
   buildAmountColumn('Limit', ({ allowed }) => allowed),
@@ -67,6 +69,17 @@ function findAvailable({ balance, limits, budgets }: OwnKey): readonly [amount: 
   return all.reduce((least, each) => (parseUsd(each[0]) < parseUsd(least[0]) ? each : least));
 }
 
+function renderLimits({ account, limits }: OwnKey) {
+  const { spend_cap, models, expires, calls_per_minute } = limits;
+  return renderFacts([
+    ['Account', account],
+    ['Spend cap', spend_cap === null ? 'none' : renderUsd(spend_cap)],
+    ['Models', models?.join(', ') ?? 'all'],
+    ['Expires', expires ? renderTime(expires) : 'never'],
+    ['Calls per minute', calls_per_minute === null ? 'no limit' : formatCount(calls_per_minute)],
+  ]);
+}
+
 export function KeyView({ apiKey }: { readonly apiKey: string }) {
   const { data: own, error, reload } = useData<OwnKey>('/v1/key', undefined, { key: apiKey });
   const calls = useList<Call>('/v1/calls', undefined, { key: apiKey });
@@ -90,20 +103,7 @@ export function KeyView({ apiKey }: { readonly apiKey: string }) {
     )}
     <section class="card">
       ${renderHead(title, html`<button onClick=${reloadAll}>Reload</button>`, 'h2')}
-      ${
-        own &&
-        limits &&
-        renderFacts([
-          ['Account', own.account],
-          ['Spend cap', limits.spend_cap === null ? 'none' : renderUsd(limits.spend_cap)],
-          ['Models', limits.models?.join(', ') ?? 'all'],
-          ['Expires', limits.expires ? renderTime(limits.expires) : 'never'],
-          [
-            'Calls per minute',
-            limits.calls_per_minute === null ? 'no limit' : formatCount(limits.calls_per_minute),
-          ],
-        ])
-      }
+      ${own && renderLimits(own)}
     </section>
     <h2>Budgets</h2>
     ${renderTable({
