@@ -1,12 +1,13 @@
 /**
- * Ensures that each tool call has one result. Providers refuse a second one, or take it for the result of
- * another call. The last result counts, in the place of the first, since most protocols allow nothing else
- * after a call.
+ * Ensures that each tool call has one result, and each result a call. Providers refuse a second one, or take
+ * it for the result of another call. The last result counts, in the place of the first, since most protocols
+ * allow nothing else after a call.
  */
 import type { Block, CanonicalRequest, Turn } from '../canonical/request.ts';
 import type { Loss } from '../loss.ts';
 
 type Call = Extract<Block, { type: 'tool-call' }>;
+type Result = Extract<Block, { type: 'tool-result' }>;
 
 export interface Answered {
   readonly request: CanonicalRequest;
@@ -97,8 +98,49 @@ function findUnanswered(turns: readonly Turn[]): ReadonlySet<Block> {
   return unanswered;
 }
 
-function isResult({ type }: Block): boolean {
-  return type === 'tool-result';
+function isResult(block: Block): block is Result {
+  return block.type === 'tool-result';
+}
+
+/** Results whose call is not in the conversation, for example because the client has cut off its start. */
+function findOrphans(turns: readonly Turn[]): ReadonlySet<Block> {
+  const called = new Set<string>();
+  const orphans = new Set<Block>();
+  for (const block of turns.flatMap(({ blocks }) => blocks)) {
+    if (block.type === 'tool-call') called.add(block.id);
+    else if (isResult(block) && !called.has(block.callId)) orphans.add(block);
+  }
+  return orphans;
+}
+
+/**
+ * Gives each result without a call one that stands in for it, since providers refuse the request otherwise:
+ * in the step that the turn answers, or in a turn of its own.
+ */
+function addMissingCalls(turns: Turn[], losses: Loss[]): Turn[] {
+  const orphans = findOrphans(turns);
+  if (orphans.size === 0) return turns;
+  const complete: Turn[] = [];
+  /** Where the calls are that the coming results answer. */
+  let step: number | undefined;
+  for (const turn of turns) {
+    const missing = turn.blocks.filter((block): block is Result => isResult(block) && orphans.has(block));
+    const calls = missing.map(createMissingCall);
+    const answered = step === undefined ? undefined : complete[step];
+    if (calls.length > 0 && step !== undefined && answered)
+      complete[step] = { ...answered, blocks: [...answered.blocks, ...calls] };
+    else if (calls.length > 0) complete.push({ role: 'assistant', blocks: calls });
+    for (const { at = 'tool-result' } of missing)
+      losses.push({ path: at, reason: 'it has no call, so one is sent that says so', code: 'approximated' });
+    complete.push(turn);
+    if (turn.role === 'assistant') step = complete.length - 1;
+    else if (!turn.blocks.some(isResult)) step = undefined;
+  }
+  return complete;
+}
+
+function createMissingCall({ callId: id, name = 'missing_call', custom }: Result): Block {
+  return { type: 'tool-call', id, name, arguments: custom ? '' : '{}', ...(custom ? { custom } : {}) };
 }
 
 /** Splits a model turn that contains results, as Gemini allows: text and calls, results, and so on. */
@@ -116,15 +158,20 @@ function splitResults(turn: Turn): Turn[] {
 
 /**
  * Puts results where other protocols expect them: after their calls, in a separate turn. A call without a
- * result before the next turn gets one that says so, since providers refuse the request otherwise.
+ * result before the next turn gets one that says so, and a result without a call gets a call, since providers
+ * refuse the request otherwise.
  */
 export function completeToolResults(request: CanonicalRequest): Answered {
-  const turns = request.turns.flatMap(splitResults);
+  const losses: Loss[] = [];
+  const split = request.turns.flatMap(splitResults);
+  const turns = addMissingCalls(split, losses);
   const unanswered = findUnanswered(turns);
   const isOpen = (block: Block): block is Call => block.type === 'tool-call' && unanswered.has(block);
   if (unanswered.size === 0)
-    return { request: turns.length === request.turns.length ? request : { ...request, turns }, losses: [] };
-  const losses: Loss[] = [];
+    return {
+      request: turns === split && turns.length === request.turns.length ? request : { ...request, turns },
+      losses,
+    };
   const complete: Turn[] = [];
   let open: Call[] = [];
   for (const turn of turns) {

@@ -97,6 +97,40 @@ describe('requests to another protocol', () => {
     ]);
   });
 
+  it('adds a call for each result without one, in a turn of its own or in the step that it answers', () => {
+    expect(listKinds(user(result('x', 'lost')), user(say('Well?')))).toEqual([
+      [
+        ['assistant', 'tool-call'],
+        ['user', 'x'],
+        ['user', 'text'],
+      ],
+      1,
+    ]);
+    const step = [call('a'), user(result('a', 'one')), user(result('x', 'lost')), user(result('b', 'two'))];
+    expect(listKinds(...step, call('b'))).toEqual([
+      [
+        ['assistant', 'tool-call', 'tool-call', 'tool-call'],
+        ['user', 'a'],
+        ['user', 'x'],
+        ['user', 'b'],
+        ['assistant', 'tool-call'],
+      ],
+      2,
+    ]);
+    expect(
+      listKinds(call('a'), user(result('a', 'one')), user(say('So?')), user(result('x', 'lost'))),
+    ).toEqual([
+      [
+        ['assistant', 'tool-call'],
+        ['user', 'a'],
+        ['user', 'text'],
+        ['assistant', 'tool-call'],
+        ['user', 'x'],
+      ],
+      1,
+    ]);
+  });
+
   it('moves results out of the model turn that contained them', () => {
     const turn: Turn = {
       role: 'assistant',
