@@ -59,6 +59,26 @@ it.each(['anthropic/claude-sonnet-4-5', 'google/gemini-2.5-flash', 'deepseek/dee
   },
 );
 
+const orphaned = {
+  tools: unanswered.tools,
+  input: [
+    { type: 'function_call_output', call_id: 'x', output: 'seen before' },
+    { role: 'user', content: 'What was it?' },
+    { type: 'function_call', call_id: 'a', name: 'look', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'y', output: 'seen elsewhere' },
+    { type: 'function_call_output', call_id: 'a', output: 'seen' },
+  ],
+};
+
+it.each(['anthropic/claude-sonnet-4-5', 'google/gemini-2.5-flash', 'deepseek/deepseek-chat'])(
+  '%s accepts results whose calls the client has cut off, and both are reported',
+  async (model) => {
+    const [status, dropped, sent] = await post('/v1/responses', { model, ...orphaned });
+    expect([status, dropped]).toEqual([200, expect.stringMatching(/input\[0\].*input\[3\]/)]);
+    expect(sent).toMatch(/missing_call.*seen before.*seen elsewhere/s);
+  },
+);
+
 it.each(['anthropic/claude-sonnet-4-5', 'openai/gpt-4o-mini', 'deepseek/deepseek-chat'])(
   '%s accepts a call and its result from one turn of a Gemini model',
   async (model) => {

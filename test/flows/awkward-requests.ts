@@ -201,10 +201,6 @@ export const fromOthers: Readonly<Record<string, Case>> = {
         responseSchema: { type: 'ARRAY', items: { type: 'STRING' } },
       },
     },
-    lost: {
-      'chat-completions': 'generationConfig.responseSchema',
-      responses: 'generationConfig.responseSchema',
-    },
   },
   'calls that keep to their schemas': {
     client: 'generate-content',

@@ -66,16 +66,17 @@ describe('encoding files', () => {
 
   it("puts a tool's files in its result, or after all results if the model takes none there", () => {
     const turns: Turn[] = [
+      user('Draw.'),
       assistant(call('c1'), call('c2')),
       tool(result('c1', 'A chart:', { content: [text('A chart:'), image] })),
       tool(result('c2')),
     ];
     const inline = { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } };
-    expect(encodeParts(turns).slice(2)).toEqual([
+    expect(encodeParts(turns).slice(3)).toEqual([
       { functionResponse: { id: 'c1', name: 'f', response: { output: 'A chart:' }, parts: [inline] } },
       { functionResponse: { id: 'c2', name: 'f', response: { output: 'ok' } } },
     ]);
-    expect(encodeParts(turns, older).slice(2)).toEqual([
+    expect(encodeParts(turns, older).slice(3)).toEqual([
       { functionResponse: { id: 'c1', name: 'f', response: { output: 'A chart:\n\nSee file 1.' } } },
       { functionResponse: { id: 'c2', name: 'f', response: { output: 'ok' } } },
       { text: 'This is file 1:' },
@@ -86,11 +87,11 @@ describe('encoding files', () => {
   it('leaves out how finely to look at a file in a result, and reports that', () => {
     const chart = { ...image, detail: 'high' };
     const { body, lost } = encode({
-      turns: [assistant(call('c1')), tool(result('c1', '', { content: [chart] }))],
+      turns: [user('Draw.'), assistant(call('c1')), tool(result('c1', '', { content: [chart] }))],
     });
     expect([JSON.stringify(body).includes('mediaResolution'), lost]).toEqual([
       false,
-      ['turns[1].blocks[0].content[0].detail'],
+      ['turns[2].blocks[0].content[0].detail'],
     ]);
   });
 });

@@ -9,7 +9,7 @@ import { gemma, isRecord } from './encoded.ts';
 describe('encoding tools', () => {
   it('sends a free-text tool as a function with one text', () => {
     const format = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: x' } };
-    const turns: Turn[] = [assistant(call('c1', 'patch', { custom: true, arguments: '*** Begin' }))];
+    const turns: Turn[] = [ahoy, assistant(call('c1', 'patch', { custom: true, arguments: '*** Begin' }))];
     const { body, lost } = encode(
       {
         turns,
@@ -20,7 +20,7 @@ describe('encoding tools', () => {
     );
     expect(lost).toEqual(['tools[0].format']);
     expect(body).toMatchObject({
-      contents: [{ parts: [{ functionCall: { name: 'patch', args: { input: '*** Begin' } } }] }],
+      contents: [{}, { parts: [{ functionCall: { name: 'patch', args: { input: '*** Begin' } } }] }],
       tools: [
         {
           functionDeclarations: [

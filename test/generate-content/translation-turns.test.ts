@@ -76,10 +76,20 @@ describe('encoding turns', () => {
   it('sends arguments that are no JSON object as text', () => {
     expect(
       encodeParts(
-        [assistant(call('c1', 'f', { arguments: '{"cut' }), call('c2', 'f', { arguments: '' }))],
+        [ahoy, assistant(call('c1', 'f', { arguments: '{"cut' }), call('c2', 'f', { arguments: '' }))],
         older,
       ),
-    ).toMatchObject([{ functionCall: { args: { _raw: '{"cut' } } }, { functionCall: { args: {} } }]);
+    ).toMatchObject([{}, { functionCall: { args: { _raw: '{"cut' } } }, { functionCall: { args: {} } }]);
+  });
+
+  it('begins with a marked user message where it would begin with a call', () => {
+    const { body, lost } = encode({ turns: [assistant(call('c1')), tool(result('c1'))] });
+    expect(body.contents).toMatchObject([
+      { role: 'user', parts: [{ text: '<system>\nThe conversation begins with the assistant.\n</system>' }] },
+      { role: 'model', parts: [{ functionCall: { name: 'f' } }] },
+      { role: 'user' },
+    ]);
+    expect(lost).toEqual(['turns[0]']);
   });
 
   it('omits empty texts', () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Block } from '../../core/index.ts';
+import { toClientPath } from '../../core/loss.ts';
 import { assistant, developer, file, result, system, text, tool, user } from '../support/turns.ts';
-import { makeCapable, makeModel, protocol, send, look, callLook, turns } from './bodies.ts';
+import { makeCall, makeCapable, makeModel, protocol, send, look, callLook, turns } from './bodies.ts';
 
 const older = makeCapable({ reasoning: { style: 'budget' }, wire: { messages: { midSystem: false } } });
 
@@ -225,5 +226,36 @@ describe('a conversation from another protocol', () => {
       'turns[0].blocks[3].cache.ttl',
       'turns[0].blocks[4].cache.ttl',
     ]);
+  });
+});
+
+describe('a blank text of a client of this protocol', () => {
+  const said = (content: unknown): Record<string, unknown>[] => [
+    { role: 'user', content: 'Ahoy' },
+    { role: 'assistant', content },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: ' ' },
+        { type: 'text', text: 'Go on.' },
+      ],
+    },
+  ];
+
+  it.each<[unknown, string[]]>([
+    [[{ type: 'text', text: 'Ahoy' }], ['messages[2].content[0]']],
+    [
+      [
+        { type: 'text', text: '' },
+        { type: 'text', text: 'Ahoy' },
+      ],
+      ['messages[1].content[0]', 'messages[2].content[0]'],
+    ],
+    [' ', ['messages[1].content', 'messages[2].content[0]']],
+  ])('is left out, since the provider refuses it, and reported: %j', (content, lost) => {
+    const request = makeCall({ messages: said(content) }).decode();
+    const { body, losses } = protocol.upstream.encodeRequest(request, makeModel(), undefined);
+    expect(JSON.stringify(body)).not.toMatch(/"text":" ?"/);
+    expect(losses.map(({ path }) => toClientPath(path, request, protocol.client.fieldNames))).toEqual(lost);
   });
 });

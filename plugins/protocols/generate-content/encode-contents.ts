@@ -41,6 +41,7 @@ export function encodeTurns(
   for (const [index, turn] of encoding.own ? turns.entries() : moveResultsToCalls(turns))
     if (index >= leading || !isInstruction(turn)) writer.add(turn, index);
   if (writer.contents.length === 0 && !encoding.own && turns.length > 0) refuseEmpty(turns, protocolName);
+  if (!encoding.own) writer.beginWithUser(turns.findIndex(({ role }) => role === 'assistant'));
   if (encoding.native && encoding.modern) writer.markUnsealedCalls();
   const contents = writer.contents.map(({ role, parts, files, rest: fields }) =>
     overlay(fields, { role, parts: files.length > 0 ? [...parts, ...files] : parts }),
@@ -200,6 +201,19 @@ class ContentWriter {
     const encoded = encodeResult(block, path, this.#encoding, { name, filesBefore: this.#files });
     this.#files += encoded.files.length / 2;
     return encoded;
+  }
+
+  /** Gemini refuses a conversation that begins with a call. `index` is that of the turn with it. */
+  beginWithUser(index: number): void {
+    const [first] = this.contents;
+    if (first?.kind !== 'model' || !first.parts.some((part) => 'functionCall' in part)) return;
+    const text = '<system>\nThe conversation begins with the assistant.\n</system>';
+    this.contents.unshift({ kind: 'user', role: 'user', parts: [{ text }], files: [], rest: {} });
+    this.#encoding.lose(
+      `turns[${index}]`,
+      'follows a marked user message, since the provider requires one first',
+      'approximated',
+    );
   }
 
   /** Gemini refuses a step whose first call has neither a signature nor a placeholder. */

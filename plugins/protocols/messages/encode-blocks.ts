@@ -57,7 +57,10 @@ function loseState(
   if (opaque.length > 0) loseSeal(path, lose);
 }
 
-/** Omits empty and blank text, because Anthropic refuses it. */
+/**
+ * Omits empty and blank text, because Anthropic refuses it. A client of this protocol reads that; other
+ * protocols write empty texts beside calls.
+ */
 function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): Fields[] {
   loseState(block, path, encoding);
   const [form, name] = bag.getForm(block);
@@ -65,7 +68,8 @@ function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): F
     return addSides(block, path, encoding, { type: 'tool_reference', tool_name: name });
   if (form === 'summary') return addSides(block, path, encoding, { type: 'compaction', content: block.text });
   if (block.text.trim() !== '') return addSides(block, path, encoding, { type: 'text', text: block.text });
-  if (block.cache) encoding.lose(`${path}.cache`, 'an empty text cannot be marked');
+  if (encoding.own) encoding.lose(path, 'the provider refuses a blank text');
+  else if (block.cache) encoding.lose(`${path}.cache`, 'an empty text cannot be marked');
   return [];
 }
 
