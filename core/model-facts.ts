@@ -12,7 +12,7 @@ import { getMessage } from './util/errors.ts';
  * Flags about a model that only one protocol understands, in `capabilities.wire[protocol]`. Core hands them
  * on; the protocol says which there are, checks them and reads them.
  */
-export const wireSchema = z.record(z.string(), z.record(z.string(), z.unknown())).default({});
+const wireSchema = z.record(z.string(), z.record(z.string(), z.unknown())).default({});
 
 /** By a protocol's name, the schema of its flags in `capabilities.wire`. */
 export type ProtocolFlags = ReadonlyMap<string, z.ZodType>;
@@ -52,7 +52,7 @@ export function mergeFlags(defaults: Flags, own: Flags): Flags {
 const fileOfFlags = new WeakMap<Capabilities['wire'], string>();
 
 /** Keeps the file a model was read from, so that an error can name it. */
-export function rememberFile({ capabilities }: Model, file: URL): void {
+function rememberFile({ capabilities }: Model, file: URL): void {
   fileOfFlags.set(capabilities.wire, file.pathname);
 }
 

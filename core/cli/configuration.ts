@@ -61,7 +61,7 @@ function mapPlugins({ plugins }: Config): Map<string, GivenOptions> {
   return new Map(plugins.map(({ name, options = nothing }) => [name, options]));
 }
 
-export function compareConfigs(before: Config, after: Config): ConfigChanges {
+function compareConfigs(before: Config, after: Config): ConfigChanges {
   const [old, next] = [mapPlugins(before), mapPlugins(after)];
   const stays = (name: string): boolean => old.has(name) && next.has(name);
   const order = (names: Iterable<string>): string => [...names].filter(stays).join(' ');

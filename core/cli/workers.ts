@@ -162,7 +162,7 @@ function isClosable(handle: unknown): handle is Closable {
 }
 
 /** Call it before the worker is ready. */
-export function closeUnaccepted(worker: Worker): void {
+function closeUnaccepted(worker: Worker): void {
   const child = worker.process;
   /** The last connection of each listener. To close an accepted one again has no effect. */
   const handed = new Map<string, Closable>();

@@ -60,25 +60,26 @@ function wrapHook<Args extends unknown[], Result>(
   };
 }
 
+function noteStep(
+  place: string | TapPlace,
+  { trace }: Parsed,
+  given: readonly Target[],
+  left: readonly Target[],
+): readonly Target[] {
+  const { name, because } = typeof place === 'string' ? { name: place, because: undefined } : place;
+  return Array.isArray(left) ? trace.note(name, because, given, left) : left;
+}
+
 /** Notes which targets each tap of `route` removed or moved. */
 function wrapRoute(hook: Tapped<[readonly Target[], Parsed], readonly Target[]>): Hooks['route'] {
   const { tap, tapPromise } = wrapHook('route', hook, true);
-  const note = (
-    place: string | TapPlace,
-    parsed: Parsed,
-    given: readonly Target[],
-    left: readonly Target[],
-  ) => {
-    const { name, because } = typeof place === 'string' ? { name: place, because: undefined } : place;
-    return Array.isArray(left) ? parsed.trace.note(name, because, given, left) : left;
-  };
   return {
     tap: (place, route) =>
-      tap(place, route && ((given, parsed) => note(place, parsed, given, route(given, parsed)))),
+      tap(place, route && ((given, parsed) => noteStep(place, parsed, given, route(given, parsed)))),
     tapPromise: (place, route) =>
       tapPromise(
         place,
-        route && (async (given, parsed) => note(place, parsed, given, await route(given, parsed))),
+        route && (async (given, parsed) => noteStep(place, parsed, given, await route(given, parsed))),
       ),
   };
 }

@@ -26,7 +26,7 @@ const versions = ['/v1beta', '/v1'];
 const otherVersion = /^\/v\d+(?:(?:alpha|beta)\d*)?(?=\/)/;
 
 /** Returns where the call is served, as the end of a sentence; an empty string if no base URL serves it. */
-export function findRightBase({ addresses, protocols }: Served, method: string, path: string): string {
+function findRightBase({ addresses, protocols }: Served, method: string, path: string): string {
   // Somebody who looks at an endpoint of calls in a browser sends GET.
   const serves = (protocol: string, at: string): boolean =>
     [method, 'POST'].some((each) => protocols.find(protocol)?.client.match(each, at, ''));

@@ -16,7 +16,7 @@ const secretHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'
 const shortestSecret = 6;
 
 /** Removes our credentials from an error text, in case the provider echoes them. */
-export function redactSecrets(text: string, { headers }: UpstreamRequest): string {
+function redactSecrets(text: string, { headers }: UpstreamRequest): string {
   const secrets = secretHeaders.flatMap((name) => headers[name]?.split(' ').at(-1) ?? []);
   return secrets.reduce(
     (redacted, secret) =>
@@ -48,7 +48,7 @@ function replaceDeep(value: unknown, pattern: RegExp, id: string): unknown {
 }
 
 /** Replaces the provider's name of the model with the client's. */
-export function renameModel(error: GatewayError, model: Model): GatewayError {
+function renameModel(error: GatewayError, model: Model): GatewayError {
   const { code, message, details } = error;
   const { vendor } = details;
   if (!vendor || model.upstream === model.id) return error;
