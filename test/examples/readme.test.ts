@@ -45,11 +45,3 @@ it.each(readmes)('every relative link in %s leads to a file and a heading', (pat
       expect(listAnchors(readReadme(target)), `${path} links to ${link}`).toContain(anchor);
   }
 });
-
-it('the README at the top has at most 9 kB, every other one at most 16 kB', () => {
-  const long = readmes.filter(
-    (path) => Buffer.byteLength(readReadme(path)) > (path === 'README.md' ? 9 : 16) * 1024,
-  );
-  expect(readmes.length).toBeGreaterThan(8);
-  expect(long).toEqual([]);
-});
