@@ -5,7 +5,6 @@
 import { createHook } from 'node:async_hooks';
 import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
-import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Command as Program } from 'commander';
 import type { Config } from '../config.ts';

@@ -1,0 +1,65 @@
+/**
+ * Processor time of a call, all threads, of this checkout and of another one, in interleaved rounds of one
+ * run: a JSON call, a translated JSON call and an unpaced stream of 100 events.
+ *
+ * node test/bench/versions.ts <another checkout>      BENCH_ROUNDS=5 BENCH_SECONDS=3
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { formatTable } from '../../core/util/table.ts';
+import { load } from './load.ts';
+import { startVendor } from './nginx.ts';
+import { calls, translations } from './payload.ts';
+import { readUsage, stopAll } from './processes.ts';
+import { computeMedian } from './statistics.ts';
+import { startBare, startTollgate, type Target } from './targets.ts';
+
+const project = join(import.meta.dirname, '../..');
+const rounds = Number(process.env.BENCH_ROUNDS ?? 5);
+const seconds = Number(process.env.BENCH_SECONDS ?? 3);
+const kinds = {
+  JSON: calls.json,
+  'JSON, translated': translations.json,
+  'stream of 100 events': calls.stream,
+};
+
+// Where nginx is installed is often no part of a user's path.
+process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-versions-'));
+
+async function startGateway(vendor: string, from: string, name: string): Promise<Target> {
+  const own = join(folder, name);
+  mkdirSync(own);
+  return { ...(await startTollgate({ vendor, folder: own, project: from, starts: 1 })), name };
+}
+
+try {
+  const [, , before] = process.argv;
+  if (!before) throw new Error('usage: node test/bench/versions.ts <another checkout>');
+  const { origin: vendor } = await startVendor(folder);
+  const targets = [
+    await startBare({ vendor, folder, project, starts: 1 }),
+    await startGateway(vendor, before, 'before'),
+    await startGateway(vendor, project, 'now'),
+  ];
+  const rows: string[][] = [];
+  for (const [kind, call] of Object.entries(kinds)) {
+    const samples = new Map<string, number[]>();
+    for (let round = 0; round <= rounds; round += 1)
+      for (const target of targets) {
+        const begun = readUsage(target.pid).cpu;
+        const { requests } = await load(target, call, { connections: 32, seconds, folder });
+        const cost = ((readUsage(target.pid).cpu - begun) * 1e6) / requests;
+        // The first round lets V8 optimize.
+        if (round > 0) samples.set(target.name, [...(samples.get(target.name) ?? []), cost]);
+      }
+    const medians = targets.map(({ name }) => computeMedian(samples.get(name) ?? []));
+    const [, old = 0, now = 0] = medians;
+    rows.push([kind, ...medians.map((cost) => cost.toFixed(0)), (now / old).toFixed(2)]);
+  }
+  process.stdout.write(`${formatTable(['µs of processor time', 'bare', 'before', 'now', 'ratio'], rows)}\n`);
+} finally {
+  await stopAll();
+  rmSync(folder, { recursive: true, force: true });
+}
