@@ -102,7 +102,9 @@ class Sending {
       };
       proxy.on('proxyReq', (outgoing) => {
         // After a change of protocols, Node closes the connection without an error.
-        outgoing.once('close', () => fail(toConnectionError('ECONNRESET', 'the connection closed')));
+        outgoing.once('close', () => {
+          if (!this.#reply) fail(toConnectionError('ECONNRESET', 'the connection closed'));
+        });
         this.#begin(outgoing, target.protocol === 'https:');
       });
       proxy.on('proxyRes', (reply) => resolve(this.#receive(reply)));
@@ -116,6 +118,10 @@ class Sending {
     const attempt = this.#attempt;
     this.#outgoing = outgoing;
     if (attempt.cancellation.cancelled) return this.#stop();
+    if (outgoing.reusedSocket) {
+      attempt.sent = true;
+      return;
+    }
     const noteSent = (): void => {
       clearTimeout(timer);
       attempt.sent = true;
@@ -124,7 +130,6 @@ class Sending {
       () => outgoing.destroy(toConnectionError(connectTimeout, 'the connection took too long')),
       this.#options.connect,
     ).unref();
-    if (outgoing.reusedSocket) return noteSent();
     outgoing.socket?.once(isSecure ? 'secureConnect' : 'connect', noteSent);
     // A tunnel through a proxy is connected before the request has it.
     outgoing.once('finish', noteSent).once('close', () => clearTimeout(timer));

@@ -48,6 +48,8 @@ try {
     const samples = new Map<string, number[]>();
     for (let round = 0; round <= rounds; round += 1)
       for (const target of targets) {
+        // The bare proxy translates nothing.
+        if (call === translations.json && !target.translates) continue;
         const begun = readUsage(target.pid).cpu;
         const { requests } = await load(target, call, { connections: 32, seconds, folder });
         const cost = ((readUsage(target.pid).cpu - begun) * 1e6) / requests;
@@ -55,7 +57,7 @@ try {
         if (round > 0) samples.set(target.name, [...(samples.get(target.name) ?? []), cost]);
       }
     const medians = targets.map(({ name }) => computeMedian(samples.get(name) ?? []));
-    const [, old = 0, now = 0] = medians;
+    const [, old = NaN, now = NaN] = medians;
     rows.push([kind, ...medians.map((cost) => cost.toFixed(0)), (now / old).toFixed(2)]);
   }
   process.stdout.write(`${formatTable(['µs of processor time', 'bare', 'before', 'now', 'ratio'], rows)}\n`);
