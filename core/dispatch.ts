@@ -44,6 +44,23 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
+/**
+ * A body by what has arrived together. A provider sends each event as an HTTP chunk, and a stream's iterator
+ * would give them one by one.
+ */
+async function* joinChunks(reply: Incoming): AsyncGenerator<Uint8Array> {
+  for await (const first of reply) {
+    const chunks: Buffer[] = [first];
+    for (let next = readChunk(reply); next; next = readChunk(reply)) chunks.push(next);
+    yield chunks.length > 1 ? Buffer.concat(chunks) : first;
+  }
+}
+
+function readChunk(reply: Incoming): Buffer | undefined {
+  const chunk: unknown = reply.read();
+  return Buffer.isBuffer(chunk) ? chunk : undefined;
+}
+
 /** An error of a connection, with a code as Node's own have. */
 function toConnectionError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code });
@@ -147,7 +164,7 @@ class Sending {
       else reply.destroy(toConnectionError('ETIMEDOUT', 'the provider stopped sending'));
     };
     reply.setTimeout(idle, watch);
-    return { status: reply.statusCode ?? 0, headers: reply.headers, body: reply };
+    return { status: reply.statusCode ?? 0, headers: reply.headers, body: joinChunks(reply) };
   }
 }
 
