@@ -27,6 +27,12 @@ export const declared: readonly Declared[] = [
     reason: 'requests for images are checked and written again',
   },
   {
+    class: 'request-differs',
+    protocol: 'images',
+    detail: /^quality$/,
+    reason: 'a call without a quality is sent with "auto", which is the default',
+  },
+  {
     class: 'bytes-differ',
     protocol: 'images',
     reason: 'replies with images are written again: fields of the interface, in its order',
