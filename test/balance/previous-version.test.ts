@@ -1,0 +1,129 @@
+/**
+ * The version before this one, on the same ledger: migrations only expand, so it reads and writes what this
+ * one has opened, at the same time. Its store is in `fixtures`, with a ledger that it wrote.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
+import { request } from '../contract/store.ts';
+import { openDatabase } from '../support/database.ts';
+import { price, quote, settlement } from './calls.ts';
+import { makeTemporaryFolder, withDatabase } from './ledger-file.ts';
+import { queryDatabase } from './postgres-database.ts';
+
+const fixtures = join(import.meta.dirname, 'fixtures');
+const previous: { readonly openSqlite: typeof openSqlite } = await import(
+  join(fixtures, 'store-d2dc27a7.mjs')
+);
+
+let folder: ReturnType<typeof makeTemporaryFolder>;
+let file: string;
+
+beforeEach(() => {
+  folder = makeTemporaryFolder();
+  file = join(folder.path, 'ledger.db');
+  withDatabase(file, (database) =>
+    database.exec(readFileSync(join(fixtures, 'ledger-d2dc27a7.sql'), 'utf8')),
+  );
+});
+
+afterEach(() => folder.remove());
+
+/** Tables with their columns: type, whether null is allowed, default, place in the primary key. */
+function readTables(): Map<string, string> {
+  return withDatabase(file, (database) => {
+    const rows = database
+      .prepare(
+        `SELECT tables.name || '.' || columns.name AS name,
+           concat_ws(' ', columns.type, columns."notnull", columns.dflt_value, columns.pk) AS made
+         FROM sqlite_master tables, pragma_table_info(tables.name) columns WHERE tables.type = 'table'`,
+      )
+      .all();
+    return new Map(rows.map(({ name, made }) => [String(name), String(made)]));
+  });
+}
+
+function readVersion(): unknown {
+  return withDatabase(file, (database) => database.prepare('PRAGMA user_version').get()?.user_version);
+}
+
+/** What each list of the books says. */
+async function readLists(store: Store): Promise<unknown[]> {
+  const page = { limit: 100 };
+  return Promise.all([
+    store.listAccounts(page),
+    store.listKeys(page),
+    store.listEntries(page),
+    store.listPending(page),
+    store.listBudgets({ ...page, at: Date.parse('2026-11-22T12:00:00Z') }),
+    store.listWarnings(page),
+    store.listActions(page),
+    store.listCalls(page),
+    store.sumTotals(),
+    store.readDocument('prices'),
+    store.exportEntries({ format: 'jsonl', after: 0, last: 100 }),
+  ]);
+}
+
+it('opens a ledger of the version before, and ends the calls that it left running', async () => {
+  const [tables, version] = [readTables(), readVersion()];
+  const store = await openSqlite({ file });
+  expect(await store.audit()).toMatchObject({ ok: true, entries: 14, pending: 2, findings: [] });
+  expect(await store.settle(settlement('call-5', 41n))).toMatchObject({ status: 'posted' });
+  await store.reserve(request('new-1', 'globex'));
+  await store.settle(settlement('new-1', 8n));
+  expect(await store.readBalance('acme')).toEqual({ total: 10_000n, used: 561n, pending: 0n });
+  expect(await store.audit()).toMatchObject({ ok: true, entries: 17, pending: 1, findings: [] });
+  await store.close();
+  expect(readVersion()).toBe(version);
+  expect(Object.fromEntries(readTables())).toMatchObject(Object.fromEntries(tables));
+});
+
+it('shares a ledger with the version before: each ends calls of the other', async () => {
+  const stores = [await previous.openSqlite({ file, threads: false }), await openSqlite({ file })] as const;
+  const [old, young] = stores;
+  await old.definePrice(price);
+  for (const turn of [1, 2, 3]) {
+    await old.reserve(request(`old-${turn}`, 'acme', { key: 'key-1', tags: ['research'] }));
+    await young.reserve(request(`young-${turn}`, 'acme', { key: 'key-1', tags: ['research'] }));
+    // Before an attempt at a dearer target.
+    await young.extend({
+      id: `young-${turn}`,
+      account: 'acme',
+      key: 'key-1',
+      quote: quote(50n),
+      attempts: 1,
+      at: 2,
+    });
+    expect(await old.settle(settlement(`young-${turn}`, 45n))).toMatchObject({ status: 'posted' });
+    expect(await young.settle(settlement(`old-${turn}`, 9n))).toMatchObject({ status: 'posted' });
+  }
+  for (const store of stores)
+    expect(await store.audit()).toMatchObject({ ok: true, entries: 32, pending: 2, findings: [] });
+  const [before, now] = [await readLists(old), await readLists(young)];
+  expect(before).toEqual(now);
+  for (const store of stores) await store.close();
+});
+
+it('makes new ledgers with every column that the version before knows, in both databases', async () => {
+  const known = readTables();
+  const store = await openSqlite({ file: `${file}-new` });
+  await store.close();
+  file = `${file}-new`;
+  expect(Object.fromEntries(readTables())).toMatchObject(Object.fromEntries(known));
+  const { url, drop } = await openDatabase();
+  await (await openPostgres({ url })).close();
+  const columns = await queryDatabase(
+    url,
+    `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+     WHERE table_schema = 'tollgate'`,
+  );
+  // The program before this one refuses a higher number.
+  expect(await queryDatabase(url, 'SELECT count FROM steps')).toEqual([{ count: 9n }]);
+  await drop();
+  const names = [...known.keys()].filter((name) => !name.startsWith('sqlite_'));
+  expect(columns.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+});
