@@ -39,6 +39,7 @@ import type {
   Examination,
   Archive,
   DocumentStore,
+  TableStore,
 } from './plugin.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
@@ -97,6 +98,7 @@ function createRegistries() {
     credentials: new Registry<Credential>('credential'),
     guards: new Registry<Guard>('guard'),
     documents: new Registry<DocumentStore>('document store'),
+    tables: new Registry<TableStore>('table store'),
     examinations: new Registry<Examination>('examination'),
     readiness: new Registry<Readiness>('readiness check'),
   };
@@ -151,7 +153,8 @@ function createAdminOpener(
 
 /** What all plugins get alike. */
 function createSharedHost(config: Config, core: Core & Registries, notes: PluginNotes, tools: OperatorTools) {
-  const { protocols, providers, keyrings, archives, credentials, guards, documents, examinations } = core;
+  const { protocols, providers, keyrings, archives, credentials, guards, documents, tables, examinations } =
+    core;
   const { routes, catalog, findTargets, addresses, calls, callPaths } = core;
   return {
     protocols,
@@ -161,6 +164,7 @@ function createSharedHost(config: Config, core: Core & Registries, notes: Plugin
     credentials,
     guards,
     documents,
+    tables,
     examinations,
     plugins: new Set(config.plugins.map(({ name }) => name)),
     getFamily: (route) => routes.getOwner(route),

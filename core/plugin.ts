@@ -145,6 +145,7 @@ export interface Host {
   readonly guards: Registry<Guard>;
   /** Where plugins keep what all gateways of a ledger share. */
   readonly documents: Registry<DocumentStore>;
+  readonly tables: Registry<TableStore>;
   /** Checks for `tollgate doctor`. */
   readonly examinations: Registry<Examination>;
   /** Base URLs of SDKs that the plugins have named. Complete once all plugins are applied. */
@@ -272,6 +273,44 @@ export interface DocumentStore {
   readonly name: string;
   /** Runs the work with the store open, in a gateway and on the command line. */
   use<Result>(work: (documents: Documents) => Promise<Result>): Promise<Result>;
+}
+
+/** Integers are read as BigInt. */
+export type TableValue = string | number | bigint | null;
+export type TableRow = Readonly<Record<string, unknown>>;
+
+/** SQL that SQLite and PostgreSQL both know, with `$1` for the first of its values. */
+export interface TableStatement {
+  readonly sql: string;
+  readonly values?: readonly TableValue[];
+}
+
+/**
+ * The tables of a plugin. The store that owns the database makes them, runs their migrations, and includes
+ * them in its backups.
+ */
+export interface TableDeclaration {
+  /** Small letters, digits and `_`. Tables and indexes of `visits` begin with `plugin_visits_`. */
+  readonly name: string;
+  /**
+   * One statement each, run once and in this order: `CREATE TABLE`, `CREATE INDEX`, or `ALTER TABLE` with
+   * `ADD COLUMN`. New ones go to the end; none is changed once it is released. The previous version of the
+   * plugin may use the tables at the same time, so they only expand.
+   */
+  readonly migrations: readonly string[];
+}
+
+export interface Tables {
+  read(statement: TableStatement): Promise<readonly TableRow[]>;
+  /** Runs all statements in one transaction, or none of them. Resolves with the rows that each returns. */
+  write(statements: readonly TableStatement[]): Promise<readonly (readonly TableRow[])[]>;
+}
+
+/** A plugin with a database keeps the tables of the others. */
+export interface TableStore {
+  readonly name: string;
+  /** Brings the tables up to date. Rejects until the store is open. */
+  open(declaration: TableDeclaration): Promise<Tables>;
 }
 
 /** Answers a question of another process. Questions and answers cross as JSON; undefined is no answer. */

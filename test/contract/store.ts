@@ -18,6 +18,7 @@ import { testRates } from './rates.ts';
 import { testReports } from './reports.ts';
 import { testReservations, testSettling } from './reservations.ts';
 import { testStoredCalls } from './stored-calls.ts';
+import { testTables } from './tables.ts';
 
 export { request } from './bench.ts';
 
@@ -75,6 +76,7 @@ export function testStore(
     testReports(bench);
     testCorrections(bench);
     testDocuments(bench);
+    testTables(bench);
     testStoredCalls(bench);
     testHistories(bench, histories);
 

@@ -23,6 +23,7 @@ import type {
   Route,
   RouteReply,
   RouteRequest,
+  TableStore,
 } from '../../core/index.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
@@ -89,6 +90,7 @@ export function createHost(
     readiness: new Registry<Readiness>('readiness check'),
     guards: new Registry<Guard>('guard'),
     documents: new Registry<DocumentStore>('document store'),
+    tables: new Registry<TableStore>('table store'),
     examinations: new Registry<Examination>('examination'),
     running: { count: 0 },
     addresses: [],

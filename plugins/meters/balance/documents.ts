@@ -1,5 +1,8 @@
-/** Documents as stores know them. Each write replaces the version that its writer has read. */
-import type { Documents, DocumentStore, StoredDocument } from '../../../core/index.ts';
+/**
+ * What other plugins keep in the ledger: documents and tables. Each write of a document replaces the version
+ * that its writer has read.
+ */
+import type { Documents, DocumentStore, StoredDocument, TableStore } from '../../../core/index.ts';
 import { readCount, readText, type Row } from './rows.ts';
 import type { Store } from './store.ts';
 
@@ -30,6 +33,20 @@ export function createDocumentStore(
       } finally {
         await opened.close();
       }
+    },
+  };
+}
+
+/** Keeps other plugins' tables in the running store. */
+export function createTableStore(requireStore: () => Store): TableStore {
+  return {
+    name: 'ledger',
+    async open(declaration) {
+      await requireStore().migrateTables(declaration);
+      return {
+        read: async (statement) => requireStore().readTables(statement),
+        write: async (statements) => requireStore().writeTables(statements),
+      };
     },
   };
 }

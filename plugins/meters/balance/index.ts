@@ -18,7 +18,7 @@ import { listBackupCommands } from './backup.ts';
 import { keepDelivering, webhookOptions } from './budgets/webhook.ts';
 import { listCommands } from './commands.ts';
 import { createExamination } from './diagnostics.ts';
-import { createDocumentStore } from './documents.ts';
+import { createDocumentStore, createTableStore } from './documents.ts';
 import { makeFirstKey } from './first-key.ts';
 import { readClaim, buildClaimError, idempotencyOptions, keepSweeping, findReplay } from './idempotency.ts';
 import { createKeyring } from './keyring.ts';
@@ -106,6 +106,7 @@ function register(
   const openExisting = (): Promise<Store> => open({ mustExist: true });
   host.examinations.add(createExamination(openExisting));
   host.documents.add(createDocumentStore(() => opened()?.store, openExisting));
+  host.tables.add(createTableStore(getLedger));
   host.keyrings.add(createKeyring(getLedger));
   host.archives.add({
     name: 'balance',

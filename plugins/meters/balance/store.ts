@@ -7,7 +7,13 @@
  * Operations requested in one turn of the event loop share a transaction, in that order, and each gets its
  * own result.
  */
-import type { Nano, StoredDocument } from '../../../core/index.ts';
+import type {
+  Nano,
+  StoredDocument,
+  TableDeclaration,
+  TableRow,
+  TableStatement,
+} from '../../../core/index.ts';
 import type {
   AccountRecord,
   AccountState,
@@ -177,6 +183,13 @@ export const operations = {
   /** Adds missing amounts to the roll-ups; false if there was another repair since they were found. */
   closeGaps: defineUpkeep<(request: RollupGaps & { readonly at: number }) => boolean>(),
 
+  /** Runs those migrations of a plugin's tables that have not run. */
+  migrateTables: defineUpkeep<(declaration: TableDeclaration) => void>(),
+  /** Runs statements on plugins' tables in one transaction, and returns the rows of each. */
+  writeTables: defineUpkeep<(statements: readonly TableStatement[]) => readonly (readonly TableRow[])[]>(),
+
+  /** Reads plugins' tables. */
+  readTables: defineRead<(statement: TableStatement) => readonly TableRow[]>(),
   /** A document by its name; undefined if it was never written. */
   readDocument: defineRead<(name: string) => StoredDocument | undefined>(),
   /** All owners that have pending reservations or have beaten, this store's among them. */

@@ -7,6 +7,7 @@ import { calls } from './calls.ts';
 import { findClaim, sweep } from './claims.ts';
 import { kept } from './kept.ts';
 import { owners } from './owners.ts';
+import { pluginTables } from './plugin-tables.ts';
 import { reports } from './reports.ts';
 import type { Steps, StepsOf } from './steps.ts';
 
@@ -18,6 +19,7 @@ const all = {
   ...owners,
   ...reports,
   ...repair,
+  ...pluginTables,
   findClaim,
   sweep,
 };

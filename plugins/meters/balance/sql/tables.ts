@@ -246,13 +246,15 @@ ${buildGuard('operator_actions', 'actions')}`;
 }
 
 /**
- * Runs whenever a ledger opens, and changes it once. A call whose reservation was extended has several
- * `reserve` entries; `attempts` says how many attempts preceded each. It is no numbered step, because the
- * previous version refuses higher numbers, and it reads and writes such a ledger correctly.
+ * Runs whenever a ledger opens, and changes each ledger once. A call whose reservation was extended has
+ * several `reserve` entries; `attempts` says how many attempts preceded each. It is no numbered step, because
+ * the previous version refuses higher numbers, and it reads and writes such a ledger correctly.
  */
 export const expansion = `
 CREATE UNIQUE INDEX IF NOT EXISTS one_reservation_each ON entries (call, attempts) WHERE kind = 'reserve';
-DROP INDEX IF EXISTS one_reservation;`;
+DROP INDEX IF EXISTS one_reservation;
+-- How many migrations of each plugin's tables have run.
+CREATE TABLE IF NOT EXISTS declared_tables (name text PRIMARY KEY, migrations bigint NOT NULL);`;
 
 /** The step of both databases that makes all tables. */
 export function buildAllTables(dialect: Dialect): string {
