@@ -40,9 +40,9 @@ export function findChargedUsage(exchange: Routed, tally: Progress): Usage | und
   if (basis === 'usage' && !suspect) return undefined;
   const { mode: _mode, rule: _rule, images: _images, ...charged } = usage;
   const blank = Object.fromEntries(Object.keys(reported).map((name) => [name, undefined]));
-  const told: Usage = { ...blank, ...charged };
-  const names = Object.keys(told).filter(isCount);
-  return names.some((name) => told[name] !== reported[name]) ? told : undefined;
+  const shown: Usage = { ...blank, ...charged };
+  const names = Object.keys(shown).filter(isCount);
+  return names.some((name) => shown[name] !== reported[name]) ? shown : undefined;
 }
 
 /** What is known of a reply, as if it were complete. */
@@ -115,7 +115,7 @@ export class StreamCorrection {
   /** The data of the first event, whose id and time an added event repeats. */
   #first: string | undefined;
   /** The figures that the client was sent last in place of the provider's, as text. */
-  #told = '';
+  #sent = '';
 
   constructor(exchange: Routed, tally: StreamTally) {
     this.#exchange = exchange;
@@ -137,7 +137,7 @@ export class StreamCorrection {
 
   /** The end of a stream in array or silence: its last event gets the figures, if none was sent with them. */
   correctLast(text: string): string {
-    const usage = this.#findUntold();
+    const usage = this.#findUnsent();
     if (!usage) return text;
     const { protocol, call } = this.#exchange;
     return editLastEvent(text, { call, protocol }, (data) => this.#set(data, usage), true);
@@ -146,7 +146,7 @@ export class StreamCorrection {
   /** An event of its own for the figures, if the client asked for usage and was sent none. */
   writeMissing(): string {
     const { call, protocol } = this.#exchange;
-    const usage = call.usageWanted ? this.#findUntold() : undefined;
+    const usage = call.usageWanted ? this.#findUnsent() : undefined;
     if (!usage) return '';
     const encoder = protocol.client.encodeEvents(buildReplyContext(this.#exchange));
     const frames = buildEvents(usage).map((event) => encoder.push(event));
@@ -156,19 +156,19 @@ export class StreamCorrection {
     return event ? writeFrame(this.#copyHead(event.data), event.event) : '';
   }
 
-  #findUntold(): Usage | undefined {
+  #findUnsent(): Usage | undefined {
     const usage = findChargedUsage(this.#exchange, this.#tally);
-    return usage && JSON.stringify(usage) !== this.#told ? usage : undefined;
+    return usage && JSON.stringify(usage) !== this.#sent ? usage : undefined;
   }
 
   #set(data: string, usage: Usage): string {
-    this.#told = JSON.stringify(usage);
+    this.#sent = JSON.stringify(usage);
     const { protocol } = this.#exchange;
     return setUsage(data, this.#path, encodeUsage(protocol, buildReplyContext(this.#exchange), usage));
   }
 
   /**
-   * Whether usage belongs into an event: it has some, or it ends a stream whose events are named. Without
+   * Whether usage belongs in an event: it has some, or it ends a stream whose events are named. Without
    * names, usage has an event of its own, which may follow.
    */
   #holdsUsage({ event }: WireEvent, events: readonly CanonicalEvent[]): boolean {

@@ -45,7 +45,7 @@ export function encodeFinish({ unified, raw }: Reason, hasRefusal: boolean): End
     case 'length':
     case 'context-length':
     // Anthropic's `pause_turn` asks the client to continue the turn. This protocol has no closer reason, and
-    // none for an end that nobody knows.
+    // none for an unknown end.
     case 'pause':
     case 'other':
       return buildIncomplete('max_output_tokens');
