@@ -28,7 +28,14 @@ import { BodyBudget } from './http/bodies.ts';
 import { ReplyBudget } from './http/reply-memory.ts';
 import { Routes } from './http/routes.ts';
 import { RunningCalls } from './http/running-calls.ts';
-import type { Configuration, Preview, PreviewRequest } from './operations.ts';
+import type {
+  Archive,
+  Configuration,
+  DocumentStore,
+  Operations,
+  Preview,
+  PreviewRequest,
+} from './operations.ts';
 import type {
   Credential,
   Guard,
@@ -37,8 +44,6 @@ import type {
   Plugin,
   Readiness,
   Examination,
-  Archive,
-  DocumentStore,
   TableStore,
 } from './plugin.ts';
 import type { Protocol } from './protocol.ts';
@@ -137,7 +142,7 @@ function createAdminOpener(
   core: Core,
   resources: Resources,
   servers: Set<GatewayServer>,
-): Host['openAdminListener'] {
+): Operations['openAdminListener'] {
   return async (address) => {
     const { openServer } = await import('./server.ts');
     const server = await resources.open(
@@ -151,33 +156,42 @@ function createAdminOpener(
   };
 }
 
+function createOperations(
+  config: Config,
+  core: Core & Registries,
+  notes: PluginNotes,
+  tools: OperatorTools,
+): Omit<Operations, 'openAdminListener'> {
+  return {
+    configuration: tools.createConfiguration(config, { ...core, off: notes.off }),
+    listener: config.server,
+    addresses: core.addresses,
+    running: core.calls,
+    archives: core.archives,
+    documents: core.documents,
+    serveCalls: (path) => void core.callPaths.add(path),
+    preview: (request) => tools.previewCall(core, request),
+    scrape,
+  };
+}
+
 /** What all plugins get alike. */
-function createSharedHost(config: Config, core: Core & Registries, notes: PluginNotes, tools: OperatorTools) {
-  const { protocols, providers, keyrings, archives, credentials, guards, documents, tables, examinations } =
+function createSharedHost(config: Config, core: Core & Registries, operations: Operations) {
+  const { protocols, providers, keyrings, credentials, guards, tables, examinations, catalog, findTargets } =
     core;
-  const { routes, catalog, findTargets, addresses, calls, callPaths } = core;
   return {
     protocols,
     providers,
     keyrings,
-    archives,
     credentials,
     guards,
-    documents,
     tables,
     examinations,
     plugins: new Set(config.plugins.map(({ name }) => name)),
-    getFamily: (route) => routes.getOwner(route),
     catalog,
     findTargets,
-    addresses,
-    listener: config.server,
-    running: calls,
-    serveCalls: (path) => void callPaths.add(path),
-    preview: (request) => tools.previewCall(core, request),
-    configuration: tools.createConfiguration(config, { ...core, off: notes.off }),
+    operations,
     metrics,
-    scrape,
     workers,
     dataFolder: config.dataFolder,
   } satisfies Partial<Host>;
@@ -191,8 +205,10 @@ export function createGateway(config: Config, logger: Logger, tools: OperatorToo
   const { hooks, routes, commands, readiness, catalog } = core;
   const resources = new Resources();
   const adminServers = new Set<GatewayServer>();
-  const shared = createSharedHost(config, core, notes, tools);
-  const openAdminListener = createAdminOpener(core, resources, adminServers);
+  const shared = createSharedHost(config, core, {
+    ...createOperations(config, core, notes, tools),
+    openAdminListener: createAdminOpener(core, resources, adminServers),
+  });
   const createHost = (plugin: Plugin): Host => {
     const ownLogger = logger.child({ plugin: plugin.name });
     return {
@@ -204,7 +220,6 @@ export function createGateway(config: Config, logger: Logger, tools: OperatorToo
       readiness: readiness.createView(plugin.name),
       logger: ownLogger,
       openResource: resources.open,
-      openAdminListener,
       discoverModels: (provider, source) =>
         watchListing({ hooks, catalog, logger: ownLogger, open: resources.open }, provider, source),
     };

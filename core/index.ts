@@ -43,18 +43,24 @@ export type { Loss, LossCode } from './loss.ts';
 export { checkModel, createFlagReader, findPriceOrigin, readCatalogue, toRegional } from './model-facts.ts';
 export type { Capabilities, Model, ModelFacts } from './model-facts.ts';
 export type {
+  Archive,
+  ArchivedCall,
   ConfigChanges,
   ConfigCheck,
   ConfigView,
   Configuration,
   Control,
   CrossingPreview,
+  DocumentStore,
+  Documents,
+  Operations,
   OptionChange,
   Preview,
   PreviewRequest,
   Reloaded,
   ShownOption,
   ShownPlugin,
+  StoredDocument,
 } from './operations.ts';
 export { applyOwnModels, ownModelsSchema } from './own-models.ts';
 export type { OwnModel, OwnModels } from './own-models.ts';

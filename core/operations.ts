@@ -1,6 +1,30 @@
 /** What plugins for operators need of a gateway: its configuration, its previews and its processes. */
 import type { Loss } from './loss.ts';
-import type { ClientHeaders, ErrorReply } from './protocol.ts';
+import type { ClientAddress, ClientHeaders, ErrorReply } from './protocol.ts';
+import type { Registry } from './util/registry.ts';
+
+/** What a gateway offers to plugins for operators. */
+export interface Operations {
+  /** The configuration as operators see it, without secrets. */
+  readonly configuration: Configuration;
+  /** Host and port of the public listener, as configured. */
+  readonly listener: { readonly host: string; readonly port: number };
+  /** Base URLs of SDKs that the plugins have named. Complete once all plugins are applied. */
+  readonly addresses: readonly ClientAddress[];
+  /** The number of running calls. */
+  readonly running: { readonly count: number };
+  readonly archives: Registry<Archive>;
+  /** Where plugins keep what all gateways of a ledger share. */
+  readonly documents: Registry<DocumentStore>;
+  /** Opens a listener for `operator` routes and routes that are `everywhere`. Resolves with its URL. */
+  openAdminListener(address: { readonly host: string; readonly port: number }): Promise<string>;
+  /** Serves calls of all protocols on the admin listener too, below this path. */
+  serveCalls(path: string): void;
+  /** Shows what would be sent for a call, to each target of its model. Nothing is sent or charged. */
+  preview(request: PreviewRequest): Promise<Preview>;
+  /** All metrics of all workers, in Prometheus text format. */
+  scrape(): Promise<string>;
+}
 
 /** One option that is a single value, such as `store.kind`. */
 export interface ShownOption {
@@ -126,4 +150,40 @@ export interface Preview {
   readonly crossings: readonly CrossingPreview[];
   /** Crossings that were left out because there are too many. */
   readonly omitted: number;
+}
+
+/** Where ended calls are kept for longer than a process remembers them. */
+export interface Archive {
+  readonly name: string;
+  /** Finds a call by its id: the key that made it, and its record as JSON text. */
+  find(id: string): Promise<ArchivedCall | undefined>;
+}
+
+export interface ArchivedCall {
+  readonly key: string;
+  readonly body: string;
+}
+
+/**
+ * Short texts that all gateways which share a ledger agree on, such as the history of prices. A plugin with
+ * a database keeps them for the others. A write names the version that it replaces, so that no change is
+ * lost when two processes write at once.
+ */
+export interface StoredDocument {
+  /** From 1, one more with each write. */
+  readonly version: number;
+  readonly text: string;
+}
+
+export interface Documents {
+  /** A document by its name; undefined if it was never written. */
+  read(name: string): Promise<StoredDocument | undefined>;
+  /** Writes version `replaces` + 1; false if the document has another version by now. New ones replace 0. */
+  write(name: string, text: string, replaces: number): Promise<boolean>;
+}
+
+export interface DocumentStore {
+  readonly name: string;
+  /** Runs the work with the store open, in a gateway and on the command line. */
+  use<Result>(work: (documents: Documents) => Promise<Result>): Promise<Result>;
 }

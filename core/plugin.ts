@@ -10,8 +10,8 @@ import type { z } from 'zod';
 import type { Catalog } from './catalog.ts';
 import type { Principal, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
-import type { Configuration, Preview, PreviewRequest } from './operations.ts';
-import type { Protocol, Description } from './protocol.ts';
+import type { Operations } from './operations.ts';
+import type { ClientAddress, Description, Protocol } from './protocol.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
 import type { Entries, Registry } from './util/registry.ts';
 
@@ -104,18 +104,6 @@ export interface Guard {
   admit(address: string): Promise<void> | undefined;
 }
 
-/** Base URL of an SDK, below the gateway's own. */
-export interface ClientAddress {
-  readonly protocol: string;
-  /** The SDK package that takes it: `openai`. */
-  readonly client: string;
-  readonly path: string;
-  /** Further unknown paths that get the protocol's errors: those at the root, which protocols share. */
-  readonly also?: RegExp;
-  /** What is served below it, for errors at unknown paths: `served here are models with the methods …`. */
-  readonly serves?: string;
-}
-
 /**
  * Opens something the process owns: shared by everyone who asks with the same key and options, and closed
  * with its last user. Start a private key with your plugin's name, because all plugins share the keys.
@@ -135,41 +123,26 @@ export interface Host {
   readonly protocols: Registry<Protocol>;
   readonly providers: Registry<Provider>;
   readonly keyrings: Registry<Keyring>;
-  readonly archives: Registry<Archive>;
   readonly credentials: Registry<Credential>;
+  /** The owner of a route is its family for credentials. */
   readonly routes: Entries<Route>;
-  /** The family of a route for credentials: the name of its plugin. */
-  getFamily(route: Route): string;
   readonly commands: Entries<Command>;
   readonly readiness: Entries<Readiness>;
   readonly guards: Registry<Guard>;
-  /** Where plugins keep what all gateways of a ledger share. */
-  readonly documents: Registry<DocumentStore>;
+  /** Tables that plugins keep in the database of another plugin. */
   readonly tables: Registry<TableStore>;
   /** Checks for `tollgate doctor`. */
   readonly examinations: Registry<Examination>;
-  /** Base URLs of SDKs that the plugins have named. Complete once all plugins are applied. */
-  readonly addresses: readonly ClientAddress[];
-  /** Host and port of the public listener, as configured. */
-  readonly listener: { readonly host: string; readonly port: number };
-  /** The number of running calls. */
-  readonly running: { readonly count: number };
   readonly catalog: Catalog;
   /** Finds the targets of a model for a client of this protocol. Empty if the model is unknown. */
   findTargets(model: string, client: Protocol): readonly Target[];
-  /** The configuration as operators see it, without secrets. */
-  readonly configuration: Configuration;
-  /** Serves calls of all protocols on the admin listener too, below this path. */
-  serveCalls(path: string): void;
-  /** Shows what would be sent for a call, to each target of its model. Nothing is sent or charged. */
-  preview(request: PreviewRequest): Promise<Preview>;
+  /** What plugins for operators use. */
+  readonly operations: Operations;
   /**
    * The process's metrics. Look up with `getSingleMetric` before you register, because a reload applies
    * plugins again.
    */
   readonly metrics: MetricsRegistry;
-  /** All metrics of all workers, in Prometheus text format. */
-  scrape(): Promise<string>;
   readonly workers: Workers;
   readonly logger: Logger;
   /** Folder for files: `dataFolder` of the configuration. */
@@ -177,8 +150,6 @@ export interface Host {
   readonly openResource: OpenResource;
   /** Runs once all plugins are applied: look up names in options here. Throwing stops the start. */
   onApplied(look: () => void): void;
-  /** Opens a listener for `operator` routes and routes that are `everywhere`. Resolves with its URL. */
-  openAdminListener(address: { readonly host: string; readonly port: number }): Promise<string>;
   /** Names a data file (full path) that the plugin has read. A change reloads the configuration. */
   watchFile(file: string): void;
   /** Adds a line to the output of the start. */
@@ -237,42 +208,6 @@ export interface Finding {
 export interface Examination {
   readonly name: string;
   examine(): Promise<Finding[]>;
-}
-
-/** Where ended calls are kept for longer than a process remembers them. */
-export interface Archive {
-  readonly name: string;
-  /** Finds a call by its id: the key that made it, and its record as JSON text. */
-  find(id: string): Promise<ArchivedCall | undefined>;
-}
-
-export interface ArchivedCall {
-  readonly key: string;
-  readonly body: string;
-}
-
-/**
- * Short texts that all gateways which share a ledger agree on, such as the history of prices. A plugin with
- * a database keeps them for the others. A write names the version that it replaces, so that no change is
- * lost when two processes write at once.
- */
-export interface StoredDocument {
-  /** From 1, one more with each write. */
-  readonly version: number;
-  readonly text: string;
-}
-
-export interface Documents {
-  /** A document by its name; undefined if it was never written. */
-  read(name: string): Promise<StoredDocument | undefined>;
-  /** Writes version `replaces` + 1; false if the document has another version by now. New ones replace 0. */
-  write(name: string, text: string, replaces: number): Promise<boolean>;
-}
-
-export interface DocumentStore {
-  readonly name: string;
-  /** Runs the work with the store open, in a gateway and on the command line. */
-  use<Result>(work: (documents: Documents) => Promise<Result>): Promise<Result>;
 }
 
 /** Integers are read as BigInt. */

@@ -360,3 +360,15 @@ export interface CallDescription extends Description {
   /** The path, with parameters in braces: `/v1beta/models/{model}:generateContent`. */
   readonly path: string;
 }
+
+/** Base URL of an SDK, below the gateway's own. */
+export interface ClientAddress {
+  readonly protocol: string;
+  /** The SDK package that takes it: `openai`. */
+  readonly client: string;
+  readonly path: string;
+  /** Further unknown paths that get the protocol's errors: those at the root, which protocols share. */
+  readonly also?: RegExp;
+  /** What is served below it, for errors at unknown paths: `served here are models with the methods …`. */
+  readonly serves?: string;
+}

@@ -1,6 +1,7 @@
 /** What plugins say about themselves while they are applied, and the errors that name them. */
 import type { Logger } from 'pino';
-import type { ClientAddress, Host, Plugin } from '../plugin.ts';
+import type { Host, Plugin } from '../plugin.ts';
+import type { ClientAddress } from '../protocol.ts';
 import { ConfigError } from '../util/errors.ts';
 import { toPluginError, describeReason } from '../util/plugin-error.ts';
 

@@ -2,7 +2,7 @@
  * The reply to a request that nothing serves: 405 if its path takes other methods, otherwise 404 with a hint.
  * A `HEAD` of a base URL gets 200, because clients ask with it whether a gateway is there.
  */
-import type { ClientAddress } from '../plugin.ts';
+import type { ClientAddress } from '../protocol.ts';
 import type { ErrorReply, Protocol } from '../protocol.ts';
 import { GatewayError } from '../util/errors.ts';
 import { readCallPath, type createMatcher } from './arrival.ts';

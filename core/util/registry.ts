@@ -38,7 +38,13 @@ export class Registry<Entry extends { readonly name: string }> {
       this.add(entry);
       this.#owners.set(entry.name, plugin);
     };
-    return { add, find: (name) => this.find(name), get: (name) => this.get(name), list: () => this.list() };
+    return {
+      add,
+      find: (name) => this.find(name),
+      get: (name) => this.get(name),
+      list: () => this.list(),
+      getOwner: (entry) => this.getOwner(entry),
+    };
   }
 
   /** The plugin that added an entry. */
@@ -50,5 +56,5 @@ export class Registry<Entry extends { readonly name: string }> {
 /** A registry as plugins see it. */
 export type Entries<Entry extends { readonly name: string }> = Pick<
   Registry<Entry>,
-  'add' | 'find' | 'get' | 'list'
+  'add' | 'find' | 'get' | 'list' | 'getOwner'
 >;

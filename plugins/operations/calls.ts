@@ -64,11 +64,11 @@ async function findCall(
   memory: Memory | undefined,
   id: string,
   { key }: Principal,
-  { workers, archives }: Host,
+  { workers, operations }: Host,
 ): Promise<Kept> {
   let kept: Kept | undefined =
     memory?.calls.get(id) ?? keptSchema.safeParse(await workers.askForFirstAnswer('calls', id)).data;
-  for (const archive of archives.list()) kept ??= await archive.find(id);
+  for (const archive of operations.archives.list()) kept ??= await archive.find(id);
   // A call of another key gets the same reply as an unknown id, so that ids cannot be probed.
   if (kept?.key === key) return kept;
   throw new GatewayError('not_found', `No call "${id.slice(0, 100)}" of this key is remembered.`, {

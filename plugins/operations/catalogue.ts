@@ -126,7 +126,8 @@ export const catalogue = definePlugin({
   name: 'catalogue',
   options,
   apply(host, { prices }) {
-    const { catalog, commands, documents, hooks } = host;
+    const { catalog, commands, hooks } = host;
+    const { documents } = host.operations;
     const work: PriceWork = {
       catalog,
       publicKey: prices.publicKey,

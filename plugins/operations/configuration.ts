@@ -9,7 +9,8 @@ import { buildOperatorRoutes } from '../shared/operator-routes.ts';
 export const configuration = definePlugin({
   name: 'configuration',
   options: z.strictObject({}),
-  apply({ configuration, routes }) {
+  apply({ operations, routes }) {
+    const { configuration } = operations;
     const handlers = {
       async 'GET /admin/config'() {
         const { readAt, ...view } = configuration.view();

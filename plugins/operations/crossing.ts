@@ -71,7 +71,7 @@ async function preview(host: Host, order: Order): Promise<Preview> {
     throw new GatewayError('invalid_request', `${order.protocol} names the model in its path: name one.`, {
       param: 'model',
     });
-  return host.preview({
+  return host.operations.preview({
     path,
     query: 'alt=sse',
     headers: { ...headers, ...order.headers },

@@ -35,7 +35,8 @@ export const overload = definePlugin({
   name: 'overload',
   options,
   apply(host, limits) {
-    const { hooks, running, readiness, logger } = host;
+    const { hooks, readiness, logger } = host;
+    const { running } = host.operations;
     const delay = monitorEventLoopDelay({ resolution: 20 });
     const shed = defineKnownCounter(host.metrics, {
       name: 'tollgate_overload_shed_total',

@@ -249,7 +249,7 @@ export const prometheus = definePlugin({
       handle: async () => ({
         status: 200,
         headers: { 'content-type': registry.contentType },
-        body: await host.scrape(),
+        body: await host.operations.scrape(),
       }),
       encodeError: (error) => ({
         status: toGatewayError(error).status,

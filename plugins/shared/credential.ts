@@ -44,9 +44,12 @@ export function defineCredential({ usual, openapi, findSecret, ...place }: Schem
 }
 
 /** Throws if a family does not exist: a typing error would lock everybody out, and nothing would say why. */
-function checkFamilies({ protocols, routes, getFamily }: Host, named: readonly string[]): void {
+function checkFamilies({ protocols, routes }: Host, named: readonly string[]): void {
   const guarded = [...routes.list()].filter(({ access }) => access !== 'public');
-  const existing = new Set([...[...protocols.list()].map(({ name }) => name), ...guarded.map(getFamily)]);
+  const existing = new Set([
+    ...[...protocols.list()].map(({ name }) => name),
+    ...guarded.map((route) => routes.getOwner(route)),
+  ]);
   const unknown = named.find((family) => !existing.has(family));
   if (unknown !== undefined)
     throw new Error(

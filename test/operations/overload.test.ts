@@ -15,7 +15,7 @@ vi.mock('node:perf_hooks', () => ({
 
 function createBusyHost(options: Parameters<typeof overload>[0], calls = 0): TestHost {
   const host = createHost([overload(options)]);
-  Object.assign(host.running, { count: calls });
+  Object.assign(host.operations.running, { count: calls });
   return host;
 }
 
@@ -27,7 +27,7 @@ function knock(host: TestHost, access: 'user' | 'operator' = 'user'): Promise<un
 }
 
 async function readShedReason(host: TestHost): Promise<string | undefined> {
-  return /tollgate_overload_shed_total\{reason="(\w+)"\} 1/.exec(await host.scrape())?.[1];
+  return /tollgate_overload_shed_total\{reason="(\w+)"\} 1/.exec(await host.operations.scrape())?.[1];
 }
 
 beforeEach(() => {

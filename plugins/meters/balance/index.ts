@@ -105,10 +105,10 @@ function register(
   });
   const openExisting = (): Promise<Store> => open({ mustExist: true });
   host.examinations.add(createExamination(openExisting));
-  host.documents.add(createDocumentStore(() => opened()?.store, openExisting));
+  host.operations.documents.add(createDocumentStore(() => opened()?.store, openExisting));
   host.tables.add(createTableStore(getLedger));
   host.keyrings.add(createKeyring(getLedger));
-  host.archives.add({
+  host.operations.archives.add({
     name: 'balance',
     async find(id) {
       await requireService().calls.flush();

@@ -82,7 +82,7 @@ export const admin = definePlugin({
   name: 'admin',
   options,
   apply(host, { secret, secretFile = join(host.dataFolder, 'operator-secret'), ...address }) {
-    checkOwnPort(address, host.listener);
+    checkOwnPort(address, host.operations.listener);
     let kept: Buffer | undefined;
     let waiting: Promise<void> | undefined;
     const closing = new AbortController();
@@ -91,7 +91,7 @@ export const admin = definePlugin({
     /** Undefined if the port is taken. */
     async function openListener(): Promise<string | undefined> {
       try {
-        return await host.openAdminListener(address);
+        return await host.operations.openAdminListener(address);
       } catch (error) {
         if (isPortTaken(error)) return undefined;
         throw error;

@@ -6,7 +6,13 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { definePlugin, GatewayError, type Host, type Route, type RouteReply } from '../../../core/index.ts';
+import {
+  definePlugin,
+  GatewayError,
+  type Operations,
+  type Route,
+  type RouteReply,
+} from '../../../core/index.ts';
 import { readPrivateFile } from '../../shared/private-file.ts';
 import type { Asset, Assets, Packing } from './assets.ts';
 import { keep } from './keep.ts';
@@ -80,7 +86,7 @@ async function buildDocumentReply(
 const publicPage = buildRoute('GET /', {}, ({ headers }) => buildDocumentReply('holders', headers));
 
 /** What pages of both listeners show about the gateway. */
-function buildFactsRoute({ addresses, listener }: Host, url: string | undefined): Route {
+function buildFactsRoute({ addresses, listener }: Operations, url: string | undefined): Route {
   return buildRoute('GET /console/facts', { everywhere: true }, async () => ({
     status: 200,
     body: {
@@ -135,7 +141,7 @@ export const webConsole = definePlugin({
 
     // For the playground: a page may not call the public listener, which is another origin. The cookie
     // does not authorize them; calls need a key and are charged as usual.
-    host.serveCalls('/console/calls');
+    host.operations.serveCalls('/console/calls');
     host.credentials.add({ name: 'console', openapi: {} });
     hooks.authenticate.tapPromise('console', ({ access, headers, method }) =>
       access === 'operator' ? findPrincipal(signIn, headers, method) : undefined,
@@ -143,7 +149,7 @@ export const webConsole = definePlugin({
     for (const route of [
       ...buildSessionRoutes(signIn),
       ...buildPageRoutes(hosts),
-      buildFactsRoute(host, publicUrl),
+      buildFactsRoute(host.operations, publicUrl),
     ])
       host.routes.add(route);
     if (isPublic) host.routes.add(publicPage);

@@ -228,7 +228,7 @@ async function describeRoutes(schemas: Schemas, host: Host, routes: SharedRoutes
       item: {
         ...describeOperation(schemas, first.name, path, description),
         tags: [tags[first.access]],
-        security: first.access === 'public' ? [] : listCredentials(host, host.getFamily(first)),
+        security: first.access === 'public' ? [] : listCredentials(host, host.routes.getOwner(first)),
       },
     },
   ];
