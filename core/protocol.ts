@@ -334,6 +334,18 @@ export interface Labels {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
+/** Base URL of an SDK, below the gateway's own. */
+export interface ClientAddress {
+  readonly protocol: string;
+  /** The SDK package that takes it: `openai`. */
+  readonly client: string;
+  readonly path: string;
+  /** Further unknown paths that get the protocol's errors: those at the root, which protocols share. */
+  readonly also?: RegExp;
+  /** What is served below it, for errors at unknown paths: `served here are models with the methods …`. */
+  readonly serves?: string;
+}
+
 // What an endpoint takes and returns, as zod schemas, for `/openapi.json`. A function returns it, so that
 // nothing loads before the first request for it. A schema with a `title` is listed once, under that name.
 
@@ -359,16 +371,4 @@ export interface CallDescription extends Description {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** The path, with parameters in braces: `/v1beta/models/{model}:generateContent`. */
   readonly path: string;
-}
-
-/** Base URL of an SDK, below the gateway's own. */
-export interface ClientAddress {
-  readonly protocol: string;
-  /** The SDK package that takes it: `openai`. */
-  readonly client: string;
-  readonly path: string;
-  /** Further unknown paths that get the protocol's errors: those at the root, which protocols share. */
-  readonly also?: RegExp;
-  /** What is served below it, for errors at unknown paths: `served here are models with the methods …`. */
-  readonly serves?: string;
 }
