@@ -15,6 +15,102 @@ import type { ClientAddress, Description, Protocol } from './protocol.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
 import type { Entries, Registry } from './util/registry.ts';
 
+/** Version of the plugin interface. It changes when plugins written for the last one could not run. */
+export const pluginInterface = 1;
+
+export interface Plugin {
+  readonly name: string;
+  /** The interface version the plugin was made for. `definePlugin` writes its own. */
+  readonly interface: number;
+  /** The options as given, with their schema, for operators to look at. */
+  readonly options?: GivenOptions;
+  /** Receives the host, once per reading of the configuration. Throwing stops the start. */
+  apply(host: Host): void;
+  /** Runs in the process that starts several workers, for state kept once. A reload does not run it. */
+  supervise?(supervisor: Supervisor): void;
+}
+
+/** Falsy entries are skipped, so `process.env.X && plugin()` works in the list. */
+export type PluginEntry = Plugin | false | undefined | null | '' | 0;
+
+export interface PluginFactory<Options extends z.ZodType> {
+  (options?: z.input<Options>): Plugin;
+  /** The schema of its options. */
+  readonly options: Options;
+}
+
+/** Options as they were given, with the defaults of their schema. */
+export interface GivenOptions {
+  readonly schema: z.ZodType;
+  readonly given: unknown;
+}
+
+/** Everything a plugin can add to, and nothing it could break. */
+export interface Host {
+  readonly hooks: Hooks;
+  /** Names of all plugins in the configuration. */
+  readonly plugins: ReadonlySet<string>;
+  readonly protocols: Registry<Protocol>;
+  readonly providers: Registry<Provider>;
+  readonly keyrings: Registry<Keyring>;
+  readonly credentials: Registry<Credential>;
+  /** The owner of a route is its family for credentials. */
+  readonly routes: Entries<Route>;
+  readonly commands: Entries<Command>;
+  readonly readiness: Entries<Readiness>;
+  readonly guards: Registry<Guard>;
+  /** Tables that plugins keep in the database of another plugin. */
+  readonly tables: Registry<TableStore>;
+  /** Checks for `tollgate doctor`. */
+  readonly examinations: Registry<Examination>;
+  readonly catalog: Catalog;
+  /** Finds the targets of a model for a client of this protocol. Empty if the model is unknown. */
+  findTargets(model: string, client: Protocol): readonly Target[];
+  /** What plugins for operators use. */
+  readonly operations: Operations;
+  /**
+   * The process's metrics. Look up with `getSingleMetric` before you register, because a reload applies
+   * plugins again.
+   */
+  readonly metrics: MetricsRegistry;
+  readonly workers: Workers;
+  readonly logger: Logger;
+  /** Folder for files: `dataFolder` of the configuration. */
+  readonly dataFolder: string;
+  readonly openResource: OpenResource;
+  /** Runs once all plugins are applied: look up names in options here. Throwing stops the start. */
+  onApplied(look: () => void): void;
+  /** Names a data file (full path) that the plugin has read. A change reloads the configuration. */
+  watchFile(file: string): void;
+  /** Adds a line to the output of the start. */
+  addNote(line: string): void;
+  /** Says that the plugin is off, and what switches it on: `set OPENAI_API_KEY`. */
+  noteOff(remedy: string): void;
+  /** Names an SDK's base URL, which the start prints. Unknown paths below it get the protocol's errors. */
+  addAddress(address: ClientAddress): void;
+  /**
+   * Adds a command to the output of the first start. `{url}` becomes the gateway's URL, `{model}` the
+   * cheapest model with this output (default text). Without such a model the command is left out.
+   */
+  addExample(line: string, output?: 'text' | 'image'): void;
+  /** Reads a provider's model list when ready and at intervals, and offers its models. */
+  discoverModels(
+    provider: Provider,
+    source: { url: string; headers: Readonly<Record<string, string>>; options: ProviderOptions },
+  ): void;
+}
+
+/**
+ * Opens something the process owns: shared by everyone who asks with the same key and options, and closed
+ * with its last user. Start a private key with your plugin's name, because all plugins share the keys.
+ */
+export type OpenResource = <Options extends object, Thing>(
+  key: string,
+  options: Options,
+  open: (options: Options) => Thing | Promise<Thing>,
+  close: (thing: Thing) => void | Promise<void>,
+) => Promise<Thing>;
+
 /** A request to a plugin's route. */
 export interface RouteRequest {
   readonly params: Readonly<Record<string, string>>;
@@ -102,96 +198,6 @@ export interface Guard {
   readonly name: string;
   /** Receives the client's IP address before its page is served. Reject to refuse the client. */
   admit(address: string): Promise<void> | undefined;
-}
-
-/**
- * Opens something the process owns: shared by everyone who asks with the same key and options, and closed
- * with its last user. Start a private key with your plugin's name, because all plugins share the keys.
- */
-export type OpenResource = <Options extends object, Thing>(
-  key: string,
-  options: Options,
-  open: (options: Options) => Thing | Promise<Thing>,
-  close: (thing: Thing) => void | Promise<void>,
-) => Promise<Thing>;
-
-/** Everything a plugin can add to, and nothing it could break. */
-export interface Host {
-  readonly hooks: Hooks;
-  /** Names of all plugins in the configuration. */
-  readonly plugins: ReadonlySet<string>;
-  readonly protocols: Registry<Protocol>;
-  readonly providers: Registry<Provider>;
-  readonly keyrings: Registry<Keyring>;
-  readonly credentials: Registry<Credential>;
-  /** The owner of a route is its family for credentials. */
-  readonly routes: Entries<Route>;
-  readonly commands: Entries<Command>;
-  readonly readiness: Entries<Readiness>;
-  readonly guards: Registry<Guard>;
-  /** Tables that plugins keep in the database of another plugin. */
-  readonly tables: Registry<TableStore>;
-  /** Checks for `tollgate doctor`. */
-  readonly examinations: Registry<Examination>;
-  readonly catalog: Catalog;
-  /** Finds the targets of a model for a client of this protocol. Empty if the model is unknown. */
-  findTargets(model: string, client: Protocol): readonly Target[];
-  /** What plugins for operators use. */
-  readonly operations: Operations;
-  /**
-   * The process's metrics. Look up with `getSingleMetric` before you register, because a reload applies
-   * plugins again.
-   */
-  readonly metrics: MetricsRegistry;
-  readonly workers: Workers;
-  readonly logger: Logger;
-  /** Folder for files: `dataFolder` of the configuration. */
-  readonly dataFolder: string;
-  readonly openResource: OpenResource;
-  /** Runs once all plugins are applied: look up names in options here. Throwing stops the start. */
-  onApplied(look: () => void): void;
-  /** Names a data file (full path) that the plugin has read. A change reloads the configuration. */
-  watchFile(file: string): void;
-  /** Adds a line to the output of the start. */
-  addNote(line: string): void;
-  /** Says that the plugin is off, and what switches it on: `set OPENAI_API_KEY`. */
-  noteOff(remedy: string): void;
-  /** Names an SDK's base URL, which the start prints. Unknown paths below it get the protocol's errors. */
-  addAddress(address: ClientAddress): void;
-  /**
-   * Adds a command to the output of the first start. `{url}` becomes the gateway's URL, `{model}` the
-   * cheapest model with this output (default text). Without such a model the command is left out.
-   */
-  addExample(line: string, output?: 'text' | 'image'): void;
-  /** Reads a provider's model list when ready and at intervals, and offers its models. */
-  discoverModels(
-    provider: Provider,
-    source: { url: string; headers: Readonly<Record<string, string>>; options: ProviderOptions },
-  ): void;
-}
-
-/** Version of the plugin interface. It changes when plugins written for the last one could not run. */
-export const pluginInterface = 1;
-
-export interface Plugin {
-  readonly name: string;
-  /** The interface version the plugin was made for. `definePlugin` writes its own. */
-  readonly interface: number;
-  /** The options as given, with their schema, for operators to look at. */
-  readonly options?: GivenOptions;
-  /** Receives the host, once per reading of the configuration. Throwing stops the start. */
-  apply(host: Host): void;
-  /** Runs in the process that starts several workers, for state kept once. A reload does not run it. */
-  supervise?(supervisor: Supervisor): void;
-}
-
-/** Falsy entries are skipped, so `process.env.X && plugin()` works in the list. */
-export type PluginEntry = Plugin | false | undefined | null | '' | 0;
-
-export interface PluginFactory<Options extends z.ZodType> {
-  (options?: z.input<Options>): Plugin;
-  /** The schema of its options. */
-  readonly options: Options;
 }
 
 export interface Finding {
@@ -305,10 +311,4 @@ export interface CommandResult {
   readonly text: string;
   /** Whether a check found a fault: printed like a success, with exit code 1. */
   readonly failed?: boolean;
-}
-
-/** Options as they were given, with the defaults of their schema. */
-export interface GivenOptions {
-  readonly schema: z.ZodType;
-  readonly given: unknown;
 }

@@ -12,6 +12,22 @@ import type { Capabilities, Model } from './model-facts.ts';
 import type { Fee, Mode } from './price-terms.ts';
 import type { GatewayError } from './util/errors.ts';
 
+export interface Protocol {
+  readonly name: string;
+  /** `multipart`: calls may be forms with files, so none is verbatim; a form is read as a `Form`. */
+  readonly body: 'json' | 'multipart';
+  /** Whether the end of a stream repeats all of its text, so that the encoder keeps it until then. */
+  readonly repeatsText?: boolean;
+  readonly client: ClientSide;
+  readonly upstream: UpstreamSide;
+  /** Schema of a model's flags in `capabilities.wire[name]`. Absent: the protocol has no flags. */
+  readonly capabilities?: z.ZodType;
+  /** Absent if the protocol has no count. */
+  readonly count?: CountSide;
+  /** Describes the endpoints for `/openapi.json`, once. */
+  describeCalls?(): Promise<readonly CallDescription[]>;
+}
+
 /** `count` asks for the number of input tokens: nothing is generated or charged. */
 export type Operation = 'generate' | 'edit' | 'count';
 
@@ -288,22 +304,6 @@ export interface CountSide {
   decodeReply(body: unknown): number;
   /** Writes the JSON body for a number of tokens. */
   encodeReply(tokens: number): unknown;
-}
-
-export interface Protocol {
-  readonly name: string;
-  /** `multipart`: calls may be forms with files, so none is verbatim; a form is read as a `Form`. */
-  readonly body: 'json' | 'multipart';
-  /** Whether the end of a stream repeats all of its text, so that the encoder keeps it until then. */
-  readonly repeatsText?: boolean;
-  readonly client: ClientSide;
-  readonly upstream: UpstreamSide;
-  /** Schema of a model's flags in `capabilities.wire[name]`. Absent: the protocol has no flags. */
-  readonly capabilities?: z.ZodType;
-  /** Absent if the protocol has no count. */
-  readonly count?: CountSide;
-  /** Describes the endpoints for `/openapi.json`, once. */
-  describeCalls?(): Promise<readonly CallDescription[]>;
 }
 
 /** An event that only added text to an open block: its JSON before and after the text. */

@@ -11,11 +11,10 @@ import { ReplyMemory, type ReplyBudget } from './reply-memory.ts';
 import { costHeader } from './request-headers.ts';
 import { buildIdHeaders } from './request-id.ts';
 
-// Copies a reply for `replay`, up to a limit. It takes only memory that other replies can spare.
-
 /** The memory that each piece takes beyond its bytes. */
 const perPiece = 100;
 
+/** Copies a reply for `replay`, up to a limit. It takes only memory that other replies can spare. */
 export class Tape {
   readonly #memory: ReplyMemory;
   #pieces: Buffer[] = [];

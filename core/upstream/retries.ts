@@ -153,14 +153,13 @@ export class RetryBudget {
   }
 }
 
-// Tracks how often a target has answered lately, to decide whether calls of failing targets may go there.
-
 /** The weight of the last call in the average, once there are as many results as this makes. */
 const newest = 0.1;
 
 /** So many failures without an answer show that a target fails; fewer may be bad luck. */
 const fewest = 3;
 
+/** How often a target has answered lately, to decide whether calls of failing targets may go there. */
 export class Reliability {
   /** The weighted share of calls that succeeded. */
   #share = 0;

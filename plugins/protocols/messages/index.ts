@@ -23,14 +23,13 @@ import { buildModelRoutes } from './listing.ts';
 import { readRequest, versionHeader, readVersion, MessagesCall } from './read-request.ts';
 import { leastBudget } from './thinking.ts';
 
-// Counts the input tokens of a request. The count request is a normal one without fields about the reply.
-
 /** Fields that Anthropic refuses in a count request. */
 const notCounted = splitNames(`
   max_tokens stream temperature top_p top_k stop_sequences metadata service_tier container inference_geo
   diagnostics
 `);
 
+/** Counts the input tokens of a request. The count request is a normal one without fields about the reply. */
 export const count: CountSide = {
   buildAddress: (calls) => calls.replace(/(?=\?|$)/, '/count_tokens'),
   encodeRequest(request, model) {

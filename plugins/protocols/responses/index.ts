@@ -22,13 +22,12 @@ import { flagsSchema } from './encoding.ts';
 import type { AssistantItems } from './read-items.ts';
 import { readRequest } from './read-request.ts';
 
-// Counts the input tokens of a request. The count request is a normal one without fields about the output.
-
 /** The only fields that OpenAI accepts in a count request. */
 const countedFields = splitNames(`
   model input instructions parallel_tool_calls reasoning text tool_choice tools truncation
 `);
 
+/** Counts the input tokens of a request: a normal one without fields about the output. */
 export const count: CountSide = {
   buildAddress: (calls) => calls.replace(/(?=\?|$)/, '/input_tokens'),
   encodeRequest(request, model) {
