@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { formatTable } from '../../core/util/table.ts';
 import { load } from './load.ts';
 import { startVendor } from './nginx.ts';
-import { calls, translations } from './payload.ts';
+import { calls, translations, type Call } from './payload.ts';
 import { readUsage, stopAll } from './processes.ts';
 import { computeMedian } from './statistics.ts';
 import { startBare, startTollgate, type Target } from './targets.ts';
@@ -34,6 +34,21 @@ async function startGateway(vendor: string, from: string, name: string): Promise
   return { ...(await startTollgate({ vendor, folder: own, project: from, starts: 1 })), name };
 }
 
+/** Microseconds of processor time of a call, by target: the median of its rounds. */
+async function measure(targets: readonly Target[], call: Call): Promise<number[]> {
+  const samples = targets.map((): number[] => []);
+  for (let round = 0; round <= rounds; round += 1)
+    for (const [index, target] of targets.entries()) {
+      // The bare proxy translates nothing.
+      if (call === translations.json && !target.translates) continue;
+      const begun = readUsage(target.pid).cpu;
+      const { requests } = await load(target, call, { connections: 32, seconds, folder });
+      // The first round lets V8 optimize.
+      if (round > 0) samples[index]?.push(((readUsage(target.pid).cpu - begun) * 1e6) / requests);
+    }
+  return samples.map(computeMedian);
+}
+
 try {
   const [, , before] = process.argv;
   if (!before) throw new Error('usage: node test/bench/versions.ts <another checkout>');
@@ -45,18 +60,7 @@ try {
   ];
   const rows: string[][] = [];
   for (const [kind, call] of Object.entries(kinds)) {
-    const samples = new Map<string, number[]>();
-    for (let round = 0; round <= rounds; round += 1)
-      for (const target of targets) {
-        // The bare proxy translates nothing.
-        if (call === translations.json && !target.translates) continue;
-        const begun = readUsage(target.pid).cpu;
-        const { requests } = await load(target, call, { connections: 32, seconds, folder });
-        const cost = ((readUsage(target.pid).cpu - begun) * 1e6) / requests;
-        // The first round lets V8 optimize.
-        if (round > 0) samples.set(target.name, [...(samples.get(target.name) ?? []), cost]);
-      }
-    const medians = targets.map(({ name }) => computeMedian(samples.get(name) ?? []));
+    const medians = await measure(targets, call);
     const [, old = NaN, now = NaN] = medians;
     rows.push([kind, ...medians.map((cost) => cost.toFixed(0)), (now / old).toFixed(2)]);
   }
