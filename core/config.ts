@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import type { Middleware } from 'koa';
 import { z } from 'zod';
 import { computeBodyLimits } from './http/bodies.ts';
 import { computeMostConnections } from './http/open-files.ts';
@@ -89,6 +90,15 @@ export const settingsSchema = z.strictObject({
     .prefault({}),
   /** What happens after a failed attempt, before any byte of a reply was sent. */
   retries: retriesSchema.prefault({}),
+  /** Koa middleware of your own, in order, before calls and pages of the public listener. */
+  middleware: z
+    .array(
+      z.custom<Middleware>(
+        (each) => typeof each === 'function',
+        'has to be a Koa middleware: a function of the context and of `next`',
+      ),
+    )
+    .default([]),
   plugins: z.array(
     z.custom<PluginEntry>(
       (entry) => !entry || isPlugin(entry),
@@ -96,6 +106,9 @@ export const settingsSchema = z.strictObject({
     ),
   ),
 });
+
+/** Koa's own type, which `@types/koa` describes: only configurations with middleware need that package. */
+export type { Middleware };
 
 export type ConfigInput = z.input<typeof settingsSchema>;
 
@@ -113,6 +126,7 @@ export interface Config {
   /** Milliseconds. */
   readonly timeouts: z.output<typeof settingsSchema>['timeouts'];
   readonly retries: RetrySettings;
+  readonly middleware: readonly Middleware[];
   readonly plugins: readonly Plugin[];
   /** Everything but the plugins, as written. */
   readonly given: Readonly<Record<string, unknown>>;

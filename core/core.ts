@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { Catalog } from './catalog.ts';
+import type { Config } from './config.ts';
 import type { Parsed, Target } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
 import type { BodyBudget } from './http/bodies.ts';
@@ -21,6 +22,8 @@ export interface Core {
   readonly hooks: CoreHooks;
   readonly protocols: Registry<Protocol>;
   readonly routes: Routes;
+  /** The operator's own Koa middleware, which every request of the public listener passes first. */
+  readonly middleware: Config['middleware'];
   /** Base URLs of the protocols' SDKs. */
   readonly addresses: readonly ClientAddress[];
   readonly commands: Registry<Command>;

@@ -119,6 +119,7 @@ function createCore(config: Config, notes: PluginNotes, logger: Logger): Core & 
     ...registries,
     hooks: createHooks(),
     routes: new Routes(),
+    middleware: config.middleware,
     commands: new Commands(),
     catalog,
     logger,

@@ -18,7 +18,7 @@ export { toCount, usageSchema } from './canonical/usage.ts';
 export type { Usage } from './canonical/usage.ts';
 export type { Catalog, PriceSource } from './catalog.ts';
 export { defineConfig } from './config.ts';
-export type { ConfigInput } from './config.ts';
+export type { ConfigInput, Middleware } from './config.ts';
 export { splice } from './crossing/splice.ts';
 export { definePlugin } from './define-plugin.ts';
 export * from './exchange.ts';

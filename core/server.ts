@@ -1,15 +1,14 @@
 /**
- * The HTTP server: requests come in, exchanges go out. Calls of a protocol are read as raw bytes and run
- * through the pipeline. Everything else is a route of a plugin, or health, and answered by Koa.
+ * The HTTP server: a Koa application. The operator's middleware comes first, then calls of a protocol, which
+ * are read as raw bytes and run through the pipeline, then the routes of plugins, and health.
  */
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { createRequire } from 'node:module';
 import type Router from '@koa/router';
 import Koa from 'koa';
-import { LRUCache } from 'lru-cache';
 import type { Core } from './core.ts';
 import { answerRoute } from './http/answer-route.ts';
-import { Arrival, createMatcher, readTarget, type Call, type ReceivedRequest } from './http/arrival.ts';
+import { Arrival, createMatcher, readTarget, type Call } from './http/arrival.ts';
 import { refuseCompressed, toWrongBodyError, type BodyShare } from './http/bodies.ts';
 import { findInheritedSocket } from './http/inherited-socket.ts';
 import { parseJson, type ReadBody } from './http/json-body.ts';
@@ -20,11 +19,11 @@ import { Reply } from './http/reply.ts';
 import { buildIdHeaders, createRequestId } from './http/request-id.ts';
 import { buildRouteReply } from './http/route-reply.ts';
 import { RequestToRoute } from './http/route-request.ts';
-import { chooseRoute, groupRoutes, type Page } from './http/routes.ts';
+import { chooseRoute, groupRoutes, type SharedRoutes } from './http/routes.ts';
 import { isUpload, readUpload } from './http/uploads.ts';
 import { runCall } from './pipeline.ts';
 
-/** The CommonJS build: the other imports all of Node's `http` (see `http/node-http.ts`). */
+/** The CommonJS build: the other imports all of Node's `http`, 18 MB (see `http/node-http.ts`). */
 const load: (name: '@koa/router') => { readonly Router: typeof Router } = createRequire(import.meta.url);
 const { Router: KoaRouter } = load('@koa/router');
 
@@ -77,28 +76,19 @@ function isDisconnect(error: unknown): boolean {
 }
 
 function createHandler(core: Core, audience: Audience): RequestListener {
+  const isPublic = audience === 'everyone';
+  const router = createRouter(core, audience);
+  const findCall = createMatcher([...core.protocols.list()], isPublic ? [''] : [...core.callPaths]);
   const app = new Koa();
-  app.on('error', (error: unknown, context?: Koa.Context) => {
-    if (isDisconnect(error))
-      return core.logger.debug(
-        { method: context?.method, path: context?.path },
-        'a client closed its connection',
-      );
-    const id = createRequestId();
-    core.logger.error(
-      { error, request: id, method: context?.method, path: context?.path },
-      'a request failed outside the pipeline',
-    );
-    // Koa removes every header except those that the error carries.
-    if (error instanceof Error) Object.assign(error, { headers: buildIdHeaders(id) });
+  app.on('error', (error: unknown, context?: Koa.Context) => logFailure(core, error, context));
+  // Operators keep their own listener whatever a middleware refuses.
+  for (const middleware of isPublic ? core.middleware : []) app.use(middleware);
+  app.use((context, next) => {
+    const call = findCall(context);
+    return call ? takeCall(core, context, call) : next();
   });
-  const pages: Pages = new LRUCache({ max: mostPages });
-  app.use(servePages(core, pages));
-  const prefixes = audience === 'everyone' ? [''] : [...core.callPaths];
-  const router = createRouter(core, audience, pages);
   app.use(router.routes());
-  const findCall = createMatcher([...core.protocols.list()], prefixes);
-  const listener = { core, router, findCall, isPublic: audience === 'everyone' };
+  const listener = { core, router, findCall, isPublic };
   app.use((context) => {
     const id = createRequestId();
     const { status, headers, body } = answerUnserved(listener, context, id);
@@ -106,43 +96,33 @@ function createHandler(core: Core, audience: Audience): RequestListener {
     Object.assign(context, { status, body });
   });
   const answer = app.callback();
-  const answerPage = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  return async (request, response) => {
+    request.url = readTarget(request.url ?? '');
     await answer(request, response);
-    // Disconnects a client that stops reading its page.
+    // Disconnects a client that stops reading its reply.
     if (response.writableLength > 0) response.setTimeout(core.longestStall);
-  };
-  // Calls pass Koa by: its objects and promises take 3 % of what a call allocates.
-  return (req, res) => {
-    try {
-      const request = readTarget(req, res);
-      const call = request.method === 'GET' && pages.has(request.path) ? undefined : findCall(request);
-      void (call ? takeCall({ core, app }, request, call) : answerPage(req, res));
-    } catch (error) {
-      app.createContext(req, res).onerror(toError(error));
-    }
   };
 }
 
-/** Public pages by path: to run the router each time takes a third of a page's time. */
-type Pages = LRUCache<string, Page>;
-const mostPages = 1000;
-
-function servePages(core: Core, pages: Pages): Koa.Middleware {
-  return (context, next) => {
-    const page = context.method === 'GET' ? pages.get(context.path) : undefined;
-    return page ? sendPage(core, page, context) : next();
-  };
+function logFailure({ logger }: Core, error: unknown, context?: Koa.Context): void {
+  const [method, path] = [context?.method, context?.path];
+  if (isDisconnect(error) || error === context?.req.socket.errored) {
+    // The record of a call says how it ended.
+    if (context?.respond !== false) logger.debug({ method, path }, 'a client closed its connection');
+    return;
+  }
+  const id = createRequestId();
+  logger.error({ error, request: id, method, path }, 'a request failed outside the pipeline');
+  // Koa removes every header except those that the error carries.
+  if (error instanceof Error) Object.assign(error, { headers: buildIdHeaders(id) });
 }
 
 /** Runs a call. The pipeline writes the reply, with its own back-pressure and end. */
-async function takeCall(
-  { core, app }: { readonly core: Core; readonly app: Koa },
-  request: ReceivedRequest,
-  call: Call,
-): Promise<void> {
-  const { req, res } = request;
+async function takeCall(core: Core, context: Koa.Context, call: Call): Promise<void> {
+  const { req, res } = context;
   const { protocol, match } = call;
-  const received = new Arrival(core, request, { family: protocol.name, operation: match.operation });
+  context.respond = false;
+  const received = new Arrival(core, context, { family: protocol.name, operation: match.operation });
   const reply = new Reply(res, received.id, core);
   res.on('close', () => {
     reply.memory.release();
@@ -163,23 +143,15 @@ async function takeCall(
         core.replies.checkRoom();
         share = core.bodies.openShare(principal);
         // Anything else is read as JSON, because many clients send no content type.
-        return isUpload(req.headers)
-          ? readForm(core, app.createContext(req, res), share)
-          : share.read(req).then(parseJson);
+        return isUpload(req.headers) ? readForm(core, context, share) : share.read(req).then(parseJson);
       },
     });
-  } catch (error) {
-    app.createContext(req, res).onerror(toError(error));
   } finally {
     req.socket.off('end', probeClient);
     core.calls.end(running);
     share?.release();
     reply.releaseRecording();
   }
-}
-
-function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 function checkBodyType({ headers }: IncomingMessage, { protocol, match }: Call): void {
@@ -198,8 +170,7 @@ async function readForm(core: Core, context: Koa.Context, share: BodyShare): Pro
 
 /** Throws a `PluginError` if a route cannot be served. */
 export function checkRoutes(core: Core): void {
-  for (const audience of ['everyone', 'operators'] as const)
-    createRouter(core, audience, new LRUCache({ max: 1 }));
+  for (const audience of ['everyone', 'operators'] as const) createRouter(core, audience);
 }
 
 /** Sends text, since for an object Koa looks up `Response`, which loads Node's fetch: 18 MB. */
@@ -208,7 +179,7 @@ function sendJson(context: Koa.Context, body: object): void {
   context.body = JSON.stringify(body);
 }
 
-function createRouter(core: Core, audience: Audience, pages: Pages): Router {
+function createRouter(core: Core, audience: Audience): Router {
   const router = new KoaRouter();
   router.get('/healthz', (context) => {
     context.set(buildIdHeaders(createRequestId()));
@@ -222,35 +193,26 @@ function createRouter(core: Core, audience: Audience, pages: Pages): Router {
   });
   const protocols = audience === 'everyone' ? [...core.protocols.list()] : [];
   for (const routes of groupRoutes(core.routes.list(), audience === 'operators')) {
-    const [{ method, path, access }] = routes;
+    const [{ method, path }] = routes;
     core.routes.register(routes, protocols, () =>
-      router.register(path, [method], async (context) => {
-        const page = { routes, params: context.params };
-        await sendPage(core, page, context);
-        if (access === 'public' && context.method === 'GET' && context.status === 200)
-          pages.set(context.path, page);
-      }),
+      router.register(path, [method], (context) => sendPage(core, routes, context, context.params)),
     );
   }
   return router;
 }
 
-async function sendPage(core: Core, { routes, params }: Page, context: Koa.Context): Promise<void> {
+async function sendPage(
+  core: Core,
+  routes: SharedRoutes,
+  context: Koa.Context,
+  params: Record<string, string>,
+): Promise<void> {
   const route = chooseRoute(routes, new RequestToRoute(context, params, core.trustedProxies));
   const id = createRequestId();
   const { status, headers, body } = await buildRouteReply(core, route, id, () =>
     answerRoute({ core, route, context, params, id }),
   );
-  const { res } = context;
-  if (core.calls.draining) res.shouldKeepAlive = false;
-  // Koa would only inspect the text again, which takes a sixth of a page's time.
-  if (context.method === 'GET' && typeof body === 'string' && body !== '' && headers['content-type']) {
-    context.respond = false;
-    res
-      .writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body), ...buildIdHeaders(id) })
-      .end(body);
-    return;
-  }
+  if (core.calls.draining) context.res.shouldKeepAlive = false;
   context.status = status;
   context.set({ ...buildIdHeaders(id), ...headers });
   context.body = body;

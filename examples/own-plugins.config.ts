@@ -1,6 +1,6 @@
 /**
- * A gateway with one plugin of each kind from this folder, and the demo model. Start it with
- * `TOLLGATE_CONFIG=examples/own-plugins.config.ts npm start`, and call it with the key that it prints:
+ * A gateway with one plugin of each kind and the middleware from this folder, and the demo model. Start it
+ * with `TOLLGATE_CONFIG=examples/own-plugins.config.ts npm start`, and call it with the key that it prints:
  * `curl --user me:$KEY http://127.0.0.1:8787/ask --json '{"model":"demo/echo","ask":"Hello!"}'`
  */
 import { defineConfig } from 'tollgate';
@@ -10,6 +10,7 @@ import { demo } from 'tollgate/plugins/providers/demo';
 import { basic } from './auth.ts';
 import { guard } from './guard.ts';
 import { allowance } from './meter.ts';
+import { hidePath, nameServer } from './middleware.ts';
 import { ask } from './protocol.ts';
 import { inHouse } from './provider.ts';
 import { prices } from './route.ts';
@@ -18,6 +19,7 @@ import { confine } from './routing.ts';
 export default defineConfig({
   dataFolder: process.env.TOLLGATE_DATA || './data',
   server: { port: Number(process.env.PORT || 8787) },
+  middleware: [nameServer, hidePath('/metrics')],
   // The demo model and the provider of `provider.ts` speak chat-completions.
   plugins: [
     basic(),

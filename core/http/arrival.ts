@@ -1,5 +1,5 @@
 /** A request when its headers have arrived. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { type Principal, type Received, Trace } from '../exchange.ts';
 import type { Match, Operation, Protocol } from '../protocol.ts';
@@ -85,22 +85,14 @@ export class Arrival implements Received {
   }
 }
 
-/** A request with the parts of its target, and its reply. */
-export interface ReceivedRequest extends HttpRequest {
-  readonly res: ServerResponse;
-}
-
-/** The target is a path, or for a proxy a whole URL. */
-export function readTarget(req: IncomingMessage, res: ServerResponse): ReceivedRequest {
-  const { url = '', method = '' } = req;
-  let target = url;
-  if (!url.startsWith('/') || url.includes('#')) {
-    const { pathname = '', search = '' } = URL.parse(url, 'http://localhost') ?? {};
-    target = pathname + search;
-  }
-  const mark = target.indexOf('?');
-  const path = mark < 0 ? target : target.slice(0, mark);
-  return { req, res, method, path, querystring: mark < 0 ? '' : target.slice(mark + 1) };
+/**
+ * The path and query of a target, which for a proxy is a whole URL. Koa would throw for a malformed one, and
+ * again for each look at its path.
+ */
+export function readTarget(target: string): string {
+  if (target.startsWith('/')) return target;
+  const { pathname, search } = URL.parse(target) ?? { pathname: target, search: '' };
+  return (pathname.startsWith('/') ? '' : '/') + pathname + search;
 }
 
 /** The path of a call as protocols match it: decoded, and without one slash at its end, like a route's. */

@@ -29,12 +29,6 @@ export function isServed({ access, adminOnly, everywhere }: Route, onAdmin: bool
 /** Routes that share a method and path, in the order of their plugins. */
 export type SharedRoutes = readonly [Route, ...Route[]];
 
-/** What answers a path: its routes, and the parameters that the path holds. */
-export interface Page {
-  readonly routes: SharedRoutes;
-  readonly params: Record<string, string>;
-}
-
 /** The routes of a listener, by their method and path. */
 export function groupRoutes(routes: Iterable<Route>, onAdmin: boolean): Iterable<SharedRoutes> {
   const groups = new Map<string, [Route, ...Route[]]>();

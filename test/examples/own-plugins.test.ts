@@ -126,3 +126,14 @@ it('the meter refuses calls beyond the tokens of a day, and says when to retry',
   ]);
   expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(86_400);
 });
+
+it('the middleware adds its header to calls and pages, and refuses a path before keys', async () => {
+  const call = await post({ model: 'in-house/gpt-4o-mini', ask: 'x' }, 'me:sk-nobody');
+  const page = await fetch(`${gateway.url}/prices.csv`);
+  const hidden = await fetch(`${gateway.url}/metrics`);
+  expect([call, page, hidden].map(({ status }) => status)).toEqual([401, 200, 403]);
+  expect([call, page, hidden].map(({ headers }) => headers.get('x-served-by'))).toEqual(
+    Array.from({ length: 3 }, () => 'in-house'),
+  );
+  expect(await hidden.json()).toMatchObject({ error: { code: 'forbidden' } });
+});

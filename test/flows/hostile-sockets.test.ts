@@ -57,6 +57,16 @@ describe('a head', () => {
     expect(harness.gateway.log.slice(logged)).toEqual([]);
   });
 
+  it.each(['http://[', 'http://h:99999/v1/models', 'foo://bar['])(
+    'with the malformed target %s gets a 404, and the gateway serves the next',
+    async (target) => {
+      const request = `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
+      const logged = harness.gateway.log.length;
+      expect(await sendRaw(harness.gateway.url, request)).toMatchObject({ statuses: [404], closed: true });
+      expect(harness.gateway.log.slice(logged)).toEqual([]);
+    },
+  );
+
   it('that asks for a tunnel, or another version, is refused', async () => {
     expect(
       (await sendRaw(harness.gateway.url, 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nhost: x\r\n\r\n')).text,
