@@ -29,7 +29,7 @@ type FunctionTool = Extract<Tool, { type: 'function' }>;
 interface EncodedTools {
   readonly tools?: readonly Fields[] | undefined;
   readonly choice?: Fields | undefined;
-  /** What the model is told in place of a choice that it refuses. */
+  /** The instruction that replaces a choice which the model refuses. */
   readonly instruction?: string;
 }
 
