@@ -69,7 +69,7 @@ function toConnectionError(code: string, message: string): Error {
 const cancelled = 'CANCELLED';
 const connectTimeout = 'CONNECT_TIMEOUT';
 
-/** Stands in for the client's connection, which http-proxy-3 would watch: a drained reply outlives it. */
+/** The socket of requests that http-proxy-3 gets: it would watch the client's, and end drained replies. */
 const noSocket = new Socket();
 
 /** One request on its way to a provider. */

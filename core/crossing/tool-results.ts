@@ -114,7 +114,7 @@ function findOrphans(turns: readonly Turn[]): ReadonlySet<Block> {
 }
 
 /**
- * Gives each result without a call one that stands in for it, since providers refuse the request otherwise:
+ * Adds a call before each result that has none, since providers refuse the request otherwise:
  * in the step that the turn answers, or in a turn of its own.
  */
 function addMissingCalls(turns: Turn[], losses: Loss[]): Turn[] {

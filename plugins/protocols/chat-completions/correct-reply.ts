@@ -24,8 +24,8 @@ function isMisleading({ unified, raw }: Reason): boolean {
   return !ownWords.has(raw) || (unified !== 'tool-calls' && readFinish(raw) !== unified);
 }
 
-/** Finds content in parts, quickly. A quote inside a string is escaped, so no text matches. */
-const parted = /"content":\s*\[/;
+/** Finds content in parts, not log probabilities. A quote inside a string is escaped, so no text matches. */
+const parted = /(?<!"logprobs":\{)"content":\s*\[/;
 
 export function correctReply(data: string, events: readonly CanonicalEvent[]): string {
   // Every event of a stream passes here: most need no map.
