@@ -4,8 +4,7 @@
  */
 import type { ClientRequest, IncomingMessage as Incoming } from 'node:http';
 import { Socket } from 'node:net';
-import { Readable } from 'node:stream';
-import httpProxy from 'http-proxy-3';
+import httpProxy, { type ProxyServer } from 'http-proxy-3';
 import type { Attempt, Routed } from './exchange.ts';
 import { IncomingMessage, ServerResponse } from './http/node-http.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
@@ -28,12 +27,19 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   // The variable would route requests through Node's fetch.
   delete process.env.FORCE_FETCH_PATH;
   const agents = openAgents();
+  const proxy = httpProxy.createProxyServer({ ignorePath: true, selfHandleResponse: true });
+  proxy.on('proxyReq', (outgoing, request) => {
+    if (request instanceof SentRequest) request.sending.begin(outgoing);
+  });
+  proxy.on('proxyRes', (reply, request) => {
+    if (request instanceof SentRequest) request.sending.receive(reply);
+  });
   return {
     async dispatch(request, exchange) {
       for (let isFirst = true; ; isFirst = false) {
         const sending = new Sending(request, exchange.attempt, options);
         try {
-          return decompress(await sending.send(agents));
+          return decompress(await sending.send(proxy, agents));
         } catch (error) {
           if (!isFirst || !sending.isReused || !maySendAgain(error, exchange))
             throw toUnreachableError(error, exchange);
@@ -72,11 +78,30 @@ const connectTimeout = 'CONNECT_TIMEOUT';
 /** The socket of requests that http-proxy-3 gets: it would watch the client's, and end drained replies. */
 const noSocket = new Socket();
 
+/** What http-proxy-3 gets for a client's request: our headers and our body alone. */
+class SentRequest extends IncomingMessage {
+  readonly sending: Sending;
+
+  constructor(sending: Sending, { method, headers, body }: UpstreamRequest) {
+    super(noSocket);
+    const bytes = Buffer.from(body);
+    this.sending = sending;
+    this.method = method;
+    this.headers = { ...headers, ...(method === 'GET' ? {} : { 'content-length': String(bytes.length) }) };
+    if (bytes.length > 0) this.push(bytes);
+    this.push(null);
+    // Node destroys the socket of an incomplete message.
+    this.complete = true;
+  }
+}
+
 /** One request on its way to a provider. */
 class Sending {
   readonly #request: UpstreamRequest;
+  readonly #target: URL;
   readonly #attempt: Attempt;
   readonly #options: DispatcherOptions;
+  readonly #head = Promise.withResolvers<UpstreamResponse>();
   /** Set when the request has a connection, or waits for its handshake. */
   #outgoing: ClientRequest | undefined;
   #reply: Incoming | undefined;
@@ -84,9 +109,14 @@ class Sending {
   readonly #stop = (): void => {
     (this.#reply ?? this.#outgoing)?.destroy(toConnectionError(cancelled, 'the call was cancelled'));
   };
+  readonly #fail = (error: Error): void => {
+    this.#attempt.cancellation.dropCallback(this.#stop);
+    this.#head.reject(error);
+  };
 
   constructor(request: UpstreamRequest, attempt: Attempt, options: DispatcherOptions) {
     this.#request = request;
+    this.#target = new URL(request.url);
     this.#attempt = attempt;
     this.#options = options;
   }
@@ -97,43 +127,26 @@ class Sending {
   }
 
   /** Resolves with the head of the reply. When the call is cancelled, it rejects or breaks off the body. */
-  send(agents: Agents): Promise<UpstreamResponse> {
-    const { url, method, headers, body } = this.#request;
+  send(proxy: ProxyServer, agents: Agents): Promise<UpstreamResponse> {
     const { cancellation } = this.#attempt;
-    const target = new URL(url);
-    const bytes = Buffer.from(body);
-    // http-proxy-3 sends the headers of the request that it is given: ours alone, none of the client's.
-    const incoming = new IncomingMessage(noSocket);
-    incoming.method = method;
-    incoming.headers = {
-      ...headers,
-      ...(method === 'GET' ? {} : { 'content-length': String(bytes.length) }),
-    };
-    const proxy = httpProxy.createProxyServer({ ignorePath: true, selfHandleResponse: true });
-    return new Promise<UpstreamResponse>((resolve, reject) => {
-      if (cancellation.cancelled) return reject(toConnectionError(cancelled, 'the call was cancelled'));
+    if (cancellation.cancelled) this.#fail(toConnectionError(cancelled, 'the call was cancelled'));
+    else {
       cancellation.onCancel(this.#stop);
-      const fail = (error: Error): void => {
-        cancellation.dropCallback(this.#stop);
-        reject(error);
-      };
-      proxy.on('proxyReq', (outgoing) => {
-        // After a change of protocols, Node closes the connection without an error.
-        outgoing.once('close', () => {
-          if (!this.#reply) fail(toConnectionError('ECONNRESET', 'the connection closed'));
-        });
-        this.#begin(outgoing, target.protocol === 'https:');
-      });
-      proxy.on('proxyRes', (reply) => resolve(this.#receive(reply)));
-      const buffer = Readable.from(bytes.length > 0 ? [bytes] : []);
-      proxy.web(incoming, new ServerResponse(incoming), { target, agent: agents.find(target), buffer }, fail);
-    });
+      const request = new SentRequest(this, this.#request);
+      const options = { target: this.#target, agent: agents.find(this.#target) };
+      proxy.web(request, new ServerResponse(request), options, this.#fail);
+    }
+    return this.#head.promise;
   }
 
   /** The request has a socket. A new one still has to connect, and the provider knows nothing of the call. */
-  #begin(outgoing: ClientRequest, isSecure: boolean): void {
+  begin(outgoing: ClientRequest): void {
     const attempt = this.#attempt;
     this.#outgoing = outgoing;
+    // After a change of protocols, Node closes the connection without an error.
+    outgoing.once('close', () => {
+      if (!this.#reply) this.#fail(toConnectionError('ECONNRESET', 'the connection closed'));
+    });
     if (attempt.cancellation.cancelled) return this.#stop();
     if (outgoing.reusedSocket) {
       attempt.sent = true;
@@ -147,12 +160,12 @@ class Sending {
       () => outgoing.destroy(toConnectionError(connectTimeout, 'the connection took too long')),
       this.#options.connect,
     ).unref();
-    outgoing.socket?.once(isSecure ? 'secureConnect' : 'connect', noteSent);
+    outgoing.socket?.once(this.#target.protocol === 'https:' ? 'secureConnect' : 'connect', noteSent);
     // A tunnel through a proxy is connected before the request has it.
     outgoing.once('finish', noteSent).once('close', () => clearTimeout(timer));
   }
 
-  #receive(reply: Incoming): UpstreamResponse {
+  receive(reply: Incoming): void {
     const { cancellation } = this.#attempt;
     const { idle } = this.#options;
     this.#reply = reply;
@@ -164,7 +177,7 @@ class Sending {
       else reply.destroy(toConnectionError('ETIMEDOUT', 'the provider stopped sending'));
     };
     reply.setTimeout(idle, watch);
-    return { status: reply.statusCode ?? 0, headers: reply.headers, body: joinChunks(reply) };
+    this.#head.resolve({ status: reply.statusCode ?? 0, headers: reply.headers, body: joinChunks(reply) });
   }
 }
 
