@@ -30,7 +30,7 @@ describe('a model of generate-content', () => {
         .toString(),
     ).toBe('PNG');
     expect(result.usage?.output_tokens).toBeGreaterThan(0);
-    expect(Object.keys(result.usage?.input_tokens_details ?? {})).toEqual(['text_tokens']);
+    expect(Object.keys(result.usage?.input_tokens_details ?? {})).toEqual(['text_tokens', 'image_tokens']);
   });
 
   it('streams it as one event', async () => {

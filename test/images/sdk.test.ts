@@ -27,7 +27,7 @@ describe('a provider of images', () => {
       output_format: 'png',
       usage: {
         input_tokens: 3,
-        input_tokens_details: { text_tokens: 3 },
+        input_tokens_details: { text_tokens: 3, image_tokens: 0 },
         output_tokens: 272,
         output_tokens_details: { image_tokens: 272, text_tokens: 0 },
         total_tokens: 275,

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
+import type { QualityOption } from './usage.ts';
 import * as Wire from './wire.ts';
 
 const usage = z.looseObject({
@@ -85,7 +86,7 @@ function describeBodies(isRequired: boolean): Record<'generation' | 'edit' | 'js
   };
 }
 
-export function describeCalls(quality: 'required' | 'optional'): CallDescription[] {
+export function describeCalls(quality: QualityOption): CallDescription[] {
   const { generation, edit, jsonEdit } = describeBodies(quality === 'required');
   const shared = {
     method: 'POST',

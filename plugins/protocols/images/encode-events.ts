@@ -13,15 +13,16 @@ import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { encodePicture, Pictures } from './pictures.ts';
 import { ImageCall } from './read-request.ts';
+import type { QualityOption } from './usage.ts';
 
 export class PictureEncoder implements EventEncoder {
   readonly #pictures: Pictures;
   readonly #context: ReplyContext;
   readonly #family: string;
 
-  constructor(context: ReplyContext) {
+  constructor(context: ReplyContext, quality: QualityOption) {
     this.#context = context;
-    this.#pictures = new Pictures(context);
+    this.#pictures = new Pictures(context, quality);
     this.#family =
       context.call instanceof ImageCall && context.call.operation === 'edit'
         ? 'image_edit'
@@ -70,8 +71,12 @@ export class PictureEncoder implements EventEncoder {
 }
 
 /** Throws if the reply holds no picture. */
-export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
-  const pictures = new Pictures(context);
+export function encodeReply(
+  events: readonly CanonicalEvent[],
+  context: ReplyContext,
+  quality: QualityOption,
+): unknown {
+  const pictures = new Pictures(context, quality);
   for (const event of events) pictures.push(event);
   pictures.check();
   const [first] = pictures.all;

@@ -17,6 +17,7 @@ import { ReplyDecoder } from './decode-events.ts';
 import { PictureEncoder, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { createReader, ImageCall } from './read-request.ts';
+import type { QualityOption } from './usage.ts';
 
 const generation: Match = { operation: 'generate', body: 'json' };
 const edit: Match = { operation: 'edit' };
@@ -45,7 +46,7 @@ const fieldNames = {
   'image.fidelity': 'input_fidelity',
 };
 
-export function createProtocol({ quality }: { readonly quality: 'required' | 'optional' }): Protocol {
+export function createProtocol({ quality }: { readonly quality: QualityOption }): Protocol {
   return {
     name: protocolName,
     body: 'multipart',
@@ -53,8 +54,8 @@ export function createProtocol({ quality }: { readonly quality: 'required' | 'op
       match: (method, path) => calls[`${method} ${path}`],
       read: createReader(quality),
       fieldNames,
-      encodeEvents: (context) => new PictureEncoder(context),
-      encodeReply,
+      encodeEvents: (context) => new PictureEncoder(context, quality),
+      encodeReply: (events, context) => encodeReply(events, context, quality),
       encodeError,
       encodeStreamError,
       keepAlive: ': keep-alive\n\n',
@@ -77,8 +78,9 @@ export function createProtocol({ quality }: { readonly quality: 'required' | 'op
 export const images = definePlugin({
   name: protocolName,
   /**
-   * `optional` accepts calls without `quality`, as OpenAI does, and fills in `auto`. `required` refuses them,
-   * as the interface does.
+   * `optional` accepts calls without `quality`, as OpenAI does, and fills in `auto`; the usage of every reply
+   * has `image_tokens` of the input, which LiteLLM's client needs. `required` is the interface to the letter:
+   * it refuses such calls, and only edits report `image_tokens` of the input.
    */
   options: z.strictObject({ quality: z.enum(['required', 'optional']).default('optional') }),
   apply(host, options) {

@@ -13,7 +13,7 @@ import { resolveSetting } from '../../shared/wire-kit/image-settings.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { ImageCall } from './read-request.ts';
-import { encodeUsage } from './usage.ts';
+import { encodeUsage, type QualityOption } from './usage.ts';
 
 interface Picture {
   readonly mediaType: string;
@@ -26,6 +26,7 @@ const longestQuote = 300;
 
 export class Pictures {
   readonly #context: ReplyContext;
+  readonly #quality: QualityOption;
   readonly #open = new Map<number, Picture>();
   readonly #texts = new Set<number>();
   #text = '';
@@ -35,8 +36,9 @@ export class Pictures {
   #usage: Usage | undefined;
   readonly all: Picture[] = [];
 
-  constructor(context: ReplyContext) {
+  constructor(context: ReplyContext, quality: QualityOption) {
     this.#context = context;
+    this.#quality = quality;
   }
 
   push(event: CanonicalEvent): void {
@@ -89,7 +91,7 @@ export class Pictures {
   get usage(): Fields | undefined {
     const { call } = this.#context;
     const edits = call instanceof ImageCall && call.operation === 'edit';
-    return this.#usage && encodeUsage(this.#usage, edits ? call.inputImages : undefined);
+    return this.#usage && encodeUsage(this.#usage, edits ? call.inputImages : undefined, this.#quality);
   }
 
   /** Returns the settings of a picture as the provider reports them, or else as requested. */

@@ -5,6 +5,7 @@ import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { readForm, readEditJson, buildBodyError, type Picture } from './read-form.ts';
+import type { QualityOption } from './usage.ts';
 import * as Wire from './wire.ts';
 
 export class ImageCall extends ReadCall {
@@ -38,7 +39,7 @@ export class ImageCall extends ReadCall {
 
 /** Creates the reader, which throws `invalid_request`. `quality`: whether calls have to name a quality. */
 export function createReader(
-  quality: 'required' | 'optional',
+  quality: QualityOption,
 ): (body: unknown, text: string, match: Match) => ImageCall {
   const checkFields = (
     fields: unknown,

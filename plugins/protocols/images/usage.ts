@@ -20,15 +20,21 @@ function subtract(whole: number | undefined, part: number | undefined): number |
   return whole === undefined ? undefined : Math.max(0, whole - (part ?? 0));
 }
 
-/** `inputImages` is the number of pictures in an edit. Only edits report their input images. */
-export function encodeUsage(usage: Usage, inputImages: number | undefined): Fields {
+/** What the operator chooses: the interface to the letter (`required`), or what today's clients need. */
+export type QualityOption = 'required' | 'optional';
+
+/**
+ * `inputImages` is the number of pictures in an edit. By the letter of the interface only edits report
+ * `image_tokens` of the input. LiteLLM's client cannot read a reply without it.
+ */
+export function encodeUsage(usage: Usage, inputImages: number | undefined, quality: QualityOption): Fields {
   const { input, inputImage, cacheRead, output, outputImage } = usage;
   const edit = inputImages !== undefined;
   return {
     input_tokens: input,
     input_tokens_details: {
       text_tokens: subtract(input, inputImage),
-      ...(edit ? { image_tokens: inputImage ?? 0 } : {}),
+      ...(edit || quality === 'optional' ? { image_tokens: inputImage ?? 0 } : {}),
       ...(cacheRead ? { cached_tokens: cacheRead } : {}),
     },
     output_tokens: output,
