@@ -165,3 +165,25 @@ it('a call that was stopped without a charge may be sent again with its idempote
   stop = undefined;
   expect((await ask(false, headers)).text).toContain(content);
 });
+
+describe('a call that was stopped and charged is not made again with its idempotency key', () => {
+  it.each([
+    ['a whole reply', false, 'finish', 'outcome_not_kept'],
+    ['a stream before its first output', true, 'block-delta', 'outcome_not_kept'],
+    ['a stream after output, which is repeated with its error', true, 'finish', content],
+  ] as const)('%s', async (name, stream, before, shown) => {
+    stop = { before, thrown: block({ charge: true }) };
+    const headers = { 'idempotency-key': name };
+    const first = await ask(stream, headers);
+    expect(first.text).toContain('The reply was stopped.');
+    expect(first.entry).toMatchObject({ kind: 'post' });
+    stop = undefined;
+    const calls = vendor.bodies.length;
+    const again = await ask(stream, headers);
+    expect(again.text).toContain(shown);
+    expect(again.text === first.text).toBe(shown === content);
+    expect(again.text).not.toContain('[DONE]');
+    expect(again.entry).toBeUndefined();
+    expect(vendor.bodies.length).toBe(calls);
+  });
+});

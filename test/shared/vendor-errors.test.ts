@@ -4,6 +4,7 @@ import {
   decodeError as decodeOpenai,
   encodeError as encodeOpenai,
 } from '../../plugins/shared/wire-kit/openai-error.ts';
+import { buildErrorEvent, readVendorError } from '../../plugins/shared/wire-kit/vendor-error.ts';
 import { type Family, decode, encoders } from './vendor-replies.ts';
 
 describe('an error about what the client named', () => {
@@ -211,5 +212,33 @@ describe('an error about our key, our account or a model', () => {
         ).toBe('invalid_request');
       }
     }
+  });
+});
+
+describe('a code that MiniMax writes into a reply with status 200', () => {
+  it.each([
+    [1000, 'upstream_failed', 500],
+    [1001, 'timeout', 504],
+    [1002, 'rate_limited', 429],
+    [1004, 'upstream_failed', 401],
+    [1008, 'upstream_failed', 402],
+    [1024, 'upstream_failed', 500],
+    [1026, 'content_policy_violation', 400],
+    [1027, 'content_policy_violation', 400],
+    [1028, 'rate_limited', 429],
+    [1030, 'rate_limited', 429],
+    [1033, 'upstream_failed', 500],
+    [1039, 'rate_limited', 429],
+    [1041, 'rate_limited', 429],
+    [1042, 'invalid_request', 400],
+    [2013, 'invalid_request', 400],
+    [2045, 'rate_limited', 429],
+    [2049, 'upstream_failed', 401],
+    [2056, 'rate_limited', 429],
+    [2061, 'model_not_found', 404],
+    [9999, 'upstream_failed', 500],
+  ])('(%i) means %s, as status %i does', (code, meaning, status) => {
+    const error = readVendorError({ base_resp: { status_code: code, status_msg: 'It says why.' } });
+    expect(buildErrorEvent('openai', error)).toMatchObject({ meaning, status });
   });
 });

@@ -65,6 +65,9 @@ const minimaxCodes: ReadonlyMap<unknown, Fields> = new Map([
   [1008, { status: 402 }],
   [1026, { status: 400, code: 'content_filter' }],
   [1027, { status: 400, code: 'content_filter' }],
+  // Two quotas of a plan that are used up; only MiniMax's own command line tells of them.
+  [1028, { status: 429 }],
+  [1030, { status: 429 }],
   [1039, { status: 429 }],
   [1041, { status: 429 }],
   [1042, { status: 400 }],
@@ -72,6 +75,8 @@ const minimaxCodes: ReadonlyMap<unknown, Fields> = new Map([
   [2045, { status: 429 }],
   [2049, { status: 401 }],
   [2056, { status: 429 }],
+  // The plan of our key lacks the model.
+  [2061, { status: 404 }],
 ]);
 
 function readBaseReply({ status_code: code, status_msg: message }: Fields): Fields {
