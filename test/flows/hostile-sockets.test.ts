@@ -22,6 +22,15 @@ beforeAll(
 );
 afterAll(() => harness.close());
 
+/** The gateway's ends of connections, by the ports of their clients. */
+const accepted = new Map<number | undefined, Socket>();
+const accept = (message: unknown): void => {
+  if (typeof message === 'object' && message && 'socket' in message && message.socket instanceof Socket)
+    accepted.set(message.socket.remotePort, message.socket);
+};
+beforeAll(() => subscribe('net.server.socket', accept));
+afterAll(() => void unsubscribe('net.server.socket', accept));
+
 const body = JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] });
 const buildAuthorization = (): string => `authorization: Bearer ${harness.key}`;
 
@@ -149,10 +158,14 @@ describe('a body', () => {
   it('is refused while bodies of other calls fill the memory limit, and accepted when they end', async () => {
     const text = body.replace('Hello!', 'a'.repeat(18_000));
     const half = text.slice(0, 17_000);
+    await (await harness.post(body)).json();
     const waiting = await Promise.all(
       Array.from({ length: 2 }, async () => {
         const socket = await openSocket(harness.gateway.url);
-        socket.write(buildCallHead('host: x', buildAuthorization(), `content-length: ${text.length}`) + half);
+        const start = buildCallHead('host: x', buildAuthorization(), `content-length: ${text.length}`) + half;
+        socket.write(start);
+        // Calls on the connection that stays open would otherwise be faster, and take their room.
+        await expect.poll(() => accepted.get(socket.localPort)?.bytesRead).toBe(start.length);
         return socket;
       }),
     );
@@ -194,15 +207,6 @@ describe('clients that send slowly', () => {
     for (const socket of sockets) socket.destroy();
   });
 });
-
-/** The gateway's ends of connections, by the ports of their clients. */
-const accepted = new Map<number | undefined, Socket>();
-const accept = (message: unknown): void => {
-  if (typeof message === 'object' && message && 'socket' in message && message.socket instanceof Socket)
-    accepted.set(message.socket.remotePort, message.socket);
-};
-beforeAll(() => subscribe('net.server.socket', accept));
-afterAll(() => void unsubscribe('net.server.socket', accept));
 
 /**
  * A connection with a call on it that reads nothing until it resumes; tells how much arrived once it is
