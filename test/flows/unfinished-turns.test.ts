@@ -3,6 +3,9 @@
  * provider's protocol gets its word for it.
  */
 import { describe, expect, it } from 'vitest';
+import { decodeAll, fold, readStream } from '../contract/replies.ts';
+import { least } from '../matrix/spelling.ts';
+import { families, readCall } from '../support/families.ts';
 import { openOneReply } from '../support/one-reply.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { responsesReply } from '../support/replies.ts';
@@ -226,6 +229,33 @@ describe.each(wires)('a client of %s, at a vendor of messages', (client) => {
       await harness.close();
     },
   );
+});
+
+describe.each(wires.filter((wire) => wire !== 'generate-content'))('a client of %s, at Google', (client) => {
+  const begin = { name: 'send', id: 'g1', willContinue: true };
+  const piece = {
+    partialArgs: [{ jsonPath: '$.to', stringValue: 'An', willContinue: true }],
+    willContinue: true,
+  };
+  it.each([
+    ['before its first argument', [begin]],
+    ['in the middle of an argument', [begin, piece]],
+    ['before another call', [begin, piece, { name: 'send', args: { to: 'Bob' } }]],
+  ])('sees that a call breaks off %s, although the reply ends well', async (_, calls) => {
+    const harness = await openOneReply('generate-content');
+    const chunks = calls.map((functionCall) => ({
+      candidates: [{ content: { parts: [{ functionCall }] } }],
+    }));
+    const { status, text } = await harness.ask(client, [...chunks, buildBroken('STOP')]);
+    expect([status, text]).toEqual([200, expect.stringMatching(new RegExp(endings.cut.join('|')))]);
+    expect(text).not.toMatch(clean);
+    const decoder = families[client].protocol.upstream.decodeEvents(
+      readCall(client, { model: 'a/b', ...least[client] }, true),
+    );
+    const [call] = fold(decodeAll(decoder, readStream(Buffer.from(text)))).candidates[0]?.calls ?? [];
+    expect(() => JSON.parse(call?.arguments ?? ''), text).toThrow(SyntaxError);
+    await harness.close();
+  });
 });
 
 it('a chat client can still read the word of the vendor', async () => {

@@ -88,7 +88,7 @@ export class CandidateDecoder {
     this.#state.log.emit({
       type: 'finish',
       candidate: this.#index,
-      reason: { unified: decodeFinish(raw, this.#calls.any), raw },
+      reason: { unified: decodeFinish(raw, this.#calls.seen), raw },
       ...bag.keep(Object.fromEntries(this.#extras)),
     });
   }

@@ -4,12 +4,11 @@
  * be broken.
  */
 import type { FinishReason, EventOf } from '../../../core/index.ts';
-import { googleReasons } from '../../shared/wire-kit/finish-reason.ts';
+import { considerCalls, googleReasons, type CallsSeen } from '../../shared/wire-kit/finish-reason.ts';
 
-export function decodeFinish(raw: string, calls: boolean): FinishReason {
+export function decodeFinish(raw: string, calls: CallsSeen): FinishReason {
   // Only `STOP` is an end that the model chose. An unknown reason is read as a reply that broke off.
-  const reason = googleReasons.get(raw) ?? 'error';
-  return calls && reason === 'stop' ? 'tool-calls' : reason;
+  return considerCalls(googleReasons.get(raw) ?? 'error', calls);
 }
 
 const wireReasons: Readonly<Record<FinishReason, string>> = {

@@ -3,6 +3,7 @@
  * over several parts: the first has the name, and all except the last have `willContinue`.
  */
 import type { Opaque } from '../../../core/index.ts';
+import type { CallsSeen } from '../../shared/wire-kit/finish-reason.ts';
 import { unwrapInput } from '../../shared/wire-kit/offered-tools.ts';
 import { readObjects, readText } from '../../shared/wire-kit/values.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -22,14 +23,15 @@ export class FunctionCalls {
   readonly #state: ReplyState;
   #open: OpenCall | undefined;
   #count = 0;
+  #cut = false;
 
   constructor(candidate: number, state: ReplyState) {
     this.#candidate = candidate;
     this.#state = state;
   }
 
-  get any(): boolean {
-    return this.#count > 0;
+  get seen(): CallsSeen {
+    return { any: this.#count > 0, cut: this.#cut };
   }
 
   /** Reads the `functionCall` of one part. */
@@ -51,17 +53,24 @@ export class FunctionCalls {
     for (const state of opaque) open.opaque.push(state);
     open.args = call.args ?? open.args;
     for (const piece of readObjects(call.partialArgs)) open.pieces.add(piece);
-    if (call.willContinue !== true) this.end();
+    if (call.willContinue !== true) this.#emit(open);
   }
 
+  /** Ends a call of which more was announced. Its arguments break off, and stay so for every client. */
   end(): void {
-    if (!this.#open) return;
-    const { name, id, opaque, pieces, args } = this.#open;
+    if (this.#open) this.#emit(this.#open, true);
+  }
+
+  #emit({ name, id, opaque, pieces, args }: OpenCall, announced = false): void {
     this.#open = undefined;
+    const isCut = announced && args === undefined;
+    this.#cut ||= isCut;
     const candidate = this.#candidate;
     const { log, makeKey, findTool } = this.#state;
     const tool = findTool(name);
-    const json = args === undefined ? pieces.toString() : JSON.stringify(args);
+    const whole = args === undefined ? pieces.toString() : JSON.stringify(args);
+    // Without its last bracket no client can parse it.
+    const json = isCut ? whole.slice(0, -1) : whole;
     const block = log.startBlock(candidate, 'tool-call', {
       id: id || makeCallId(makeKey(), candidate, this.#count, name, json),
       name: tool?.name ?? name,
