@@ -117,6 +117,15 @@ const cases: readonly (readonly [string, object, string])[] = [
     respond({ type: 'image_generation_call', id: 'ig', status: 'completed', result: bad }),
     'input[0].result',
   ],
+  [
+    'responses',
+    respond({
+      type: 'computer_call_output',
+      call_id: 'c',
+      output: { type: 'computer_screenshot', image_url: badUrl },
+    }),
+    'input[0].output.image_url',
+  ],
   ['messages', message(image), 'messages[0].content[0].source.data'],
   [
     'messages',

@@ -57,6 +57,9 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
       const item = checkWire(Wire.imageCall, value, at);
       return item.result ? { kind: 'image-call', item } : { kind: 'other', item };
     }
+    case 'computer_call_output':
+      checkWire(Wire.screenshot, value, at);
+      return { kind: 'other', item: given };
     case 'additional_tools': {
       const { tools } = checkWire(Wire.moreTools, value, at);
       return { kind: 'more-tools', item: given, tools: tools.map(createToolReader(`${at}.tools`)) };
