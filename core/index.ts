@@ -2,6 +2,7 @@
 
 export { computeChargeSoFar } from './billing/charge.ts';
 export {
+  boundBilled,
   boundInput,
   boundOutput,
   boundUse,

@@ -10,7 +10,7 @@ import { standard, feeCounts, getFee, usualMode } from '../price-terms.ts';
 import type { Price } from '../price.ts';
 import type { Offer } from '../provider.ts';
 import type { Nano } from '../util/money.ts';
-import { boundOutput, boundUse, bytesPerToken, countPictureTokens, estimateInput } from './cost-bounds.ts';
+import { boundBilled, boundUse, bytesPerToken, countPictureTokens, estimateInput } from './cost-bounds.ts';
 import { computeCostLines, nameRule, getModeRates, sumLines } from './cost.ts';
 import { getAskedMode } from './service-modes.ts';
 import { checkUsage, capToReservation } from './trusted-usage.ts';
@@ -230,7 +230,7 @@ function estimateOutput(
   const delivered = Math.ceil(bytes / bytesPerToken) + painted;
   const output = Math.min(
     Math.max(usage.output ?? 0, delivered),
-    boundOutput(call, model, grant.outputLimit) * call.candidates,
+    boundBilled(call, model, grant.outputLimit) * call.candidates,
   );
   return painted > 0 ? { output, outputImage: Math.min(usage.outputImage ?? painted, output) } : { output };
 }

@@ -71,6 +71,16 @@ export function boundOutput(call: ClientCall, model: Model, granted: number | un
 }
 
 /**
+ * The most output tokens of a candidate that the vendor may bill. If it limits the answer alone, the model
+ * may reason as long as it can, unless the call turns that off.
+ */
+export function boundBilled(call: ClientCall, model: Model, granted: number | undefined): number {
+  const { outsideLimit = false, canDisable = true } = model.capabilities.reasoning;
+  const isOff = canDisable && (call.effort === 'none' || call.effort === 0);
+  return outsideLimit && !isOff ? model.outputLimit : boundOutput(call, model, granted);
+}
+
+/**
  * Uses of a built-in tool that a call without a limit is expected to make, and the most that are plausible.
  */
 export const unlimitedUses = { expected: 10, believed: 100 } as const;
@@ -133,7 +143,7 @@ export function boundUse(
   return {
     input,
     cached,
-    output: boundOutput(call, model, granted),
+    output: boundBilled(call, model, granted),
     candidates,
     mode: getAskedMode(call),
     fileSearches,

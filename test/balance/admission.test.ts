@@ -156,6 +156,26 @@ describe('a quote', () => {
     ]);
   });
 
+  it('covers all reasoning of a model whose vendor limits the answer alone, and lowers nothing', () => {
+    const reasoning = { style: 'toggle', outsideLimit: true } as const;
+    const thinker = target('cheap', { input: '1', output: '2' }, { capabilities: { reasoning } });
+    const planned = buildPlanned({ outputLimit: 10, candidates: 2 });
+    const whole = 100_000n + 2n * 1000n * 2000n;
+    expect(listQuotes(grant(thinker), planned, lower)).toMatchObject([{ least: whole, most: whole }]);
+    const quoteWith = (effort: string | number, canDisable = true): bigint | undefined => {
+      const on = target(
+        'cheap',
+        { input: '1', output: '2' },
+        { capabilities: { reasoning: { ...reasoning, canDisable } } },
+      );
+      return listQuotes(grant(on), { ...planned, call: { ...planned.call, effort } }, lower)[0]?.most;
+    };
+    expect(quoteWith('high')).toBe(whole);
+    expect(quoteWith('none')).toBe(100_000n + 2n * 10n * 2000n);
+    expect(quoteWith(0)).toBe(100_000n + 2n * 10n * 2000n);
+    expect(quoteWith('none', false)).toBe(whole);
+  });
+
   it('keeps a limit that an earlier plugin granted', () => {
     expect(listQuotes({ targets: [cheap], outputLimit: 20 }, buildPlanned(), lower)[0]?.most).toBe(
       100_000n + 20n * 2000n,

@@ -76,6 +76,16 @@ describe('a call', () => {
     expect([call.candidates, call.stream, call.usageWanted]).toEqual([3, true, true]);
   });
 
+  it.each([
+    [{ reasoning_effort: 'low' }, 'low'],
+    [{ reasoning: { max_tokens: 9 } }, 9],
+    [{ enable_thinking: false, reasoning_effort: 'low' }, 'none'],
+    [{ thinking: { type: 'disabled' } }, 'none'],
+    [{ enable_thinking: true }, undefined],
+  ])('has the effort of whichever field asks for it or turns it off: %j', (fields, effort) => {
+    expect(makeCall(fields).effort).toBe(effort);
+  });
+
   it('reads preferences from the provider object, one fallback as a list and prices as text', () => {
     const { preferences } = makeCall({
       provider: {

@@ -4,12 +4,12 @@
  * limit. If the balance is below the worst case, the limit is lowered instead of refusing the call.
  */
 import {
+  boundBilled,
   computeAffordableOutput,
   computeCost,
   formatUsd,
   GatewayError,
   estimateInput,
-  countPictureTokens,
   boundUse,
   computeWorstCost,
   type Grant,
@@ -33,10 +33,10 @@ type Granted = Extract<Reserved, { status: 'reserved' }>;
 
 /**
  * The smallest output worth calling for. Part of a picture is useless, so it includes all tokens of a
- * picture.
+ * picture, and all that a model may reason where no limit bounds it.
  */
 function computeLeastOutput({ leastOutput }: Policy, { call }: Planned, { model }: Target): number {
-  return Math.max(leastOutput, countPictureTokens(call, model));
+  return Math.max(leastOutput, boundBilled(call, model, 0));
 }
 
 function pickLarger(first: Nano, second: Nano): Nano {

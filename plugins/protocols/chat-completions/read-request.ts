@@ -69,6 +69,12 @@ export class ChatCall extends ReadCall {
   }
 }
 
+/** Vendors turn reasoning off in fields of their own: Alibaba by the last. */
+function readEffort(wire: Wire.Request): string | number | undefined {
+  if (isReasoningOff(wire) || wire.enable_thinking === false) return 'none';
+  return wire.reasoning_effort ?? wire.reasoning?.effort ?? wire.reasoning?.max_tokens ?? undefined;
+}
+
 function readFacts(wire: Wire.Request, known: readonly WireMessages.Message[], text: string): CallFacts {
   const modes = readModes(wire);
   const fees = readFees(wire);
@@ -78,7 +84,7 @@ function readFacts(wire: Wire.Request, known: readonly WireMessages.Message[], t
     stream: wire.stream ?? false,
     outputLimit: readLimit(wire),
     candidates: wire.n ?? 1,
-    effort: wire.reasoning_effort ?? wire.reasoning?.effort ?? wire.reasoning?.max_tokens ?? undefined,
+    effort: readEffort(wire),
     framing: 'events',
     usageWanted: wire.stream_options?.include_usage ?? false,
     size: measureInput(wire, known, { text, rounds: isRun ? Infinity : undefined }),
