@@ -2,6 +2,7 @@
  * A history from another provider leaves the verbatim lane if its own protocol's provider would refuse it.
  */
 import { describe, expect, it } from 'vitest';
+import { readCatalogue } from '../../core/index.ts';
 import { makeModel as chatModel } from '../chat-completions/bodies.ts';
 import { families, readCall } from '../support/families.ts';
 import { call, encodeBody, suits, tools } from './moved.ts';
@@ -108,6 +109,24 @@ describe('reasoning in the content, as Mistral writes it', () => {
   it('goes back to Mistral byte for byte, and the same if it is translated', () => {
     expect(suits('chat-completions', body, magistral)).toBe(true);
     expect(JSON.parse(encodeBody('chat-completions', body, magistral)).messages).toEqual(body.messages);
+  });
+
+  it.each([
+    ['reasoning_content', { reasoning_content: 'Hm.' }],
+    ['reasoning', { reasoning: 'Hm.' }],
+    ['reasoning_details', { reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', index: 0 }] }],
+  ])('goes back to Mistral as such from a client that was shown it as %s', (_, field) => {
+    const [model] = readCatalogue(new URL('../../plugins/providers/catalogue/mistral.json', import.meta.url));
+    const [asked, , again] = body.messages;
+    const shown = { ...body, messages: [asked, { role: 'assistant', content: 'Seen.', ...field }, again] };
+    expect(suits('chat-completions', shown, model)).toBe(false);
+    const { closed: _closed, ...plain } = thought;
+    const content = [plain, { type: 'text', text: 'Seen.' }];
+    expect(JSON.parse(encodeBody('chat-completions', shown, model)).messages).toEqual([
+      asked,
+      { role: 'assistant', content },
+      again,
+    ]);
   });
 
   it.each(['openai/gpt-4o-mini', 'deepseek/deepseek-v4-flash'])(

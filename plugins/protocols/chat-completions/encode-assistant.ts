@@ -90,10 +90,12 @@ function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): vo
 }
 
 function addReasoning(draft: Draft, { block, path }: Placed<ReasoningBlock>, encoding: Encoding): void {
+  const { model, lose } = encoding;
   const isPart = bag.has(block, thinkingForm);
-  if (isPart && takesThinkingParts(encoding.model)) draft.content.push(encodeThinking(block));
-  else if (!isPart && isReplayable(block, encoding)) draft.reasoning.push(block);
-  else loseThoughts(path, encoding.lose);
+  if (takesThinkingParts(model) && (isPart || isReplayable(block, encoding)))
+    draft.content.push(encodeThinking(block));
+  else if (!isPart && !refusesExtensions(model) && isReplayable(block, encoding)) draft.reasoning.push(block);
+  else loseThoughts(path, lose);
 }
 
 function addRefusal(draft: Draft, block: Refusal, { model, own, extras }: Encoding): void {
@@ -108,9 +110,13 @@ export function encodeRefusal(block: Refusal): Fields {
   return overlay(bag.getFields(block), { type: 'refusal', refusal: block.text });
 }
 
-/** Encodes reasoning as a part of the content, as Mistral does. */
+/**
+ * Encodes reasoning as a part of the content, as Mistral does. Clients that were shown it as a field send it
+ * back as one, with members that no part has.
+ */
 export function encodeThinking(block: ReasoningBlock): Fields {
-  return overlay(bag.getFields(block), { type: 'thinking', thinking: [{ type: 'text', text: block.text }] });
+  const part = { type: 'thinking', thinking: [{ type: 'text', text: block.text }] };
+  return bag.has(block, thinkingForm) ? overlay(bag.getFields(block), part) : part;
 }
 
 /** Whether a block holds an unknown value of this protocol, which is restored unchanged. */
@@ -163,9 +169,8 @@ export function encodeCallId(id: string, { own, flags, model }: Encoding): strin
  * Whether reasoning can be sent to this model. Sealed state goes only to the vendor that sealed it. Unsealed
  * reasoning from another protocol is never sent, since its vendor is unknown.
  */
-function isReplayable(block: ReasoningBlock, { owner, model }: Encoding): boolean {
+function isReplayable(block: ReasoningBlock, { owner }: Encoding): boolean {
   const { opaque = [] } = block;
-  if (refusesExtensions(model)) return false;
   const fits = opaque.every(({ vendor }) => vendor === owner || vendor === '');
   return fits && (bag.getForm(block).length > 0 || opaque.some(({ vendor }) => vendor === owner));
 }
