@@ -1,7 +1,7 @@
 /**
  * Forwards a reply in the provider's own bytes, to a client of the same protocol. It edits only the model
- * name and usage that is not what the call is charged for, leaves out usage that the client did not ask for,
- * and adds a missing terminator. A copy is decoded for metering.
+ * name, characters cut in half, and usage that is not what the call is charged for, leaves out usage that the
+ * client did not ask for, and adds a missing terminator. A copy is decoded for metering.
  */
 import { isOpening, type Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
@@ -24,6 +24,16 @@ import {
 } from './reply-events.ts';
 import { writeFrame, longestBlock, SseReader, type SseBlock } from './sse.ts';
 import { isCostWanted } from './write-cost.ts';
+
+/** An escaped first half of a character at the end of a text, and a second half at the start of one. */
+const [firstHalf, secondHalf] = [/\\u[dD][89abAB][\da-fA-F]{2}(?=")/g, /"(?=\\u[dD][c-fC-F][\da-fA-F]{2})/g];
+
+/** Whether the backslash at a place is a character itself, after one that escapes it. */
+function isEscaped(text: string, at: number): boolean {
+  let before = at;
+  while (text[before - 1] === '\\') before -= 1;
+  return (at - before) % 2 === 1;
+}
 
 /** The text of a stream that is to be sent, and what its events have said so far. */
 class ForwardedText {
@@ -48,6 +58,8 @@ class ForwardedText {
   readonly #takesComments: boolean;
   readonly #write: BlockWriter;
   readonly #correction: StreamCorrection;
+  /** First halves of characters that wait for the events with the second. */
+  readonly #halves: string[] = [];
 
   constructor(exchange: Routed, tally: Tally) {
     const {
@@ -107,9 +119,22 @@ class ForwardedText {
   /** The block as clients of the protocol can read it: the same one if it needs no change. */
   #correctDialect(block: SseBlock, events: readonly CanonicalEvent[]): SseBlock {
     const { event } = block;
-    const data = event && this.#upstream.correctReply?.(event.data, events);
-    if (!event || data === undefined || data === event.data) return block;
+    if (!event) return block;
+    const data = this.#joinHalves(this.#upstream.correctReply?.(event.data, events) ?? event.data);
+    if (data === event.data) return block;
     return { raw: writeFrame(data, event.event), event: { ...event, data } };
+  }
+
+  /** Moves the first half of a character to the event with the second: many clients cannot decode a half. */
+  #joinHalves(data: string): string {
+    if (!data.includes('\\u')) return data;
+    const begun =
+      this.#halves.length === 0 ? data : data.replace(secondHalf, () => `"${this.#halves.shift() ?? ''}`);
+    return begun.replace(firstHalf, (half: string, at: number) => {
+      if (isEscaped(begun, at)) return half;
+      this.#halves.push(half);
+      return '';
+    });
   }
 
   /** Before the terminator goes what the client lacks of its usage. */
