@@ -4,6 +4,7 @@ import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
+import { preferences } from '../../plugins/routing/preferences.ts';
 
 const { PORT, TOLLGATE_DATA, KILLS_LEASE, KILLS_SETTLE } = process.env;
 const settle = KILLS_SETTLE === 'after-reply' ? KILLS_SETTLE : 'before-reply';
@@ -15,6 +16,7 @@ export default defineConfig({
     bearer(),
     chatCompletions(),
     openai(),
+    preferences(),
     balance({ firstCredit: '0', lease: Number(KILLS_LEASE), settle }),
   ],
 });

@@ -1,7 +1,7 @@
 /** Gateways that are killed under load: `npm run faults` kills a hundred of them. */
 import { expect, it } from 'vitest';
 import { createDrawer } from './drawer.ts';
-import { runKills } from './kills.ts';
+import { runExtensionKills, runKills } from './kills.ts';
 
 it('killed gateways lose nothing acknowledged and leave nothing pending; live ones keep calls', async () => {
   const {
@@ -25,4 +25,12 @@ it('killed gateways lose nothing acknowledged and leave nothing pending; live on
   expect(completed).toBeGreaterThan(0);
   // Every request to the provider was reserved before.
   expect(reserved).toBeGreaterThanOrEqual(requestCount);
+});
+
+it('gateways killed while calls reserve more leave each with one end, and charge what was sent', async () => {
+  const { calls, extended, ...verdict } = await runExtensionKills(1, 20);
+  expect(verdict).toMatchObject({ wrong: [], audit: { ok: true, pending: 0, findings: [] } });
+  expect(calls).toBe(20);
+  // The provider has received the dearer request of a quarter.
+  expect(extended).toBeGreaterThanOrEqual(5);
 });

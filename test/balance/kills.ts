@@ -162,16 +162,8 @@ export async function runKills({
 }: KillsOptions): Promise<Kills> {
   const folder = makeDataFolder();
   const { vendor, journal } = await startJournallingVendor(10);
-  const store = await openSqlite({ file: join(folder, 'ledger.db') });
-  await store.createAccount({ name: 'a', at: 1 });
-  await store.addCredit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
-  const environment = {
-    TOLLGATE_CONFIG: 'test/balance/kills.config.ts',
-    TOLLGATE_DATA: folder,
-    KILLS_LEASE: String(lease),
-    OPENAI_API_KEY: 'sk-vendor',
-    OPENAI_BASE_URL: vendor.origin,
-  };
+  const store = await openLedger(folder);
+  const environment = buildEnvironment(folder, vendor.origin, lease);
   const [victims, survivors]: [Made[], Made[]] = [[], []];
   const run = async (
     gateway: RunningGateway,
@@ -285,4 +277,93 @@ async function judgeCalls(
     reserved: entries.filter(({ kind }) => kind === 'reserve').length,
     audit: await store.audit(),
   };
+}
+
+/** A ledger with one account that can pay for everything. */
+async function openLedger(folder: string): Promise<Store> {
+  const store = await openSqlite({ file: join(folder, 'ledger.db') });
+  await store.createAccount({ name: 'a', at: 1 });
+  await store.addCredit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
+  return store;
+}
+
+function buildEnvironment(folder: string, origin: string, lease: number): Record<string, string> {
+  return {
+    TOLLGATE_CONFIG: 'test/balance/kills.config.ts',
+    TOLLGATE_DATA: folder,
+    KILLS_LEASE: String(lease),
+    OPENAI_API_KEY: 'sk-vendor',
+    OPENAI_BASE_URL: origin,
+  };
+}
+
+export interface ExtensionKills {
+  readonly calls: number;
+  /** Calls for which more was reserved. */
+  readonly extended: number;
+  /** Calls with more or less than one end, or charged more than was reserved, or less than was sent. */
+  readonly wrong: readonly string[];
+  readonly audit: Awaited<ReturnType<Store['audit']>>;
+}
+
+/** `asked`: the keys, each of one call, with which the dearer model was asked. */
+function isCallWrong(entries: readonly Entry[], asked: ReadonlySet<string>): boolean {
+  const [end, ...others] = entries.filter(({ kind, reason }) => kind !== 'reserve' && reason !== 'extended');
+  const last = entries.findLast(({ kind }) => kind === 'reserve');
+  if (!end || !last || others.length > 0 || end.revenue > last.reserved) return true;
+  if (entries.reduce((sum, { reserved }) => sum + reserved, 0n) !== 0n) return true;
+  return asked.has(end.key ?? '') && end.revenue === 0n;
+}
+
+/**
+ * Gateways that are killed while many calls turn to a dearer fallback at once, each when the provider has
+ * received the dearer request of a few: the others reserve more, or wait to.
+ */
+export async function runExtensionKills(cycles: number, calls: number): Promise<ExtensionKills> {
+  const folder = makeDataFolder();
+  const asked = new Set<string>();
+  let enough = Promise.withResolvers<void>();
+  let left = 0;
+  const vendor = await startScriptedVendor((response, _, body) => {
+    if (body.includes('"gpt-4.1-mini"')) return void response.writeHead(503).end();
+    asked.add(/call-of-([\w-]+)/.exec(body)?.[1] ?? '');
+    left -= 1;
+    if (left === 0) enough.resolve();
+  });
+  const store = await openLedger(folder);
+  const environment = buildEnvironment(folder, vendor.origin, 1);
+  try {
+    for (let cycle = 0; cycle < cycles; cycle += 1) {
+      [left, enough] = [Math.ceil(calls / 4), Promise.withResolvers<void>()];
+      const gateway = await startProcess(environment);
+      const running = Array.from({ length: calls }, async (__, index) => {
+        const key = await issueKey(store, { name: `${cycle}-${index}`, account: 'a' });
+        const content = `call-of-${key?.id}`;
+        const fields = { model, max_tokens: 500, provider: { fallback: ['openai/gpt-4.1'] } };
+        await postJson(
+          `${gateway.url}/v1/chat/completions`,
+          { ...fields, messages: [{ role: 'user', content }] },
+          { authorization: `Bearer ${key?.secret}` },
+        ).catch(() => undefined);
+      });
+      await enough.promise;
+      await gateway.stop('SIGKILL');
+      await Promise.all(running);
+    }
+    const last = await startProcess(environment);
+    await waitForResolution(store, () => false);
+    await last.stop('SIGTERM');
+    const entries = (await listEntries(store)).filter(({ call }) => call !== undefined);
+    const each = [...Map.groupBy(entries, ({ call = '' }) => call)];
+    return {
+      calls: each.length,
+      extended: entries.filter(({ reason }) => reason === 'extended').length,
+      wrong: each.flatMap(([call, own]) => (isCallWrong(own, asked) ? [call] : [])),
+      audit: await store.audit(),
+    };
+  } finally {
+    await store.close();
+    await vendor.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

@@ -10,7 +10,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { runBudgetRace } from '../balance/budget-race.ts';
 import { runClock } from '../balance/clock.ts';
 import { createDrawer } from '../balance/drawer.ts';
-import { runKills } from '../balance/kills.ts';
+import { runExtensionKills, runKills } from '../balance/kills.ts';
 import { lastWord, openLeavers } from '../balance/leavers.ts';
 import { openTemporary } from '../balance/ledger-file.ts';
 import { runMixedCalls } from '../balance/mixed.ts';
@@ -106,6 +106,12 @@ describe('a hundred gateways that are killed under two hundred streams', () => {
     expect(presumed).toBeGreaterThan(100);
     expect(Math.max(...resolvedAfter)).toBeLessThan(50_000);
   });
+});
+
+it('thirty gateways killed while a hundred calls reserve more leave each with one end', async () => {
+  const { calls, extended, ...verdict } = await runExtensionKills(30, 100);
+  expect(verdict).toMatchObject({ wrong: [], audit: { ok: true, pending: 0, findings: [] } });
+  expect([calls, extended >= 30 * 25]).toEqual([3000, true]);
 });
 
 describe('a SQLite ledger that cannot be written for twenty seconds', () => {
