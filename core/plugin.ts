@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import type { z } from 'zod';
 import type { Catalog } from './catalog.ts';
-import type { Principal, Target } from './exchange.ts';
+import type { End, Planned, Principal, Replayed, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
 import type { Operations } from './operations.ts';
 import type { ClientAddress, Description, Protocol } from './protocol.ts';
@@ -239,11 +239,36 @@ export interface TableDeclaration {
    * plugin may use the tables at the same time, so they only expand.
    */
   readonly migrations: readonly string[];
+  /** What the plugin writes with the money of calls. */
+  readonly calls?: CallStatements;
+}
+
+/**
+ * Statements that the store runs in its own transaction, when it reserves for a call and when it ends the
+ * reservation: they commit with the ledger's entry or not at all.
+ */
+export interface CallStatements {
+  /** With the reservation. If it throws or a statement fails, the call is refused and nothing is written. */
+  reserve?(planned: Planned): readonly TableStatement[];
+  /**
+   * With the entry that ends the reservation. The vendor has done its work by then, so if this throws or a
+   * statement fails, the entry is written without the plugin's statements, and the log says so.
+   */
+  settle?(end: Exclude<End, Replayed>): readonly TableStatement[];
+  /**
+   * SQL with the entry of a call whose process died before `settle`: `$1` is the call's id, and `$2` what it
+   * is charged in nano-USD. If the process was only slow, its `settle` follows.
+   */
+  readonly recover?: string | undefined;
 }
 
 export interface Tables {
+  /** Runs a `SELECT`. */
   read(statement: TableStatement): Promise<readonly TableRow[]>;
-  /** Runs all statements in one transaction, or none of them. Resolves with the rows that each returns. */
+  /**
+   * Runs all statements in one transaction, or none of them. Each is a `SELECT`, or writes a table of the
+   * plugin. Resolves with the rows that each returns.
+   */
   write(statements: readonly TableStatement[]): Promise<readonly (readonly TableRow[])[]>;
 }
 

@@ -15,6 +15,7 @@ import { ask } from './protocol.ts';
 import { inHouse } from './provider.ts';
 import { prices } from './route.ts';
 import { confine } from './routing.ts';
+import { spending } from './spending.ts';
 
 export default defineConfig({
   dataFolder: process.env.TOLLGATE_DATA || './data',
@@ -30,6 +31,7 @@ export default defineConfig({
     prices(),
     confine({ accounts: ['confidential'], providers: ['in-house'] }),
     allowance({ tokensPerDay: 1000 }),
+    spending(),
     guard({ words: ['hunter2'] }),
     balance(),
   ],

@@ -132,6 +132,7 @@ describe('another process', () => {
       beat: 7,
       limit: expect.any(Number),
       at: expect.any(Number),
+      leaveOut: [],
     });
     expect(recovered).toEqual(['left']);
   });

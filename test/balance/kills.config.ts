@@ -1,5 +1,7 @@
-/** A gateway that a test kills: the plugins that a paid call needs, and a lease of the test's choosing. */
+/** A gateway that a test kills: the plugins that a paid call needs, one that keeps
+ * tables beside the money, and a lease of the test's choosing. */
 import { defineConfig } from '../../core/index.ts';
+import { spending } from '../../examples/spending.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -17,6 +19,7 @@ export default defineConfig({
     chatCompletions(),
     openai(),
     preferences(),
+    spending(),
     balance({ firstCredit: '0', lease: Number(KILLS_LEASE), settle }),
   ],
 });

@@ -18,6 +18,7 @@ it('killed gateways lose nothing acknowledged and leave nothing pending; live on
     overcharged: [],
     forgotten: [],
     madeUp: [],
+    unlike: [],
     touched: [],
     audit: { ok: true, pending: 0, findings: [] },
   });

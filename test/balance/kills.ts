@@ -5,6 +5,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Entry, Store } from '../../plugins/meters/balance/store.ts';
@@ -114,6 +115,8 @@ export interface Kills {
    * these cost their input.
    */
   readonly madeUp: readonly string[];
+  /** Keys for which a plugin's own tables, written with the entries, say anything else than the entries. */
+  readonly unlike: readonly string[];
   /** Calls of the living gateway that another took for dead, or that were not completed. */
   readonly touched: readonly string[];
   readonly completed: number;
@@ -263,12 +266,26 @@ async function judgeCalls(
       (post.reason !== 'presumed_sent' || post.revenue > BigInt(100 * rates.input))
     );
   });
+  const posted = new Map<string, unknown>();
+  for (const { kind, key = '' } of entries)
+    if (kind === 'reserve') posted.set(key, { key, calls: 1n, cost: posts.get(key)?.revenue ?? 0n });
+  const kept = await store.readTables({
+    name: 'spending',
+    sql: `SELECT key, count(*) AS calls, sum(cost) AS cost FROM plugin_spending_calls GROUP BY key`,
+  });
+  const unlike = new Set(posted.keys());
+  for (const row of kept) {
+    const key = String(row.key);
+    if (isDeepStrictEqual({ ...row }, posted.get(key))) unlike.delete(key);
+    else unlike.add(key);
+  }
   const touched = survivors.filter(({ done, id = '' }) => !done || flagged.has(id));
   return {
     wrong: wrong.map(({ marker }) => marker),
     overcharged: overcharged.map(({ marker }) => marker),
     forgotten: forgotten.map(({ marker }) => marker),
     madeUp: madeUp.map(({ marker }) => marker),
+    unlike: [...unlike],
     touched: touched.map(({ marker }) => marker),
     completed: everyone.filter(({ done }) => done).length,
     recovered: flagged.size,

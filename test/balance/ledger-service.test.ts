@@ -10,7 +10,7 @@ import type { Workers } from '../../core/plugin.ts';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { LedgerService, type LedgerServiceOptions } from '../../plugins/meters/balance/ledger-service.ts';
 import { registerLedgerMetrics } from '../../plugins/meters/balance/metrics.ts';
-import type { Store } from '../../plugins/meters/balance/store.ts';
+import type { Settlement, Store } from '../../plugins/meters/balance/store.ts';
 import { request } from '../contract/store.ts';
 import { buildRouted } from '../support/exchange.ts';
 import { settlement, buildStore } from './calls.ts';
@@ -93,6 +93,20 @@ describe('a reservation whose answer was lost', () => {
     );
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(settle).toHaveBeenCalledTimes(2);
+  });
+
+  it('is voided with what plugins write for the refused call', async () => {
+    reserve.mockRejectedValueOnce(away);
+    const voided = Promise.withResolvers<Settlement>();
+    settle.mockImplementation(async (settlement) => {
+      voided.resolve(settlement);
+      return { status: 'voided' };
+    });
+    await expect(service.reserve(request('lost', 'a'))).rejects.toBe(away);
+    const also = [{ name: 'visits', statements: [] }];
+    service.noteRefused('lost', () => also);
+    service.noteRefused('other', () => expect.unreachable());
+    expect(await voided.promise).toMatchObject({ id: 'lost', also });
   });
 
   it('is not remembered if the ledger refused the request itself', async () => {
@@ -219,7 +233,7 @@ describe('closing', () => {
   it('tries failed writes once more, and then closes the store', async () => {
     settle.mockRejectedValue(away);
     const settled = service.settle(settlement('r1', 5n));
-    await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(1), 120_000);
+    await vi.waitFor(() => expect(log.join('')).toContain('the call is settled again later'), 120_000);
     await service.close();
     expect(await settled).toBeUndefined();
     expect(settle).toHaveBeenCalledTimes(2);

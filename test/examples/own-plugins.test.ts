@@ -7,9 +7,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
 import { postJson } from '../support/post.ts';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 import { startVendor, type Vendor } from '../support/vendor/chat-completions.ts';
+
+const spent = z.object({ calls: z.number(), nanoUsd: z.number() });
 
 let vendor: Vendor;
 let gateway: RunningGateway;
@@ -113,6 +116,31 @@ it('the guard stops a reply that holds a word of its list, and the caller pays f
   expect(Number(reply.headers.get('x-tollgate-cost'))).toBeGreaterThan(0);
   const harmless = await post({ model: 'demo/echo', ask: 'My password is secret.' });
   expect([harmless.status, await harmless.json()]).toMatchObject([200, { model: 'demo/echo' }]);
+});
+
+it('the plugin with tables of its own counts each call with its cost', async () => {
+  const look = async () => {
+    const authorization = `Basic ${Buffer.from(`me:${key}`).toString('base64')}`;
+    const reply = await fetch(`${gateway.url}/spending`, { headers: { authorization } });
+    return spent.parse(await reply.json());
+  };
+  const before = await look();
+  const reply = await post({ model: 'demo/echo', ask: 'Hello!' });
+  const cost = Math.round(Number(reply.headers.get('x-tollgate-cost')) * 1e9);
+  expect(cost).toBeGreaterThan(0);
+  expect(await look()).toEqual({ calls: before.calls + 1, nanoUsd: before.nanoUsd + cost });
+});
+
+it('the README shows the code that keeps tables as it runs here', () => {
+  const root = join(import.meta.dirname, '../..');
+  const section = /^## Keeping data$.*?^## /ms.exec(
+    readFileSync(join(root, 'plugins/README.md'), 'utf8'),
+  )?.[0];
+  const shown = /^```ts\n(.*?)^```$/ms.exec(section ?? '')?.[1]?.split('\n') ?? [];
+  const lines = readFileSync(join(root, 'examples/spending.ts'), 'utf8').split('\n');
+  const known = new Set(lines.map((line) => line.trim()));
+  expect(shown.length).toBeGreaterThan(15);
+  expect(shown.filter((line) => !known.has(line.trim()))).toEqual([]);
 });
 
 it('the meter refuses calls beyond the tokens of a day, and says when to retry', async () => {

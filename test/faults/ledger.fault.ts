@@ -98,6 +98,7 @@ describe('a hundred gateways that are killed under two hundred streams', () => {
       overcharged: [],
       forgotten: [],
       madeUp: [],
+      unlike: [],
       touched: [],
       audit: { ok: true, pending: 0, findings: [] },
     });

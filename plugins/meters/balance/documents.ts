@@ -1,8 +1,7 @@
 /**
- * What other plugins keep in the ledger: documents and tables. Each write of a document replaces the version
- * that its writer has read.
+ * Documents that other plugins keep in the ledger. Each write replaces the version that its writer has read.
  */
-import type { Documents, DocumentStore, StoredDocument, TableStore } from '../../../core/index.ts';
+import type { Documents, DocumentStore, StoredDocument } from '../../../core/index.ts';
 import { readCount, readText, type Row } from './rows.ts';
 import type { Store } from './store.ts';
 
@@ -33,20 +32,6 @@ export function createDocumentStore(
       } finally {
         await opened.close();
       }
-    },
-  };
-}
-
-/** Keeps other plugins' tables in the running store. */
-export function createTableStore(requireStore: () => Store): TableStore {
-  return {
-    name: 'ledger',
-    async open(declaration) {
-      await requireStore().migrateTables(declaration);
-      return {
-        read: async (statement) => requireStore().readTables(statement),
-        write: async (statements) => requireStore().writeTables(statements),
-      };
     },
   };
 }

@@ -7,6 +7,7 @@
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { formatUsd, Running, type Host, type Planned } from '../../../core/index.ts';
+import { runWithoutFaulty } from './plugin-tables.ts';
 import { findProgress } from './settlement.ts';
 import type { OwnerRecord, Progress, RecoveredCall, Store } from './store.ts';
 
@@ -177,7 +178,9 @@ export class Heartbeat {
     const limit = pending === 0 ? 0 : part;
     let count = 0;
     for (;;) {
-      const calls = await store.recover({ owner, beat, limit, at: Date.now() });
+      const calls = await runWithoutFaulty(logger, (leaveOut) =>
+        store.recover({ owner, beat, limit, at: Date.now(), leaveOut }),
+      );
       for (const call of calls) {
         onRecovered(call);
         logger.info(
@@ -202,9 +205,11 @@ export class Heartbeat {
    * before this process began to watch it, so it first waits for the full time.
    */
   async #expireReservations(): Promise<void> {
-    const { store, longestCall } = this.#options;
+    const { store, logger, longestCall } = this.#options;
     if (performance.now() - this.#evenSince < longestCall) return;
     const at = Date.now();
-    await store.expire({ before: at - longestCall, limit: part, at });
+    await runWithoutFaulty(logger, (leaveOut) =>
+      store.expire({ before: at - longestCall, limit: part, at, leaveOut }),
+    );
   }
 }

@@ -18,7 +18,7 @@ import { listBackupCommands } from './backup.ts';
 import { keepDelivering, webhookOptions } from './budgets/webhook.ts';
 import { listCommands } from './commands.ts';
 import { createExamination } from './diagnostics.ts';
-import { createDocumentStore, createTableStore } from './documents.ts';
+import { createDocumentStore } from './documents.ts';
 import { makeFirstKey } from './first-key.ts';
 import { readClaim, buildClaimError, idempotencyOptions, keepSweeping, findReplay } from './idempotency.ts';
 import { createKeyring } from './keyring.ts';
@@ -29,14 +29,16 @@ import { registerLedgerMetrics } from './metrics.ts';
 import { openStore, storeOptions } from './open-store.ts';
 import { listOperatorRoutes } from './operator/routes.ts';
 import { listOwnKeyRoutes } from './own-key.ts';
+import { PluginTables } from './plugin-tables.ts';
 import { PriceBook } from './prices.ts';
 import { listBalanceRoutes } from './routes.ts';
 import { buildSettlement } from './settlement.ts';
 import type { Store } from './store.ts';
 import { topUpOptions, createTopUpRoute } from './top-ups.ts';
 
-/** Types for authors of custom stores. */
+/** For authors of custom stores. */
 export type * from './store.ts';
+export { TableFault } from './operations.ts';
 
 const options = z.strictObject({
   /** Where the ledger is stored. */
@@ -91,7 +93,7 @@ function register(
   host: Host,
   { store, addresses, topUps }: Options,
   opened: () => LedgerService | undefined,
-): void {
+): PluginTables {
   const requireService = (): LedgerService => requireOpened(opened());
   const getLedger = (): Store => requireService().store;
   const open = (settings?: { readonly mustExist: boolean }): Promise<Store> =>
@@ -106,7 +108,8 @@ function register(
   const openExisting = (): Promise<Store> => open({ mustExist: true });
   host.examinations.add(createExamination(openExisting));
   host.operations.documents.add(createDocumentStore(() => opened()?.store, openExisting));
-  host.tables.add(createTableStore(getLedger));
+  const tables = new PluginTables(getLedger, host.logger);
+  host.tables.add(tables);
   host.keyrings.add(createKeyring(getLedger));
   host.operations.archives.add({
     name: 'balance',
@@ -124,6 +127,7 @@ function register(
   for (const route of routes) host.routes.add(route);
   for (const command of [...listCommands(open, host.catalog), ...listBackupCommands(store, host.dataFolder)])
     host.commands.add(command);
+  return tables;
 }
 
 function requireOpened(service: LedgerService | undefined): LedgerService {
@@ -133,40 +137,49 @@ function requireOpened(service: LedgerService | undefined): LedgerService {
   });
 }
 
-/** Replays, reserves and settles calls. */
-function tapCalls(
-  { hooks }: Host,
-  { idempotency, settle, ...policy }: Options,
-  service: () => LedgerService,
-  markups: Markups,
-): void {
-  const prices = new PriceBook();
-  /** What is reserved for each running call. */
-  const reserved = new Map<string, Nano>();
+interface Used {
+  readonly getService: () => LedgerService;
+  readonly markups: Markups;
+  readonly tables: PluginTables;
+}
 
+/** Replays calls, and adds markups to prices. */
+function tapRouting({ hooks }: Host, { idempotency }: Options, { getService, markups }: Used): void {
   hooks.replay.tapPromise('balance', (parsed) => {
     const claim = readClaim(parsed, idempotency);
-    return claim && findReplay(parsed, claim, service().store, idempotency);
+    return claim && findReplay(parsed, claim, getService().store, idempotency);
   });
 
   // Runs after all other taps, which choose by the vendors' prices.
   hooks.route.tap({ name: 'balance', stage: 100 }, (targets, { principal }) =>
     markups.applyRules(targets, principal),
   );
+}
+
+/** Reserves and settles calls. */
+function tapCalls(
+  { hooks }: Host,
+  { idempotency, settle, ...policy }: Options,
+  { getService, tables }: Used,
+): void {
+  const prices = new PriceBook();
+  /** What is reserved for each running call. */
+  const reserved = new Map<string, Nano>();
 
   hooks.authorize.tapPromise('balance', async (grant, planned) => {
     if (planned.operation === 'count') return grant;
     const { account, key } = planned.principal;
     const quotes = listQuotes(grant, planned, policy);
-    for (const { price } of grant.targets) prices.definePrice(service().store, price);
+    for (const { price } of grant.targets) prices.definePrice(getService().store, price);
     const claim = readClaim(planned, idempotency);
     const [at, { texts: tags }] = [Date.now(), getAttribution(planned)];
-    const taken = await service().reserve({ id: planned.id, account, key, quotes, claim, tags, at });
+    const also = tables.listForReservation(planned);
+    const taken = await getService().reserve({ id: planned.id, account, key, quotes, claim, tags, also, at });
     if (taken.status === 'short') throw buildShortError(quotes, planned.principal, taken, at);
     if (taken.status === 'limited') throw buildRateError(planned.principal, taken);
     if (taken.status === 'claimed') throw buildClaimError(taken.claim, claim);
     reserved.set(planned.id, taken.amount);
-    service().begin(planned);
+    getService().begin(planned);
     // The reservation covers the worst case of the first target.
     return taken.amount === quotes[0]?.most ? grant : narrowGrant(grant, planned, taken, policy);
   });
@@ -178,7 +191,7 @@ function tapCalls(
     if (held === undefined || !quote || quote.most <= held) return grant;
     const [at, { texts: tags }] = [Date.now(), getAttribution(routed)];
     const { account, key } = principal;
-    const taken = await service().store.extend({
+    const taken = await getService().store.extend({
       id,
       account,
       key,
@@ -195,13 +208,16 @@ function tapCalls(
   });
 
   hooks.meter.tapPromise('balance', (end) => {
-    if (end.type === 'replayed' || !reserved.delete(end.exchange.id)) return undefined;
-    if (end.type !== 'refused' && end.charge.price) prices.definePrice(service().store, end.charge.price);
-    const settled = service().settle(buildSettlement(end, Date.now()));
+    if (end.type === 'replayed') return undefined;
+    const { id } = end.exchange;
+    if (!reserved.delete(id)) return getService().noteRefused(id, () => tables.listForEnd(end));
+    if (end.type !== 'refused' && end.charge.price) prices.definePrice(getService().store, end.charge.price);
+    const also = tables.listForEnd(end);
+    const settled = getService().settle({ ...buildSettlement(end, Date.now()), also });
     return settle === 'before-reply' || end.recording ? settled : undefined;
   });
 
-  hooks.observe.tap('balance', (end) => void service().calls.add(end));
+  hooks.observe.tap('balance', (end) => void getService().calls.add(end));
 }
 
 export const balance = definePlugin({
@@ -231,7 +247,7 @@ export const balance = definePlugin({
       });
     }
 
-    register(host, chosen, () => opened);
+    const tables = register(host, chosen, () => opened);
     hooks.ready.tapPromise('balance', async () => {
       const shared = { ...store, ...times, folder: dataFolder };
       opened = await host.openResource('ledger', shared, open, (service) => service.close());
@@ -244,7 +260,9 @@ export const balance = definePlugin({
       const notice = await makeFirstKey(opened.store, firstCredit);
       if (notice) host.addNote(notice);
     });
-    tapCalls(host, chosen, () => requireOpened(opened), markups);
+    const used = { getService: () => requireOpened(opened), markups, tables };
+    tapRouting(host, chosen, used);
+    tapCalls(host, chosen, used);
     hooks.close.tapPromise('balance', async () => {
       for (const stop of stops) stop();
     });

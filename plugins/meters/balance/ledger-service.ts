@@ -7,6 +7,7 @@ import { formatUsd, isGatewayError, Running, type Host, type Planned } from '../
 import { CallKeeper } from './calls/keeper.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { LedgerMetrics } from './metrics.ts';
+import { runWithoutFaulty } from './plugin-tables.ts';
 import { settleDurably, buildUnsent, Pauses, type Retrying } from './settlement.ts';
 import type { RecoveredCall, Reserved, ReserveRequest, Settled, Settlement, Store } from './store.ts';
 
@@ -52,8 +53,11 @@ export class LedgerService {
   readonly #settling = new Running<Promise<unknown>>();
   readonly #retrying: Retrying;
   #isDown = false;
-  /** Reservations that may exist although their calls were refused, because the ledger's reply was lost. */
-  readonly #doubtful = new Set<string>();
+  /**
+   * Reservations that may exist although their calls were refused, because the ledger's reply was lost, with
+   * what plugins write when they are released.
+   */
+  readonly #doubtful = new Map<string, Settlement['also']>();
   readonly #auditing: NodeJS.Timeout | undefined;
   readonly #stopAnswering: () => void;
 
@@ -120,9 +124,14 @@ export class LedgerService {
       return reserved;
     } catch (error) {
       if (isGatewayError(error) && error.code === 'ledger_unavailable' && this.#doubtful.size < mostDoubtful)
-        this.#doubtful.add(request.id);
+        this.#doubtful.set(request.id, undefined);
       throw error;
     }
+  }
+
+  /** A call that reserved nothing has ended: what plugins write if it did after all. */
+  noteRefused(id: string, list: () => Settlement['also']): void {
+    if (this.#doubtful.has(id)) this.#doubtful.set(id, list());
   }
 
   /**
@@ -130,10 +139,15 @@ export class LedgerService {
    * ledger would fail again.
    */
   async #giveBackDoubtful(): Promise<void> {
-    const ids = [...this.#doubtful];
+    const { logger } = this.#options;
     await Promise.all(
-      ids.map(async (id) => {
-        await this.store.settle(buildUnsent(id, 'ledger_unavailable', Date.now()));
+      Array.from(this.#doubtful, async ([id, also]) => {
+        await runWithoutFaulty(logger, (leaveOut) =>
+          this.store.settle({
+            ...buildUnsent(id, 'ledger_unavailable', Date.now()),
+            also: also?.filter(({ name }) => !leaveOut.includes(name)),
+          }),
+        );
         this.#doubtful.delete(id);
       }),
     );

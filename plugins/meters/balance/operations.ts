@@ -84,8 +84,32 @@ export function createStore(ask: Ask, rest: Omit<Store, keyof typeof operations 
   return store;
 }
 
-/** One operation's result or failure. `unavailable`: the database failed, not the operation. */
-export type Outcome = { readonly value: unknown } | { readonly error: Error; readonly unavailable: boolean };
+/** A statement of a plugin failed, and not the database. All that its operation wrote is undone. */
+export class TableFault extends Error {
+  override readonly name = 'TableFault';
+  /** The name of the plugin's tables. */
+  readonly plugin: string;
+
+  constructor(plugin: string, cause: Error) {
+    super(`a statement of the plugin with the tables "${plugin}" failed: ${cause.message}`, { cause });
+    this.plugin = plugin;
+  }
+}
+
+/**
+ * One operation's result or failure. `unavailable`: the database failed, not the operation. `plugin`: the
+ * error is a `TableFault`, whose class is lost between threads.
+ */
+export type Outcome =
+  | { readonly value: unknown }
+  | { readonly error: Error; readonly unavailable: boolean; readonly plugin?: string | undefined };
+
+export function buildFailure(
+  error: Error,
+  unavailable: boolean,
+): Extract<Outcome, { readonly error: Error }> {
+  return { error, unavailable, plugin: error instanceof TableFault ? error.plugin : undefined };
+}
 
 /** A thread's first message: it is open, or why it cannot open. */
 export interface Opened {

@@ -5,7 +5,7 @@
  * own.
  */
 import { GatewayError } from '../../../core/index.ts';
-import type { Answer, Operation, Outcome } from './operations.ts';
+import { TableFault, type Answer, type Operation, type Outcome } from './operations.ts';
 import type { QueueName } from './store.ts';
 
 /** Seconds after which a client may try again when the database has failed. */
@@ -16,6 +16,12 @@ export function buildOutageError(cause: Error): GatewayError {
     retryAfter,
     cause,
   });
+}
+
+function toRejection({ error, unavailable, plugin }: Extract<Outcome, { readonly error: Error }>): Error {
+  if (unavailable) return buildOutageError(error);
+  if (plugin === undefined || error instanceof TableFault) return error;
+  return new TableFault(plugin, error.cause instanceof Error ? error.cause : error);
 }
 
 interface Waiting<Asked> {
@@ -107,7 +113,7 @@ export class Queue<Asked extends Operation = Operation> {
     outcomes.forEach((outcome, index) => {
       if ('value' in outcome) return sent[index]?.resolve(outcome.value);
       if (outcome.unavailable) failure = outcome.error;
-      sent[index]?.reject(outcome.unavailable ? buildOutageError(outcome.error) : outcome.error);
+      sent[index]?.reject(toRejection(outcome));
     });
     this.#schedule();
     if (this.#isIdle) this.#drained?.();

@@ -2,7 +2,7 @@
  * The arguments and results of a store's operations on calls: reservations, their ends, heartbeats and
  * claims.
  */
-import type { Charge, Nano } from '../../../core/index.ts';
+import type { Charge, Nano, TableStatement } from '../../../core/index.ts';
 import type { ShortBudget } from './budgets/budget.ts';
 import {
   readBytes,
@@ -43,6 +43,12 @@ export interface Quote {
  */
 export type Claim = Pick<ClaimRecord, 'name' | 'fingerprint' | 'expires'>;
 
+/** What the plugin that declared the tables `name` writes with an entry. */
+export interface PluginStatements {
+  readonly name: string;
+  readonly statements: readonly TableStatement[];
+}
+
 export interface ReserveRequest {
   /** The id of the exchange, which becomes that of the reservation. */
   readonly id: string;
@@ -54,6 +60,8 @@ export interface ReserveRequest {
   readonly claim?: Claim | undefined;
   /** Tags whose budgets count the call too. */
   readonly tags?: readonly string[] | undefined;
+  /** Written if it is reserved, or the whole is not. */
+  readonly also?: readonly PluginStatements[] | undefined;
   /** Milliseconds since the epoch; the same holds for all times below. */
   readonly at: number;
 }
@@ -150,6 +158,8 @@ export interface Settlement extends Consumption {
    * keeps it; if it is voided, the claim is free again.
    */
   readonly outcome?: StoredOutcome | undefined;
+  /** Written if this writes an entry, or the whole is not. */
+  readonly also?: readonly PluginStatements[] | undefined;
   readonly at: number;
 }
 
@@ -213,6 +223,13 @@ export interface RecoverRequest {
    */
   readonly limit: number;
   readonly at: number;
+  /** The plugins whose statements for recovered calls have failed. */
+  readonly leaveOut?: readonly string[] | undefined;
+}
+
+/** Reservations that are too old, of every owner. */
+export interface ExpireRequest extends Pick<RecoverRequest, 'limit' | 'at' | 'leaveOut'> {
+  readonly before: number;
 }
 
 export interface RecoveredCall {

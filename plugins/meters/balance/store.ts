@@ -5,7 +5,7 @@
  * its result is on disk. A refusal is a result with a status. A promise rejects with `ledger_unavailable`
  * if the database fails: then all of the operation was written or none of it, and the caller may retry.
  * Operations requested in one turn of the event loop share a transaction, in that order, and each gets its
- * own result.
+ * own result. If a statement of a plugin fails, its operation rejects with a `TableFault`, and no other does.
  */
 import type {
   Nano,
@@ -13,6 +13,7 @@ import type {
   TableDeclaration,
   TableRow,
   TableStatement,
+  CallStatements,
 } from '../../../core/index.ts';
 import type {
   AccountRecord,
@@ -46,9 +47,11 @@ import type { ExportSlice } from './export/lines.ts';
 import type {
   Beat,
   ClaimRecord,
+  ExpireRequest,
   Extended,
   ExtendRequest,
   OwnerRecord,
+  PluginStatements,
   RecoveredCall,
   RecoverRequest,
   Reserved,
@@ -120,8 +123,7 @@ export const operations = {
    */
   recover: defineWrite<(request: RecoverRequest) => readonly RecoveredCall[]>(),
   /** Ends and gives back reservations made before a time, of every owner. Returns their ids. */
-  expire:
-    defineWrite<(asked: Readonly<{ before: number; limit: number; at: number }>) => readonly string[]>(),
+  expire: defineWrite<(asked: ExpireRequest) => readonly string[]>(),
   /** Stores a price: its version, and its rates as JSON text. A version is stored once. */
   definePrice: defineWrite<(price: Readonly<{ version: string; rates: string; at: number }>) => void>(),
   /** Deletes up to `limit` expired claims; returns how many. */
@@ -183,13 +185,25 @@ export const operations = {
   /** Adds missing amounts to the roll-ups; false if there was another repair since they were found. */
   closeGaps: defineUpkeep<(request: RollupGaps & { readonly at: number }) => boolean>(),
 
-  /** Runs those migrations of a plugin's tables that have not run. */
-  migrateTables: defineUpkeep<(declaration: TableDeclaration) => void>(),
-  /** Runs statements on plugins' tables in one transaction, and returns the rows of each. */
-  writeTables: defineUpkeep<(statements: readonly TableStatement[]) => readonly (readonly TableRow[])[]>(),
+  /**
+   * Runs those migrations of a plugin's tables that have not run, and remembers what the plugin writes for
+   * calls that end without their process.
+   */
+  migrateTables:
+    defineUpkeep<
+      (tables: Pick<TableDeclaration, 'name' | 'migrations'> & Pick<CallStatements, 'recover'>) => void
+    >(),
+  /**
+   * Runs a plugin's statements in one transaction, and returns the rows of each. `withCalls`: the plugin
+   * writes the same tables with calls, so this must not wait for them while they wait for it.
+   */
+  writeTables:
+    defineUpkeep<
+      (write: PluginStatements & { readonly withCalls: boolean }) => readonly (readonly TableRow[])[]
+    >(),
 
-  /** Reads plugins' tables. */
-  readTables: defineRead<(statement: TableStatement) => readonly TableRow[]>(),
+  /** Reads a plugin's tables. */
+  readTables: defineRead<(read: TableStatement & { readonly name: string }) => readonly TableRow[]>(),
   /** A document by its name; undefined if it was never written. */
   readDocument: defineRead<(name: string) => StoredDocument | undefined>(),
   /** All owners that have pending reservations or have beaten, this store's among them. */

@@ -4,6 +4,7 @@
  */
 import { DatabaseError, type ClientBase } from 'pg';
 import { GatewayError } from '../../../../core/index.ts';
+import { TableFault } from '../operations.ts';
 import type { Row } from '../rows.ts';
 import { isEmpty, type Statement, type Steps } from '../sql/steps.ts';
 import { encodeRecords } from './values.ts';
@@ -19,11 +20,29 @@ class QueryError extends Error {
   override readonly name = 'QueryError';
   /** The SQLSTATE; undefined if the server sent no reply. */
   readonly code: string | undefined;
+  /** Whose statement it was, if it was a plugin's. */
+  readonly plugin: string | undefined;
 
-  constructor(cause: unknown) {
+  constructor(cause: unknown, plugin?: string) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.code = getCode(cause);
+    this.plugin = plugin;
   }
+}
+
+/**
+ * Faults that lie in a statement: of its values (22), of constraints (23), of cardinality (21), of features
+ * (0A), of its text or its rights (42).
+ */
+const statementFaults = /^(?:21|22|23|0A|42)/;
+/** Faults that another try may not have: conflicts, deadlocks, waits that took too long. */
+const passingFaults = /^(?:40|57014$|55P03$)/;
+
+/** The fault of a plugin that was behind all tries; undefined if the fault is not certainly a plugin's. */
+export function findTableFault(error: Error): TableFault | undefined {
+  if (error instanceof TableFault) return error;
+  const isPassing = error instanceof QueryError && passingFaults.test(error.code ?? '');
+  return isPassing && error.plugin !== undefined ? new TableFault(error.plugin, error) : undefined;
 }
 
 /** The SQLSTATE of a failure, if the server sent one. */
@@ -41,7 +60,7 @@ export function isReset(error: unknown): boolean {
 }
 
 export function createQuery(client: ClientBase): Query {
-  return async ({ name, text }, values = []) => {
+  return async ({ name, text, plugin }, values = []) => {
     try {
       const { rows } = await client.query<Row>({
         ...(name !== undefined && { name }),
@@ -50,7 +69,8 @@ export function createQuery(client: ClientBase): Query {
       });
       return rows;
     } catch (cause) {
-      const error = new QueryError(cause);
+      const error = new QueryError(cause, plugin);
+      if (plugin !== undefined && statementFaults.test(error.code ?? '')) throw new TableFault(plugin, error);
       if (!unstorable.has(error.code)) throw error;
       throw new GatewayError('invalid_request', 'a text holds a character that cannot be stored, as U+0000', {
         cause,

@@ -64,7 +64,8 @@ export async function migrate(client: ClientBase): Promise<void> {
     // Even `IF NOT EXISTS` would wait for all writers.
     const { rows: found } = await client.query(
       `SELECT to_regclass('one_reservation_each') IS NULL
-        OR to_regclass('declared_tables') IS NULL AS missing`,
+        OR to_regclass('declared_tables') IS NULL
+        OR to_regclass('declared_recoveries') IS NULL AS missing`,
     );
     if (found[0] && readFlag(found[0], 'missing')) await client.query(expansion);
     await client.query('DELETE FROM steps');

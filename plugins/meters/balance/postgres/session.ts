@@ -7,11 +7,11 @@
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { Client } from 'pg';
-import type { Outcome } from '../operations.ts';
+import { buildFailure, type Outcome } from '../operations.ts';
 import { readCount, readFlag } from '../rows.ts';
 import { nameStatements } from '../sql/steps.ts';
 import type { Write } from '../sql/writes.ts';
-import { getCode, classifyFault, createQuery, isReset, type Query } from './connection.ts';
+import { getCode, classifyFault, createQuery, findTableFault, isReset, type Query } from './connection.ts';
 import { buildWriterConfig, type Address } from './options.ts';
 import { runTransaction, Undone } from './transaction.ts';
 
@@ -107,8 +107,11 @@ export class Session {
         if (fault === 'database' && this.#canRetry(client, thrown, error, attempt)) continue;
         // Another process may have written the same name at the same moment. The next try will find it.
         if (fault === 'clash' && operations.length === 1 && attempt === 1) continue;
-        if (fault === 'own' || fault === 'clash')
-          return operations.length === 1 ? [{ error, unavailable: false }] : this.#writeHalves(operations);
+        const tableFault = findTableFault(error);
+        if (tableFault || fault === 'own' || fault === 'clash')
+          return operations.length === 1
+            ? [buildFailure(tableFault ?? error, false)]
+            : this.#writeHalves(operations);
         this.#failure = error;
         // The server became a standby: a new connection finds the one that took over at this address. Or a
         // newer program changed the tables: a new connection prepares its statements again.

@@ -27,6 +27,7 @@ import type { Row } from '../rows.ts';
 import type {
   Extended,
   ExtendRequest,
+  PluginStatements,
   Progress,
   Quote,
   RecoveredCall,
@@ -40,6 +41,7 @@ import { listBudgetWrites } from './call-budgets.ts';
 import { settleClaim, takeClaim } from './claims.ts';
 import { lockRows, type Concerned, type Found } from './locked-rows.ts';
 import { adding, buildEnd, buildPending, buildReserve } from './new-rows.ts';
+import { listPluginWrites } from './plugin-tables.ts';
 import { ask, askRecords, nameStatements, selectRecords, sendAll, type Asked, type Steps } from './steps.ts';
 
 const held = 'call, number, amount, budgets, owed, model, provider, price, input, usage';
@@ -111,6 +113,7 @@ export class CallBatch {
   readonly #extended = new Map<string, Row>();
   readonly #ended: string[] = [];
   readonly #claims: Asked[] = [];
+  readonly #also: PluginStatements[] = [];
 
   constructor(owner: string, found: Found) {
     this.#owner = owner;
@@ -139,6 +142,7 @@ export class CallBatch {
     this.#addReservation(request, { account: account.id, root, budgets: shares }, found);
     this.#addSpending(account.id, root, 0n, amount);
     if (paying?.rate !== undefined) this.#countCall(paying, at);
+    this.#also.push(...(request.also ?? []));
     return { status: 'reserved', quote, amount };
   }
 
@@ -170,14 +174,18 @@ export class CallBatch {
   }
 
   settle(settlement: Settlement): Settled {
-    const { id, amount: owed, suspect, outcome } = settlement;
+    const { id, amount: owed, suspect, outcome, also = [] } = settlement;
     const pending = this.#takePending(id);
     if (pending) {
+      this.#also.push(...also);
       const ended = endReservation(pending.amount, owed, settlement, suspect ? 'suspect' : '');
       return this.#endPending(pending, ended, owed === undefined ? 'free' : outcome);
     }
     const past = this.#found.past.get(id);
-    return past ? this.#addEndings(past, endLate(past, settlement)) : { status: 'not_found' };
+    if (!past) return { status: 'not_found' };
+    const late = endLate(past, settlement);
+    if (late.endings.length > 0) this.#also.push(...also);
+    return this.#addEndings(past, late);
   }
 
   /** Ends a pending call whose owner is dead. Returns undefined if it has ended meanwhile. */
@@ -209,6 +217,7 @@ export class CallBatch {
       askRecords(sql.changeKeys, [...this.#roots.values()]),
       ...listBudgetWrites(this.#found.sheet),
       ...this.#claims,
+      ...listPluginWrites(this.#also),
     ];
   }
 

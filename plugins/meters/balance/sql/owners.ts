@@ -2,6 +2,7 @@
 import { readProgress } from '../reservations.ts';
 import { readCount, readText } from '../rows.ts';
 import { decideCalls, type CallBatch } from './call-batch.ts';
+import { writeRecoveries } from './plugin-tables.ts';
 import {
   askRecords,
   askRows,
@@ -65,7 +66,7 @@ export const owners = {
       ),
     ]);
   },
-  *recover({ owner, beat, limit, at }, self) {
+  *recover({ owner, beat, limit, at, leaveOut }, self) {
     const [row] = yield* askRows(sql.beatOf, owner);
     if ((row ? readCount(row, 'beat') : 0) !== beat) return [];
     const left = (yield* askRows(sql.pendingOf, owner, limit)).map(readProgress);
@@ -74,10 +75,16 @@ export const owners = {
       left.flatMap((progress) => batch.recover(progress, at) ?? []),
     );
     yield* askRows(sql.dropOwner, owner);
+    yield* writeRecoveries(recovered, leaveOut);
     return recovered;
   },
-  *expire({ before, limit, at }, self) {
+  *expire({ before, limit, at, leaveOut }, self) {
     const ids = (yield* askRows(sql.pendingBefore, before, limit)).map((row) => readText(row, 'call'));
-    return yield* endCalls(self, ids, (batch) => ids.filter((id) => batch.expire(id, at)));
+    const expired = yield* endCalls(self, ids, (batch) => ids.filter((id) => batch.expire(id, at)));
+    yield* writeRecoveries(
+      expired.map((id) => ({ id, amount: 0n })),
+      leaveOut,
+    );
+    return expired;
   },
 } satisfies Partial<Operations>;

@@ -10,6 +10,8 @@ import type { Row } from '../rows.ts';
 export interface Statement {
   readonly name?: string;
   readonly text: string;
+  /** The plugin whose tables it is about, and which answers for its failure. */
+  readonly plugin?: string;
 }
 
 export type Value = string | number | bigint | boolean | Uint8Array | null | readonly string[];

@@ -254,7 +254,9 @@ export const expansion = `
 CREATE UNIQUE INDEX IF NOT EXISTS one_reservation_each ON entries (call, attempts) WHERE kind = 'reserve';
 DROP INDEX IF EXISTS one_reservation;
 -- How many migrations of each plugin's tables have run.
-CREATE TABLE IF NOT EXISTS declared_tables (name text PRIMARY KEY, migrations bigint NOT NULL);`;
+CREATE TABLE IF NOT EXISTS declared_tables (name text PRIMARY KEY, migrations bigint NOT NULL);
+-- What each plugin writes for calls whose process died, for any process that ends them.
+CREATE TABLE IF NOT EXISTS declared_recoveries (name text PRIMARY KEY, sql text NOT NULL);`;
 
 /** The step of both databases that makes all tables. */
 export function buildAllTables(dialect: Dialect): string {

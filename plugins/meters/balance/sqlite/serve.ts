@@ -8,6 +8,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { readOwnVersion } from '../../../../core/for-threads.ts';
 import { BackupHeartbeat } from '../backup-heartbeat.ts';
 import {
+  buildFailure,
   isWrite,
   type Answer,
   type Argument,
@@ -35,10 +36,10 @@ type Handlers = { readonly [Name in OwnName]: (argument: Argument<Name>) => Answ
  * A broken constraint or a bad argument is the operation's own fault. Every other error of SQLite concerns
  * the database.
  */
-function describeFailure(thrown: unknown): Extract<Outcome, { error: Error }> {
+function describeFailure(thrown: unknown): ReturnType<typeof buildFailure> {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const code = getResultCode(error);
-  return { error, unavailable: code !== undefined && code !== brokenConstraint };
+  return buildFailure(error, code !== undefined && code !== brokenConstraint);
 }
 
 function refuseReport(): never {

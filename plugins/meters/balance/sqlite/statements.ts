@@ -1,7 +1,9 @@
 /** Statements on one SQLite connection, and the operations that both databases share. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { TableFault } from '../operations.ts';
 import type { Row } from '../rows.ts';
 import { isEmpty, listSubjects, type Asked, type Statement, type Steps } from '../sql/steps.ts';
+import { getResultCode } from './database.ts';
 
 /** What SQLite spells otherwise, or does not know and does not need: it locks the whole file and not rows. */
 const spellings: readonly (readonly [postgres: RegExp, sqlite: string])[] = [
@@ -28,6 +30,12 @@ function toSqlite(text: string): string {
 /** What `selectRecords` selects, and what names it in a statement that has more tables. */
 const selected = /SELECT ((?:(?!SELECT )[\w,\s])+) FROM json_populate_recordset\(NULL::\w+, \$1\)/;
 const joined = /(?:\sFROM|,) \(SELECT [\w,\s]+ FROM json_populate_recordset\([^()]+\)\) (\w+)/;
+
+/**
+ * Result codes of faults that lie in a statement: it cannot be understood, a value or text is too long, a
+ * constraint breaks, a type or the number of values is wrong.
+ */
+const statementFaults: ReadonlySet<number> = new Set([1, 18, 19, 20, 25]);
 
 interface Prepared {
   readonly made: StatementSync;
@@ -73,10 +81,26 @@ export class Statements {
     while (!step.done) {
       const { asked, isAnswered } = step.value;
       step = steps.next(
-        asked.map((each) => (each.onlyLocks || isEmpty(each) ? [] : this.#runOne(each, isAnswered))),
+        asked.map((each) => {
+          if (each.onlyLocks || isEmpty(each)) return [];
+          const { plugin } = each.statement;
+          return plugin === undefined
+            ? this.#runOne(each, isAnswered)
+            : this.#runPlugins(plugin, each, isAnswered);
+        }),
       );
     }
     return step.value;
+  }
+
+  #runPlugins(plugin: string, asked: Asked, isAnswered: boolean): readonly Row[] {
+    try {
+      return this.#runOne(asked, isAnswered);
+    } catch (error) {
+      const code = getResultCode(error);
+      const isDatabases = code !== undefined && !statementFaults.has(code);
+      throw isDatabases || !(error instanceof Error) ? error : new TableFault(plugin, error);
+    }
   }
 
   #runOne(asked: Asked, isAnswered: boolean): readonly Row[] {

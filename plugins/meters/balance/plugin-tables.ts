@@ -1,0 +1,87 @@
+/**
+ * Other plugins' tables in the ledger, and what these plugins write with calls. A reservation is written with
+ * all of it or not at all. An entry that ends a call is written in any case: without the plugin whose
+ * statement failed.
+ */
+import {
+  getMessage,
+  type CallStatements,
+  type End,
+  type Host,
+  type Planned,
+  type Replayed,
+  type TableDeclaration,
+  type Tables,
+  type TableStore,
+} from '../../../core/index.ts';
+import { TableFault } from './operations.ts';
+import type { PluginStatements, Store } from './store.ts';
+
+/** Keeps the tables of the plugins of one configuration in the running store. */
+export class PluginTables implements TableStore {
+  readonly name = 'ledger';
+  readonly #requireStore: () => Store;
+  readonly #logger: Host['logger'];
+  /** What plugins write with calls, by the names of their tables. */
+  readonly #calls = new Map<string, CallStatements>();
+
+  constructor(requireStore: () => Store, logger: Host['logger']) {
+    this.#requireStore = requireStore;
+    this.#logger = logger;
+  }
+
+  async open({ name, migrations, calls }: TableDeclaration): Promise<Tables> {
+    await this.#requireStore().migrateTables({ name, migrations, recover: calls?.recover });
+    if (calls) this.#calls.set(name, calls);
+    const withCalls = calls !== undefined;
+    return {
+      read: async (statement) => this.#requireStore().readTables({ ...statement, name }),
+      write: async (statements) => this.#requireStore().writeTables({ name, statements, withCalls }),
+    };
+  }
+
+  /** What plugins write with a reservation. A plugin that throws refuses the call. */
+  listForReservation(planned: Planned): PluginStatements[] | undefined {
+    if (this.#calls.size === 0) return undefined;
+    return Array.from(this.#calls, ([name, calls]) => ({ name, statements: calls.reserve?.(planned) ?? [] }));
+  }
+
+  /** What plugins write with the entry that ends a call. What a plugin fails to list is left out. */
+  listForEnd(end: Exclude<End, Replayed>): PluginStatements[] | undefined {
+    if (this.#calls.size === 0) return undefined;
+    return Array.from(this.#calls, ([name, calls]) => {
+      try {
+        return { name, statements: calls.settle?.(end) ?? [] };
+      } catch (error) {
+        this.#logger.error(
+          { error, plugin: name, call: end.exchange.id },
+          `a plugin writes nothing with the end of a call: ${getMessage(error)}`,
+        );
+        return { name, statements: [] };
+      }
+    });
+  }
+}
+
+/**
+ * Runs an operation that must not fail because of a plugin: once more without each plugin whose statement
+ * failed. `run` gets the names of these.
+ */
+export async function runWithoutFaulty<Result>(
+  logger: Host['logger'],
+  run: (leaveOut: readonly string[]) => Promise<Result>,
+): Promise<Result> {
+  const leaveOut: string[] = [];
+  for (;;) {
+    try {
+      return await run(leaveOut);
+    } catch (error) {
+      if (!(error instanceof TableFault) || leaveOut.includes(error.plugin)) throw error;
+      leaveOut.push(error.plugin);
+      logger.error(
+        { error, plugin: error.plugin },
+        'entries are written without the statements of a plugin, one of which failed',
+      );
+    }
+  }
+}
