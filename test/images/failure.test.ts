@@ -1,10 +1,11 @@
 /** Failures of image calls: a picture is never made twice for one call, and nothing is charged for none. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { defineProvider } from '../../core/index.ts';
+import { defineProvider, type CanonicalEvent, type ErrorCode } from '../../core/index.ts';
 import { refusals } from '../support/vendor/chat-completions/refusals.ts';
 import { pixel, startImagesVendor, type ImageCall } from '../support/vendor/images.ts';
 import type { Stage, Step } from '../support/vendor/stage.ts';
+import { protocol, readJson, requireModel } from './bodies.ts';
 import { buildEditForm, openGallery, makePngFile, type Gallery } from './gallery.ts';
 
 let second: Stage<ImageCall>;
@@ -240,6 +241,58 @@ describe('a client that disconnects before any output', () => {
     expect(end).toMatchObject({ type: 'failed', charge: { basis: 'estimate', usage: { output: 0 } } });
     expect(end?.type === 'failed' && end.charge.cost > 0n).toBe(true);
     await pause(1);
+  });
+});
+
+describe("a vendor's error in any shape", () => {
+  const slow = 'Too many requests, slow down.';
+  const refused = 'The size 7x7 is not made.';
+  it.each<[vendor: string, body: object, meaning: ErrorCode, said: string]>([
+    [
+      'OpenAI',
+      { error: { message: slow, type: 'requests', code: 'rate_limit_exceeded' } },
+      'rate_limited',
+      slow,
+    ],
+    [
+      'OpenAI, an event',
+      { type: 'error', error: { message: slow, code: 'rate_limit_exceeded' } },
+      'rate_limited',
+      slow,
+    ],
+    ['MiniMax', { base_resp: { status_code: 2013, status_msg: refused } }, 'invalid_request', refused],
+    ['MiniMax, its key', { base_resp: { status_code: 1008, status_msg: 'no money' } }, 'upstream_failed', ''],
+    [
+      'vLLM',
+      { object: 'error', message: refused, type: 'BadRequestError', code: 400 },
+      'invalid_request',
+      refused,
+    ],
+    [
+      'Cloudflare',
+      { success: false, errors: [{ code: 5007, message: refused }] },
+      'upstream_failed',
+      refused,
+    ],
+    ['FastAPI', { detail: refused }, 'upstream_failed', refused],
+    ['LiteLLM', { error: { message: slow, type: 'None', code: '429' } }, 'rate_limited', slow],
+  ])('is one in a body with status 200, and as the first or a later event: %s', (_, body, meaning, said) => {
+    const { upstream } = protocol;
+    const call = readJson({ stream: true, partial_images: 1 });
+    const model = requireModel('openai/gpt-image-1.5');
+    const read = (...events: readonly object[]): CanonicalEvent[] => {
+      const decoder = upstream.decodeEvents(call, model);
+      return events.flatMap((event) => decoder.push({ event: undefined, data: JSON.stringify(event) }));
+    };
+    const partial = { type: 'image_generation.partial_image', b64_json: pixel(1), partial_image_index: 0 };
+    for (const events of [
+      upstream.decodeReply(body, call, model, JSON.stringify(body)),
+      read(body),
+      read(partial, body),
+    ]) {
+      expect(events.at(-1)).toMatchObject({ type: 'error', meaning, message: expect.stringContaining(said) });
+      expect(JSON.stringify(events)).not.toContain('no money');
+    }
   });
 });
 
