@@ -1,17 +1,16 @@
 /**
  * How much each key and each account may call: requests and tokens in a window, and concurrent calls. No call
  * is limited until a limit is named; requests for public pages, which need no key, are counted by address.
- * When a call begins its tokens are estimated, and when it ends the estimate is corrected. All workers of a
- * gateway count together, and all gateways that share a PostgreSQL too.
+ * When a call begins its tokens are estimated, and when it ends the estimate is corrected. Workers count
+ * together in the ledger's database, and with `shared` all gateways that have the ledger.
  */
 import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { definePlugin, type Host, GatewayError } from '../../core/index.ts';
 import { toNetwork } from '../shared/network.ts';
-import { Allowance } from './rate-limits/allowance.ts';
+import { Allowance, createMemoryCounter } from './rate-limits/counter.ts';
 import { Gate, limitsSchema, type Limits } from './rate-limits/gate.ts';
-import { createMemoryCounter, openStore, type Store } from './rate-limits/store.ts';
-import { superviseLimits } from './rate-limits/supervised.ts';
+import { declaration, TableCounts } from './rate-limits/table-counts.ts';
 
 // How often each address asks for public pages. There can be any number of addresses, so they are counted in
 // a fixed number of drawers, chosen by a digest. Strangers seldom share a drawer, none can choose which to
@@ -77,14 +76,11 @@ const options = z.strictObject({
   perAddress: z.strictObject({ requests: z.int().positive().optional() }).default({}),
   /** Seconds of the window. */
   window: z.int().positive().default(60),
-  /** A PostgreSQL in which all gateways count together; without it each counts for itself. */
-  postgres: z
-    .string()
-    .refine(
-      (url) => /^postgres(ql)?:/.test(url) && URL.canParse(url),
-      'must be an address: postgres://user:password@host:5432/name',
-    )
-    .optional(),
+  /**
+   * Whether all processes that share the ledger count together, in its database, or each for itself. Workers
+   * of one gateway count together unless this is false.
+   */
+  shared: z.boolean().optional(),
 });
 
 const looksPerSecond = 100;
@@ -93,32 +89,42 @@ function isLimited({ requests, tokens, parallel }: Limits): boolean {
   return requests !== undefined || tokens !== undefined || parallel !== undefined;
 }
 
-function openGate(
-  { hooks, openResource, workers }: Host,
-  { perKey, perAccount, window, postgres }: z.output<typeof options>,
-): void {
+interface Surroundings {
+  readonly tables: Pick<Host['tables'], 'find'>;
+  readonly workers: Pick<Host['workers'], 'several'>;
+  readonly logger: Pick<Host['logger'], 'warn'>;
+}
+
+/** Whether the limits can be counted as the options say. Throws, or warns of what happens instead. */
+export function checkSharing({ tables, workers, logger }: Surroundings, shared: boolean | undefined): void {
+  if (tables.find('ledger')) return;
+  const lack = "limits are shared in the ledger's database, and no plugin has one";
+  if (shared)
+    throw new Error(`option "shared": ${lack}: add balance(), or leave the option out to count in memory`);
+  if (workers.several && shared === undefined)
+    logger.warn(`${lack}: each worker counts in its memory, and allows as many calls as the limits say`);
+}
+
+function openGate(host: Host, { perKey, perAccount, window, shared }: z.output<typeof options>): void {
+  const { hooks, onApplied, openResource, tables, workers } = host;
   let gate: Gate | undefined;
-  hooks.ready.tapPromise('rate-limits', async () => {
-    const open = async (): Promise<{ gate: Gate; store: Store }> => {
-      const store = await openStore({ window, url: postgres }, workers);
-      return {
-        store,
-        gate: new Gate(
-          [
-            { whose: 'account', limits: perAccount },
-            { whose: 'key', limits: perKey },
-          ],
-          window,
-          store.counts,
-        ),
-      };
+  onApplied(() => checkSharing(host, shared));
+  // After the tap that opens the ledger.
+  hooks.ready.tapPromise({ name: 'rate-limits', stage: 10 }, async () => {
+    const store = (shared ?? workers.several) ? tables.find('ledger') : undefined;
+    const open = async (): Promise<{ gate: Gate; counts: TableCounts | undefined }> => {
+      const own = await createMemoryCounter(window);
+      const counts = store && new TableCounts(window, own);
+      const parties = [
+        { whose: 'account', limits: perAccount },
+        { whose: 'key', limits: perKey },
+      ] as const;
+      return { counts, gate: new Gate(parties, window, counts ?? own) };
     };
-    ({ gate } = await openResource(
-      'rate limits',
-      { perKey, perAccount, window, postgres },
-      open,
-      ({ store }) => store.close(),
-    ));
+    const settings = { perKey, perAccount, window, shared: store !== undefined };
+    const opened = await openResource('rate limits', settings, open, ({ counts }) => counts?.close());
+    if (store) await opened.counts?.useTables(await store.open(declaration));
+    ({ gate } = opened);
   });
   // Before the ledger's tap, so that a call refused here reserves nothing.
   hooks.authorize.tapPromise({ name: 'rate-limits', stage: -10 }, async (grant, planned) => {
@@ -139,5 +145,4 @@ export const rateLimits = definePlugin({
     host.guards.add({ name: 'rate-limits', admit: (address) => visitors.admit(address) });
     if (isLimited(wanted.perKey) || isLimited(wanted.perAccount)) openGate(host, wanted);
   },
-  supervise: (supervisor) => superviseLimits(supervisor, createMemoryCounter),
 });

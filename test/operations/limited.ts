@@ -1,7 +1,7 @@
 /** Gateways with limits, closed after each test, and calls to them. */
 import { afterEach } from 'vitest';
 import { z } from 'zod';
-import { definePlugin } from '../../core/index.ts';
+import { definePlugin, type Plugin } from '../../core/index.ts';
 import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
@@ -42,12 +42,16 @@ export async function openVendor(conduct = answerWell): Promise<void> {
 export async function start(
   limits: Parameters<typeof rateLimits>[0],
   conduct = answerWell,
+  more: readonly Plugin[] = [],
 ): Promise<TestGateway[]> {
   await openVendor(conduct);
-  return startAnother(limits);
+  return startAnother(limits, more);
 }
 
-export async function startAnother(limits: Parameters<typeof rateLimits>[0]): Promise<TestGateway[]> {
+export async function startAnother(
+  limits: Parameters<typeof rateLimits>[0],
+  more: readonly Plugin[] = [],
+): Promise<TestGateway[]> {
   const endpoints = { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
   running.push(
     await startGateway({
@@ -57,6 +61,7 @@ export async function startAnother(limits: Parameters<typeof rateLimits>[0]): Pr
         messages(),
         station({ name: 'v', endpoints }),
         rateLimits(limits),
+        ...more,
       ],
     }),
   );

@@ -1,15 +1,15 @@
 /** Limits that processes count together, and limits of addresses without a key. */
-import { Client } from 'pg';
-import { describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { rateLimits, Visitors } from '../../plugins/operations/rate-limits.ts';
-import { PostgresSlots } from '../../plugins/operations/rate-limits/postgres-slots.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { toNetwork } from '../../plugins/shared/network.ts';
+import { openDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
-import { createDatabase } from '../support/postgres.ts';
 import { station } from '../support/station.ts';
 import {
   startAnother,
@@ -25,64 +25,34 @@ import {
 
 closeGateways();
 
-describe('through PostgreSQL', () => {
-  it('processes count together, and each for itself while the database is out of reach', async () => {
-    const database = await createDatabase(await (await fetch(inject('postgres'))).text());
-    const [one] = await start({ perKey: { requests: 3 }, postgres: database.url });
-    // Another limit creates another counter in this process; what the processes share is the database.
-    const [, two] = await startAnother({ perKey: { requests: 3, parallel: 50 }, postgres: database.url });
-    if (!one || !two) throw new Error('no gateways');
-    const statuses: number[] = [];
-    for (const gateway of [one, two, one, two, one]) statuses.push((await call(gateway)).status);
-    expect(statuses).toEqual([200, 200, 200, 429, 429]);
-    await database.drop();
-    expect((await call(two, 'b-1')).status).toBe(200);
-  });
-
-  it('processes count concurrent calls together, without those of a dead process', async () => {
-    const database = await createDatabase(await (await fetch(inject('postgres'))).text());
+describe('gateways that share a ledger in PostgreSQL', () => {
+  it('count requests and concurrent calls together', async () => {
+    const database = await openDatabase();
+    const store = await openPostgres({ url: database.url });
+    await store.createAccount({ name: 'a', at: 1 });
+    await store.addCredit({ account: 'a', amount: 10n ** 12n, kind: 'bonus', reference: undefined, at: 1 });
+    const ledger = balance({ store: { kind: 'postgres', url: database.url }, firstCredit: '0' });
     const held: (() => void)[] = [];
-    const limits = { perKey: { parallel: 2 }, postgres: database.url };
+    const limits = { perKey: { requests: 3, parallel: 2 }, shared: true };
     const [one] = await start(
       limits,
       (response) => void held.push(() => answerWell(response, response.req, '')),
+      [ledger],
     );
-    const [, two] = await startAnother({ ...limits, window: 61 });
+    const [, two] = await startAnother({ ...limits, window: 61 }, [ledger]);
     if (!one || !two) throw new Error('no gateways');
     const running = [call(one), call(two)];
     await expect.poll(() => held.length).toBe(2);
     expect([(await call(one)).status, (await call(two)).status]).toEqual([429, 429]);
     for (const release of held.splice(0)) release();
-    await Promise.all(running);
+    expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
     await Promise.all([one.ended(2), two.ended(2)]);
     vendor.conduct(answerWell);
-    expect([(await call(one)).status, (await call(two)).status]).toEqual([200, 200]);
-    // Another process has two calls of this key: they count while it lives.
-    const client = new Client(database.url);
-    await client.connect();
-    await client.query(`INSERT INTO tollgate_limited_processes VALUES ('other', now() + interval '1 hour')`);
-    await client.query(
-      `UPDATE tollgate_limited_calls SET running = '{"x": "other", "y": "other"}' WHERE name = 'key:a-1'`,
-    );
-    expect((await call(one)).status).toBe(429);
-    await client.query(`UPDATE tollgate_limited_processes SET until = now() WHERE process = 'other'`);
-    expect((await call(one)).status).toBe(200);
-    await client.end();
-    await database.drop();
-    expect((await call(two)).status).toBe(200);
-  });
-});
-
-describe('concurrent calls in a PostgreSQL', () => {
-  it('send no heartbeat if the database could not be opened', async () => {
-    vi.useFakeTimers();
-    const pool = {
-      query: vi.fn<() => Promise<never>>(async () => Promise.reject(new Error('permission denied'))),
-    };
-    await expect(PostgresSlots.open(pool)).rejects.toThrow('permission denied');
-    await vi.advanceTimersByTimeAsync(60_000);
-    vi.useRealTimers();
-    expect(pool.query).toHaveBeenCalledTimes(1);
+    expect([(await call(one)).status, (await call(two)).status]).toEqual([200, 429]);
+    expect(await store.audit()).toMatchObject({ ok: true, pending: 0 });
+    await store.close();
+    // The gateways close behind the test, and do without the database.
+    onTestFinished(() => database.drop());
   });
 });
 

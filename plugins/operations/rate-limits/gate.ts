@@ -4,8 +4,7 @@
  */
 import { z } from 'zod';
 import { GatewayError, estimateInput, type End, type Planned, type Principal } from '../../../core/index.ts';
-import type { Left } from './allowance.ts';
-import type { Counts, Want } from './counter.ts';
+import type { Counts, Left, Want } from './counter.ts';
 
 export const limitsSchema = z.strictObject({
   /** Calls in a window. */

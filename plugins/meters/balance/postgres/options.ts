@@ -1,6 +1,5 @@
 /** Options of connections: the address, the schema that holds the ledger's tables, and short timeouts. */
 import type { ClientConfig, PoolConfig } from 'pg';
-import { followLibpq } from '../../../shared/postgres-address.ts';
 import { schema } from './migrations.ts';
 import { typeParsers } from './values.ts';
 
@@ -14,6 +13,18 @@ export interface Address {
  * ended.
  */
 const patience = { connect: 3000, statement: 3000, idleInTransaction: 2000, answer: 4000 };
+
+/**
+ * Gives `sslmode` in the address the meaning that PostgreSQL documents, which `pg` does only if the address
+ * asks for it. Otherwise `pg` treats `require` as `verify-full` and prints a warning with each command.
+ */
+function followLibpq(url: string): string {
+  const address = new URL(url);
+  const mode = address.searchParams.get('sslmode');
+  // PostgreSQL has no `no-verify`. `pg` would verify if it were asked to follow PostgreSQL.
+  if (mode !== null && mode !== 'no-verify') address.searchParams.set('uselibpqcompat', 'true');
+  return address.href;
+}
 
 function buildConfig({ url }: Address, more = ''): ClientConfig {
   const address = new URL(followLibpq(url));
