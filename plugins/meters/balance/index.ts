@@ -144,10 +144,10 @@ interface Used {
 }
 
 /** Replays calls, and adds markups to prices. */
-function tapRouting({ hooks }: Host, { idempotency }: Options, { getService, markups }: Used): void {
+function tapRouting({ hooks }: Host, { idempotency }: Options, { getService: service, markups }: Used): void {
   hooks.replay.tapPromise('balance', (parsed) => {
     const claim = readClaim(parsed, idempotency);
-    return claim && findReplay(parsed, claim, getService().store, idempotency);
+    return claim && findReplay(parsed, claim, service().store, idempotency);
   });
 
   // Runs after all other taps, which choose by the vendors' prices.
@@ -160,7 +160,7 @@ function tapRouting({ hooks }: Host, { idempotency }: Options, { getService, mar
 function tapCalls(
   { hooks }: Host,
   { idempotency, settle, ...policy }: Options,
-  { getService, tables }: Used,
+  { getService: service, tables }: Used,
 ): void {
   const prices = new PriceBook();
   /** What is reserved for each running call. */
@@ -170,16 +170,16 @@ function tapCalls(
     if (planned.operation === 'count') return grant;
     const { account, key } = planned.principal;
     const quotes = listQuotes(grant, planned, policy);
-    for (const { price } of grant.targets) prices.definePrice(getService().store, price);
+    for (const { price } of grant.targets) prices.definePrice(service().store, price);
     const claim = readClaim(planned, idempotency);
     const [at, { texts: tags }] = [Date.now(), getAttribution(planned)];
     const also = tables.listForReservation(planned);
-    const taken = await getService().reserve({ id: planned.id, account, key, quotes, claim, tags, also, at });
+    const taken = await service().reserve({ id: planned.id, account, key, quotes, claim, tags, also, at });
     if (taken.status === 'short') throw buildShortError(quotes, planned.principal, taken, at);
     if (taken.status === 'limited') throw buildRateError(planned.principal, taken);
     if (taken.status === 'claimed') throw buildClaimError(taken.claim, claim);
     reserved.set(planned.id, taken.amount);
-    getService().begin(planned);
+    service().begin(planned);
     // The reservation covers the worst case of the first target.
     return taken.amount === quotes[0]?.most ? grant : narrowGrant(grant, planned, taken, policy);
   });
@@ -191,7 +191,7 @@ function tapCalls(
     if (held === undefined || !quote || quote.most <= held) return grant;
     const [at, { texts: tags }] = [Date.now(), getAttribution(routed)];
     const { account, key } = principal;
-    const taken = await getService().store.extend({
+    const taken = await service().store.extend({
       id,
       account,
       key,
@@ -210,14 +210,14 @@ function tapCalls(
   hooks.meter.tapPromise('balance', (end) => {
     if (end.type === 'replayed') return undefined;
     const { id } = end.exchange;
-    if (!reserved.delete(id)) return getService().noteRefused(id, () => tables.listForEnd(end));
-    if (end.type !== 'refused' && end.charge.price) prices.definePrice(getService().store, end.charge.price);
+    if (!reserved.delete(id)) return service().noteRefused(id, () => tables.listForEnd(end));
+    if (end.type !== 'refused' && end.charge.price) prices.definePrice(service().store, end.charge.price);
     const also = tables.listForEnd(end);
-    const settled = getService().settle({ ...buildSettlement(end, Date.now()), also });
+    const settled = service().settle({ ...buildSettlement(end, Date.now()), also });
     return settle === 'before-reply' || end.recording ? settled : undefined;
   });
 
-  hooks.observe.tap('balance', (end) => void getService().calls.add(end));
+  hooks.observe.tap('balance', (end) => void service().calls.add(end));
 }
 
 export const balance = definePlugin({

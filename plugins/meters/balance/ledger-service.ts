@@ -7,7 +7,7 @@ import { formatUsd, isGatewayError, Running, type Host, type Planned } from '../
 import { CallKeeper } from './calls/keeper.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { LedgerMetrics } from './metrics.ts';
-import { runWithoutFaulty } from './plugin-tables.ts';
+import { settleWithoutFaulty } from './plugin-tables.ts';
 import { settleDurably, buildUnsent, Pauses, type Retrying } from './settlement.ts';
 import type { RecoveredCall, Reserved, ReserveRequest, Settled, Settlement, Store } from './store.ts';
 
@@ -142,12 +142,8 @@ export class LedgerService {
     const { logger } = this.#options;
     await Promise.all(
       Array.from(this.#doubtful, async ([id, also]) => {
-        await runWithoutFaulty(logger, (leaveOut) =>
-          this.store.settle({
-            ...buildUnsent(id, 'ledger_unavailable', Date.now()),
-            also: also?.filter(({ name }) => !leaveOut.includes(name)),
-          }),
-        );
+        const unsent = buildUnsent(id, 'ledger_unavailable', Date.now());
+        await settleWithoutFaulty(this.store, { ...unsent, also }, logger);
         this.#doubtful.delete(id);
       }),
     );

@@ -15,7 +15,7 @@ import {
   type TableStore,
 } from '../../../core/index.ts';
 import { TableFault } from './operations.ts';
-import type { PluginStatements, Store } from './store.ts';
+import type { PluginStatements, Settled, Settlement, Store } from './store.ts';
 
 /** Keeps the tables of the plugins of one configuration in the running store. */
 export class PluginTables implements TableStore {
@@ -70,6 +70,7 @@ export class PluginTables implements TableStore {
 export async function runWithoutFaulty<Result>(
   logger: Host['logger'],
   run: (leaveOut: readonly string[]) => Promise<Result>,
+  call?: string,
 ): Promise<Result> {
   const leaveOut: string[] = [];
   for (;;) {
@@ -79,9 +80,23 @@ export async function runWithoutFaulty<Result>(
       if (!(error instanceof TableFault) || leaveOut.includes(error.plugin)) throw error;
       leaveOut.push(error.plugin);
       logger.error(
-        { error, plugin: error.plugin },
+        { error, plugin: error.plugin, call },
         'entries are written without the statements of a plugin, one of which failed',
       );
     }
   }
+}
+
+export function settleWithoutFaulty(
+  store: Store,
+  settlement: Settlement,
+  logger: Host['logger'],
+): Promise<Settled> {
+  const { id, also } = settlement;
+  if (!also) return store.settle(settlement);
+  return runWithoutFaulty(
+    logger,
+    (leaveOut) => store.settle({ ...settlement, also: also.filter(({ name }) => !leaveOut.includes(name)) }),
+    id,
+  );
 }

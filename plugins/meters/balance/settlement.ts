@@ -19,7 +19,7 @@ import {
 } from '../../../core/index.ts';
 import { computeVendorCost } from '../../shared/vendor-price.ts';
 import { nothing } from './decisions.ts';
-import { runWithoutFaulty } from './plugin-tables.ts';
+import { settleWithoutFaulty } from './plugin-tables.ts';
 import { getPriceRecord } from './prices.ts';
 import type { Consumption, Progress, Settled, Settlement, Store } from './store.ts';
 
@@ -143,12 +143,7 @@ export async function settleDurably(
   const call = settlement.id;
   for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
     try {
-      const settled = await runWithoutFaulty(logger.child({ call }), (leaveOut) =>
-        store.settle({
-          ...settlement,
-          also: settlement.also?.filter(({ name }) => !leaveOut.includes(name)),
-        }),
-      );
+      const settled = await settleWithoutFaulty(store, settlement, logger);
       // After a failed try, "already" only means that the try succeeded and its reply was lost.
       const isStrange = settled.status.startsWith('already') || settled.status === 'not_found';
       if (isStrange && pause === firstPause) logger.error({ call, settled }, 'a call could not be settled');
