@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
+import type { ReserveRequest } from '../../plugins/meters/balance/store.ts';
 import { expectSound } from '../contract/books.ts';
 import { request, testStore } from '../contract/store.ts';
 import { openDatabase } from '../support/database.ts';
@@ -63,6 +64,36 @@ describe('a group', () => {
     await holder.take('a');
     await holder.release();
     expect(await answers).toMatchObject(['credited', { status: 'reserved' }]);
+    expectSound(await books());
+  });
+});
+
+describe('a plugin whose table someone locks for long', () => {
+  it('makes only its own call fail, and is written with the next', async () => {
+    const { store, url, books } = await open();
+    const migrations = ['CREATE TABLE plugin_slow_calls (call text PRIMARY KEY)'];
+    await store.migrateTables({ name: 'slow', migrations });
+    const holder = await startHolder(url);
+    await holder.freeze('plugin_slow_calls');
+    const sql = 'INSERT INTO plugin_slow_calls VALUES ($1)';
+    const slow = (id: string): ReserveRequest =>
+      request(id, 'a', { also: [{ name: 'slow', statements: [{ sql, values: [id] }] }] });
+    const replies = await Promise.allSettled([
+      store.reserve(slow('r1')),
+      store.reserve(request('r2', 'a')),
+      store.reserve(request('r3', 'a')),
+    ]);
+    expect(replies).toMatchObject([
+      { reason: { name: 'TableFault', plugin: 'slow' } },
+      { value: { status: 'reserved' } },
+      { value: { status: 'reserved' } },
+    ]);
+    expect(store.findFault()).toBeUndefined();
+    await holder.release();
+    expect(await store.reserve(slow('r4'))).toMatchObject({ status: 'reserved' });
+    expect(await store.readTables({ name: 'slow', sql: 'SELECT call FROM plugin_slow_calls' })).toEqual([
+      { call: 'r4' },
+    ]);
     expectSound(await books());
   });
 });

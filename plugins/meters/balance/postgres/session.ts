@@ -104,10 +104,12 @@ export class Session {
         const error = cause instanceof Error ? cause : new Error(String(cause));
         const fault = classifyFault(error);
         if (fault === 'conflict' && attempt < mostTries) continue;
-        if (fault === 'database' && this.#canRetry(client, thrown, error, attempt)) continue;
+        const tableFault = findTableFault(error);
+        // The other operations do not wait once more for what a plugin waits for.
+        const isIsolated = tableFault !== undefined && operations.length > 1;
+        if (fault === 'database' && !isIsolated && this.#canRetry(client, thrown, error, attempt)) continue;
         // Another process may have written the same name at the same moment. The next try will find it.
         if (fault === 'clash' && operations.length === 1 && attempt === 1) continue;
-        const tableFault = findTableFault(error);
         if (tableFault || fault === 'own' || fault === 'clash')
           return operations.length === 1
             ? [buildFailure(tableFault ?? error, false)]
