@@ -167,7 +167,7 @@ describe('boundaries', () => {
     ['http-proxy-3', ['core/dispatch.ts']],
     ['tapable', ['core/hooks.ts']],
     ['eventsource-parser', ['core/crossing/sse.ts']],
-    ['commander', ['core/cli/command-line.ts', 'core/cli/completion.ts', 'core/cli/help.ts']],
+    ['commander', ['core/cli/command-line.ts', 'core/cli/help.ts']],
     ['koa-body', ['core/http/route-request.ts', 'core/http/uploads.ts']],
   ])('only the owners of %s import it', (name, owners) => {
     expect(findImporters(name)).toEqual(owners);

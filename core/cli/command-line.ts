@@ -17,7 +17,6 @@ import { releaseSoon } from '../util/memory.ts';
 import { readOwnVersion } from '../util/own-version.ts';
 import { toPluginError, PluginError } from '../util/plugin-error.ts';
 import { formatBanner, isFirstStart } from './banner.ts';
-import { shells, writeCompletion, type Shell } from './completion.ts';
 import { listShortcomings, listWarnings } from './configuration.ts';
 import { nameOption } from './data-folder.ts';
 import { loadEnvFile } from './env-file.ts';
@@ -239,7 +238,7 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
 
 /** Plugins' verbs are known only after the configuration is read. Help must work without one. */
 async function addPluginVerbs(program: Program, wanted: string | undefined): Promise<void> {
-  if (wanted !== undefined && wanted !== 'completion' && ownVerbs.has(wanted)) return;
+  if (wanted !== undefined && ownVerbs.has(wanted)) return;
   try {
     const gateway = createGateway(await readConfig(), logger);
     const commands = orderVerbs(gateway.commands.list());
@@ -304,11 +303,6 @@ function addOwnVerbs(program: Program): void {
     .option('--force', 'replace an existing file')
     .option('--json', 'print one JSON object')
     .action(init);
-  program
-    .command('completion')
-    .description('print a script that completes verbs and options')
-    .addArgument(program.createArgument('<shell>', 'the shell it is for').choices(shells))
-    .action((shell: Shell) => print(writeCompletion(shell, program)));
 }
 
 async function main(): Promise<void> {

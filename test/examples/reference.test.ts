@@ -32,10 +32,10 @@ function listCode(cell: string): string[] {
 
 describe('the command line of the README', () => {
   const listed = readTable('verbs').map(([verb = '', options = '']) => ({
-    verb: (listCode(verb)[0] ?? '').replace(' <shell>', ''),
+    verb: listCode(verb)[0] ?? '',
     options: listCode(options).toSorted(),
   }));
-  const own = ['start', 'init', 'check', 'doctor', 'completion'];
+  const own = ['start', 'init', 'check', 'doctor'];
 
   it('has every verb of the plugins with its options, and no other', async () => {
     const gateway = createGateway(

@@ -1,43 +1,16 @@
-/** The command line as a person at a terminal uses it: its version, completion, and backups of the ledger. */
-import { execFile } from 'node:child_process';
+/** The command line as a person at a terminal uses it: its version, and backups of the ledger. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { makeDataFolder, runAlone, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 
-const run = promisify(execFile);
-
 it('the command line prints its version', async () => {
   const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'));
   expect(await runAlone(['--version'])).toMatchObject({ code: 0, output: `${version}\n` });
-});
-
-describe('the completion script of bash', () => {
-  it('offers verbs, the words after them, and their options', async () => {
-    const { output } = await runVerb(['completion', 'bash']);
-    const complete = async (...words: string[]): Promise<string[]> => {
-      const offer = `COMP_WORDS=(tollgate "$@"); COMP_CWORD=$#; _tollgate; echo "\${COMPREPLY[*]}"`;
-      const script = `${output}\n${offer}`;
-      const { stdout } = await run('bash', ['-c', script, 'bash', ...words]);
-      return stdout.trim().split(' ');
-    };
-    expect(await complete('')).toEqual(expect.arrayContaining(['start', 'keys', 'audit', '--version']));
-    expect(await complete('keys', 'cr')).toEqual(['create']);
-    expect(await complete('keys', 'create', '--account', 'team', '--cr')).toEqual(['--credit']);
-    expect(await complete('accounts', 'list', '--')).toEqual(['--json', '--help']);
-    expect(await complete('he')).toEqual(['help']);
-    expect(await complete('help', 'keys', 'cr')).toEqual(['create']);
-  });
-
-  it('refuses an unknown shell, and lists the supported ones', async () => {
-    const { code, errors } = await runVerb(['completion', 'tcsh']);
-    expect([code, errors]).toEqual([1, expect.stringContaining('bash, zsh, fish')]);
-  });
 });
 
 describe('beside a gateway that runs', () => {
