@@ -112,23 +112,9 @@ export interface Hooks {
 }
 
 /** The hooks as core sees them: it calls them. */
-export interface CoreHooks {
-  readonly ready: AsyncSeriesHook<[]>;
-  readonly authenticate: AsyncSeriesBailHook<[Received], Principal | undefined>;
-  readonly replay: AsyncSeriesBailHook<[Parsed], Replay | undefined>;
-  readonly route: AsyncSeriesWaterfallHook<[readonly Target[], Parsed]>;
-  readonly authorize: AsyncSeriesWaterfallHook<[Grant, Planned]>;
-  readonly extend: AsyncSeriesWaterfallHook<[Grant, Routed]>;
-  readonly attempt: SyncHook<[Attempt, Routed]>;
-  readonly transformRequest: AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>;
-  readonly dispatch: AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>;
-  readonly transformStream: SyncWaterfallHook<[AsyncIterable<CanonicalEvent>, Routed]>;
-  readonly meter: AsyncParallelHook<[End]>;
-  readonly observe: AsyncParallelHook<[End]>;
-  readonly close: AsyncSeriesHook<[]>;
-}
+export type CoreHooks = ReturnType<typeof createHooks>;
 
-export function createHooks(): CoreHooks {
+export function createHooks() {
   return Object.freeze({
     ready: new AsyncSeriesHook<[]>(),
     authenticate: new AsyncSeriesBailHook<[Received], Principal | undefined>(['received']),

@@ -119,7 +119,7 @@ export const faults: readonly (readonly [
   [
     'a plugin with a slip in it',
     [...usual, buildPlugin('broken', 'apply: (host) => host.hooks.reddy.tapPromise()')],
-    /plugin "broken": there is no hook "reddy"; known: ready.*, at .*apply .*\d+\.config\.ts/,
+    /plugin "broken": Cannot read .* of undefined \(reading 'tapPromise'\), at .*apply .*\d+\.config\.ts/,
   ],
   [
     'a provider without what it has to have',
