@@ -12,7 +12,6 @@ import type { Dispatcher } from './dispatch.ts';
 import { createHooks } from './hooks.ts';
 import { Commands } from './host/commands.ts';
 import { metrics, scrape } from './host/metrics.ts';
-import { watchListing } from './host/model-discovery.ts';
 import {
   createNotes,
   runNamed,
@@ -203,7 +202,7 @@ export function createGateway(config: Config, logger: Logger, tools: OperatorToo
   const { file, timeouts } = config;
   const notes = createNotes();
   const core = createCore(config, notes, logger);
-  const { hooks, routes, commands, readiness, catalog } = core;
+  const { hooks, routes, commands, readiness } = core;
   const resources = new Resources();
   const adminServers = new Set<GatewayServer>();
   const shared = createSharedHost(config, core, {
@@ -221,8 +220,6 @@ export function createGateway(config: Config, logger: Logger, tools: OperatorToo
       readiness: readiness.createView(plugin.name),
       logger: ownLogger,
       openResource: resources.open,
-      discoverModels: (provider, source) =>
-        watchListing({ hooks, catalog, logger: ownLogger, open: resources.open }, provider, source),
     };
   };
   logInternalErrors(core);

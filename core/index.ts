@@ -24,8 +24,6 @@ export { splice } from './crossing/splice.ts';
 export { definePlugin } from './define-plugin.ts';
 export * from './exchange.ts';
 export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
-export { defineProvider } from './host/define-provider.ts';
-export { examineVendor } from './host/diagnostics.ts';
 export { mayCall } from './http/access.ts';
 export { Form } from './http/form.ts';
 export type { FormFile } from './http/form.ts';
@@ -41,7 +39,16 @@ export {
 } from './http/tags-header.ts';
 export { lossCodes } from './loss.ts';
 export type { Loss, LossCode } from './loss.ts';
-export { checkModel, createFlagReader, findPriceOrigin, readCatalogue, toRegional } from './model-facts.ts';
+export {
+  changesSchema,
+  checkModel,
+  createFlagReader,
+  findPriceOrigin,
+  joinIssues,
+  mergeFlags,
+  readCatalogue,
+  toRegional,
+} from './model-facts.ts';
 export type { Capabilities, Model, ModelFacts } from './model-facts.ts';
 export type {
   Archive,
@@ -63,28 +70,17 @@ export type {
   ShownPlugin,
   StoredDocument,
 } from './operations.ts';
-export { applyOwnModels, ownModelsSchema } from './own-models.ts';
-export type { OwnModel, OwnModels } from './own-models.ts';
 export * from './plugin.ts';
 export { discounts, getTerms, usualMode } from './price-terms.ts';
 export type { CostLine, Fee, FeeName, Mode } from './price-terms.ts';
 export { freePrice, priceSchema, scaleTerms, usd } from './price.ts';
 export type { Price, PriceRule, Terms } from './price.ts';
 export * from './protocol.ts';
-export {
-  addressSchema,
-  buildDrainLimits,
-  keySchema,
-  onAbortSchema,
-  patienceSchema,
-  secretSchema,
-} from './provider.ts';
 export type {
+  DrainLimits,
   Endpoint,
   Offer,
-  Probe,
   Provider,
-  ProviderSpec,
   UpstreamRequest,
   UpstreamResponse,
 } from './provider.ts';
@@ -95,8 +91,9 @@ export type { ErrorCode, ErrorDetails, VendorWords } from './util/errors.ts';
 export { resolvePointer } from './util/json-text.ts';
 export { formatUsd, parseUsd, toUsdNumber } from './util/money.ts';
 export type { Nano } from './util/money.ts';
+export { describeFaults } from './util/option-errors.ts';
 export { PluginError } from './util/plugin-error.ts';
 export { fileMode, makeFolder, restrictAccess } from './util/private-files.ts';
 export { Running } from './util/running.ts';
 export { formatTable, toOneLine } from './util/table.ts';
-export { longestDeadline } from './util/timeouts.ts';
+export { longestDeadline, secondsOption } from './util/timeouts.ts';

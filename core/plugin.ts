@@ -12,7 +12,7 @@ import type { End, Planned, Principal, Replayed, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
 import type { Operations } from './operations.ts';
 import type { ClientAddress, Description, Protocol } from './protocol.ts';
-import type { Provider, ProviderOptions } from './provider.ts';
+import type { Provider } from './provider.ts';
 import type { Entries, Registry } from './util/registry.ts';
 
 /** Version of the plugin interface. It changes when plugins written for the last one could not run. */
@@ -93,11 +93,6 @@ export interface Host {
    * cheapest model with this output (default text). Without such a model the command is left out.
    */
   addExample(line: string, output?: 'text' | 'image'): void;
-  /** Reads a provider's model list when ready and at intervals, and offers its models. */
-  discoverModels(
-    provider: Provider,
-    source: { url: string; headers: Readonly<Record<string, string>>; options: ProviderOptions },
-  ): void;
 }
 
 /**

@@ -100,7 +100,6 @@ const layers: readonly (readonly string[])[] = [
     'loss',
     'model-facts',
     'operations',
-    'own-models',
     'plugin',
     'price',
     'price-schedule',

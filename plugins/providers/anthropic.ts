@@ -1,5 +1,5 @@
 /** Anthropic: messages and their token count; https://docs.anthropic.com/en/api. */
-import { defineProvider } from '../../core/index.ts';
+import { defineProvider } from '../shared/provider/define-provider.ts';
 
 export const anthropic = defineProvider({
   name: 'anthropic',

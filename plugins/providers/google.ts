@@ -1,6 +1,6 @@
 /** Google's Gemini API; https://ai.google.dev/api. The URL holds the model and the operation. */
-import { defineProvider } from '../../core/index.ts';
 import { buildGeminiPath } from '../shared/cloud/url-path.ts';
+import { defineProvider } from '../shared/provider/define-provider.ts';
 
 export const google = defineProvider({
   name: 'google',

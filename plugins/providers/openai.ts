@@ -1,5 +1,5 @@
 /** OpenAI: chat-completions, responses and images; https://platform.openai.com/docs/api-reference. */
-import { defineProvider } from '../../core/index.ts';
+import { defineProvider } from '../shared/provider/define-provider.ts';
 import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';
 
 export const openai = defineProvider({

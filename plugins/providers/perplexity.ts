@@ -3,7 +3,7 @@
  * https://docs.perplexity.ai/api-reference/agent-post. Its list of models needs no key, so the key is probed
  * by a response that does not exist.
  */
-import { defineProvider } from '../../core/index.ts';
+import { defineProvider } from '../shared/provider/define-provider.ts';
 
 export const perplexity = defineProvider({
   name: 'perplexity',

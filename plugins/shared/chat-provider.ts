@@ -1,5 +1,5 @@
 /** Makes a provider that speaks chat-completions as OpenAI does and lists its models at `/models`. */
-import { defineProvider, type ProviderSpec } from '../../core/index.ts';
+import { defineProvider, type ProviderSpec } from './provider/define-provider.ts';
 
 /** `prefix` begins its environment variables: `GROQ_API_KEY`, `GROQ_BASE_URL`. `own`: what differs. */
 export function defineChatProvider(

@@ -1,7 +1,22 @@
 /**
- * What authors of protocols and routes use in addition to core, published as `tollgate/kit`. Everything else
- * in this folder is internal.
+ * What authors of providers, protocols and routes use in addition to core, published as `tollgate/kit`.
+ * Everything else in this folder is internal.
  */
+
+/** `defineProvider` makes a plugin of a provider's data. */
+export { defineProvider, type ProviderSpec } from './provider/define-provider.ts';
+
+/** What clouds, which are more than data, share with it: a check of the doctor, options, and own models. */
+export { examineVendor, type Probe } from './provider/examine-vendor.ts';
+export {
+  addressSchema,
+  buildDrainLimits,
+  keySchema,
+  onAbortSchema,
+  patienceSchema,
+  secretSchema,
+} from './provider/options.ts';
+export { applyOwnModels, ownModelsSchema, type OwnModel } from './provider/own-models.ts';
 
 /** Metrics that keep their values when plugins are reloaded. */
 export { defineCounter, defineGauge, defineHistogram } from './metric.ts';

@@ -1,8 +1,9 @@
 /** A gateway of a race: the store that `RACE_STORE` says, and one model that costs a dollar a call. */
-import { defineConfig, defineProvider } from '../../core/index.ts';
+import { defineConfig } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { defineProvider } from '../../plugins/shared/kit.ts';
 
 const vendor = defineProvider({
   name: 'race',

@@ -89,7 +89,10 @@ export function testProvider({
       vi.stubEnv(env.key, undefined);
       vi.stubEnv(env.baseUrl, undefined);
     });
-    afterEach(() => vi.unstubAllEnvs());
+    afterEach(() => {
+      vi.unstubAllEnvs();
+      vi.unstubAllGlobals();
+    });
 
     it('is made for this version of the plugin interface', () => {
       expect(plugin()).toMatchObject({ name, interface: pluginInterface });
@@ -99,7 +102,7 @@ export function testProvider({
       vi.stubEnv(keyless ? env.key : env.baseUrl, keyless ? 'vendor-key' : 'http://127.0.0.1:1');
       const host = createHost([plugin()]);
       expect(host.providers.find(name)).toBeUndefined();
-      expect([host.catalog.listModels(), host.discoveries]).toEqual([[], []]);
+      expect(host.catalog.listModels()).toEqual([]);
     });
 
     it('takes a variable set to an empty string for an unset one', () => {
@@ -144,7 +147,7 @@ export function testProvider({
       expect(signed).toEqual({ ...request, headers: { ...request.headers, ...credential } });
     });
 
-    it('knows its models from a catalogue, or asks the vendor for them', () => {
+    it('knows its models from a catalogue, or asks the vendor for them', async () => {
       const host = switchOn();
       if (models === 'catalogue') {
         expect(host.catalog.listModels().length).toBeGreaterThan(0);
@@ -152,8 +155,11 @@ export function testProvider({
           expect(price !== undefined || free, id).toBe(true);
         return;
       }
-      expect(host.discoveries).toMatchObject([
-        { url: address + models.discover, headers: keyless ? {} : credential },
+      const ask = vi.fn<typeof fetch>(async () => Response.json({ data: [] }));
+      vi.stubGlobal('fetch', ask);
+      await host.catalog.lookAtListings();
+      expect(ask.mock.calls).toMatchObject([
+        [address + models.discover, { headers: keyless ? {} : credential }],
       ]);
     });
   });

@@ -125,7 +125,7 @@ export const faults: readonly (readonly [
     'a provider without what it has to have',
     [...usual, 'half()'],
     /: defineProvider of "half" lacks env, models$/,
-    "import { defineProvider } from 'tollgate';\n" +
+    "import { defineProvider } from 'tollgate/kit';\n" +
       "const half = defineProvider({ name: 'half', endpoints: {} } as never);",
   ],
   [

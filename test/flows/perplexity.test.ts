@@ -1,10 +1,10 @@
 /** Clients of every protocol and Perplexity's Agent API: what it is sent, what they get, what it costs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { examineVendor } from '../../core/host/diagnostics.ts';
 import type { UpstreamRequest } from '../../core/provider.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { perplexity } from '../../plugins/providers/perplexity.ts';
+import { examineVendor } from '../../plugins/shared/provider/examine-vendor.ts';
 import { openBooks } from '../support/books.ts';
 import { keyHeaders, textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';

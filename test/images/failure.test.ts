@@ -1,7 +1,8 @@
 /** Failures of image calls: a picture is never made twice for one call, and nothing is charged for none. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { defineProvider, type CanonicalEvent, type ErrorCode } from '../../core/index.ts';
+import type { CanonicalEvent, ErrorCode } from '../../core/index.ts';
+import { defineProvider } from '../../plugins/shared/kit.ts';
 import { refusals } from '../support/vendor/chat-completions/refusals.ts';
 import { pixel, startImagesVendor, type ImageCall } from '../support/vendor/images.ts';
 import type { Stage, Step } from '../support/vendor/stage.ts';

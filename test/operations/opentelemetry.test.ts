@@ -8,8 +8,8 @@ import {
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { defineProvider } from '../../core/index.ts';
 import { opentelemetry } from '../../plugins/operations/opentelemetry.ts';
+import { defineProvider } from '../../plugins/shared/kit.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 
 const exporter = new InMemorySpanExporter();

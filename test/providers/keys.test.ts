@@ -1,9 +1,9 @@
 /** A provider with several keys: each signs its own calls, and one at its limit leaves the others to work. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { defineProvider } from '../../core/index.ts';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
+import { defineProvider } from '../../plugins/shared/kit.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { createHost } from '../support/host.ts';
 import { postJson } from '../support/post.ts';
@@ -88,13 +88,17 @@ it('one key makes one provider, which has no number', () => {
   ]);
 });
 
-it('the provider is asked for the models of each key', () => {
+it('the provider is asked for the models of each key', async () => {
   const host = createHost([
     defineProvider({ ...spec, models: { discover: '/models' } })({ apiKey: ['a', 'b'] }),
   ]);
-  expect(host.discoveries.map(({ provider, headers }) => [provider.credential, headers])).toEqual([
-    [1, { authorization: 'Bearer a' }],
-    [2, { authorization: 'Bearer b' }],
+  const ask = vi.fn<typeof fetch>(async () => Response.json({ data: [] }));
+  vi.stubGlobal('fetch', ask);
+  await host.catalog.lookAtListings();
+  vi.unstubAllGlobals();
+  expect(ask.mock.calls.map(([, options]) => options?.headers)).toEqual([
+    { authorization: 'Bearer a' },
+    { authorization: 'Bearer b' },
   ]);
 });
 

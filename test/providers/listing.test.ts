@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readListing, type LeftOut } from '../../core/host/model-listing.ts';
 import { formatUsd } from '../../core/util/money.ts';
+import { readListing, type LeftOut } from '../../plugins/shared/provider/listing.ts';
 
 const openrouterList = {
   data: [

@@ -1,12 +1,12 @@
 /** The option `models` of a provider: models that an operator adds, changes and hides. */
 import { describe, expect, it } from 'vitest';
-import { readListing } from '../../core/host/model-listing.ts';
 import { formatUsd, type Model } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { azure } from '../../plugins/providers/azure.ts';
 import { ollama } from '../../plugins/providers/ollama.ts';
 import { openai } from '../../plugins/providers/openai.ts';
+import { readListing } from '../../plugins/shared/provider/listing.ts';
 import { startGateway } from '../support/gateway.ts';
 import { openHarness } from '../support/harness.ts';
 import { createHost } from '../support/host.ts';

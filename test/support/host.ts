@@ -29,8 +29,6 @@ import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
 import { Registry } from '../../core/util/registry.ts';
 
-type Discovery = { readonly provider: Provider } & Parameters<Host['discoverModels']>[1];
-
 /** Calls a route as an operator may; what it throws becomes its error reply. */
 export function callRoute(route: Route, request: Partial<RouteRequest> = {}): Promise<RouteReply> {
   const whole: RouteRequest = {
@@ -52,8 +50,6 @@ export function callRoute(route: Route, request: Partial<RouteRequest> = {}): Pr
 export interface TestHost extends Host {
   /** The hooks with their calling side, for the test to call. */
   readonly calls: CoreHooks;
-  /** The providers' registered model listings. */
-  readonly discoveries: Discovery[];
 }
 
 /**
@@ -67,7 +63,6 @@ export function createHost(
 ): TestHost {
   const calls = createHooks();
   const logger = pino({ level: 'silent' });
-  const discoveries: Discovery[] = [];
   const resources = new Map<string, unknown>();
   const registries = {
     protocols: new Registry<Protocol>('protocol'),
@@ -76,7 +71,6 @@ export function createHost(
   };
   const host: TestHost = {
     calls,
-    discoveries,
     logger,
     metrics,
     hooks: wrapHooks(calls, logger),
@@ -123,7 +117,6 @@ export function createHost(
     noteOff: () => undefined,
     addAddress: () => undefined,
     addExample: () => undefined,
-    discoverModels: (provider, source) => void discoveries.push({ provider, ...source }),
   };
   // What a test adds beside its plugins is there when it calls `ready`.
   for (const plugin of plugins)

@@ -72,7 +72,8 @@ export async function waitUntil(isSo: () => boolean | Promise<boolean>): Promise
 
 function buildConfiguration(folder: string, server: string, plugins: string): string {
   return `
-    import { defineConfig, defineProvider } from 'tollgate';
+    import { defineConfig } from 'tollgate';
+    import { defineProvider } from 'tollgate/kit';
     import { apiKeyHeader } from 'tollgate/plugins/auth/api-key-header';
     import { bearer } from 'tollgate/plugins/auth/bearer';
     import { googleApiKey } from 'tollgate/plugins/auth/google-api-key';

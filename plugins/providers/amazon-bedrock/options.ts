@@ -1,7 +1,8 @@
 /** Bedrock's options: the region, the credentials, and which regions may answer. */
 import { z } from 'zod';
-import { addressSchema, readEnvironment, keySchema, secretSchema, type Model } from '../../../core/index.ts';
+import { readEnvironment, type Model } from '../../../core/index.ts';
 import { cloudOptions } from '../../shared/cloud/offer.ts';
+import { addressSchema, keySchema, secretSchema } from '../../shared/provider/options.ts';
 
 const identitySchema = z.looseObject({
   accessKeyId: z.string().min(1),

@@ -1,7 +1,8 @@
 /** Azure's options: the resource, the credentials, and which deployment serves which model. */
 import { z } from 'zod';
-import { addressSchema, readEnvironment, keySchema, secretSchema, type Model } from '../../../core/index.ts';
+import { readEnvironment, type Model } from '../../../core/index.ts';
 import { cloudOptions } from '../../shared/cloud/offer.ts';
+import { addressSchema, keySchema, secretSchema } from '../../shared/provider/options.ts';
 
 const versionSchema = z.string().regex(/^[\w-]+$/, 'a version such as 2024-10-21, or preview');
 

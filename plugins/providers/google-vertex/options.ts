@@ -1,7 +1,8 @@
 /** Vertex's options: the project, the location, and the credentials. */
 import { z } from 'zod';
-import { addressSchema, readEnvironment } from '../../../core/index.ts';
+import { readEnvironment } from '../../../core/index.ts';
 import { cloudOptions } from '../../shared/cloud/offer.ts';
+import { addressSchema } from '../../shared/provider/options.ts';
 
 const accountSchema = z.looseObject({ client_email: z.string(), private_key: z.string() });
 

@@ -4,19 +4,10 @@
  */
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import {
-  applyOwnModels,
-  buildDrainLimits,
-  examineVendor,
-  onAbortSchema,
-  ownModelsSchema,
-  patienceSchema,
-  readCatalogue,
-  type Host,
-  type Model,
-  type Probe,
-  type Provider,
-} from '../../../core/index.ts';
+import { readCatalogue, type Host, type Model, type Provider } from '../../../core/index.ts';
+import { examineVendor, type Probe } from '../provider/examine-vendor.ts';
+import { buildDrainLimits, onAbortSchema, patienceSchema } from '../provider/options.ts';
+import { applyOwnModels, ownModelsSchema } from '../provider/own-models.ts';
 
 /** The options that all clouds have. */
 export const cloudOptions = {

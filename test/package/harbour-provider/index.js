@@ -1,5 +1,5 @@
 /** A provider as somebody else publishes it, in plain JavaScript: data, and a catalogue beside it. */
-import { defineProvider } from 'tollgate';
+import { defineProvider } from 'tollgate/kit';
 
 export { GatewayError } from 'tollgate';
 

@@ -2,7 +2,8 @@
  * Plugins as somebody else publishes them, built from TypeScript: a provider that lists its own models, and a
  * witness.
  */
-import { defineProvider, definePlugin, GatewayError, type Endpoint } from 'tollgate';
+import { definePlugin, GatewayError, type Endpoint } from 'tollgate';
+import { defineProvider } from 'tollgate/kit';
 import { protocol } from 'tollgate/plugins/protocols/chat-completions';
 import { z } from 'zod';
 

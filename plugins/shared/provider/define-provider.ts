@@ -1,21 +1,49 @@
 /** `defineProvider` makes a plugin of a provider's data. It is off until its key (or base URL) is set. */
 import { fileURLToPath } from 'node:url';
-import { definePlugin } from '../define-plugin.ts';
-import { readCatalogue, toRegional, type Model } from '../model-facts.ts';
-import { applyOwnModels } from '../own-models.ts';
-import type { PluginFactory } from '../plugin.ts';
 import {
+  definePlugin,
+  readCatalogue,
+  readEnvironment,
+  toRegional,
   type Endpoint,
+  type Model,
+  type PluginFactory,
   type Provider,
-  type ProviderSpec,
-  buildDrainLimits,
-  secretSchema,
+} from '../../../core/index.ts';
+import { watchListing } from './discovery.ts';
+import { examineVendor, type Probe } from './examine-vendor.ts';
+import {
   addressSchema,
+  buildDrainLimits,
   optionsSchema,
+  secretSchema,
   type ProviderOptions,
-} from '../provider.ts';
-import { readEnvironment } from '../util/environment.ts';
-import { examineVendor } from './diagnostics.ts';
+} from './options.ts';
+import { applyOwnModels } from './own-models.ts';
+
+export interface ProviderSpec {
+  readonly name: string;
+  /** Environment variables that switch the provider on and set its base URL. */
+  readonly env: { readonly key: string; readonly baseUrl: string };
+  /** The vendor's base URL. Without one the provider is off until its URL is set. */
+  readonly baseUrl?: string;
+  /** Paths below the base URL, by protocol name. A function if the path depends on the call. */
+  readonly endpoints: Readonly<Record<string, Endpoint>>;
+  /** Chooses the protocol for a translated request, if the vendor speaks several. Default: the first. */
+  readonly choose?: Provider['choose'];
+  /** Whether the vendor routes calls itself, by a `provider` object like the gateway's. */
+  readonly routes?: boolean;
+  /** A catalogue file, or the path of the vendor's model list. */
+  readonly models: URL | { readonly discover: string };
+  /** A path whose GET costs nothing and tells whether the key works. Not needed if models are discovered. */
+  readonly probe?: Omit<Probe, 'url' | 'variable' | 'body'> & { readonly path: string };
+  /** Timeouts in milliseconds, if replies start later than usual. The operator's options win. */
+  readonly patience?: Provider['patience'];
+  /** Whether the vendor keeps the calls to a base URL in one region, which costs more (`price.regional`). */
+  readonly isRegional?: (baseUrl: string) => boolean;
+  /** How the key is sent. Default: `Authorization: Bearer`. */
+  readonly buildCredential?: (key: string) => Readonly<Record<string, string>>;
+}
 
 /** The models of a catalogue file, at the prices of one region if calls stay in it. */
 function readModels(file: URL, isRegional = false): Model[] {
@@ -72,7 +100,7 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
         });
         if (models) host.catalog.offer(provider, models);
         else if (!(spec.models instanceof URL))
-          host.discoverModels(provider, { url: base + spec.models.discover, headers, options });
+          watchListing(host, provider, { url: base + spec.models.discover, headers, options });
       }
     },
   });

@@ -7,13 +7,14 @@ import { z } from 'zod';
 import {
   changesSchema,
   checkModel,
-  type Model,
-  type ModelFacts,
+  describeFaults,
   joinIssues,
   mergeFlags,
-} from './model-facts.ts';
-import { priceSchema, type Price } from './price.ts';
-import { describeFaults } from './util/option-errors.ts';
+  priceSchema,
+  type Model,
+  type ModelFacts,
+  type Price,
+} from '../../../core/index.ts';
 
 /** What an operator says of one model. `false` hides it. */
 export type OwnModel = Partial<Omit<ModelFacts, 'id'>> | false;

@@ -1,10 +1,20 @@
 /**
- * Checks of `tollgate doctor`: each finding says what was checked, the result, and how to fix a fault.
- * Plugins add their own. The check of a provider is here, because it is the same for all.
+ * What `tollgate doctor` checks of every provider: whether it is reachable, accepts the key, and agrees with
+ * our clock.
  */
-import type { Finding } from '../plugin.ts';
-import type { Provider, UpstreamRequest, Probe } from '../provider.ts';
-import { getMessage } from '../util/errors.ts';
+import { getMessage, type Finding, type Provider, type UpstreamRequest } from '../../../core/index.ts';
+
+/** A free request that shows whether the provider is up and accepts the key. */
+export interface Probe {
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Whether the path names nothing, so that a vendor that accepts the key answers 404. */
+  readonly missing?: boolean | undefined;
+  /** For a provider without a free GET: the body to POST, such as a token count. */
+  readonly body?: string | undefined;
+  /** The environment variable that usually holds the key. */
+  readonly variable: string;
+}
 
 const patience = 10_000;
 /**
@@ -15,7 +25,7 @@ const noted = 5000;
 const refused = 60_000;
 
 /** The subject of clock findings. Every provider sends a `date` header; the doctor reports the worst. */
-export const clock = 'clock';
+const clock = 'clock';
 
 function checkClock(date: string | null, host: string, now: number): Finding[] {
   const theirs = Date.parse(date ?? '');

@@ -2,13 +2,9 @@
  * Reads a provider's own list of models when the gateway is ready and from time to time, and offers what it
  * finds.
  */
-import type { Logger } from 'pino';
-import type { Catalog } from '../catalog.ts';
-import type { CoreHooks } from '../hooks.ts';
-import type { Model } from '../model-facts.ts';
-import type { Host, OpenResource } from '../plugin.ts';
-import type { Provider } from '../provider.ts';
-import { readListing, type LeftOut } from './model-listing.ts';
+import type { Host, Model, Provider } from '../../../core/index.ts';
+import { readListing, type LeftOut } from './listing.ts';
+import type { ProviderOptions } from './options.ts';
 
 const patienceForListing = 5000;
 
@@ -26,7 +22,7 @@ interface Listed {
 const mostNames = 10;
 
 /** Says which models of a list are not offered, and why: once, not with each look at the list. */
-function reportLeftOut(logger: Logger, listed: Listed, leftOut: readonly LeftOut[]): void {
+function reportLeftOut(logger: Host['logger'], listed: Listed, leftOut: readonly LeftOut[]): void {
   const text = JSON.stringify(leftOut);
   if (leftOut.length === 0 || text === listed.leftOut) return;
   listed.leftOut = text;
@@ -37,18 +33,17 @@ function reportLeftOut(logger: Logger, listed: Listed, leftOut: readonly LeftOut
   }
 }
 
-interface Place {
-  readonly hooks: CoreHooks;
-  readonly catalog: Catalog;
-  readonly logger: Logger;
-  readonly open: OpenResource;
+interface Source {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly options: ProviderOptions;
 }
 
 /** A provider that does not answer keeps its previous models: it may only be restarting. */
 export function watchListing(
-  { hooks, catalog, logger, open }: Place,
+  { hooks, catalog, logger, openResource }: Host,
   provider: Provider,
-  { url, headers, options }: Parameters<Host['discoverModels']>[1],
+  { url, headers, options }: Source,
 ): void {
   let listed: Listed = {};
   const look = async (): Promise<void> => {
@@ -72,7 +67,7 @@ export function watchListing(
   catalog.offer(provider, readListing(provider.name, { data: [] }, options));
   let timer: NodeJS.Timeout | undefined;
   hooks.ready.tapPromise(provider.name, async () => {
-    listed = await open(
+    listed = await openResource(
       'listing',
       { provider: provider.name, url, headers, options },
       (): Listed => ({}),

@@ -4,12 +4,16 @@
  * unreadable fact is an unknown one, and only a row without a usable id is left out for its form.
  */
 import { z } from 'zod';
-import { checkModel, type Model, joinIssues } from '../model-facts.ts';
-import { applyOwnModels } from '../own-models.ts';
-import type { priceSchema } from '../price.ts';
-import type { ProviderOptions } from '../provider.ts';
-import { getMessage } from '../util/errors.ts';
-import { formatUsd } from '../util/money.ts';
+import {
+  checkModel,
+  formatUsd,
+  getMessage,
+  joinIssues,
+  type Model,
+  type priceSchema,
+} from '../../../core/index.ts';
+import type { ProviderOptions } from './options.ts';
+import { applyOwnModels } from './own-models.ts';
 
 const listSchema = z.looseObject({ data: z.array(z.unknown()).nullable() });
 
