@@ -6,7 +6,7 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { Catalog } from './catalog.ts';
-import type { Config } from './config.ts';
+import { settingsSchema, type Config } from './config.ts';
 import type { Core } from './core.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { createHooks } from './hooks.ts';
@@ -21,19 +21,21 @@ import {
   type PluginNotes,
 } from './host/plugin-notes.ts';
 import { Resources } from './host/resources.ts';
+import { listShortcomings } from './host/shortcomings.ts';
 import { freezeTaps, wrapHooks } from './host/taps.ts';
 import { workers } from './host/workers.ts';
 import { BodyBudget } from './http/bodies.ts';
+import { checkConnections } from './http/open-files.ts';
 import { ReplyBudget } from './http/reply-memory.ts';
 import { Routes } from './http/routes.ts';
 import { RunningCalls } from './http/running-calls.ts';
 import type {
   Archive,
+  ConfigFacts,
   Configuration,
+  Control,
   DocumentStore,
   Operations,
-  Preview,
-  PreviewRequest,
 } from './operations.ts';
 import type {
   Credential,
@@ -55,23 +57,12 @@ import { GatewayError } from './util/errors.ts';
 import { tightenFolder } from './util/private-files.ts';
 import { Registry } from './util/registry.ts';
 
-/** What the process around a gateway adds for operators. */
-export interface OperatorTools {
-  createConfiguration(
-    config: Config,
-    parts: Pick<Gateway, 'protocols' | 'providers' | 'keyrings' | 'hooks' | 'off'>,
-  ): Configuration;
-  previewCall(core: Core, request: PreviewRequest): Promise<Preview>;
+async function refuseControl(): Promise<never> {
+  throw new GatewayError('not_found', 'This process serves no calls.');
 }
 
-const noTools: OperatorTools = {
-  createConfiguration: () => ({ view: rejectLook, check: rejectLook, reload: rejectLook }),
-  previewCall: rejectLook,
-};
-
-function rejectLook(): never {
-  throw new GatewayError('not_found', 'This process has no view of its gateway.');
-}
+/** Without a service, nothing can be reloaded. */
+const noService: Control = { workers: 1, read: refuseControl, reload: refuseControl };
 
 export interface Gateway extends Core {
   /** Lines that plugins print at the start, and example commands. */
@@ -79,6 +70,8 @@ export interface Gateway extends Core {
   readonly examples: readonly Example[];
   readonly providers: Registry<Provider>;
   readonly keyrings: Registry<Keyring>;
+  /** Its configuration, with what is missing or wrong. */
+  describe(): ConfigFacts;
   /** Plugins that are off, each with what switches it on. */
   readonly off: ReadonlyMap<string, string>;
   readonly examinations: Registry<Examination>;
@@ -156,21 +149,33 @@ function createAdminOpener(
   };
 }
 
+function describeConfig(config: Config, core: Core & Registries, { off }: PluginNotes): ConfigFacts {
+  const { file, dataFolder, plugins, given, server } = config;
+  const tooMany = checkConnections(server.maxConnections);
+  return {
+    file,
+    dataFolder,
+    settings: { schema: settingsSchema.omit({ plugins: true }), given },
+    plugins: plugins.map(({ name, options }) => ({ name, off: off.get(name), options })),
+    lacks: listShortcomings(core),
+    warnings: tooMany === undefined ? [] : [`Warning: ${tooMany}`],
+  };
+}
+
 function createOperations(
   config: Config,
   core: Core & Registries,
-  notes: PluginNotes,
-  tools: OperatorTools,
+  configuration: Configuration,
 ): Omit<Operations, 'openAdminListener'> {
   return {
-    configuration: tools.createConfiguration(config, { ...core, off: notes.off }),
+    configuration,
     listener: config.server,
     addresses: core.addresses,
     running: core.calls,
     archives: core.archives,
     documents: core.documents,
     serveCalls: (path) => void core.callPaths.add(path),
-    preview: (request) => tools.previewCall(core, request),
+    preview: async (request) => (await import('./preview.ts')).previewCall(core, request),
     scrape,
   };
 }
@@ -198,15 +203,16 @@ function createSharedHost(config: Config, core: Core & Registries, operations: O
 }
 
 /** Applies the plugins in order. Throws a `ConfigError` that names the file and the plugin that failed. */
-export function createGateway(config: Config, logger: Logger, tools: OperatorTools = noTools): Gateway {
+export function createGateway(config: Config, logger: Logger, control: Control = noService): Gateway {
   const { file, timeouts } = config;
   const notes = createNotes();
   const core = createCore(config, notes, logger);
   const { hooks, routes, commands, readiness } = core;
   const resources = new Resources();
   const adminServers = new Set<GatewayServer>();
+  const describe = (): ConfigFacts => describeConfig(config, core, notes);
   const shared = createSharedHost(config, core, {
-    ...createOperations(config, core, notes, tools),
+    ...createOperations(config, core, { ...control, describe }),
     openAdminListener: createAdminOpener(core, resources, adminServers),
   });
   const createHost = (plugin: Plugin): Host => {
@@ -232,6 +238,7 @@ export function createGateway(config: Config, logger: Logger, tools: OperatorToo
   return {
     ...core,
     ...notes,
+    describe,
     check: () => checkServed(core, file),
     async open() {
       await checkServed(core, file);

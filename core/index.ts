@@ -53,21 +53,16 @@ export type { Capabilities, Model, ModelFacts } from './model-facts.ts';
 export type {
   Archive,
   ArchivedCall,
-  ConfigChanges,
-  ConfigCheck,
-  ConfigView,
+  ConfigFacts,
   Configuration,
   Control,
   CrossingPreview,
   DocumentStore,
   Documents,
   Operations,
-  OptionChange,
   Preview,
   PreviewRequest,
   Reloaded,
-  ShownOption,
-  ShownPlugin,
   StoredDocument,
 } from './operations.ts';
 export * from './plugin.ts';
@@ -92,8 +87,10 @@ export { resolvePointer } from './util/json-text.ts';
 export { formatUsd, parseUsd, toUsdNumber } from './util/money.ts';
 export type { Nano } from './util/money.ts';
 export { describeFaults } from './util/option-errors.ts';
+export { readOwnVersion } from './util/own-version.ts';
 export { PluginError } from './util/plugin-error.ts';
 export { fileMode, makeFolder, restrictAccess } from './util/private-files.ts';
 export { Running } from './util/running.ts';
+export { hideSecrets, listSecrets } from './util/secrets.ts';
 export { formatTable, toOneLine } from './util/table.ts';
 export { longestDeadline, secondsOption } from './util/timeouts.ts';

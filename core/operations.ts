@@ -1,11 +1,11 @@
 /** What plugins for operators need of a gateway: its configuration, its previews and its processes. */
 import type { Loss } from './loss.ts';
+import type { GivenOptions } from './plugin.ts';
 import type { ClientAddress, ClientHeaders, ErrorReply } from './protocol.ts';
 import type { Registry } from './util/registry.ts';
 
 /** What a gateway offers to plugins for operators. */
 export interface Operations {
-  /** The configuration as operators see it, without secrets. */
   readonly configuration: Configuration;
   /** Host and port of the public listener, as configured. */
   readonly listener: { readonly host: string; readonly port: number };
@@ -26,67 +26,28 @@ export interface Operations {
   scrape(): Promise<string>;
 }
 
-/** One option that is a single value, such as `store.kind`. */
-export interface ShownOption {
-  readonly path: string;
-  /** Undefined if it is secret. */
-  readonly value: string | number | boolean | null | undefined;
-  readonly isDefault: boolean;
-  readonly isSecret: boolean;
-}
-
-/** An option that differs. A secret only says that it does. */
-export interface OptionChange {
-  readonly path: string;
-  readonly before: ShownOption['value'];
-  readonly after: ShownOption['value'];
-  readonly isSecret: boolean;
-}
-
-export interface ShownPlugin {
-  readonly name: string;
-  /** What switches it on, if it is off. */
-  readonly off: string | undefined;
-  readonly options: readonly ShownOption[];
-}
-
-export interface ConfigView {
+/** A configuration as it was read. */
+export interface ConfigFacts {
   readonly file: string;
   readonly dataFolder: string;
-  readonly version: string;
-  readonly node: string;
-  /** Processes that share the port. */
-  readonly workers: number;
-  /** Milliseconds since the epoch when it was read. */
-  readonly readAt: number;
-  readonly settings: readonly ShownOption[];
-  readonly plugins: readonly ShownPlugin[];
+  /** Everything but the plugins. */
+  readonly settings: GivenOptions;
+  readonly plugins: readonly {
+    readonly name: string;
+    /** What switches it on, if it is off. */
+    readonly off: string | undefined;
+    readonly options: GivenOptions | undefined;
+  }[];
+  /** What it needs to serve calls, one line each. */
+  readonly lacks: readonly string[];
+  /** What it asks for and this machine has no room for. */
   readonly warnings: readonly string[];
-}
-
-export interface ConfigChanges {
-  readonly settings: readonly OptionChange[];
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  /** Whether plugins that stay are in another order. */
-  readonly isReordered: boolean;
-  readonly changed: readonly { readonly plugin: string; readonly options: readonly OptionChange[] }[];
-}
-
-/** What a reload would do. */
-export interface ConfigCheck {
-  readonly ok: boolean;
-  /** Why the new configuration cannot be used. */
-  readonly fault: string | undefined;
-  readonly changes: ConfigChanges | undefined;
-  readonly warnings: readonly string[];
-  /** Settings that wait for the next start. */
-  readonly waiting: readonly string[];
 }
 
 export interface Reloaded {
   readonly ok: boolean;
   readonly fault: string | undefined;
+  /** Settings that wait for the next start. */
   readonly waiting: readonly string[];
   /** Other workers that reload now. */
   readonly workers: number;
@@ -96,12 +57,14 @@ export interface Reloaded {
 export interface Control {
   /** Processes that share the port. */
   readonly workers: number;
-  check(): Promise<ConfigCheck>;
+  /** Reads the file again and changes nothing. Rejects if the new configuration cannot be used. */
+  read(): Promise<ConfigFacts & Pick<Reloaded, 'waiting'>>;
   reload(): Promise<Reloaded>;
 }
 
-export interface Configuration extends Omit<Control, 'workers'> {
-  view(): ConfigView;
+export interface Configuration extends Control {
+  /** The configuration in force. Complete once all plugins are applied. */
+  describe(): ConfigFacts;
 }
 
 /** A request as a client would send it. */

@@ -108,7 +108,7 @@ const layers: readonly (readonly string[])[] = [
     'provider',
   ],
   ['billing/', 'crossing/', 'host/', 'http/', 'upstream/'],
-  ['attempt', 'config', 'core', 'delivery', 'dispatch', 'gateway', 'lanes', 'pipeline', 'server'],
+  ['attempt', 'config', 'core', 'delivery', 'dispatch', 'gateway', 'lanes', 'pipeline', 'preview', 'server'],
   ['index', 'for-threads'],
   ['cli/'],
 ];

@@ -11,7 +11,6 @@ import { ConfigError } from '../util/errors.ts';
 import type { Nano } from '../util/money.ts';
 import { describeReason } from '../util/plugin-error.ts';
 import { toOneLine } from '../util/table.ts';
-import { listShortcomings } from './configuration.ts';
 import { nameOption } from './data-folder.ts';
 
 const width = 110;
@@ -74,7 +73,7 @@ export function formatBanner(
 ): string {
   const examples = first ? formatExamples(gateway, url) : [];
   const ready = `Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`;
-  const shortcomings = listShortcomings(gateway).flatMap(foldText);
+  const shortcomings = gateway.describe().lacks.flatMap(foldText);
   return [
     ...formatProviders(gateway),
     ...shortcomings,

@@ -17,7 +17,6 @@ import { releaseSoon } from '../util/memory.ts';
 import { readOwnVersion } from '../util/own-version.ts';
 import { toPluginError, PluginError } from '../util/plugin-error.ts';
 import { formatBanner, isFirstStart } from './banner.ts';
-import { listShortcomings, listWarnings } from './configuration.ts';
 import { nameOption } from './data-folder.ts';
 import { loadEnvFile } from './env-file.ts';
 import { describeGroups, orderVerbs, pointToHelp, showHelp } from './help.ts';
@@ -146,7 +145,7 @@ export async function start(): Promise<void> {
   if (speaks)
     print(
       [
-        ...listWarnings(config),
+        ...service.first.describe().warnings,
         formatBanner(service.first, service.url, { first, milliseconds: performance.now() - began }),
       ].join('\n'),
     );
@@ -190,8 +189,7 @@ async function printConfig(options: { json?: boolean }): Promise<void> {
   await gateway.check();
   const plugins = config.plugins.map(({ name }) => name);
   const protocols = [...gateway.protocols.list()].map(({ name }) => name);
-  const lacks = listShortcomings(gateway);
-  const warnings = listWarnings(config);
+  const { lacks, warnings } = gateway.describe();
   const verdict =
     lacks.length > 0
       ? 'The configuration is valid, but cannot serve calls yet.'

@@ -10,9 +10,10 @@ import { createGateway, type Gateway } from '../gateway.ts';
 import { workers } from '../host/workers.ts';
 import type { Control, Reloaded } from '../operations.ts';
 import { openServer, type GatewayServer } from '../server.ts';
+import { getMessage } from '../util/errors.ts';
 import { releaseSoon } from '../util/memory.ts';
+import { hideSecrets } from '../util/secrets.ts';
 import { withTimeout } from '../util/timeouts.ts';
-import { checkConfigFile, createOperatorTools, describeFault, listUnchangeable } from './configuration.ts';
 import { loadConfig } from './load-config.ts';
 import { ownModules } from './self-resolution.ts';
 import { watchFiles } from './watch.ts';
@@ -45,7 +46,7 @@ const longestEnd = 6000;
 const longestClose = 5000;
 
 async function openGateway(config: Config, logger: Logger, control: Control): Promise<Gateway> {
-  const gateway = createGateway(config, logger, createOperatorTools(control));
+  const gateway = createGateway(config, logger, control);
   try {
     await gateway.open();
     return gateway;
@@ -119,9 +120,28 @@ async function closeInTime(gateway: Gateway, logger: Logger): Promise<void> {
 }
 
 function refuseConfig(error: unknown, logger: Logger): Outcome {
-  const fault = describeFault(error);
+  const fault = hideSecrets(getMessage(error));
   logger.error({ fault }, 'the new configuration was refused and the old one stays');
   return { ok: false, fault, waiting: [] };
+}
+
+/** Settings of a new configuration that change only with the next start. */
+function listUnchangeable(before: Config['server'], after: Config['server']): string[] {
+  return (['host', 'port', 'maxConnections', 'workers'] as const)
+    .filter((name) => before[name] !== after[name])
+    .map((name) => `server.${name}`);
+}
+
+/** Reads a configuration file, and says what a gateway would make of it. */
+async function tryConfig(first: Config, file: string, logger: Logger): ReturnType<Control['read']> {
+  const next = await loadConfig(file);
+  const trial = createGateway(next, logger);
+  try {
+    await trial.check();
+    return { ...trial.describe(), waiting: listUnchangeable(first.server, next.server) };
+  } finally {
+    await trial.close();
+  }
 }
 
 /** Opens the gateway of a configuration. Throws if it cannot. */
@@ -129,7 +149,7 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
   let config = first;
   const control: Control = {
     workers: first.server.workers,
-    check: () => checkConfigFile(first, config, logger),
+    read: () => tryConfig(first, config.file, logger),
     reload: () => reloadEverywhere(reloads),
   };
   let gateway = await openGateway(config, logger, control);

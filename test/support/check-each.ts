@@ -1,6 +1,5 @@
 /** Runs `tollgate check` on several configurations in one process, and prints a list of its findings. */
 import { pino } from 'pino';
-import { listShortcomings } from '../../core/cli/configuration.ts';
 import { loadConfig } from '../../core/cli/load-config.ts';
 import { createGateway } from '../../core/gateway.ts';
 
@@ -8,7 +7,7 @@ async function checkFile(file: string): Promise<string> {
   try {
     const gateway = createGateway(await loadConfig(file), pino({ level: 'silent' }));
     await gateway.check();
-    const lacks = listShortcomings(gateway);
+    const { lacks } = gateway.describe();
     await gateway.close();
     return lacks.join('\n');
   } catch (error) {

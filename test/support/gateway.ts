@@ -5,7 +5,6 @@
 import { rmSync } from 'node:fs';
 import { pino } from 'pino';
 import { z } from 'zod';
-import { createOperatorTools } from '../../core/cli/configuration.ts';
 import { checkConfig, type ConfigInput } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
 import { definePlugin, type End, type PluginFactory } from '../../core/index.ts';
@@ -65,7 +64,7 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
     },
     'test',
   );
-  const gateway = createGateway(config, logger, createOperatorTools());
+  const gateway = createGateway(config, logger);
   await gateway.open().catch(async (error: unknown) => {
     await gateway.close();
     throw error;

@@ -3,9 +3,8 @@
  */
 import { pino } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
+import { z } from 'zod';
 import { Catalog } from '../../core/catalog.ts';
-import { createOperatorTools } from '../../core/cli/configuration.ts';
-import { checkConfig } from '../../core/config.ts';
 import { createHooks, type CoreHooks } from '../../core/hooks.ts';
 import { wrapHooks } from '../../core/host/taps.ts';
 import { workers as alone } from '../../core/host/workers.ts';
@@ -28,6 +27,13 @@ import type {
 import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
 import { Registry } from '../../core/util/registry.ts';
+
+const emptyConfig = {
+  file: 'test',
+  dataFolder: '/nowhere',
+  settings: { schema: z.strictObject({}), given: {} },
+  plugins: [],
+};
 
 /** Calls a route as an operator may; what it throws becomes its error reply. */
 export function callRoute(route: Route, request: Partial<RouteRequest> = {}): Promise<RouteReply> {
@@ -88,11 +94,12 @@ export function createHost(
     dataFolder: '/nowhere',
     findTargets: () => [],
     operations: {
-      configuration: createOperatorTools().createConfiguration(checkConfig({ plugins: [] }, 'test'), {
-        hooks: calls,
-        ...registries,
-        off: new Map(),
-      }),
+      configuration: {
+        workers: 1,
+        describe: () => ({ ...emptyConfig, lacks: [], warnings: [] }),
+        read: async () => Promise.reject(new Error('a host for tests reads no configuration')),
+        reload: async () => Promise.reject(new Error('a host for tests reads no configuration')),
+      },
       listener: { host: '127.0.0.1', port: 8787 },
       addresses: [],
       running: { count: 0 },

@@ -4,10 +4,10 @@
  * like a key.
  */
 import { z } from 'zod';
-import type { ShownOption, OptionChange } from '../operations.ts';
-import type { GivenOptions } from '../plugin.ts';
+import { hideSecrets, listSecrets, type GivenOptions } from '../../../core/index.ts';
+import type { Option, OptionChange } from '../../shared/replies/configuration.ts';
 
-interface Leaf extends ShownOption {
+interface Leaf extends Option {
   /** The value as JSON, for comparison only. */
   readonly raw: string;
 }
@@ -20,26 +20,10 @@ const deepest = 12;
 
 const secretNouns = 'keys?|secrets?|token|passw(?:or)?d|passphrase|credentials?|authorization|cookie|private';
 const secretName = new RegExp(`(?:^|[._-]|[a-z])(?:${secretNouns})$`, 'i');
-const secretVariable = /KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL/i;
 const looksSecret = /^(?:sk-|gw-|AIza|AKIA|-----BEGIN )|^(?=.*\d)(?=.*[A-Za-z])[\w+=-]{28,}$/;
 
 function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Secrets of the environment that a text could repeat. */
-function listSecrets(): string[] {
-  return Object.entries(process.env).flatMap(([name, value]) =>
-    value !== undefined && value.length >= 6 && secretVariable.test(name) ? [value] : [],
-  );
-}
-
-/** A text without the secrets of the environment, and without the passwords of URLs. */
-export function hideSecrets(text: string): string {
-  const plain = listSecrets().reduce((rest, secret) => rest.replaceAll(secret, '••••'), text);
-  return plain
-    .replaceAll(/\b(\w{1,30}:\/\/)[^\s/@"']+@/g, '$1••••@')
-    .replaceAll(/([?&](?=[\w-]*(?:key|token|secret|password|sig))[\w-]+=)[^&\s"']+/gi, '$1••••');
 }
 
 function isSecretText(value: unknown, name: string, schema: Fields): boolean {
@@ -47,7 +31,7 @@ function isSecretText(value: unknown, name: string, schema: Fields): boolean {
   return schema.secret === true || secretName.test(name) || looksSecret.test(value);
 }
 
-function toShownValue(value: unknown): ShownOption['value'] {
+function toShownValue(value: unknown): Option['value'] {
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
   const text = typeof value === 'string' ? hideSecrets(value) : describe(value);
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
@@ -152,7 +136,7 @@ function listLeaves({ schema, given }: GivenOptions): Leaf[] {
   return leaves;
 }
 
-export function showOptions(options: GivenOptions): ShownOption[] {
+export function showOptions(options: GivenOptions): Option[] {
   return listLeaves(options).map(({ path, value, isDefault, isSecret }) => ({
     path,
     value,

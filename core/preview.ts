@@ -4,21 +4,21 @@
  * or charged, no hook but `route` and `transformRequest` runs, and no credential is in the result.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Run } from '../attempt.ts';
-import type { Core } from '../core.ts';
-import { reportLoweredLimit } from '../crossing/output-limit.ts';
-import type { EncodedBody } from '../crossing/pieces.ts';
-import { advance, type Authenticated, type Parsed, type Routed, type Target, Trace } from '../exchange.ts';
-import { describeForm } from '../http/form.ts';
-import { parseJson } from '../http/json-body.ts';
-import { createRequestId } from '../http/request-id.ts';
-import type { PreviewRequest, CrossingPreview, Preview } from '../operations.ts';
-import { encodeCall, parseCall, refuseLosses, routeCall } from '../pipeline.ts';
-import type { ErrorReply, Match, Protocol } from '../protocol.ts';
-import { canCountTokens } from '../upstream/token-count.ts';
-import { buildUnsigned } from '../upstream/upstream-request.ts';
-import { Cancellation } from '../util/cancellation.ts';
-import { GatewayError, toGatewayError } from '../util/errors.ts';
+import { Run } from './attempt.ts';
+import type { Core } from './core.ts';
+import { reportLoweredLimit } from './crossing/output-limit.ts';
+import type { EncodedBody } from './crossing/pieces.ts';
+import { advance, type Authenticated, type Parsed, type Routed, type Target, Trace } from './exchange.ts';
+import { describeForm } from './http/form.ts';
+import { parseJson } from './http/json-body.ts';
+import { createRequestId } from './http/request-id.ts';
+import type { PreviewRequest, CrossingPreview, Preview } from './operations.ts';
+import { encodeCall, parseCall, refuseLosses, routeCall } from './pipeline.ts';
+import type { ErrorReply, Match, Protocol } from './protocol.ts';
+import { canCountTokens } from './upstream/token-count.ts';
+import { buildUnsigned } from './upstream/upstream-request.ts';
+import { Cancellation } from './util/cancellation.ts';
+import { GatewayError, toGatewayError } from './util/errors.ts';
 
 /** Crossings shown at most. Each one encodes the whole request. */
 const mostCrossings = 24;
