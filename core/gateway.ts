@@ -175,7 +175,7 @@ function createOperations(
     archives: core.archives,
     documents: core.documents,
     serveCalls: (path) => void core.callPaths.add(path),
-    preview: async (request) => (await import('./preview.ts')).previewCall(core, request),
+    rehearse: async (call) => (await import('./rehearsal.ts')).rehearseCall(core, call),
     scrape,
   };
 }

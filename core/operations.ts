@@ -1,7 +1,9 @@
-/** What plugins for operators need of a gateway: its configuration, its previews and its processes. */
+/** What plugins for operators need of a gateway: its configuration, rehearsals of calls and its processes. */
+import type { Target } from './exchange.ts';
 import type { Loss } from './loss.ts';
 import type { GivenOptions } from './plugin.ts';
-import type { ClientAddress, ClientHeaders, ErrorReply } from './protocol.ts';
+import type { ClientAddress, ClientHeaders, ErrorReply, Match, Protocol } from './protocol.ts';
+import type { UpstreamRequest } from './provider.ts';
 import type { Registry } from './util/registry.ts';
 
 /** What a gateway offers to plugins for operators. */
@@ -20,8 +22,8 @@ export interface Operations {
   openAdminListener(address: { readonly host: string; readonly port: number }): Promise<string>;
   /** Serves calls of all protocols on the admin listener too, below this path. */
   serveCalls(path: string): void;
-  /** Shows what would be sent for a call, to each target of its model. Nothing is sent or charged. */
-  preview(request: PreviewRequest): Promise<Preview>;
+  /** Takes the steps of a call up to the signature. Nothing is sent or charged. */
+  rehearse(call: RehearsedCall): Promise<Rehearsal>;
   /** All metrics of all workers, in Prometheus text format. */
   scrape(): Promise<string>;
 }
@@ -68,51 +70,43 @@ export interface Configuration extends Control {
 }
 
 /** A request as a client would send it. */
-export interface PreviewRequest {
+export interface RehearsedCall {
+  readonly protocol: Protocol;
+  readonly match: Match;
   readonly path: string;
   /** Without `?`. */
-  readonly query?: string;
+  readonly query: string;
   /** With lower-case names. */
-  readonly headers?: ClientHeaders;
+  readonly headers: ClientHeaders;
   /** JSON text. */
   readonly body: string;
-  /** Whether to show wires too that the provider does not speak: the request then has no URL. */
-  readonly everyWire?: boolean;
 }
 
-/** The request of one target by one wire. */
-export interface CrossingPreview {
-  readonly provider: string;
-  readonly model: string;
-  readonly wire: string;
-  /** Whether the router lets the call go to this target by this wire. */
-  readonly isChosen: boolean;
-  /** Whether the provider has an endpoint for the wire. */
-  readonly isSpoken: boolean;
+export type Rehearsal =
+  | {
+      readonly model: string | undefined;
+      /** The reply to the client, because no target gets the call. */
+      readonly error: ErrorReply;
+    }
+  | {
+      readonly model: string;
+      readonly error: undefined;
+      /** The targets that the router lets the call go to, in order, and all that offer the model. */
+      readonly chosen: readonly Target[];
+      readonly offered: readonly Target[];
+      /** `isSpoken`: the provider has an endpoint for the target's protocol. */
+      encode(target: Target, isSpoken: boolean): Promise<RehearsedRequest>;
+    };
+
+/** What one target would be sent. */
+export interface RehearsedRequest {
   /** `estimated`: a count of tokens that the gateway answers itself. */
   readonly lane: 'verbatim' | 'translated' | 'estimated' | undefined;
-  /** Without the provider's credential. Undefined if nothing is sent. */
-  readonly request:
-    | {
-        readonly method: string;
-        readonly url: string | undefined;
-        readonly headers: Readonly<Record<string, string>>;
-        readonly body: string;
-      }
-    | undefined;
+  /** Without the provider's credential, and without a URL if it has no endpoint. */
+  readonly request: (Omit<UpstreamRequest, 'url'> & { readonly url: string | undefined }) | undefined;
   readonly losses: readonly Loss[];
   /** The reply to the client if this target cannot be sent the call. */
   readonly error: ErrorReply | undefined;
-}
-
-export interface Preview {
-  readonly protocol: string;
-  readonly model: string | undefined;
-  /** The reply to the client if no target gets the call. */
-  readonly error: ErrorReply | undefined;
-  readonly crossings: readonly CrossingPreview[];
-  /** Crossings that were left out because there are too many. */
-  readonly omitted: number;
 }
 
 /** Where ended calls are kept for longer than a process remembers them. */

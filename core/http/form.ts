@@ -2,7 +2,6 @@
  * A multipart/form-data body: texts and files in order; names may repeat. The server builds one from an
  * upload, and an encoder returns one if a provider takes files. Nothing in between writes to disk.
  */
-import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 
 export interface FormFile {
@@ -47,20 +46,4 @@ export function encodeForm({ fields, files }: Form): {
     body: Buffer.concat([Buffer.from(texts.join('')), ...parts, Buffer.from(`--${boundary}--\r\n`)]),
     contentType: `multipart/form-data; boundary=${boundary}`,
   };
-}
-
-/** The text of a body, for people to read: a file of a form that is not text becomes its size. */
-export function describeForm(body: Uint8Array, contentType: string): string {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  if (isUtf8(bytes)) return bytes.toString();
-  const [, boundary = ''] = contentType.split('boundary=');
-  const parts = bytes.toString('latin1').split(`--${boundary}`);
-  return parts.map(describePart).join(`--${boundary}`);
-}
-
-function describePart(part: string): string {
-  const text = Buffer.from(part, 'latin1');
-  if (isUtf8(text)) return text.toString();
-  const start = part.indexOf('\r\n\r\n') + 4;
-  return `${part.slice(0, start)}(${part.length - start - 2} bytes)\r\n`;
 }

@@ -10,13 +10,18 @@ import {
   splice,
   type Description,
   type Host,
-  type Preview,
+  type Match,
+  type Protocol,
   type RouteRequest,
 } from '../../core/index.ts';
 import { buildOperatorRoutes, readInput } from '../shared/operator-routes.ts';
+import type { CrossingPreview } from '../shared/replies/crossing.ts';
 import { crossingOrder, type Order } from './crossing/order.ts';
+import { previewCall } from './crossing/preview.ts';
 
 interface Endpoint {
+  readonly protocol: Protocol;
+  readonly match: Match;
   readonly path: string;
   /** Whether the path names the model. */
   readonly named: boolean;
@@ -45,7 +50,7 @@ async function findEndpoint(host: Host, order: Order, model: string): Promise<En
     const path = template.replace('{model}', () => model);
     const match = protocol.client.match(method, path, 'alt=sse');
     if (match?.operation === order.operation && (match.stream ?? order.stream) === order.stream)
-      return { path, named, headers: selectUsualHeaders(headers) };
+      return { protocol, match, path, named, headers: selectUsualHeaders(headers) };
   }
   throw new GatewayError('invalid_request', `${protocol.name} has no operation "${order.operation}".`, {
     param: 'operation',
@@ -65,19 +70,19 @@ function buildBody({ body, model }: Order, named: boolean): string {
   }
 }
 
-async function preview(host: Host, order: Order): Promise<Preview> {
-  const { path, named, headers } = await findEndpoint(host, order, order.model ?? 'unknown/model');
+async function preview(host: Host, order: Order): Promise<CrossingPreview> {
+  const { named, headers, ...endpoint } = await findEndpoint(host, order, order.model ?? 'unknown/model');
   if (named && order.model === undefined)
     throw new GatewayError('invalid_request', `${order.protocol} names the model in its path: name one.`, {
       param: 'model',
     });
-  return host.operations.preview({
-    path,
+  const call = {
+    ...endpoint,
     query: 'alt=sse',
     headers: { ...headers, ...order.headers },
     body: buildBody(order, named),
-    everyWire: order.everyWire,
-  });
+  };
+  return previewCall(host, call, order.everyWire);
 }
 
 async function readCapabilities(): Promise<object> {

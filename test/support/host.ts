@@ -107,7 +107,7 @@ export function createHost(
       documents: new Registry<DocumentStore>('document store'),
       openAdminListener: async () => 'http://nowhere',
       serveCalls: () => undefined,
-      preview: async () => Promise.reject(new Error('a host for tests shows no previews')),
+      rehearse: async () => Promise.reject(new Error('a host for tests rehearses no call')),
       scrape: () => metrics.metrics(),
     },
     onApplied: () => undefined,

@@ -1,0 +1,93 @@
+/**
+ * Takes the steps of a call up to the signature, for previews. Nothing is sent, reserved or charged, no hook
+ * but `route` and `transformRequest` runs, and no credential is in the result.
+ */
+import { Run } from './attempt.ts';
+import type { Core } from './core.ts';
+import { reportLoweredLimit } from './crossing/output-limit.ts';
+import { advance, type Authenticated, type Parsed, type Routed, type Target, Trace } from './exchange.ts';
+import { parseJson } from './http/json-body.ts';
+import { createRequestId } from './http/request-id.ts';
+import type { RehearsedCall, RehearsedRequest, Rehearsal } from './operations.ts';
+import { encodeCall, parseCall, refuseLosses, routeCall } from './pipeline.ts';
+import type { ErrorReply } from './protocol.ts';
+import { canCountTokens } from './upstream/token-count.ts';
+import { buildUnsigned } from './upstream/upstream-request.ts';
+import { Cancellation } from './util/cancellation.ts';
+import { toGatewayError } from './util/errors.ts';
+
+export async function rehearseCall(core: Core, call: RehearsedCall): Promise<Rehearsal> {
+  const { protocol, match } = call;
+  const received = receive(core, call);
+  const encodeRefusal = (thrown: unknown): ErrorReply =>
+    protocol.client.encodeError(toGatewayError(thrown), received.id, match);
+  let parsed: Parsed | undefined;
+  try {
+    const body = parseJson(Buffer.from(call.body));
+    const known = parseCall(received, body, { protocol, match, reply: { record: () => undefined } });
+    parsed = known;
+    return {
+      model: known.call.model,
+      error: undefined,
+      chosen: await routeCall(core, known),
+      offered: core.findTargets(known.call.model, protocol),
+      encode: (target, isSpoken) => encodeFor(core, known, { target, isSpoken }, encodeRefusal),
+    };
+  } catch (thrown) {
+    return { model: parsed?.call.model, error: encodeRefusal(thrown) };
+  }
+}
+
+/** The exchange of a call that no client sent. */
+function receive(
+  { logger }: Core,
+  { protocol, match: { operation }, path, query, headers }: RehearsedCall,
+): Authenticated {
+  const cancellation = new Cancellation();
+  return {
+    id: createRequestId(),
+    family: protocol.name,
+    operation,
+    access: 'user',
+    method: 'POST',
+    path,
+    query: new URLSearchParams(query),
+    headers,
+    address: '127.0.0.1',
+    receivedAt: Date.now(),
+    startedAt: performance.now(),
+    signal: cancellation.signal,
+    cancellation,
+    logger,
+    trace: new Trace(),
+    preview: true,
+    principal: { kind: 'user', account: '', key: '' },
+  };
+}
+
+async function encodeFor(
+  core: Core,
+  parsed: Parsed,
+  { target, isSpoken }: { readonly target: Target; readonly isSpoken: boolean },
+  encodeRefusal: (thrown: unknown) => ErrorReply,
+): Promise<RehearsedRequest> {
+  const { cancellation, operation } = parsed;
+  const attempt = new Run({ target, isRetry: false, withoutReasoning: false }, 1, cancellation);
+  const routed: Routed = advance({ ...parsed }, { targets: [target], grant: { targets: [target] }, attempt });
+  let known: RehearsedRequest = { lane: undefined, request: undefined, losses: [], error: undefined };
+  if (operation === 'count' && !canCountTokens(target)) return { ...known, lane: 'estimated' };
+  try {
+    const encoded = await encodeCall(core, routed);
+    const { verbatim, body, contentType } = encoded;
+    const losses = [...encoded.losses, ...reportLoweredLimit(routed)];
+    known = { ...known, lane: verbatim ? 'verbatim' : 'translated', losses };
+    const request: RehearsedRequest['request'] = isSpoken
+      ? buildUnsigned(routed, encoded)
+      : { method: 'POST', url: undefined, headers: { 'content-type': contentType }, body };
+    known = { ...known, request };
+    refuseLosses(core, routed, encoded.losses);
+    return known;
+  } catch (thrown) {
+    return { ...known, error: encodeRefusal(thrown) };
+  }
+}
