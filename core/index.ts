@@ -43,10 +43,9 @@ export {
   changesSchema,
   checkModel,
   createFlagReader,
-  findPriceOrigin,
+  findWorldwidePrice,
   joinIssues,
   mergeFlags,
-  readCatalogue,
   toRegional,
 } from './model-facts.ts';
 export type { Capabilities, Model, ModelFacts } from './model-facts.ts';

@@ -1,12 +1,9 @@
 /**
- * What is known about one model: price, limits, modalities and capability flags. Facts are in one dated data
- * file per vendor, with money as decimal strings. A model that has neither a price nor `free: true` is
- * refused when the file is read, so nothing is sold at a guessed price.
+ * What is known about one model: price, limits, modalities and capability flags. A model that has neither a
+ * price nor `free: true` is refused, so nothing is sold at a guessed price.
  */
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type Price, priceSchema, toRegionalPrice } from './price.ts';
-import { getMessage } from './util/errors.ts';
 
 /**
  * Flags about a model that only one protocol understands, in `capabilities.wire[protocol]`. Core hands them
@@ -49,12 +46,7 @@ export function mergeFlags(defaults: Flags, own: Flags): Flags {
 }
 
 /** The catalogue file that a model's flags come from. */
-const fileOfFlags = new WeakMap<Capabilities['wire'], string>();
-
-/** Keeps the file a model was read from, so that an error can name it. */
-function rememberFile({ capabilities }: Model, file: URL): void {
-  fileOfFlags.set(capabilities.wire, file.pathname);
-}
+const sourceOfFlags = new WeakMap<Capabilities['wire'], string>();
 
 /**
  * Checks a model's flags with the schemas of the installed protocols. Throws an Error that names the file,
@@ -72,7 +64,7 @@ export function checkFlags(
     const checked = schema?.safeParse(flags);
     const fault = isUnknown ? 'there is no such protocol' : checked?.error && joinIssues(checked.error);
     if (fault === undefined) continue;
-    const source = fileOfFlags.get(wire) ?? `provider "${provider.name}"`;
+    const source = sourceOfFlags.get(wire) ?? `provider "${provider.name}"`;
     throw new Error(`${source}: model "${id}": capabilities.wire["${protocol}"]: ${fault}`);
   }
 }
@@ -197,42 +189,11 @@ const modelSchema = z
 export type Model = z.output<typeof modelSchema>;
 export type ModelFacts = z.input<typeof modelSchema>;
 
-const fileSchema = z.strictObject({
-  vendor: z.string(),
-  /** The day the facts were checked, and their source. */
-  asOf: z.iso.date(),
-  source: z.string(),
-  /** Lists of days that price rules refer to by name, and the last day up to which a list is complete. */
-  calendars: z
-    .record(z.string(), z.strictObject({ days: z.array(z.string()), through: z.iso.date() }))
-    .default({}),
-  /** Defaults for the models of the file. */
-  defaults: z.strictObject({ capabilities: z.record(z.string(), z.unknown()).default({}) }).prefault({}),
-  models: z.array(
-    z.looseObject({ id: z.string(), capabilities: z.record(z.string(), z.unknown()).default({}) }),
-  ),
-});
-
 /** What can be said of a known model. */
 export const changesSchema = z
   .strictObject({ ...shape, capabilities: capabilitiesSchema })
   .omit({ id: true })
   .partial();
-
-/** When prices were checked last, and where. */
-export interface PriceOrigin {
-  readonly asOf: string;
-  readonly source: string;
-  /** The last day for which all holidays of its rules are known, if they name a calendar. */
-  readonly holidaysThrough?: string | undefined;
-}
-
-const origins = new WeakMap<Price, PriceOrigin>();
-
-/** Undefined for a price that is in no catalogue file, as one that the operator states. */
-export function findPriceOrigin(price: Price): PriceOrigin | undefined {
-  return origins.get(price);
-}
 
 const worldwide = new WeakMap<Price, Price>();
 
@@ -241,62 +202,20 @@ export function findWorldwidePrice(price: Price): Price | undefined {
   return worldwide.get(price);
 }
 
-/** The model at the prices of calls that stay in one region. They are as old as the worldwide ones. */
+/** The model at the prices of calls that stay in one region. */
 export function toRegional(model: Model): Model {
   if (!model.price) return model;
   const price = toRegionalPrice(model.price);
   if (price !== model.price) worldwide.set(price, model.price);
-  const origin = findPriceOrigin(model.price);
-  if (origin) origins.set(price, origin);
   return { ...model, price };
 }
 
-/** Checks facts that come from elsewhere than a catalogue file. Throws a ZodError naming model and field. */
-export function checkModel(facts: unknown): Model {
-  return modelSchema.parse(facts);
-}
-
-function readJson(file: URL): unknown {
-  const text = readFileSync(file, 'utf8');
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`${file.pathname}: ${getMessage(error)}`, {
-      cause: error,
-    });
-  }
-}
-
-type Calendars = z.output<typeof fileSchema>['calendars'];
-
-/** Writes out the lists of days that rules name, and says how far the shortest of them goes. */
-function nameDays<Facts>(facts: Facts, calendars: Calendars): { facts: Facts; through: string | undefined } {
-  if (Object.keys(calendars).length === 0) return { facts, through: undefined };
-  let through: string | undefined;
-  const named: Facts = JSON.parse(JSON.stringify(facts), (key, value: unknown) => {
-    if ((key !== 'only' && key !== 'except') || typeof value !== 'string') return value;
-    const calendar = calendars[value];
-    if (calendar && (through === undefined || calendar.through < through)) through = calendar.through;
-    return calendar?.days ?? value;
-  });
-  return { facts: named, through };
-}
-
-/** Reads and checks a catalogue file. Throws an Error that names the file, the model and the field. */
-export function readCatalogue(file: URL): Model[] {
-  const parsed = fileSchema.safeParse(readJson(file));
-  if (!parsed.success) throw new Error(`${file.pathname}: ${z.prettifyError(parsed.error)}`);
-  const { defaults, calendars, models, asOf, source } = parsed.data;
-  return models.map((listed) => {
-    const { facts, through } = nameDays(listed, calendars);
-    const model = modelSchema.safeParse({
-      ...facts,
-      capabilities: mergeFlags(defaults.capabilities, facts.capabilities),
-    });
-    if (!model.success)
-      throw new Error(`${file.pathname}: model "${facts.id}": ${z.prettifyError(model.error)}`);
-    rememberFile(model.data, file);
-    if (model.data.price) origins.set(model.data.price, { asOf, source, holidaysThrough: through });
-    return model.data;
-  });
+/**
+ * Checks the facts of a model. Throws a ZodError that names the field. `source` is the file they come from,
+ * for later errors.
+ */
+export function checkModel(facts: unknown, source?: string): Model {
+  const model = modelSchema.parse(facts);
+  if (source !== undefined) sourceOfFlags.set(model.capabilities.wire, source);
+  return model;
 }

@@ -6,6 +6,9 @@
 /** `defineProvider` makes a plugin of a provider's data. */
 export { defineProvider, type ProviderSpec } from './provider/define-provider.ts';
 
+/** `readCatalogue` reads a catalogue file, and `findPriceOrigin` says how old one of its prices is. */
+export { findPriceOrigin, readCatalogue } from './provider/catalogue-file.ts';
+
 /** What clouds, which are more than data, share with it: a check of the doctor, options, and own models. */
 export { examineVendor, type Probe } from './provider/examine-vendor.ts';
 export {

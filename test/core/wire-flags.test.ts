@@ -6,7 +6,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { Catalog } from '../../core/catalog.ts';
 import { checkModel, createFlagReader, type Provider } from '../../core/index.ts';
-import { readCatalogue, type Model } from '../../core/model-facts.ts';
+import { type Model } from '../../core/model-facts.ts';
+import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
 import { buildModelFacts } from '../support/station.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-flags-'));

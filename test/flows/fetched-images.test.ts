@@ -3,8 +3,8 @@
  * it; each fault is reported at its field.
  */
 import { describe, expect, it } from 'vitest';
-import { readCatalogue } from '../../core/index.ts';
 import { fetchImages } from '../../plugins/operations/fetch-images.ts';
+import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
 import { openGallery } from '../images/gallery.ts';
 import { readCall, wires } from '../support/families.ts';
 import { png } from '../support/picture-server.ts';

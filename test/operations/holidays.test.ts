@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, it, vi } from 'vitest';
-import { readCatalogue } from '../../core/index.ts';
 import { PriceSchedule } from '../../core/price-schedule.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { findHolidayEnds } from '../../plugins/operations/catalogue/price-dates.ts';
+import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
 import { createHost, type TestHost } from '../support/host.ts';
 
 const models = readCatalogue(

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, it, vi } from 'vitest';
-import { readCatalogue } from '../../core/index.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { findPriceAges } from '../../plugins/operations/catalogue/price-dates.ts';
+import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
 import { createHost, type TestHost } from '../support/host.ts';
 
 const model = {

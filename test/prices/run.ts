@@ -7,8 +7,8 @@ import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { readCatalogue } from '../../core/index.ts';
 import { readLiteLlm } from '../../plugins/operations/catalogue/litellm.ts';
+import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
 import { compareVendor, formatFindings, selectRows } from './compare.ts';
 import { downloadPriceFile, fetchListings } from './sources.ts';
 

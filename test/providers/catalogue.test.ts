@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { readCatalogue } from '../../core/model-facts.ts';
 import type { Price } from '../../core/price.ts';
+import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
 import { catalogues, getFileUrl, models, vendors } from './catalogues.ts';
 
 describe('every catalogue file', () => {

@@ -1,5 +1,6 @@
 /** The models of every catalogue file. */
-import { readCatalogue, type Model } from '../../core/model-facts.ts';
+import { type Model } from '../../core/model-facts.ts';
+import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
 
 export const vendors = [
   'openai',

@@ -1,10 +1,10 @@
 /** Models and prices that came in November 2026. */
 import { describe, expect, it } from 'vitest';
 import { computeCost } from '../../core/billing/cost.ts';
-import { readCatalogue } from '../../core/model-facts.ts';
 import { PriceSchedule } from '../../core/price-schedule.ts';
 import { freePrice, toRegionalPrice } from '../../core/price.ts';
 import { formatUsd } from '../../core/util/money.ts';
+import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
 import { catalogues, getFileUrl, requireModel, models } from './catalogues.ts';
 
 describe('models and prices of November 2026', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findPriceOrigin, parseUsd } from '../../core/index.ts';
+import { parseUsd } from '../../core/index.ts';
 import { alibaba } from '../../plugins/providers/alibaba.ts';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import { cerebras } from '../../plugins/providers/cerebras.ts';
@@ -22,6 +22,7 @@ import { together } from '../../plugins/providers/together.ts';
 import { vllm } from '../../plugins/providers/vllm.ts';
 import { xai } from '../../plugins/providers/xai.ts';
 import { zai } from '../../plugins/providers/zai.ts';
+import { findPriceOrigin } from '../../plugins/shared/provider/catalogue-file.ts';
 import { testProvider } from '../contract/provider.ts';
 import { createHost } from '../support/host.ts';
 

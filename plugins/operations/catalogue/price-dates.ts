@@ -3,8 +3,9 @@
  * the start and daily in the log, in `doctor`, and in a metric. Days after the last holidays are priced as if
  * none were a holiday.
  */
-import { findPriceOrigin, type Catalog, type Finding, type Host } from '../../../core/index.ts';
+import { type Catalog, type Finding, type Host } from '../../../core/index.ts';
 import { defineGauge } from '../../shared/metric.ts';
+import { findPriceOrigin } from '../../shared/provider/catalogue-file.ts';
 
 const day = 24 * 60 * 60 * 1000;
 /** Days before the end of the known holidays from which on it is time to add the next ones. */

@@ -1,14 +1,8 @@
 /** What can be done with price updates: apply a feed, confirm what it held back, undo. */
 import { readdirSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  freePrice,
-  GatewayError,
-  readCatalogue,
-  type Catalog,
-  type Documents,
-  type Model,
-} from '../../../core/index.ts';
+import { freePrice, GatewayError, type Catalog, type Documents, type Model } from '../../../core/index.ts';
+import { readCatalogue } from '../../shared/provider/catalogue-file.ts';
 import { comparePrices, listFields, type FieldChange, type PricedModel } from './price-changes.ts';
 import {
   addUpdate,

@@ -5,7 +5,6 @@
 import { z } from 'zod';
 import {
   computeCost,
-  findPriceOrigin,
   formatUsd,
   type Catalog,
   type Model,
@@ -16,6 +15,7 @@ import {
   type RouteRequest,
 } from '../../../core/index.ts';
 import { buildOperatorRoutes, readInput } from '../../shared/operator-routes.ts';
+import { findPriceOrigin } from '../../shared/provider/catalogue-file.ts';
 import type { PriceWork } from './price-commands.ts';
 import { writePrice } from './price-history.ts';
 import { confirmUpdate, listUpdates, showUpdate, undoUpdate } from './price-updates.ts';

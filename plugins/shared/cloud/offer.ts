@@ -4,7 +4,8 @@
  */
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { readCatalogue, type Host, type Model, type Provider } from '../../../core/index.ts';
+import type { Host, Model, Provider } from '../../../core/index.ts';
+import { readCatalogue } from '../provider/catalogue-file.ts';
 import { examineVendor, type Probe } from '../provider/examine-vendor.ts';
 import { buildDrainLimits, onAbortSchema, patienceSchema } from '../provider/options.ts';
 import { applyOwnModels, ownModelsSchema } from '../provider/own-models.ts';

@@ -2,7 +2,6 @@
 import { fileURLToPath } from 'node:url';
 import {
   definePlugin,
-  readCatalogue,
   readEnvironment,
   toRegional,
   type Endpoint,
@@ -10,6 +9,7 @@ import {
   type PluginFactory,
   type Provider,
 } from '../../../core/index.ts';
+import { readCatalogue } from './catalogue-file.ts';
 import { watchListing } from './discovery.ts';
 import { examineVendor, type Probe } from './examine-vendor.ts';
 import {
