@@ -178,9 +178,6 @@ function stopAttempt({ cancellation }: Run): void {
   cancellation.cancel();
 }
 
-// Waits for the first output of a reply. What opens a stream (its id, its model) is held back until then, so
-// that another target can still take over.
-
 /**
  * Characters before the first output. OpenAI's responses repeat the request's instructions and tools there,
  * twice.
@@ -195,6 +192,10 @@ export interface StartedReply {
   readonly pieces: Pieces;
 }
 
+/**
+ * Waits for the first output of a reply. What opens a stream (its id, its model) is held back until then, so
+ * that another target can still take over.
+ */
 export async function awaitOutput(
   running: RunningAttempt,
   memory: ReplyMemory,

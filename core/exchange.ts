@@ -230,9 +230,6 @@ export function advance<Known extends object, More extends object>(
   return Object.assign(exchange, more);
 }
 
-// When the steps of a call ended, and which targets each `route` tap left: for the record of the call. Steps
-// are noted as they are; what they mean is worked out when the record is written.
-
 /** A `route` tap that removed or reordered targets. */
 export interface RouteStep {
   /** The name of the tap. */
@@ -253,7 +250,11 @@ function isSameTarget(one: Target, other: Target | undefined): boolean {
   return one === other || (one.provider === other?.provider && one.model.id === other.model.id);
 }
 
-/** Times are whole microseconds since the headers, which V8 keeps without allocating; 0: not reached. */
+/**
+ * When the steps of a call ended, and which targets each `route` tap left: noted as they are, for the record
+ * of the call. Times are whole microseconds since the headers, which V8 keeps without allocating; 0: not
+ * reached.
+ */
 export class Trace {
   authenticated = 0;
   read = 0;

@@ -346,12 +346,13 @@ export interface ClientAddress {
   readonly serves?: string;
 }
 
-// What an endpoint takes and returns, as zod schemas, for `/openapi.json`. A function returns it, so that
-// nothing loads before the first request for it. A schema with a `title` is listed once, under that name.
-
 /** Schemas by media type. A stream's schema describes the data of one event. */
 export type Content = Readonly<Record<string, z.ZodType>>;
 
+/**
+ * What an endpoint takes and returns, as zod schemas, for `/openapi.json`. A function returns it, so that
+ * nothing loads before the first request for it. A schema with a `title` is listed once, under that name.
+ */
 export interface Description {
   /** What calling it does, in a few words. */
   readonly summary: string;

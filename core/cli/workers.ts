@@ -144,10 +144,6 @@ export async function superviseWorkers(
   );
 }
 
-// Closes the connections that a worker had not accepted when it died. The parent accepts connections and
-// hands them to its workers, one of each listener at a time. Node keeps a connection open until the worker
-// accepts it, so after the worker's death its client would wait forever.
-
 /** What Node sends to a worker with a connection. `key` names the listener. */
 const handoverSchema = z.object({ act: z.literal('newconn'), key: z.string() });
 
@@ -161,7 +157,11 @@ function isClosable(handle: unknown): handle is Closable {
   );
 }
 
-/** Call it before the worker is ready. */
+/**
+ * Closes the connections that a worker had not accepted when it died. The parent accepts connections and
+ * hands them to its workers, one of each listener at a time. Node keeps a connection open until the worker
+ * accepts it, so after the worker's death its client would wait forever. Call it before the worker is ready.
+ */
 function closeUnaccepted(worker: Worker): void {
   const child = worker.process;
   /** The last connection of each listener. To close an accepted one again has no effect. */

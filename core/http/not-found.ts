@@ -2,14 +2,10 @@
  * The reply to a request that nothing serves: 405 if its path takes other methods, otherwise 404 with a hint.
  * A `HEAD` of a base URL gets 200, because clients ask with it whether a gateway is there.
  */
-import type { ClientAddress } from '../protocol.ts';
-import type { ErrorReply, Protocol } from '../protocol.ts';
+import type { ClientAddress, ErrorReply, Protocol } from '../protocol.ts';
 import { GatewayError } from '../util/errors.ts';
 import { readCallPath, type createMatcher } from './arrival.ts';
 import { isServed, type Routes } from './routes.ts';
-
-// Advice for a call at an unknown path, most often from a client whose base URL has a version too many or
-// another one: `POST /v1/v1/chat/completions`, `POST /v1alpha/models/…`.
 
 /** What a listener serves. */
 export interface Served {
@@ -25,7 +21,10 @@ const versions = ['/v1beta', '/v1'];
 
 const otherVersion = /^\/v\d+(?:(?:alpha|beta)\d*)?(?=\/)/;
 
-/** Returns where the call is served, as the end of a sentence; an empty string if no base URL serves it. */
+/**
+ * Returns where the call is served, as the end of a sentence; an empty string if no base URL serves it. Most
+ * often the client's base URL has a version too many or another one: `POST /v1/v1/chat/completions`.
+ */
 function findRightBase({ addresses, protocols }: Served, method: string, path: string): string {
   // Somebody who looks at an endpoint of calls in a browser sends GET.
   const serves = (protocol: string, at: string): boolean =>

@@ -8,8 +8,6 @@ import type { Model } from '../model-facts.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../provider.ts';
 import { GatewayError, toGatewayError, type ErrorCode } from '../util/errors.ts';
 
-// Rewrites provider errors for the client: they show the client's name of the model, and never our key.
-
 /** Headers that carry a credential. */
 const secretHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'];
 

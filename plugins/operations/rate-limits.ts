@@ -12,10 +12,6 @@ import { Allowance, createMemoryCounter } from './rate-limits/counter.ts';
 import { Gate, limitsSchema, type Limits } from './rate-limits/gate.ts';
 import { declaration, TableCounts } from './rate-limits/table-counts.ts';
 
-// How often each address asks for public pages. There can be any number of addresses, so they are counted in
-// a fixed number of drawers, chosen by a digest. Strangers seldom share a drawer, none can choose which to
-// share, and a crowd takes no more memory.
-
 /** Hexadecimal digits of a drawer's name; four make 65 536 drawers. */
 const drawerDigits = 4;
 
@@ -23,6 +19,11 @@ function isThisMachine(address: string): boolean {
   return address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.');
 }
 
+/**
+ * How often each address asks for public pages. There can be any number of addresses, so they are counted in
+ * a fixed number of drawers, chosen by a digest. Strangers seldom share a drawer, none can choose which to
+ * share, and a crowd takes no more memory.
+ */
 export class Visitors {
   readonly #most: number;
   readonly #window: number;

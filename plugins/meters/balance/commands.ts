@@ -37,8 +37,6 @@ import {
 } from './operator/verbs.ts';
 import { creditKinds, usageGroups, type Store } from './store.ts';
 
-// Rewords errors about fields of an order with the options and arguments that a person typed for them.
-
 /** Fields that are typed under another name. */
 const otherNames: Readonly<Record<string, string>> = {
   amount: 'usd',
@@ -62,7 +60,7 @@ function findTyped(verb: Typed, path: readonly PropertyKey[]): { text: string; o
   return undefined;
 }
 
-/** The error in the words of the command line, or the same error if it names no field. */
+/** The error with the options and arguments that a person typed, or the same error if it names no field. */
 export function rewordError(error: unknown, verb: Typed, options: Options): unknown {
   if (!isGatewayError(error)) return error;
   const { message, cause, details } = error;

@@ -95,10 +95,10 @@ export const images = definePlugin({
   },
 });
 
-// Keeps calls for pictures away from models that cannot create them, and calls for text away from models
-// that only create pictures.
-
-/** Keeps the targets that can serve the call. Throws if there were targets, but none of them can. */
+/**
+ * Keeps calls for pictures away from models that cannot create them, and calls for text away from models
+ * that only create pictures. Throws if there were targets, but none of them is left.
+ */
 export function keepReachable(targets: readonly Target[], parsed: Parsed): readonly Target[] {
   if (parsed.protocol.name === 'messages') {
     return keepFitting(
