@@ -34,12 +34,15 @@ export const optimizing: readonly string[] = [
   '--minimum-invocations-after-ic-update=20',
 ];
 
+/** `project` is the checkout that is measured. */
 export async function startMeasured(
   layer: string,
   vendor: string,
   execArgv: readonly string[] = [],
+  project = join(import.meta.dirname, '../..'),
 ): Promise<Measured> {
-  const child = fork(join(import.meta.dirname, 'layered.ts'), [layer, vendor], { execArgv: [...execArgv] });
+  const program = join(project, 'test/bench/layered.ts');
+  const child = fork(program, [layer, vendor], { cwd: project, execArgv: [...execArgv] });
   const answers = on(child, 'message', { close: ['exit'] });
   const readAnswer = async (): Promise<unknown> => {
     const { value, done } = await answers.next();
