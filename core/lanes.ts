@@ -5,14 +5,13 @@
  */
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
-import { checkArguments } from './crossing/argument-limit.ts';
 import { buildReplyContext, findChargedUsage } from './crossing/charged-usage.ts';
 import { checkJson } from './crossing/json-check.ts';
 import type { Piece, Pieces, EncodedBody, ReplyLane } from './crossing/pieces.ts';
 import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-events.ts';
 import { isStream } from './crossing/reply-type.ts';
 import { spliceBytes } from './crossing/splice.ts';
-import { repairToolResults } from './crossing/tool-results.ts';
+import { checkArguments, repairToolResults } from './crossing/tool-results.ts';
 import { transformEvents, writeReply, writeStream } from './crossing/translated-reply.ts';
 import { unwrapAnswers } from './crossing/unwrap-answer.ts';
 import { forwardReply, forwardStream, toOnlyPiece } from './crossing/verbatim-reply.ts';

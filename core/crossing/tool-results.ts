@@ -4,6 +4,7 @@
  * allow nothing else after a call.
  */
 import type { Block, CanonicalRequest, Turn } from '../canonical/request.ts';
+import { checkTexts } from '../http/json-body.ts';
 import type { Loss } from '../loss.ts';
 
 type Call = Extract<Block, { type: 'tool-call' }>;
@@ -13,6 +14,16 @@ export interface Answered {
   readonly request: CanonicalRequest;
   /** Replaced results and calls without one, by the client's path. */
   readonly losses: readonly Loss[];
+}
+
+/**
+ * Throws `invalid_request` if the arguments of tool calls are too much JSON. Some protocols carry them as
+ * text and others as objects, so translation parses them: brackets in a text would hold the event loop for
+ * seconds, as they would in a body.
+ */
+export function checkArguments({ turns }: CanonicalRequest): void {
+  const calls = turns.flatMap(({ blocks }) => blocks.filter((block) => block.type === 'tool-call'));
+  checkTexts(calls.filter(({ custom }) => !custom).map((call) => call.arguments));
 }
 
 /** One result for each tool call, and for another protocol each result where that protocol wants it. */

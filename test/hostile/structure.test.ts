@@ -1,6 +1,6 @@
 /** Bodies that `JSON.parse` would read for seconds are refused before it reads them. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { checkArguments } from '../../core/crossing/argument-limit.ts';
+import { checkArguments } from '../../core/crossing/tool-results.ts';
 import { parseJson } from '../../core/http/json-body.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
