@@ -36,7 +36,7 @@ export {
   readTagsHeader,
   splitTag,
   tagsHeader,
-} from './http/tags-header.ts';
+} from './http/request-headers.ts';
 export { lossCodes } from './loss.ts';
 export type { Loss, LossCode } from './loss.ts';
 export {

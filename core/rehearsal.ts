@@ -7,7 +7,7 @@ import type { Core } from './core.ts';
 import { reportLoweredLimit } from './crossing/output-limit.ts';
 import { advance, type Authenticated, type Parsed, type Routed, type Target, Trace } from './exchange.ts';
 import { parseJson } from './http/json-body.ts';
-import { createRequestId } from './http/request-id.ts';
+import { createRequestId } from './http/arrival.ts';
 import type { RehearsedCall, RehearsedRequest, Rehearsal } from './operations.ts';
 import { encodeCall, parseCall, refuseLosses, routeCall } from './pipeline.ts';
 import type { ErrorReply } from './protocol.ts';

@@ -8,20 +8,24 @@ import type Router from '@koa/router';
 import Koa from 'koa';
 import type { Core } from './core.ts';
 import { answerRoute } from './http/answer-route.ts';
-import { Arrival, createMatcher, readTarget, type Call } from './http/arrival.ts';
+import {
+  Arrival,
+  buildIdHeaders,
+  createMatcher,
+  createRequestId,
+  readTarget,
+  type Call,
+} from './http/arrival.ts';
 import { refuseCompressed, toWrongBodyError, type BodyShare } from './http/bodies.ts';
-import { findInheritedSocket } from './http/inherited-socket.ts';
 import { parseJson, type ReadBody } from './http/json-body.ts';
-import { closeListener, listen, formatUrl, type Address } from './http/listener.ts';
+import { closeListener, findInheritedSocket, formatUrl, listen, type Address } from './http/listener.ts';
 import { answerUnserved } from './http/not-found.ts';
-import { findReadinessFaults } from './http/readiness.ts';
 import { Reply } from './http/reply.ts';
-import { buildIdHeaders, createRequestId } from './http/request-id.ts';
-import { buildRouteReply } from './http/route-reply.ts';
-import { RequestToRoute } from './http/route-request.ts';
-import { chooseRoute, groupRoutes, type SharedRoutes } from './http/routes.ts';
+import { groupRoutes } from './http/routes.ts';
 import { isUpload, readUpload } from './http/uploads.ts';
 import { runCall } from './pipeline.ts';
+import type { Readiness } from './plugin.ts';
+import { getMessage } from './util/errors.ts';
 
 /** The CommonJS build: the other imports all of Node's `http`, 18 MB (see `http/node-http.ts`). */
 const load: (name: '@koa/router') => { readonly Router: typeof Router } = createRequire(import.meta.url);
@@ -195,25 +199,33 @@ function createRouter(core: Core, audience: Audience): Router {
   for (const routes of groupRoutes(core.routes.list(), audience === 'operators')) {
     const [{ method, path }] = routes;
     core.routes.register(routes, protocols, () =>
-      router.register(path, [method], (context) => sendPage(core, routes, context, context.params)),
+      router.register(path, [method], (context) => answerRoute(core, routes, context)),
     );
   }
   return router;
 }
 
-async function sendPage(
-  core: Core,
-  routes: SharedRoutes,
-  context: Koa.Context,
-  params: Record<string, string>,
-): Promise<void> {
-  const route = chooseRoute(routes, new RequestToRoute(context, params, core.trustedProxies));
-  const id = createRequestId();
-  const { status, headers, body } = await buildRouteReply(core, route, id, () =>
-    answerRoute({ core, route, context, params, id }),
-  );
-  if (core.calls.draining) context.res.shouldKeepAlive = false;
-  context.status = status;
-  context.set({ ...buildIdHeaders(id), ...headers });
-  context.body = body;
+/** Runs a check. A plugin in plain JavaScript may return anything. */
+function runCheck(check: Readiness): string | undefined {
+  const fault: unknown = check.findFault();
+  if (fault === undefined || typeof fault === 'string') return fault;
+  // An unhandled rejection would end the process.
+  if (fault instanceof Promise) fault.catch(() => undefined);
+  const kind = fault instanceof Promise ? 'promise' : typeof fault;
+  throw new TypeError(`"fault" must return undefined or a text, synchronously; it returned a ${kind}`);
+}
+
+/** The faults that `/readyz` reports. A check that throws is one, and its plugin is named. */
+function findReadinessFaults({ calls, readiness, logger }: Core): string[] {
+  const faults = [...readiness.list()].flatMap((check) => {
+    try {
+      const fault = runCheck(check);
+      return fault === undefined ? [] : [`${check.name}: ${fault}`];
+    } catch (error) {
+      const plugin = readiness.getOwner(check);
+      logger.error({ error, plugin, readiness: check.name }, 'a readiness check failed');
+      return [`${check.name}: the check of the plugin "${plugin}" failed: ${getMessage(error)}`];
+    }
+  });
+  return calls.draining ? ['the gateway is stopping', ...faults] : faults;
 }

@@ -178,7 +178,7 @@ describe('boundaries', () => {
     ['tapable', ['core/hooks.ts']],
     ['eventsource-parser', ['core/crossing/sse.ts']],
     ['commander', ['core/cli/command-line.ts', 'core/cli/help.ts']],
-    ['koa-body', ['core/http/route-request.ts', 'core/http/uploads.ts']],
+    ['koa-body', ['core/http/answer-route.ts', 'core/http/uploads.ts']],
   ])('only the owners of %s import it', (name, owners) => {
     expect(findImporters(name)).toEqual(owners);
   });

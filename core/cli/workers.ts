@@ -11,7 +11,7 @@ import { AggregatorRegistry } from 'prom-client';
 import { z } from 'zod';
 import { metrics, scrapeTopic, workerDeaths } from '../host/metrics.ts';
 import { openSwitchboard } from '../host/workers.ts';
-import { findInheritedSocket } from '../http/inherited-socket.ts';
+import { findInheritedSocket } from '../http/listener.ts';
 import type { Plugin } from '../plugin.ts';
 
 /**

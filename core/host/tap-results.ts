@@ -2,7 +2,7 @@
  * What a tap's result has to be, and how errors name the tap. A wrong result would fail later, in core, where
  * no one sees which plugin it came from.
  */
-import { findHeaderFault, isStatus } from '../http/valid-headers.ts';
+import { findHeaderFault, isStatus } from '../http/reply-headers.ts';
 import { isGatewayError } from '../util/errors.ts';
 import { describeReason, isSlip, PluginError } from '../util/plugin-error.ts';
 

@@ -1,26 +1,128 @@
-/** Answers the routes of plugins: authenticates as the route asks, reads the body, and calls its handler. */
+/**
+ * Answers the routes of plugins with Koa: authenticates as the route asks, reads the body, calls its handler,
+ * and checks its reply before any of it is sent. A reply that cannot be sent is the plugin's fault, and is
+ * logged with its name.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import type { koaBody } from 'koa-body';
 import type { Principal } from '../exchange.ts';
 import type { CoreHooks } from '../hooks.ts';
-import type { Guard, Route, RouteReply } from '../plugin.ts';
+import type { Guard, Route, RouteReply, RouteRequest } from '../plugin.ts';
+import { GatewayError, getMessage, toGatewayError } from '../util/errors.ts';
+import { PluginError } from '../util/plugin-error.ts';
 import type { Registry } from '../util/registry.ts';
 import { requireAccess } from './access.ts';
-import { Arrival, type ListenerFacts } from './arrival.ts';
-import { methodsWithBody, readBody, RequestToRoute, type Context } from './route-request.ts';
-import type { Routes } from './routes.ts';
+import {
+  Arrival,
+  buildIdHeaders,
+  createRequestId,
+  resolveClientAddress,
+  type ListenerFacts,
+} from './arrival.ts';
+import { refuseCompressed, toWrongBodyError } from './bodies.ts';
+import { findHeaderFault, isStatus } from './reply-headers.ts';
+import { chooseRoute, type Routes, type SharedRoutes } from './routes.ts';
 
 /** What routes need of the gateway. */
 interface RouteCore extends ListenerFacts {
   readonly hooks: Pick<CoreHooks, 'authenticate'>;
   readonly routes: Pick<Routes, 'getOwner'>;
   readonly guards: Pick<Registry<Guard>, 'list'>;
+  readonly calls: { readonly draining: boolean };
 }
 
+type Context = Parameters<ReturnType<typeof koaBody>>[0] & { readonly params?: Record<string, string> };
+
+/** A request before its body is read. */
+class RequestToRoute implements RouteRequest {
+  readonly params: Record<string, string>;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: unknown = undefined;
+  readonly text: string = '';
+  readonly #context: Context;
+  readonly #proxies: number;
+
+  constructor(context: Context, proxies: number) {
+    this.params = context.params ?? {};
+    this.headers = context.req.headers;
+    this.#context = context;
+    this.#proxies = proxies;
+  }
+
+  get address(): string {
+    const remote = this.#context.req.socket.remoteAddress ?? '';
+    return resolveClientAddress(this.headers['x-forwarded-for'], remote, this.#proxies);
+  }
+
+  get query(): URLSearchParams {
+    return new URLSearchParams(this.#context.querystring);
+  }
+}
+
+/** A request to a route. */
 interface Asked {
   readonly core: RouteCore;
   readonly route: Route;
   readonly context: Context;
-  readonly params: Record<string, string>;
+  readonly request: RequestToRoute;
   readonly id: string;
+}
+
+/** Sends the reply of the route that a request is for. */
+export async function answerRoute(core: RouteCore, routes: SharedRoutes, context: Context): Promise<void> {
+  const request = new RequestToRoute(context, core.trustedProxies);
+  const asked = { core, route: chooseRoute(routes, request), context, request, id: createRequestId() };
+  const { status, headers, body } = await buildReply(asked);
+  if (core.calls.draining) context.res.shouldKeepAlive = false;
+  context.status = status;
+  context.set({ ...buildIdHeaders(asked.id), ...headers });
+  context.body = body;
+}
+
+/** What the handler returns, or the route's own error reply. If that fails too, a generic error. */
+async function buildReply(asked: Asked): Promise<SendableReply> {
+  const { route, id } = asked;
+  try {
+    return checkReply(asked, 'handle', await callHandler(asked));
+  } catch (error) {
+    const refusal = toGatewayError(error);
+    if (refusal.code === 'internal') logFault(asked, error);
+    try {
+      return checkReply(asked, 'encodeError', addHeaders(route.encodeError(error, id), refusal));
+    } catch (fault) {
+      logFault(asked, fault);
+      const { status, message, code } = toGatewayError(fault);
+      return serializeReply({
+        status,
+        body: { error: { message, type: 'server_error', param: null, code } },
+      });
+    }
+  }
+}
+
+function logFault({ core, route, id }: Asked, error: unknown): void {
+  const { method, path, name } = route;
+  const plugin = core.routes.getOwner(route);
+  core.logger.error({ error, request: id, method, path, route: name, plugin }, 'a route failed');
+}
+
+const methodsWithBody = new Set(['POST', 'PUT', 'PATCH']);
+
+async function callHandler(asked: Asked): Promise<RouteReply> {
+  const { core, route, context, request } = asked;
+  if (route.access !== 'public') {
+    // The caller is authenticated before the body is read.
+    const method = route.changesNothing ? 'GET' : context.method;
+    const principal = requireAccess(await authenticate(asked, route.access), route.access, method);
+    return route.handle(Object.assign(request, await readBody(context)), principal);
+  }
+  if (methodsWithBody.has(context.method))
+    return route.handle(Object.assign(request, await readBody(context)));
+  for (const guard of core.guards.list()) await guard.admit(request.address);
+  return route.handle(
+    route.personal ? Object.assign(request, { principal: await identify(asked) }) : request,
+  );
 }
 
 function authenticate(
@@ -43,19 +145,78 @@ async function identify(asked: Asked): Promise<Principal | undefined> {
   }
 }
 
-export async function answerRoute(asked: Asked): Promise<RouteReply> {
-  const { core, route, context, params } = asked;
-  const request = new RequestToRoute(context, params, core.trustedProxies);
-  if (route.access !== 'public') {
-    // The caller is authenticated before the body is read.
-    const method = route.changesNothing ? 'GET' : context.method;
-    const principal = requireAccess(await authenticate(asked, route.access), route.access, method);
-    return route.handle(Object.assign(request, await readBody(context)), principal);
+/** Reads the JSON body of a route. koa-body is loaded with the first one, since most gateways have none. */
+async function readBody(context: Context): Promise<Pick<RouteRequest, 'body' | 'text'>> {
+  const isEmpty = !context.request.length && context.get('transfer-encoding') === '';
+  if (isEmpty || !methodsWithBody.has(context.method)) return { body: undefined, text: '' };
+  // koa-body would decompress it, and the exact bytes that a signature covers would be lost.
+  refuseCompressed(context.req);
+  const { koaBody } = await import('koa-body');
+  try {
+    await koaBody({
+      json: true,
+      urlencoded: false,
+      text: false,
+      multipart: false,
+      jsonLimit: '1mb',
+      includeUnparsed: true,
+    })(context, async () => undefined);
+  } catch (error) {
+    if (error instanceof Error && 'status' in error && error.status === 413)
+      throw new GatewayError('body_too_large', 'The body is larger than the 1 MB this endpoint accepts.', {
+        cause: error,
+      });
+    throw new GatewayError('invalid_request', 'The body could not be read as JSON of at most 1 MB.', {
+      cause: error,
+    });
   }
-  if (methodsWithBody.has(context.method))
-    return route.handle(Object.assign(request, await readBody(context)));
-  for (const guard of core.guards.list()) await guard.admit(request.address);
-  return route.handle(
-    route.personal ? Object.assign(request, { principal: await identify(asked) }) : request,
-  );
+  const text: unknown = 'rawBody' in context.request ? context.request.rawBody : undefined;
+  if (typeof text === 'string') return { body: context.request.body, text };
+  throw toWrongBodyError('application/json');
+}
+
+interface SendableReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Buffer | Readable;
+}
+
+const json = 'application/json; charset=utf-8';
+/** Statuses of replies without a body. */
+const bodiless = new Set([204, 205, 304]);
+
+/** Serializes what a plugin's function returned. Throws an error that names the plugin. */
+function checkReply({ core, route }: Asked, by: string, reply: RouteReply | undefined): SendableReply {
+  try {
+    if (!reply) throw new TypeError('nothing');
+    return serializeReply(reply);
+  } catch (error) {
+    const text = `"${by}" of its route "${route.name}" returned ${getMessage(error)}`;
+    throw new PluginError(core.routes.getOwner(route), text, error);
+  }
+}
+
+/**
+ * Throws if Node could not send the reply. A missing body becomes '', because Koa turns an undefined body
+ * into a 204. An object becomes text: for one, Koa would look up `Response`, which loads Node's fetch: 18 MB.
+ */
+function serializeReply({ status, headers = {}, body }: RouteReply): SendableReply {
+  if (!isStatus(status)) throw new TypeError(`the status ${String(status)}, which is not from 200 to 599`);
+  const fault = findHeaderFault(headers);
+  if (fault !== undefined) throw new TypeError(`headers that cannot be sent: ${fault}`);
+  if (body === undefined || body === null || bodiless.has(status)) return { status, headers, body: '' };
+  if (typeof body === 'string' || body instanceof Readable) return { status, headers, body };
+  if (body instanceof Uint8Array)
+    return { status, headers, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
+  const text: unknown = JSON.stringify(body);
+  if (typeof text !== 'string') throw new TypeError(`a body that is not JSON: a ${typeof body}`);
+  const isTyped = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  return { status, headers: isTyped ? headers : { ...headers, 'content-type': json }, body: text };
+}
+
+/** Adds the error's headers, and `retry-after` if it is known, unless the route set them. */
+function addHeaders(reply: RouteReply, { details: { headers, retryAfter } }: GatewayError): RouteReply {
+  if (!headers && retryAfter === undefined) return reply;
+  const known = retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfter)) };
+  return { ...reply, headers: { ...headers, ...known, ...reply.headers } };
 }

@@ -4,11 +4,10 @@
  * is refused before it is read, and one that arrives too slowly is cut. Small bodies have a reserve.
  */
 import type { IncomingMessage } from 'node:http';
-import { totalmem } from 'node:os';
-import { getHeapStatistics } from 'node:v8';
 import type { Principal } from '../exchange.ts';
 import { Chunks } from '../util/chunks.ts';
 import { GatewayError } from '../util/errors.ts';
+import { describeMachine } from './reply-memory.ts';
 
 /** Bytes of all bodies, if the machine has enough memory. */
 const defaultLimit = 512 * 1024 * 1024;
@@ -23,13 +22,6 @@ const heapShare = 1 / 4;
 const leastLimit = 1024 * 1024;
 const defaultBodyLimit = 32 * 1024 * 1024;
 
-function describeMachine(): { readonly memory: number; readonly heap: number } {
-  return {
-    memory: Math.min(totalmem(), process.constrainedMemory() || Infinity),
-    heap: getHeapStatistics().heap_size_limit,
-  };
-}
-
 interface GivenLimits {
   readonly workers: number;
   readonly bodyLimit?: number | undefined;
@@ -38,7 +30,6 @@ interface GivenLimits {
 
 /**
  * The limits of one body and of all bodies that are not given. Workers share the memory, but each has a heap.
- * A container may have less memory than its machine.
  */
 export function computeBodyLimits(
   { workers, bodyLimit, bodiesLimit }: GivenLimits,

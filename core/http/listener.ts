@@ -2,12 +2,13 @@
  * An HTTP listener: Node's server with limits on what an unauthenticated client may use, and without
  * WebSockets.
  */
+import cluster from 'node:cluster';
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
+import { buildIdHeaders, createRequestId } from './arrival.ts';
 import { createServer } from './node-http.ts';
-import { buildIdHeaders, createRequestId } from './request-id.ts';
 
 /**
  * Limits on clients. Node's own are looser, or for idle connections shorter than a load balancer's.
@@ -39,6 +40,25 @@ export interface Address {
   readonly maxConnections?: number;
   /** A socket that listens already. Host and port are not used then. */
   readonly fd?: number | undefined;
+}
+
+const firstDescriptor = 3;
+
+/**
+ * The descriptor of a socket that systemd opened for this process and keeps over a restart, so that no
+ * connection is refused meanwhile; undefined: the listener opens its own. The first one is for the public
+ * listener, one named `admin` for the admin listener.
+ */
+export function findInheritedSocket(
+  name: 'public' | 'admin',
+  { LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES = '' }: NodeJS.ProcessEnv = process.env,
+): number | undefined {
+  // Workers inherit the variables, and listen through their parent.
+  if (Number(LISTEN_PID) !== (cluster.isWorker ? process.ppid : process.pid)) return undefined;
+  const names = LISTEN_FDNAMES.split(':');
+  const sockets = Array.from({ length: Number(LISTEN_FDS) || 0 }, (_, index) => index);
+  const index = sockets.find((each) => (names[each] === 'admin') === (name === 'admin'));
+  return index === undefined ? undefined : firstDescriptor + index;
 }
 
 /** Connections without a request so far. Before Node 26, `closeIdleConnections` keeps them open. */

@@ -1,8 +1,9 @@
-/** Builds the headers of replies, and sends errors in the format of the client's protocol. */
+/** Builds and checks the headers of replies, and sends errors in the format of the client's protocol. */
 import type { Routed } from '../exchange.ts';
 import { formatLossHeader, formatPaths, type Loss } from '../loss.ts';
 import type { ClientCall, Match, Protocol } from '../protocol.ts';
-import type { GatewayError } from '../util/errors.ts';
+import { getMessage, type GatewayError } from '../util/errors.ts';
+import { validateHeaderName, validateHeaderValue } from './node-http.ts';
 import type { Reply } from './reply.ts';
 
 /** Tells proxies not to store, transform or buffer a stream. */
@@ -67,4 +68,22 @@ export function sendError(
   const { status, body } = protocol.client.encodeError(error, reply.id, match);
   reply.setHead(status, buildErrorHeaders(error));
   reply.finish(JSON.stringify(body));
+}
+
+/** Why Node cannot send headers: it would throw in the middle of a reply. Undefined if it can. */
+export function findHeaderFault(headers: object): string | undefined {
+  try {
+    for (const [name, value] of Object.entries(headers)) {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    }
+    return undefined;
+  } catch (error) {
+    return getMessage(error);
+  }
+}
+
+/** True for a final status, from 200 to 599. */
+export function isStatus(status: unknown): boolean {
+  return typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599;
 }

@@ -21,7 +21,8 @@ interface Machine {
   readonly heap: number;
 }
 
-function describeMachine(): Machine {
+/** Bytes of memory, of which a container may have less than its machine, and of the heap. */
+export function describeMachine(): Machine {
   return {
     memory: Math.min(totalmem(), process.constrainedMemory() || Infinity),
     heap: getHeapStatistics().heap_size_limit,

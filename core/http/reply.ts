@@ -7,9 +7,9 @@ import type { Socket } from 'node:net';
 import type { Recording } from '../exchange.ts';
 import { releaseAfter } from '../util/memory.ts';
 import { formatUsd, type Nano } from '../util/money.ts';
+import { buildIdHeaders } from './arrival.ts';
 import { ReplyMemory, type ReplyBudget } from './reply-memory.ts';
 import { costHeader } from './request-headers.ts';
-import { buildIdHeaders } from './request-id.ts';
 
 /** The memory that each piece takes beyond its bytes. */
 const perPiece = 100;

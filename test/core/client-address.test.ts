@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { resolveClientAddress } from '../../core/http/client-address.ts';
+import { resolveClientAddress } from '../../core/http/arrival.ts';
 
 describe('clientAddress', () => {
   it.each<[string | undefined, number, string]>([

@@ -1,7 +1,7 @@
 /** The form guard gives the same result whatever chunks a form arrives in. */
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { FormGuard } from '../../core/http/form-guard.ts';
+import { FormGuard } from '../../core/http/uploads.ts';
 import { GatewayError } from '../../core/index.ts';
 
 const buildSizeError = (): GatewayError => new GatewayError('body_too_large', 'too large');

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { findInheritedSocket } from '../../core/http/inherited-socket.ts';
+import { findInheritedSocket } from '../../core/http/listener.ts';
 import { onLinux } from '../support/available.ts';
 import { openOperated, waitUntil, type Operated } from '../support/operated.ts';
 
