@@ -2,11 +2,10 @@
  * The default dispatcher: http-proxy-3 sends the finished `UpstreamRequest` by Node's own client, through an
  * agent that keeps connections. Its `selfHandleResponse` leaves the reply to the lanes (see decisions/2).
  */
-import type { ClientRequest, IncomingMessage as Incoming } from 'node:http';
+import { IncomingMessage, ServerResponse, type ClientRequest } from 'node:http';
 import { Socket } from 'node:net';
 import httpProxy, { type ProxyServer } from 'http-proxy-3';
 import type { Attempt, Routed } from './exchange.ts';
-import { IncomingMessage, ServerResponse } from './http/node-http.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 import { openAgents, type Agents } from './upstream/agents.ts';
 import { decompress } from './upstream/decompress.ts';
@@ -54,7 +53,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
  * A body by what has arrived together. A provider sends each event as an HTTP chunk, and a stream's iterator
  * would give them one by one.
  */
-async function* joinChunks(reply: Incoming): AsyncGenerator<Uint8Array> {
+async function* joinChunks(reply: IncomingMessage): AsyncGenerator<Uint8Array> {
   for await (const first of reply) {
     const chunks: Buffer[] = [first];
     for (let next = readChunk(reply); next; next = readChunk(reply)) chunks.push(next);
@@ -62,7 +61,7 @@ async function* joinChunks(reply: Incoming): AsyncGenerator<Uint8Array> {
   }
 }
 
-function readChunk(reply: Incoming): Buffer | undefined {
+function readChunk(reply: IncomingMessage): Buffer | undefined {
   const chunk: unknown = reply.read();
   return Buffer.isBuffer(chunk) ? chunk : undefined;
 }
@@ -104,7 +103,7 @@ class Sending {
   readonly #head = Promise.withResolvers<UpstreamResponse>();
   /** Set when the request has a connection, or waits for its handshake. */
   #outgoing: ClientRequest | undefined;
-  #reply: Incoming | undefined;
+  #reply: IncomingMessage | undefined;
   /** Ends the request, or breaks off the reply, of a cancelled call. */
   readonly #stop = (): void => {
     (this.#reply ?? this.#outgoing)?.destroy(toConnectionError(cancelled, 'the call was cancelled'));
@@ -165,7 +164,7 @@ class Sending {
     outgoing.once('finish', noteSent).once('close', () => clearTimeout(timer));
   }
 
-  receive(reply: Incoming): void {
+  receive(reply: IncomingMessage): void {
     const { cancellation } = this.#attempt;
     const { idle } = this.#options;
     this.#reply = reply;

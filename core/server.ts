@@ -3,8 +3,7 @@
  * are read as raw bytes and run through the pipeline, then the routes of plugins, and health.
  */
 import type { IncomingMessage, RequestListener } from 'node:http';
-import { createRequire } from 'node:module';
-import type Router from '@koa/router';
+import Router from '@koa/router';
 import Koa from 'koa';
 import type { Core } from './core.ts';
 import { answerRoute } from './http/answer-route.ts';
@@ -26,10 +25,6 @@ import { isUpload, readUpload } from './http/uploads.ts';
 import { runCall } from './pipeline.ts';
 import type { Readiness } from './plugin.ts';
 import { getMessage } from './util/errors.ts';
-
-/** The CommonJS build: the other imports all of Node's `http`, 18 MB (see `http/node-http.ts`). */
-const load: (name: '@koa/router') => { readonly Router: typeof Router } = createRequire(import.meta.url);
-const { Router: KoaRouter } = load('@koa/router');
 
 /** A server is public (calls and public routes) or for operators (admin routes). A few routes are on both. */
 export type Audience = 'everyone' | 'operators';
@@ -177,23 +172,17 @@ export function checkRoutes(core: Core): void {
   for (const audience of ['everyone', 'operators'] as const) createRouter(core, audience);
 }
 
-/** Sends text, since for an object Koa looks up `Response`, which loads Node's fetch: 18 MB. */
-function sendJson(context: Koa.Context, body: object): void {
-  context.type = 'json';
-  context.body = JSON.stringify(body);
-}
-
 function createRouter(core: Core, audience: Audience): Router {
-  const router = new KoaRouter();
+  const router = new Router();
   router.get('/healthz', (context) => {
     context.set(buildIdHeaders(createRequestId()));
-    sendJson(context, { status: 'ok' });
+    context.body = { status: 'ok' };
   });
   router.get('/readyz', (context) => {
     const faults = findReadinessFaults(core);
     context.set(buildIdHeaders(createRequestId()));
     context.status = faults.length > 0 ? 503 : 200;
-    sendJson(context, faults.length > 0 ? { status: 'not ready', faults } : { status: 'ready' });
+    context.body = faults.length > 0 ? { status: 'not ready', faults } : { status: 'ready' };
   });
   const protocols = audience === 'everyone' ? [...core.protocols.list()] : [];
   for (const routes of groupRoutes(core.routes.list(), audience === 'operators')) {

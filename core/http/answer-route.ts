@@ -198,7 +198,7 @@ function checkReply({ core, route }: Asked, by: string, reply: RouteReply | unde
 
 /**
  * Throws if Node could not send the reply. A missing body becomes '', because Koa turns an undefined body
- * into a 204. An object becomes text: for one, Koa would look up `Response`, which loads Node's fetch: 18 MB.
+ * into a 204.
  */
 function serializeReply({ status, headers = {}, body }: RouteReply): SendableReply {
   if (!isStatus(status)) throw new TypeError(`the status ${String(status)}, which is not from 200 to 599`);

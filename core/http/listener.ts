@@ -3,12 +3,11 @@
  * WebSockets.
  */
 import cluster from 'node:cluster';
-import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { buildIdHeaders, createRequestId } from './arrival.ts';
-import { createServer } from './node-http.ts';
 
 /**
  * Limits on clients. Node's own are looser, or for idle connections shorter than a load balancer's.

@@ -1,9 +1,9 @@
 /** Builds and checks the headers of replies, and sends errors in the format of the client's protocol. */
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Routed } from '../exchange.ts';
 import { formatLossHeader, formatPaths, type Loss } from '../loss.ts';
 import type { ClientCall, Match, Protocol } from '../protocol.ts';
 import { getMessage, type GatewayError } from '../util/errors.ts';
-import { validateHeaderName, validateHeaderValue } from './node-http.ts';
 import type { Reply } from './reply.ts';
 
 /** Tells proxies not to store, transform or buffer a stream. */

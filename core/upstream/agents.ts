@@ -3,11 +3,10 @@
  * `HTTPS_PROXY` (else `HTTP_PROXY`), `HTTP_PROXY` and `NO_PROXY`, in either case. Loopback addresses are
  * always called directly. A proxy's URL may hold a password, so no message shows it.
  */
-import type { Agent } from 'node:http';
+import { Agent as HttpAgent, setGlobalProxyFromEnv, type Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { Agent as HttpAgent, setGlobalProxyFromEnv } from '../http/node-http.ts';
 import { ConfigError } from '../util/errors.ts';
 import { shareLookups } from './lookup.ts';
 

@@ -63,8 +63,8 @@ function readCounters(): Counters {
   return { time: user + system, bytes: getHeapStatistics().total_allocated_bytes };
 }
 
-/** Bytes of live objects, and whether Node has loaded its own fetch. */
-async function readIdle(): Promise<{ heap: number; hasFetch: boolean }> {
+/** Bytes of live objects. */
+async function readIdle(): Promise<{ heap: number }> {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');
   // Several times, since what one collection finalizes is garbage only for the next.
@@ -72,9 +72,7 @@ async function readIdle(): Promise<{ heap: number; hasFetch: boolean }> {
     if (typeof collect === 'function') collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     await setImmediate();
   }
-  const loaded: unknown = Reflect.get(process, 'moduleLoadList');
-  const hasFetch = Array.isArray(loaded) && loaded.includes('NativeModule internal/deps/undici/undici');
-  return { heap: process.memoryUsage().heapUsed, hasFetch };
+  return { heap: process.memoryUsage().heapUsed };
 }
 
 process.on(

@@ -7,7 +7,7 @@ import type { Call } from './payload.ts';
 import { makeCalls } from './world.ts';
 
 const openedSchema = z.object({ port: z.int(), key: z.string(), folder: z.string() });
-const idleSchema = z.object({ heap: z.number(), hasFetch: z.boolean() });
+const idleSchema = z.object({ heap: z.number() });
 const countersSchema = z.object({ time: z.number(), bytes: z.number() });
 
 /** What one call costs: microseconds of the main thread, and bytes allocated. */
@@ -18,8 +18,8 @@ export interface Measured {
   readonly folder: string;
   /** Makes so many calls, and answers what one of them cost. */
   work(call: Call, calls: number, connections?: number): Promise<Work>;
-  /** Bytes of live objects on its heap, and whether it has loaded Node's own fetch. */
-  idle(): Promise<z.output<typeof idleSchema>>;
+  /** Bytes of live objects on its heap. */
+  idle(): Promise<number>;
   stop(): void;
 }
 
@@ -65,7 +65,7 @@ export async function startMeasured(
     },
     async idle() {
       child.send('idle');
-      return idleSchema.parse(await readAnswer());
+      return idleSchema.parse(await readAnswer()).heap;
     },
     stop: () => void child.kill(),
   };

@@ -1,8 +1,8 @@
 /** Sends requests by http-proxy-3's native path as core does, without cancellation, timeouts and retries. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Agent } from 'node:http';
 import { Readable } from 'node:stream';
 import httpProxy from 'http-proxy-3';
-import { Agent } from '../../core/http/node-http.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../../core/index.ts';
 
 type Send = (
