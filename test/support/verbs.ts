@@ -20,7 +20,7 @@ export const verbs: ReadonlySet<string> = new Set(
   look lose lower make map mark match matches may measure merge migrate mix move moves must name names
   narrow needs nest note notify offer omit on open opens optimise order overlay pack pad paint parse
   pass paste pause pay peek pick place plan point post prepare presume preview print probe prune push
-  put qualify query queue quicken quote race raise rank read reads receive reconnect record recover
+  put qualify query queue quote race raise rank read reads receive reconnect record recover
   redact redirect refer refund refuse refuses register rehearse reject release reload remember remove rename
   render renew repair replace reply report reprice require reserve reset resolve respell restart
   restore restrict retarget reword rewrite rotate round route run save scale schedule scrape seal

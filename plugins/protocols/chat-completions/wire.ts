@@ -7,7 +7,6 @@ import { z } from 'zod';
 import { buildOpenUnion } from '../../shared/wire-kit/open-values.ts';
 import { metadataPairs } from '../../shared/wire-kit/openai-fields.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
-import { quicken } from '../../shared/wire-kit/quick-check.ts';
 import { allowNumber, allowInteger, modelId, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
 import { message } from './wire-messages.ts';
 
@@ -81,68 +80,66 @@ const reasoning = z.looseObject({
   enabled: z.boolean().nullish(),
 });
 
-export const request = quicken(
-  z.looseObject({
-    model: modelId,
-    messages: z.array(quicken(message)).min(1),
-    temperature: allowNumber(0, 2).nullish(),
-    top_p: allowNumber(0, 1).nullish(),
-    /** Most providers except OpenAI accept it. vLLM accepts -1 for all tokens. */
-    top_k: z
-      .number('a number of tokens')
-      .refine((count) => count === -1 || count >= 0, 'a number of tokens')
-      .nullish(),
-    frequency_penalty: allowNumber(-2, 2).nullish(),
-    presence_penalty: allowNumber(-2, 2).nullish(),
-    n: allowInteger(1, 128).nullish(),
-    max_tokens: tokenLimit.nullish(),
-    max_completion_tokens: tokenLimit.nullish(),
-    stop: z.union([z.string(), z.array(z.string()).max(mostStops, stopText)], stopText).nullish(),
-    stream: z.boolean().nullish(),
-    stream_options: z
-      .looseObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
-      .nullish(),
-    tools: z.array(tool.any).nullish(),
-    tool_choice: toolChoice.nullish(),
-    parallel_tool_calls: z.boolean().nullish(),
-    functions: z.array(functionShape).min(1).nullish(),
-    function_call: z
-      .union([z.string(), named], '"none", "auto", or an object with the name of a function')
-      .nullish(),
-    response_format: responseFormat.any.nullish(),
-    logprobs: z.boolean().nullish(),
-    top_logprobs: allowInteger(0, 20).nullish(),
-    seed: z.number('a whole number').refine(Number.isInteger, 'a whole number').nullish(),
-    logit_bias: z.record(z.string(), allowNumber(-100, 100)).nullish(),
-    metadata: metadataPairs.nullish(),
-    user: z.string().nullish(),
-    safety_identifier: z.string().nullish(),
-    reasoning_effort: z.string().nullish(),
-    reasoning: reasoning.nullish(),
-    verbosity: z.string().nullish(),
-    modalities: z.array(z.string()).min(1).nullish(),
-    audio: z
-      .looseObject({
-        voice: z.union(
-          [z.string(), z.looseObject({ id: z.string() })],
-          'the name of a voice, or an object with its id',
-        ),
-        format: z.string(),
-      })
-      .nullish(),
-    prediction: z.looseObject({ type: z.string() }).nullish(),
-    service_tier: z.string().nullish(),
-    store: z.boolean().nullish(),
-    prompt_cache_key: z.string().nullish(),
-    prompt_cache_options: z.looseObject({ mode: z.string().nullish(), ttl: z.string().nullish() }).nullish(),
-    prompt_cache_retention: z.string().nullish(),
-    moderation: anyObject.nullish(),
-    web_search_options: z
-      .looseObject({ search_context_size: z.string().nullish(), user_location: anyObject.nullish() })
-      .nullish(),
-    provider: providerObject.nullish(),
-  }),
-);
+export const request = z.looseObject({
+  model: modelId,
+  messages: z.array(message).min(1),
+  temperature: allowNumber(0, 2).nullish(),
+  top_p: allowNumber(0, 1).nullish(),
+  /** Most providers except OpenAI accept it. vLLM accepts -1 for all tokens. */
+  top_k: z
+    .number('a number of tokens')
+    .refine((count) => count === -1 || count >= 0, 'a number of tokens')
+    .nullish(),
+  frequency_penalty: allowNumber(-2, 2).nullish(),
+  presence_penalty: allowNumber(-2, 2).nullish(),
+  n: allowInteger(1, 128).nullish(),
+  max_tokens: tokenLimit.nullish(),
+  max_completion_tokens: tokenLimit.nullish(),
+  stop: z.union([z.string(), z.array(z.string()).max(mostStops, stopText)], stopText).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z
+    .looseObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
+    .nullish(),
+  tools: z.array(tool.any).nullish(),
+  tool_choice: toolChoice.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  functions: z.array(functionShape).min(1).nullish(),
+  function_call: z
+    .union([z.string(), named], '"none", "auto", or an object with the name of a function')
+    .nullish(),
+  response_format: responseFormat.any.nullish(),
+  logprobs: z.boolean().nullish(),
+  top_logprobs: allowInteger(0, 20).nullish(),
+  seed: z.number('a whole number').refine(Number.isInteger, 'a whole number').nullish(),
+  logit_bias: z.record(z.string(), allowNumber(-100, 100)).nullish(),
+  metadata: metadataPairs.nullish(),
+  user: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  reasoning_effort: z.string().nullish(),
+  reasoning: reasoning.nullish(),
+  verbosity: z.string().nullish(),
+  modalities: z.array(z.string()).min(1).nullish(),
+  audio: z
+    .looseObject({
+      voice: z.union(
+        [z.string(), z.looseObject({ id: z.string() })],
+        'the name of a voice, or an object with its id',
+      ),
+      format: z.string(),
+    })
+    .nullish(),
+  prediction: z.looseObject({ type: z.string() }).nullish(),
+  service_tier: z.string().nullish(),
+  store: z.boolean().nullish(),
+  prompt_cache_key: z.string().nullish(),
+  prompt_cache_options: z.looseObject({ mode: z.string().nullish(), ttl: z.string().nullish() }).nullish(),
+  prompt_cache_retention: z.string().nullish(),
+  moderation: anyObject.nullish(),
+  web_search_options: z
+    .looseObject({ search_context_size: z.string().nullish(), user_location: anyObject.nullish() })
+    .nullish(),
+  provider: providerObject.nullish(),
+});
 
 export type Request = z.output<typeof request>;
 export type Tool = z.output<typeof tool.any>;

@@ -4,7 +4,6 @@
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
-import { quicken } from '../../shared/wire-kit/quick-check.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { allowNumber, allowInteger, base64Data, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
 
@@ -49,7 +48,7 @@ const part = z.looseObject({
 
 const content = z.looseObject({
   role: z.string().nullish(),
-  parts: z.array(quicken(part)).min(1),
+  parts: z.array(part).min(1),
 });
 const instruction = z.looseObject({ role: z.string().nullish(), parts: z.array(part).min(1) });
 
@@ -115,7 +114,7 @@ const fields = {
   provider: providerObject.nullish(),
 };
 
-export const request = quicken(z.looseObject({ contents: z.array(content).min(1), ...fields }));
+export const request = z.looseObject({ contents: z.array(content).min(1), ...fields });
 /** The body of a count: only the contents, or a complete request. */
 export const count = z.looseObject({
   contents: z.array(content).min(1).nullish(),

@@ -5,7 +5,6 @@
 import { z } from 'zod';
 import { buildOpenUnion, excludeTypes } from '../../shared/wire-kit/open-values.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
-import { quicken } from '../../shared/wire-kit/quick-check.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { allowNumber, base64Data, modelId } from '../../shared/wire-kit/wire-check.ts';
 
@@ -104,7 +103,7 @@ const knownBlock = z.discriminatedUnion('type', [
 ]);
 
 export const contentKinds = 'a string, or an array of content blocks';
-const content = z.union([z.string(), z.array(quicken(z.union([knownBlock, otherBlock])))], contentKinds);
+const content = z.union([z.string(), z.array(z.union([knownBlock, otherBlock]))], contentKinds);
 /** Only a system message that sets the effort from then on needs no content. */
 const message = z.looseObject({ role: z.string('the role of the author'), content: content.optional() });
 
@@ -154,7 +153,7 @@ const limit = 'a whole number of tokens';
 
 const fields = {
   model: modelId,
-  messages: z.array(quicken(message)).min(1),
+  messages: z.array(message).min(1),
   system: z
     .union([z.string(), z.array(buildOpenUnion(text).any)], 'a string, or an array of text blocks')
     .nullish(),
@@ -178,7 +177,7 @@ const fields = {
 
 /** A limit of 0 is allowed: the provider then fills its cache without an answer. */
 const tokenLimit = z.int(limit).nonnegative(limit);
-export const request = quicken(z.looseObject({ ...fields, max_tokens: tokenLimit }));
+export const request = z.looseObject({ ...fields, max_tokens: tokenLimit });
 /** A count generates nothing, and needs no limit. */
 export const count = z.looseObject({ ...fields, max_tokens: tokenLimit.nullish() });
 

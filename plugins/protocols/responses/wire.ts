@@ -9,7 +9,6 @@ import { isBase64 } from '../../shared/wire-kit/media.ts';
 import { buildOpenUnion } from '../../shared/wire-kit/open-values.ts';
 import { metadataPairs } from '../../shared/wire-kit/openai-fields.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
-import { quicken } from '../../shared/wire-kit/quick-check.ts';
 import {
   allowNumber,
   allowInteger,
@@ -65,22 +64,25 @@ const callId = z.string('the id of a tool call').min(1, 'the id of a tool call')
 const roles = ['user', 'assistant', 'system', 'developer'] as const;
 export const knownRoles: ReadonlySet<unknown> = new Set(roles);
 
-export const anyItem = quicken(
-  z.looseObject({ type: text, role: z.unknown().optional(), id: z.unknown().optional() }),
-);
-export const message = quicken(
-  z.looseObject({ ...id, type: z.literal('message').nullish(), role: z.enum(roles), content }),
-);
-export const functionCall = quicken(
-  z.looseObject({
-    ...id,
-    type: z.literal('function_call'),
-    call_id: callId,
-    name: z.string().min(1),
-    namespace: text,
-    arguments: z.string('a string holding JSON'),
-  }),
-);
+export const anyItem = z.looseObject({
+  type: text,
+  role: z.unknown().optional(),
+  id: z.unknown().optional(),
+});
+export const message = z.looseObject({
+  ...id,
+  type: z.literal('message').nullish(),
+  role: z.enum(roles),
+  content,
+});
+export const functionCall = z.looseObject({
+  ...id,
+  type: z.literal('function_call'),
+  call_id: callId,
+  name: z.string().min(1),
+  namespace: text,
+  arguments: z.string('a string holding JSON'),
+});
 export const customCall = z.looseObject({
   ...id,
   type: z.literal('custom_tool_call'),
@@ -89,14 +91,12 @@ export const customCall = z.looseObject({
   namespace: text,
   input: z.string(),
 });
-export const callOutput = quicken(
-  z.looseObject({
-    ...id,
-    type: z.enum(['function_call_output', 'custom_tool_call_output']),
-    call_id: callId,
-    output: content,
-  }),
-);
+export const callOutput = z.looseObject({
+  ...id,
+  type: z.enum(['function_call_output', 'custom_tool_call_output']),
+  call_id: callId,
+  output: content,
+});
 export const reasoning = z.looseObject({
   ...id,
   type: z.literal('reasoning'),
@@ -148,37 +148,35 @@ const textFormat = buildOpenUnion(
 );
 export const isKnownFormat = textFormat.isKnown;
 
-export const request = quicken(
-  z.looseObject({
-    model: modelId,
-    input: z.union([z.string(), z.array(z.unknown())], 'a string, or an array of input items').nullish(),
-    instructions: text,
-    max_output_tokens: tokenLimit.nullish(),
-    max_tool_calls: allowInteger(1, Number.MAX_SAFE_INTEGER).nullish(),
-    temperature: allowNumber(0, 2).nullish(),
-    top_p: allowNumber(0, 1).nullish(),
-    top_logprobs: allowInteger(0, 20).nullish(),
-    stream: z.boolean().nullish(),
-    stream_options: z.looseObject({ include_obfuscation: z.boolean().nullish() }).nullish(),
-    tools: z.array(anyTool).nullish(),
-    tool_choice: toolChoice.nullish(),
-    parallel_tool_calls: z.boolean().nullish(),
-    reasoning: z.looseObject({ effort: text, summary: text }).nullish(),
-    text: z.looseObject({ format: textFormat.any.nullish(), verbosity: text }).nullish(),
-    include: z.array(z.string()).nullish(),
-    truncation: text,
-    store: z.boolean().nullish(),
-    metadata: metadataPairs.nullish(),
-    user: text,
-    safety_identifier: text,
-    service_tier: text,
-    prompt_cache_key: text,
-    prompt_cache_options: anyObject.nullish(),
-    prompt_cache_retention: text,
-    background: z.boolean().nullish(),
-    provider: providerObject.nullish(),
-  }),
-);
+export const request = z.looseObject({
+  model: modelId,
+  input: z.union([z.string(), z.array(z.unknown())], 'a string, or an array of input items').nullish(),
+  instructions: text,
+  max_output_tokens: tokenLimit.nullish(),
+  max_tool_calls: allowInteger(1, Number.MAX_SAFE_INTEGER).nullish(),
+  temperature: allowNumber(0, 2).nullish(),
+  top_p: allowNumber(0, 1).nullish(),
+  top_logprobs: allowInteger(0, 20).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_obfuscation: z.boolean().nullish() }).nullish(),
+  tools: z.array(anyTool).nullish(),
+  tool_choice: toolChoice.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  reasoning: z.looseObject({ effort: text, summary: text }).nullish(),
+  text: z.looseObject({ format: textFormat.any.nullish(), verbosity: text }).nullish(),
+  include: z.array(z.string()).nullish(),
+  truncation: text,
+  store: z.boolean().nullish(),
+  metadata: metadataPairs.nullish(),
+  user: text,
+  safety_identifier: text,
+  service_tier: text,
+  prompt_cache_key: text,
+  prompt_cache_options: anyObject.nullish(),
+  prompt_cache_retention: text,
+  background: z.boolean().nullish(),
+  provider: providerObject.nullish(),
+});
 
 export type Request = z.output<typeof request>;
 export type Message = z.output<typeof message>;
