@@ -202,7 +202,7 @@ export async function awaitOutput(
   pieces: Pieces,
   facts: Pick<StartedReply, 'losses' | 'estimated'>,
 ): Promise<StartedReply> {
-  const opening = memory.openSlot();
+  const setOpening = memory.openSlot();
   let first = await pieces.next();
   let held = '';
   while (!first.done && first.value.opening) {
@@ -210,11 +210,11 @@ export async function awaitOutput(
     held += toText(first.value);
     if (held.length > longestOpening)
       throw new GatewayError('upstream_failed', 'The provider sent too much before its first output.');
-    opening.set(held.length);
+    setOpening(held.length);
     first = await pieces.next();
   }
   if (first.done) throw new GatewayError('upstream_failed', 'The provider sent no reply.');
   if (held !== '') first = { done: false, value: { ...first.value, text: held + toText(first.value) } };
-  opening.set(0);
+  setOpening(0);
   return { losses: facts.losses, estimated: facts.estimated, pieces, first };
 }

@@ -130,7 +130,7 @@ async function takeCall(core: Core, context: Koa.Context, call: Call): Promise<v
   const probeClient = (): void => reply.probe(req.httpVersion, protocol.client.keepAlive);
   req.socket.on('end', probeClient);
   let share: BodyShare | undefined;
-  const running = core.calls.begin(received);
+  core.calls.begin(received);
   try {
     await runCall(core, received, {
       protocol,
@@ -147,7 +147,7 @@ async function takeCall(core: Core, context: Koa.Context, call: Call): Promise<v
     });
   } finally {
     req.socket.off('end', probeClient);
-    core.calls.end(running);
+    core.calls.end(received);
     share?.release();
     reply.releaseRecording();
   }

@@ -74,7 +74,7 @@ export async function* decodeStream(
   const { call, attempt, protocol: client } = exchange;
   const reader = new SseReader();
   const seeker = new RunSeeker(reader);
-  const held = memory.openSlot();
+  const setHeld = memory.openSlot();
   const decoder = protocol.upstream.decodeEvents(call, attempt.target.model);
   const counter = new Counter(tally);
   let alike: AlikeEvent | undefined;
@@ -100,7 +100,7 @@ export async function* decodeStream(
     if (active && seeker.hold(chunk, start)) return chunk.length;
     const end = seeker.findBlocksEnd(chunk, start, run);
     const blocks = reader.push(chunk.subarray(start, end));
-    held.set(
+    setHeld(
       reader.waiting +
         weighLongest(blocks) +
         tally.keptLength +
@@ -230,19 +230,19 @@ export function unwrapCounted(
   memory: ReplyMemory,
   unwrap: (response: UpstreamResponse) => UpstreamResponse | Promise<UpstreamResponse>,
 ): Promise<UpstreamResponse> {
-  const held = memory.openSlot();
+  const setHeld = memory.openSlot();
   let waiting = 0;
   async function* takeChunks(): AsyncGenerator<Uint8Array> {
     for await (const chunk of response.body) {
       waiting += chunk.length;
-      held.set(waiting);
+      setHeld(waiting);
       yield chunk;
     }
   }
   async function* giveChunks(body: UpstreamResponse['body']): AsyncGenerator<Uint8Array> {
     for await (const chunk of body) {
       waiting = 0;
-      held.set(0);
+      setHeld(0);
       yield chunk;
     }
   }

@@ -194,7 +194,7 @@ export async function* forwardStream(
   const forwarded = new ForwardedText(exchange, tally);
   const reader = new SseReader();
   const seeker = new RunSeeker(reader);
-  const held = memory.openSlot();
+  const setHeld = memory.openSlot();
   for await (const chunk of readToEnd(exchange, response, forwarded.decoder)) {
     if (tally.complete) continue;
     // If a chunk cannot be read to its end, the text before the fault is sent.
@@ -214,7 +214,7 @@ export async function* forwardStream(
         const end = seeker.findBlocksEnd(bytes, at, run);
         const blocks = reader.push(bytes.subarray(at, end));
         at = end;
-        held.set(reader.waiting + weighLongest(blocks) + text.length + last.length + tally.keptLength);
+        setHeld(reader.waiting + weighLongest(blocks) + text.length + last.length + tally.keptLength);
         forwarded.add(blocks);
       }
     } finally {

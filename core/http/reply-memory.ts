@@ -107,9 +107,13 @@ export class ReplyMemory {
     return true;
   }
 
-  /** Opens a part that grows and shrinks. */
-  openSlot(): Slot {
-    return new Slot(this);
+  /** Opens a part that grows and shrinks. Returns what sets its size, and throws as `add` does. */
+  openSlot(): (bytes: number) => void {
+    let size = 0;
+    return (bytes) => {
+      this.add(bytes - size);
+      size = bytes;
+    };
   }
 
   /** Releases everything. What a cancelled reply adds later is not counted. */
@@ -122,22 +126,6 @@ export class ReplyMemory {
   /** Releases everything for another attempt of the same call. */
   reset(): void {
     if (!this.#isReleased) this.add(-this.#size);
-  }
-}
-
-class Slot {
-  readonly #memory: ReplyMemory;
-  #size = 0;
-
-  constructor(memory: ReplyMemory) {
-    this.#memory = memory;
-  }
-
-  /** Throws as `add` does. */
-  set(bytes: number): void {
-    if (bytes === this.#size) return;
-    this.#memory.add(bytes - this.#size);
-    this.#size = bytes;
   }
 }
 
@@ -166,12 +154,5 @@ export function weighBytes(bytes: Uint8Array): number {
 
 /** The same for text. Only long texts are scanned, since they are rare. */
 export function weighText(text: string): number {
-  if (text.length < uncounted) return 0;
-  let weight = 0;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code === comma) weight += perMember;
-    else if (code === brace || code === bracket) weight += perContainer;
-  }
-  return weight;
+  return text.length < uncounted ? 0 : weighBytes(Buffer.from(text));
 }

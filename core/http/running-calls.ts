@@ -3,25 +3,23 @@
  */
 import type { Received } from '../exchange.ts';
 import { GatewayError } from '../util/errors.ts';
-import { Running } from '../util/running.ts';
 
 export class RunningCalls {
   /** True while the gateway is stopping and should receive no new calls. */
   draining = false;
-  readonly #running = new Running<Received>();
+  readonly #running = new Set<Received>();
   #idle: (() => void)[] = [];
 
   get count(): number {
     return this.#running.size;
   }
 
-  /** Returns the number to pass to `end`. */
-  begin(call: Received): number {
-    return this.#running.add(call);
+  begin(call: Received): void {
+    this.#running.add(call);
   }
 
-  end(call: number): void {
-    this.#running.remove(call);
+  end(call: Received): void {
+    this.#running.delete(call);
     if (this.#running.size > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();
   }

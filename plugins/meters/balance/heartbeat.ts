@@ -6,7 +6,7 @@
  * machine that slept or a ledger that failed does not make a living process seem dead.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
-import { formatUsd, Running, type Host, type Planned } from '../../../core/index.ts';
+import { formatUsd, type Host, type Planned } from '../../../core/index.ts';
 import { runWithoutFaulty } from './plugin-tables.ts';
 import { findProgress } from './settlement.ts';
 import type { OwnerRecord, Progress, RecoveredCall, Store } from './store.ts';
@@ -56,9 +56,7 @@ interface Seen {
 
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
-  readonly #live = new Running<Live>();
-  /** The place of each call in `#live`, by its id. */
-  readonly #places = new Map<string, number>();
+  readonly #live = new Map<string, Live>();
   readonly #stopping = new AbortController();
   /** Whether a call began since the last beat, though it may have ended by now. */
   #hasBegun = false;
@@ -78,15 +76,12 @@ export class Heartbeat {
 
   /** From now on beats report how far the call has come, until `end`. */
   begin(exchange: Planned): void {
-    this.#places.set(exchange.id, this.#live.add({ exchange, reported: '' }));
+    this.#live.set(exchange.id, { exchange, reported: '' });
     this.#hasBegun = true;
   }
 
   end(id: string): void {
-    const place = this.#places.get(id);
-    if (place === undefined) return;
-    this.#places.delete(id);
-    this.#live.remove(place);
+    this.#live.delete(id);
   }
 
   start(): void {
@@ -126,7 +121,7 @@ export class Heartbeat {
     this.#hasBegun = false;
     const progress: Progress[] = [];
     const reporting: [live: Live, reported: string][] = [];
-    for (const live of this.#live) {
+    for (const live of this.#live.values()) {
       const known = findProgress(live.exchange);
       const reported = known ? `${known.attempts} ${known.delivered} ${known.owed}` : '';
       if (!known || reported === live.reported) continue;

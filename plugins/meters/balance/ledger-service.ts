@@ -3,7 +3,7 @@
  * reservations its own, the audits, and the entries that wait until the ledger works again.
  */
 import { z } from 'zod';
-import { formatUsd, isGatewayError, Running, type Host, type Planned } from '../../../core/index.ts';
+import { formatUsd, isGatewayError, type Host, type Planned } from '../../../core/index.ts';
 import { CallKeeper } from './calls/keeper.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { LedgerMetrics } from './metrics.ts';
@@ -50,7 +50,7 @@ export class LedgerService {
   readonly #options: LedgerServiceOptions;
   readonly #heartbeat: Heartbeat;
   readonly #closing = new AbortController();
-  readonly #settling = new Running<Promise<unknown>>();
+  readonly #settling = new Set<Promise<unknown>>();
   readonly #retrying: Retrying;
   #isDown = false;
   /**
@@ -104,11 +104,11 @@ export class LedgerService {
   /** Resolves when the entry is durable, or was abandoned because the gateway stops. */
   settle(settlement: Settlement): Promise<void> {
     const settling = settleDurably(this.store, settlement, this.#retrying).then((settled) => {
-      this.#settling.remove(place);
+      this.#settling.delete(settling);
       this.#heartbeat.end(settlement.id);
       this.#noteSettled(settlement, settled);
     });
-    const place = this.#settling.add(settling);
+    this.#settling.add(settling);
     return settling;
   }
 
