@@ -9,7 +9,6 @@ import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Routed, Progress } from '../exchange.ts';
 import type { Protocol, ReplyContext, WireEvent, Edit } from '../protocol.ts';
-import type { BlockWriter } from './rename-model.ts';
 import { splice } from './splice.ts';
 import { SseReader, writeFrame } from './sse.ts';
 import { editLastEvent, getUsagePath, readObjectAt, replaceData } from './write-cost.ts';
@@ -104,6 +103,9 @@ export function correctUsage(text: string, exchange: Routed, tally: Progress): s
   const encoded = encodeUsage(protocol, buildReplyContext(exchange), usage);
   return setUsage(text, getUsagePath(protocol.client).reply, encoded);
 }
+
+/** Returns a block of a stream unchanged or edited. */
+export type BlockWriter = (raw: string, data: string | undefined) => string;
 
 type StreamTally = Progress & Pick<Tally, 'hasFinished'>;
 

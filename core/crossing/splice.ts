@@ -55,15 +55,6 @@ class MemberWalk {
   }
 }
 
-/** Writes JSON in ASCII, which is the same in every encoding that contains ASCII. */
-function toAsciiJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(/[\u0080-\uffff]/g, escapeUnit);
-}
-
-function escapeUnit(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-}
-
 /** The members inside an object that these edits set. */
 function buildInnerValues(edits: readonly Edit[]): Record<string, unknown> | undefined {
   const set = edits.flatMap(({ path: [, inner, ...rest], value }): [string, unknown][] =>
@@ -81,7 +72,7 @@ function editMember(
   edits: readonly Edit[],
 ): string | undefined {
   const edit = edits[0];
-  if (edit?.path[1] === undefined) return edit?.value === undefined ? undefined : toAsciiJson(edit.value);
+  if (edit?.path[1] === undefined) return edit?.value === undefined ? undefined : JSON.stringify(edit.value);
   const written = text.slice(valueStart, valueEnd);
   if (text[valueStart] === '{')
     return splice(
@@ -91,15 +82,7 @@ function editMember(
       ),
     );
   const values = buildInnerValues(edits);
-  return values ? toAsciiJson(values) : written;
-}
-
-/**
- * Applies edits to a text. Several may name members of one inner object. Otherwise each names another member,
- * and no object may contain a member twice. New members go to the front.
- */
-export function splice(text: string, edits: readonly Edit[]): string {
-  return spliceParts(text, edits).join('');
+  return values ? JSON.stringify(values) : written;
 }
 
 const none: readonly Edit[] = [];
@@ -113,8 +96,11 @@ function takeEdits(left: Edit[], member: string): readonly Edit[] {
   return more.length > 0 ? [...taken, ...more] : taken;
 }
 
-/** The parts of the edited text, in order. */
-function spliceParts(text: string, edits: readonly Edit[]): string[] {
+/**
+ * Applies edits to a text. Several may name members of one inner object. Otherwise each names another member,
+ * and no object may contain a member twice. New members go to the front.
+ */
+export function splice(text: string, edits: readonly Edit[]): string {
   const open = skipSpace(text, 0);
   const left = [...edits];
   const parts = [text.slice(0, open + 1), ''];
@@ -142,7 +128,7 @@ function spliceParts(text: string, edits: readonly Edit[]): string[] {
   const added = writeMissing(left);
   parts[1] = added === '' || keptEnd === 0 ? added : `${added},`;
   parts.push(text.slice(at));
-  return parts;
+  return parts.join('');
 }
 
 /** Writes the members that are to be added. */
@@ -153,23 +139,14 @@ function writeMissing(left: Edit[]): string {
     const same = takeEdits(left, name);
     const value = edit.path.length > 1 ? buildInnerValues(same) : edit.value;
     if (value !== undefined)
-      added += `${added === '' ? '' : ','}${JSON.stringify(name)}:${toAsciiJson(value)}`;
+      added += `${added === '' ? '' : ','}${JSON.stringify(name)}:${JSON.stringify(value)}`;
   }
   return added;
 }
 
-/**
- * The same for bytes, read as one character per byte. JSON syntax is ASCII and never part of another
- * character. A long non-ASCII text would take several times as long to search and to encode again.
- */
+/** The same for bytes, whose text is known. */
 export function spliceBytes(bytes: Buffer, text: string, edits: readonly Edit[]): Buffer {
-  if (edits.length === 0) return bytes;
-  const view = text.length === bytes.length ? text : bytes.toString('latin1');
-  const parts = spliceParts(view, edits);
-  const edited = Buffer.allocUnsafe(parts.reduce((sum, { length }) => sum + length, 0));
-  let end = 0;
-  for (const part of parts) end += edited.write(part, end, 'latin1');
-  return edited;
+  return edits.length === 0 ? bytes : Buffer.from(splice(text, edits));
 }
 
 /** Finds the string value at `path` in the text of a JSON object, including its quotes. */

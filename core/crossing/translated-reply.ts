@@ -44,18 +44,18 @@ export async function* writeStream(
   if (lastText === undefined) throw toCutError();
 }
 
-export async function writeReply(
+export async function* writeReply(
   protocol: Protocol,
   context: ReplyContext,
   batches: Batches,
   findCharged: FindCharged,
-): Promise<string> {
+): AsyncGenerator<Piece> {
   const all: CanonicalEvent[] = [];
   for await (const events of batches) for (const event of events) all.push(event);
   if (all.at(-1)?.type !== 'response-end') throw toCutError();
   const usage = findCharged();
   if (usage) all.splice(-1, 0, { type: 'usage', usage });
-  return JSON.stringify(protocol.client.encodeReply(all, context));
+  yield { text: JSON.stringify(protocol.client.encodeReply(all, context)), last: true, opening: false };
 }
 
 /**

@@ -10,10 +10,9 @@ import type { UpstreamSide, AlikeEvent } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import { GatewayError } from '../util/errors.ts';
 import { AlikeRun, RunSeeker } from './alike-run.ts';
-import { correctUsage, StreamCorrection } from './charged-usage.ts';
+import { correctUsage, StreamCorrection, type BlockWriter } from './charged-usage.ts';
 import type { Piece } from './pieces.ts';
 import { readToEnd } from './quiet-end.ts';
-import { createModelRenamer, renameModelInReply, type BlockWriter } from './rename-model.ts';
 import {
   toCutError,
   decodeReply,
@@ -22,6 +21,7 @@ import {
   readWhole,
   type Reading,
 } from './reply-events.ts';
+import { locateString } from './splice.ts';
 import { writeFrame, longestBlock, SseReader, type SseBlock } from './sse.ts';
 import { isCostWanted } from './write-cost.ts';
 
@@ -246,26 +246,35 @@ function isUnaskedUsage(events: readonly CanonicalEvent[], wanted: boolean): boo
   return !wanted && events.length > 0 && events.every(({ type }) => type === 'usage');
 }
 
-/** The step that has the only piece of a reply. */
-export function toOnlyPiece(text: Piece['text']): IteratorYieldResult<Piece> {
-  return { done: false, value: { text, last: true, opening: false } };
-}
-
 /** Counts a whole reply, and returns it with our name of the model. */
-export function forwardReply(
+export async function* forwardReply(
   exchange: Routed,
   response: UpstreamResponse,
   { tally, memory }: Reading,
-): Promise<IteratorYieldResult<Piece>> {
+): AsyncGenerator<Piece> {
   const { protocol, model } = exchange.attempt.target;
   const { modelPaths, correctReply } = protocol.upstream;
-  return readWhole(response, memory).then((bytes) => {
-    const text = decodeText(bytes);
-    const events = decodeReply(protocol, exchange, text);
-    for (const event of events) tally.read(event);
-    if (!tally.complete) throw toCutError();
-    const corrected = correctUsage(correctReply?.(text, events) ?? text, exchange, tally);
-    const sent = corrected === text ? bytes : Buffer.from(corrected);
-    return toOnlyPiece(renameModelInReply(sent, corrected, modelPaths, model.id));
-  });
+  const received = decodeText(await readWhole(response, memory));
+  const events = decodeReply(protocol, exchange, received);
+  for (const event of events) tally.read(event);
+  if (!tally.complete) throw toCutError();
+  const corrected = correctUsage(correctReply?.(received, events) ?? received, exchange, tally);
+  yield { text: renameModel(corrected, modelPaths, model.id), last: true, opening: false };
+}
+
+/** Replaces the provider's name of the model with ours, in the text of a reply or an event. */
+function renameModel(text: string, paths: UpstreamSide['modelPaths'], id: string): string {
+  for (const path of paths) {
+    const place = locateString(text, path);
+    if (place) return text.slice(0, place.start) + JSON.stringify(id) + text.slice(place.end);
+  }
+  return text;
+}
+
+function createModelRenamer(paths: UpstreamSide['modelPaths'], id: string): BlockWriter {
+  return (raw, data) => {
+    const at = data?.startsWith('{') ? raw.indexOf(data) : -1;
+    if (data === undefined || at < 0) return raw;
+    return raw.slice(0, at) + renameModel(data, paths, id) + raw.slice(at + data.length);
+  };
 }
