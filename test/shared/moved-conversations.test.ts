@@ -2,7 +2,7 @@
  * A history from another provider leaves the verbatim lane if its own protocol's provider would refuse it.
  */
 import { describe, expect, it } from 'vitest';
-import { readCatalogue } from '../../core/index.ts';
+import { readCatalogue } from '../../plugins/shared/kit.ts';
 import { makeModel as chatModel } from '../chat-completions/bodies.ts';
 import { families, readCall } from '../support/families.ts';
 import { call, encodeBody, suits, tools } from './moved.ts';
