@@ -80,7 +80,7 @@ describe('a call', () => {
     [{ reasoning_effort: 'low' }, 'low'],
     [{ reasoning: { max_tokens: 9 } }, 9],
     [{ enable_thinking: false, reasoning_effort: 'low' }, 'none'],
-    [{ thinking: { type: 'disabled' } }, 'none'],
+    [{ thinking: { type: 'disabled' } }, undefined],
     [{ enable_thinking: true }, undefined],
   ])('has the effort of whichever field asks for it or turns it off: %j', (fields, effort) => {
     expect(makeCall(fields).effort).toBe(effort);

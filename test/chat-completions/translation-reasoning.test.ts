@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent, ClientCall, Opaque, Turn } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { envelopeMark } from '../../plugins/shared/wire-kit/envelope.ts';
+import { requireModel } from '../providers/catalogues.ts';
 import { isObject } from '../support/json.ts';
 import { ahoy, assistant, call, result, tool } from '../support/turns.ts';
 import { makeCall, makeModel, encode } from './bodies.ts';
@@ -241,4 +242,28 @@ describe('an envelope that a client sends back', () => {
     expect(JSON.stringify(body)).not.toContain('extra_content');
     expect(lost).toEqual(['turns[1].blocks[0].opaque']);
   });
+});
+
+describe("a chat client's wish for no reasoning, at Alibaba's models that only have a switch", () => {
+  const model = requireModel('alibaba', 'qwen3.6-flash');
+  const messages = [{ role: 'user', content: 'Ahoy' }];
+
+  it.each([
+    [{ reasoning_effort: 'none' }],
+    [{ reasoning: { effort: 'none' } }],
+    [{ reasoning: { max_tokens: 0 } }],
+  ])('becomes the switch, since less is reserved: %j', (fields) => {
+    const asked = makeCall({ messages, ...fields });
+    expect(asked.suits?.(model)).toBe(false);
+    const { body } = protocol.upstream.encodeRequest(asked.decode(), model, undefined);
+    expect(body).toMatchObject({ enable_thinking: false });
+    expect(JSON.stringify(body)).not.toMatch(/effort|max_tokens/);
+  });
+
+  it.each([[{ enable_thinking: false }], [{ enable_thinking: false, reasoning_effort: 'none' }], [{}]])(
+    'passes as it is if it is none, or the switch itself: %j',
+    (fields) => {
+      expect(makeCall({ messages, ...fields }).suits?.(model)).toBe(true);
+    },
+  );
 });

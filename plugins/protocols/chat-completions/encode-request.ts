@@ -184,7 +184,10 @@ function encodeReasoning(request: CanonicalRequest, encoding: Encoding): Fields 
   const { reasoning } = request;
   if (!reasoning) return {};
   const { effort, budget, display } = reasoning;
-  if (bag.has(request, 'reasoning-object'))
+  const { style, efforts, canDisable = true } = model.capabilities.reasoning;
+  // These models ignore every other field, whoever sends it.
+  const isSwitched = style === 'toggle' && (flags.enableThinking || !own);
+  if (bag.has(request, 'reasoning-object') && !(isSwitched && flags.enableThinking))
     return {
       reasoning: {
         effort: bag.has(request, 'no-effort') ? undefined : effort,
@@ -192,7 +195,6 @@ function encodeReasoning(request: CanonicalRequest, encoding: Encoding): Fields 
         exclude: display === 'none' || undefined,
       },
     };
-  const { style, efforts, canDisable = true } = model.capabilities.reasoning;
   const wanted = findWantedEffort(reasoning);
   if (style === 'none') {
     loseReasoning(reasoning, lose);
@@ -204,7 +206,7 @@ function encodeReasoning(request: CanonicalRequest, encoding: Encoding): Fields 
   else if (display !== undefined && flags.extras && refusesExtensions(model))
     lose('reasoning.display', 'OpenAI returns no reasoning through chat-completions', 'model');
   if (wanted === undefined) return {};
-  if (style === 'toggle' && !own) return encodeSwitch(reasoning, wanted, encoding);
+  if (isSwitched) return encodeSwitch(reasoning, wanted, encoding);
   const sent = findNearestEffort(wanted, own ? undefined : efforts);
   if (budget !== undefined && !(budget === 0 && sent === 'none'))
     lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');

@@ -54,6 +54,7 @@ export class ChatCall extends ReadCall {
       (takesThinkingParts(model) || !known.some(holdsThoughts)) &&
       (flags.shortForms || !(usesShortForms(wire) || known.some(isShortMessage))) &&
       (!flags.thinkingMode || isReasoningOff(wire) || !lacksReasoning(wire.messages)) &&
+      !isMisread(wire, model) &&
       !known.some(holdsResultMedia) &&
       !known.some(hasReasoningAlone) &&
       hasAcceptedFields(wire, model) &&
@@ -69,9 +70,16 @@ export class ChatCall extends ReadCall {
   }
 }
 
-/** Vendors turn reasoning off in fields of their own: Alibaba by the last. */
+/** Whether the call turns reasoning off by a field that the model ignores: less is reserved for it. */
+function isMisread(wire: Wire.Request, { capabilities }: Model): boolean {
+  if (capabilities.reasoning.style !== 'toggle' || !chatFlags(capabilities).enableThinking) return false;
+  const effort = readEffort(wire);
+  return (effort === 'none' || effort === 0) && wire.enable_thinking !== false;
+}
+
+/** Alibaba's models turn reasoning off by a field of their own. */
 function readEffort(wire: Wire.Request): string | number | undefined {
-  if (isReasoningOff(wire) || wire.enable_thinking === false) return 'none';
+  if (wire.enable_thinking === false) return 'none';
   return wire.reasoning_effort ?? wire.reasoning?.effort ?? wire.reasoning?.max_tokens ?? undefined;
 }
 
