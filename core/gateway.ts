@@ -91,21 +91,22 @@ function createRegistries() {
     protocols: new Registry<Protocol>('protocol'),
     providers: new Registry<Provider>('provider'),
     keyrings: new Registry<Keyring>('keyring'),
-    archives: new Registry<Archive>('archive'),
     credentials: new Registry<Credential>('credential'),
     guards: new Registry<Guard>('guard'),
-    documents: new Registry<DocumentStore>('document store'),
     tables: new Registry<TableStore>('table store'),
     examinations: new Registry<Examination>('examination'),
-    readiness: new Registry<Readiness>('readiness check'),
   };
 }
 
 type Registries = ReturnType<typeof createRegistries>;
 
-function createCore(config: Config, notes: PluginNotes, logger: Logger): Core & Registries {
+function createCore(
+  config: Config,
+  registries: Registries,
+  { addresses }: PluginNotes,
+  logger: Logger,
+): Core & Registries {
   const { loss, server, timeouts } = config;
-  const registries = createRegistries();
   const catalog = new Catalog(timeouts.call);
   return {
     ...registries,
@@ -113,10 +114,11 @@ function createCore(config: Config, notes: PluginNotes, logger: Logger): Core & 
     routes: new Routes(),
     middleware: config.middleware,
     commands: new Commands(),
+    readiness: new Registry<Readiness>('readiness check'),
     catalog,
     logger,
     findTargets: createTargetFinder(catalog, registries.protocols),
-    addresses: notes.addresses,
+    addresses,
     callPaths: new Set(),
     calls: new RunningCalls(),
     bodies: new BodyBudget(server),
@@ -163,17 +165,17 @@ function describeConfig(config: Config, core: Core & Registries, { off }: Plugin
 }
 
 function createOperations(
-  config: Config,
-  core: Core & Registries,
+  { server }: Config,
+  core: Core,
   configuration: Configuration,
 ): Omit<Operations, 'openAdminListener'> {
   return {
     configuration,
-    listener: config.server,
+    listener: server,
     addresses: core.addresses,
     running: core.calls,
-    archives: core.archives,
-    documents: core.documents,
+    archives: new Registry<Archive>('archive'),
+    documents: new Registry<DocumentStore>('document store'),
     serveCalls: (path) => void core.callPaths.add(path),
     rehearse: async (call) => (await import('./rehearsal.ts')).rehearseCall(core, call),
     scrape,
@@ -181,37 +183,27 @@ function createOperations(
 }
 
 /** What all plugins get alike. */
-function createSharedHost(config: Config, core: Core & Registries, operations: Operations) {
-  const { protocols, providers, keyrings, credentials, guards, tables, examinations, catalog, findTargets } =
-    core;
-  return {
-    protocols,
-    providers,
-    keyrings,
-    credentials,
-    guards,
-    tables,
-    examinations,
-    plugins: new Set(config.plugins.map(({ name }) => name)),
-    catalog,
-    findTargets,
-    operations,
-    metrics,
-    workers,
-    dataFolder: config.dataFolder,
-  } satisfies Partial<Host>;
+function createSharedHost(
+  { plugins, dataFolder }: Config,
+  registries: Registries,
+  { catalog, findTargets }: Core,
+  operations: Operations,
+) {
+  const names = new Set(plugins.map(({ name }) => name));
+  return { ...registries, plugins: names, catalog, findTargets, operations, metrics, workers, dataFolder };
 }
 
 /** Applies the plugins in order. Throws a `ConfigError` that names the file and the plugin that failed. */
 export function createGateway(config: Config, logger: Logger, control: Control = noService): Gateway {
   const { file, timeouts } = config;
   const notes = createNotes();
-  const core = createCore(config, notes, logger);
+  const registries = createRegistries();
+  const core = createCore(config, registries, notes, logger);
   const { hooks, routes, commands, readiness } = core;
   const resources = new Resources();
   const adminServers = new Set<GatewayServer>();
   const describe = (): ConfigFacts => describeConfig(config, core, notes);
-  const shared = createSharedHost(config, core, {
+  const shared = createSharedHost(config, registries, core, {
     ...createOperations(config, core, { ...control, describe }),
     openAdminListener: createAdminOpener(core, resources, adminServers),
   });

@@ -45,7 +45,6 @@ export {
   createFlagReader,
   findWorldwidePrice,
   joinIssues,
-  mergeFlags,
   toRegional,
 } from './model-facts.ts';
 export type { Capabilities, Model, ModelFacts } from './model-facts.ts';

@@ -4,14 +4,21 @@
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import {
-  checkModel,
-  findWorldwidePrice,
-  getMessage,
-  mergeFlags,
-  type Model,
-  type Price,
-} from '../../../core/index.ts';
+import { checkModel, findWorldwidePrice, getMessage, type Model, type Price } from '../../../core/index.ts';
+
+const wireSchema = z.record(z.string(), z.record(z.string(), z.unknown())).default({});
+
+type Flags = Readonly<Record<string, unknown>>;
+
+/** A model's own flags replace the file's defaults. Those of `wire` do so one by one. */
+export function mergeFlags(defaults: Flags, own: Flags): Flags {
+  const wires = [wireSchema.parse(defaults.wire), wireSchema.parse(own.wire)];
+  const protocols = new Set(wires.flatMap((wire) => Object.keys(wire)));
+  const wire = Object.fromEntries(
+    [...protocols].map((protocol) => [protocol, Object.assign({}, ...wires.map((each) => each[protocol]))]),
+  );
+  return { ...defaults, ...own, wire };
+}
 
 const fileSchema = z.strictObject({
   vendor: z.string(),

@@ -9,12 +9,12 @@ import {
   checkModel,
   describeFaults,
   joinIssues,
-  mergeFlags,
   priceSchema,
   type Model,
   type ModelFacts,
   type Price,
 } from '../../../core/index.ts';
+import { mergeFlags } from './catalogue-file.ts';
 
 /** What an operator says of one model. `false` hides it. */
 export type OwnModel = Partial<Omit<ModelFacts, 'id'>> | false;
