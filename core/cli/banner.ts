@@ -11,7 +11,7 @@ import { ConfigError } from '../util/errors.ts';
 import type { Nano } from '../util/money.ts';
 import { describeReason } from '../util/plugin-error.ts';
 import { toOneLine } from '../util/table.ts';
-import { nameOption } from './data-folder.ts';
+import { nameOption } from './load-config.ts';
 
 const width = 110;
 

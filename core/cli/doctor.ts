@@ -13,9 +13,13 @@ import { createGateway, type Gateway } from '../gateway.ts';
 import { checkConnections, readOpenFilesLimit } from '../http/open-files.ts';
 import type { Finding } from '../plugin.ts';
 import { getMessage, ConfigError } from '../util/errors.ts';
+import { foreign, isOwn, isShared, listContents, readStats } from '../util/private-files.ts';
 import { toOneLine } from '../util/table.ts';
-import { examineRights, nameOption } from './data-folder.ts';
-import { loadConfig } from './load-config.ts';
+import { loadConfig, nameOption } from './load-config.ts';
+
+function buildFinding(subject: string, state: Finding['state'], message: string, remedy?: string): Finding {
+  return { subject, state, message, ...(remedy === undefined ? {} : { remedy }) };
+}
 
 export interface Diagnosis {
   readonly ok: boolean;
@@ -26,22 +30,43 @@ export interface Diagnosis {
 const leastDescriptors = 1024;
 
 function examineDescriptors(maxConnections: number): Finding {
-  const subject = 'descriptors';
   const files = readOpenFilesLimit();
   if (files === undefined)
-    return { subject, state: 'note', message: 'this system does not say how many files may be open' };
+    return buildFinding('descriptors', 'note', 'this system does not say how many files may be open');
   const limit = files === Infinity ? 'any number of' : files;
   const message = `${limit} files and connections may be open, for ${maxConnections} clients at once`;
   const fault = checkConnections(maxConnections, files);
-  if (fault !== undefined)
-    return { subject, state: files < leastDescriptors ? 'fault' : 'note', message, remedy: fault };
-  if (files >= leastDescriptors) return { subject, state: 'well', message };
-  return {
-    subject,
-    state: 'fault',
-    message,
-    remedy: `raise the limit to ${leastDescriptors} or more (ulimit -n, or LimitNOFILE of the service)`,
-  };
+  if (files >= leastDescriptors)
+    return buildFinding('descriptors', fault === undefined ? 'well' : 'note', message, fault);
+  const remedy = `raise the limit to ${leastDescriptors} or more (ulimit -n, or LimitNOFILE of the service)`;
+  return buildFinding('descriptors', 'fault', message, fault ?? remedy);
+}
+
+/**
+ * The data folder holds the ledger and the operators' secret, so only the gateway's own user may read it. A
+ * start tightens the rights of existing files that this user owns. A folder that belongs to others, or that
+ * serves other purposes too, stays as it is.
+ */
+export function examineRights({ dataFolder, file }: Pick<Config, 'dataFolder' | 'file'>): Finding[] {
+  const folder = resolve(dataFolder);
+  const facts = readStats(folder);
+  if (!facts?.isDirectory() || !process.getuid) return [];
+  const [first, ...others] = [folder, ...listContents(folder)].filter(
+    (each) => ((readStats(each)?.mode ?? 0) & foreign) !== 0,
+  );
+  if (first === undefined)
+    return [buildFinding('rights', 'well', `only their owner can read ${folder} and its files`)];
+  const more = others.length > 0 ? ` and ${others.length} more of the data folder` : '';
+  const note = (remedy: string): Finding[] => [
+    buildFinding('rights', 'note', `other users of this machine may open ${first}${more}`, remedy),
+  ];
+  if (isShared(folder, facts))
+    return note(`it serves other purposes too: set ${nameOption(file, 'dataFolder')} to a folder of its own`);
+  return note(
+    isOwn(facts)
+      ? 'the next start removes these rights'
+      : `give the folder to the user who runs the gateway, and run chmod -R go= ${folder}`,
+  );
 }
 
 /** Milliseconds that a disk may take to sync a few bytes. A call waits for it twice. */
@@ -81,30 +106,20 @@ function findExisting(folder: string): string {
 }
 
 async function examineDisk({ dataFolder, file }: Config): Promise<Finding> {
-  const subject = 'disk';
   const folder = findExisting(resolve(dataFolder));
   const option = nameOption(file, 'dataFolder');
   try {
     const median =
       (await measureSyncTimes(join(folder, `.doctor-${process.pid}`)))[Math.floor(rounds / 2)] ?? 0;
     const message = `${folder} syncs writes in ${median.toFixed(1)} ms`;
-    if (median <= slowSync) return { subject, state: 'well', message };
-    return {
-      subject,
-      state: median > uselessSync ? 'fault' : 'note',
-      message,
-      remedy: `with a SQLite ledger each call waits for two syncs: put ${option} on a local disk`,
-    };
+    if (median <= slowSync) return buildFinding('disk', 'well', message);
+    const remedy = `with a SQLite ledger each call waits for two syncs: put ${option} on a local disk`;
+    return buildFinding('disk', median > uselessSync ? 'fault' : 'note', message, remedy);
   } catch (error) {
-    const reason = getMessage(error);
+    const message = `${dataFolder} cannot be written: ${getMessage(error)}`;
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     const remedy = diskRemedies.get(code) ?? 'give the folder to the user who runs the gateway';
-    return {
-      subject,
-      state: 'fault',
-      message: `${dataFolder} cannot be written: ${reason}`,
-      remedy: `${remedy}, or set ${option} to another`,
-    };
+    return buildFinding('disk', 'fault', message, `${remedy}, or set ${option} to another`);
   }
 }
 
@@ -119,38 +134,32 @@ async function isGateway(url: string): Promise<boolean> {
 }
 
 async function examinePort({ server: { host, port }, file }: Config): Promise<Finding> {
-  const subject = 'port';
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const server = createServer();
   try {
     server.listen(port, host);
     await once(server, 'listening');
-    return { subject, state: 'well', message: `${host}:${port} is free` };
+    return buildFinding('port', 'well', `${host}:${port} is free`);
   } catch (error) {
     if (await isGateway(url))
-      return { subject, state: 'well', message: `a gateway answers at ${host}:${port} already` };
+      return buildFinding('port', 'well', `a gateway answers at ${host}:${port} already`);
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     const portOption = nameOption(file, 'server.port');
     const remedy =
       reason === 'EADDRINUSE'
         ? `set ${portOption} to another, or stop the process that uses it`
         : `set ${nameOption(file, 'server.host')} and ${portOption} to an address of this machine`;
-    return { subject, state: 'fault', message: `${host}:${port} cannot be listened on: ${reason}`, remedy };
+    return buildFinding('port', 'fault', `${host}:${port} cannot be listened on: ${reason}`, remedy);
   } finally {
     server.close();
   }
 }
 
 function examineProviders({ providers, off }: Gateway): Finding {
-  const subject = 'providers';
   const on = [...providers.list()].map(({ name }) => name);
-  if (on.length > 0) return { subject, state: 'well', message: `on: ${on.join(', ')}` };
-  return {
-    subject,
-    state: 'fault',
-    message: 'none is on, so there are no models',
-    remedy: [...off.values()].join('; ') || 'list one in the configuration',
-  };
+  if (on.length > 0) return buildFinding('providers', 'well', `on: ${on.join(', ')}`);
+  const remedy = [...off.values()].join('; ') || 'list one in the configuration';
+  return buildFinding('providers', 'fault', 'none is on, so there are no models', remedy);
 }
 
 async function examinePlugins(config: Config, logger: Logger): Promise<Finding[]> {
@@ -170,32 +179,24 @@ const clock = 'clock';
 
 /** Keeps only the worst finding about our clock, or a note if no provider sent its time. */
 function keepWorstClock(findings: readonly Finding[]): Finding[] {
-  const [
-    worst = {
-      subject: clock,
-      state: 'note',
-      message: 'no provider answered to compare it with',
-      remedy: "set a provider's key",
-    } satisfies Finding,
-  ] = findings
-    .filter(({ subject }) => subject === clock)
-    .toSorted((first, second) => severity[second.state] - severity[first.state]);
+  const [unknown, ...compared] = [
+    buildFinding(clock, 'note', 'no provider answered to compare it with', "set a provider's key"),
+    ...findings.filter(({ subject }) => subject === clock),
+  ];
+  const [worst = unknown] = compared.toSorted(
+    (first, second) => severity[second.state] - severity[first.state],
+  );
   return [...findings.filter(({ subject }) => subject !== clock), worst];
 }
 
 async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
   try {
     const config = await loadConfig(file);
-    const read: Finding = {
-      subject: 'configuration',
-      state: 'well',
-      message: `${file}, ${config.plugins.length} plugins`,
-    };
     // First, because opening a ledger tightens its files.
     const rights = examineRights(config);
     const examined = await examinePlugins(config, logger);
     return [
-      read,
+      buildFinding('configuration', 'well', `${file}, ${config.plugins.length} plugins`),
       examineDescriptors(config.server.maxConnections),
       await examinePort(config),
       await examineDisk(config),
@@ -204,21 +205,15 @@ async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
     ];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return [
-      {
-        subject: 'configuration',
-        state: 'fault',
-        message: error.message,
-        remedy: 'fix it; nothing else can be checked before',
-      },
-    ];
+    const remedy = 'fix it; nothing else can be checked before';
+    return [buildFinding('configuration', 'fault', error.message, remedy)];
   }
 }
 
 /** Runs all checks once. */
 export async function diagnose(file: string, logger: Logger): Promise<Diagnosis> {
   // Node versions that are too old do not get this far.
-  const node: Finding = { subject: 'node', state: 'well', message: process.version };
+  const node = buildFinding('node', 'well', process.version);
   const findings = [node, ...(await examineConfig(file, logger))];
   return { ok: findings.every(({ state }) => state !== 'fault'), findings };
 }

@@ -2,7 +2,7 @@
  * Finds and loads the configuration file. An error names the file, the plugin, the option and the options
  * there are.
  */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Config, checkConfig } from '../config.ts';
@@ -73,4 +73,14 @@ export async function loadConfig(path: string): Promise<Config> {
   if (typeof module !== 'object' || module === null || !('default' in module))
     throw new ConfigError(`${path}: it has to export its configuration as default`);
   return checkConfig(module.default, path);
+}
+
+/** The variables that set options in the delivered configuration. */
+const variables = { dataFolder: 'TOLLGATE_DATA', 'server.port': 'PORT', 'server.host': 'HOST' } as const;
+
+/** Names an option in a message, with the variable that sets it if the configuration file reads that one. */
+export function nameOption(file: string, option: keyof typeof variables): string {
+  const variable = variables[option];
+  const isRead = existsSync(file) && new RegExp(`\\b${variable}\\b`).test(readFileSync(file, 'utf8'));
+  return isRead ? `${option} (${variable})` : option;
 }

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { examineRights } from '../../core/cli/data-folder.ts';
+import { examineRights } from '../../core/cli/doctor.ts';
 import { restrictAccess, tightenFolder } from '../../core/util/private-files.ts';
 import { runVerb, startProcess } from '../support/process.ts';
 
