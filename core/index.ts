@@ -79,7 +79,14 @@ export type {
 } from './provider.ts';
 export { detach } from './util/detached.ts';
 export { countText, portText, readEnvironment, secondsText } from './util/environment.ts';
-export { GatewayError, errorTable, getMessage, isGatewayError, toGatewayError } from './util/errors.ts';
+export {
+  GatewayError,
+  errorCodes,
+  errorTable,
+  getMessage,
+  isGatewayError,
+  toGatewayError,
+} from './util/errors.ts';
 export type { ErrorCode, ErrorDetails, VendorWords } from './util/errors.ts';
 export { resolvePointer } from './util/json-text.ts';
 export { formatUsd, parseUsd, toUsdNumber } from './util/money.ts';

@@ -357,10 +357,12 @@ export interface Description {
   /** What calling it does, in a few words. */
   readonly summary: string;
   /** Further details, in Markdown. */
-  readonly details?: string;
+  readonly details?: string | undefined;
+  /** The roles of operators that may call it. */
+  readonly roles?: readonly string[];
   readonly query?: z.ZodObject;
   readonly headers?: z.ZodObject;
-  readonly body?: Content;
+  readonly body?: Content | undefined;
   /** Successful replies, by status. */
   readonly replies: Readonly<Record<number, Content>>;
   /** The body of its errors. */

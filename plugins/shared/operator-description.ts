@@ -8,11 +8,6 @@ export function describeJson(schema: z.ZodType): Content {
   return { 'application/json': schema };
 }
 
-/** A page of a list; `next` is the `after` of the next page. */
-export function describeList(item: z.ZodType, next: z.ZodType = z.string()): z.ZodObject {
-  return z.looseObject({ data: z.array(item), next: next.nullable() });
-}
-
 /** The body of errors. */
 export const operatorError = z
   .object({ error: z.object({ code: z.string(), message: z.string(), param: z.string().nullable() }) })

@@ -128,7 +128,7 @@ export function testKeys({ account, store }: Bench): void {
       ]);
     });
 
-    it('lists keys by id, of one account or kind, or by id or last four', async () => {
+    it('lists keys by id, of one account or kind, or by id, name or last four', async () => {
       const name = await account(0n);
       for (const id of ['00000000000000b2', '00000000000000b1', '00000000000000b3'])
         await store().createKey(newKey(id, name));
@@ -145,6 +145,8 @@ export function testKeys({ account, store }: Bench): void {
       expect(await listIds({ kind: 'operator', account: name, limit: 1 })).toEqual([]);
       expect(await listIds({ wanted: '00b3', limit: 9 })).toEqual(['00000000000000b3']);
       expect(await listIds({ wanted: '00000000000000b1', limit: 9 })).toEqual(['00000000000000b1']);
+      await store().changeKey({ id: '00000000000000b2', changes: { name: 'the middle one' } });
+      expect(await listIds({ name: 'the middle one', limit: 9 })).toEqual(['00000000000000b2']);
       expect(await listIds({ after: '00000000000000b1', limit: 1 })).toEqual(['00000000000000b2']);
       const ids = ['00000000000000b3', 'none', '00000000000000b1'];
       expect(await listIds({ ids, limit: 9 })).toEqual(['00000000000000b1', '00000000000000b3']);

@@ -1,9 +1,23 @@
 /**
  * The gateway as an operator runs it: a process of its own, its admin API, and the command line beside it.
  */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runVerb } from '../support/process.ts';
-import { addAcme, environment, made, openProcess, soon, fetchStatus } from './operator-calls.ts';
+import { z } from 'zod';
+import { makeFolder } from '../support/folder.ts';
+import { makeDataFolder, runVerb } from '../support/process.ts';
+import {
+  addAcme,
+  adminUrl,
+  environment,
+  fetchStatus,
+  gateway,
+  made,
+  openProcess,
+  secret,
+  soon,
+} from './operator-calls.ts';
 
 openProcess();
 beforeAll(addAcme);
@@ -73,6 +87,61 @@ describe('the command line beside it', () => {
     await expect.poll(() => fetchStatus(key), soon).toBe(401);
     await runJson('keys', 'disable', next.id);
     await expect.poll(() => fetchStatus(next.key), soon).toBe(401);
+  });
+
+  it('works on a gateway elsewhere with --url, and reports the state of that gateway', async () => {
+    const elsewhere = { TOLLGATE_DATA: makeDataFolder(), TOLLGATE_OPERATOR_KEY: secret };
+    async function runRemote(...words: string[]): Promise<unknown> {
+      const { code, output, errors } = await runVerb([...words, '--url', adminUrl, '--json'], elsewhere);
+      if (code !== 0) throw new Error(errors);
+      return JSON.parse(output);
+    }
+    await runRemote('accounts', 'create', 'remote');
+    await runRemote('credit', 'add', 'remote', '3', '--reference', 'r-1');
+    const { key, id } = made.parse(await runRemote('keys', 'create', '--account', 'remote', '--name', 'far'));
+    expect(await fetchStatus(key)).toBe(200);
+    // A key is named by its name, where an id could stand.
+    expect(await runRemote('keys', 'limit', 'far', '--spend-cap', '2')).toMatchObject({
+      id,
+      limits: { spendCap: '2' },
+    });
+    expect(await runRemote('keys', 'show', 'far')).toMatchObject({ id, budgets: [] });
+    const budget = await runRemote('budgets', 'set', 'key', 'far', '5/day');
+    expect(budget).toMatchObject({ scope: 'key', subject: id, limit: '5' });
+    expect(await runRemote('budgets', 'set', 'key', 'far', '4/day')).toMatchObject({ limit: '4' });
+    expect(await runRemote('budgets', 'list', '--scope', 'key', '--subject', 'far')).toHaveLength(1);
+    expect(await runRemote('balance', 'remote')).toMatchObject({ account: 'remote', total: '3' });
+    expect(await runRemote('markups', 'set', '--key', 'far', '--percent', '5')).toMatchObject([{ key: id }]);
+    expect(await runRemote('markups', 'remove', '--key', 'far')).toEqual([]);
+    expect(await runRemote('calls', 'list', '--key', 'far')).toMatchObject([{ key: id }]);
+    expect(await runRemote('usage', '--key', 'far', '--by', 'model')).toMatchObject([{ calls: 1 }]);
+    expect(await runRemote('actions', 'list', '--limit', '1')).toMatchObject([{ author: 'operator-secret' }]);
+    expect(await runRemote('audit')).toMatchObject({ ok: true });
+    const file = join(makeFolder(), 'entries.csv');
+    const { last } = z.object({ last: z.int() }).parse(await runRemote('entries', 'export', file));
+    expect(readFileSync(file, 'utf8').split('\r\n').at(-2)).toMatch(new RegExp(`^${last},`));
+    expect(await runRemote('keys', 'delete', 'far', '--yes')).toMatchObject({ id, deleted: true });
+    // Nothing of it is in the ledger of this shell.
+    expect((await runVerb(['keys', 'list'], elsewhere)).errors).toMatch(/there is no ledger/);
+  });
+
+  it('says what is wrong with a gateway elsewhere in the words of the command line', async () => {
+    const elsewhere = { TOLLGATE_DATA: makeDataFolder(), TOLLGATE_OPERATOR_KEY: secret };
+    const getErrors = async (words: readonly string[], variables: Record<string, string> = elsewhere) =>
+      (await runVerb([...words, '--url', adminUrl], variables)).errors;
+    expect(await getErrors(['keys', 'list'], { TOLLGATE_OPERATOR_KEY: '' })).toBe(
+      'tollgate keys list: --url needs the key of an operator in TOLLGATE_OPERATOR_KEY\n',
+    );
+    expect(await getErrors(['keys', 'list'], { TOLLGATE_OPERATOR_KEY: 'wrong' })).toMatch(/key/);
+    expect(await getErrors(['keys', 'show', 'nobody'])).toMatch(/: there is no key "nobody"/);
+    expect(await getErrors(['keys', 'limit', 'far', '--spend-cap', 'lots'])).toMatch(/: --spend-cap: not an/);
+    expect(await getErrors(['keys', 'create', '--models', 'nope/x'])).toMatch(/: no model on/);
+    expect((await runVerb(['keys', 'list', '--url', gateway.url], elsewhere)).errors).toMatch(
+      /There is nothing at GET \/admin\/keys/,
+    );
+    expect((await runVerb(['keys', 'list', '--url', 'http://127.0.0.1:9'], elsewhere)).errors).toMatch(
+      /^tollgate keys list: http:\/\/127\.0\.0\.1:9 could not be reached: .*\n$/,
+    );
   });
 
   it('reports faults in one line', async () => {

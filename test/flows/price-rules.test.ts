@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
-import { listEntries } from '../../plugins/meters/balance/operator/reports.ts';
+import { describeEntry } from '../../plugins/meters/balance/operator/reports.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { calls } from '../../plugins/operations/calls.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
@@ -64,7 +64,7 @@ async function call(model: string, fields: object = {}): Promise<object> {
   await sent.text();
   const id = sent.headers.get('x-request-id') ?? '';
   const record: unknown = await (await fetch(`${gateway.url}/v1/calls/${id}`, { headers })).json();
-  const { data } = await listEntries(store, { call: id, limit: 2, format: 'json' });
+  const data = (await store.listEntries({ call: id, limit: 2 })).map(describeEntry);
   const rule = typeof record === 'object' && record && 'rule' in record ? record.rule : undefined;
   return { status: sent.status, record: rule, entry: data[1]?.rule, cost: data[1]?.revenue };
 }

@@ -12,6 +12,7 @@ import type { TestGateway } from '../support/gateway.ts';
 const operation = z.object({
   operationId: z.string(),
   tags: z.array(z.string()),
+  'x-tollgate-roles': z.array(z.string()).optional(),
   security: z.array(z.record(z.string(), z.unknown())),
   parameters: z.array(z.object({ name: z.string(), in: z.string(), required: z.boolean() })),
   requestBody: z.object({ content: z.record(z.string(), z.object({ schema: z.unknown() })) }).optional(),

@@ -15,9 +15,10 @@ import {
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { fileMode, getMessage, makeFolder, type Command, type CommandResult } from '../../../core/index.ts';
+import { requireConfirmation, yesFlag } from '../../shared/operator-verbs.ts';
 import { getLedgerFile, isMissing, openStore, type StoreOptions } from './open-store.ts';
 import { buildVerbAction, findCommandAuthor } from './operator/actions.ts';
-import { formatCount, requireConfirmation, yesOption } from './operator/verbs.ts';
+import { formatCount } from './operator/operation.ts';
 import type { Action } from './store.ts';
 import { NoLedger } from './versions.ts';
 
@@ -150,7 +151,7 @@ export function listBackupCommands(options: StoreOptions, dataFolder: string): C
     {
       name: 'restore <file>',
       description: 'put a copy in the place of the ledger, while no gateway runs',
-      options: [yesOption],
+      options: [yesFlag],
       run: ([file = ''], { yes }) => restoreLedger(requireFile(options, dataFolder), file, yes === true),
     },
   ];

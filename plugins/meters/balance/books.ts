@@ -126,6 +126,7 @@ export interface Page {
 export interface KeyPage extends Page {
   readonly account?: string | undefined;
   readonly kind?: 'user' | 'operator' | undefined;
+  readonly name?: string | undefined;
   /** An id, or the last four characters of a key. */
   readonly wanted?: string | undefined;
   /** Only keys with these ids, deleted ones too. */

@@ -1,7 +1,7 @@
 /** What the doctor checks of the ledger: that it opens, that a gateway can start on it, and its books. */
 import { getMessage, type Examination, type Finding } from '../../../core/index.ts';
 import { checkMarkups } from './markup/rules.ts';
-import { formatCount } from './operator/verbs.ts';
+import { formatCount } from './operator/operation.ts';
 import type { Store } from './store.ts';
 import { NoLedger } from './versions.ts';
 

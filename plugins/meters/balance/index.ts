@@ -13,6 +13,7 @@ import {
   type Nano,
 } from '../../../core/index.ts';
 import { getAttribution } from '../../shared/attribution.ts';
+import { isChange, listOperationRoutes } from '../../shared/operations.ts';
 import { buildRateError, buildShortError, listQuotes, narrowGrant } from './admission.ts';
 import { listBackupCommands } from './backup.ts';
 import { keepDelivering, webhookOptions } from './budgets/webhook.ts';
@@ -27,7 +28,8 @@ import { Markups, markupSchema } from './markup/marked-prices.ts';
 import { keepFollowing } from './markup/rules.ts';
 import { registerLedgerMetrics } from './metrics.ts';
 import { openStore, storeOptions } from './open-store.ts';
-import { listOperatorRoutes } from './operator/routes.ts';
+import { buildRouteAction } from './operator/actions.ts';
+import { operations } from './operator/table.ts';
 import { listOwnKeyRoutes } from './own-key.ts';
 import { PluginTables } from './plugin-tables.ts';
 import { PriceBook } from './prices.ts';
@@ -120,7 +122,18 @@ function register(
   });
   const routes = [
     ...listBalanceRoutes(addresses, getLedger),
-    ...listOperatorRoutes(requireService, host.catalog),
+    ...listOperationRoutes(operations, (operation, request, { key: author }) => {
+      const { store, calls, lastAudit } = requireService();
+      return {
+        store: isChange(operation)
+          ? store.withAction(buildRouteAction(author, operation.route, request))
+          : store,
+        offer: host.catalog,
+        author,
+        lastAudit,
+        flush: () => calls.flush(),
+      };
+    }),
     ...listOwnKeyRoutes(requireService),
     ...(topUps ? [createTopUpRoute(topUps, getLedger)] : []),
   ];

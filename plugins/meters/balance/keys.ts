@@ -9,6 +9,9 @@ export function toKeyId(keyHash: string): string {
   return keyHash.slice(0, idLength);
 }
 
+/** Whether a text has the form of an id. */
+export const isKeyId = (text: string): boolean => /^[0-9a-f]{16}$/.test(text);
+
 export const noLimits: KeyLimits = {
   spendCap: undefined,
   models: undefined,

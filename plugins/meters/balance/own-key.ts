@@ -19,8 +19,7 @@ const day = units['1d'];
 export const keyQuery = z.strictObject({ days: buildNumberSchema(1, 366).default(30) });
 
 async function requireRecord(store: Store, { key }: Principal): Promise<KeyRecord> {
-  const found = await store.listKeys({ wanted: key, limit: 20 });
-  const record = found.find(({ id }) => id === key);
+  const [record] = await store.listKeys({ ids: [key], limit: 1 });
   if (record) return record;
   throw buildRefusal('not_found', 'The key is in no ledger of this gateway.');
 }

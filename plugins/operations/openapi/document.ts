@@ -102,7 +102,7 @@ function toIdentifier(name: string): string {
 }
 
 function describeOperation(schemas: Schemas, id: string, path: string, description: Partial<Description>) {
-  const { summary = id, details, body, replies = { 200: {} }, error = errorSchema } = description;
+  const { summary = id, details, roles, body, replies = { 200: {} }, error = errorSchema } = description;
   const failure = {
     description: 'What went wrong.',
     content: describeContent(schemas, { 'application/json': error }, 'output'),
@@ -111,6 +111,7 @@ function describeOperation(schemas: Schemas, id: string, path: string, descripti
     operationId: toIdentifier(id),
     summary,
     ...(details === undefined ? {} : { description: details }),
+    ...(roles === undefined ? {} : { 'x-tollgate-roles': roles }),
     parameters: listParameters(schemas, path, description),
     ...describeBody(schemas, body),
     responses: { ...describeReplies(schemas, replies, {}), default: failure },

@@ -117,7 +117,7 @@ function describeRecord(record: CallRecord) {
     stream: Boolean(record.stream),
     model: record.asked,
     outcome: record.outcome,
-    error: record.code === null ? null : { code: record.code, message: record.message },
+    error: record.code === null ? null : { code: record.code, message: record.message ?? '' },
     provider: wasAnswered ? record.provider : null,
     answered_by: wasAnswered ? record.model : null,
     duration_ms: record.duration,

@@ -14,6 +14,8 @@ export const account = z
   })
   .meta({ title: 'Account' });
 
+export type Account = z.output<typeof account>;
+
 export const listedAccount = account
   .extend({
     parent: z

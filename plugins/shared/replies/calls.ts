@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { time, usd } from './values.ts';
 
-const outcome = z.enum(['completed', 'aborted', 'cut', 'refused', 'failed', 'replayed']);
+/** A text, since another version of the gateway may have stored others. */
+const outcome = z.string().meta({ enum: ['completed', 'aborted', 'cut', 'refused', 'failed', 'replayed'] });
 
 export const loss = z.object({ path: z.string(), reason: z.string(), code: z.string() });
 export type Loss = z.output<typeof loss>;

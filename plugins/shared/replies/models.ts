@@ -1,4 +1,4 @@
-/** The models on offer, with the providers of each. */
+/** The models on offer with the providers of each, and updates of their prices. */
 import { z } from 'zod';
 
 const offer = z.object({
@@ -42,3 +42,25 @@ export const modelList = z.object({
   data: z.array(model),
 });
 export type ModelList = z.output<typeof modelList>;
+
+export const priceUpdate = z
+  .object({
+    id: z.int(),
+    state: z.enum(['applied', 'held', 'undone']),
+    at: z.iso.datetime(),
+    from: z.iso.datetime().meta({ description: 'When it takes effect.' }),
+    source: z.string(),
+    by: z.string(),
+    models: z.int(),
+    reasons: z.array(z.string()).meta({ description: 'Why an operator has to look at it.' }),
+    fields: z.array(
+      z.object({
+        provider: z.string(),
+        model: z.string(),
+        field: z.string(),
+        old: z.string().optional(),
+        new: z.string().optional(),
+      }),
+    ),
+  })
+  .meta({ title: 'PriceUpdate' });

@@ -6,3 +6,13 @@ import { z } from 'zod';
 
 export const usd = z.string().meta({ description: 'USD, as a decimal string.' });
 export const time = z.iso.datetime();
+
+/** A page of a list by text places; `next` is the `after` of the next page. */
+export function describeList<Item extends z.ZodType>(item: Item) {
+  return z.looseObject({ data: z.array(item), next: z.string().nullable() });
+}
+
+/** A page of a list whose rows have numbers. */
+export function describeNumberedList<Item extends z.ZodType>(item: Item) {
+  return z.looseObject({ data: z.array(item), next: z.int().nullable() });
+}

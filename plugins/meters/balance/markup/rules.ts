@@ -3,19 +3,16 @@
  * reads again every few seconds. There is one rule for each account, key and model that a rule names.
  */
 import { z } from 'zod';
-import {
-  GatewayError,
-  getMessage,
-  toOneLine,
-  type CommandResult,
-  type Host,
-} from '../../../../core/index.ts';
+import { GatewayError, getMessage, toOneLine, type Host } from '../../../../core/index.ts';
+import { roles } from '../../../shared/operations.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
+import type { Flag, Verb } from '../../../shared/operator-verbs.ts';
+import type { Replies } from '../../../shared/replies/routes.ts';
 import { requireBalance } from '../operator/accounts.ts';
-import { findKey } from '../operator/keys.ts';
-import { checkModelPatterns, type Offer } from '../operator/model-patterns.ts';
-import { keepStated, modelPattern } from '../operator/reading.ts';
-import { namedKey, type Bench, type Verb } from '../operator/verbs.ts';
+import { findKey, findKeys } from '../operator/key-records.ts';
+import { checkModelPatterns } from '../operator/model-patterns.ts';
+import { defineOperation, namedKey, type Ledger } from '../operator/operation.ts';
+import { modelPattern } from '../operator/reading.ts';
 import type { Store } from '../store.ts';
 import {
   markupSchema,
@@ -45,7 +42,7 @@ async function readStored(store: Store): Promise<{ version: number; rules: Marku
 }
 
 /** The rules as they were written. A wrong one is among them. */
-export async function listMarkups(store: Store): Promise<MarkupInput[]> {
+async function listMarkups(store: Store): Promise<MarkupInput[]> {
   return (await readStored(store)).rules;
 }
 
@@ -75,7 +72,7 @@ type Selector = z.output<typeof selectorSchema>;
 /** A rule whose key is named by the first of its line: rotations replace keys, and the rule stays. */
 async function nameRoot<Rule extends Selector>(store: Store, rule: Rule): Promise<Rule> {
   if (rule.key === undefined) return rule;
-  const [record, other] = await store.listKeys({ wanted: rule.key, limit: 2 });
+  const [record, other] = await findKeys(store, rule.key);
   return record && !other ? { ...rule, key: record.root } : rule;
 }
 
@@ -99,7 +96,7 @@ const modelOrder = z.object({ model: modelPattern.optional() });
  * Sets the rule for an account, a key, a model, or some of them together. Throws if it is wrong, or if it
  * could never apply.
  */
-export async function setMarkup(store: Store, order: unknown, offer: Offer): Promise<MarkupInput> {
+async function setMarkup({ store, offer }: Ledger, order: unknown): Promise<MarkupInput> {
   const { account, key } = readInput(markupSchema, order);
   const { model } = readInput(modelOrder, order);
   await checkModelPatterns(model === undefined ? [] : [model], offer, 'model');
@@ -115,8 +112,8 @@ export async function setMarkup(store: Store, order: unknown, offer: Offer): Pro
   return written;
 }
 
-export async function removeMarkup(store: Store, order: unknown): Promise<void> {
-  const wanted = await nameRoot(store, readInput(selectorSchema, order));
+async function removeMarkup(store: Store, selector: Selector): Promise<void> {
+  const wanted = await nameRoot(store, selector);
   await editRules(store, (rules) => {
     const left = rules.filter((rule) => !isForSelector(rule, wanted));
     if (left.length === rules.length)
@@ -180,41 +177,62 @@ function formatMarkup(rule: MarkupInput): string {
   return `${describeSubject(rule)}: ${charge.filter((part) => part !== false).join(' and ')}`;
 }
 
-async function showMarkups({ store }: Pick<Bench, 'store'>): Promise<CommandResult> {
-  const rules = await listMarkups(store);
-  return { json: rules, text: rules.map(formatMarkup).join('\n') || 'There are no markups.' };
+function formatMarkups({ data }: Replies['GET /admin/markups']): string {
+  return data.map(formatMarkup).join('\n') || 'There are no markups.';
 }
 
-const subjects = [
+const subjects: readonly Flag[] = [
   { flags: '--account <name>', description: 'for calls of this account' },
-  { flags: '--key <key>', description: `for calls by this key, ${namedKey}` },
+  { flags: '--key <key>', description: `for calls by this key, named ${namedKey}` },
   { flags: '--model <id>', description: 'for this model; <owner>/* is all of an owner' },
 ];
 
-export const markupVerbs: readonly Verb[] = [
+const listing = defineOperation({
+  route: 'GET /admin/markups',
+  summary: 'List the markups that operators have set',
+  roles: roles.read,
+  run: async ({ store }) => ({ data: await listMarkups(store) }),
+  verbs: [{ name: 'markups list', format: formatMarkups }],
+});
+
+const setting = defineOperation({
+  route: 'POST /admin/markups',
+  summary: 'Set the markup for an account, a key, a model, or some of them together',
+  roles: roles.correct,
+  statuses: [201],
+  input: markupSchema,
+  run: (ledger, _, _params, { input }) => setMarkup(ledger, input),
+});
+
+export const markupOperations = [
+  listing,
+  setting,
+  defineOperation({
+    route: 'DELETE /admin/markups',
+    summary: 'Remove the markup for exactly these',
+    roles: roles.correct,
+    input: selectorSchema,
+    async run({ store }, selector) {
+      await removeMarkup(store, selector);
+      return { data: await listMarkups(store) };
+    },
+    verbs: [{ name: 'markups remove', flags: subjects, format: formatMarkups }],
+  }),
+];
+
+export const markupVerbs: readonly Verb<Ledger>[] = [
   {
     name: 'markups set',
-    changes: true,
     description: 'charge more or less than the vendor, for an account, a key or a model',
-    options: [
+    flags: [
       ...subjects,
       { flags: '--percent <percent>', description: 'above the vendor’s price; -10 is a discount' },
       { flags: '--fixed <usd>', description: 'USD for each call' },
     ],
-    async run({ store, offer }, _, { account, key, model, percent, fixed }) {
-      await setMarkup(store, keepStated({ account, key, model, percent, fixed }), offer);
-      return showMarkups({ store });
-    },
-  },
-  { name: 'markups list', description: 'show the markups that operators have set', run: showMarkups },
-  {
-    name: 'markups remove',
-    changes: true,
-    description: 'remove the markup for exactly these',
-    options: subjects,
-    async run({ store }, _, { account, key, model }) {
-      await removeMarkup(store, keepStated({ account, key, model }));
-      return showMarkups({ store });
+    async run({ call }, { input }) {
+      await call(setting, { input });
+      const found = await call(listing);
+      return { json: found.data, text: formatMarkups(found) };
     },
   },
 ];

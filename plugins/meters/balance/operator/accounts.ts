@@ -1,8 +1,13 @@
-/** How operators create and list accounts, and add credit. */
+/** How operators create, move, close and list accounts, and add credit. */
 import { z } from 'zod';
-import { formatUsd, type GatewayError, type Nano } from '../../../../core/index.ts';
+import { formatTable, formatUsd, parseUsd, type GatewayError, type Nano } from '../../../../core/index.ts';
+import { roles } from '../../../shared/operations.ts';
+import { allowNone, type Verb, type VerbRow } from '../../../shared/operator-verbs.ts';
+import type { Account, ListedAccount } from '../../../shared/replies/accounts.ts';
+import type { Replies } from '../../../shared/replies/routes.ts';
 import {
   accountStates,
+  creditKinds,
   creditSources,
   deepestTeam,
   mostCredit,
@@ -12,28 +17,19 @@ import {
   type EntryQuery,
   type Store,
 } from '../store.ts';
+import { defineOperation, type Ledger } from './operation.ts';
 import { accountName, amount, creditKind, page, reference, buildNumberSchema } from './reading.ts';
 import { toIso, buildPage, buildRefusal } from './replies.ts';
 
-export const accountOrder = z.strictObject({ name: accountName });
-/** The account below which it moves, with all accounts below it; null moves it to the top. */
-export const accountMove = z.strictObject({ parent: accountName.nullable() });
-export const accountChanges = z.strictObject({
-  state: z.enum(accountStates, `the states of an account are ${accountStates.join(', ')}`),
-});
 export const creditOrder = z.strictObject({
   account: accountName,
   amount,
   kind: creditKind.default('top-up'),
   reference: reference.optional(),
 });
-export const creditQuery = page.extend({
-  account: accountName.optional(),
-  after: buildNumberSchema(0).optional(),
-});
 
 /** An account as it is shown; amounts are decimal strings in USD. */
-function describeBalance(account: string, { total, used, pending }: Balance) {
+function describeBalance(account: string, { total, used, pending }: Balance): Account {
   return {
     account,
     currency: 'USD',
@@ -45,8 +41,6 @@ function describeBalance(account: string, { total, used, pending }: Balance) {
   };
 }
 
-export type ShownBalance = ReturnType<typeof describeBalance>;
-
 export function buildAccountError(account: string): GatewayError {
   return buildRefusal(
     'not_found',
@@ -54,13 +48,7 @@ export function buildAccountError(account: string): GatewayError {
   );
 }
 
-export async function createAccount(store: Store, { name }: z.output<typeof accountOrder>) {
-  const isNew = await store.createAccount({ name, at: Date.now() });
-  if (!isNew) throw buildRefusal('conflict', `there is an account "${name}" already`);
-  return requireBalance(store, name);
-}
-
-export async function requireBalance(store: Store, account: string): Promise<ShownBalance> {
+export async function requireBalance(store: Store, account: string): Promise<Account> {
   const balance = await store.readBalance(account);
   if (!balance) throw buildAccountError(account);
   return describeBalance(account, balance);
@@ -71,29 +59,10 @@ const unchanged = {
   closed: 'a closed account stays closed',
 } as const;
 
-type Changes = z.output<typeof accountChanges>;
-
-export async function changeAccount(store: Store, account: string, { state }: Changes) {
-  const changed = await store.setAccountState({ account, state });
-  if (changed === 'not_found') throw buildAccountError(account);
-  if (changed !== 'changed') throw buildRefusal('conflict', unchanged[changed], 'state');
-  return { ...(await requireBalance(store, account)), state };
-}
-
 const unmoved = {
   cycle: 'an account cannot move below itself or an account below it',
   deep: `a tree of accounts has at most ${deepestTeam} levels`,
 } as const;
-
-type Place = z.output<typeof accountMove>;
-
-export async function moveAccount(store: Store, account: string, { parent }: Place) {
-  const moved = await store.moveAccount({ account, parent: parent ?? undefined });
-  if (moved === 'not_found') throw buildAccountError(account);
-  if (moved === 'no_parent') throw buildAccountError(parent ?? '');
-  if (moved !== 'moved') throw buildRefusal('conflict', unmoved[moved], 'parent');
-  return { ...(await requireBalance(store, account)), parent };
-}
 
 /** All credits of an account, read page by page. */
 export async function* readAllCredits(
@@ -110,7 +79,7 @@ export async function* readAllCredits(
 }
 
 /** An account with the sum of its credits of each kind. */
-export async function describeAccount(store: Store, account: string) {
+async function describeAccount(store: Store, account: string) {
   const [record] = await store.listAccounts({ wanted: account, limit: 1 });
   if (!record) throw buildAccountError(account);
   const sums = new Map<string, Nano>(creditSources.map((source) => [source, 0n]));
@@ -122,12 +91,8 @@ export async function describeAccount(store: Store, account: string) {
   };
 }
 
-function describeRecord({ name, created, line, state, ...balance }: AccountRecord) {
+function describeRecord({ name, created, line, state, ...balance }: AccountRecord): ListedAccount {
   return { ...describeBalance(name, balance), parent: line[0] ?? null, state, created: toIso(created) };
-}
-
-export async function listAccounts(store: Store, query: z.output<typeof page>) {
-  return buildPage(await store.listAccounts(query), query.limit, describeRecord, ({ name }) => name);
 }
 
 /** Adds credit, once for each reference. A repeated order changes nothing, and the reply says so. */
@@ -155,7 +120,171 @@ function describeCredit({ number, account, at, available, source, ...entry }: En
   return { number, account, at: toIso(at), ...what };
 }
 
-export async function listCredits(store: Store, query: z.output<typeof creditQuery>) {
-  const entries = await store.listEntries({ ...query, kinds: ['credit'] });
-  return buildPage(entries, query.limit, describeCredit, ({ number }) => number);
+export function formatBalance({ account, balance, total, used, pending, available }: Account): string {
+  return (
+    `${account}: ${balance} USD (${total} credited, ${used} used); ` +
+    `${pending} reserved, ${available} available`
+  );
 }
+
+const amounts = ['balance', 'total', 'used', 'pending', 'available'] as const;
+
+function formatAccounts(accounts: readonly ListedAccount[]): string {
+  const totals = amounts.map((name) =>
+    formatUsd(accounts.reduce((sum, account) => sum + parseUsd(account[name]), 0n)),
+  );
+  return formatTable(
+    ['ACCOUNT', 'STATE', 'BALANCE USD', 'CREDITED', 'USED', 'RESERVED', 'AVAILABLE'],
+    accounts.map((account) => [account.account, account.state, ...amounts.map((name) => account[name])]),
+    accounts.length > 1 ? [`${accounts.length} accounts`, '', ...totals] : undefined,
+  );
+}
+
+export const shownAccount = defineOperation({
+  route: 'GET /admin/accounts/:account',
+  summary: 'Show an account, with what it was credited',
+  roles: roles.readOwn,
+  run: ({ store }, _, { account }) => describeAccount(store, account),
+});
+
+type StateRow = VerbRow<Ledger, Replies['PATCH /admin/accounts/:account/state']>;
+
+function buildStateVerb(verb: string, state: string, description: string): StateRow {
+  return {
+    name: `accounts ${verb} <account>`,
+    description,
+    input: { state },
+    format: ({ account, state: now }) => `${account} is ${now}.`,
+  };
+}
+
+export const accountOperations = [
+  defineOperation({
+    route: 'GET /admin/accounts',
+    summary: 'List accounts and what they have',
+    roles: roles.readOwn,
+    input: page,
+    run: async ({ store }, query) =>
+      buildPage(await store.listAccounts(query), query.limit, describeRecord, ({ name }) => name),
+    verbs: [
+      {
+        name: 'accounts list',
+        all: true,
+        format: ({ data }) => (data.length > 0 ? formatAccounts(data) : 'There are no accounts.'),
+      },
+    ],
+  }),
+  defineOperation({
+    route: 'POST /admin/accounts',
+    summary: 'Create an account',
+    roles: roles.manage,
+    statuses: [201],
+    input: z.strictObject({ name: accountName }),
+    async run({ store }, { name }) {
+      const isNew = await store.createAccount({ name, at: Date.now() });
+      if (!isNew) throw buildRefusal('conflict', `there is an account "${name}" already`);
+      return requireBalance(store, name);
+    },
+    verbs: [{ name: 'accounts create <name>', creates: true, format: formatBalance }],
+  }),
+  shownAccount,
+  defineOperation({
+    route: 'PATCH /admin/accounts/:account',
+    summary: 'Move an account below another one, or to the top',
+    roles: roles.manage,
+    input: z.strictObject({
+      /** The account below which it moves, with all accounts below it; null moves it to the top. */
+      parent: accountName.nullable(),
+    }),
+    async run({ store }, { parent }, { account }) {
+      const moved = await store.moveAccount({ account, parent: parent ?? undefined });
+      if (moved === 'not_found') throw buildAccountError(account);
+      if (moved === 'no_parent') throw buildAccountError(parent ?? '');
+      if (moved !== 'moved') throw buildRefusal('conflict', unmoved[moved], 'parent');
+      return { ...(await requireBalance(store, account)), parent };
+    },
+    verbs: [
+      {
+        name: 'accounts move <account> <parent>',
+        description: 'move an account, with all below it, below another one; "none" moves it to the top',
+        flags: [{ flags: '<parent>', description: 'the account above', read: allowNone() }],
+        format: ({ account, parent }) =>
+          `${account} is ${parent === null ? 'at the top' : `below ${parent}`}.`,
+      },
+    ],
+  }),
+  defineOperation({
+    route: 'PATCH /admin/accounts/:account/state',
+    summary: 'Open, disable or close an account',
+    details:
+      'The keys of a disabled or closed account are refused within a second. A closed account stays closed.',
+    roles: roles.manage,
+    input: z.strictObject({
+      state: z.enum(accountStates, `the states of an account are ${accountStates.join(', ')}`),
+    }),
+    async run({ store }, { state }, { account }) {
+      const changed = await store.setAccountState({ account, state });
+      if (changed === 'not_found') throw buildAccountError(account);
+      if (changed !== 'changed') throw buildRefusal('conflict', unchanged[changed], 'state');
+      return { ...(await requireBalance(store, account)), state };
+    },
+    verbs: [
+      buildStateVerb('disable', 'disabled', 'refuse all keys of an account from now on'),
+      buildStateVerb('enable', 'open', 'accept the keys of a disabled account again'),
+      {
+        ...buildStateVerb('close', 'closed', 'refuse all keys of an account for good; it gets no new keys'),
+        async ask({ call }, { args }) {
+          const { account, balance } = await call(shownAccount, { params: args });
+          return `Close the account "${account}", which has ${balance} USD? Its keys stop working for good.`;
+        },
+      },
+    ],
+  }),
+  defineOperation({
+    route: 'GET /admin/credits',
+    summary: 'List credits',
+    roles: roles.read,
+    input: page.extend({ account: accountName.optional(), after: buildNumberSchema(0).optional() }),
+    async run({ store }, query) {
+      const entries = await store.listEntries({ ...query, kinds: ['credit'] });
+      return buildPage(entries, query.limit, describeCredit, ({ number }) => number);
+    },
+  }),
+  defineOperation({
+    route: 'POST /admin/credits',
+    summary: 'Add credit to an account',
+    details: 'A reference is credited once. The same order again changes nothing and gets 200.',
+    roles: roles.spend,
+    statuses: [200, 201],
+    input: creditOrder,
+    run: ({ store }, order) => addCredit(store, order),
+    verbs: [
+      {
+        name: 'credit add <account> <usd>',
+        flags: [
+          { flags: '<usd>', field: 'amount', description: 'the credit' },
+          { flags: '--kind <kind>', description: `${creditKinds.join(', ')} (top-up unless given)` },
+          { flags: '--reference <text>', description: 'the id of the payment: a reference is credited once' },
+        ],
+        format: (added) =>
+          formatBalance(added) +
+          (added.status === 'already_credited'
+            ? ' (that reference was credited before; nothing was added)'
+            : ''),
+      },
+    ],
+  }),
+];
+
+export const accountVerbs: readonly Verb<Ledger>[] = [
+  {
+    name: 'balance <account>',
+    description: 'show the balance of an account',
+    async run({ call }, { args }) {
+      const shown = await call(shownAccount, { params: args });
+      const { account, currency, balance, total, used, pending, available } = shown;
+      const json = { account, currency, balance, total, used, pending, available };
+      return { json, text: formatBalance(json) };
+    },
+  },
+];

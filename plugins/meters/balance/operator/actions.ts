@@ -1,15 +1,12 @@
 /** The log of what operators changed. */
 import { userInfo } from 'node:os';
 import { z } from 'zod';
-import type { RouteRequest } from '../../../../core/index.ts';
-import type { Action, Store } from '../store.ts';
+import { formatTable, type RouteRequest } from '../../../../core/index.ts';
+import { roles } from '../../../shared/operations.ts';
+import type { Action } from '../store.ts';
+import { defineOperation } from './operation.ts';
 import { buildNumberSchema } from './reading.ts';
 import { toIso, buildPage } from './replies.ts';
-
-export const actionQuery = z.strictObject({
-  before: buildNumberSchema(1).optional(),
-  limit: buildNumberSchema(1, 1000).default(100),
-});
 
 /** Characters of a body or of options that are stored. */
 const longestDetail = 4000;
@@ -43,12 +40,36 @@ export function buildVerbAction(
   return { at: Date.now(), author, action, subject: args.join(' '), detail: shortenDetail(options) };
 }
 
-export async function listActions(store: Store, query: z.output<typeof actionQuery>) {
-  const actions = await store.listActions(query);
-  return buildPage(
-    actions,
-    query.limit,
-    ({ at, ...action }) => ({ ...action, at: toIso(at) }),
-    ({ number }) => number,
-  );
-}
+export const actionOperations = [
+  defineOperation({
+    route: 'GET /admin/actions',
+    summary: 'List what operators changed, newest first',
+    roles: roles.read,
+    input: z.strictObject({
+      before: buildNumberSchema(1).optional(),
+      limit: buildNumberSchema(1, 1000).default(100),
+    }),
+    async run({ store }, query) {
+      const actions = await store.listActions(query);
+      return buildPage(
+        actions,
+        query.limit,
+        ({ at, ...action }) => ({ ...action, at: toIso(at) }),
+        ({ number }) => number,
+      );
+    },
+    verbs: [
+      {
+        name: 'actions list',
+        flags: [{ flags: '--limit <count>', description: 'how many (100 unless given)' }],
+        format: ({ data }) =>
+          data.length > 0
+            ? formatTable(
+                ['AT', 'AUTHOR', 'ACTION', 'SUBJECT', 'DETAIL'],
+                data.map(({ at, author, action, subject, detail }) => [at, author, action, subject, detail]),
+              )
+            : 'There are no actions.',
+      },
+    ],
+  }),
+];

@@ -1,9 +1,14 @@
 /** How operators create, list, change and raise budgets, and read their warnings. */
 import { z } from 'zod';
-import { formatUsd, type GatewayError } from '../../../../core/index.ts';
+import { formatUsd, toOneLine, type GatewayError } from '../../../../core/index.ts';
+import { roles } from '../../../shared/operations.ts';
+import { readInput } from '../../../shared/operator-routes.ts';
+import type { Flag, Verb } from '../../../shared/operator-verbs.ts';
+import type { Budget } from '../../../shared/replies/budgets.ts';
 import { findReached, scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
 import type { Store } from '../store.ts';
-import { findKey, readKeyNames } from './keys.ts';
+import { findKey, nameKey, readKeyNames } from './key-records.ts';
+import { defineOperation, type Ledger } from './operation.ts';
 import {
   amount,
   budgetLimit,
@@ -18,37 +23,25 @@ import {
 import { toIso, buildPage, buildRefusal } from './replies.ts';
 
 const number = z.coerce.number().int('a budget is named by its number').min(1);
-export const budgetOrder = budgetTerms.extend({
+const budgetOrder = budgetTerms.extend({
   scope: z.enum(scopes, `a budget is of a ${scopes.join(', ')}`),
-  /** A key by its id or its last four characters, an account by its name, or a tag. */
+  /** A key by its id, its name or its last four characters, an account by its name, or a tag. */
   subject: tag,
 });
-export const budgetChanges = z.strictObject({
+const budgetChanges = z.strictObject({
   limit: budgetLimit.optional(),
   hard: z.boolean().optional(),
   thresholds: thresholds.optional(),
 });
-export const raiseOrder = z.strictObject({
-  amount,
-  until: moment.refine((time) => time > Date.now(), 'that time is over; name one to come'),
-});
-export const budgetQuery = page.extend({
-  after: buildNumberSchema(0).optional(),
-  scope: budgetOrder.shape.scope.optional(),
-  subject: z.string().max(200).optional(),
-});
-export const warningQuery = page.extend({
-  after: buildNumberSchema(0).optional(),
-  budget: number.optional(),
-});
 
 /** A budget as it is shown; amounts are decimal strings in USD, and a key has its name. */
-function describeBudget(budget: BudgetRecord, keyNames: ReadonlyMap<string, string>) {
+function describeBudget(budget: BudgetRecord, keyNames: ReadonlyMap<string, string>): Budget {
   const keyName = budget.scope === 'key' ? keyNames.get(budget.subject) : undefined;
   const { limit, raises, created, deleted, start, resets, used, pending, allowed, ...same } = budget;
   const left = allowed - used - pending;
   return {
     ...same,
+    thresholds: [...same.thresholds],
     ...(keyName !== undefined && { key_name: keyName }),
     limit: formatUsd(limit),
     raises: raises.map(({ amount: by, until }) => ({ amount: formatUsd(by), until: toIso(until) })),
@@ -66,8 +59,6 @@ function describeBudget(budget: BudgetRecord, keyNames: ReadonlyMap<string, stri
   };
 }
 
-export type ShownBudget = ReturnType<typeof describeBudget>;
-
 /** The names of the keys that budgets are of. */
 function readNames(store: Store, found: readonly BudgetRecord[]): Promise<ReadonlyMap<string, string>> {
   const ids = found.flatMap(({ scope, subject }) => (scope === 'key' ? subject : []));
@@ -79,7 +70,7 @@ export function describeWarning(warning: Warning) {
   const { id, budget, event, at, start, threshold, used, allowed, scope, subject, per, zone } = warning;
   return {
     id,
-    event: `budget.${event}`,
+    event: `budget.${event}` as const,
     at: toIso(at),
     budget: {
       id: budget,
@@ -99,106 +90,225 @@ function buildBudgetError(id: unknown): GatewayError {
   return buildRefusal('not_found', `there is no budget ${String(id)}; the list of budgets has their numbers`);
 }
 
-export async function findBudget(store: Store, wanted: unknown): Promise<ShownBudget> {
+async function findBudget(store: Store, wanted: unknown): Promise<Budget> {
   const { data: id } = number.safeParse(wanted);
   const [found] = id === undefined ? [] : await store.listBudgets({ id, limit: 1, at: Date.now() });
   if (!found) throw buildBudgetError(wanted);
   return describeBudget(found, await readNames(store, [found]));
 }
 
-type BudgetOrder = z.output<typeof budgetOrder>;
-
-/**
- * Creates a budget. If this subject already has one for the period, `exists` is its number and nothing
- * changes.
- */
-async function storeBudget(store: Store, order: BudgetOrder): Promise<{ id: number; exists: boolean }> {
-  const { scope } = order;
-  const subject = scope === 'key' ? (await findKey(store, order.subject)).id : order.subject;
-  const created = await store.createBudget({ ...order, subject, at: Date.now() });
-  if (created.status === 'not_found')
-    throw buildRefusal(
-      'not_found',
-      scope === 'key'
-        ? `the key "${subject}" spends nothing: it is an operator key`
-        : `there is no account "${subject}" to make a budget for`,
-      'subject',
-    );
-  return { id: created.id, exists: created.status === 'exists' };
-}
-
-export async function createBudget(store: Store, order: BudgetOrder): Promise<ShownBudget> {
-  const { id, exists } = await storeBudget(store, order);
-  if (exists)
-    throw buildRefusal(
-      'conflict',
-      `the budget ${id} is of this ${order.scope} for each ${order.per} already: change it`,
-    );
+/** Changes the one budget that the path names. */
+async function editBudget(
+  store: Store,
+  wanted: unknown,
+  edit: (id: number) => Promise<boolean>,
+): Promise<Budget> {
+  const { id } = await findBudget(store, wanted);
+  if (!(await edit(id))) throw buildBudgetError(wanted);
   return findBudget(store, id);
 }
+
+/** `10/day` as an amount and a period; without a period it is for each month. */
+export function readBudgetText(text: string): { limit: string; per?: string } {
+  const [limit = '', ...per] = text.split('/');
+  return per.length > 0 ? { limit, per: per.join('/') } : { limit };
+}
+
+export function formatBudget(budget: Budget): string {
+  const { id, scope, subject, per, zone, limit, hard, raises, current, deleted } = budget;
+  const parts = [
+    `${id}  ${scope} ${subject}`,
+    per === 'total' ? `${limit} USD in all` : `${limit} USD per ${per} (${zone})`,
+    !hard && 'only warns',
+    ...raises.map(({ amount, until }) => `${amount} more until ${until}`),
+    `${current.used} used, ${current.pending} reserved, ${current.left} left`,
+    current.reached > 0 && `${current.reached} % reached`,
+    current.resets !== null && `resets ${current.resets}`,
+    deleted !== null && 'deleted',
+  ];
+  return toOneLine(parts.filter((part) => part !== false).join('  '));
+}
+
+/** Percentages with commas between; `none` for none. */
+const readThresholds: Flag['read'] = (warn) => {
+  if (warn === true) return warn;
+  return warn === 'none' ? [] : warn.split(',').map(Number);
+};
+
+export const budgetListing = defineOperation({
+  route: 'GET /admin/budgets',
+  summary: 'List budgets, and what is left of them',
+  roles: roles.readOwn,
+  input: page.extend({
+    after: buildNumberSchema(0).optional(),
+    scope: budgetOrder.shape.scope.optional(),
+    subject: z.string().max(200).optional(),
+  }),
+  async run({ store }, { subject, ...query }) {
+    const named = query.scope === 'key' ? await nameKey(store, { key: subject }) : { key: subject };
+    const budgets = await store.listBudgets({ ...query, subject: named.key, at: Date.now() });
+    const names = await readNames(store, budgets);
+    return buildPage(
+      budgets,
+      query.limit,
+      (budget) => describeBudget(budget, names),
+      ({ id }) => id,
+    );
+  },
+  verbs: [
+    {
+      name: 'budgets list',
+      all: true,
+      flags: [
+        { flags: '--scope <scope>', description: 'only of a key, an account, a team or a tag' },
+        { flags: '--subject <name>', description: 'only of one key, account, team or tag' },
+      ],
+      format: ({ data }) => data.map(formatBudget).join('\n') || 'There are no budgets.',
+    },
+  ],
+});
+
+const creation = defineOperation({
+  route: 'POST /admin/budgets',
+  summary: 'Create a budget',
+  details: 'A subject has one budget for each period. It counts calls from then on.',
+  roles: roles.spend,
+  statuses: [201],
+  input: budgetOrder,
+  async run({ store }, order) {
+    const { scope } = order;
+    const subject = scope === 'key' ? (await findKey(store, order.subject)).id : order.subject;
+    const created = await store.createBudget({ ...order, subject, at: Date.now() });
+    if (created.status === 'not_found')
+      throw buildRefusal(
+        'not_found',
+        scope === 'key'
+          ? `the key "${subject}" spends nothing: it is an operator key`
+          : `there is no account "${subject}" to make a budget for`,
+        'subject',
+      );
+    if (created.status === 'exists')
+      throw buildRefusal(
+        'conflict',
+        `the budget ${created.id} is of this ${scope} for each ${order.per} already: change it`,
+      );
+    return findBudget(store, created.id);
+  },
+});
+
+const change = defineOperation({
+  route: 'PATCH /admin/budgets/:budget',
+  summary: 'Change a budget',
+  roles: roles.spend,
+  input: budgetChanges,
+  run: ({ store }, changes, { budget }) =>
+    editBudget(store, budget, (id) =>
+      store.changeBudget({ id, changes: keepStated(changes), at: Date.now() }),
+    ),
+});
+
+export const budgetOperations = [
+  budgetListing,
+  creation,
+  defineOperation({
+    route: 'GET /admin/budgets/:budget',
+    summary: 'Show a budget, with what is left of it and when it resets',
+    roles: roles.readOwn,
+    run: ({ store }, _, { budget }) => findBudget(store, budget),
+  }),
+  change,
+  defineOperation({
+    route: 'DELETE /admin/budgets/:budget',
+    summary: 'Delete a budget',
+    roles: roles.spend,
+    run: ({ store }, _, { budget }) =>
+      editBudget(store, budget, (id) => store.deleteBudget({ id, at: Date.now() })),
+    verbs: [{ name: 'budgets delete <budget>', format: formatBudget }],
+  }),
+  defineOperation({
+    route: 'POST /admin/budgets/:budget/raises',
+    summary: 'Raise a budget for a time',
+    roles: roles.spend,
+    statuses: [201],
+    input: z.strictObject({
+      amount,
+      until: moment.refine((time) => time > Date.now(), 'that time is over; name one to come'),
+    }),
+    run: ({ store }, order, { budget }) =>
+      editBudget(store, budget, (id) => store.raiseBudget({ id, ...order, at: Date.now() })),
+    verbs: [
+      {
+        name: 'budgets raise <budget> <usd>',
+        flags: [
+          { flags: '<usd>', field: 'amount', description: 'what is added' },
+          { flags: '--until <time>', description: 'when the raise ends: 2027-01-31 or 2027-01-31T09:30:00Z' },
+        ],
+        format: formatBudget,
+      },
+    ],
+  }),
+  defineOperation({
+    route: 'GET /admin/budget-warnings',
+    summary: 'List thresholds that budgets reached, and budgets that refused calls',
+    roles: roles.read,
+    input: page.extend({ after: buildNumberSchema(0).optional(), budget: number.optional() }),
+    run: async ({ store }, query) =>
+      buildPage(
+        await store.listWarnings(query),
+        query.limit,
+        (warning) => ({
+          ...describeWarning(warning),
+          delivered: warning.due === undefined,
+          attempts: warning.attempts,
+        }),
+        ({ id }) => id,
+      ),
+  }),
+];
 
 /** Creates a budget, or changes the one of the same subject and period. Its time zone cannot change. */
-export async function setBudget(
-  store: Store,
-  order: BudgetOrder,
-  stated: Changes & { readonly zone?: string | undefined },
-): Promise<ShownBudget> {
-  const { id, exists } = await storeBudget(store, order);
-  if (!exists) return findBudget(store, id);
-  const { zone, ...changes } = stated;
-  const found = await findBudget(store, id);
-  if (zone !== undefined && zone !== found.zone)
-    throw buildRefusal(
-      'conflict',
-      `the budget ${id} counts by the clocks of ${found.zone}; delete it to count by those of ${zone}`,
-      'zone',
-    );
-  return changeBudget(store, id, { limit: order.limit, ...changes });
-}
+const setBudget: Verb<Ledger> = {
+  name: 'budgets set <scope> <subject> <limit>',
+  description:
+    'limit what a key, an account, a team (an account with all below it) or a tag may cost: ' +
+    '10/day, 100/month, 5/hour, 50/week or 1000/total (per month unless given)',
+  flags: [
+    {
+      flags: '<limit>',
+      field: '',
+      description: 'USD for each period',
+      read: (typed) => (typed === true ? typed : readBudgetText(typed)),
+    },
+    { flags: '--zone <name>', description: 'the time zone whose clocks end the periods (UTC unless given)' },
+    { flags: '--soft', field: 'hard', description: 'only warn', read: () => false },
+    { flags: '--hard', description: 'refuse calls beyond it, as a new budget does' },
+    {
+      flags: '--warn <percentages>',
+      field: 'thresholds',
+      description: 'when to warn: 50,80,100 unless given, or none',
+      read: readThresholds,
+    },
+  ],
+  async run({ call }, { input, options: { soft, hard } }) {
+    if (soft === true && hard === true)
+      throw new Error('a budget is soft or hard: give one of --soft and --hard');
+    const { scope, subject, per, zone } = readInput(budgetOrder, input);
+    const { data } = await call(budgetListing, { input: { scope, subject, limit: 1000 } });
+    const known = data.find((budget) => budget.per === per && budget.deleted === null);
+    if (known && input.zone !== undefined && zone !== known.zone)
+      throw buildRefusal(
+        'conflict',
+        `the budget ${known.id} counts by the clocks of ${known.zone}; ` +
+          `delete it to count by those of ${zone}`,
+        'zone',
+      );
+    const { limit, hard: isHard, thresholds: warn } = input;
+    const changes = { limit, hard: isHard, thresholds: warn };
+    const stored = known
+      ? await call(change, { params: { budget: String(known.id) }, input: changes })
+      : await call(creation, { input });
+    return { json: stored, text: formatBudget(stored) };
+  },
+};
 
-type Changes = z.output<typeof budgetChanges>;
-
-export async function changeBudget(store: Store, wanted: unknown, stated: Changes): Promise<ShownBudget> {
-  const { id } = await findBudget(store, wanted);
-  if (!(await store.changeBudget({ id, changes: keepStated(stated), at: Date.now() })))
-    throw buildBudgetError(wanted);
-  return findBudget(store, id);
-}
-
-type Raise = z.output<typeof raiseOrder>;
-
-export async function raiseBudget(store: Store, wanted: unknown, raise: Raise): Promise<ShownBudget> {
-  const { id } = await findBudget(store, wanted);
-  if (!(await store.raiseBudget({ id, ...raise, at: Date.now() }))) throw buildBudgetError(wanted);
-  return findBudget(store, id);
-}
-
-export async function deleteBudget(store: Store, wanted: unknown): Promise<ShownBudget> {
-  const { id } = await findBudget(store, wanted);
-  if (!(await store.deleteBudget({ id, at: Date.now() }))) throw buildBudgetError(wanted);
-  return findBudget(store, id);
-}
-
-export async function listBudgets(store: Store, query: z.output<typeof budgetQuery>) {
-  const budgets = await store.listBudgets({ ...query, at: Date.now() });
-  const names = await readNames(store, budgets);
-  return buildPage(
-    budgets,
-    query.limit,
-    (budget) => describeBudget(budget, names),
-    ({ id }) => id,
-  );
-}
-
-export async function listWarnings(store: Store, query: z.output<typeof warningQuery>) {
-  return buildPage(
-    await store.listWarnings(query),
-    query.limit,
-    (warning) => ({
-      ...describeWarning(warning),
-      delivered: warning.due === undefined,
-      attempts: warning.attempts,
-    }),
-    ({ id }) => id,
-  );
-}
+export const budgetVerbs = [setBudget];

@@ -1,6 +1,7 @@
-/** What operators read of stored calls: pages of them, and one with all its details. */
+/** What operators read of stored calls: pages of them, one with all its details, and those that end now. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { formatUsd, usd, parseUsd, getRateUnits } from '../../../../core/index.ts';
+import { formatTable, formatUsd, getRateUnits, parseUsd, toOneLine, usd } from '../../../../core/index.ts';
 import {
   describeOwnCall,
   describeCall,
@@ -8,10 +9,22 @@ import {
   type ListedColumns,
 } from '../../../shared/calls/shown.ts';
 import { formatTag } from '../../../shared/calls/tag-text.ts';
+import { roles } from '../../../shared/operations.ts';
+import { readInput } from '../../../shared/operator-routes.ts';
+import {
+  callAll,
+  type Fields,
+  type Flag,
+  type OperatorClient,
+  type Verb,
+} from '../../../shared/operator-verbs.ts';
+import type { Replies } from '../../../shared/replies/routes.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
 import { nameRefund } from './corrections.ts';
 import { formatCsv } from './csv.ts';
-import { readKeyNames } from './keys.ts';
+import { nameKey, readKeyNames } from './key-records.ts';
+import { findOwners } from './keys.ts';
+import { defineOperation, only, type Ledger } from './operation.ts';
 import { accountName, buildNumberSchema, period, checkPeriod } from './reading.ts';
 import { buildPage, buildRefusal } from './replies.ts';
 import { describeEntry } from './reports.ts';
@@ -67,21 +80,6 @@ const paging = {
   limit: buildNumberSchema(1, 1000).default(100),
 };
 
-export const callQuery = checkPeriod(
-  z.strictObject({
-    id: name.optional(),
-    account: accountName.optional(),
-    key: name.optional(),
-    provider: name.optional(),
-    protocol: name.optional(),
-    tag: name.optional(),
-    minCost: usd.optional(),
-    maxCost: usd.optional(),
-    format: z.enum(['json', 'csv']).default('json'),
-    ...paging,
-  }),
-);
-
 export const ownCallQuery = checkPeriod(z.strictObject(paging));
 
 function toListed(row: CallRow): ListedColumns {
@@ -91,11 +89,6 @@ function toListed(row: CallRow): ListedColumns {
 
 function formatPlace({ ended, number }: CallRow): string {
   return `${ended}-${number}`;
-}
-
-export async function listCalls(store: Store, { id, format: _format, ...query }: z.output<typeof callQuery>) {
-  const rows = await store.listCalls({ ...query, call: id });
-  return buildPage(rows, query.limit, (row) => describeCall(toListed(row)), formatPlace);
 }
 
 export async function listOwnCalls(store: Store, key: string, query: z.output<typeof ownCallQuery>) {
@@ -109,20 +102,6 @@ export async function listOwnCalls(store: Store, key: string, query: z.output<ty
 const columns = `id started ended account key protocol operation stream model answered_by provider
   outcome status error_code first_event_ms duration_ms attempts input output cached reasoning
   cost vendor_cost margin cost_basis flags tags`.split(/\s+/);
-
-export function formatCallsCsv({ data }: Awaited<ReturnType<typeof listCalls>>): string {
-  return formatCsv(
-    columns,
-    data.map(({ flags, tags, stream, ...row }) => ({
-      ...row,
-      stream: String(stream),
-      flags: flags.join(' '),
-      tags: Object.entries(tags)
-        .map(([name, value]) => formatTag(name, value))
-        .join(', '),
-    })),
-  );
-}
 
 type Timing = { name: string; start_ms: number; duration_ms: number | null };
 
@@ -156,12 +135,12 @@ function computeSpans({ timing, attempts }: ReturnType<typeof readShownRecord>):
 }
 
 /** One call, with its record and what the ledger booked for it. */
-export async function readCallDetails(store: Store, id: string) {
+async function readCallDetails(store: Store, id: string) {
   const call: StoredCall | undefined = await store.findCall(id);
   if (!call)
     throw buildRefusal(
       'not_found',
-      `No call "${id.slice(0, 100)}" is stored: it still runs, never was, or is older than the retention.`,
+      `Call "${id.slice(0, 100)}" not found. It may be running, or older than the retention.`,
     );
   const record = readShownRecord(call.body);
   const entries = await store.listEntries({ call: id, limit: 20 });
@@ -179,3 +158,142 @@ export async function readCallDetails(store: Store, id: string) {
     entries: entries.map(describeEntry).map((entry) => ({ ...entry, ...computeBill(entry.costs) })),
   };
 }
+
+const headings = 'ENDED CALL ACCOUNT KEY MODEL PROVIDER OUTCOME MS IN OUT USD'.split(' ');
+
+type ListedCall = Replies['GET /admin/calls']['data'][number];
+
+function formatCallCells(call: ListedCall): string[] {
+  const { ended, id, account, key, model, provider, outcome, duration_ms, input, output, cost } = call;
+  const cells = [ended, id, account, key, model, provider, outcome, duration_ms, input, output, cost];
+  return cells.map((cell) => String(cell ?? ''));
+}
+
+function formatCalls({ data }: Replies['GET /admin/calls']): string {
+  if (data.length === 0) return 'There are no calls.';
+  const cost = data.reduce((sum, call) => sum + parseUsd(call.cost), 0n);
+  const totals = [`${data.length} calls`, ...headings.slice(2).map(() => ''), formatUsd(cost)];
+  return formatTable(headings, data.map(formatCallCells), data.length > 1 ? totals : undefined);
+}
+
+const filters: readonly Flag[] = [
+  only.account,
+  only.key,
+  only.model,
+  { flags: '--provider <name>', description: 'only by one provider' },
+  { flags: '--outcome <outcome>', description: 'only those that ended so, such as completed or failed' },
+];
+
+const listing = defineOperation({
+  route: 'GET /admin/calls',
+  summary: 'List ended calls, newest first',
+  roles: roles.readOwn,
+  input: checkPeriod(
+    z.strictObject({
+      id: name.optional(),
+      account: accountName.optional(),
+      key: name.optional(),
+      provider: name.optional(),
+      protocol: name.optional(),
+      tag: name.optional(),
+      minCost: usd.optional(),
+      maxCost: usd.optional(),
+      ...paging,
+    }),
+  ),
+  async run({ store, flush }, { id, ...query }) {
+    await flush?.();
+    const rows = await store.listCalls({ ...(await nameKey(store, query)), call: id });
+    return buildPage(rows, query.limit, (row) => describeCall(toListed(row)), formatPlace);
+  },
+  csv: {
+    name: 'calls',
+    format: ({ data }) =>
+      formatCsv(
+        columns,
+        data.map(({ flags, tags, stream, ...row }) => ({
+          ...row,
+          stream: String(stream),
+          flags: flags.join(' '),
+          tags: Object.entries(tags)
+            .map(([tag, value]) => formatTag(tag, value))
+            .join(', '),
+        })),
+      ),
+  },
+  verbs: [
+    {
+      name: 'calls list',
+      flags: [{ flags: '--limit <count>', description: 'how many (50 unless given)' }, ...filters],
+      input: { limit: 50 },
+      complete: findOwners,
+      format: formatCalls,
+    },
+  ],
+});
+
+export const callOperations = [
+  listing,
+  defineOperation({
+    route: 'GET /admin/calls/:id',
+    summary: 'Show an ended call: its steps, attempts, losses, routing and ledger entries',
+    roles: roles.readOwn,
+    async run({ store, flush }, _, { id }) {
+      await flush?.();
+      return readCallDetails(store, id);
+    },
+    verbs: [
+      {
+        name: 'calls show <id>',
+        description: 'show all that is known of a call, as JSON',
+        format: (call) => JSON.stringify(call, null, 2),
+      },
+    ],
+  }),
+];
+
+/**
+ * Milliseconds between two queries, and how far back each goes: calls are stored a little after they end.
+ */
+const pause = 1000;
+const lookBack = 10_000;
+
+/** All calls that ended from a time on, the oldest first. */
+async function listSince(
+  { call }: OperatorClient<Ledger>,
+  filter: Fields,
+  from: number,
+): Promise<ListedCall[]> {
+  const since = { ...filter, from: new Date(from).toISOString() };
+  const { data } = await callAll((place) => call(listing, { input: { ...since, ...place } }));
+  return data.toReversed();
+}
+
+const tailQuery = z.object({ count: buildNumberSchema(1).optional() });
+
+/** Prints calls as they end. */
+const tailCalls: Verb<Ledger> = {
+  name: 'calls tail',
+  description: 'print calls as they end, until Ctrl-C; with --json each on a line',
+  flags: [{ flags: '--count <calls>', description: 'stop after so many' }, ...filters],
+  async run(client, { input: { count: typed, ...filter } }) {
+    const { count } = readInput(tailQuery, { count: typed });
+    const narrowed = await findOwners(filter, client);
+    let queriedAt = Date.now();
+    let seen = new Set((await listSince(client, narrowed, queriedAt - lookBack)).map(({ id }) => id));
+    for (let left = count ?? Infinity; left > 0;) {
+      await sleep(pause);
+      const from = queriedAt - lookBack;
+      queriedAt = Date.now();
+      const calls = await listSince(client, narrowed, from);
+      const fresh = calls.filter(({ id }) => !seen.has(id)).slice(0, left);
+      for (const call of fresh)
+        client.print(formatCallCells(call).filter(Boolean).map(toOneLine).join('  '), call);
+      seen = new Set(calls.map(({ id }) => id));
+      left -= fresh.length;
+    }
+    return { json: undefined, text: '' };
+  },
+};
+
+export const callVerbs = [tailCalls];

@@ -3,9 +3,13 @@
  * of credits. Each has a reason and an author. A refund or a chargeback is made once.
  */
 import { z } from 'zod';
-import { formatUsd, usd, type Nano } from '../../../../core/index.ts';
+import { formatUsd, parseUsd, usd, type Nano } from '../../../../core/index.ts';
+import { roles } from '../../../shared/operations.ts';
+import type { Flag } from '../../../shared/operator-verbs.ts';
+import type { Replies } from '../../../shared/replies/routes.ts';
 import type { Credit, Store } from '../store.ts';
-import { requireBalance, buildAccountError, type ShownBalance } from './accounts.ts';
+import { requireBalance, buildAccountError, shownAccount } from './accounts.ts';
+import { defineOperation } from './operation.ts';
 import { accountName, amount, largestAmount, reference } from './reading.ts';
 import { buildRefusal } from './replies.ts';
 
@@ -19,32 +23,7 @@ const signedAmount = usd
     `the amount is at most ${formatUsd(largestAmount)} USD`,
   );
 
-export const adjustmentOrder = z.strictObject({
-  account: accountName,
-  amount: signedAmount,
-  reason,
-  reference: reference.optional(),
-});
-export const refundOrder = z.strictObject({
-  call: z.string().min(1).max(200),
-  /** USD; all that the call cost unless given. */
-  amount: amount.optional(),
-  reason,
-});
-export const chargebackOrder = z.strictObject({
-  /** The reference of the credit that is taken back. */
-  reference,
-  reason,
-});
-
-export type Corrected = ShownBalance & {
-  readonly status: 'credited' | 'already_credited';
-  readonly amount: string;
-};
-
-interface Author {
-  readonly author: string;
-}
+type Corrected = Replies['POST /admin/refunds'];
 
 async function addCorrection(store: Store, credit: Credit): Promise<Corrected> {
   const status = await store.addCredit(credit);
@@ -60,50 +39,112 @@ async function addCorrection(store: Store, credit: Credit): Promise<Corrected> {
   return { status, amount: formatUsd(credit.amount), ...(await requireBalance(store, credit.account)) };
 }
 
-/** Adds to what an account was credited, or takes from it. */
-export function adjustCredit(
-  store: Store,
-  { account, amount: moved, reason: why, reference: known }: z.output<typeof adjustmentOrder>,
-  { author }: Author,
-): Promise<Corrected> {
-  const credit = { account, amount: moved, kind: 'adjustment', reference: known } as const;
-  return addCorrection(store, { ...credit, reason: why, author, at: Date.now() });
-}
-
 /** The reference of a call's refund, by which it is made once. */
 export const nameRefund = (call: string): string => `refund:${call}`;
 
-/** Gives back what a call cost, or a part of it, once. */
-export async function refundCall(
-  store: Store,
-  { call, amount: stated, reason: why }: z.output<typeof refundOrder>,
-  { author }: Author,
-): Promise<Corrected> {
-  const entries = await store.listEntries({ call, limit: 20 });
-  const [first] = entries;
-  if (!first) throw buildRefusal('not_found', `there is no call "${call}" in the books`, 'call');
-  const cost = entries.reduce<Nano>((sum, { revenue }) => sum + revenue, 0n);
-  const refunded = stated ?? cost;
-  if (refunded > cost || cost === 0n)
-    throw buildRefusal('invalid_request', `the call cost ${formatUsd(cost)} USD`, 'amount');
-  const { account } = first;
-  const credit = { account, amount: refunded, kind: 'refund', reference: nameRefund(call) } as const;
-  return addCorrection(store, { ...credit, reason: why, author, at: Date.now() });
+function formatCorrection({ account, amount: moved, balance, status }: Corrected): string {
+  const again = status === 'already_credited' ? ' It was made before; nothing changed.' : '';
+  return `${account}: ${moved} USD; the balance is ${balance} USD.${again}`;
 }
 
-/** Takes back a credit whose payment was reversed, once. The balance may become negative. */
-export async function chargeBackCredit(
-  store: Store,
-  { reference: known, reason: why }: z.output<typeof chargebackOrder>,
-  { author }: Author,
-): Promise<Corrected> {
-  const [credit] = await store.listEntries({ reference: known, limit: 1 });
-  if (!credit)
-    throw buildRefusal('not_found', `there is no credit with the reference "${known}"`, 'reference');
-  if (credit.available <= 0n)
-    throw buildRefusal('invalid_request', `"${known}" took credit back itself`, 'reference');
-  const { account, available } = credit;
-  const reference = `chargeback:${known}`;
-  const taken = { account, amount: -available, kind: 'chargeback', reference } as const;
-  return addCorrection(store, { ...taken, reason: why, author, at: Date.now() });
-}
+const reasonFlag: Flag = { flags: '--reason <text>', description: 'why; statements show it' };
+
+export const correctionOperations = [
+  defineOperation({
+    route: 'POST /admin/adjustments',
+    summary: 'Add to what an account was credited, or take from it, with a reason',
+    roles: roles.correct,
+    statuses: [200, 201],
+    input: z.strictObject({
+      account: accountName,
+      amount: signedAmount,
+      reason,
+      reference: reference.optional(),
+    }),
+    run({ store, author }, { account, amount: moved, reason: why, reference: known }) {
+      const credit = { account, amount: moved, kind: 'adjustment', reference: known } as const;
+      return addCorrection(store, { ...credit, reason: why, author, at: Date.now() });
+    },
+    verbs: [
+      {
+        name: 'credit adjust <account> <usd>',
+        description: 'add to an account, or take from it with a negative amount',
+        flags: [
+          { flags: '<usd>', field: 'amount', description: 'the amount' },
+          reasonFlag,
+          {
+            flags: '--reference <text>',
+            description: 'an id of your own: an adjustment is made once for it',
+          },
+        ],
+        async ask({ call }, { args: { account: name = '', usd: moved = '' } }) {
+          if (!moved.startsWith('-')) return undefined;
+          const { account, balance } = await call(shownAccount, { params: { account: name } });
+          const taken = formatUsd(-parseUsd(moved));
+          return `Take ${taken} USD from the account "${account}", which has ${balance} USD?`;
+        },
+        format: formatCorrection,
+      },
+    ],
+  }),
+  defineOperation({
+    route: 'POST /admin/refunds',
+    summary: 'Give back what a call cost, or a part of it, once',
+    roles: roles.correct,
+    statuses: [200, 201],
+    input: z.strictObject({
+      call: z.string().min(1).max(200),
+      /** USD; all that the call cost unless given. */
+      amount: amount.optional(),
+      reason,
+    }),
+    async run({ store, author }, { call, amount: stated, reason: why }) {
+      const entries = await store.listEntries({ call, limit: 20 });
+      const [first] = entries;
+      if (!first) throw buildRefusal('not_found', `there is no call "${call}" in the books`, 'call');
+      const cost = entries.reduce<Nano>((sum, { revenue }) => sum + revenue, 0n);
+      const refunded = stated ?? cost;
+      if (refunded > cost || cost === 0n)
+        throw buildRefusal('invalid_request', `the call cost ${formatUsd(cost)} USD`, 'amount');
+      const { account } = first;
+      const credit = { account, amount: refunded, kind: 'refund', reference: nameRefund(call) } as const;
+      return addCorrection(store, { ...credit, reason: why, author, at: Date.now() });
+    },
+    verbs: [
+      {
+        name: 'credit refund <call>',
+        description: 'give back what a call cost, once',
+        flags: [{ flags: '--amount <usd>', description: 'only a part of it' }, reasonFlag],
+        format: formatCorrection,
+      },
+    ],
+  }),
+  defineOperation({
+    route: 'POST /admin/chargebacks',
+    summary: 'Take back a credit whose payment was reversed, once',
+    details: 'The balance may become negative.',
+    roles: roles.correct,
+    statuses: [200, 201],
+    input: z.strictObject({
+      /** The reference of the credit that is taken back. */
+      reference,
+      reason,
+    }),
+    async run({ store, author }, { reference: known, reason: why }) {
+      const [credit] = await store.listEntries({ reference: known, limit: 1 });
+      if (!credit)
+        throw buildRefusal('not_found', `there is no credit with the reference "${known}"`, 'reference');
+      if (credit.available <= 0n)
+        throw buildRefusal('invalid_request', `"${known}" took credit back itself`, 'reference');
+      const { account, available } = credit;
+      const taken = {
+        account,
+        amount: -available,
+        kind: 'chargeback',
+        reference: `chargeback:${known}`,
+      } as const;
+      return addCorrection(store, { ...taken, reason: why, author, at: Date.now() });
+    },
+    verbs: [{ name: 'credit chargeback <reference>', flags: [reasonFlag], format: formatCorrection }],
+  }),
+];

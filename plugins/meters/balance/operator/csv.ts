@@ -1,14 +1,12 @@
 /** Writes rows as CSV of RFC 4180. Text that a spreadsheet would run as a formula is made harmless. */
 
-export type Cell = string | number | null | undefined;
-
 /** A text as a cell: quoted if it needs to be, and never a formula. */
 export function formatCsvCell(value: string): string {
   const text = /^[=+@\t\r]|^-(?!\d+(\.\d+)?$)/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function formatCell(value: Cell): string {
+function formatCell(value: unknown): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'string' ? formatCsvCell(value) : String(value);
 }
@@ -16,7 +14,7 @@ function formatCell(value: Cell): string {
 /** The columns by name in a first line, then a line for each row. */
 export function formatCsv<Column extends string>(
   columns: readonly Column[],
-  rows: readonly Readonly<Partial<Record<Column, Cell>>>[],
+  rows: readonly Readonly<Partial<Record<Column, unknown>>>[],
 ): string {
   const lines = rows.map((row) => columns.map((column) => formatCell(row[column])).join(','));
   return [columns.join(','), ...lines, ''].join('\r\n');

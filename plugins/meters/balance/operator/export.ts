@@ -7,13 +7,18 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { fileMode, GatewayError, type RouteReply } from '../../../../core/index.ts';
-import { noStore, readInput } from '../../../shared/operator-routes.ts';
+import { roles } from '../../../shared/operations.ts';
+import { noStore } from '../../../shared/operator-routes.ts';
+import type { Verb } from '../../../shared/operator-verbs.ts';
+import type { Replies } from '../../../shared/replies/routes.ts';
 import { exportFormats, headOf } from '../export/lines.ts';
 import { entryKinds, type Store } from '../store.ts';
+import { nameKey } from './key-records.ts';
+import { findOwners } from './keys.ts';
+import { defineOperation, only, type Ledger } from './operation.ts';
 import { accountName, buildNumberSchema, period, checkPeriod } from './reading.ts';
-import { findOwners, only, type Verb } from './verbs.ts';
 
-export const exportQuery = checkPeriod(
+const exportQuery = checkPeriod(
   z.strictObject({
     format: z.enum(exportFormats, `an export is ${exportFormats.join(' or ')}`).default('csv'),
     account: accountName.optional(),
@@ -26,6 +31,7 @@ export const exportQuery = checkPeriod(
 );
 
 type Query = z.output<typeof exportQuery>;
+type Export = Replies['GET /admin/entries/export'];
 
 /** Numbers of a slice: few enough that other reports wait for milliseconds. */
 const sliceSize = 2000;
@@ -57,46 +63,63 @@ async function* readLines(store: Store, { after, ...query }: Query, last: number
   }
 }
 
-export interface Export {
-  readonly lines: Readable;
-  /** The number of the last entry that it can have: where the next export begins. */
-  readonly last: number;
-}
-
+/** An export ends at the last entry that there is now: where the next one begins. */
 export async function exportEntries(store: Store, query: Query): Promise<Export> {
   if (running >= mostExports)
     throw new GatewayError('overloaded', `At most ${mostExports} exports run at a time; try again later.`, {
       retryAfter: 30,
     });
   const last = Math.max(query.after, await store.findLastEntry());
-  return { lines: Readable.from(readLines(store, query, last)), last };
+  return { format: query.format, last, lines: readLines(store, query, last) };
 }
 
-const types = { csv: 'text/csv; charset=utf-8', jsonl: 'application/jsonl; charset=utf-8' } as const;
+const lastHeader = 'x-tollgate-export-last';
 
-export async function buildExportReply(store: Store, params: unknown): Promise<RouteReply> {
-  const query = readInput(exportQuery, params);
-  const { lines, last } = await exportEntries(store, query);
+function sendExport({ format, last, lines }: Export): RouteReply {
+  const type = format === 'csv' ? 'text/csv' : 'application/jsonl';
   return {
     status: 200,
     headers: {
       ...noStore,
-      'content-type': types[query.format],
-      'content-disposition': `attachment; filename="entries.${query.format}"`,
-      'x-tollgate-export-last': String(last),
+      'content-type': `${type}; charset=utf-8`,
+      'content-disposition': `attachment; filename="entries.${format}"`,
+      [lastHeader]: String(last),
     },
-    body: lines,
+    body: Readable.from(lines),
   };
 }
+
+const exporting = defineOperation({
+  route: 'GET /admin/entries/export',
+  summary: 'Export all entries of the ledger as a file',
+  details:
+    'The header `x-tollgate-export-last` is the number of the last entry that the export can have. ' +
+    'The next export goes on with it as `after`; ' +
+    'one that broke off, with the number of its last whole line.',
+  roles: roles.read,
+  input: exportQuery,
+  run: async ({ store }, query) => exportEntries(store, await nameKey(store, query)),
+  file: {
+    content: { 'text/csv': z.string(), 'application/jsonl': z.string() },
+    send: sendExport,
+    receive: ({ headers, body }) => ({
+      format: headers.get('content-type')?.startsWith('text/csv') ? 'csv' : 'jsonl',
+      last: Number(headers.get(lastHeader)),
+      lines: body ?? Readable.from([]),
+    }),
+  },
+});
+
+export const exportOperations = [exporting];
 
 function guessFormat(file: string): Query['format'] {
   return /\.(jsonl|ndjson)$/i.test(file) ? 'jsonl' : 'csv';
 }
 
-export const exportVerb: Verb = {
+const exportToFile: Verb<Ledger> = {
   name: 'entries export <file>',
   description: 'write all entries of the ledger to a file, and show where the next export begins',
-  options: [
+  flags: [
     { flags: '--format <format>', description: "csv or jsonl (by the file's name unless given)" },
     { flags: '--after <number>', description: 'only entries after this number' },
     only.account,
@@ -105,14 +128,12 @@ export const exportVerb: Verb = {
     only.from,
     only.to,
   ],
-  async run({ store }, [file = ''], options) {
+  async run(client, { args: { file = '' }, input: { file: _file, ...typed } }) {
     // It may be the export that this one continues. A shell creates an empty file before the command runs.
     const there = statSync(file, { throwIfNoEntry: false });
     if (there?.isFile() && there.size > 0) throw new Error(`${file} already exists: name a new file`);
-    const { lines, last } = await exportEntries(
-      store,
-      readInput(exportQuery, { format: guessFormat(file), ...(await findOwners(store, options)) }),
-    );
+    const input = { format: guessFormat(file), ...(await findOwners(typed, client)) };
+    const { lines, last } = await client.call(exporting, { input });
     const written = createWriteStream(file, { mode: fileMode });
     written.on('error', (error) => (error.message = `${file} could not be written: ${error.message}`));
     await pipeline(lines, written);
@@ -122,3 +143,5 @@ export const exportVerb: Verb = {
     };
   },
 };
+
+export const exportVerbs = [exportToFile];

@@ -1,14 +1,28 @@
 /** How operators create, list and change keys. Only the reply that creates a secret shows it. */
 import { z } from 'zod';
-import { formatUsd } from '../../../../core/index.ts';
-import { issueKey, createKeySecret } from '../keys.ts';
-import type { KeyRecord, Store } from '../store.ts';
-import { addCredit } from './accounts.ts';
-import { checkModelPatterns, type Offer } from './model-patterns.ts';
+import { formatTable, formatUsd, GatewayError, parseUsd, toOneLine } from '../../../../core/index.ts';
+import { roles } from '../../../shared/operations.ts';
+import {
+  allowNone,
+  splitList,
+  toNumeric,
+  type Fields,
+  type Flag,
+  type OperatorClient,
+  type Verb,
+} from '../../../shared/operator-verbs.ts';
+import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
+import { issueKey, createKeySecret, isKeyId } from '../keys.ts';
+import type { Store } from '../store.ts';
+import { addCredit, shownAccount } from './accounts.ts';
+import { budgetListing, formatBudget, readBudgetText } from './budgets.ts';
+import { describeKey, findKey } from './key-records.ts';
+import { checkModelPatterns } from './model-patterns.ts';
+import { defineOperation, namedKey, only, type Ledger } from './operation.ts';
 import { accountName, amount, budgetTerms, label, limits, page, keepStated, tags } from './reading.ts';
-import { toIso, buildPage, buildRefusal, toUsdOrNull } from './replies.ts';
+import { buildPage, buildRefusal } from './replies.ts';
 
-export const keyOrder = z.strictObject({
+const keyOrder = z.strictObject({
   /** The account that the key belongs to, which is created if no account has this name yet. */
   account: accountName.optional(),
   /** `operator` keys use the admin API, belong to no account and spend nothing. */
@@ -22,65 +36,17 @@ export const keyOrder = z.strictObject({
   tags: tags.default([]),
   budgets: z.array(budgetTerms).max(10).default([]),
 });
-export const keyQuery = page.extend({
-  account: accountName.optional(),
-  kind: z.enum(['user', 'operator']).optional(),
-});
-export const keyChanges = z.strictObject({
+const keyChanges = z.strictObject({
   name: label.optional(),
   disabled: z.boolean().optional(),
   limits: limits.optional(),
   tags: tags.optional(),
 });
 const longestOverlap = 30 * 24 * 3600;
-export const rotationOrder = z.strictObject({
+const rotationOrder = z.strictObject({
   /** Seconds for which the old secret still works. */
   overlap: z.int('it has to be a whole number of seconds').min(0).max(longestOverlap).default(0),
 });
-
-/** A key as it is shown: never its secret, nor its hash. */
-function describeKey({ spendCap, models, expires, callsPerMinute, ...key }: KeyRecord) {
-  const { id, lastFour, name, kind, account = null, disabled, tags: tagged, rotatedTo = null } = key;
-  return {
-    id,
-    lastFour,
-    name,
-    kind,
-    ...(kind === 'operator' ? { readOnly: key.readOnly } : {}),
-    account,
-    disabled,
-    created: toIso(key.created),
-    limits: {
-      spendCap: toUsdOrNull(spendCap),
-      models: models ?? null,
-      expires: toIso(expires),
-      callsPerMinute: callsPerMinute ?? null,
-    },
-    tags: tagged,
-    used: formatUsd(key.used),
-    pending: formatUsd(key.pending),
-    rotatedTo,
-  };
-}
-
-export type ShownKey = ReturnType<typeof describeKey>;
-
-/** The one key with this id, or with these last four characters. */
-export async function findKey(store: Store, wanted: string): Promise<ShownKey> {
-  const found = (await store.listKeys({ wanted, limit: 20 })).map(describeKey);
-  const [key, other] = found;
-  if (!key)
-    throw buildRefusal(
-      'not_found',
-      `there is no key "${wanted}"; name it by its id or its last four characters`,
-    );
-  if (other)
-    throw buildRefusal(
-      'conflict',
-      `"${wanted}" can be any of these, name one by its id: ${found.map(({ id }) => id).join(', ')}`,
-    );
-  return key;
-}
 
 /**
  * Throws if limits are set that an operator key cannot have. It spends nothing and calls no model, so only
@@ -115,13 +81,7 @@ async function adviseCredit(store: Store, account: string): Promise<string | und
   return `The account "${account}" has no credit, so every call that costs something is refused.`;
 }
 
-export type NewKey = ShownKey & { readonly key: string; readonly warning?: string };
-
-export async function createKey(
-  store: Store,
-  order: z.output<typeof keyOrder>,
-  offer: Offer,
-): Promise<NewKey> {
+async function createKey({ store, offer }: Ledger, order: z.output<typeof keyOrder>): Promise<NewKey> {
   const { account, kind, name, readOnly, limits: stated, credit, tags: tagged, budgets } = order;
   await checkModelPatterns(stated.models, offer, 'limits.models');
   if ((account === undefined) !== (kind === 'operator'))
@@ -159,26 +119,11 @@ export async function createKey(
   };
 }
 
-/** What keys are called, also deleted ones, by their ids. */
-export async function readKeyNames(
-  store: Store,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  if (ids.length === 0) return new Map();
-  const found = await store.listKeys({ ids, limit: ids.length });
-  return new Map(found.map(({ id, name }) => [id, name]));
-}
-
-export async function listKeys(store: Store, query: z.output<typeof keyQuery>) {
-  return buildPage(await store.listKeys(query), query.limit, describeKey, ({ id }) => id);
-}
-
-export async function changeKey(
-  store: Store,
+async function changeKey(
+  { store, offer }: Ledger,
   wanted: string,
   { limits: changed, ...rest }: z.output<typeof keyChanges>,
-  offer: Offer,
-): Promise<ShownKey> {
+): Promise<Key> {
   await checkModelPatterns(changed?.models, offer, 'limits.models');
   const { id, kind } = await findKey(store, wanted);
   if (kind === 'operator' && changed) checkOperatorKey(changed, { tags: rest.tags?.[0] });
@@ -190,11 +135,11 @@ export async function changeKey(
  * A new secret with the account, the limits and the spending of the old one, which works until the overlap
  * ends.
  */
-export async function rotateKey(
-  store: Store,
+async function rotateKey(
+  { store }: Ledger,
   wanted: string,
-  { overlap }: z.output<typeof rotationOrder> = { overlap: 0 },
-): Promise<ShownKey & { readonly key: string }> {
+  { overlap }: z.output<typeof rotationOrder>,
+): Promise<NewKey> {
   const { id, kind } = await findKey(store, wanted);
   const { secret, kept } = createKeySecret(kind);
   const isRotated = await store.rotateKey({ id, until: kept.at + overlap * 1000, key: kept });
@@ -202,8 +147,266 @@ export async function rotateKey(
   return { key: secret, ...(await findKey(store, kept.id)) };
 }
 
-export async function deleteKey(store: Store, wanted: string) {
-  const key = await findKey(store, wanted);
-  await store.deleteKey({ id: key.id, at: Date.now() });
-  return { ...key, deleted: true as const };
+function formatLimits({ spendCap, models, expires, callsPerMinute }: Key['limits']): string {
+  const facts = [
+    spendCap !== null && `at most ${spendCap} USD`,
+    models !== null && `only ${models.map(toOneLine).join(', ')}`,
+    expires !== null && `until ${expires}`,
+    callsPerMinute !== null && `${callsPerMinute} calls a minute`,
+  ];
+  return facts.filter((each) => each !== false).join('; ');
 }
+
+const headings = ['KEY', 'ENDS', 'ACCOUNT', 'CREATED', 'USED USD', 'LIMITS', 'STATE', 'NAME'];
+
+function formatKeyCells({
+  id,
+  lastFour,
+  name,
+  kind,
+  account,
+  disabled,
+  created,
+  limits,
+  used,
+}: Key): string[] {
+  const state = disabled ? 'disabled' : '';
+  return [id, `…${lastFour}`, account ?? kind, created, used, formatLimits(limits), state, name];
+}
+
+function formatKeys(shown: readonly Key[]): string {
+  const used = shown.reduce((sum, key) => sum + parseUsd(key.used), 0n);
+  const totals = [`${shown.length} keys`, '', '', '', formatUsd(used)];
+  return formatTable(headings, shown.map(formatKeyCells), shown.length > 1 ? totals : undefined);
+}
+
+function formatSecret({ key, account, id, warning }: NewKey): string {
+  const owner = account === null ? 'Operator' : `Account "${account}"`;
+  const lines = [
+    key,
+    `Save this key now. It cannot be shown again. ${owner}, key ${id}.`,
+    ...(warning === undefined ? [] : [`${warning} Add some: tollgate credit add ${account} 5`]),
+  ];
+  return lines.join('\n');
+}
+
+const limitFlags: readonly Flag[] = [
+  {
+    flags: '--spend-cap <usd>',
+    field: 'limits.spendCap',
+    description: 'lifetime spending limit in USD; "none" removes it, and any limit below',
+    read: allowNone(),
+  },
+  {
+    flags: '--models <ids>',
+    field: 'limits.models',
+    description: 'comma-separated models that it may call; <owner>/* is all of an owner',
+    read: allowNone(splitList),
+  },
+  {
+    flags: '--expires <time>',
+    field: 'limits.expires',
+    description: 'expiry date: 2027-01-31 or 2027-01-31T09:30:00Z',
+    read: allowNone(),
+  },
+  {
+    flags: '--calls-per-minute <count>',
+    field: 'limits.callsPerMinute',
+    description: 'how many calls it may make in a minute',
+    read: allowNone(toNumeric),
+  },
+];
+
+const formatKey = (key: Key): string => formatKeys([key]);
+
+const shown = defineOperation({
+  route: 'GET /admin/keys/:key',
+  summary: `Show a key, ${namedKey}`,
+  roles: roles.readOwn,
+  run: ({ store }, _, { key }) => findKey(store, key),
+});
+
+/**
+ * The filter of a list, a report or an export with the id of the key that it names. Throws if it names an
+ * account or a key that does not exist. Ids stay as they are: deleted keys have calls and entries too.
+ */
+export async function findOwners(filter: Fields, { call }: OperatorClient<Ledger>): Promise<Fields> {
+  const { account, key } = filter;
+  if (typeof account === 'string') await call(shownAccount, { params: { account } });
+  return typeof key === 'string' && !isKeyId(key)
+    ? { ...filter, key: (await call(shown, { params: { key } })).id }
+    : filter;
+}
+
+const listing = defineOperation({
+  route: 'GET /admin/keys',
+  summary: 'List keys',
+  roles: roles.readOwn,
+  input: page.extend({
+    account: accountName.optional(),
+    kind: z.enum(['user', 'operator']).optional(),
+  }),
+  run: async ({ store }, query) =>
+    buildPage(await store.listKeys(query), query.limit, describeKey, ({ id }) => id),
+  verbs: [
+    {
+      name: 'keys list',
+      all: true,
+      flags: [only.account],
+      complete: findOwners,
+      format: ({ data }) => (data.length > 0 ? formatKeys(data) : 'There are no keys.'),
+    },
+  ],
+});
+
+const deletion = defineOperation({
+  route: 'DELETE /admin/keys/:key',
+  summary: 'Delete a key; its calls and entries stay',
+  roles: roles.manageOwn,
+  async run({ store }, _, { key: wanted }) {
+    const key = await findKey(store, wanted);
+    await store.deleteKey({ id: key.id, at: Date.now() });
+    return { ...key, deleted: true };
+  },
+  verbs: [
+    {
+      name: 'keys delete <key>',
+      async ask({ call }, { args }) {
+        const { id, lastFour, account } = await call(shown, { params: args });
+        const owner = account === null ? 'an operator' : `the account "${account}"`;
+        return `Delete the key ${id} (…${lastFour}) of ${owner}? It stops working for good.`;
+      },
+      format: ({ id }) => `Deleted ${id}.`,
+    },
+  ],
+});
+
+export const keyOperations = [
+  listing,
+  defineOperation({
+    route: 'POST /admin/keys',
+    summary: 'Create a key (and its account if needed)',
+    roles: roles.manageOwn,
+    statuses: [201],
+    input: keyOrder,
+    run: createKey,
+    verbs: [
+      {
+        name: 'keys create',
+        creates: true,
+        flags: [
+          { flags: '--account <name>', description: 'account that pays ("default" unless given)' },
+          { flags: '--name <label>', description: 'what the key is for' },
+          { flags: '--credit <usd>', description: 'credit to add to the account' },
+          { flags: '--tags <tags>', description: 'comma-separated tags for every call', read: splitList },
+          {
+            flags: '--budget <limits>',
+            field: 'budgets',
+            description: 'comma-separated budgets in UTC: 10/day,100/month',
+            read: (typed) => (typed === true ? typed : typed.split(',').map(readBudgetText)),
+          },
+          {
+            flags: '--operator',
+            field: 'kind',
+            description: 'an operator key: it uses the admin API and spends nothing',
+            read: () => 'operator',
+          },
+          { flags: '--read-only', description: 'with --operator: it sees everything and changes nothing' },
+          ...limitFlags,
+        ],
+        complete: (input) => (input.kind === 'operator' ? input : { account: 'default', ...input }),
+        format: formatSecret,
+      },
+    ],
+  }),
+  shown,
+  defineOperation({
+    route: 'PATCH /admin/keys/:key',
+    summary: 'Rename, limit, disable or enable a key',
+    roles: roles.manageOwn,
+    input: keyChanges,
+    run: (ledger, changes, { key }) => changeKey(ledger, key, changes),
+    verbs: [
+      {
+        name: 'keys disable <key>',
+        description: `refuse a key from now on, named ${namedKey}`,
+        input: { disabled: true },
+        format: formatKey,
+      },
+      {
+        name: 'keys enable <key>',
+        description: 'accept a disabled key again',
+        input: { disabled: false },
+        format: formatKey,
+      },
+      {
+        name: 'keys limit <key>',
+        description: 'change what a key may do',
+        flags: limitFlags,
+        complete(input) {
+          if (input.limits === undefined)
+            throw new GatewayError('invalid_request', 'name a limit to change, as --spend-cap 10');
+          return input;
+        },
+        format: formatKey,
+      },
+    ],
+  }),
+  deletion,
+  defineOperation({
+    route: 'POST /admin/keys/:key/rotate',
+    summary: 'Give a key a new secret; limits and spending stay',
+    roles: roles.manageOwn,
+    statuses: [201],
+    input: rotationOrder.prefault({}),
+    run: (ledger, order, { key }) => rotateKey(ledger, key, order),
+    verbs: [
+      {
+        name: 'keys rotate <key>',
+        flags: [
+          {
+            flags: '--overlap <seconds>',
+            description:
+              'how long the old secret still works; unless given it stops now, as a leaked one must',
+            read: toNumeric,
+          },
+        ],
+        format: formatSecret,
+      },
+    ],
+  }),
+];
+
+/** Verbs that run several operations. */
+export const keyVerbs: readonly Verb<Ledger>[] = [
+  {
+    name: 'keys show <key>',
+    description: `show one key, named ${namedKey}`,
+    async run({ call }, { args }) {
+      const key = await call(shown, { params: args });
+      const { id, lastFour, name, kind, account, disabled, created, used, pending, limits, tags } = key;
+      const { data: budgets } = await call(budgetListing, {
+        input: { scope: 'key', subject: id, limit: 1000 },
+      });
+      const facts = {
+        key: `${id} (ends in ${lastFour})`,
+        name: toOneLine(name),
+        account: account ?? `none: ${kind}${key.readOnly === true ? ', read-only' : ''}`,
+        state: [disabled ? 'disabled' : 'enabled', key.rotatedTo && `replaced by ${key.rotatedTo}`]
+          .filter(Boolean)
+          .join(', '),
+        created,
+        used: `${used} USD, and ${pending} reserved`,
+        limits: formatLimits(limits) || 'none',
+        tags: tags.join(', ') || 'none',
+        budgets: budgets.map(formatBudget).join(`\n${' '.repeat(9)}`) || 'none',
+      };
+      return {
+        json: { ...key, budgets },
+        text: Object.entries(facts)
+          .map(([fact, value]) => `${fact.padEnd(8)} ${value}`.trimEnd())
+          .join('\n'),
+      };
+    },
+  },
+];

@@ -1,17 +1,18 @@
 /** What an overview shows: spend, calls, tokens, errors, cache hits and times, as totals and series. */
 import { z } from 'zod';
 import { formatUsd, type GatewayError } from '../../../../core/index.ts';
+import { roles } from '../../../shared/operations.ts';
 import { counted, dimensions, computePercentile, shortestKept, units, type Unit } from '../calls/figures.ts';
-import type { LastAudit } from '../ledger-service.ts';
-import type { OverviewRow, Store } from '../store.ts';
-import { readKeyNames } from './keys.ts';
+import type { OverviewRow } from '../store.ts';
+import { nameKey, readKeyNames } from './key-records.ts';
+import { defineOperation, type Ledger } from './operation.ts';
 import { accountName, buildNumberSchema, period, checkPeriod } from './reading.ts';
 import { toIso, buildRefusal } from './replies.ts';
 
 const name = z.string().min(1).max(200).optional();
 const unitNames = ['5m', '1h', '1d'] as const satisfies Unit[];
 
-export const overviewQuery = checkPeriod(
+const overviewQuery = checkPeriod(
   z.strictObject({
     ...period,
     by: z.enum(dimensions, `an overview is by ${dimensions.join(', ')}`).default('model'),
@@ -116,7 +117,7 @@ function computeColumns(rows: readonly OverviewRow[], starts: readonly number[])
   };
 }
 
-export async function computeOverview(store: Store, audit: LastAudit | undefined, query: Query) {
+async function computeOverview({ store, lastAudit: audit }: Ledger, query: Query) {
   const { from, to, unit } = computeRange(query);
   const { by, tag, top, account, key, model, provider } = query;
   const [rows, totals, behind] = await Promise.all([
@@ -139,7 +140,7 @@ export async function computeOverview(store: Store, audit: LastAudit | undefined
     to: toIso(to),
     by,
     step: unit,
-    times: starts.map(toIso),
+    times: starts.map((at) => toIso(at)),
     totals: computeTotals(rows),
     series,
     others: Math.max(0, (rows[0]?.names ?? 0) - top),
@@ -148,3 +149,16 @@ export async function computeOverview(store: Store, audit: LastAudit | undefined
     behind,
   };
 }
+
+export const overviewOperations = [
+  defineOperation({
+    route: 'GET /admin/overview',
+    summary: 'Show spend, calls, tokens, errors and times over a range',
+    roles: roles.readOwn,
+    input: overviewQuery,
+    async run(ledger, query) {
+      await ledger.flush?.();
+      return computeOverview(ledger, await nameKey(ledger.store, query));
+    },
+  }),
+];

@@ -2,11 +2,16 @@
  * What operators read in the books: summed up usage, rows for an export, and what is reserved at the moment.
  */
 import { z } from 'zod';
-import { formatUsd, usageSchema } from '../../../../core/index.ts';
+import { formatTable, formatUsd, parseUsd, usageSchema } from '../../../../core/index.ts';
+import { roles } from '../../../shared/operations.ts';
+import type { Replies } from '../../../shared/replies/routes.ts';
 import { readShares } from '../budgets/budget.ts';
 import { columnNames } from '../export/lines.ts';
-import { entryKinds, usageGroups, type Entry, type Store } from '../store.ts';
+import { entryKinds, usageGroups, type Entry } from '../store.ts';
 import { formatCsv } from './csv.ts';
+import { nameKey } from './key-records.ts';
+import { findOwners } from './keys.ts';
+import { defineOperation, only } from './operation.ts';
 import { accountName, page, buildNumberSchema, period, checkPeriod } from './reading.ts';
 import { toIso, buildPage } from './replies.ts';
 
@@ -22,48 +27,6 @@ const narrowing = {
   key: z.string().max(200).optional(),
   ...period,
 };
-
-const format = z.enum(['json', 'csv']).default('json');
-
-export const usageQuery = checkPeriod(
-  z.strictObject({
-    ...narrowing,
-    format,
-    model: z.string().max(200).optional(),
-    by: groups.prefault('key,model,day'),
-  }),
-);
-
-export const entryQuery = checkPeriod(
-  page.extend({
-    ...narrowing,
-    format,
-    after: buildNumberSchema(0).optional(),
-    call: z.string().max(200).optional(),
-    reference: z.string().max(200).optional(),
-    kind: z.enum(entryKinds).optional(),
-  }),
-);
-
-export const pendingQuery = page.extend({ account: accountName.optional() });
-
-export async function reportUsage(store: Store, { format: _format, ...query }: z.output<typeof usageQuery>) {
-  const rows = await store.sumUsage(query);
-  return {
-    by: query.by,
-    data: rows.map(({ cost, vendor, ...row }) => ({
-      ...row,
-      cost: formatUsd(cost),
-      vendorCost: formatUsd(vendor),
-      margin: formatUsd(cost - vendor),
-    })),
-  };
-}
-
-/** The same as CSV; `cost` is in USD. */
-export function formatUsageCsv({ by, data }: Awaited<ReturnType<typeof reportUsage>>): string {
-  return formatCsv([...by, 'calls', 'input', 'output', 'cost', 'vendorCost', 'margin'], data);
-}
 
 /** The name of the rule that priced an entry. Entries written before rules had names have none. */
 function readRule(usage: unknown): string | undefined {
@@ -113,30 +76,111 @@ function parseJson(json: string | undefined): unknown {
   return json === undefined ? undefined : JSON.parse(json);
 }
 
-export async function listEntries(
-  store: Store,
-  { kind, format: _format, ...query }: z.output<typeof entryQuery>,
-) {
-  const rows = await store.listEntries({ ...query, kinds: kind && [kind] });
-  return buildPage(rows, query.limit, describeEntry, ({ number }) => number);
+/** The columns of usage that are counts. */
+const sums = new Set(['calls', 'input', 'output']);
+/** Columns in USD, with their headings. */
+const money = new Map([
+  ['cost', 'COST USD'],
+  ['vendorCost', 'VENDOR USD'],
+  ['margin', 'MARGIN USD'],
+]);
+
+function formatUsage({ data }: Replies['GET /admin/usage']): string {
+  if (data.length === 0) return 'There is no usage.';
+  const columns = Object.keys(data[0] ?? {});
+  const rows = data.map((row) => columns.map((column) => String(row[column] ?? '')));
+  const totals = columns.map((column, place) => {
+    if (money.has(column)) return formatUsd(rows.reduce((sum, row) => sum + parseUsd(row[place] ?? '0'), 0n));
+    if (!sums.has(column)) return '';
+    return String(rows.reduce((sum, row) => sum + Number(row[place]), 0));
+  });
+  const headings = columns.map((column) => money.get(column) ?? column.toUpperCase());
+  return formatTable(headings, rows, rows.length > 1 ? totals : undefined);
 }
 
-/** The same as CSV, without nested values. */
-export function formatEntriesCsv({ data }: Awaited<ReturnType<typeof listEntries>>): string {
-  return formatCsv(
-    columnNames,
-    data.map(({ usage: _usage, costs: _costs, budgets: _budgets, ...row }) => row),
-  );
-}
-
-export async function listPendingCalls(store: Store, query: z.output<typeof pendingQuery>) {
-  const rows = await store.listPending(query);
-  const page = buildPage(
-    rows,
-    query.limit,
-    ({ amount, created, ...row }) => ({ ...row, amount: formatUsd(amount), since: toIso(created) }),
-    ({ call }) => call,
-  );
-  const { pendingCalls: calls, pendingAmount, oldestPending } = await store.sumTotals();
-  return { ...page, totals: { calls, amount: formatUsd(pendingAmount), oldest: toIso(oldestPending) } };
-}
+export const reportOperations = [
+  defineOperation({
+    route: 'GET /admin/usage',
+    summary: 'Show calls, tokens and what they cost, by key, model and day',
+    roles: roles.readOwn,
+    input: checkPeriod(
+      z.strictObject({
+        ...narrowing,
+        model: z.string().max(200).optional(),
+        by: groups.prefault('key,model,day'),
+      }),
+    ),
+    async run({ store }, query) {
+      const rows = await store.sumUsage(await nameKey(store, query));
+      return {
+        by: query.by,
+        data: rows.map(({ cost, vendor, ...row }) => ({
+          ...row,
+          cost: formatUsd(cost),
+          vendorCost: formatUsd(vendor),
+          margin: formatUsd(cost - vendor),
+        })),
+      };
+    },
+    csv: {
+      name: 'usage',
+      format: ({ by, data }) =>
+        formatCsv([...by, 'calls', 'input', 'output', 'cost', 'vendorCost', 'margin'], data),
+    },
+    verbs: [
+      {
+        name: 'usage',
+        flags: [
+          { flags: '--by <groups>', description: `comma-separated groups: ${usageGroups.join(', ')}` },
+          ...Object.values(only),
+        ],
+        complete: findOwners,
+        format: formatUsage,
+      },
+    ],
+  }),
+  defineOperation({
+    route: 'GET /admin/entries',
+    summary: 'List entries of the ledger',
+    roles: roles.read,
+    input: checkPeriod(
+      page.extend({
+        ...narrowing,
+        after: buildNumberSchema(0).optional(),
+        call: z.string().max(200).optional(),
+        reference: z.string().max(200).optional(),
+        kind: z.enum(entryKinds).optional(),
+      }),
+    ),
+    async run({ store }, { kind, ...query }) {
+      const rows = await store.listEntries({ ...(await nameKey(store, query)), kinds: kind && [kind] });
+      return buildPage(rows, query.limit, describeEntry, ({ number }) => number);
+    },
+    csv: {
+      name: 'entries',
+      /** Without nested values. */
+      format: ({ data }) =>
+        formatCsv(
+          columnNames,
+          data.map(({ usage: _usage, costs: _costs, budgets: _budgets, ...row }) => row),
+        ),
+    },
+  }),
+  defineOperation({
+    route: 'GET /admin/reservations',
+    summary: 'List what is reserved for calls that run',
+    roles: roles.read,
+    input: page.extend({ account: accountName.optional() }),
+    async run({ store }, query) {
+      const rows = await store.listPending(query);
+      const page = buildPage(
+        rows,
+        query.limit,
+        ({ amount, created, ...row }) => ({ ...row, amount: formatUsd(amount), since: toIso(created) }),
+        ({ call }) => call,
+      );
+      const { pendingCalls: calls, pendingAmount, oldestPending } = await store.sumTotals();
+      return { ...page, totals: { calls, amount: formatUsd(pendingAmount), oldest: toIso(oldestPending) } };
+    },
+  }),
+];

@@ -1,10 +1,13 @@
 /** An account's statement, like a bank's: what it had, what came and went, and what it has. */
 import { z } from 'zod';
-import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
+import { formatTable, formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
+import { roles } from '../../../shared/operations.ts';
+import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatDate, isZone, findStartOfDate } from '../budgets/periods.ts';
 import type { Store } from '../store.ts';
 import { requireBalance, readAllCredits } from './accounts.ts';
 import { formatCsv } from './csv.ts';
+import { defineOperation } from './operation.ts';
 import { toIso, buildRefusal } from './replies.ts';
 import { findDay, computeSpentBefore, computeSpentByDay, type Range } from './statement-days.ts';
 
@@ -21,7 +24,6 @@ export const statementQuery = z
     from: date.optional(),
     to: date.optional(),
     zone: z.string().max(100).refine(isZone, 'a time zone is written Europe/Berlin').default('UTC'),
-    format: z.enum(['json', 'csv']).default('json'),
   })
   .refine(
     ({ month, from, to }) =>
@@ -112,7 +114,7 @@ export async function computeStatement(store: Store, account: string, query: Que
     moves.reduce((sum, line) => (line.kind === kind ? sum + line.amount : sum), 0n);
   return {
     account,
-    currency: 'USD',
+    currency: 'USD' as const,
     zone,
     from: toIso(from),
     to: toIso(to),
@@ -132,9 +134,9 @@ function rankLine({ kind }: Line): number {
   return kind === 'credit' ? 0 : 1;
 }
 
-type Statement = Awaited<ReturnType<typeof computeStatement>>;
+type Statement = Replies['GET /admin/accounts/:account/statement'];
 
-export function formatStatementCsv({ from, to, opening, closing, lines }: Statement): string {
+function formatStatementCsv({ from, to, opening, closing, lines }: Statement): string {
   const ends = { reference: null, calls: null, amount: null };
   return formatCsv(
     ['at', 'kind', 'text', 'reference', 'calls', 'amount', 'balance'],
@@ -145,3 +147,39 @@ export function formatStatementCsv({ from, to, opening, closing, lines }: Statem
     ],
   );
 }
+
+function formatStatement({ from, to, opening, closing, lines }: Statement): string {
+  const rows = lines.map(({ at, kind, text, calls, amount, balance }) =>
+    [at, kind, text, calls ?? '', amount, balance].map(String),
+  );
+  return formatTable(
+    ['AT', 'KIND', 'TEXT', 'CALLS', 'USD', 'BALANCE'],
+    [[from, 'opening', '', '', '', opening], ...rows, [to, 'closing', '', '', '', closing]],
+  );
+}
+
+export const statementOperations = [
+  defineOperation({
+    route: 'GET /admin/accounts/:account/statement',
+    summary: 'Show what an account had, was credited and spent in a month or other range, day by day',
+    roles: roles.readOwn,
+    input: statementQuery,
+    run: ({ store }, query, { account }) => computeStatement(store, account, query),
+    csv: { name: 'statement', format: formatStatementCsv },
+    verbs: [
+      {
+        name: 'accounts statement <account>',
+        flags: [
+          { flags: '--month <month>', description: '2027-01; the current one unless given' },
+          { flags: '--from <day>', description: 'instead of a month: the first day' },
+          { flags: '--to <day>', description: 'the day after the last one' },
+          {
+            flags: '--zone <zone>',
+            description: 'time zone of the days, such as Europe/Berlin (UTC unless given)',
+          },
+        ],
+        format: formatStatement,
+      },
+    ],
+  }),
+];

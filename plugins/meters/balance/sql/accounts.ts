@@ -98,11 +98,12 @@ export const accounts = {
   *hasKeys() {
     return (yield* askRows(sql.anyKey)).length > 0;
   },
-  *listKeys({ after = '', limit, account, kind, wanted, ids }) {
+  *listKeys({ after = '', limit, account, kind, name, wanted, ids }) {
     const conditions = new Conditions({
       'keys.id >': after,
       'accounts.name =': account,
       'keys.kind =': kind,
+      'keys.name =': name,
     });
     conditions.texts.push(
       ids ? `keys.id = ANY(${conditions.addValue(ids)}::text[])` : 'keys.deleted IS NULL',

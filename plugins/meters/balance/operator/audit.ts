@@ -1,17 +1,26 @@
-/** The verbs that read all books, and that correct what can be computed from them. */
-import { formatUsd } from '../../../../core/index.ts';
+/** The audit of all books, and the repair of what can be computed from them. */
+import { formatUsd, type Command, type CommandResult } from '../../../../core/index.ts';
+import { roles } from '../../../shared/operations.ts';
+import type { Replies } from '../../../shared/replies/routes.ts';
 import type { RollupGap } from '../calls/rollup-repair.ts';
+import type { Action, Store } from '../store.ts';
 import { buildVerbAction } from './actions.ts';
-import { formatCount, type Verb, type Work } from './verbs.ts';
+import { defineOperation, formatCount } from './operation.ts';
 
-const runAudit: Work = async ({ store }) => {
-  const report = await store.audit();
-  const { ok, entries, accounts, pending, broken, findings } = report;
+function formatAudit({
+  ok,
+  entries,
+  accounts,
+  pending,
+  broken,
+  findings,
+}: Replies['GET /admin/audit']): string {
   const looked = [
     formatCount(entries, 'entry', 'entries'),
     `of ${formatCount(accounts, 'account')},`,
     `${formatCount(pending, 'reservation')} pending`,
   ].join(' ');
+  if (ok) return `The books are sound: ${looked}.`;
   const lines = findings.map(({ rule, entry, account, message }) => {
     const parts = [rule, entry === undefined ? undefined : `entry ${entry}`, account, message];
     return parts.filter((part) => part !== undefined).join('  ');
@@ -19,11 +28,28 @@ const runAudit: Work = async ({ store }) => {
   const repair = findings.some(({ rule }) => rule === 'I12')
     ? ['I12 is about the sums of usage alone: `tollgate ledger repair` makes them equal the entries.']
     : [];
-  const text = ok
-    ? `The books are sound: ${looked}.`
-    : [`The books break ${formatCount(broken, 'rule')}: ${looked}.`, ...lines, ...repair].join('\n');
-  return { json: report, text, failed: !ok };
-};
+  return [`The books break ${formatCount(broken, 'rule')}: ${looked}.`, ...lines, ...repair].join('\n');
+}
+
+export const auditOperations = [
+  defineOperation({
+    route: 'GET /admin/audit',
+    summary: 'Audit all books',
+    roles: roles.read,
+    async run({ store }) {
+      const { findings, ...report } = await store.audit();
+      return { ...report, findings: [...findings] };
+    },
+    verbs: [
+      {
+        name: 'audit',
+        description: 'read all books and say where they break a rule; exits with 1 where they do',
+        format: formatAudit,
+        isFault: ({ ok }) => !ok,
+      },
+    ],
+  }),
+];
 
 /** How many sums one transaction corrects: calls wait for it in SQLite. */
 const mostAtOnce = 5000;
@@ -35,7 +61,7 @@ function describeGap({ table, place, money: [cost = 0n, , posts = 0n] }: RollupG
   return `${new Date(Number(at)).toISOString()}  ${table}  ${where.join(' ')}  ${added}`;
 }
 
-const runRepair: Work = async ({ store, author }) => {
+async function repairSums(store: Store, action: Action): Promise<CommandResult> {
   let corrected = 0;
   const shown: string[] = [];
   for (let isDone = false; !isDone;) {
@@ -47,7 +73,7 @@ const runRepair: Work = async ({ store, author }) => {
       isDone = false;
       continue;
     }
-    if (corrected === 0) await store.recordAction(buildVerbAction(author, 'ledger repair', [], {}));
+    if (corrected === 0) await store.recordAction(action);
     corrected += gaps.length;
     for (const gap of gaps.slice(0, mostShown - shown.length)) shown.push(describeGap(gap));
   }
@@ -64,17 +90,20 @@ const runRepair: Work = async ({ store, author }) => {
             '`tollgate audit` checks them.',
           ].join('\n'),
   };
-};
+}
 
-export const ledgerVerbs: readonly Verb[] = [
-  {
-    name: 'audit',
-    description: 'read all books and say where they break a rule; exits with 1 where they do',
-    run: runAudit,
-  },
-  {
+/** Corrects sums in the database, so it has no operation. */
+export function createRepairCommand(author: string, open: () => Promise<Store>): Command {
+  return {
     name: 'ledger repair',
     description: 'correct sums of usage that differ from the entries (I12), while gateways run',
-    run: runRepair,
-  },
-];
+    async run() {
+      const store = await open();
+      try {
+        return await repairSums(store, buildVerbAction(author, 'ledger repair', [], {}));
+      } finally {
+        await store.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,353 @@
+/**
+ * The verbs of operations. A verb reads what was typed as the input of its operation, asks first if it cannot
+ * be taken back, runs it in this process or with `--url` on a gateway elsewhere, and formats the reply.
+ */
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import {
+  errorCodes,
+  getMessage,
+  GatewayError,
+  isGatewayError,
+  type Command,
+  type CommandOption,
+  type CommandResult,
+} from '../../core/index.ts';
+import { isChange, listParams, splitRoute, takesQuery, type Asked, type Operation } from './operations.ts';
+import { readInput } from './operator-routes.ts';
+import type { Replies, RouteName } from './replies/routes.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** An option, or an argument written `<usd>`, and the field of the input that it sets. */
+export interface Flag extends CommandOption {
+  /** With dots; the name of the flag unless given. `''`: `read` gives several fields. */
+  readonly field?: string;
+  /** Makes a value of what was typed. What it does not understand stays as it is, and is refused. */
+  readonly read?: (typed: string | true) => unknown;
+}
+
+/** What was typed for a verb. */
+export interface Typed {
+  /** The arguments in their order. */
+  readonly words: readonly string[];
+  readonly args: Readonly<Record<string, string>>;
+  readonly options: Readonly<Record<string, string | boolean | undefined>>;
+  /** What arguments and options say for the input of an operation. */
+  readonly input: Fields;
+}
+
+/** What a verb works with: operations in this process, or on a gateway elsewhere. */
+export interface OperatorClient<Context> {
+  call<Name extends RouteName>(operation: Operation<Context, Name>, asked?: Asked): Promise<Replies[Name]>;
+  /** Prints a line before the result, or with `--json` the value it is about. */
+  readonly print: (line: string, value: unknown) => void;
+}
+
+export interface Verb<Context> extends Omit<Command, 'run' | 'options'> {
+  readonly flags?: readonly Flag[];
+  /** Whether it may create the ledger. Other verbs fail without one. */
+  readonly creates?: true;
+  /** Whether it works in this process only. */
+  readonly isLocal?: true;
+  /** What it asks before it runs, unless `--yes` is given; undefined: nothing. */
+  ask?(client: OperatorClient<Context>, typed: Typed): Promise<string | undefined>;
+  run(client: OperatorClient<Context>, typed: Typed): Promise<CommandResult>;
+}
+
+/** A verb that runs one operation. */
+export interface VerbRow<Context, Reply> extends Pick<Verb<Context>, 'name' | 'flags' | 'creates' | 'ask'> {
+  /** The summary of the operation unless given. */
+  readonly description?: string;
+  /** Fields of the input that were not typed. */
+  readonly input?: Fields;
+  /** Completes or checks what was typed. */
+  complete?(input: Fields, client: OperatorClient<Context>): Fields | Promise<Fields>;
+  /** Whether it reads all pages of a list. */
+  readonly all?: true;
+  format(reply: Reply): string;
+  /** Whether the reply is a fault: the verb exits with 1. */
+  isFault?(reply: Reply): boolean;
+}
+
+export const yesFlag: Flag = { flags: '--yes', description: 'do it without a question' };
+const csvFlag: Flag = { flags: '--csv', description: 'as CSV' };
+const urlFlag: Flag = {
+  flags: '--url <url>',
+  description: 'run it on the gateway whose admin listener is there, with the key in TOLLGATE_OPERATOR_KEY',
+};
+
+/** The first line that is typed; undefined if the input ends. */
+async function readAnswer(): Promise<string | undefined> {
+  // The terminal edits the line itself, and Ctrl-C ends the command.
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  try {
+    for await (const line of lines) return line.trim();
+    return undefined;
+  } finally {
+    // A terminal that is still read keeps the process.
+    process.stdin.destroy();
+  }
+}
+
+/** Asks on the terminal, since the command cannot be taken back. Throws unless the answer is yes. */
+export async function requireConfirmation(question: string): Promise<void> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY)
+    throw new Error(`${question} There is no terminal to ask on: add --yes to do it.`);
+  process.stderr.write(`${question} [y/N] `);
+  if (!/^y(es)?$/i.test((await readAnswer()) ?? '')) throw new Error('nothing was changed');
+}
+
+/** Names with commas between. */
+export function splitList(typed: string | true): unknown {
+  return typeof typed === 'string' ? typed.split(',') : typed;
+}
+
+/** A typed number as a number. Other text stays as it is, so that it is refused. */
+export function toNumeric(typed: string | true): unknown {
+  return typeof typed === 'string' && /^\d+$/.test(typed) ? Number(typed) : typed;
+}
+
+/** `none` as null, which removes a limit. */
+export function allowNone(read: NonNullable<Flag['read']> = (typed) => typed): NonNullable<Flag['read']> {
+  return (typed) => (typed === 'none' ? null : read(typed));
+}
+
+interface Place {
+  /** As it is written on the command line. */
+  readonly text: string;
+  readonly field: string;
+  readonly typed: string | true | undefined;
+  readonly read: Flag['read'];
+}
+
+/** Where the fields of a verb's input are typed: its arguments and its options. */
+function listPlaces({ name, flags = [] }: Named, args: Typed['args'], options: Typed['options']): Place[] {
+  const words = [...name.matchAll(/[<[](\w+)[>\]]/g)].map(([, word = '']) => word);
+  const places = words.map((word) => {
+    const { field = word, read } = flags.find((flag) => flag.flags === `<${word}>`) ?? {};
+    return { text: `<${word}>`, field, typed: args[word], read };
+  });
+  const typed = flags.flatMap(({ flags: text, field, read }) => {
+    const [, flag] = /^--([\w-]+)/.exec(text) ?? [];
+    if (flag === undefined) return [];
+    const option = flag.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+    const value = options[option];
+    return { text: `--${flag}`, field: field ?? option, typed: value === false ? undefined : value, read };
+  });
+  return [...places, ...typed];
+}
+
+type Named = Pick<Verb<never>, 'name' | 'flags'>;
+
+function setField(fields: Fields, [name = '', ...rest]: readonly string[], value: unknown): Fields {
+  if (name === '') return { ...fields, ...z.record(z.string(), z.unknown()).parse(value) };
+  const { [name]: inner } = fields;
+  const isNested = typeof inner === 'object' && inner !== null;
+  return { ...fields, [name]: rest.length > 0 ? setField(isNested ? { ...inner } : {}, rest, value) : value };
+}
+
+function readTyped(verb: Named, typed: readonly string[], options: Typed['options']): Typed {
+  const words = [...verb.name.matchAll(/[<[](\w+)[>\]]/g)].map(([, word = '']) => word);
+  const args = Object.fromEntries(
+    words.flatMap((word, index) => {
+      const text = typed[index];
+      return text === undefined ? [] : [[word, text]];
+    }),
+  );
+  let input: Fields = {};
+  for (const { field, typed: text, read } of listPlaces(verb, args, options))
+    if (text !== undefined) input = setField(input, field.split('.'), read ? read(text) : text);
+  return { words: typed, args, options, input };
+}
+
+/** The error in the words of the command line, or the same error if it names no field. */
+function rewordError(error: unknown, verb: Named, { args, options }: Typed): unknown {
+  if (!isGatewayError(error)) return error;
+  const places = listPlaces(verb, args, options).toSorted(
+    (one, other) => other.field.length - one.field.length,
+  );
+  const findPlace = (path: string): Place | undefined =>
+    places.find(({ field }) => field === '' || path === field || path.startsWith(`${field}.`));
+  const { message, cause, details } = error;
+  if (cause instanceof z.ZodError) {
+    const lines = cause.issues.map((issue) => {
+      const path = issue.path.join('.');
+      const place = findPlace(path);
+      if (!place) return [path, issue.message].filter(Boolean).join(': ');
+      const isMissing = place.text.startsWith('--') && place.typed === undefined;
+      return `${place.text}${isMissing ? ' is missing' : ''}: ${issue.message}`;
+    });
+    return new Error([...new Set(lines)].join('; '), { cause });
+  }
+  const { param = '' } = details;
+  const place = message.startsWith(`${param}: `) ? findPlace(param) : undefined;
+  return place ? new Error(place.text + message.slice(param.length), { cause: error }) : error;
+}
+
+function isPage(reply: unknown): reply is { readonly data: readonly unknown[]; readonly next: unknown } {
+  return typeof reply === 'object' && reply !== null && 'data' in reply && 'next' in reply;
+}
+
+/** Rows of the largest page. */
+const limit = 1000;
+
+/** A list with the rows of all its pages: the API has pages, and a terminal needs none. */
+export async function callAll<Reply>(call: (page: Fields) => Promise<Reply>): Promise<Reply> {
+  const first = await call({ limit });
+  if (!isPage(first)) return first;
+  const data = [...first.data];
+  for (let { next } = first; next !== null;) {
+    const page = await call({ limit, after: next });
+    if (!isPage(page)) break;
+    for (const row of page.data) data.push(row);
+    ({ next } = page);
+  }
+  return { ...first, data, next: null };
+}
+
+/** What `--json` prints of a reply: of a list its rows. */
+function toJson(reply: unknown): unknown {
+  return typeof reply === 'object' && reply !== null && 'data' in reply ? reply.data : reply;
+}
+
+/** A verb that runs one operation. */
+function toVerb<Context, Name extends RouteName>(
+  operation: Operation<Context, Name>,
+  {
+    input: fixed,
+    complete,
+    all,
+    ask,
+    format,
+    isFault,
+    description,
+    flags = [],
+    ...row
+  }: VerbRow<Context, Replies[Name]>,
+): Verb<Context> {
+  const { summary, csv, route, input: schema } = operation;
+  const named = new Set(listParams(route));
+  const prepare = async (
+    client: OperatorClient<Context>,
+    { args, input: { csv: _csv, ...typed } }: Typed,
+  ) => {
+    const params = Object.fromEntries(Object.entries(args).filter(([name]) => named.has(name)));
+    const fields = Object.entries({ ...fixed, ...typed }).filter(([name]) => !named.has(name));
+    const input = Object.fromEntries(fields);
+    return { params, input: complete ? await complete(input, client) : input };
+  };
+  return {
+    ...row,
+    description: description ?? summary.charAt(0).toLowerCase() + summary.slice(1),
+    flags: csv ? [...flags, csvFlag] : flags,
+    ...(ask && {
+      async ask(client, typed) {
+        // What is wrong is refused before it is asked about.
+        if (schema) readInput(schema, (await prepare(client, typed)).input);
+        return ask(client, typed);
+      },
+    }),
+    async run(client, typed) {
+      const { params, input } = await prepare(client, typed);
+      const call = (page: Fields): Promise<Replies[Name]> =>
+        client.call(operation, { params, input: { ...input, ...page } });
+      const reply = await (all ? callAll(call) : call({}));
+      const text = csv && typed.options.csv === true ? csv.format(reply).trimEnd() : format(reply);
+      return { json: toJson(reply), text, failed: isFault?.(reply) ?? false };
+    },
+  };
+}
+
+/** The verbs that are declared with operations. */
+export function listVerbs<Context>(operations: readonly Operation<Context>[]): Verb<Context>[] {
+  return operations.flatMap((operation) => operation.verbs.map((row) => toVerb(operation, row)));
+}
+
+/** What the verbs of this process work with. */
+export interface Opened<Context> {
+  /** `changes`: the operation changes something. */
+  getContext(changes: boolean): Context;
+  close(): Promise<void>;
+}
+
+const errorReply = z.object({
+  error: z.object({ code: z.enum(errorCodes), message: z.string(), param: z.string().nullable() }),
+});
+
+/** The URL of an operation on a gateway elsewhere, and what is sent there. */
+function buildRequest(base: string, route: RouteName, { params = {}, input }: Asked): [URL, RequestInit] {
+  const { method, path } = splitRoute(route);
+  const named = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+  if (!URL.canParse(base)) throw new Error(`--url is no URL: ${base}`);
+  const url = new URL(base.replace(/\/+$/, '') + named);
+  if (!takesQuery(route)) return [url, { method, body: JSON.stringify(input ?? {}) }];
+  for (const [name, value] of Object.entries(input ?? {}))
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  return [url, { method }];
+}
+
+/** Runs operations on the gateway whose admin listener has this URL. */
+function createRemote<Context>(base: string): OperatorClient<Context>['call'] {
+  const key = process.env.TOLLGATE_OPERATOR_KEY;
+  if (!key) throw new Error('--url needs the key of an operator in TOLLGATE_OPERATOR_KEY');
+  return async (operation, asked = {}) => {
+    if (operation.input) readInput(operation.input, asked.input);
+    const [url, request] = buildRequest(base, operation.route, asked);
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const response = await fetch(url, { ...request, headers }).catch((error: unknown) => {
+      const cause = error instanceof Error ? (error.cause ?? error) : error;
+      throw new Error(`${base} could not be reached: ${getMessage(cause)}`, { cause });
+    });
+    if (response.ok && operation.file) return operation.file.receive(response);
+    const body: unknown = await response.json().catch(() => undefined);
+    if (!response.ok) throw readError(base, response.status, body);
+    const { replies } = await import('./replies/routes.ts');
+    return replies[operation.route].parse(body);
+  };
+}
+
+function readError(base: string, status: number, body: unknown): Error {
+  const { data } = errorReply.safeParse(body);
+  if (!data)
+    return new Error(`${base} replied with status ${status}: is it the admin listener of a gateway?`);
+  const { code, message, param } = data.error;
+  return new GatewayError(code, message, param === null ? {} : { param });
+}
+
+/** What all verbs with a first word in common are for, by that word. */
+type Groups = Readonly<Record<string, string>>;
+
+/** The commands of verbs. `open` opens what they work with in this process. */
+export function buildCommands<Context>(
+  verbs: readonly Verb<Context>[],
+  open: (verb: Verb<Context>, typed: Typed) => Promise<Opened<Context>>,
+  groups: Groups = {},
+): Command[] {
+  return verbs.map((verb) => ({
+    name: verb.name,
+    description: verb.description,
+    group: groups[verb.name.split(' ')[0] ?? ''],
+    options: [
+      ...(verb.flags ?? []).filter(({ flags }) => flags.startsWith('--')),
+      ...(verb.ask ? [yesFlag] : []),
+      ...(verb.isLocal ? [] : [urlFlag]),
+    ],
+    async run(args, { yes, url, ...options }, print) {
+      const typed = readTyped(verb, args, options);
+      const opened = typeof url === 'string' ? undefined : await open(verb, typed);
+      const call: OperatorClient<Context>['call'] = opened
+        ? (operation, asked = {}) => operation.run(opened.getContext(isChange(operation)), asked)
+        : createRemote(String(url));
+      try {
+        const question = yes === true ? undefined : await verb.ask?.({ call, print }, typed);
+        if (question !== undefined) await requireConfirmation(question);
+        return await verb.run({ call, print }, typed);
+      } catch (error) {
+        throw rewordError(error, verb, typed);
+      } finally {
+        await opened?.close();
+      }
+    },
+  }));
+}
