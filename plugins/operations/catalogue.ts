@@ -5,69 +5,20 @@
 import { z } from 'zod';
 import {
   definePlugin,
-  formatTable,
-  formatUsd,
   longestDeadline,
   type Catalog,
   type CommandResult,
   type Documents,
-  type Model,
 } from '../../core/index.ts';
+import { isChange, listOperationRoutes } from '../shared/operations.ts';
+import { buildCommands, listVerbs } from '../shared/operator-verbs.ts';
 import { loadFeed, publicKeySchema } from './catalogue/load-feed.ts';
-import { createPriceCommands, type PriceWork } from './catalogue/price-commands.ts';
+import { operations, verbs } from './catalogue/operations.ts';
+import { byCommand, createPriceCommands } from './catalogue/price-commands.ts';
 import { watchPriceDates } from './catalogue/price-dates.ts';
-import { flattenRates } from './catalogue/price-list.ts';
 import { PriceService } from './catalogue/price-service.ts';
-import { findModels } from './catalogue/price-updates.ts';
-import { createCatalogueRoutes } from './catalogue/routes.ts';
+import { findModels, type PriceWork } from './catalogue/price-updates.ts';
 import { flattenModel, readSnapshot, type Facts } from './catalogue/snapshot.ts';
-
-function listProviders(catalog: Catalog, id: string): string[] {
-  return [...new Set(catalog.find(id).map(({ provider }) => provider.name))];
-}
-
-function describeModel(catalog: Catalog, model: Model): object {
-  const { id, name, contextLength, outputLimit, input, output, expires, successor, aliases, price } = model;
-  return {
-    id,
-    name,
-    providers: listProviders(catalog, id),
-    prices: Object.fromEntries(flattenRates(price ?? {})),
-    free: model.free ?? false,
-    contextLength,
-    outputLimit,
-    input,
-    output,
-    expires,
-    ...(successor ? { successor } : {}),
-    aliases,
-  };
-}
-
-function explainNoModels(catalog: Catalog, owner: string | undefined): string {
-  const owners = new Set(catalog.listModels().map(({ id }) => id.slice(0, id.indexOf('/'))));
-  if (owner === undefined || owners.size === 0) return "No models: set a provider's key.";
-  return `No models of "${owner}", only of ${[...owners].toSorted().join(', ')}: set its provider's key.`;
-}
-
-function listModels(catalog: Catalog, owner: string | undefined): CommandResult {
-  const owned = catalog.listModels().filter(({ id }) => owner === undefined || id.startsWith(`${owner}/`));
-  const models = owned.toSorted((first, second) => (first.id < second.id ? -1 : 1));
-  const json = models.map((model) => describeModel(catalog, model));
-  if (models.length === 0) return { json, text: explainNoModels(catalog, owner) };
-  const text = formatTable(
-    ['MODEL', 'INPUT', 'OUTPUT', 'CONTEXT', 'PROVIDERS', 'LAST DAY'],
-    models.map(({ id, price, contextLength, expires }) => [
-      id,
-      price ? formatUsd(price.input) : 'free',
-      price ? formatUsd(price.output) : 'free',
-      String(contextLength),
-      listProviders(catalog, id).join(', '),
-      expires ?? '',
-    ]),
-  );
-  return { json, text };
-}
 
 /** The catalogue's facts about a vendor's models. */
 function findFacts(catalog: Catalog, vendor: string): Facts | undefined {
@@ -143,22 +94,26 @@ export const catalogue = definePlugin({
       publicKey: prices.publicKey,
     });
     watchPriceDates(host, prices.maxAge);
-    for (const command of createPriceCommands(work)) commands.add(command);
-    for (const route of createCatalogueRoutes(work, () => void service.look())) host.routes.add(route);
+    const local = buildCommands([...listVerbs(operations), ...verbs], async () => {
+      await catalog.lookAtListings();
+      return { getContext: () => ({ ...work, by: byCommand }), close: async () => undefined };
+    });
+    for (const command of [...local, ...createPriceCommands(work)]) commands.add(command);
+    const routes = listOperationRoutes(operations, (operation, _, { key }) => ({
+      ...work,
+      async use(task) {
+        const result = await work.use(task);
+        if (isChange(operation)) void service.look();
+        return result;
+      },
+      by: `key ${key}`,
+    }));
+    for (const route of routes) host.routes.add(route);
     // Runs after the plugin that stores documents has opened its store.
     hooks.ready.tapPromise({ name: 'catalogue', stage: 10 }, async () => {
       if (documents.list().next().done !== true) await service.start();
     });
     hooks.close.tapPromise({ name: 'catalogue', stage: -10 }, () => service.stop());
-    commands.add({
-      name: 'models [owner]',
-      description:
-        'list the models on offer, all or of one owner: USD for a million tokens, context, providers',
-      async run([owner]) {
-        await catalog.lookAtListings();
-        return listModels(catalog, owner);
-      },
-    });
     commands.add({
       name: 'prices diff <snapshot>',
       description:

@@ -12,13 +12,12 @@ import {
   type Configuration,
   type GivenOptions,
 } from '../../core/index.ts';
-import { buildOperatorRoutes } from '../shared/operator-routes.ts';
-import type { ConfigCheck, ConfigView } from '../shared/replies/configuration.ts';
+import { createDefiner, listOperationRoutes, roles } from '../shared/operations.ts';
 import { compareOptions, showOptions } from './configuration/shown-options.ts';
 
 const noOptions: GivenOptions = { schema: z.strictObject({}), given: {} };
 
-function viewConfig({ describe, workers }: Configuration, readAt: number): ConfigView {
+function viewConfig({ describe, workers }: Configuration, readAt: number) {
   const { file, dataFolder, settings, plugins, lacks, warnings } = describe();
   return {
     file,
@@ -41,7 +40,7 @@ function mapPlugins({ plugins }: ConfigFacts): Map<string, GivenOptions> {
   return new Map(plugins.map(({ name, options = noOptions }) => [name, options]));
 }
 
-function compareConfigs(before: ConfigFacts, after: ConfigFacts): ConfigCheck['changes'] {
+function compareConfigs(before: ConfigFacts, after: ConfigFacts) {
   const [old, next] = [mapPlugins(before), mapPlugins(after)];
   const stays = (name: string): boolean => old.has(name) && next.has(name);
   const order = (names: Iterable<string>): string => [...names].filter(stays).join(' ');
@@ -58,7 +57,7 @@ function compareConfigs(before: ConfigFacts, after: ConfigFacts): ConfigCheck['c
   };
 }
 
-async function checkConfig({ describe, read }: Configuration): Promise<ConfigCheck> {
+async function checkConfig({ describe, read }: Configuration) {
   try {
     const next = await read();
     return {
@@ -79,22 +78,45 @@ async function checkConfig({ describe, read }: Configuration): Promise<ConfigChe
   }
 }
 
+/** What the operations work on. */
+interface Context {
+  readonly configuration: Configuration;
+  /** When it was read, in milliseconds. */
+  readonly readAt: number;
+}
+
+const defineOperation = createDefiner<Context>();
+
+const configurationOperations = [
+  defineOperation({
+    route: 'GET /admin/config',
+    summary: 'Show the configuration in force, without secrets',
+    roles: roles.read,
+    run: async ({ configuration, readAt }) => viewConfig(configuration, readAt),
+  }),
+  defineOperation({
+    route: 'POST /admin/config/check',
+    summary: 'Show what a reload would change',
+    roles: roles.read,
+    changesNothing: true,
+    run: ({ configuration }) => checkConfig(configuration),
+  }),
+  defineOperation({
+    route: 'POST /admin/reload',
+    summary: 'Read the configuration again, in all workers',
+    details:
+      'Modules of your own are read again too. ' +
+      'Packages and the gateway keep their code until the next start.',
+    roles: roles.manage,
+    run: ({ configuration }) => configuration.reload(),
+  }),
+];
+
 export const configuration = definePlugin({
   name: 'configuration',
   options: z.strictObject({}),
   apply({ operations, routes }) {
-    const { configuration } = operations;
-    const readAt = Date.now();
-    const handlers = {
-      'GET /admin/config': async () => viewConfig(configuration, readAt),
-      'POST /admin/config/check': () => checkConfig(configuration),
-      'POST /admin/reload': () => configuration.reload(),
-    };
-    const all = buildOperatorRoutes(
-      handlers,
-      () => import('./configuration/description.ts'),
-      'POST /admin/config/check',
-    );
-    for (const route of all) routes.add(route);
+    const context = { configuration: operations.configuration, readAt: Date.now() };
+    for (const route of listOperationRoutes(configurationOperations, () => context)) routes.add(route);
   },
 });

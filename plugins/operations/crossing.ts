@@ -12,9 +12,8 @@ import {
   type Host,
   type Match,
   type Protocol,
-  type RouteRequest,
 } from '../../core/index.ts';
-import { buildOperatorRoutes, readInput } from '../shared/operator-routes.ts';
+import { createDefiner, listOperationRoutes, roles } from '../shared/operations.ts';
 import type { CrossingPreview } from '../shared/replies/crossing.ts';
 import { crossingOrder, type Order } from './crossing/order.ts';
 import { previewCall } from './crossing/preview.ts';
@@ -85,7 +84,7 @@ async function preview(host: Host, order: Order): Promise<CrossingPreview> {
   return previewCall(host, call, order.everyWire);
 }
 
-async function readCapabilities(): Promise<object> {
+async function readCapabilities() {
   const { default: groups } = await import('./crossing/capabilities.json', { with: { type: 'json' } });
   return {
     groups: Object.entries(groups).map(([name, rows]) => ({
@@ -95,19 +94,35 @@ async function readCapabilities(): Promise<object> {
   };
 }
 
+const defineOperation = createDefiner<Host>();
+
+const crossingOperations = [
+  defineOperation({
+    route: 'POST /admin/crossing',
+    summary: 'Show what would be sent for a call',
+    details:
+      'Shows the request to each provider of the model, by each wire, and what is lost on the way. ' +
+      'Nothing is sent, reserved or charged.',
+    roles: roles.read,
+    input: crossingOrder,
+    changesNothing: true,
+    run: preview,
+  }),
+  defineOperation({
+    route: 'GET /admin/capabilities',
+    summary: 'Show what crosses between the protocols',
+    details:
+      'Outcomes by capability, the protocol of the client and the wire of the provider, ' +
+      'as tests measured them.',
+    roles: roles.read,
+    run: readCapabilities,
+  }),
+];
+
 export const crossing = definePlugin({
   name: 'crossing',
   options: z.strictObject({}),
   apply(host) {
-    const handlers = {
-      'POST /admin/crossing': ({ body }: RouteRequest) => preview(host, readInput(crossingOrder, body)),
-      'GET /admin/capabilities': readCapabilities,
-    };
-    const all = buildOperatorRoutes(
-      handlers,
-      () => import('./crossing/description.ts'),
-      'POST /admin/crossing',
-    );
-    for (const route of all) host.routes.add(route);
+    for (const route of listOperationRoutes(crossingOperations, () => host)) host.routes.add(route);
   },
 });

@@ -1,14 +1,6 @@
 /** What all routes for operators share: uncached JSON, errors in one shape, strict reading of input. */
 import type { z } from 'zod';
-import {
-  GatewayError,
-  toGatewayError,
-  type Description,
-  type Principal,
-  type Route,
-  type RouteReply,
-  type RouteRequest,
-} from '../../core/index.ts';
+import { GatewayError, toGatewayError, type RouteReply } from '../../core/index.ts';
 
 /** Secrets and balances must not be kept by a cache. */
 export const noStore = { 'cache-control': 'no-store' };
@@ -39,40 +31,5 @@ export function readInput<Schema extends z.ZodType>(schema: Schema, value: unkno
   throw new GatewayError('invalid_request', [...new Set(problems)].join('; '), {
     param: param || undefined,
     cause: parsed.error,
-  });
-}
-
-/** Answers a request; the result is sent as JSON. */
-type Handle = (request: RouteRequest, principal: Principal) => Promise<object>;
-
-/** Descriptions of routes for the OpenAPI document; their errors have one shape. */
-export type Descriptions = Readonly<Record<string, Omit<Description, 'error'>>>;
-
-/**
- * Routes for operators, by method and path: `GET /admin/config`. Their descriptions have the same names, and
- * are loaded when somebody asks for them. `harmless` names the one that changes nothing
- * although it is no GET, so keys that may only read have it too.
- */
-export function buildOperatorRoutes(
-  handlers: Readonly<Record<string, Handle>>,
-  describe: () => Promise<{ readonly descriptions: Descriptions }>,
-  harmless?: string,
-): Route[] {
-  return Object.entries(handlers).map(([name, handle]) => {
-    const [verb, path = ''] = name.split(' ');
-    return {
-      name,
-      method: verb === 'GET' ? 'GET' : 'POST',
-      path,
-      access: 'operator',
-      ...(name === harmless ? { changesNothing: true } : {}),
-      encodeError: buildErrorReply,
-      async describe() {
-        const { [name]: description } = (await describe()).descriptions;
-        if (!description) throw new Error(`no description of ${name}`);
-        return { ...description, error: (await import('./operator-description.ts')).operatorError };
-      },
-      handle: async (request, principal) => buildReply(await handle(request, principal)),
-    };
   });
 }

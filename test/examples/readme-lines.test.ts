@@ -78,7 +78,13 @@ it.each<[string, string, readonly RegExp[]]>([
   [
     'the command line makes keys, tells usage and looks at everything',
     'tollgate -- doctor',
-    [/"key":"sk-/, /^Save this key now/m, /^key,model,day,/m, /a gateway answers at/, /The gateway can serve/],
+    [
+      /"key":"sk-/,
+      /^Save this key now/m,
+      /^key,model,day,/m,
+      /a gateway answers at/,
+      /The gateway can serve/,
+    ],
   ],
   ['the admin listener accepts its secret', '$(cat data/operator-secret)', [/"account":"acme"/]],
   ['a signed top-up is credited', 'tollgate-signature', [/"status":"credited"/]],

@@ -117,6 +117,8 @@ describe('the command line beside it', () => {
     expect(await runRemote('usage', '--key', 'far', '--by', 'model')).toMatchObject([{ calls: 1 }]);
     expect(await runRemote('actions', 'list', '--limit', '1')).toMatchObject([{ author: 'operator-secret' }]);
     expect(await runRemote('audit')).toMatchObject({ ok: true });
+    expect(await runRemote('models', 'demo')).toMatchObject([{ id: 'demo/echo' }, { id: 'demo/paint' }]);
+    expect(await runRemote('prices', 'list')).toEqual([]);
     const file = join(makeFolder(), 'entries.csv');
     const { last } = z.object({ last: z.int() }).parse(await runRemote('entries', 'export', file));
     expect(readFileSync(file, 'utf8').split('\r\n').at(-2)).toMatch(new RegExp(`^${last},`));

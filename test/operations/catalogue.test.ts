@@ -65,7 +65,7 @@ describe('models', () => {
     expect((await run('models', ['house'])).json).toHaveLength(2);
     expect(await run('models', ['nobody'])).toEqual({
       json: [],
-      text: 'No models of "nobody", only of house: set its provider\'s key.',
+      text: 'No nobody models: set the key of a provider that has them. There are models of house.',
     });
   });
 });

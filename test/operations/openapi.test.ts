@@ -108,6 +108,50 @@ describe('the operations of the document', () => {
     expect(Object.keys(document.paths)).toEqual(expect.arrayContaining(['/admin/calls', '/admin/overview']));
   });
 
+  it('name the roles that may run them: viewers read, billing moves money, members see their own', () => {
+    const listed = listOperations().flatMap(({ method, path, operation: { 'x-tollgate-roles': roles } }) =>
+      roles ? { name: `${method} ${path}`, isRead: method === 'GET', roles } : [],
+    );
+    const listNames = (role: string, isRead: boolean): string[] =>
+      listed.filter((each) => each.isRead === isRead && each.roles.includes(role)).map(({ name }) => name);
+    expect(listed.length).toBeGreaterThan(40);
+    expect(listed.filter(({ roles }) => roles[0] !== 'owner')).toEqual([]);
+    const reads = listed.filter(({ isRead }) => isRead).map(({ name }) => name);
+    for (const role of ['admin', 'billing', 'viewer']) expect(listNames(role, true), role).toEqual(reads);
+    expect(listNames('viewer', false).toSorted()).toEqual([
+      'POST /admin/config/check',
+      'POST /admin/crossing',
+    ]);
+    expect(listNames('billing', false).toSorted()).toEqual([
+      'DELETE /admin/budgets/{budget}',
+      'DELETE /admin/markups',
+      'PATCH /admin/budgets/{budget}',
+      'POST /admin/adjustments',
+      'POST /admin/budgets',
+      'POST /admin/budgets/{budget}/raises',
+      'POST /admin/chargebacks',
+      'POST /admin/config/check',
+      'POST /admin/credits',
+      'POST /admin/crossing',
+      'POST /admin/markups',
+      'POST /admin/refunds',
+    ]);
+    const ownersOnly = listed.filter(({ isRead, roles }) => !isRead && !roles.includes('admin'));
+    expect(ownersOnly.map(({ name }) => name).toSorted()).toEqual([
+      'DELETE /admin/markups',
+      'POST /admin/adjustments',
+      'POST /admin/chargebacks',
+      'POST /admin/markups',
+      'POST /admin/refunds',
+    ]);
+    expect(listNames('member', false).toSorted()).toEqual([
+      'DELETE /admin/keys/{key}',
+      'PATCH /admin/keys/{key}',
+      'POST /admin/keys',
+      'POST /admin/keys/{key}/rotate',
+    ]);
+  });
+
   it('answer at every documented path', async () => {
     for (const { method, path, operation } of listOperations()) {
       const base = operation.tags.includes('on the admin listener') ? adminUrl : gateway.url;

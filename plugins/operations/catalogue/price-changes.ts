@@ -23,8 +23,8 @@ export interface FieldChange {
   readonly provider: string;
   readonly model: string;
   readonly field: string;
-  readonly old: string | undefined;
-  readonly new: string | undefined;
+  readonly old?: string | undefined;
+  readonly new?: string | undefined;
 }
 
 const fees = new Set(['request', 'image', 'webSearch', 'previewSearch', 'fileSearch', 'container']);

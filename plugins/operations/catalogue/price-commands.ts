@@ -1,35 +1,13 @@
-/** The verbs that change prices. They write the shared history, which running gateways follow. */
+/** `prices update`, which writes the shared history that running gateways follow, and `prices schema`. */
 import { z } from 'zod';
-import {
-  formatTable,
-  toOneLine,
-  type Catalog,
-  type Command,
-  type CommandResult,
-  type Documents,
-} from '../../../core/index.ts';
-import { loadFeed, formatSource, type PublicKey } from './load-feed.ts';
+import { toOneLine, type Command, type CommandResult } from '../../../core/index.ts';
+import { loadFeed, formatSource } from './load-feed.ts';
 import { formatFields } from './price-changes.ts';
 import { priceListSchema } from './price-list.ts';
-import {
-  applyFeed,
-  confirmUpdate,
-  listUpdates,
-  showUpdate,
-  undoUpdate,
-  type FeedResult,
-  type ShownUpdate,
-} from './price-updates.ts';
+import { applyFeed, type FeedResult, type PriceWork } from './price-updates.ts';
 import { readSnapshot } from './snapshot.ts';
 
-export interface PriceWork {
-  readonly catalog: Catalog;
-  readonly publicKey: PublicKey | undefined;
-  /** Throws if no plugin stores documents. */
-  use<Result>(work: (documents: Documents) => Promise<Result>): Promise<Result>;
-}
-
-const byCommand = 'command line';
+export const byCommand = 'command line';
 
 const moment = z
   .union([z.iso.date(), z.iso.datetime({ offset: true })])
@@ -40,12 +18,6 @@ function readMoment(text: string | boolean | undefined): number {
   const { success, data } = moment.safeParse(text);
   if (!success) throw new Error('--from is a time: 2027-01-31 or 2027-01-31T09:30:00Z');
   return data;
-}
-
-function readNumber(text: string | undefined): number {
-  if (text === undefined || !/^\d{1,9}$/.test(text))
-    throw new Error('a price update has a number: `prices list` shows it');
-  return Number(text);
 }
 
 function describeResult({ applied, held, matched, fields }: FeedResult, isDry: boolean): string[] {
@@ -89,29 +61,7 @@ async function updatePrices(
   return { json: result, text: lines.join('\n') };
 }
 
-function formatUpdates(updates: readonly ShownUpdate[]): string {
-  if (updates.length === 0) return 'There are no price updates.';
-  return formatTable(
-    ['UPDATE', 'STATE', 'FROM', 'MADE', 'MODELS', 'BY', 'SOURCE', 'REASONS'],
-    updates.map(({ id, state, from, at, models, by, source, reasons }) => [
-      String(id),
-      state,
-      from,
-      at,
-      String(models),
-      by,
-      source,
-      reasons.join('; '),
-    ]),
-  );
-}
-
-function buildResult(update: ShownUpdate): CommandResult {
-  return { json: update, text: `${formatUpdates([update])}\n${formatFields(update.fields)}` };
-}
-
 export function createPriceCommands(work: PriceWork): Command[] {
-  const { use } = work;
   return [
     {
       name: 'prices update <feed>',
@@ -128,34 +78,6 @@ export function createPriceCommands(work: PriceWork): Command[] {
         { flags: '--vendor <name>', description: 'the vendor of the prices, if the feed does not name it' },
       ],
       run: ([source = ''], options) => updatePrices(work, source, options),
-    },
-    {
-      name: 'prices list',
-      description: 'show all price updates, and which are held back',
-      async run() {
-        const updates = await use(listUpdates);
-        return { json: updates, text: formatUpdates(updates) };
-      },
-    },
-    {
-      name: 'prices confirm <update>',
-      description: 'apply a price update that was held back',
-      run: async ([id]) =>
-        buildResult(
-          showUpdate(await use((documents) => confirmUpdate(documents, readNumber(id), byCommand))),
-        ),
-    },
-    {
-      name: 'prices undo [update]',
-      description: 'take a price update back (the last one unless named), or refuse one that is held back',
-      run: async ([id]) =>
-        buildResult(
-          showUpdate(
-            await use((documents) =>
-              undoUpdate(documents, id === undefined ? undefined : readNumber(id), byCommand),
-            ),
-          ),
-        ),
     },
     {
       name: 'prices schema',

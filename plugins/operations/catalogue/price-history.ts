@@ -53,7 +53,7 @@ const documentName = 'prices';
 const mostUpdates = 200;
 
 /** A price as JSON, in the form of catalogue files. */
-export function writePrice(price: Price): unknown {
+export function writePrice(price: Price): Readonly<Record<string, unknown>> {
   return JSON.parse(
     JSON.stringify(price, (_, value: unknown) => (typeof value === 'bigint' ? formatUsd(value) : value)),
   );

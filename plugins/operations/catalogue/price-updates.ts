@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { freePrice, GatewayError, type Catalog, type Documents, type Model } from '../../../core/index.ts';
 import { readCatalogue } from '../../shared/provider/catalogue-file.ts';
+import type { PublicKey } from './load-feed.ts';
 import { comparePrices, listFields, type FieldChange, type PricedModel } from './price-changes.ts';
 import {
   addUpdate,
@@ -14,6 +15,13 @@ import {
   type PriceUpdate,
 } from './price-history.ts';
 import type { Snapshot } from './snapshot.ts';
+
+export interface PriceWork {
+  readonly catalog: Catalog;
+  readonly publicKey: PublicKey | undefined;
+  /** Throws if no plugin stores documents. */
+  use<Result>(work: (documents: Documents) => Promise<Result>): Promise<Result>;
+}
 
 const folder = new URL('../../providers/catalogue/', import.meta.url);
 

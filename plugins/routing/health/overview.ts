@@ -1,5 +1,6 @@
 /** The health of all providers as an operator sees it, put together from what each worker knows. */
 import type { Catalog, Provider } from '../../../core/index.ts';
+import type { ProviderHealth } from '../../shared/replies/providers.ts';
 import { isWithin, type Hold } from './holds.ts';
 import type { Row } from './workers.ts';
 
@@ -16,7 +17,7 @@ function sum(rows: readonly Row[], figure: (row: Row) => number): number {
   return rows.reduce((total, row) => total + figure(row), 0);
 }
 
-function computeFigures(rows: readonly Row[]): object {
+function computeFigures(rows: readonly Row[]) {
   const times = rows.flatMap(({ firstEvents }) => firstEvents).toSorted((one, other) => one - other);
   const computePercentile = (share: number): number | null =>
     times.length === 0
@@ -31,22 +32,21 @@ function computeFigures(rows: readonly Row[]): object {
   };
 }
 
-function toIso(milliseconds: number | undefined): string | null {
-  return milliseconds === undefined ? null : new Date(milliseconds).toISOString();
-}
+const toIso = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
 /** One target, from the rows of all workers. */
-function describeTarget(rows: readonly Row[], holds: readonly Hold[]): object {
+function describeTarget(rows: readonly Row[], holds: readonly Hold[]) {
   const [first] = rows;
   const seen = findWorst(rows);
-  if (!first || !seen) return {};
+  if (!first || !seen) return [];
   const { provider, key, model } = first;
   const hold = holds.find((each) => isWithin(each, { provider, key, model }));
+  const until = hold?.until ?? seen.until;
   return {
     key,
     model,
-    state: hold ? 'held' : seen.state,
-    until: toIso(hold?.until ?? seen.until),
+    state: hold ? ('held' as const) : seen.state,
+    until: until === undefined ? null : toIso(until),
     reason: hold
       ? { code: 'held', message: hold.reason ?? 'Taken out of service by an operator.' }
       : (seen.reason ?? null),
@@ -59,7 +59,7 @@ function describeTarget(rows: readonly Row[], holds: readonly Hold[]): object {
   };
 }
 
-function describeHold({ key, model, until, reason }: Hold): object {
+function describeHold({ key, model, until, reason }: Hold) {
   return { key: key ?? null, model: model ?? null, until: toIso(until), reason: reason ?? null };
 }
 
@@ -77,7 +77,7 @@ function groupOffers(catalog: Catalog): Map<string, { keys: Set<number>; models:
   return byProvider;
 }
 
-function judgeState(rows: readonly Row[], isHeld: boolean): string {
+function judgeState(rows: readonly Row[], isHeld: boolean) {
   if (isHeld) return 'held';
   if (rows.every(({ attempts }) => attempts === 0)) return 'idle';
   const ill = rows.filter(({ state }) => state !== 'well').length;
@@ -96,7 +96,7 @@ export function describeProviders(
   providers: Iterable<Provider>,
   catalog: Catalog,
   { rows, holds, probed }: Known,
-): object[] {
+): ProviderHealth['providers'] {
   const offers = groupOffers(catalog);
   const names = new Map([...providers].map((provider) => [provider.name, Object.keys(provider.endpoints)]));
   return [...names].map(([provider, protocols]) => {
@@ -113,7 +113,7 @@ export function describeProviders(
       state: judgeState(own, isHeld),
       ...computeFigures(own),
       holds: held.map(describeHold),
-      targets: [...byTarget.values()].map((each) => describeTarget(each, holds)),
+      targets: [...byTarget.values()].flatMap((each) => describeTarget(each, holds)),
     };
   });
 }

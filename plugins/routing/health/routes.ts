@@ -1,12 +1,6 @@
 /** Routes for operators: the health of providers as the router sees it, rest, wake and a test of the key. */
-import {
-  GatewayError,
-  type Examination,
-  type Host,
-  type Route,
-  type RouteRequest,
-} from '../../../core/index.ts';
-import { buildOperatorRoutes, readInput } from '../../shared/operator-routes.ts';
+import { GatewayError, type Examination, type Host, type Route } from '../../../core/index.ts';
+import { createDefiner, listOperationRoutes, roles } from '../../shared/operations.ts';
 import type { HealthBook } from './book.ts';
 import { writeHolds } from './kept-holds.ts';
 import { placeOrder, restOrder, testOrder } from './orders.ts';
@@ -14,6 +8,11 @@ import { describeProviders } from './overview.ts';
 import { decideForAll, collectRows, type Decision } from './workers.ts';
 
 type Needs = Pick<Host, 'providers' | 'catalog' | 'examinations' | 'workers' | 'dataFolder' | 'logger'>;
+
+interface Health {
+  readonly host: Needs;
+  readonly book: HealthBook;
+}
 
 /** A plugin names the examination of each key of a provider `<provider> <key>`. */
 function listProbes({ examinations }: Needs, provider: string): { key: number; probe: Examination }[] {
@@ -23,7 +22,7 @@ function listProbes({ examinations }: Needs, provider: string): { key: number; p
   });
 }
 
-async function buildOverview(host: Needs, book: HealthBook): Promise<object> {
+async function buildOverview(host: Needs, book: HealthBook) {
   const { rows, workers } = await collectRows(host.workers, book);
   const providers = [...host.providers.list()];
   const probed = new Set(providers.flatMap(({ name }) => (listProbes(host, name).length > 0 ? [name] : [])));
@@ -35,20 +34,22 @@ async function buildOverview(host: Needs, book: HealthBook): Promise<object> {
 }
 
 /** Throws `not_found` if there is no such provider. */
-function requireProvider({ providers }: Needs, { params: { provider = '' } }: RouteRequest): string {
-  if (providers.find(provider)) return provider;
+function requireProvider({ providers }: Needs, provider: string): void {
+  if (providers.find(provider)) return;
   const known = [...providers.list()].map(({ name }) => name).join(', ') || 'none';
   throw new GatewayError('not_found', `There is no such provider; there are: ${known}.`, {
     param: 'provider',
   });
 }
 
-/** Throws `not_found` if the provider has no such model or key. */
+/** Throws `not_found` if there is no such provider, or it has no such model or key. */
 function checkPlace(
-  { catalog }: Needs,
+  host: Needs,
   provider: string,
   { model, key }: { model?: string | undefined; key?: number | undefined },
 ): void {
+  requireProvider(host, provider);
+  const { catalog } = host;
   const models = model === undefined ? catalog.listModels().map(({ id }) => id) : [model];
   const offers = models.flatMap((id) => catalog.find(id)).filter((offer) => offer.provider.name === provider);
   if (model !== undefined && offers.length === 0)
@@ -57,7 +58,8 @@ function checkPlace(
     throw new GatewayError('not_found', 'The provider has no key of this number.', { param: 'key' });
 }
 
-async function testProvider(host: Needs, provider: string, key: number | undefined): Promise<object> {
+async function testProvider(host: Needs, provider: string, key: number | undefined) {
+  requireProvider(host, provider);
   const probes = listProbes(host, provider).filter((each) => key === undefined || each.key === key);
   if (probes.length === 0)
     throw new GatewayError(
@@ -78,30 +80,51 @@ async function testProvider(host: Needs, provider: string, key: number | undefin
   return { provider, results };
 }
 
-async function decide(host: Needs, book: HealthBook, decision: Decision): Promise<object> {
+async function decide(host: Needs, book: HealthBook, decision: Decision) {
   await decideForAll(host.workers, book, decision);
   await writeHolds(host, () => book.holds.list());
   return buildOverview(host, book);
 }
 
-export function createProviderRoutes(host: Needs, book: () => HealthBook): Route[] {
-  const handlers = {
-    'GET /admin/providers': () => buildOverview(host, book()),
-    async 'POST /admin/providers/:provider/rest'(request: RouteRequest) {
-      const provider = requireProvider(host, request);
-      const { seconds, ...order } = readInput(restOrder, request.body ?? {});
+const defineOperation = createDefiner<Health>();
+
+const providerOperations = [
+  defineOperation({
+    route: 'GET /admin/providers',
+    summary: 'Show the health of all providers, as the router sees it',
+    roles: roles.read,
+    run: ({ host, book }) => buildOverview(host, book),
+  }),
+  defineOperation({
+    route: 'POST /admin/providers/:provider/rest',
+    summary: 'Take a provider, a key or a model out of service for a while',
+    roles: roles.manage,
+    input: restOrder.prefault({}),
+    async run({ host, book }, { seconds, ...order }, { provider }) {
       checkPlace(host, provider, order);
       const hold = { ...order, provider, until: Date.now() + seconds * 1000 };
-      return decide(host, book(), { hold });
+      return decide(host, book, { hold });
     },
-    async 'POST /admin/providers/:provider/wake'(request: RouteRequest) {
-      const provider = requireProvider(host, request);
-      const place = readInput(placeOrder, request.body ?? {});
+  }),
+  defineOperation({
+    route: 'POST /admin/providers/:provider/wake',
+    summary: 'End a rest and close the circuit',
+    roles: roles.manage,
+    input: placeOrder.prefault({}),
+    async run({ host, book }, place, { provider }) {
       checkPlace(host, provider, place);
-      return decide(host, book(), { wake: { ...place, provider } });
+      return decide(host, book, { wake: { ...place, provider } });
     },
-    'POST /admin/providers/:provider/test': (request: RouteRequest) =>
-      testProvider(host, requireProvider(host, request), readInput(testOrder, request.body ?? {}).key),
-  };
-  return buildOperatorRoutes(handlers, () => import('./description.ts'));
+  }),
+  defineOperation({
+    route: 'POST /admin/providers/:provider/test',
+    summary: 'Ask a provider whether it is there and accepts the key; costs nothing',
+    roles: roles.manage,
+    input: testOrder.prefault({}),
+    run: ({ host }, { key }, { provider }) => testProvider(host, provider, key),
+  }),
+];
+
+export function createProviderRoutes(host: Needs, getBook: () => HealthBook): Route[] {
+  return listOperationRoutes(providerOperations, () => ({ host, book: getBook() }));
 }

@@ -1,6 +1,6 @@
 /** Accounts and keys. */
 import { z } from 'zod';
-import { time, usd } from './values.ts';
+import { time, usd, type Reply } from './values.ts';
 
 export const account = z
   .looseObject({
@@ -14,7 +14,7 @@ export const account = z
   })
   .meta({ title: 'Account' });
 
-export type Account = z.output<typeof account>;
+export type Account = Reply<z.output<typeof account>>;
 
 export const listedAccount = account
   .extend({
@@ -26,12 +26,12 @@ export const listedAccount = account
     created: time,
   })
   .meta({ title: 'ListedAccount' });
-export type ListedAccount = z.output<typeof listedAccount>;
+export type ListedAccount = Reply<z.output<typeof listedAccount>>;
 
 export const accountDetails = listedAccount
   .extend({ credits: z.record(z.string(), usd).meta({ description: 'What it was credited, by kind.' }) })
   .meta({ title: 'AccountDetails' });
-export type AccountDetails = z.output<typeof accountDetails>;
+export type AccountDetails = Reply<z.output<typeof accountDetails>>;
 
 export const key = z
   .looseObject({
@@ -55,7 +55,7 @@ export const key = z
     rotatedTo: z.string().nullable(),
   })
   .meta({ title: 'Key' });
-export type Key = z.output<typeof key>;
+export type Key = Reply<z.output<typeof key>>;
 
 export const newKey = key
   .extend({
@@ -66,4 +66,4 @@ export const newKey = key
       .meta({ description: 'Says that the account has no credit, and how to add some.' }),
   })
   .meta({ title: 'NewKey' });
-export type NewKey = z.output<typeof newKey>;
+export type NewKey = Reply<z.output<typeof newKey>>;

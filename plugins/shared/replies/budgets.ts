@@ -1,6 +1,6 @@
 /** Budgets in their current periods, and what became known of them. */
 import { z } from 'zod';
-import { time, usd } from './values.ts';
+import { time, usd, type Reply } from './values.ts';
 
 const counted = {
   id: z.int(),
@@ -33,7 +33,7 @@ export const budget = z
     }),
   })
   .meta({ title: 'Budget' });
-export type Budget = z.output<typeof budget>;
+export type Budget = Reply<z.output<typeof budget>>;
 
 export const warning = z
   .looseObject({

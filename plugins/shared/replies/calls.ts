@@ -1,12 +1,12 @@
 /** Calls: the record that each leaves, rows of stored calls, and one with all that is known of it. */
 import { z } from 'zod';
-import { time, usd } from './values.ts';
+import { time, usd, type Reply } from './values.ts';
 
 /** A text, since another version of the gateway may have stored others. */
 const outcome = z.string().meta({ enum: ['completed', 'aborted', 'cut', 'refused', 'failed', 'replayed'] });
 
 export const loss = z.object({ path: z.string(), reason: z.string(), code: z.string() });
-export type Loss = z.output<typeof loss>;
+export type Loss = Reply<z.output<typeof loss>>;
 const losses = { losses: z.array(loss), losses_omitted: z.int().optional() };
 
 const target = z.object({
@@ -121,7 +121,7 @@ const costLine = z.object({
   per: z.int().meta({ description: 'A million for tokens, else 1.' }),
   amount: z.string().meta({ description: 'USD of this line, unrounded: up to 15 decimal places.' }),
 });
-export type CostLine = z.output<typeof costLine>;
+export type CostLine = Reply<z.output<typeof costLine>>;
 
 const entry = z.looseObject({
   number: z.int(),
@@ -152,4 +152,4 @@ export const callDetail = z
     entries: z.array(entry),
   })
   .meta({ title: 'CallDetail' });
-export type CallDetail = z.output<typeof callDetail>;
+export type CallDetail = Reply<z.output<typeof callDetail>>;

@@ -1,6 +1,6 @@
 /** The configuration in force, what a reload would change, and what a reload did. */
 import { z } from 'zod';
-import { time } from './values.ts';
+import { time, type Reply } from './values.ts';
 
 const value = z.union([z.string(), z.number(), z.boolean(), z.null()]).optional().meta({
   description: 'Left out if it is secret.',
@@ -8,11 +8,11 @@ const value = z.union([z.string(), z.number(), z.boolean(), z.null()]).optional(
 const option = z
   .object({ path: z.string(), value, isDefault: z.boolean(), isSecret: z.boolean() })
   .meta({ title: 'Option' });
-export type Option = z.output<typeof option>;
+export type Option = Reply<z.output<typeof option>>;
 const change = z
   .object({ path: z.string(), before: value, after: value, isSecret: z.boolean() })
   .meta({ title: 'OptionChange' });
-export type OptionChange = z.output<typeof change>;
+export type OptionChange = Reply<z.output<typeof change>>;
 const fault = z.string().optional().meta({ description: 'Why the new configuration is refused.' });
 const waiting = z.array(z.string()).meta({ description: 'Settings that wait for the next start.' });
 const warnings = z.array(z.string());
@@ -34,7 +34,7 @@ export const configView = z.object({
   ),
   warnings,
 });
-export type ConfigView = z.output<typeof configView>;
+export type ConfigView = Reply<z.output<typeof configView>>;
 
 const changes = z.object({
   settings: z.array(change),
@@ -51,7 +51,7 @@ export const configCheck = z.object({
   warnings,
   waiting,
 });
-export type ConfigCheck = z.output<typeof configCheck>;
+export type ConfigCheck = Reply<z.output<typeof configCheck>>;
 
 export const reloaded = z.object({ ok: z.boolean(), fault, waiting, workers: z.int() });
-export type Reloaded = z.output<typeof reloaded>;
+export type Reloaded = Reply<z.output<typeof reloaded>>;

@@ -1,6 +1,7 @@
 /** What would be sent for a call, and what crosses between the protocols. */
 import { z } from 'zod';
 import { loss } from './calls.ts';
+import type { Reply } from './values.ts';
 
 const errorReply = z.object({ status: z.int(), body: z.unknown() }).optional().meta({
   description: 'The reply to the client, if it gets an error.',
@@ -27,7 +28,7 @@ const shownCrossing = z
     error: errorReply,
   })
   .meta({ title: 'Crossing' });
-export type Crossing = z.output<typeof shownCrossing>;
+export type Crossing = Reply<z.output<typeof shownCrossing>>;
 
 export const crossingPreview = z.object({
   protocol: z.string(),
@@ -36,7 +37,7 @@ export const crossingPreview = z.object({
   crossings: z.array(shownCrossing),
   omitted: z.int().meta({ description: 'Crossings left out because there are too many.' }),
 });
-export type CrossingPreview = z.output<typeof crossingPreview>;
+export type CrossingPreview = Reply<z.output<typeof crossingPreview>>;
 
 const outcome = z.enum(['works', 'approximated', 'lost', 'refused']);
 const capability = z.object({
@@ -46,4 +47,4 @@ const capability = z.object({
 export const capabilities = z.object({
   groups: z.array(z.object({ name: z.string(), capabilities: z.array(capability) })),
 });
-export type Capabilities = z.output<typeof capabilities>;
+export type Capabilities = Reply<z.output<typeof capabilities>>;

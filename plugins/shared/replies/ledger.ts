@@ -79,7 +79,7 @@ const finding = z.object({
   account: z.string().optional(),
   message: z.string(),
 });
-export const audit = z.looseObject({
+export const audit = z.object({
   ok: z.boolean(),
   entries: z.int(),
   accounts: z.int(),

@@ -1,5 +1,6 @@
 /** The models on offer with the providers of each, and updates of their prices. */
 import { z } from 'zod';
+import type { Reply } from './values.ts';
 
 const offer = z.object({
   provider: z.string(),
@@ -16,7 +17,7 @@ const offer = z.object({
     description: 'USD for a call of the size in `example`, whose output is a picture if the model makes any.',
   }),
 });
-export type Offer = z.output<typeof offer>;
+export type Offer = Reply<z.output<typeof offer>>;
 
 const model = z.object({
   id: z.string(),
@@ -35,13 +36,13 @@ const model = z.object({
   reasoning: z.string(),
   offers: z.array(offer).meta({ description: 'In the order in which they are asked.' }),
 });
-export type Model = z.output<typeof model>;
+export type Model = Reply<z.output<typeof model>>;
 
 export const modelList = z.object({
   example: z.object({ input: z.int(), output: z.int() }),
   data: z.array(model),
 });
-export type ModelList = z.output<typeof modelList>;
+export type ModelList = Reply<z.output<typeof modelList>>;
 
 export const priceUpdate = z
   .object({

@@ -1,6 +1,6 @@
 /** The health of providers as the router sees it, and what a test of their keys found. */
 import { z } from 'zod';
-import { time } from './values.ts';
+import { time, type Reply } from './values.ts';
 
 const figures = {
   attempts: z.int(),
@@ -22,7 +22,7 @@ const target = z
     ),
   })
   .meta({ title: 'TargetHealth' });
-export type TargetHealth = z.output<typeof target>;
+export type TargetHealth = Reply<z.output<typeof target>>;
 
 export const providerHealth = z
   .object({
@@ -50,7 +50,7 @@ export const providerHealth = z
     ),
   })
   .meta({ title: 'ProviderHealth' });
-export type ProviderHealth = z.output<typeof providerHealth>;
+export type ProviderHealth = Reply<z.output<typeof providerHealth>>;
 
 const finding = z.object({
   subject: z.string(),
@@ -64,4 +64,4 @@ export const providerTest = z.object({
     z.object({ key: z.int(), ok: z.boolean(), milliseconds: z.int(), findings: z.array(finding) }),
   ),
 });
-export type ProviderTest = z.output<typeof providerTest>;
+export type ProviderTest = Reply<z.output<typeof providerTest>>;

@@ -13,7 +13,7 @@ import { pendingCalls, usage } from './ledger.ts';
 import { modelList, priceUpdate } from './models.ts';
 import { providerHealth, providerTest } from './providers.ts';
 import { overview, statement } from './spending.ts';
-import { describeList, describeNumberedList } from './values.ts';
+import { describeList, describeNumberedList, type Reply } from './values.ts';
 
 const schemas = {
   'GET /admin/accounts': describeList(listedAccount),
@@ -71,7 +71,9 @@ const schemas = {
   'GET /admin/usage': usage,
 } as const;
 
-export type Replies = { readonly [Name in keyof typeof schemas]: z.output<(typeof schemas)[Name]> };
+export type Replies = {
+  readonly [Name in keyof typeof schemas]: Reply<z.output<(typeof schemas)[Name]>>;
+};
 export type RouteName = keyof Replies;
 
 export const replies: { readonly [Name in RouteName]: z.ZodType<Replies[Name]> } = schemas;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { budget } from './budgets.ts';
 import { tokens } from './calls.ts';
-import { time, usd } from './values.ts';
+import { time, usd, type Reply } from './values.ts';
 
 const limits = z.object({
   spend_cap: usd.nullable(),
@@ -25,7 +25,7 @@ const usedOnDay = z.object({
 const { scope, subject, per, zone, hard, current } = budget.shape;
 const { allowed, used, pending, left, resets } = current.shape;
 const ownBudget = z.object({ scope, subject, per, zone, hard, allowed, used, pending, left, resets });
-export type OwnBudget = z.output<typeof ownBudget>;
+export type OwnBudget = Reply<z.output<typeof ownBudget>>;
 
 export const ownKey = z
   .object({
@@ -45,7 +45,7 @@ export const ownKey = z
     usage: z.object({ from: time, to: time, data: z.array(usedOnDay) }),
   })
   .meta({ title: 'OwnKey' });
-export type OwnKey = z.output<typeof ownKey>;
+export type OwnKey = Reply<z.output<typeof ownKey>>;
 
 /** A schema for each count of an overview. */
 const buildCounts = <Schema extends z.ZodType>(each: Schema) => ({
@@ -96,7 +96,7 @@ export const overview = z
     behind: z.int().meta({ description: 'Entries and calls that are not summed up yet.' }),
   })
   .meta({ title: 'Overview' });
-export type Overview = z.output<typeof overview>;
+export type Overview = Reply<z.output<typeof overview>>;
 
 export const statement = z
   .object({
@@ -122,4 +122,4 @@ export const statement = z
     ),
   })
   .meta({ title: 'Statement' });
-export type Statement = z.output<typeof statement>;
+export type Statement = Reply<z.output<typeof statement>>;

@@ -7,6 +7,15 @@ import { z } from 'zod';
 export const usd = z.string().meta({ description: 'USD, as a decimal string.' });
 export const time = z.iso.datetime();
 
+/** A reply as it was sent: nobody changes it. */
+export type Reply<Sent> = Sent extends readonly (infer Item)[]
+  ? readonly Reply<Item>[]
+  : Sent extends AsyncIterable<unknown>
+    ? Sent
+    : Sent extends object
+      ? { readonly [Name in keyof Sent]: Reply<Sent[Name]> }
+      : Sent;
+
 /** A page of a list by text places; `next` is the `after` of the next page. */
 export function describeList<Item extends z.ZodType>(item: Item) {
   return z.looseObject({ data: z.array(item), next: z.string().nullable() });

@@ -41,7 +41,6 @@ function describeBudget(budget: BudgetRecord, keyNames: ReadonlyMap<string, stri
   const left = allowed - used - pending;
   return {
     ...same,
-    thresholds: [...same.thresholds],
     ...(keyName !== undefined && { key_name: keyName }),
     limit: formatUsd(limit),
     raises: raises.map(({ amount: by, until }) => ({ amount: formatUsd(by), until: toIso(until) })),

@@ -18,11 +18,11 @@ export function describeKey({ spendCap, models, expires, callsPerMinute, ...key 
     created: toIso(key.created),
     limits: {
       spendCap: toUsdOrNull(spendCap),
-      models: models ? [...models] : null,
+      models: models ?? null,
       expires: toIso(expires),
       callsPerMinute: callsPerMinute ?? null,
     },
-    tags: [...tagged],
+    tags: tagged,
     used: formatUsd(key.used),
     pending: formatUsd(key.pending),
     rotatedTo,
