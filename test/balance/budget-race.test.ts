@@ -1,9 +1,9 @@
 /** Calls that race for a budget; `npm run faults` has two hundred rounds of two hundred calls each. */
 import { expect, it } from 'vitest';
 import { runBudgetRace } from './budget-race.ts';
-import { createDrawer } from './drawer.ts';
 import { openTemporary } from './ledger-file.ts';
 import { openFresh } from './postgres-database.ts';
+import { createDrawer } from './pseudo-random.ts';
 
 it.each([
   ['SQLite', 1, openTemporary],

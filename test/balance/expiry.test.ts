@@ -4,9 +4,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Heartbeat } from '../../plugins/meters/balance/heartbeat.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { request } from '../contract/store.ts';
-import { owners, resetStore, store } from './beating.ts';
 import { price, progress, quote } from './calls.ts';
 import { openTemporary } from './ledger-file.ts';
+import { owners, resetStore, store } from './mocked-heartbeat.ts';
 
 resetStore();
 

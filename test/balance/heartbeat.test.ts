@@ -5,7 +5,7 @@ import { GatewayError, type Routed } from '../../core/index.ts';
 import { Heartbeat } from '../../plugins/meters/balance/heartbeat.ts';
 import type { OwnerRecord } from '../../plugins/meters/balance/store.ts';
 import { buildRouted } from '../support/exchange.ts';
-import { beat, breakStore, owners, recover, recovered, resetStore, store } from './beating.ts';
+import { beat, breakStore, owners, recover, recovered, resetStore, store } from './mocked-heartbeat.ts';
 import { target } from './targets.ts';
 
 resetStore();

@@ -4,11 +4,11 @@
  */
 import type * as threads from 'node:worker_threads';
 import { expect, it, vi } from 'vitest';
+import { troubles, type Trouble } from './database-outages.ts';
 import { runOutage } from './outage.ts';
-import { troubles, type Trouble } from './troubles.ts';
 
 vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =>
-  (await import('./weather.ts')).wrapThreads(await original()),
+  (await import('./disk-faults.ts')).wrapThreads(await original()),
 );
 
 async function isSurvived(kind: Trouble): Promise<void> {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { openStore } from '../../plugins/meters/balance/open-store.ts';
 import { openHarness } from '../support/harness.ts';
-import { createTroubledStore, type Trouble } from './troubles.ts';
+import { createTroubledStore, type Trouble } from './database-outages.ts';
 
 export interface OutageOptions {
   readonly kind: Trouble;

@@ -1,7 +1,7 @@
 /** A log that ends anywhere, as after a power loss: `npm run faults` tries a thousand such logs. */
 import { expect, it } from 'vitest';
-import { createDrawer } from './drawer.ts';
 import { runPowerLoss } from './power-loss.ts';
+import { createDrawer } from './pseudo-random.ts';
 
 it('a log cut or garbled at any byte opens as a sound ledger with all it acknowledged before', async () => {
   const { unsound, lost, shortened } = await runPowerLoss({

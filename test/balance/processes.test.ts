@@ -107,7 +107,7 @@ describe('several processes on one file', () => {
 
 describe('a full disk', () => {
   it('refuses writes without room, and keeps what was acknowledged before', async () => {
-    const filler = [process.execPath, join(import.meta.dirname, 'filler.ts'), file];
+    const filler = [process.execPath, join(import.meta.dirname, 'fill-disk.ts'), file];
     const child = spawn('sh', ['-c', 'ulimit -f 600; exec "$0" "$@"', ...filler], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

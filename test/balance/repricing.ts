@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { openOperated, waitUntil } from '../support/operated.ts';
-import { buildModelFacts } from '../support/station.ts';
+import { buildModelFacts } from '../support/test-provider.ts';
 
 const model = 'house/model';
 

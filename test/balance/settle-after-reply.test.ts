@@ -9,7 +9,7 @@ import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { PendingRecord, Store } from '../../plugins/meters/balance/store.ts';
 import { waitUntil } from '../support/operated.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
-import { listEntries, computeCost, startJournallingVendor, stream, type Made } from './kills.ts';
+import { listEntries, computeCost, startJournallingVendor, stream, type Made } from './killed-gateways.ts';
 
 let folder: string;
 let store: Store;
@@ -33,7 +33,7 @@ afterEach(async () => {
 
 async function start(settle: string): Promise<RunningGateway> {
   const gateway = await startProcess({
-    TOLLGATE_CONFIG: 'test/balance/kills.config.ts',
+    TOLLGATE_CONFIG: 'test/balance/killed-gateways.config.ts',
     TOLLGATE_DATA: folder,
     KILLS_LEASE: '1',
     KILLS_SETTLE: settle,

@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 import { runSlowDisk } from './slow-disk.ts';
 
 vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =>
-  (await import('./weather.ts')).wrapThreads(await original()),
+  (await import('./disk-faults.ts')).wrapThreads(await original()),
 );
 
 it('a disk that takes 700 ms for each commit delays calls, but not the event loop', async () => {

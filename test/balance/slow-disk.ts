@@ -4,7 +4,7 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { openHarness } from '../support/harness.ts';
-import { setSlowness } from './weather.ts';
+import { setSlowness } from './disk-faults.ts';
 
 export interface SlowDisk {
   readonly statuses: Readonly<Record<number, number>>;

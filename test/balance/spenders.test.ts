@@ -1,8 +1,8 @@
 /** Sixty-four keys that spend from one account; `npm run faults` has a hundred thousand calls of theirs. */
 import { expect, it } from 'vitest';
-import { createDrawer } from './drawer.ts';
 import { openTemporary } from './ledger-file.ts';
 import { openFresh } from './postgres-database.ts';
+import { createDrawer } from './pseudo-random.ts';
 import { runSpenders } from './spenders.ts';
 
 it.each([

@@ -1,7 +1,7 @@
 /** Targets with prices of a test's choosing. */
 import { checkModel, type ModelFacts, type Target } from '../../core/index.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
-import { buildModelFacts } from '../support/station.ts';
+import { buildModelFacts } from '../support/test-provider.ts';
 
 /** A target of `house/model` at the provider `name`: 1000 tokens of output at most. */
 export function target(

@@ -7,7 +7,7 @@ import type { Protocol } from '../../core/protocol.ts';
 import { createTargetFinder } from '../../core/upstream/targets.ts';
 import { Registry } from '../../core/util/registry.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
-import { buildModelFacts } from '../support/station.ts';
+import { buildModelFacts } from '../support/test-provider.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: new Date('2026-03-01T12:00:00Z') }));
 afterEach(() => void vi.useRealTimers());

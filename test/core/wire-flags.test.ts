@@ -8,7 +8,7 @@ import { Catalog } from '../../core/catalog.ts';
 import { checkModel, createFlagReader, type Provider } from '../../core/index.ts';
 import { type Model } from '../../core/model-facts.ts';
 import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
-import { buildModelFacts } from '../support/station.ts';
+import { buildModelFacts } from '../support/test-provider.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-flags-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -9,13 +9,13 @@ import { runSlowDisk } from '../balance/slow-disk.ts';
 import { expectSound } from '../contract/books.ts';
 
 vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =>
-  (await import('../balance/weather.ts')).wrapThreads(await original()),
+  (await import('../balance/disk-faults.ts')).wrapThreads(await original()),
 );
 
 /** Fills a ledger while strace injects a fault into some of these system calls, and returns what was seen. */
 async function fill(file: string, calls: string, fault: string) {
   const options = ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${fault}`];
-  const command = [process.execPath, 'test/balance/filler.ts', file];
+  const command = [process.execPath, 'test/balance/fill-disk.ts', file];
   const { stdout } = await promisify(execFile)('strace', [...options, ...command]);
   return JSON.parse(stdout);
 }

@@ -1,7 +1,7 @@
 /** Providers that never stop sending, in front of two hundred clients of all protocols. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startFirehose, type Firehose } from '../support/firehose.ts';
+import { startFirehose, type Firehose } from '../support/endless-vendor.ts';
 import { openOperated, wires, type Operated, type Wire } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 

@@ -1,7 +1,8 @@
 /**
- * The ledger's promises in full: the long forms of `test/balance/mixed`, `kills`, `outage`, `power-loss`,
- * `clock`, `budget-race`, `repricing`, `rolling`, `spenders`, `suspended` and `test/flows/abort`, and the
- * contract with thousands of histories (`HISTORIES`). Disks that fail or are slow are in `disks.fault.ts`.
+ * The ledger's promises in full: the long forms of `mixed-calls`, `killed-gateways`, `outage`, `power-loss`,
+ * `clock`, `budget-race`, `repricing`, `rolling-replacement`, `spenders` and `suspended-process` of
+ * `test/balance`, of `test/flows/abort`, and of the contract, with thousands of histories (`HISTORIES`).
+ * Disks that fail or are slow are in `disks.fault.ts`.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -9,22 +10,22 @@ import type * as threads from 'node:worker_threads';
 import { describe, expect, it, vi } from 'vitest';
 import { runBudgetRace } from '../balance/budget-race.ts';
 import { runClock } from '../balance/clock.ts';
-import { createDrawer } from '../balance/drawer.ts';
-import { runExtensionKills, runKills } from '../balance/kills.ts';
-import { lastWord, openLeavers } from '../balance/leavers.ts';
+import { lastWord, openLeavers } from '../balance/disconnecting-clients.ts';
+import { runExtensionKills, runKills } from '../balance/killed-gateways.ts';
 import { openTemporary } from '../balance/ledger-file.ts';
-import { runMixedCalls } from '../balance/mixed.ts';
+import { runMixedCalls } from '../balance/mixed-calls.ts';
 import { runOutage } from '../balance/outage.ts';
 import { openFresh } from '../balance/postgres-database.ts';
 import { runPowerLoss } from '../balance/power-loss.ts';
+import { createDrawer } from '../balance/pseudo-random.ts';
 import { runRepricing } from '../balance/repricing.ts';
-import { runRolling } from '../balance/rolling.ts';
+import { runRolling } from '../balance/rolling-replacement.ts';
 import { runSpenders } from '../balance/spenders.ts';
-import { runSuspended } from '../balance/suspended.ts';
+import { runSuspended } from '../balance/suspended-process.ts';
 import { testStore } from '../contract/store.ts';
 
 vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =>
-  (await import('../balance/weather.ts')).wrapThreads(await original()),
+  (await import('../balance/disk-faults.ts')).wrapThreads(await original()),
 );
 
 const seed = Number(process.env.SEED ?? 20_260_702);

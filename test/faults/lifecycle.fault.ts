@@ -18,7 +18,7 @@ import {
   type Wire,
 } from '../support/operated.ts';
 import { postJson } from '../support/post.ts';
-import { openSocket } from '../support/raw.ts';
+import { openSocket } from '../support/raw-socket.ts';
 
 let operated: Operated;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 /** A hundred streams of ten thousand events at once: whole and in order, in little memory. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startFirehose } from '../support/firehose.ts';
+import { startFirehose } from '../support/endless-vendor.ts';
 import { megabyte, readMemory } from '../support/memory-of.ts';
 import { openOperated, wires, type Operated } from '../support/operated.ts';
 import { readNumbers } from '../support/read-numbers.ts';

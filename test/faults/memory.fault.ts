@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { startFirehose, type Firehose } from '../support/firehose.ts';
+import { startFirehose, type Firehose } from '../support/endless-vendor.ts';
 import { askable, megabyte, readMemory, openHeap } from '../support/memory-of.ts';
 import {
   modelOf,
@@ -16,7 +16,7 @@ import {
   type Wire,
 } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
-import { openSocket } from '../support/raw.ts';
+import { openSocket } from '../support/raw-socket.ts';
 import { readNumbers } from '../support/read-numbers.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);

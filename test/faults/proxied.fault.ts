@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { start, type Started } from '../bench/processes.ts';
 import { findFreePort } from '../support/free-port.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
-import { sendRaw } from '../support/raw.ts';
+import { sendRaw } from '../support/raw-socket.ts';
 import { callPath, smuggled } from '../support/smuggled.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-proxied-'));

@@ -22,7 +22,7 @@ import {
   type Conduct,
   type ScriptedVendor,
 } from '../support/scripted-vendor.ts';
-import { acceptAnyKey, station } from '../support/station.ts';
+import { acceptAnyKey, station } from '../support/test-provider.ts';
 
 /** Milliseconds. The slow one is slower than a busy machine makes the quick one. */
 const quick = 200;

@@ -6,12 +6,12 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StoreOptions } from '../../plugins/meters/balance/open-store.ts';
-import { runCuts } from '../balance/cuts.ts';
-import { runDangling } from '../balance/dangling.ts';
+import { runDangling } from '../balance/abandoned-calls.ts';
+import { race, type Race } from '../balance/balance-race.ts';
+import { runCuts } from '../balance/dropped-connections.ts';
 import { makeTemporaryFolder } from '../balance/ledger-file.ts';
 import { runOutage } from '../balance/outage.ts';
 import { openFresh } from '../balance/postgres-database.ts';
-import { race, type Race } from '../balance/race.ts';
 import { testStore } from '../contract/store.ts';
 import { openDatabase } from '../support/database.ts';
 

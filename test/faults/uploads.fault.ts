@@ -1,7 +1,7 @@
 /** A form that never ends is dropped: a large one at the least rate, a small one at the request timeout. */
 import { expect, it } from 'vitest';
 import { openGallery } from '../images/gallery.ts';
-import { openSocket } from '../support/raw.ts';
+import { openSocket } from '../support/raw-socket.ts';
 
 /** Seconds; a request has 120 to arrive, and the listener checks every 5. */
 const longest = 240;

@@ -3,7 +3,7 @@
  * usage where the provider's options say so. It settles each call once.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { openLeavers, words, type Leavers, type OnAbort } from '../balance/leavers.ts';
+import { openLeavers, words, type Leavers, type OnAbort } from '../balance/disconnecting-clients.ts';
 import { expectSound } from '../contract/books.ts';
 
 let harness: Leavers;

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { responses } from '../../plugins/protocols/responses/index.ts';
-import { buildUserEntry, buildConversation } from '../support/continuing.ts';
+import { buildUserEntry, buildConversation } from '../support/continue-conversation.ts';
+import { getModel, wires, type Crossing, type Wire } from '../support/four-wires.ts';
 import { startGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
 import { hear } from '../support/listen.ts';
 import { postJson } from '../support/post.ts';
-import { getModel, wires, type Crossing, type Wire } from '../support/quartet.ts';
-import { acceptAnyKey } from '../support/station.ts';
+import { acceptAnyKey } from '../support/test-provider.ts';
 import {
   type Agent,
   ask,

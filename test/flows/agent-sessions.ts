@@ -1,7 +1,7 @@
 /** Claude Code, Codex and Gemini CLI with their headers, tools and settings, and a session of two calls. */
 import { afterAll, beforeAll, expect } from 'vitest';
-import { buildConversation, type Entry } from '../support/continuing.ts';
-import { getModel, openQuartet, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
+import { buildConversation, type Entry } from '../support/continue-conversation.ts';
+import { getModel, openQuartet, type Crossing, type Quartet, type Wire } from '../support/four-wires.ts';
 
 export let quartet: Quartet;
 const draft = 'http://json-schema.org/draft-07/schema#';

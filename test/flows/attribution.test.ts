@@ -11,7 +11,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { openAdminListener, type AdminListener } from '../support/admin-listener.ts';
-import { sendRaw } from '../support/raw.ts';
+import { sendRaw } from '../support/raw-socket.ts';
 
 let listener: AdminListener;
 let key: { readonly key: string; readonly id: string };

@@ -5,7 +5,7 @@ import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { createSecret } from '../../plugins/shared/secret.ts';
-import { createTroubledStore } from '../balance/troubles.ts';
+import { createTroubledStore } from '../balance/database-outages.ts';
 import { startGateway } from '../support/gateway.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 

@@ -7,15 +7,15 @@ import type { Answered } from '../../core/index.ts';
 import { fold, decodeAll, readStream } from '../contract/replies.ts';
 import { least } from '../matrix/spelling.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
+import { buildPath, getModel, openQuartet } from '../support/four-wires.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { readGolden } from '../support/golden.ts';
 import { isObject, type Json } from '../support/json.ts';
 import { readData } from '../support/listen.ts';
 import { postJson } from '../support/post.ts';
-import { buildPath, getModel, openQuartet } from '../support/quartet.ts';
-import { acceptAnyKey } from '../support/station.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/test-provider.ts';
 
 const cases: Readonly<Record<Wire, readonly string[]>> = {
   'chat-completions': ['text', 'parallel-tool-calls'],

@@ -4,11 +4,11 @@
  * and continues, and each receives its stream framed as it needs it.
  */
 import { describe, expect, it } from 'vitest';
-import { answerCalls, keepReply, type Entry } from '../support/continuing.ts';
+import { answerCalls, keepReply, type Entry } from '../support/continue-conversation.ts';
+import { getModel, wires, type Crossing, type Wire } from '../support/four-wires.ts';
 import { isObject, type Json } from '../support/json.ts';
 import { readData, hear, readObjects, joinStream } from '../support/listen.ts';
 import { postJson } from '../support/post.ts';
-import { getModel, wires, type Crossing, type Wire } from '../support/quartet.ts';
 import { pixel } from '../support/vendor/improvise.ts';
 import {
   type Agent,

@@ -19,7 +19,7 @@ import {
   type Conduct,
   type ScriptedVendor,
 } from '../support/scripted-vendor.ts';
-import { station } from '../support/station.ts';
+import { station } from '../support/test-provider.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -7,7 +7,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { diagnose as diagnoseHere } from '../../core/cli/doctor.ts';
 import { runVerb, startProcess, type Copy } from '../support/process.ts';
-import { closeServers, makeEmptyFolder, startVendor } from './first-steps.ts';
+import { closeServers, makeEmptyFolder, startVendor } from './empty-folder.ts';
 
 closeServers();
 

@@ -17,7 +17,7 @@ import { findAdminUrl } from '../support/admin-url.ts';
 import { onLinux } from '../support/available.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { runVerb } from '../support/process.ts';
-import { openSocket, sendRaw } from '../support/raw.ts';
+import { openSocket, sendRaw } from '../support/raw-socket.ts';
 
 const most = 40;
 const model = 'openai/gpt-4o-mini';

@@ -2,7 +2,7 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { postJson } from '../support/post.ts';
-import { body, getAdminUrl, harness, model, openCanaries, other, send } from './canaries.ts';
+import { body, getAdminUrl, harness, model, openCanaries, other, send } from './planted-secrets.ts';
 
 openCanaries();
 

@@ -7,7 +7,7 @@ import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openHarness, type Harness } from '../support/harness.ts';
-import { openSocket, sendRaw } from '../support/raw.ts';
+import { openSocket, sendRaw } from '../support/raw-socket.ts';
 import { buildCallHead, smuggled } from '../support/smuggled.ts';
 
 let harness: Harness;

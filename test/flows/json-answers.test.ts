@@ -13,7 +13,7 @@ import { isObject, type Json } from '../support/json.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply, generateReply, messagesReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { station } from '../support/station.ts';
+import { station } from '../support/test-provider.ts';
 
 let vendor: ScriptedVendor;
 let gateway: TestGateway;

@@ -5,13 +5,13 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { families, readCall } from '../support/families.ts';
+import { buildPath } from '../support/four-wires.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { buildPath } from '../support/quartet.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { chatReply, generateReply, messagesReply, responsesReply } from '../support/replies.ts';
-import { acceptAnyKey } from '../support/station.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/test-provider.ts';
 import { claude, gemini } from './later-claude-and-gemini-values.ts';
 import { answered, chat, responsesRows, type Fields, type Later } from './later-openai-values.ts';
 

@@ -8,7 +8,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { deepseek } from '../../plugins/providers/deepseek.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { acceptAnyKey, station } from '../support/station.ts';
+import { acceptAnyKey, station } from '../support/test-provider.ts';
 
 export const secret = 'sk-canary-of-the-vendor';
 export const upstream = 'http://upstream-canary.invalid/v1';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { checkConfig } from '../../core/config.ts';
 import type { Middleware } from '../../core/index.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
-import { openSocket } from '../support/raw.ts';
+import { openSocket } from '../support/raw-socket.ts';
 
 const seen: string[] = [];
 

@@ -15,7 +15,7 @@ import {
   startProcess,
   type RunningGateway,
 } from '../support/process.ts';
-import { openSocket } from '../support/raw.ts';
+import { openSocket } from '../support/raw-socket.ts';
 import { startVendor, type Vendor } from '../support/vendor/chat-completions.ts';
 
 const openFiles = 512;

@@ -11,7 +11,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { responsesReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { station } from '../support/station.ts';
+import { station } from '../support/test-provider.ts';
 
 let usage: object;
 let tier: string | undefined;

@@ -12,7 +12,7 @@ import { vllm } from '../../plugins/providers/vllm.ts';
 import { startGateway } from '../support/gateway.ts';
 import { makeDataFolder, runVerb } from '../support/process.ts';
 import { serve, type Served } from '../support/serve.ts';
-import { acceptAnyKey } from '../support/station.ts';
+import { acceptAnyKey } from '../support/test-provider.ts';
 import { openListings, secret, upstream } from './listed-models.ts';
 
 openListings();

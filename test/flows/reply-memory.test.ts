@@ -14,7 +14,7 @@ import { chunk, buildChunk, ending } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { station } from '../support/station.ts';
+import { station } from '../support/test-provider.ts';
 
 const free = 64 * 1024;
 const repliesLimit = 200_000;

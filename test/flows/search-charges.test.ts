@@ -9,7 +9,7 @@ import { startGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply, generateReply, messagesReply, responsesReply, textItem } from '../support/replies.ts';
 import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
-import { acceptAnyKey, station } from '../support/station.ts';
+import { acceptAnyKey, station } from '../support/test-provider.ts';
 import { paths } from './search-calls.ts';
 
 const buildSearched = (text: string, webSearchQueries: readonly string[]): object =>

@@ -6,9 +6,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { sendRaw } from '../support/raw.ts';
+import { sendRaw } from '../support/raw-socket.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
-import { body, canary, getAdminUrl, harness, model, openCanaries, opened, send } from './canaries.ts';
+import { body, canary, getAdminUrl, harness, model, openCanaries, opened, send } from './planted-secrets.ts';
 
 openCanaries();
 

@@ -9,7 +9,7 @@ import { startGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply, generateReply } from '../support/replies.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
-import { station } from '../support/station.ts';
+import { station } from '../support/test-provider.ts';
 import { paths } from './search-calls.ts';
 
 const models: readonly Partial<ModelFacts>[] = [

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildChunk } from '../support/chat-stream.ts';
 import { readMemory, megabyte } from '../support/memory-of.ts';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
-import { sendRaw } from '../support/raw.ts';
+import { sendRaw } from '../support/raw-socket.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 
 const json = { 'content-type': 'application/json' };

@@ -8,8 +8,8 @@ import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { createHost } from '../support/host.ts';
 import { postJson } from '../support/post.ts';
-import { acceptAnyKey } from '../support/station.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/test-provider.ts';
 
 const wires = ['chat-completions', 'responses', 'messages', 'generate-content'];
 const face = '\u{1f600}';

@@ -10,7 +10,7 @@ import { GoogleGenAI as GoogleGenAIBefore } from 'google-genai-2';
 import OpenAI from 'openai';
 import OpenAIBefore from 'openai-6';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { getModel, openQuartet, wires, type Quartet, type Wire } from '../support/quartet.ts';
+import { getModel, openQuartet, wires, type Quartet, type Wire } from '../support/four-wires.ts';
 import {
   createChatLoop,
   description,

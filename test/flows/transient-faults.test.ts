@@ -15,7 +15,7 @@ import { postJson } from '../support/post.ts';
 import { responsesReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
 import type { Form } from '../support/sdk-clients.ts';
-import { acceptAnyKey, station } from '../support/station.ts';
+import { acceptAnyKey, station } from '../support/test-provider.ts';
 import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
 import type { Scenario } from '../support/vendor/index.ts';
 

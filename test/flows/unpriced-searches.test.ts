@@ -6,7 +6,7 @@ import { startGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply, responsesReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
-import { acceptAnyKey, station } from '../support/station.ts';
+import { acceptAnyKey, station } from '../support/test-provider.ts';
 import { paths } from './search-calls.ts';
 
 /** A gateway whose provider answers in chat that it has searched, and a count of its requests. */

@@ -20,7 +20,7 @@ import { postJson } from '../support/post.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { chatReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
-import { acceptAnyKey } from '../support/station.ts';
+import { acceptAnyKey } from '../support/test-provider.ts';
 
 interface Shape {
   readonly vendor: string;

@@ -9,7 +9,7 @@ import { images } from '../../plugins/protocols/images/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
-import { openSocket } from '../support/raw.ts';
+import { openSocket } from '../support/raw-socket.ts';
 
 const bodyLimit = 1_000_000;
 const model = 'openai/gpt-4o-mini';

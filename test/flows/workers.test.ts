@@ -5,7 +5,7 @@ import { onLinux } from '../support/available.ts';
 import { hello, openOperated, waitUntil, type Operated } from '../support/operated.ts';
 import { postJson } from '../support/post.ts';
 import type { RunningGateway } from '../support/process.ts';
-import { sendRaw } from '../support/raw.ts';
+import { sendRaw } from '../support/raw-socket.ts';
 import { countSockets, listChildren } from '../support/worker-processes.ts';
 
 let operated: Operated;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { acceptAnyKey } from '../support/station.ts';
+import { acceptAnyKey } from '../support/test-provider.ts';
 import { endpoints } from './endpoints.ts';
 
 let gateway: TestGateway;

@@ -13,8 +13,8 @@ import { isObject } from '../support/json.ts';
 import { countOperations } from '../support/operations.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply, generateReply } from '../support/replies.ts';
-import { acceptAnyKey } from '../support/station.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/test-provider.ts';
 import type { Endpoint } from './endpoints.ts';
 import { openHostileHarness, type HostileHarness } from './inputs.ts';
 

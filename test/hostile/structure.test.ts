@@ -6,8 +6,8 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { countOperations } from '../support/operations.ts';
-import { acceptAnyKey } from '../support/station.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/test-provider.ts';
 
 const million = 1_000_000;
 

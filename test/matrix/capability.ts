@@ -1,9 +1,9 @@
+import type { Kind, Quartet } from '../support/four-wires.ts';
 /**
  * A capability: what a client of each protocol asks for, how the vendor of each wire is asked for it, what
  * the vendor does, and how each client is shown it. A protocol that is not named has no word for it.
  */
 import { isObject, type Json } from '../support/json.ts';
-import type { Kind, Quartet } from '../support/quartet.ts';
 import type { Wire } from '../support/replaying-vendor.ts';
 import type { Scenario } from '../support/vendor/scenario.ts';
 

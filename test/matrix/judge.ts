@@ -1,7 +1,7 @@
+import { getModel, type Crossing, type Quartet, type Wire } from '../support/four-wires.ts';
 /** Runs one capability between a client and a wire, through sockets, and judges what came of it. */
 import type { Json } from '../support/json.ts';
 import { joinStream } from '../support/listen.ts';
-import { getModel, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
 import type { Capability } from './capability.ts';
 import { least } from './spelling.ts';
 

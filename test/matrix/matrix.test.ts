@@ -1,6 +1,6 @@
 /** Every capability between every client and every wire, as it really is; what is checked in is the floor. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { wires } from '../support/quartet.ts';
+import { wires } from '../support/four-wires.ts';
 import { capabilities } from './capabilities.ts';
 import { applies, mustWork } from './judge.ts';
 import { measure, readMatrix, readReadme, insertTable, type Measured } from './matrix.ts';

@@ -1,6 +1,6 @@
 /** The matrix: what was measured, as `GET /admin/capabilities` and the README show it. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { openQuartet, wires, type Wire } from '../support/quartet.ts';
+import { openQuartet, wires, type Wire } from '../support/four-wires.ts';
 import { capabilities, groups } from './capabilities.ts';
 import { applies, Broken, judge, type Outcome } from './judge.ts';
 

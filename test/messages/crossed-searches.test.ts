@@ -1,6 +1,6 @@
 /** A Claude client that offers a search reads another vendor's in blocks, as Claude Code needs them. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { getModel, openQuartet, wires, type Quartet } from '../support/quartet.ts';
+import { getModel, openQuartet, wires, type Quartet } from '../support/four-wires.ts';
 
 let quartet: Quartet;
 beforeAll(async () => {

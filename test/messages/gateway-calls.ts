@@ -6,8 +6,8 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { plain } from '../support/plain-protocol.ts';
 import { postJson } from '../support/post.ts';
-import { acceptAnyKey } from '../support/station.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/test-provider.ts';
 
 interface Asked extends UpstreamRequest {
   readonly json: unknown;

@@ -1,7 +1,7 @@
 /** A summary that Anthropic wrote takes the place of the messages before it, and a client keeps only that. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { families, readCall } from '../support/families.ts';
-import { getModel, openQuartet, wires, type Quartet } from '../support/quartet.ts';
+import { getModel, openQuartet, wires, type Quartet } from '../support/four-wires.ts';
 
 let quartet: Quartet;
 beforeAll(async () => {

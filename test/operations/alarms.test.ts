@@ -14,10 +14,10 @@ import { definePlugin } from '../../core/index.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
-import { createTroubledStore } from '../balance/troubles.ts';
+import { createTroubledStore } from '../balance/database-outages.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { waitUntil } from '../support/operated.ts';
-import { buildModelFacts } from '../support/station.ts';
+import { buildModelFacts } from '../support/test-provider.ts';
 
 const opened: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {

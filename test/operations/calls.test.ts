@@ -7,8 +7,8 @@ import { calls } from '../../plugins/operations/calls.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { acceptAnyKey } from '../support/station.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/test-provider.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {

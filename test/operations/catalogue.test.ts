@@ -7,7 +7,7 @@ import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { openAdminListener } from '../support/admin-listener.ts';
 import { createHost } from '../support/host.ts';
-import { station } from '../support/station.ts';
+import { station } from '../support/test-provider.ts';
 
 let folder: string;
 beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'tollgate-snapshot-'))));

@@ -9,7 +9,7 @@ import { aliases } from '../../plugins/routing/aliases.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { openAdminListener, type AdminListener } from '../support/admin-listener.ts';
 import { textProtocols } from '../support/front.ts';
-import { station } from '../support/station.ts';
+import { station } from '../support/test-provider.ts';
 
 const secret = 'the-vendors-own-secret';
 let signed = 0;

@@ -14,7 +14,7 @@ import {
   type Conduct,
   type ScriptedVendor,
 } from '../support/scripted-vendor.ts';
-import { station } from '../support/station.ts';
+import { station } from '../support/test-provider.ts';
 
 const whole = chatReply('one', {}, [30, 70]);
 

@@ -11,7 +11,7 @@ import {
 import { readSnapshot } from '../../plugins/operations/catalogue/snapshot.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { createHost } from '../support/host.ts';
-import { station } from '../support/station.ts';
+import { station } from '../support/test-provider.ts';
 
 /** Documents in memory. `interrupt` runs once before the next write, as another process would. */
 function createDocuments(): Documents & { interrupt: (() => Promise<unknown>) | undefined } {

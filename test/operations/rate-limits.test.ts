@@ -7,7 +7,7 @@ import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
-import { station } from '../support/station.ts';
+import { station } from '../support/test-provider.ts';
 import { anyKey, call, closeGateways, openVendor, running, start, vendor, answerWell } from './limited.ts';
 
 closeGateways();

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { checkModel, type Model, type ModelFacts } from '../../core/index.ts';
 import { readLiteLlm } from '../../plugins/operations/catalogue/litellm.ts';
 import { serve } from '../support/serve.ts';
-import { buildModelFacts } from '../support/station.ts';
+import { buildModelFacts } from '../support/test-provider.ts';
 import {
   compareVendor,
   formatFindings,

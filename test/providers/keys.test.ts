@@ -9,7 +9,7 @@ import { createHost } from '../support/host.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { acceptAnyKey } from '../support/station.ts';
+import { acceptAnyKey } from '../support/test-provider.ts';
 
 const spec = {
   name: 'keyed',

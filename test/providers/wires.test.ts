@@ -9,7 +9,7 @@ import { openai } from '../../plugins/providers/openai.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
-import { acceptAnyKey } from '../support/station.ts';
+import { acceptAnyKey } from '../support/test-provider.ts';
 
 /** The path of the address a call reaches. */
 async function findWire(path: string, body: object): Promise<string> {

@@ -11,11 +11,11 @@ import { generateContent } from '../../plugins/protocols/generate-content/index.
 import { images } from '../../plugins/protocols/images/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
+import { buildPath, endpoints } from '../support/four-wires.ts';
 import { startGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
-import { buildPath, endpoints } from '../support/quartet.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
-import { acceptAnyKey, station } from '../support/station.ts';
+import { acceptAnyKey, station } from '../support/test-provider.ts';
 import { isTextProtocol, type RecordedProtocol, type Recording } from './recordings.ts';
 
 export interface Trial {

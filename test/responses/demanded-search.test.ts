@@ -1,6 +1,6 @@
 /** A client that demands a search, as `tool_choice: { type: "web_search" }`, of a model of another wire. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { getModel, openQuartet, type Quartet } from '../support/quartet.ts';
+import { getModel, openQuartet, type Quartet } from '../support/four-wires.ts';
 
 let quartet: Quartet;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 /** Tools that a client offers in an item of `input`, as Codex does, instead of in `tools`. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { getModel, openQuartet, wires, type Quartet, type Wire } from '../support/quartet.ts';
+import { getModel, openQuartet, wires, type Quartet, type Wire } from '../support/four-wires.ts';
 import { makeCall, user } from './bodies.ts';
 
 const find = { type: 'function', name: 'find', parameters: { type: 'object', properties: {} } };

@@ -9,7 +9,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { acceptAnyKey, station } from '../support/station.ts';
+import { acceptAnyKey, station } from '../support/test-provider.ts';
 
 const whole = chatReply('one', {}, [3, 4]);
 let first: ScriptedVendor;

@@ -10,7 +10,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { serve, type Served } from '../support/serve.ts';
-import { acceptAnyKey, station } from '../support/station.ts';
+import { acceptAnyKey, station } from '../support/test-provider.ts';
 import { nowhere, rows, type Choice, type Row, answerWell } from './fallback-rows.ts';
 
 const models = [{}, { id: 'house/painter', output: ['text', 'image'] as const }].map(

@@ -8,7 +8,7 @@ import { health } from '../../plugins/routing/health.ts';
 import { Holds } from '../../plugins/routing/health/holds.ts';
 import { keys } from '../../plugins/routing/keys.ts';
 import { openWorkerPair, buildTarget, Traffic, type Outcome, type Vendor } from '../support/traffic.ts';
-import { down, buildFullError, callOnce, refusing, countSent, openTraffic } from './ailing.ts';
+import { down, buildFullError, callOnce, refusing, countSent, openTraffic } from './failing-providers.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 

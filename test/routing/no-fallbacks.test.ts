@@ -8,7 +8,7 @@ import { keys } from '../../plugins/routing/keys.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { priority } from '../../plugins/routing/priority.ts';
 import { buildTarget, Traffic, type Vendor } from '../support/traffic.ts';
-import { buildFullError, down } from './ailing.ts';
+import { buildFullError, down } from './failing-providers.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -10,7 +10,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { startReplayingVendor, type ReplayingVendor } from '../support/replaying-vendor.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { station } from '../support/station.ts';
+import { station } from '../support/test-provider.ts';
 
 export let vendor: ReplayingVendor;
 

@@ -14,8 +14,8 @@ import { postJson } from '../support/post.ts';
 import { makeDataFolder } from '../support/process.ts';
 import { chatReply } from '../support/replies.ts';
 import { serve } from '../support/serve.ts';
-import { acceptAnyKey } from '../support/station.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey } from '../support/test-provider.ts';
 import { openWorkerPair, buildTarget } from '../support/traffic.ts';
 
 const answer = JSON.stringify(chatReply('Hi', {}, [1, 1]));

@@ -4,9 +4,9 @@ import { GatewayError } from '../../core/index.ts';
 import { RetryBudget } from '../../core/upstream/retries.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
-import { createDrawer } from '../balance/drawer.ts';
+import { createDrawer } from '../balance/pseudo-random.ts';
 import { buildTarget, Traffic, type Outcome, type Vendor } from '../support/traffic.ts';
-import { down, buildFullError, callOnce, refusing, countSent, openTraffic } from './ailing.ts';
+import { down, buildFullError, callOnce, refusing, countSent, openTraffic } from './failing-providers.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 

@@ -22,7 +22,7 @@ import {
   type Conduct,
   type ScriptedVendor,
 } from '../support/scripted-vendor.ts';
-import { station } from '../support/station.ts';
+import { station } from '../support/test-provider.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 const whole = chatReply('one', { usage });

@@ -4,7 +4,12 @@
  */
 import { describe, expect, it } from 'vitest';
 import { makeModel } from '../chat-completions/bodies.ts';
-import { answerCalls, keepReply, buildUserEntry, buildConversation } from '../support/continuing.ts';
+import {
+  answerCalls,
+  keepReply,
+  buildUserEntry,
+  buildConversation,
+} from '../support/continue-conversation.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 import { isObject, type Json } from '../support/json.ts';
 import { chatReply } from '../support/replies.ts';

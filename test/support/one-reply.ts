@@ -5,7 +5,7 @@ import { startGateway } from './gateway.ts';
 import { postJson } from './post.ts';
 import type { Wire } from './replaying-vendor.ts';
 import { startScriptedVendor } from './scripted-vendor.ts';
-import { acceptAnyKey, station } from './station.ts';
+import { acceptAnyKey, station } from './test-provider.ts';
 
 interface Asked {
   readonly status: number;

@@ -25,7 +25,7 @@ import { Cancellation } from '../../core/util/cancellation.ts';
 import { buildRouted } from './exchange.ts';
 import { createHost, type TestHost } from './host.ts';
 import { plainProtocol } from './plain-protocol.ts';
-import { buildModelFacts } from './station.ts';
+import { buildModelFacts } from './test-provider.ts';
 
 /** What a vendor does with a call: after so many milliseconds it answers, or fails. */
 interface Deed {

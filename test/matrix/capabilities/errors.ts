@@ -1,8 +1,8 @@
+import { buildPath, getModel, type Crossing, type Quartet, type Wire } from '../../support/four-wires.ts';
 /** What is no reply: errors in both phases, and counts of tokens. */
 import { isObject, type Json } from '../../support/json.ts';
 import { readData, readObjects } from '../../support/listen.ts';
 import { postJson } from '../../support/post.ts';
-import { buildPath, getModel, type Crossing, type Quartet, type Wire } from '../../support/quartet.ts';
 import type { Scenario } from '../../support/vendor/scenario.ts';
 import type { Capability } from '../capability.ts';
 import { fillWires } from '../capability.ts';

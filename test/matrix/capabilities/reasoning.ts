@@ -1,5 +1,10 @@
 /** Reasoning: how much of it, what is shown, and its sealed state over turns. */
-import { answerCalls, keepReply, buildUserEntry, buildConversation } from '../../support/continuing.ts';
+import {
+  answerCalls,
+  keepReply,
+  buildUserEntry,
+  buildConversation,
+} from '../../support/continue-conversation.ts';
 import { isObject, type Json } from '../../support/json.ts';
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';

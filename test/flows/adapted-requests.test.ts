@@ -1,0 +1,283 @@
+/**
+ * Requests that are legal on their own wire and that another wire's provider would refuse unchanged. The
+ * gateway adapts each and reports the loss, or refuses it by the name of its field. The providers refuse what
+ * the real ones do.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keepReply, buildUserEntry, buildConversation } from '../support/continue-conversation.ts';
+import {
+  getModel,
+  openQuartet,
+  wires,
+  type Crossing,
+  type Kind,
+  type Quartet,
+  type Wire,
+} from '../support/four-wires.ts';
+import { isObject } from '../support/json.ts';
+import { calls, fromChat, hi, result, say, tool, type Body } from './adapted-chats.ts';
+import { fromOthers } from './adapted-requests.ts';
+
+let quartet: Quartet;
+beforeAll(async () => {
+  quartet = await openQuartet();
+});
+afterAll(() => quartet.close());
+
+const picture = (url: string): Body => ({
+  messages: [
+    say([
+      { type: 'text', text: 'What?' },
+      { type: 'image_url', image_url: { url } },
+    ]),
+  ],
+});
+
+const inlineFile = (mimeType: string): Body => ({
+  contents: [{ role: 'user', parts: [{ inlineData: { mimeType, data: 'AAAA' } }] }],
+});
+
+const address: Body = {
+  max_tokens: 100,
+  messages: [say([{ type: 'document', source: { type: 'url', url: 'https://files.example/a.pdf' } }])],
+};
+
+const refused: readonly (readonly [title: string, client: Wire, to: Wire, body: Body, param: string])[] = [
+  [
+    'a conversation in which nothing is said',
+    'chat-completions',
+    'messages',
+    { messages: [say(' ')] },
+    'messages[0]',
+  ],
+  [
+    'arguments of names that are not taken',
+    'chat-completions',
+    'messages',
+    { ...hi, ...tool({ type: 'object', properties: { 'a b': { type: 'string' } } }) },
+    'tools[0]',
+  ],
+  [
+    'a picture at an address that is not fetched',
+    'chat-completions',
+    'messages',
+    picture('http://pictures.example/a.png'),
+    'messages[0].content[1]',
+  ],
+  [
+    'a drawing',
+    'chat-completions',
+    'responses',
+    picture('data:image/svg+xml,%3Csvg/%3E'),
+    'messages[0].content[1]',
+  ],
+  [
+    'a picture of a kind only Google looks at',
+    'generate-content',
+    'chat-completions',
+    inlineFile('image/heic'),
+    'contents[0].parts[0]',
+  ],
+  [
+    'the same on responses',
+    'generate-content',
+    'responses',
+    inlineFile('image/heic'),
+    'contents[0].parts[0]',
+  ],
+  [
+    'sound of a kind that is not taken',
+    'generate-content',
+    'chat-completions',
+    inlineFile('audio/flac'),
+    'contents[0].parts[0]',
+  ],
+  [
+    'a picture alone, of a model that writes',
+    'generate-content',
+    'responses',
+    { contents: [{ parts: [{ text: 'Draw.' }] }], generationConfig: { responseModalities: ['IMAGE'] } },
+    'generationConfig.responseModalities',
+  ],
+  [
+    'grounding in maps',
+    'generate-content',
+    'messages',
+    { contents: [{ parts: [{ text: 'Where?' }] }], tools: [{ googleMaps: {} }] },
+    'tools[0].googleMaps',
+  ],
+  [
+    'a search of files that OpenAI keeps',
+    'responses',
+    'generate-content',
+    { input: 'Hi', tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] },
+    'tools[0]',
+  ],
+  [
+    'a file of no known kind',
+    'responses',
+    'generate-content',
+    { input: [{ role: 'user', content: [{ type: 'input_file', file_data: 'AAAA' }] }] },
+    'input[0].content[0]',
+  ],
+  [
+    'a conversation of nothing but empty texts',
+    'chat-completions',
+    'generate-content',
+    { messages: [say('')] },
+    'messages[0]',
+  ],
+  [
+    'nothing but a part that no other wire has',
+    'chat-completions',
+    'messages',
+    { messages: [say([{ type: 'hologram', hologram: {} }])] },
+    'messages[0].content[0]',
+  ],
+  [
+    'the same on generate-content',
+    'chat-completions',
+    'generate-content',
+    { messages: [say([{ type: 'hologram', hologram: {} }])] },
+    'messages[0].content[0]',
+  ],
+  [
+    'sound in the result of a tool',
+    'chat-completions',
+    'responses',
+    {
+      ...tool(),
+      messages: [
+        say('Go'),
+        calls(['a', 'look']),
+        {
+          role: 'tool',
+          tool_call_id: 'a',
+          content: [{ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }],
+        },
+      ],
+    },
+    'messages[2].content[0]',
+  ],
+  ['a document by its address', 'messages', 'chat-completions', address, 'messages[0].content[0]'],
+];
+
+function readDropped({ headers }: Crossing): string[] {
+  return headers.get('x-tollgate-dropped')?.split(',') ?? [];
+}
+
+describe.each(Object.entries({ ...fromChat, ...fromOthers }))(
+  '%s',
+  (_, { client = 'chat-completions', body, lost }) => {
+    const kinds: readonly Kind[] = ['plain', 'thinking'];
+    const targets = wires.filter((wire) => wire !== client);
+
+    it.each(targets)('on %s', async (wire) => {
+      for (const kind of kinds) {
+        const { id } = getModel(wire, kind);
+        const crossed = await quartet.ask(client, id, body);
+        expect(crossed.status, `${id}: ${crossed.text}`).toBe(200);
+        const message = typeof lost === 'string' ? lost : lost?.[wire];
+        if (message !== undefined) expect(readDropped(crossed), id).toContain(message);
+      }
+    });
+  },
+);
+
+describe('a request that cannot be adapted', () => {
+  it.each(refused)('%s', async (_, client, wire, body, param) => {
+    const crossed = await quartet.ask(client, getModel(wire).id, body);
+    expect(crossed.status, crossed.text).toBe(400);
+    expect(crossed.sent).toBeUndefined();
+    expect(crossed.end).toMatchObject({ error: { details: { param } } });
+  });
+});
+
+function readMessages(body: unknown): readonly unknown[] {
+  return typeof body === 'object' && body && 'messages' in body && Array.isArray(body.messages)
+    ? body.messages
+    : [];
+}
+
+describe('a step whose calls reuse the ids of an earlier step', () => {
+  const tools = ['look', 'hear'].map((name) => ({ type: 'function', function: { name } }));
+  const first = [
+    say('Go'),
+    calls(['call_0', 'look'], ['call_1', 'hear']),
+    result('call_1', 'b'),
+    result('call_0', 'a'),
+  ];
+  const second = [...first, calls(['call_0', 'hear']), result('call_0', 'c')];
+  const sendMessages = async (wire: Wire, messages: readonly Body[]): Promise<unknown> =>
+    (await quartet.ask('chat-completions', getModel(wire).id, { tools, messages })).sent;
+
+  it('keeps each result with its call, and leaves earlier messages unchanged', async () => {
+    const messages = readMessages(await sendMessages('messages', second));
+    expect(messages.at(-1)).toMatchObject({ content: [{ tool_use_id: 'call_0_2', content: 'c' }] });
+    expect(messages.slice(0, 3)).toEqual(readMessages(await sendMessages('messages', first)));
+  });
+
+  it('answers the function that was called where a provider pairs calls by name', async () => {
+    expect(JSON.stringify(await sendMessages('generate-content', second))).toMatch(
+      /"name":"hear","response":\{"output":"c"\}/,
+    );
+  });
+});
+
+it('loses nothing by an empty list, a switch that is off, or reasoning that is off', async () => {
+  const generationConfig = { responseLogprobs: false, thinkingConfig: { thinkingBudget: 0 } };
+  const { end, sent } = await quartet.ask('generate-content', getModel('responses', 'thinking').id, {
+    contents: [{ parts: [{ text: 'Hi' }] }],
+    generationConfig,
+    safetySettings: [],
+  });
+  expect(sent).toMatchObject({ reasoning: { effort: 'none' } });
+  expect(end).toMatchObject({ losses: [] });
+  const penalties = { frequency_penalty: 0, presence_penalty: 0 };
+  const chat = await quartet.ask('chat-completions', getModel('responses').id, { ...hi, ...penalties });
+  expect(chat.end).toMatchObject({ losses: [] });
+});
+
+describe('a call without arguments', () => {
+  it.each([
+    ['chat-completions', 'responses'],
+    ['responses', 'chat-completions'],
+  ] as const)('of a %s provider reaches a %s client as JSON', async (wire, client) => {
+    const { id, upstream } = getModel(wire);
+    quartet.vendors[wire].script(upstream, { toolCalls: [{ name: 'look', arguments: '' }] });
+    for (const stream of [false, true]) {
+      const { text } = await quartet.ask(client, id, client === 'responses' ? { input: 'Go' } : hi, stream);
+      expect(text).toContain('"arguments":"{}"');
+    }
+    quartet.vendors[wire].unscript();
+  });
+});
+
+describe.each(['', ' \n'])('a reply of nothing but "%s"', (text) => {
+  it.each(wires)('can be sent back by a client of %s to every vendor', async (client) => {
+    const { id, upstream } = getModel('chat-completions');
+    const limit = client === 'messages' ? { max_tokens: 100 } : {};
+    quartet.vendors['chat-completions'].script(upstream, { text });
+    const reply: unknown = JSON.parse(
+      (
+        await quartet.ask(client, id, {
+          ...limit,
+          ...buildConversation(client, [buildUserEntry(client, 'Hi')]),
+        })
+      ).text,
+    );
+    quartet.vendors['chat-completions'].unscript();
+    const history = [
+      buildUserEntry(client, 'Hi'),
+      ...(isObject(reply) ? keepReply(client, reply) : []),
+      buildUserEntry(client, 'Well?'),
+    ];
+    for (const wire of wires) {
+      const crossed = await quartet.ask(client, getModel(wire).id, {
+        ...limit,
+        ...buildConversation(client, history),
+      });
+      expect(crossed.status, `${wire}: ${crossed.text}`).toBe(200);
+    }
+  });
+});
