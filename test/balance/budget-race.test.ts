@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { runBudgetRace } from './budget-race.ts';
 import { openTemporary } from './ledger-file.ts';
 import { openFresh } from './postgres-database.ts';
-import { createDrawer } from './pseudo-random.ts';
+import { createRandom } from './pseudo-random.ts';
 
 it.each([
   ['SQLite', 1, openTemporary],
@@ -19,7 +19,7 @@ it.each([
       processes,
       rounds: 6,
       calls: 40,
-      draw: createDrawer(20 + processes),
+      draw: createRandom(20 + processes),
     });
     expect(wrong).toEqual([]);
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { StoreOptions } from '../../plugins/meters/balance/open-store.ts';
 import { createDatabase, startPostgres } from '../support/postgres.ts';
-import { startCable } from '../support/tcp-link.ts';
+import { startTcpLink } from '../support/tcp-link.ts';
 import { setReadOnly } from './disk-faults.ts';
 import { lock, makeTemporaryFolder } from './ledger-file.ts';
 
@@ -28,16 +28,16 @@ export interface TroubledStore {
 async function createTroubledPostgres(kind: 'stopped' | 'silent'): Promise<TroubledStore> {
   const server = await startPostgres();
   const { url } = await createDatabase(server.url);
-  const cable = await startCable(Number(new URL(url).port));
+  const link = await startTcpLink(Number(new URL(url).port));
   const through = new URL(url);
-  through.port = String(cable.port);
+  through.port = String(link.port);
   return {
     options: { kind: 'postgres', url: through.href, connections: 4 },
     direct: { kind: 'postgres', url, connections: 1 },
-    begin: async () => (kind === 'stopped' ? server.stop() : cable.hold()),
-    end: async () => (kind === 'stopped' ? server.start() : cable.release()),
+    begin: async () => (kind === 'stopped' ? server.stop() : link.hold()),
+    end: async () => (kind === 'stopped' ? server.start() : link.release()),
     async close() {
-      await cable.close();
+      await link.close();
       await server.end();
     },
   };

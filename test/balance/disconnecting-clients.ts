@@ -55,7 +55,7 @@ async function startSlowVendor(pause: number): Promise<{ vendor: ScriptedVendor;
 
 export type OnAbort = NonNullable<Parameters<typeof openai>[0]>['onAbort'];
 
-export interface Leavers {
+export interface SlowStreams {
   readonly gateway: TestGateway;
   readonly calls: readonly Sent[];
   /**
@@ -74,7 +74,7 @@ export interface Leavers {
   close(): Promise<void>;
 }
 
-export async function openLeavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
+export async function openSlowStreams(onAbort: OnAbort, pause = 3): Promise<SlowStreams> {
   const folder = makeTemporaryFolder();
   const { vendor, calls } = await startSlowVendor(pause);
   const gateway = await startGateway({

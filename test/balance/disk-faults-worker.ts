@@ -5,7 +5,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
 
-const state = new Int32Array(workerData.weather);
+const state = new Int32Array(workerData.faults);
 const { prepare } = DatabaseSync.prototype;
 
 /** For statements without values. */

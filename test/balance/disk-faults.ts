@@ -23,7 +23,7 @@ export function wrapThreads(original: typeof threads): typeof threads {
       const data: unknown = options.workerData;
       super(new URL('disk-faults-worker.ts', import.meta.url), {
         ...options,
-        workerData: Object.assign({ weather: state.buffer }, data),
+        workerData: Object.assign({ faults: state.buffer }, data),
       });
     }
   }

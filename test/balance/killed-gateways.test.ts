@@ -1,7 +1,7 @@
 /** Gateways that are killed under load: `npm run faults` kills a hundred of them. */
 import { expect, it } from 'vitest';
 import { runExtensionKills, runKills } from './killed-gateways.ts';
-import { createDrawer } from './pseudo-random.ts';
+import { createRandom } from './pseudo-random.ts';
 
 it('killed gateways lose nothing acknowledged and leave nothing pending; live ones keep calls', async () => {
   const {
@@ -12,7 +12,7 @@ it('killed gateways lose nothing acknowledged and leave nothing pending; live on
     asked: requestCount,
     reserved,
     ...verdict
-  } = await runKills({ cycles: 2, streams: 25, living: 1, longest: 900, lease: 1, draw: createDrawer(7) });
+  } = await runKills({ cycles: 2, streams: 25, living: 1, longest: 900, lease: 1, draw: createRandom(7) });
   expect(verdict).toMatchObject({
     wrong: [],
     overcharged: [],

@@ -7,7 +7,7 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { request } from '../contract/store.ts';
 import { openDatabase } from '../support/database.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { startCable, type Cable } from '../support/tcp-link.ts';
+import { startTcpLink, type TcpLink } from '../support/tcp-link.ts';
 import { quote, settlement } from './calls.ts';
 import { queryDatabase, startHolder } from './postgres-database.ts';
 import { closeStores, closers, fill, open, waitForRecovery, waitForLocks } from './postgres-stores.ts';
@@ -43,22 +43,22 @@ describe('a database that is stopped', () => {
 });
 
 describe('a network that fails', () => {
-  async function openThroughCable(): Promise<{ cable: Cable; store: Store; url: string }> {
+  async function openThroughLink(): Promise<{ link: TcpLink; store: Store; url: string }> {
     const { url, drop } = await openDatabase();
     closers.push(drop);
-    const cable = await startCable(Number(new URL(url).port));
-    closers.push(() => cable.close());
+    const link = await startTcpLink(Number(new URL(url).port));
+    closers.push(() => link.close());
     const through = new URL(url);
-    through.port = String(cable.port);
+    through.port = String(link.port);
     const store = await openPostgres({ url: through.href });
     closers.push(() => store.close());
     await fill(store);
-    return { cable, store, url };
+    return { link, store, url };
   }
 
   it('is noticed if answers stop, within the time a reply waits for its entry', async () => {
-    const { cable, store } = await openThroughCable();
-    cable.hold();
+    const { link, store } = await openThroughLink();
+    link.hold();
     const answers = await Promise.allSettled([
       store.reserve(request('r1', 'a')),
       store.settle(settlement('r0', 1n)),
@@ -66,19 +66,19 @@ describe('a network that fails', () => {
     ]);
     for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: refused });
     expect(store.findFault()).toBeInstanceOf(Error);
-    cable.release();
+    link.release();
     await waitForRecovery(store);
     expect(await store.readBalance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
   });
 
   it('leaves no late write: afterwards, reservations without an answer can be voided', async () => {
-    const { cable, store, url } = await openThroughCable();
-    cable.holdAfter('batch commit');
+    const { link, store, url } = await openThroughLink();
+    link.holdAfter('batch commit');
     const reply = store.reserve(request('r1', 'a'));
     reply.catch(() => undefined);
     while ((await queryDatabase(url, 'SELECT FROM pending')).length === 0) await sleep(20);
-    cable.cut();
-    cable.release();
+    link.cut();
+    link.release();
     await expect(reply).rejects.toMatchObject(refused);
     await waitForRecovery(store);
     expect(await store.settle(settlement('r1', undefined))).toEqual({ status: 'voided' });
@@ -86,13 +86,13 @@ describe('a network that fails', () => {
   });
 
   it("makes the store end the server's unfinished work first when it reconnects", async () => {
-    const { cable, store, url } = await openThroughCable();
+    const { link, store, url } = await openThroughLink();
     const holder = await startHolder(url);
     await holder.freeze('pending');
     const reply = store.reserve(request('r1', 'a'));
     reply.catch(() => undefined);
     await waitForLocks(url, 1);
-    cable.cut();
+    link.cut();
     await expect(reply).rejects.toMatchObject(refused);
     await waitForRecovery(store);
     expect(await store.settle(settlement('r1', undefined))).toEqual({ status: 'not_found' });
@@ -103,12 +103,12 @@ describe('a network that fails', () => {
   });
 
   it('repeats a batch whose connection was reset before its commit', async () => {
-    const { cable, store, url } = await openThroughCable();
+    const { link, store, url } = await openThroughLink();
     const holder = await startHolder(url);
     await holder.take('a');
     const reply = store.reserve(request('r1', 'a'));
     await waitForLocks(url, 1);
-    cable.reset();
+    link.reset();
     await waitForRecovery(store);
     await holder.release();
     expect(await reply).toMatchObject({ status: 'reserved' });
@@ -132,14 +132,14 @@ describe('a network that fails', () => {
   });
 
   it('settles once if the answer of the first try was lost', async () => {
-    const { cable, store, url } = await openThroughCable();
+    const { link, store, url } = await openThroughLink();
     await store.reserve(request('r1', 'a'));
-    cable.holdAfter('batch commit');
+    link.holdAfter('batch commit');
     const reply = store.settle(settlement('r1', 4n));
     reply.catch(() => undefined);
     while ((await queryDatabase(url, 'SELECT FROM pending')).length > 0) await sleep(20);
-    cable.cut();
-    cable.release();
+    link.cut();
+    link.release();
     await expect(reply).rejects.toMatchObject(refused);
     await waitForRecovery(store);
     expect(await store.settle(settlement('r1', 4n))).toEqual({ status: 'already_posted' });

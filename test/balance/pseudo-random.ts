@@ -1,5 +1,5 @@
 /** Pseudo-random numbers, the same ones for the same seed. */
-export function createDrawer(seed: number): (below: number) => number {
+export function createRandom(seed: number): (below: number) => number {
   let state = seed % 2_147_483_647 || 1;
   return (below) => {
     state = (state * 16_807) % 2_147_483_647;

@@ -1,6 +1,6 @@
 /** Gateways that are replaced one by one under load; `npm run faults` does so for longer. */
 import { expect, it } from 'vitest';
-import { createDrawer } from './pseudo-random.ts';
+import { createRandom } from './pseudo-random.ts';
 import { runRolling } from './rolling-replacement.ts';
 
 it('gateways replaced one by one, old and new on one ledger, fail no call and charge each once', async () => {
@@ -8,7 +8,7 @@ it('gateways replaced one by one, old and new on one ledger, fail no call and ch
     restarts: 1,
     every: 800,
     lanes: 8,
-    draw: createDrawer(11),
+    draw: createRandom(11),
   });
   expect(failed).toEqual([]);
   expect(wrong).toEqual([]);

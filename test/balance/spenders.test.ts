@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { openTemporary } from './ledger-file.ts';
 import { openFresh } from './postgres-database.ts';
-import { createDrawer } from './pseudo-random.ts';
+import { createRandom } from './pseudo-random.ts';
 import { runSpenders } from './spenders.ts';
 
 it.each([
@@ -11,7 +11,7 @@ it.each([
 ] as const)(
   'many small spenders of one account have spent in %s what their calls cost, to the nano',
   async (_, open) => {
-    const { wrong, used, expected, audit } = await runSpenders(await open(), 1500, createDrawer(3));
+    const { wrong, used, expected, audit } = await runSpenders(await open(), 1500, createRandom(3));
     expect(wrong).toEqual([]);
     expect(used).toBe(expected);
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });

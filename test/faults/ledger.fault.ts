@@ -10,14 +10,14 @@ import type * as threads from 'node:worker_threads';
 import { describe, expect, it, vi } from 'vitest';
 import { runBudgetRace } from '../balance/budget-race.ts';
 import { runClock } from '../balance/clock.ts';
-import { lastWord, openLeavers } from '../balance/disconnecting-clients.ts';
+import { lastWord, openSlowStreams } from '../balance/disconnecting-clients.ts';
 import { runExtensionKills, runKills } from '../balance/killed-gateways.ts';
 import { openTemporary } from '../balance/ledger-file.ts';
 import { runMixedCalls } from '../balance/mixed-calls.ts';
 import { runOutage } from '../balance/outage.ts';
 import { openFresh } from '../balance/postgres-database.ts';
 import { runPowerLoss } from '../balance/power-loss.ts';
-import { createDrawer } from '../balance/pseudo-random.ts';
+import { createRandom } from '../balance/pseudo-random.ts';
 import { runRepricing } from '../balance/repricing.ts';
 import { runRolling } from '../balance/rolling-replacement.ts';
 import { runSpenders } from '../balance/spenders.ts';
@@ -32,7 +32,7 @@ const seed = Number(process.env.SEED ?? 20_260_702);
 
 describe('twenty thousand mixed calls', () => {
   it("cost what the providers' own usage comes to, to the nano", async () => {
-    const { wrong, used, expected, statuses, audit } = await runMixedCalls(20_000, createDrawer(seed));
+    const { wrong, used, expected, statuses, audit } = await runMixedCalls(20_000, createRandom(seed));
     expect(statuses).toEqual({ 200: 20_000 });
     expect(wrong).toEqual([]);
     expect(used).toBe(expected);
@@ -45,7 +45,7 @@ describe('a hundred thousand calls of sixty-four keys', () => {
     const { wrong, used, expected, perSecond, audit } = await runSpenders(
       await openTemporary(),
       100_000,
-      createDrawer(seed),
+      createRandom(seed),
     );
     process.stdout.write(`${perSecond.toFixed(0)} calls a second\n`);
     expect(wrong).toEqual([]);
@@ -63,7 +63,7 @@ describe('two hundred calls at once, two hundred times', () => {
   ] as const)(
     'spend no more from a monthly budget in %s than it allows, from %i processes',
     async (_, processes, open) => {
-      const race = { opened: await open(), processes, rounds: 200, calls: 200, draw: createDrawer(seed) };
+      const race = { opened: await open(), processes, rounds: 200, calls: 200, draw: createRandom(seed) };
       const { wrong, audit } = await runBudgetRace(race);
       expect(wrong).toEqual([]);
       expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
@@ -87,7 +87,7 @@ describe('a hundred gateways that are killed under two hundred streams', () => {
       living: 5,
       longest: 3000,
       lease: 3,
-      draw: createDrawer(seed),
+      draw: createRandom(seed),
     });
     process.stdout.write(
       `${completed} completed, ${recovered} recovered, ${presumed} of them taken for sent, ` +
@@ -142,7 +142,7 @@ describe('a thousand remnants of a log after a power loss', () => {
     const { unsound, lost, shortened } = await runPowerLoss({
       turns: 40,
       remains: 1000,
-      draw: createDrawer(seed),
+      draw: createRandom(seed),
     });
     expect({ unsound, lost }).toEqual({ unsound: [], lost: [] });
     expect(shortened).toBeGreaterThan(500);
@@ -202,7 +202,7 @@ describe('two gateways of which one is replaced every ten seconds for ten minute
       restarts: 60,
       every: 10_000,
       lanes: 40,
-      draw: createDrawer(seed),
+      draw: createRandom(seed),
     });
     process.stdout.write(`${completed} calls were completed\n`);
     expect(failed).toEqual([]);
@@ -217,7 +217,7 @@ describe('two gateways of which one is replaced every ten seconds for ten minute
 describe('two thousand clients that disconnect', () => {
   it("have their provider's connection closed at once, and are settled once each", async () => {
     const count = 2000;
-    const harness = await openLeavers('cancel');
+    const harness = await openSlowStreams('cancel');
     for (let made = 0; made < count; made += 100)
       await Promise.all(
         Array.from({ length: 100 }, (_, index) => harness.call(((made + index) * 97) % 3000)),
@@ -238,7 +238,7 @@ describe('two thousand clients that disconnect', () => {
 describe('two thousand clients that disconnect at the last event, before the reply ends', () => {
   it("have received everything: each call completes, charged once by its provider's usage", async () => {
     const count = 2000;
-    const harness = await openLeavers('cancel', 0);
+    const harness = await openSlowStreams('cancel', 0);
     let early = 0;
     for (let made = 0; made < count; made += 50) {
       const texts = await Promise.all(Array.from({ length: 50 }, () => harness.call(lastWord)));
@@ -279,7 +279,7 @@ describe('a key lookup', () => {
 
 describe('five hundred clients that disconnect from a provider whose replies are read on', () => {
   it('get twenty replies read on at a time; the rest are cancelled and charged by what arrived', async () => {
-    const harness = await openLeavers({ drain: { seconds: 60, bytes: 1e6, atOnce: 20 } }, 1500);
+    const harness = await openSlowStreams({ drain: { seconds: 60, bytes: 1e6, atOnce: 20 } }, 1500);
     await Promise.all(Array.from({ length: 500 }, () => harness.call(200)));
     const ends = await harness.gateway.ended(500);
     const countCharged = (basis: string) =>

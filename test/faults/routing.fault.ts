@@ -22,7 +22,7 @@ import {
   type Conduct,
   type ScriptedVendor,
 } from '../support/scripted-vendor.ts';
-import { acceptAnyKey, station } from '../support/test-provider.ts';
+import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
 
 /** Milliseconds. The slow one is slower than a busy machine makes the quick one. */
 const quick = 200;
@@ -61,14 +61,14 @@ describe('one slow provider of two', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
     vendors = [await startScriptedVendor(replyAfter(slow)), await startScriptedVendor(replyAfter(quick))];
-    const stations = vendors.map((vendor, index) =>
-      station({ name: index === 0 ? 'slow' : 'quick', endpoints: buildEndpoints(vendor) }),
+    const registered = vendors.map((vendor, index) =>
+      testProvider({ name: index === 0 ? 'slow' : 'quick', endpoints: buildEndpoints(vendor) }),
     );
     gateway = await startGateway({
       plugins: [
         acceptAnyKey(),
         chatCompletions(),
-        ...stations,
+        ...registered,
         preferences(),
         latency(),
         balanced(),
@@ -97,15 +97,15 @@ describe('one slow provider of two', () => {
 describe('a thousand clients of a dead provider', () => {
   it('call it 1.2 times each at most, under two names and models, and leave nothing reserved', async () => {
     const vendor = await startScriptedVendor(refuseCall);
-    const stations = ['dead', 'mirror'].map((name) =>
-      station({ name, endpoints: buildEndpoints(vendor), models: [{}, { id: 'house/other' }] }),
+    const providers = ['dead', 'mirror'].map((name) =>
+      testProvider({ name, endpoints: buildEndpoints(vendor), models: [{}, { id: 'house/other' }] }),
     );
     const gateway = await startGateway({
       retries: { share: 0.2 },
       plugins: [
         bearer(),
         chatCompletions(),
-        ...stations,
+        ...providers,
         preferences(),
         keys(),
         health(),

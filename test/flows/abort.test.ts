@@ -3,13 +3,13 @@
  * usage where the provider's options say so. It settles each call once.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { openLeavers, words, type Leavers, type OnAbort } from '../balance/disconnecting-clients.ts';
+import { openSlowStreams, words, type SlowStreams, type OnAbort } from '../balance/disconnecting-clients.ts';
 import { expectSound } from '../contract/books.ts';
 
-let harness: Leavers;
+let harness: SlowStreams;
 
-async function open(onAbort: OnAbort, pause?: number): Promise<Leavers> {
-  harness = await openLeavers(onAbort, pause);
+async function open(onAbort: OnAbort, pause?: number): Promise<SlowStreams> {
+  harness = await openSlowStreams(onAbort, pause);
   return harness;
 }
 

@@ -7,22 +7,22 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keepReply, buildUserEntry, buildConversation } from '../support/continue-conversation.ts';
 import {
   getModel,
-  openQuartet,
+  openFourWires,
   wires,
   type Crossing,
   type Kind,
-  type Quartet,
+  type FourWires,
   type Wire,
 } from '../support/four-wires.ts';
 import { isObject } from '../support/json.ts';
 import { calls, fromChat, hi, result, say, tool, type Body } from './adapted-chats.ts';
 import { fromOthers } from './adapted-requests.ts';
 
-let quartet: Quartet;
+let harness: FourWires;
 beforeAll(async () => {
-  quartet = await openQuartet();
+  harness = await openFourWires();
 });
-afterAll(() => quartet.close());
+afterAll(() => harness.close());
 
 const picture = (url: string): Body => ({
   messages: [
@@ -175,7 +175,7 @@ describe.each(Object.entries({ ...fromChat, ...fromOthers }))(
     it.each(targets)('on %s', async (wire) => {
       for (const kind of kinds) {
         const { id } = getModel(wire, kind);
-        const crossed = await quartet.ask(client, id, body);
+        const crossed = await harness.ask(client, id, body);
         expect(crossed.status, `${id}: ${crossed.text}`).toBe(200);
         const message = typeof lost === 'string' ? lost : lost?.[wire];
         if (message !== undefined) expect(readDropped(crossed), id).toContain(message);
@@ -186,7 +186,7 @@ describe.each(Object.entries({ ...fromChat, ...fromOthers }))(
 
 describe('a request that cannot be adapted', () => {
   it.each(refused)('%s', async (_, client, wire, body, param) => {
-    const crossed = await quartet.ask(client, getModel(wire).id, body);
+    const crossed = await harness.ask(client, getModel(wire).id, body);
     expect(crossed.status, crossed.text).toBe(400);
     expect(crossed.sent).toBeUndefined();
     expect(crossed.end).toMatchObject({ error: { details: { param } } });
@@ -209,7 +209,7 @@ describe('a step whose calls reuse the ids of an earlier step', () => {
   ];
   const second = [...first, calls(['call_0', 'hear']), result('call_0', 'c')];
   const sendMessages = async (wire: Wire, messages: readonly Body[]): Promise<unknown> =>
-    (await quartet.ask('chat-completions', getModel(wire).id, { tools, messages })).sent;
+    (await harness.ask('chat-completions', getModel(wire).id, { tools, messages })).sent;
 
   it('keeps each result with its call, and leaves earlier messages unchanged', async () => {
     const messages = readMessages(await sendMessages('messages', second));
@@ -226,7 +226,7 @@ describe('a step whose calls reuse the ids of an earlier step', () => {
 
 it('loses nothing by an empty list, a switch that is off, or reasoning that is off', async () => {
   const generationConfig = { responseLogprobs: false, thinkingConfig: { thinkingBudget: 0 } };
-  const { end, sent } = await quartet.ask('generate-content', getModel('responses', 'thinking').id, {
+  const { end, sent } = await harness.ask('generate-content', getModel('responses', 'thinking').id, {
     contents: [{ parts: [{ text: 'Hi' }] }],
     generationConfig,
     safetySettings: [],
@@ -234,7 +234,7 @@ it('loses nothing by an empty list, a switch that is off, or reasoning that is o
   expect(sent).toMatchObject({ reasoning: { effort: 'none' } });
   expect(end).toMatchObject({ losses: [] });
   const penalties = { frequency_penalty: 0, presence_penalty: 0 };
-  const chat = await quartet.ask('chat-completions', getModel('responses').id, { ...hi, ...penalties });
+  const chat = await harness.ask('chat-completions', getModel('responses').id, { ...hi, ...penalties });
   expect(chat.end).toMatchObject({ losses: [] });
 });
 
@@ -244,12 +244,12 @@ describe('a call without arguments', () => {
     ['responses', 'chat-completions'],
   ] as const)('of a %s provider reaches a %s client as JSON', async (wire, client) => {
     const { id, upstream } = getModel(wire);
-    quartet.vendors[wire].script(upstream, { toolCalls: [{ name: 'look', arguments: '' }] });
+    harness.vendors[wire].script(upstream, { toolCalls: [{ name: 'look', arguments: '' }] });
     for (const stream of [false, true]) {
-      const { text } = await quartet.ask(client, id, client === 'responses' ? { input: 'Go' } : hi, stream);
+      const { text } = await harness.ask(client, id, client === 'responses' ? { input: 'Go' } : hi, stream);
       expect(text).toContain('"arguments":"{}"');
     }
-    quartet.vendors[wire].unscript();
+    harness.vendors[wire].unscript();
   });
 });
 
@@ -257,23 +257,23 @@ describe.each(['', ' \n'])('a reply of nothing but "%s"', (text) => {
   it.each(wires)('can be sent back by a client of %s to every vendor', async (client) => {
     const { id, upstream } = getModel('chat-completions');
     const limit = client === 'messages' ? { max_tokens: 100 } : {};
-    quartet.vendors['chat-completions'].script(upstream, { text });
+    harness.vendors['chat-completions'].script(upstream, { text });
     const reply: unknown = JSON.parse(
       (
-        await quartet.ask(client, id, {
+        await harness.ask(client, id, {
           ...limit,
           ...buildConversation(client, [buildUserEntry(client, 'Hi')]),
         })
       ).text,
     );
-    quartet.vendors['chat-completions'].unscript();
+    harness.vendors['chat-completions'].unscript();
     const history = [
       buildUserEntry(client, 'Hi'),
       ...(isObject(reply) ? keepReply(client, reply) : []),
       buildUserEntry(client, 'Well?'),
     ];
     for (const wire of wires) {
-      const crossed = await quartet.ask(client, getModel(wire).id, {
+      const crossed = await harness.ask(client, getModel(wire).id, {
         ...limit,
         ...buildConversation(client, history),
       });

@@ -18,7 +18,7 @@ import {
   command,
   geminiCli,
   openAgents,
-  quartet,
+  harness,
   shellSchema,
 } from './agent-sessions.ts';
 
@@ -36,7 +36,7 @@ describe('an agent on its own wire', () => {
   ])('passes the body of %s unchanged except for the name of the model', async (_, agent) => {
     const { client, opening } = agent;
     const { upstream } = getModel(client, 'thinking');
-    quartet.vendors[client].script(upstream, { text: 'Aye.' });
+    harness.vendors[client].script(upstream, { text: 'Aye.' });
     const crossing = await ask(agent, client, opening);
     const expected = {
       ...agent.body(opening),
@@ -66,9 +66,9 @@ describe('an agent on its own wire', () => {
   ])('%s; no other header of it reaches the provider', async (_, agent, kept) => {
     const { client } = agent;
     const recordHeaders = async (wire: Wire): Promise<IncomingHttpHeaders> => {
-      quartet.vendors[wire].script(getModel(wire, 'thinking').upstream, { text: 'Aye.' });
+      harness.vendors[wire].script(getModel(wire, 'thinking').upstream, { text: 'Aye.' });
       await ask(agent, wire, agent.opening);
-      return quartet.vendors[wire].requests.at(-1)?.headers ?? {};
+      return harness.vendors[wire].requests.at(-1)?.headers ?? {};
     };
     const ownWords = new Set([
       'host',
@@ -96,7 +96,7 @@ describe('an agent on its own wire', () => {
 
   it.each(wires)('passes a field of %s that only a later provider knows', async (wire) => {
     const { id } = getModel(wire);
-    const { text, end } = await quartet.ask(wire, id, {
+    const { text, end } = await harness.ask(wire, id, {
       ...(wire === 'messages' ? { max_tokens: 100 } : {}),
       x_later: { deep: [1] },
       ...buildConversation(wire, [buildUserEntry(wire, 'Ahoy')]),
@@ -127,7 +127,7 @@ describe('an agent on its own wire', () => {
       { error: { param: 'input[3].id' } },
     ]);
     await strict.close();
-    const lenient = await quartet.ask('responses', id, again);
+    const lenient = await harness.ask('responses', id, again);
     expect([lenient.status, lenient.headers.get('x-tollgate-defaulted')]).toEqual([
       200,
       'input[3].id,input[3].status',
@@ -160,8 +160,8 @@ describe('the cache marks of opencode', () => {
 
   it('reach Claude where the client put them', async () => {
     const { id, upstream } = getModel('messages', 'thinking');
-    quartet.vendors.messages.script(upstream, { text: 'Three boats.' });
-    const { status, sent, end } = await quartet.ask('chat-completions', id, body, true);
+    harness.vendors.messages.script(upstream, { text: 'Three boats.' });
+    const { status, sent, end } = await harness.ask('chat-completions', id, body, true);
     expect([status, end.losses]).toEqual([200, []]);
     expect(sent).toMatchObject({
       system: [{ text: 'You are an agent in a terminal.', ...mark }],
@@ -180,11 +180,11 @@ describe('the cache marks of opencode', () => {
     };
     const claude = getModel('messages', 'thinking');
     const gemini = getModel('generate-content');
-    quartet.vendors.messages.script(claude.upstream, { text: 'Three boats.' });
-    quartet.vendors['generate-content'].script(gemini.upstream, { text: 'Three boats.' });
-    const reached = await quartet.ask('chat-completions', claude.id, marked, true);
+    harness.vendors.messages.script(claude.upstream, { text: 'Three boats.' });
+    harness.vendors['generate-content'].script(gemini.upstream, { text: 'Three boats.' });
+    const reached = await harness.ask('chat-completions', claude.id, marked, true);
     expect(reached.sent).toMatchObject({ tools: [{ name: 'bash', ...mark }] });
-    const missed = await quartet.ask('chat-completions', gemini.id, marked);
+    const missed = await harness.ask('chat-completions', gemini.id, marked);
     expect([reached, missed].map(({ end }) => end.losses.map(({ path }) => path))).toEqual([
       [],
       ['tools[0].cache_control'],
@@ -193,8 +193,8 @@ describe('the cache marks of opencode', () => {
 
   it('are reported as lost, by their path, where the model caches by itself', async () => {
     const { id, upstream } = getModel('generate-content');
-    quartet.vendors['generate-content'].script(upstream, { text: 'Three boats.' });
-    const { end } = await quartet.ask('chat-completions', id, body);
+    harness.vendors['generate-content'].script(upstream, { text: 'Three boats.' });
+    const { end } = await harness.ask('chat-completions', id, body);
     expect(end.losses.map(({ path }) => path)).toEqual([
       'messages[0].cache_control',
       'messages[1].content[0].cache_control',
@@ -206,7 +206,7 @@ describe('the cache marks of opencode', () => {
 
 describe('requests of agents beside their calls', () => {
   const show = (path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(quartet.gateway.url + path, {
+    fetch(harness.gateway.url + path, {
       ...init,
       headers: { 'x-api-key': 'any-key', ...claudeCode.headers, ...init.headers },
     });
@@ -225,7 +225,7 @@ describe('requests of agents beside their calls', () => {
       });
       const [status, body]: [number, unknown] = [response.status, await response.json()];
       expect([status, body]).toEqual([200, { input_tokens: expect.any(Number) }]);
-      const end = (await quartet.gateway.ended(quartet.gateway.ends.length)).at(-1);
+      const end = (await harness.gateway.ended(harness.gateway.ends.length)).at(-1);
       expect(end).toMatchObject({ exchange: { operation: 'count' }, charge: { cost: 0n } });
     },
   );
@@ -238,16 +238,16 @@ describe('requests of agents beside their calls', () => {
   it.each(wires)('let Claude Code ask again for a whole reply when its stream breaks on %s', async (wire) => {
     const { upstream, id } = getModel(wire, 'thinking');
     const events = { 'chat-completions': 3, responses: 6, messages: 5, 'generate-content': 2 }[wire];
-    quartet.vendors[wire].script(
+    harness.vendors[wire].script(
       upstream,
       { text: ['I look ', 'at the ', 'harbour ', 'wall.'], cut: { how: 'end', events } },
       { text: 'Three boats.' },
     );
     const body = claudeCode.body(claudeCode.opening);
-    const broken = await quartet.ask('messages', id, body, true, claudeCode.headers);
+    const broken = await harness.ask('messages', id, body, true, claudeCode.headers);
     expect(broken.text).toContain('event: error');
     expect(broken.text).not.toContain('message_stop');
-    const again = await quartet.ask('messages', id, body, false, claudeCode.headers);
+    const again = await harness.ask('messages', id, body, false, claudeCode.headers);
     expect([again.status, hear('messages', JSON.parse(again.text)).text]).toEqual([200, 'Three boats.']);
   });
 });
@@ -256,7 +256,7 @@ it.each(wires.filter((wire) => wire !== 'responses'))(
   'Codex that asks OpenAI to compact a conversation learns that %s does not, and pays nothing',
   async (wire) => {
     const { id } = getModel(wire, 'thinking');
-    const { status, text, sent, end } = await quartet.ask(
+    const { status, text, sent, end } = await harness.ask(
       'responses',
       id,
       codex.body([...codex.opening, { type: 'compaction_trigger' }]),
@@ -275,13 +275,13 @@ it.each(wires.filter((wire) => wire !== 'responses'))(
 it.each(wires.filter((wire) => wire !== 'messages'))('`compaction` is refused for %s', async (wire) => {
   const messages = [{ role: 'user', content: 'x' }];
   const body = { max_tokens: 9, messages, compaction: { type: 'summarize' } };
-  const { status, text, sent } = await quartet.ask('messages', getModel(wire).id, body);
+  const { status, text, sent } = await harness.ask('messages', getModel(wire).id, body);
   expect([status, sent]).toEqual([400, undefined]);
   expect(text).toContain('understand \\"compaction\\"');
 });
 
 it('Codex that tries a WebSocket first is refused at once and continues over HTTP', async () => {
-  const url = new URL('/v1/responses', quartet.gateway.url);
+  const url = new URL('/v1/responses', harness.gateway.url);
   const asked = httpRequest(url, {
     headers: {
       connection: 'Upgrade',

@@ -1,9 +1,9 @@
 /** Claude Code, Codex and Gemini CLI with their headers, tools and settings, and a session of two calls. */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { buildConversation, type Entry } from '../support/continue-conversation.ts';
-import { getModel, openQuartet, type Crossing, type Quartet, type Wire } from '../support/four-wires.ts';
+import { getModel, openFourWires, type Crossing, type FourWires, type Wire } from '../support/four-wires.ts';
 
-export let quartet: Quartet;
+export let harness: FourWires;
 const draft = 'http://json-schema.org/draft-07/schema#';
 
 export const shellSchema = {
@@ -217,7 +217,7 @@ export const geminiCli: Agent = {
 };
 
 export async function ask(agent: Agent, wire: Wire, entries: readonly Entry[]): Promise<Crossing> {
-  const crossing = await quartet.ask(
+  const crossing = await harness.ask(
     agent.client,
     getModel(wire, 'thinking').id,
     agent.body(entries),
@@ -233,7 +233,7 @@ export async function ask(agent: Agent, wire: Wire, entries: readonly Entry[]): 
 
 export function openAgents(): void {
   beforeAll(async () => {
-    quartet = await openQuartet();
+    harness = await openFourWires();
   });
-  afterAll(() => quartet.close());
+  afterAll(() => harness.close());
 }

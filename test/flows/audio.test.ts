@@ -3,7 +3,7 @@
  * that have it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { getModel, openQuartet, type Crossing, type Quartet, type Wire } from '../support/four-wires.ts';
+import { getModel, openFourWires, type Crossing, type FourWires, type Wire } from '../support/four-wires.ts';
 import { isObject, type Json } from '../support/json.ts';
 import { readObjects, joinStream } from '../support/listen.ts';
 
@@ -56,16 +56,16 @@ function joinSound(client: Client, reply: Json): { readonly data: string; readon
   };
 }
 
-let quartet: Quartet;
+let harness: FourWires;
 beforeAll(async () => {
-  quartet = await openQuartet();
+  harness = await openFourWires();
 });
-afterAll(() => quartet.close());
+afterAll(() => harness.close());
 
 async function ask(client: Client, wire: Wire, stream: boolean): Promise<Crossing> {
   const { id, upstream } = getModel(wire, 'speaking');
-  quartet.vendors[wire].script(upstream, { sound });
-  return quartet.ask(client, id, asks[client], stream);
+  harness.vendors[wire].script(upstream, { sound });
+  return harness.ask(client, id, asks[client], stream);
 }
 
 const pairs = [
@@ -113,7 +113,7 @@ describe('audio for a wire without audio', () => {
     'is refused before a provider of %s sees it as %s, and the error names the part',
     async (wire, mimeType) => {
       const parts = [{ text: 'What is this?' }, { inlineData: { mimeType, data: heard } }];
-      const { status, text, sent } = await quartet.ask('generate-content', getModel(wire).id, {
+      const { status, text, sent } = await harness.ask('generate-content', getModel(wire).id, {
         contents: [{ role: 'user', parts }],
       });
       expect([status, sent]).toEqual([400, undefined]);
@@ -123,7 +123,7 @@ describe('audio for a wire without audio', () => {
 
   it('an answer of nothing but audio is refused for a model that cannot speak', async () => {
     const { contents: _contents, ...settings } = { contents: [], ...asks['generate-content'] };
-    const { status, text } = await quartet.ask('generate-content', getModel('messages').id, {
+    const { status, text } = await harness.ask('generate-content', getModel('messages').id, {
       contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }],
       ...settings,
     });

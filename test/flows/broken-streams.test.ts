@@ -7,7 +7,7 @@ import type { Answered } from '../../core/index.ts';
 import { fold, decodeAll, readStream } from '../contract/replies.ts';
 import { least } from '../matrix/spelling.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
-import { buildPath, getModel, openQuartet } from '../support/four-wires.ts';
+import { buildPath, getModel, openFourWires } from '../support/four-wires.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { readGolden } from '../support/golden.ts';
@@ -227,18 +227,18 @@ it.each(pairs.filter(([client, wire]) => client !== wire))(
 it.each(wires)(
   "the gateway cuts off a line of %s that never ends, and closes the provider's connection",
   async (wire) => {
-    const quartet = await openQuartet();
+    const harness = await openFourWires();
     const { id, upstream } = getModel(wire);
     const before = process.memoryUsage().rss;
     const endless =
       wire === 'chat-completions'
         ? { inserts: [{ before: 2, frame: `data: ${'x'.repeat(70 * 1024 * 1024)}` }] }
         : { endlessLine: 2 };
-    quartet.vendors[wire].script(upstream, { text: ['one ', 'two ', 'three'], ...endless });
-    expectFailure(wire, await quartet.ask(wire, id, least[wire], true), `an endless line of ${wire}`);
-    await expect.poll(() => quartet.vendors[wire].requests.at(-1)?.closedByPeerAt).toBeDefined();
+    harness.vendors[wire].script(upstream, { text: ['one ', 'two ', 'three'], ...endless });
+    expectFailure(wire, await harness.ask(wire, id, least[wire], true), `an endless line of ${wire}`);
+    await expect.poll(() => harness.vendors[wire].requests.at(-1)?.closedByPeerAt).toBeDefined();
     expect(process.memoryUsage().rss - before).toBeLessThan(1_000_000_000);
-    await quartet.close();
+    await harness.close();
   },
 );
 

@@ -12,16 +12,23 @@ import {
   buildConversation,
   type Entry,
 } from '../support/continue-conversation.ts';
-import { getModel, openQuartet, wires, type Kind, type Quartet, type Wire } from '../support/four-wires.ts';
+import {
+  getModel,
+  openFourWires,
+  wires,
+  type Kind,
+  type FourWires,
+  type Wire,
+} from '../support/four-wires.ts';
 import type { Json } from '../support/json.ts';
 import { hear, joinStream } from '../support/listen.ts';
 import type { Scenario } from '../support/vendor/scenario.ts';
 
-let quartet: Quartet;
+let harness: FourWires;
 beforeAll(async () => {
-  quartet = await openQuartet();
+  harness = await openFourWires();
 });
-afterAll(() => quartet.close());
+afterAll(() => harness.close());
 
 /** One reply on the way: who gives it, what it says, and whether it is streamed. */
 interface Step {
@@ -91,13 +98,13 @@ async function converse(client: Wire, way: readonly Step[]): Promise<void> {
     const { wire, scenario, stream } = step;
     const kind = chooseKind(client, step, way);
     const { id, upstream } = getModel(wire, kind);
-    quartet.vendors[wire].script(upstream, scenario);
+    harness.vendors[wire].script(upstream, scenario);
     const body = {
       ...offerTools(tide, chart)[client],
       ...settings[client](kind),
       ...buildConversation(client, entries),
     };
-    const crossing = await quartet.ask(client, id, body, stream);
+    const crossing = await harness.ask(client, id, body, stream);
     const place =
       `step ${index}, ${client} to ${wire} (${kind}${stream ? ', streamed' : ''}): ` +
       `${crossing.text.slice(0, 500)}\nsent: ${JSON.stringify(crossing.sent)}`;

@@ -18,7 +18,7 @@ import {
   command,
   geminiCli,
   openAgents,
-  quartet,
+  harness,
 } from './agent-sessions.ts';
 
 openAgents();
@@ -38,7 +38,7 @@ function rewriteEntry(client: Wire, entry: Entry): Entry {
 /** The agent asks, receives a call, runs it, and receives an answer; returns both replies as received. */
 async function runSession(agent: Agent, wire: Wire): Promise<readonly [Crossing, Crossing]> {
   const { client, tool, opening } = agent;
-  quartet.vendors[wire].script(
+  harness.vendors[wire].script(
     getModel(wire, 'thinking').upstream,
     {
       reasoning: 'I look.',
@@ -105,7 +105,7 @@ describe.each(wires)('on %s', (wire) => {
   it('gives Codex a patch as free text, whatever its provider calls it', async () => {
     const patch = '*** Begin Patch\n+ "boat"\n*** End Patch';
     const freeform = wire === 'chat-completions' || wire === 'responses';
-    quartet.vendors[wire].script(
+    harness.vendors[wire].script(
       getModel(wire, 'thinking').upstream,
       {
         toolCalls: [
@@ -128,7 +128,7 @@ describe.each(wires)('on %s', (wire) => {
   });
 
   it('gives Codex the namespace of a called tool, and the model a picture Codex opens', async () => {
-    quartet.vendors[wire].script(
+    harness.vendors[wire].script(
       getModel(wire, 'thinking').upstream,
       { toolCalls: [{ name: 'spawn_agent', arguments: '{}' }] },
       { text: 'A boat.' },
@@ -179,9 +179,9 @@ describe('what Gemini signs', () => {
 describe('a path that does not ask for events', () => {
   it.each(wires)('returns one JSON array from %s to Gemini CLI', async (wire) => {
     const { upstream, id } = getModel(wire, 'thinking');
-    quartet.vendors[wire].script(upstream, { text: 'Three boats.' });
+    harness.vendors[wire].script(upstream, { text: 'Three boats.' });
     const response = await postJson(
-      `${quartet.gateway.url}/beta/v1beta/models/${id}:streamGenerateContent`,
+      `${harness.gateway.url}/beta/v1beta/models/${id}:streamGenerateContent`,
       geminiCli.body(geminiCli.opening),
       { ...geminiCli.headers },
     );

@@ -4,7 +4,7 @@ import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { acceptAnyKey, station } from '../support/test-provider.ts';
+import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
 
 const usageMetadata = { promptTokenCount: 5, candidatesTokenCount: 2, totalTokenCount: 7 };
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
     plugins: [
       acceptAnyKey(),
       ...textProtocols(),
-      station({ name: 'house', endpoints: { 'generate-content': vendor.origin } }),
+      testProvider({ name: 'house', endpoints: { 'generate-content': vendor.origin } }),
     ],
   });
 });

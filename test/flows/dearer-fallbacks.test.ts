@@ -19,7 +19,7 @@ import {
   type Conduct,
   type ScriptedVendor,
 } from '../support/scripted-vendor.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -41,7 +41,7 @@ interface Stage {
 async function open(options: Parameters<typeof balance>[0] = {}): Promise<Stage> {
   const [cheap, dear] = [await startScriptedVendor(refuse), await startScriptedVendor(answer)];
   const serve = ({ origin }: ScriptedVendor, id: string, price: { input: string; output: string }) =>
-    station({
+    testProvider({
       name: `${id.split('/')[1]}-house`,
       endpoints: { 'chat-completions': `${origin}/v1/chat/completions` },
       models: [{ id, price }],

@@ -13,7 +13,7 @@ import { isObject, type Json } from '../support/json.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply, generateReply, messagesReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 
 let vendor: ScriptedVendor;
 let gateway: TestGateway;
@@ -48,9 +48,9 @@ beforeAll(async () => {
     name: string,
     protocol: string,
     models: readonly Partial<ModelFacts>[],
-  ): ReturnType<typeof station> => {
+  ): ReturnType<typeof testProvider> => {
     const endpoints: Record<string, Endpoint> = { [protocol]: `${vendor.origin}/${name}` };
-    return station({ name: `${name}-vendor`, endpoints, models });
+    return testProvider({ name: `${name}-vendor`, endpoints, models });
   };
   gateway = await startGateway({
     plugins: [

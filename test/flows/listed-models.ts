@@ -8,7 +8,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { deepseek } from '../../plugins/providers/deepseek.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { acceptAnyKey, station } from '../support/test-provider.ts';
+import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
 
 export const secret = 'sk-canary-of-the-vendor';
 export const upstream = 'http://upstream-canary.invalid/v1';
@@ -30,7 +30,7 @@ export function openListings(): void {
         generateContent(),
         openai({ apiKey: secret, baseUrl: upstream }),
         deepseek({ apiKey: [secret, `${secret}-2`], baseUrl: upstream }),
-        station({
+        testProvider({
           name: 'provider-canary',
           endpoints: { 'chat-completions': upstream },
           models: [

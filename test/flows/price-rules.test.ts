@@ -11,7 +11,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { responsesReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 
 let usage: object;
 let tier: string | undefined;
@@ -40,7 +40,7 @@ beforeAll(async () => {
     plugins: [
       bearer(),
       responses(),
-      station({ name: 'v', endpoints: { responses: `${vendor.origin}/responses` }, models }),
+      testProvider({ name: 'v', endpoints: { responses: `${vendor.origin}/responses` }, models }),
       balance(),
       calls(),
     ],

@@ -15,7 +15,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply, messagesReply, responsesReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 
 const usual = { input: '1', output: '2' };
 const fees = { webSearch: '0.01', container: '0.03' };
@@ -43,7 +43,7 @@ beforeAll(async () => {
     { id: 'house/one-price', price: usual },
     { id: 'house/painter', price: { ...usual, ...fees, modes: { image_generation: fast } } },
   ];
-  const abroad = station({
+  const abroad = testProvider({
     name: 'w',
     endpoints: { messages: endpoints.messages },
     models: [{ id: 'house/abroad', price: { ...usual, modes: { fast } } }],
@@ -54,7 +54,7 @@ beforeAll(async () => {
       chatCompletions(),
       responses(),
       messages(),
-      station({ name: 'v', endpoints, models }),
+      testProvider({ name: 'v', endpoints, models }),
       abroad,
       preferences(),
       balance(),

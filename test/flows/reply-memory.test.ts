@@ -14,7 +14,7 @@ import { chunk, buildChunk, ending } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 
 const free = 64 * 1024;
 const repliesLimit = 200_000;
@@ -30,7 +30,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     server: { repliesLimit },
     timeouts: { reply: longest, firstEvent: longest },
-    plugins: [bearer(), chatCompletions(), messages(), station({ name: 'v', endpoints }), balance()],
+    plugins: [bearer(), chatCompletions(), messages(), testProvider({ name: 'v', endpoints }), balance()],
   });
   ({ store, key } = await openBooks(gateway));
   await gateway.verb('credit add', ['tester', '5']);

@@ -9,7 +9,7 @@ import { startGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply, generateReply, messagesReply, responsesReply, textItem } from '../support/replies.ts';
 import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
-import { acceptAnyKey, station } from '../support/test-provider.ts';
+import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
 import { paths } from './search-calls.ts';
 
 const buildSearched = (text: string, webSearchQueries: readonly string[]): object =>
@@ -42,7 +42,7 @@ it.each<[stream: boolean, billed: 'each' | 'once', count: number]>([
       plugins: [
         acceptAnyKey(),
         generateContent(),
-        station({
+        testProvider({
           name: 'search',
           endpoints: { 'generate-content': vendor.origin },
           models: [{ price, capabilities: { searchesBilled } }],
@@ -135,7 +135,7 @@ it.each<[family: keyof typeof billed, fields: object, count: number, charged: nu
       plugins: [
         bearer(),
         ...textProtocols(),
-        station({ name: 'plain', endpoints, models: [{ price }] }),
+        testProvider({ name: 'plain', endpoints, models: [{ price }] }),
         balance(),
       ],
     });
@@ -186,7 +186,11 @@ it.each([true, false])(
       plugins: [
         bearer(),
         generateContent(),
-        station({ name: 'plain', endpoints: { 'generate-content': vendor.origin }, models: [{ price }] }),
+        testProvider({
+          name: 'plain',
+          endpoints: { 'generate-content': vendor.origin },
+          models: [{ price }],
+        }),
         balance(),
       ],
     });
@@ -228,7 +232,7 @@ it('tokens that Google reads again to continue a reply are charged as reported',
     plugins: [
       bearer(),
       generateContent(),
-      station({ name: 'plain', endpoints: { 'generate-content': vendor.origin } }),
+      testProvider({ name: 'plain', endpoints: { 'generate-content': vendor.origin } }),
       balance(),
     ],
   });
@@ -264,7 +268,7 @@ it.each<[type: string, preview: string | undefined, charged: bigint]>([
       plugins: [
         bearer(),
         ...textProtocols(),
-        station({ name: 'plain', endpoints: { responses: vendor.origin }, models: [{ price }] }),
+        testProvider({ name: 'plain', endpoints: { responses: vendor.origin }, models: [{ price }] }),
         balance(),
       ],
     });

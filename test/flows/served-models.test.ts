@@ -9,7 +9,7 @@ import { startGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply, generateReply } from '../support/replies.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 import { paths } from './search-calls.ts';
 
 const models: readonly Partial<ModelFacts>[] = [
@@ -52,7 +52,7 @@ it.each<[family: keyof typeof replies, answered: string, cost: bigint, rule: str
       plugins: [
         bearer(),
         ...textProtocols(),
-        station({ name: 'house', endpoints: { [family]: vendor.origin }, models }),
+        testProvider({ name: 'house', endpoints: { [family]: vendor.origin }, models }),
         balance({ markup: [{ percent: '100' }] }),
       ],
     });

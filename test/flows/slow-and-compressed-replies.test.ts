@@ -15,7 +15,7 @@ import { postJson } from '../support/post.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { acceptAnyKey, station } from '../support/test-provider.ts';
+import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const events = [
@@ -39,7 +39,7 @@ beforeAll(async () => {
     plugins: [
       acceptAnyKey(),
       ...textProtocols(),
-      station({
+      testProvider({
         name: 'slow',
         endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` },
         models: [{ free: true }],

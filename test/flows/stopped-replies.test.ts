@@ -14,7 +14,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 
 interface Stop {
   /** The event before which it stops, or the call of the tap itself. */
@@ -53,7 +53,7 @@ beforeAll(async () => {
       ...textProtocols(),
       balance(),
       guard(),
-      station({
+      testProvider({
         name: 'house',
         endpoints: { 'chat-completions': vendor.origin },
       }),

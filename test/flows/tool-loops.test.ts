@@ -10,7 +10,7 @@ import { GoogleGenAI as GoogleGenAIBefore } from 'google-genai-2';
 import OpenAI from 'openai';
 import OpenAIBefore from 'openai-6';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { getModel, openQuartet, wires, type Quartet, type Wire } from '../support/four-wires.ts';
+import { getModel, openFourWires, wires, type FourWires, type Wire } from '../support/four-wires.ts';
 import {
   createChatLoop,
   description,
@@ -24,11 +24,11 @@ import {
   type Run,
 } from './tool-loop.ts';
 
-let quartet: Quartet;
+let harness: FourWires;
 beforeAll(async () => {
-  quartet = await openQuartet();
+  harness = await openFourWires();
 });
-afterAll(() => quartet.close());
+afterAll(() => harness.close());
 
 async function collectContents(
   stream: AsyncIterable<{ readonly candidates?: readonly { readonly content?: Content }[] }>,
@@ -40,18 +40,18 @@ async function collectContents(
 }
 
 const buildOpenAiOptions = () => ({
-  apiKey: quartet.key,
-  baseURL: `${quartet.gateway.url}/v1`,
+  apiKey: harness.key,
+  baseURL: `${harness.gateway.url}/v1`,
   maxRetries: 0,
 });
 const buildAnthropicOptions = () => ({
-  apiKey: quartet.key,
-  baseURL: `${quartet.gateway.url}/alpha`,
+  apiKey: harness.key,
+  baseURL: `${harness.gateway.url}/alpha`,
   maxRetries: 0,
 });
 const buildGoogleOptions = () => ({
-  apiKey: quartet.key,
-  httpOptions: { baseUrl: `${quartet.gateway.url}/beta` },
+  apiKey: harness.key,
+  httpOptions: { baseUrl: `${harness.gateway.url}/beta` },
 });
 
 const helpers: readonly (readonly [name: string, client: Wire, run: () => Run])[] = [
@@ -130,7 +130,7 @@ const helpers: readonly (readonly [name: string, client: Wire, run: () => Run])[
 
 function scriptLoop(wire: Wire): void {
   for (const kind of ['plain', 'thinking'] as const) {
-    quartet.vendors[wire].script(
+    harness.vendors[wire].script(
       getModel(wire, kind).upstream,
       {
         text: 'I look. ',
@@ -152,18 +152,18 @@ describe.each(helpers)('%s', (_, client, run) => {
     it.each(['plain', 'thinking'] as const)(
       'delivers three calls at once and their results to and from a %s model',
       async (kind) => {
-        const before = quartet.gateway.ends.length;
+        const before = harness.gateway.ends.length;
         const { asked: received, answer } = await run()(getModel(wire, kind).id);
         expect(received).toEqual(harbours.map((harbour) => ({ harbour })));
         expect(answer).toBe('All at noon.');
-        const ends = (await quartet.gateway.ended(before + 2)).slice(before);
+        const ends = (await harness.gateway.ended(before + 2)).slice(before);
         expect(
           ends.map((end) => end.type === 'answered' && [end.outcome, end.exchange.family, end.charge.basis]),
         ).toEqual([
           ['completed', client, 'usage'],
           ['completed', client, 'usage'],
         ]);
-        const sent = quartet.vendors[wire].requests.at(-1)?.body.toString() ?? '';
+        const sent = harness.vendors[wire].requests.at(-1)?.body.toString() ?? '';
         for (const harbour of harbours) expect(sent).toContain(`noon ({\\"harbour\\":\\"${harbour}\\"})`);
       },
     );
@@ -193,7 +193,7 @@ describe('@anthropic-ai/sdk 1, beta.messages.toolRunner', () => {
         expect(message.content.map((block) => (block.type === 'text' ? block.text : '')).join('')).toBe(
           'All at noon.',
         );
-        const sent = quartet.vendors[wire].requests.at(-1)?.body.toString() ?? '';
+        const sent = harness.vendors[wire].requests.at(-1)?.body.toString() ?? '';
         for (const said of ['Tides?', ...harbours]) expect(sent).toContain(said);
       },
     );

@@ -15,7 +15,7 @@ import { postJson } from '../support/post.ts';
 import { responsesReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
 import type { Form } from '../support/sdk-clients.ts';
-import { acceptAnyKey, station } from '../support/test-provider.ts';
+import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
 import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
 import type { Scenario } from '../support/vendor/index.ts';
 
@@ -84,7 +84,10 @@ describe('a provider that is down', () => {
       plugins: [
         acceptAnyKey(),
         chatCompletions(),
-        station({ name: 'only', endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` } }),
+        testProvider({
+          name: 'only',
+          endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` },
+        }),
         health(),
       ],
     });
@@ -115,7 +118,10 @@ describe('a client that disconnects', () => {
       plugins: [
         acceptAnyKey(),
         chatCompletions(),
-        station({ name: 'only', endpoints: { 'chat-completions': `${busy.origin}/v1/chat/completions` } }),
+        testProvider({
+          name: 'only',
+          endpoints: { 'chat-completions': `${busy.origin}/v1/chat/completions` },
+        }),
       ],
     });
     const controller = new AbortController();
@@ -200,7 +206,7 @@ describe('a provider that lacks the model', () => {
       const lacking = await startScriptedVendor((response) => sendJson(response, refusal, 400));
       const sound = await startScriptedVendor((response) => sendJson(response, responsesReply('Hi')));
       const createStation = (name: string, origin: string) =>
-        station({ name, endpoints: { responses: `${origin}/v1/responses` } });
+        testProvider({ name, endpoints: { responses: `${origin}/v1/responses` } });
       const gateway = await startGateway({
         plugins: [
           acceptAnyKey(),

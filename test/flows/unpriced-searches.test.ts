@@ -6,7 +6,7 @@ import { startGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply, responsesReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
-import { acceptAnyKey, station } from '../support/test-provider.ts';
+import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
 import { paths } from './search-calls.ts';
 
 /** A gateway whose provider answers in chat that it has searched, and a count of its requests. */
@@ -28,7 +28,7 @@ async function openPlain(price: object) {
     plugins: [
       acceptAnyKey(),
       ...textProtocols(),
-      station({ name: 'plain', endpoints, models: [{ price: { input: '1', output: '2', ...price } }] }),
+      testProvider({ name: 'plain', endpoints, models: [{ price: { input: '1', output: '2', ...price } }] }),
     ],
   });
   const ask = async (family: string, fields: object) => {
@@ -113,7 +113,7 @@ it('a search that Codex always offers is omitted and reported as lost if its pri
     plugins: [
       acceptAnyKey(),
       responses(),
-      station({ name: 'plain', endpoints: { responses: vendor.origin } }),
+      testProvider({ name: 'plain', endpoints: { responses: vendor.origin } }),
     ],
   });
   const shell = {

@@ -20,7 +20,7 @@ import {
   type ScriptedVendor,
 } from '../support/scripted-vendor.ts';
 import { serve } from '../support/serve.ts';
-import { acceptAnyKey, station } from '../support/test-provider.ts';
+import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 const ending = `${chunk({}, 'stop', { usage })}data: [DONE]\n\n`;
@@ -40,7 +40,7 @@ afterEach(async () => {
 });
 
 const standAt = (origin: string): Plugin =>
-  station({ name: 'v', endpoints: { 'chat-completions': `${origin}/v1/chat/completions` } });
+  testProvider({ name: 'v', endpoints: { 'chat-completions': `${origin}/v1/chat/completions` } });
 
 async function open(
   conduct: Conduct,

@@ -1,4 +1,4 @@
-import type { Kind, Quartet } from '../support/four-wires.ts';
+import type { Kind, FourWires } from '../support/four-wires.ts';
 /**
  * A capability: what a client of each protocol asks for, how the vendor of each wire is asked for it, what
  * the vendor does, and how each client is shown it. A protocol that is not named has no word for it.
@@ -33,7 +33,11 @@ export interface Capability {
   /** Whether a client and a wire can mean the same by it at all; always unless given. */
   possible?(client: Wire, wire: Wire): boolean;
   /** Judges what no comparison of bodies shows. */
-  judge?(quartet: Quartet, client: Wire, wire: Wire): Promise<'works' | 'approximated' | 'lost' | 'refused'>;
+  judge?(
+    harness: FourWires,
+    client: Wire,
+    wire: Wire,
+  ): Promise<'works' | 'approximated' | 'lost' | 'refused'>;
 }
 
 function matches(value: unknown, pattern: unknown): boolean {

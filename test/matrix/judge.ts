@@ -1,4 +1,4 @@
-import { getModel, type Crossing, type Quartet, type Wire } from '../support/four-wires.ts';
+import { getModel, type Crossing, type FourWires, type Wire } from '../support/four-wires.ts';
 /** Runs one capability between a client and a wire, through sockets, and judges what came of it. */
 import type { Json } from '../support/json.ts';
 import { joinStream } from '../support/listen.ts';
@@ -36,7 +36,7 @@ function readReply(client: Wire, { text }: Crossing, stream: boolean): Json {
 }
 
 async function cross(
-  quartet: Quartet,
+  harness: FourWires,
   capability: Capability,
   client: Wire,
   wire: Wire,
@@ -45,11 +45,11 @@ async function cross(
   const kind = typeof capability.model === 'function' ? capability.model(wire) : capability.model;
   const { id, upstream } = getModel(wire, kind);
   const ask = capability.ask[client] ?? {};
-  quartet.vendors[wire].script(upstream, capability.does?.[wire] ?? {}, {});
-  const first = await quartet.ask(client, id, { ...least[client], ...ask }, stream);
+  harness.vendors[wire].script(upstream, capability.does?.[wire] ?? {}, {});
+  const first = await harness.ask(client, id, { ...least[client], ...ask }, stream);
   const follow = capability.follow?.[client];
   if (!follow || first.status !== 200) return first;
-  return quartet.ask(client, id, follow(readReply(client, first, stream)), stream);
+  return harness.ask(client, id, follow(readReply(client, first, stream)), stream);
 }
 
 /**
@@ -118,17 +118,17 @@ function selectWorse(one: Outcome, other: Outcome): Outcome {
  * `Broken` where something was lost in silence.
  */
 export async function judge(
-  quartet: Quartet,
+  harness: FourWires,
   capability: Capability,
   client: Wire,
   wire: Wire,
 ): Promise<Outcome> {
-  if (capability.judge) return capability.judge(quartet, client, wire);
+  if (capability.judge) return capability.judge(harness, client, wire);
   const isShown = capability.shown !== undefined && capability.does?.[wire] !== undefined;
   const judged: Outcome[] = [];
   for (const stream of isShown ? [false, true] : [false]) {
     judged.push(
-      judgeOnce(capability, client, wire, await cross(quartet, capability, client, wire, stream), stream),
+      judgeOnce(capability, client, wire, await cross(harness, capability, client, wire, stream), stream),
     );
   }
   return judged.reduce(selectWorse);

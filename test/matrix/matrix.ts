@@ -1,6 +1,6 @@
 /** The matrix: what was measured, as `GET /admin/capabilities` and the README show it. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { openQuartet, wires, type Wire } from '../support/four-wires.ts';
+import { openFourWires, wires, type Wire } from '../support/four-wires.ts';
 import { capabilities, groups } from './capabilities.ts';
 import { applies, Broken, judge, type Outcome } from './judge.ts';
 
@@ -14,7 +14,7 @@ export interface Measured {
 }
 
 export async function measure(): Promise<Measured> {
-  const quartet = await openQuartet();
+  const harness = await openFourWires();
   const broken: string[] = [];
   const matrix: Record<string, Record<string, Record<string, Outcome>>> = {};
   for (const capability of capabilities) {
@@ -22,7 +22,7 @@ export async function measure(): Promise<Measured> {
       for (const wire of wires.filter((name) => applies(capability, client, name))) {
         try {
           const row = (matrix[capability.name] ??= {});
-          (row[client] ??= {})[wire] = await judge(quartet, capability, client, wire);
+          (row[client] ??= {})[wire] = await judge(harness, capability, client, wire);
         } catch (thrown) {
           broken.push(
             thrown instanceof Broken
@@ -33,7 +33,7 @@ export async function measure(): Promise<Measured> {
       }
     }
   }
-  await quartet.close();
+  await harness.close();
   return { matrix, broken };
 }
 

@@ -1,12 +1,12 @@
 /** A Claude client that offers a search reads another vendor's in blocks, as Claude Code needs them. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { getModel, openQuartet, wires, type Quartet } from '../support/four-wires.ts';
+import { getModel, openFourWires, wires, type FourWires } from '../support/four-wires.ts';
 
-let quartet: Quartet;
+let harness: FourWires;
 beforeAll(async () => {
-  quartet = await openQuartet();
+  harness = await openFourWires();
 });
-afterAll(() => quartet.close());
+afterAll(() => harness.close());
 
 const user = { role: 'user', content: 'What is new?' };
 const search = { type: 'web_search_20250305', name: 'web_search' };
@@ -17,9 +17,9 @@ it.each(others)(
   'the pages that a model of %s cites come in a result, whole and as a stream',
   async (wire) => {
     const { id, upstream } = getModel(wire, 'searching');
-    quartet.vendors[wire].script(upstream, { text: 'High.', search: 'tides', citations: [page] });
+    harness.vendors[wire].script(upstream, { text: 'High.', search: 'tides', citations: [page] });
     const body = { max_tokens: 90, messages: [user], tools: [search] };
-    const { text } = await quartet.ask('messages', id, body);
+    const { text } = await harness.ask('messages', id, body);
     expect(JSON.parse(text)).toMatchObject({
       content: [
         { type: 'server_tool_use', name: 'web_search' },
@@ -27,9 +27,9 @@ it.each(others)(
         { type: 'text', citations: [{ url: page.url }] },
       ],
     });
-    const stream = await quartet.ask('messages', id, { ...body, stream: true });
+    const stream = await harness.ask('messages', id, { ...body, stream: true });
     expect(stream.text).toMatch(/"index":2,"content_block":\{"type":"web_search_tool_result".*tides/);
-    const plain = await quartet.ask('messages', id, { max_tokens: 90, messages: [user] });
+    const plain = await harness.ask('messages', id, { max_tokens: 90, messages: [user] });
     expect(plain.text).not.toContain('srvtoolu_');
   },
 );
@@ -45,7 +45,7 @@ it('they do not go to Claude, which did not seal them', async () => {
   ];
   const messages = [user, { role: 'assistant', content: answer }, user];
   const { id } = getModel('messages', 'searching');
-  const { status, headers, sent } = await quartet.ask('messages', id, { max_tokens: 90, messages });
+  const { status, headers, sent } = await harness.ask('messages', id, { max_tokens: 90, messages });
   expect([status, headers.get('x-tollgate-dropped')]).toEqual([200, null]);
   expect(sent).toMatchObject({ messages: [user, { content: [{ type: 'text', text: 'High.' }] }, user] });
   expect(JSON.stringify(sent)).not.toContain('tides');

@@ -1,13 +1,13 @@
 /** A summary that Anthropic wrote takes the place of the messages before it, and a client keeps only that. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { families, readCall } from '../support/families.ts';
-import { getModel, openQuartet, wires, type Quartet } from '../support/four-wires.ts';
+import { getModel, openFourWires, wires, type FourWires } from '../support/four-wires.ts';
 
-let quartet: Quartet;
+let harness: FourWires;
 beforeAll(async () => {
-  quartet = await openQuartet();
+  harness = await openFourWires();
 });
-afterAll(() => quartet.close());
+afterAll(() => harness.close());
 
 const summary = { type: 'compaction', content: 'The harbour is calm.', signature: 'c2ln' };
 const messages = [
@@ -17,7 +17,7 @@ const messages = [
 
 it.each(wires.filter((wire) => wire !== 'messages'))('is sent to %s as a text', async (wire) => {
   const body = { max_tokens: 90, messages };
-  const { status, headers, sent } = await quartet.ask('messages', getModel(wire).id, body);
+  const { status, headers, sent } = await harness.ask('messages', getModel(wire).id, body);
   expect([status, headers.get('x-tollgate-dropped')]).toEqual([200, 'messages[0].content[0].signature']);
   expect(JSON.stringify(sent)).toContain(summary.content);
 });

@@ -7,7 +7,7 @@ import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { openAdminListener } from '../support/admin-listener.ts';
 import { createHost } from '../support/host.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 
 let folder: string;
 beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'tollgate-snapshot-'))));
@@ -18,7 +18,7 @@ const facts = {
 };
 const host = createHost([
   catalogue(),
-  station({
+  testProvider({
     name: 'inhouse',
     endpoints: {},
     models: [
@@ -26,7 +26,7 @@ const host = createHost([
       { id: 'house/two', upstream: 'two', expires: '2099-01-31' },
     ],
   }),
-  station({ name: 'mirror', endpoints: {}, models: [facts] }),
+  testProvider({ name: 'mirror', endpoints: {}, models: [facts] }),
 ]);
 
 async function run(

@@ -9,7 +9,7 @@ import { aliases } from '../../plugins/routing/aliases.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { openAdminListener, type AdminListener } from '../support/admin-listener.ts';
 import { textProtocols } from '../support/front.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 
 const secret = 'the-vendors-own-secret';
 let signed = 0;
@@ -20,7 +20,7 @@ const signing = definePlugin({
   options: z.strictObject({}),
   apply(host) {
     const { model } = host.catalog.find('house/model')[0] ?? {};
-    if (!model) throw new Error('the station comes first');
+    if (!model) throw new Error('the provider comes first');
     const provider = {
       name: 'signing',
       endpoints: { messages: `https://operator:${secret}@signing.example/v1/messages` },
@@ -51,7 +51,7 @@ beforeAll(async () => {
   listener = await openAdminListener([
     ...textProtocols(),
     images(),
-    station({
+    testProvider({
       name: 'open',
       endpoints: {
         'chat-completions': 'https://open.example/v1/chat',

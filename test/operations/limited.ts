@@ -14,7 +14,7 @@ import {
   type Conduct,
   type ScriptedVendor,
 } from '../support/scripted-vendor.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 
 const whole = chatReply('one', {}, [30, 70]);
 
@@ -59,7 +59,7 @@ export async function startAnother(
         anyKey(),
         chatCompletions(),
         messages(),
-        station({ name: 'v', endpoints }),
+        testProvider({ name: 'v', endpoints }),
         rateLimits(limits),
         ...more,
       ],

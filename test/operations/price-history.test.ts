@@ -11,7 +11,7 @@ import {
 import { readSnapshot } from '../../plugins/operations/catalogue/snapshot.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { createHost } from '../support/host.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 
 /** Documents in memory. `interrupt` runs once before the next write, as another process would. */
 function createDocuments(): Documents & { interrupt: (() => Promise<unknown>) | undefined } {
@@ -31,7 +31,7 @@ function createDocuments(): Documents & { interrupt: (() => Promise<unknown>) | 
 }
 
 const { catalog } = createHost([
-  station({
+  testProvider({
     name: 'inhouse',
     endpoints: {},
     models: [{ upstream: 'one', price: { input: '1', output: '2' } }],

@@ -7,7 +7,7 @@ import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 import { anyKey, call, closeGateways, openVendor, running, start, vendor, answerWell } from './limited.ts';
 
 closeGateways();
@@ -130,7 +130,7 @@ describe('a stream', () => {
       plugins: [
         anyKey(),
         chatCompletions(),
-        station({ name: 'v', endpoints }),
+        testProvider({ name: 'v', endpoints }),
         rateLimits({ perKey: { requests: 2 } }),
       ],
     });

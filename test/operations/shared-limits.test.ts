@@ -10,7 +10,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { toNetwork } from '../../plugins/shared/network.ts';
 import { openDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 import {
   startAnother,
   anyKey,
@@ -73,7 +73,7 @@ describe('public pages', () => {
           chatCompletions(),
           messages(),
           generateContent(),
-          station({ name: 'v', endpoints: {} }),
+          testProvider({ name: 'v', endpoints: {} }),
           prometheus(),
           rateLimits(limits),
         ],

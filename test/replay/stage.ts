@@ -15,7 +15,7 @@ import { buildPath, endpoints } from '../support/four-wires.ts';
 import { startGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
-import { acceptAnyKey, station } from '../support/test-provider.ts';
+import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
 import { isTextProtocol, type RecordedProtocol, type Recording } from './recordings.ts';
 
 export interface Trial {
@@ -121,7 +121,7 @@ function createProvider(trial: Trial, number: number, origin: string): Plugin {
   const { protocol } = trial.recording;
   const own = `${origin}/${number}`;
   const endpoint = isTextProtocol(protocol) ? endpoints[protocol](own) : createImagesEndpoint(own);
-  return station({
+  return testProvider({
     name: `recorded-${number}`,
     endpoints: { [protocol]: endpoint },
     models: [buildFacts(trial, `recorded/${number}`)],

@@ -1,19 +1,19 @@
 /** A client that demands a search, as `tool_choice: { type: "web_search" }`, of a model of another wire. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { getModel, openQuartet, type Quartet } from '../support/four-wires.ts';
+import { getModel, openFourWires, type FourWires } from '../support/four-wires.ts';
 
-let quartet: Quartet;
+let harness: FourWires;
 beforeAll(async () => {
-  quartet = await openQuartet();
+  harness = await openFourWires();
 });
-afterAll(() => quartet.close());
+afterAll(() => harness.close());
 
 const find = { type: 'function', name: 'find', parameters: { type: 'object', properties: {} } };
 
 it.each(['web_search', 'web_search_preview'])('a choice of %s demands the search of Claude', async (type) => {
   const body = { input: 'What is new?', tools: [find, { type }], tool_choice: { type } };
   const { id } = getModel('messages', 'searching');
-  const { status, headers, sent } = await quartet.ask('responses', id, body);
+  const { status, headers, sent } = await harness.ask('responses', id, body);
   expect([status, headers.get('x-tollgate-dropped')]).toEqual([200, null]);
   expect(sent).toMatchObject({ tool_choice: { type: 'tool', name: 'web_search' } });
 });

@@ -1,6 +1,6 @@
 /** Tools that a client offers in an item of `input`, as Codex does, instead of in `tools`. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { getModel, openQuartet, wires, type Quartet, type Wire } from '../support/four-wires.ts';
+import { getModel, openFourWires, wires, type FourWires, type Wire } from '../support/four-wires.ts';
 import { makeCall, user } from './bodies.ts';
 
 const find = { type: 'function', name: 'find', parameters: { type: 'object', properties: {} } };
@@ -33,14 +33,14 @@ describe('tools in an item', () => {
 });
 
 describe('tools in an item, for any provider', () => {
-  let quartet: Quartet;
+  let harness: FourWires;
   beforeAll(async () => {
-    quartet = await openQuartet();
+    harness = await openFourWires();
   });
-  afterAll(() => quartet.close());
+  afterAll(() => harness.close());
 
   it.each(wires)('are offered by %s like any other', async (wire) => {
-    const { status, text, headers, sent } = await quartet.ask('responses', getModel(wire).id, offered(find));
+    const { status, text, headers, sent } = await harness.ask('responses', getModel(wire).id, offered(find));
     expect([status, headers.get('x-tollgate-dropped')]).toEqual([200, null]);
     expect(JSON.stringify(sent)).not.toMatch(/"role":"(assistant|model)"/);
     expect(JSON.parse(text)).toMatchObject({ output: [{ type: 'function_call', name: 'find' }] });
@@ -52,7 +52,7 @@ describe('tools in an item, for any provider', () => {
       const space = { type: 'namespace', name: 'boats', description: '', tools: [{ ...find, name: 'row' }] };
       const again = { ...find, description: 'Finds boats.' };
       const body = { ...offered(space, again), tools: [find, space] };
-      const { status, headers, sent } = await quartet.ask('responses', getModel(wire).id, body);
+      const { status, headers, sent } = await harness.ask('responses', getModel(wire).id, body);
       expect([status, headers.get('x-tollgate-dropped')]).toEqual([
         200,
         expect.stringContaining('tools[0],'),
@@ -77,7 +77,7 @@ describe('tools in an item, for any provider', () => {
     for (const kind of ['plain', 'thinking'] as const) {
       const instructions = { role: 'developer', content: 'You pilot ships.' };
       const input = [...offered(find).input.slice(1), instructions, user];
-      const { status, headers, sent } = await quartet.ask('responses', getModel(wire, kind).id, { input });
+      const { status, headers, sent } = await harness.ask('responses', getModel(wire, kind).id, { input });
       expect([status, headers.get('x-tollgate-dropped')]).toEqual([200, null]);
       expect(sent).toMatchObject(wanted);
     }
@@ -86,7 +86,7 @@ describe('tools in an item, for any provider', () => {
   it.each(wires)('in a namespace are called by their names on %s, as Codex needs it', async (wire) => {
     const freeform = wire === 'chat-completions' || wire === 'responses';
     const source = 'text("boats")';
-    quartet.vendors[wire].script(getModel(wire).upstream, {
+    harness.vendors[wire].script(getModel(wire).upstream, {
       toolCalls: [
         { name: 'exec', freeform, arguments: freeform ? source : JSON.stringify({ input: source }) },
       ],
@@ -97,7 +97,7 @@ describe('tools in an item, for any provider', () => {
       format: { type: 'grammar', syntax: 'lark', definition: 'start: /.+/' },
     };
     const functions = { type: 'namespace', name: 'functions', description: '', tools: [exec, find] };
-    const { status, text } = await quartet.ask('responses', getModel(wire).id, offered(functions));
+    const { status, text } = await harness.ask('responses', getModel(wire).id, offered(functions));
     expect(status).toBe(200);
     expect(JSON.parse(text)).toMatchObject({
       output: [{ type: 'custom_tool_call', name: 'exec', namespace: 'functions', input: source }],

@@ -9,7 +9,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { acceptAnyKey, station } from '../support/test-provider.ts';
+import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
 
 const whole = chatReply('one', {}, [3, 4]);
 let first: ScriptedVendor;
@@ -20,10 +20,10 @@ beforeAll(async () => {
     startScriptedVendor((response) => sendJson(response, whole)),
     startScriptedVendor((response) => sendJson(response, whole)),
   ]);
-  const stations = [first, second].map(({ origin }, index) =>
-    station({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }),
+  const providers = [first, second].map(({ origin }, index) =>
+    testProvider({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }),
   );
-  gateway = await startGateway({ plugins: [acceptAnyKey(), chatCompletions(), health(), ...stations] });
+  gateway = await startGateway({ plugins: [acceptAnyKey(), chatCompletions(), health(), ...providers] });
 });
 afterAll(async () => {
   await gateway.close();
@@ -84,10 +84,10 @@ describe('an error about our key', () => {
     '(%i) is not shown: the call goes to another provider, and so do the next',
     async (status) => {
       await gateway.close();
-      const stations = [first, second].map(({ origin }, index) =>
-        station({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }),
+      const providers = [first, second].map(({ origin }, index) =>
+        testProvider({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }),
       );
-      gateway = await startGateway({ plugins: [acceptAnyKey(), chatCompletions(), health(), ...stations] });
+      gateway = await startGateway({ plugins: [acceptAnyKey(), chatCompletions(), health(), ...providers] });
       refuse(status, { message: 'You may not do this with key sk-1.', type: 'x', param: null, code: null });
       const requestCount = first.bodies.length;
       for (let count = 0; count < 3; count += 1)

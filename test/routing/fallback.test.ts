@@ -10,7 +10,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { serve, type Served } from '../support/serve.ts';
-import { acceptAnyKey, station } from '../support/test-provider.ts';
+import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
 import { nowhere, rows, type Choice, type Row, answerWell } from './fallback-rows.ts';
 
 const models = [{}, { id: 'house/painter', output: ['text', 'image'] as const }].map(
@@ -34,8 +34,8 @@ async function startHarness(origin: string, timeouts = {}): Promise<TestGateway>
     plugins: [
       acceptAnyKey(),
       chatCompletions(),
-      station({ name: 'first', endpoints: { 'chat-completions': origin + path }, models }),
-      station({ name: 'second', endpoints: { 'chat-completions': sound.origin + path }, models }),
+      testProvider({ name: 'first', endpoints: { 'chat-completions': origin + path }, models }),
+      testProvider({ name: 'second', endpoints: { 'chat-completions': sound.origin + path }, models }),
       preferences(),
     ],
   });

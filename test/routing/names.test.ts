@@ -16,7 +16,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { startReplayingVendor, type ReplayingVendor } from '../support/replaying-vendor.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 
 let vendor: ReplayingVendor;
 let down: ScriptedVendor;
@@ -37,7 +37,7 @@ beforeAll(async () => {
       chatCompletions(),
       messages(),
       generateContent(),
-      station({
+      testProvider({
         name: 'openai',
         endpoints: chat,
         models: [
@@ -46,7 +46,7 @@ beforeAll(async () => {
           { id: 'openai/both', upstream: 'both' },
         ],
       }),
-      station({
+      testProvider({
         name: 'anthropic',
         endpoints: { messages: `${vendor.origin}/v1/messages` },
         models: [
@@ -54,12 +54,12 @@ beforeAll(async () => {
           { id: 'anthropic/both', upstream: 'both' },
         ],
       }),
-      station({
+      testProvider({
         name: 'google',
         endpoints: { 'generate-content': `${vendor.origin}/v1beta/models/x:generateContent` },
         models: [{ id: 'google/gemini-flash', upstream: 'gemini-flash' }],
       }),
-      station({
+      testProvider({
         name: 'broken',
         endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` },
         models: [{ id: 'house/broken' }],

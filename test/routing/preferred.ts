@@ -10,7 +10,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { startReplayingVendor, type ReplayingVendor } from '../support/replaying-vendor.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 
 export let vendor: ReplayingVendor;
 
@@ -51,23 +51,23 @@ export function openPreferred(): void {
       plugins: [
         ...keyHeaders(),
         ...textProtocols(),
-        station({
+        testProvider({
           name: 'dear',
           endpoints: chat,
           models: [{ price: { input: '3', output: '9', request: '0.01' } }],
         }),
-        station({
+        testProvider({
           name: 'cheap',
           endpoints: chat,
           models: [{ price: { input: '1', output: '2', tiers: [{ above: 400, input: '8', output: '8' }] } }],
         }),
-        station({ name: 'free', endpoints: chat, models: [{ price: { input: '0', output: '0' } }] }),
-        station({
+        testProvider({ name: 'free', endpoints: chat, models: [{ price: { input: '0', output: '0' } }] }),
+        testProvider({
           name: 'down',
           endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` },
           models: [{}, { id: 'house/broken', price: { input: '4', output: '8' } }],
         }),
-        station({
+        testProvider({
           name: 'anthropic-like',
           endpoints: { messages: `${vendor.origin}/v1/messages` },
           models: [
@@ -77,17 +77,17 @@ export function openPreferred(): void {
             { id: 'other/roomy', price: { input: '0.4', output: '0.8' }, contextLength: 2_000_000 },
           ],
         }),
-        station({
+        testProvider({
           name: 'google-like',
           endpoints: { 'generate-content': `${vendor.origin}/v1beta/models/x:generateContent` },
           models: [{ id: 'other/gemini' }],
         }),
-        station({
+        testProvider({
           name: 'responses-like',
           endpoints: { responses: `${vendor.origin}/v1/responses` },
           models: [{ id: 'other/gpt' }],
         }),
-        station({
+        testProvider({
           name: 'broker',
           endpoints: chat,
           models: [{ id: 'other/brokered', price: { input: '4', output: '8' } }],

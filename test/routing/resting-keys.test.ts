@@ -4,7 +4,7 @@ import { GatewayError } from '../../core/index.ts';
 import { RetryBudget } from '../../core/upstream/retries.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
-import { createDrawer } from '../balance/pseudo-random.ts';
+import { createRandom } from '../balance/pseudo-random.ts';
 import { buildTarget, Traffic, type Outcome, type Vendor } from '../support/traffic.ts';
 import { down, buildFullError, callOnce, refusing, countSent, openTraffic } from './failing-providers.ts';
 
@@ -137,7 +137,7 @@ describe('retries at a provider that fails now and then', () => {
   it.each([1, 2, 3, 4, 5])(
     'keep no call from a fallback that answers 85 of 100 calls while the first one is down (%i)',
     async (seed) => {
-      const draw = createDrawer(seed);
+      const draw = createRandom(seed);
       const started = await openTraffic(
         ({ provider }) => ({
           after: 10,

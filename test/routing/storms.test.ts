@@ -22,7 +22,7 @@ import {
   type Conduct,
   type ScriptedVendor,
 } from '../support/scripted-vendor.ts';
-import { station } from '../support/test-provider.ts';
+import { testProvider } from '../support/test-provider.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 const whole = chatReply('one', { usage });
@@ -73,8 +73,8 @@ async function startHarness(
   names: readonly string[],
   plugins: readonly ReturnType<typeof rateLimits>[] = [],
 ): Promise<TestGateway> {
-  const stations = names.map((name) =>
-    station({ name, endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` } }),
+  const providers = names.map((name) =>
+    testProvider({ name, endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` } }),
   );
   return startGateway({
     // Large enough that every call is retried here: one that is not may be retried by its client.
@@ -82,7 +82,7 @@ async function startHarness(
     plugins: [
       ...keyHeaders(),
       ...textProtocols(),
-      ...stations,
+      ...providers,
       health(),
       balance({ firstCredit: '0' }),
       ...plugins,

@@ -1,4 +1,4 @@
-/** The models of the quartet, by the wire of their vendor. */
+/** The models of `four-wires.ts`, by the wire of their vendor. */
 import { type ModelFacts } from '../../core/index.ts';
 import { type Wire } from './replaying-vendor.ts';
 

@@ -29,7 +29,7 @@ export { wires, type Wire };
 
 export type Kind = 'plain' | 'thinking' | 'drawing' | 'searching' | 'speaking';
 
-interface QuartetVendor {
+interface WireVendor {
   /** Its base URL as the vendor's SDK expects it. */
   readonly url: string;
   readonly key: string;
@@ -40,9 +40,9 @@ interface QuartetVendor {
   close(): Promise<void>;
 }
 
-type QuartetVendors = Readonly<Record<Wire, QuartetVendor>>;
+type WireVendors = Readonly<Record<Wire, WireVendor>>;
 
-async function startQuartetVendors(): Promise<QuartetVendors> {
+async function startWireVendors(): Promise<WireVendors> {
   const [chat, responses, messages, generateContent] = await Promise.all([
     startChatVendor(),
     startResponsesVendor(),
@@ -81,9 +81,9 @@ const credentials: Readonly<Record<Wire, (key: string) => Record<string, string>
   'generate-content': (key) => ({ 'x-goog-api-key': key }),
 };
 
-function createHarness(vendors: QuartetVendors): PluginFactory<z.ZodObject> {
+function createHarness(vendors: WireVendors): PluginFactory<z.ZodObject> {
   return definePlugin({
-    name: 'quartet',
+    name: 'harness',
     options: z.strictObject({}),
     apply(host) {
       for (const wire of wires) {
@@ -127,9 +127,9 @@ export interface Crossing {
   readonly end: End;
 }
 
-export interface Quartet {
+export interface FourWires {
   readonly gateway: TestGateway;
-  readonly vendors: QuartetVendors;
+  readonly vendors: WireVendors;
   readonly key: string;
   /** Sends a body of a client's protocol to a model, unchanged. */
   ask(
@@ -151,8 +151,8 @@ export function buildPath(client: Wire, model: string, stream: boolean): string 
     : `/beta/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
 }
 
-export async function openQuartet(): Promise<Quartet> {
-  const vendors = await startQuartetVendors();
+export async function openFourWires(): Promise<FourWires> {
+  const vendors = await startWireVendors();
   const gateway = await startGateway({
     // The gateway passes a vendor's `retry-after` on at once.
     retries: { longestWait: 1 },

@@ -5,7 +5,7 @@ import { startGateway } from './gateway.ts';
 import { postJson } from './post.ts';
 import type { Wire } from './replaying-vendor.ts';
 import { startScriptedVendor } from './scripted-vendor.ts';
-import { acceptAnyKey, station } from './test-provider.ts';
+import { acceptAnyKey, testProvider } from './test-provider.ts';
 
 interface Asked {
   readonly status: number;
@@ -66,7 +66,7 @@ export async function openOneReply(wire: Wire): Promise<OneReply> {
     plugins: [
       acceptAnyKey(),
       ...textProtocols(),
-      station({ name: 'house', endpoints: { [wire]: vendor.origin }, models: [{}] }),
+      testProvider({ name: 'house', endpoints: { [wire]: vendor.origin }, models: [{}] }),
     ],
   });
   let calls = 0;

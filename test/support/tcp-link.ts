@@ -1,11 +1,11 @@
 /**
- * A cable between a client and a server that a test can cut or hold: then nothing passes, and neither side
+ * A link between a client and a server that a test can cut or hold: then nothing passes, and neither side
  * learns of it.
  */
 import { connect, createServer, type Socket } from 'node:net';
 import { serve } from './serve.ts';
 
-export interface Cable {
+export interface TcpLink {
   readonly port: number;
   /** From now on nothing passes to the client; what the server sends meanwhile reaches it after `release`. */
   hold(): void;
@@ -21,7 +21,7 @@ export interface Cable {
   close(): Promise<void>;
 }
 
-export async function startCable(port: number): Promise<Cable> {
+export async function startTcpLink(port: number): Promise<TcpLink> {
   const clients = new Set<Socket>();
   const servers = new Set<Socket>();
   let isHeld = false;

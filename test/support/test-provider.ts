@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { checkModel, definePlugin, type Endpoint, type ModelFacts, type Plugin } from '../../core/index.ts';
 
-export interface Station {
+export interface TestProvider {
   readonly name: string;
   readonly endpoints: Readonly<Record<string, Endpoint>>;
   /** The facts of each model beyond the minimum. */
@@ -28,7 +28,7 @@ export function buildModelFacts(facts: Partial<ModelFacts> = {}): ModelFacts {
 }
 
 /** A plugin that registers the provider; it signs nothing. */
-export function station({ name, endpoints, models = [{}], routes }: Station): Plugin {
+export function testProvider({ name, endpoints, models = [{}], routes }: TestProvider): Plugin {
   return definePlugin({
     name,
     options: z.strictObject({}),

@@ -1,4 +1,4 @@
-import { buildPath, getModel, type Crossing, type Quartet, type Wire } from '../../support/four-wires.ts';
+import { buildPath, getModel, type Crossing, type FourWires, type Wire } from '../../support/four-wires.ts';
 /** What is no reply: errors in both phases, and counts of tokens. */
 import { isObject, type Json } from '../../support/json.ts';
 import { readData, readObjects } from '../../support/listen.ts';
@@ -39,15 +39,15 @@ const brokenStreams: Readonly<Record<Wire, (text: string, events: readonly Json[
 };
 
 async function run(
-  quartet: Quartet,
+  harness: FourWires,
   client: Wire,
   wire: Wire,
   scenario: Scenario,
   stream: boolean,
 ): Promise<Crossing> {
   const { id, upstream } = getModel(wire);
-  quartet.vendors[wire].script(upstream, scenario);
-  return quartet.ask(client, id, least[client], stream);
+  harness.vendors[wire].script(upstream, scenario);
+  return harness.ask(client, id, least[client], stream);
 }
 
 function refuse(status: number, retryAfter?: string): Scenario {
@@ -81,7 +81,7 @@ function countOpeningEvents(wire: Wire): number {
 const words = { text: ['one ', 'two ', 'three ', 'four ', 'five'] };
 
 async function countTokens(
-  quartet: Quartet,
+  harness: FourWires,
   client: Wire,
   wire: Wire,
 ): Promise<{ readonly status: number; readonly body: Json; readonly estimated: boolean }> {
@@ -92,9 +92,9 @@ async function countTokens(
     .replace(/:generateContent$/, ':countTokens');
   const { max_tokens: _limit, ...body } = { max_tokens: 0, ...least[client] };
   const response = await postJson(
-    quartet.gateway.url + path,
+    harness.gateway.url + path,
     client === 'generate-content' ? body : { model: id, ...body },
-    { authorization: `Bearer ${quartet.key}`, 'anthropic-version': '2023-06-01' },
+    { authorization: `Bearer ${harness.key}`, 'anthropic-version': '2023-06-01' },
   );
   const answer: unknown = await response.json();
   return {
@@ -105,23 +105,23 @@ async function countTokens(
 }
 
 export const errors: readonly Capability[] = [
-  check('errors before a reply', async (quartet, client, wire) => {
-    const { status, text } = await run(quartet, client, wire, refuse(500), false);
+  check('errors before a reply', async (harness, client, wire) => {
+    const { status, text } = await run(harness, client, wire, refuse(500), false);
     return expectThat(
       status >= 500 && errorBodies[client](JSON.parse(text)),
       `${client} to ${wire}: ${status} ${text}`,
     );
   }),
-  check('rate limits, with retry-after', async (quartet, client, wire) => {
-    const { status, text, headers } = await run(quartet, client, wire, refuse(429, '7'), true);
+  check('rate limits, with retry-after', async (harness, client, wire) => {
+    const { status, text, headers } = await run(harness, client, wire, refuse(429, '7'), true);
     return expectThat(
       status === 429 && headers.get('retry-after') === '7' && errorBodies[client](JSON.parse(text)),
       `${client} to ${wire}: ${status} ${text} ${headers.get('retry-after')}`,
     );
   }),
-  check('errors inside a stream', async (quartet, client, wire) => {
+  check('errors inside a stream', async (harness, client, wire) => {
     const { status, text } = await run(
-      quartet,
+      harness,
       client,
       wire,
       { ...words, fail: { after: countOpeningEvents(wire) } },
@@ -132,9 +132,9 @@ export const errors: readonly Capability[] = [
       `${client} to ${wire}: ${status} ${text}`,
     );
   }),
-  check('cut streams', async (quartet, client, wire) => {
+  check('cut streams', async (harness, client, wire) => {
     const { status, text } = await run(
-      quartet,
+      harness,
       client,
       wire,
       { ...words, cut: { how: 'end', events: countOpeningEvents(wire) } },
@@ -145,8 +145,8 @@ export const errors: readonly Capability[] = [
       `${client} to ${wire}: ${status} ${text}`,
     );
   }),
-  check('JSON in place of a stream', async (quartet, client, wire) => {
-    const { status, text } = await run(quartet, client, wire, { ...words, shape: 'json' }, true);
+  check('JSON in place of a stream', async (harness, client, wire) => {
+    const { status, text } = await run(harness, client, wire, { ...words, shape: 'json' }, true);
     return expectThat(
       status === 200 && text.includes('five') && !brokenStreams[client](text, readData(text)),
       `${client} to ${wire}: ${status} ${text}`,
@@ -156,8 +156,8 @@ export const errors: readonly Capability[] = [
     name: 'token counts',
     ask: { responses: {}, messages: {}, 'generate-content': {} },
     possible: (_client, wire) => wire !== 'chat-completions',
-    async judge(quartet, client, wire) {
-      const { status, body, estimated } = await countTokens(quartet, client, wire);
+    async judge(harness, client, wire) {
+      const { status, body, estimated } = await countTokens(harness, client, wire);
       const tokens = body.input_tokens ?? body.totalTokens;
       expectThat(
         status === 200 && typeof tokens === 'number' && tokens > 0 && readObjects(body.error).length === 0,
