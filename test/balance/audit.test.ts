@@ -153,7 +153,7 @@ describe('an audit', () => {
       ["UPDATE entries SET revenue = 31, available = -31 WHERE kind = 'overage'"],
       /the call cost 0\.00000013, and 0\.000000131 was charged/,
     ],
-    ['I8', 'a price that nobody knows', ['DELETE FROM prices'], /its price "price-1" is not on record/],
+    ['I8', 'an unknown price', ['DELETE FROM prices'], /its price "price-1" is not on record/],
     [
       'I8',
       'a price whose rate is no amount',

@@ -156,7 +156,7 @@ describe('the commands', () => {
     await expect(gateway.verb('credit add', ['someone', '1'], { kind: 'gift' })).rejects.toThrow(
       'top-up, bonus, gift-card',
     );
-    await expect(gateway.verb('credit add', ['nobody', '1'])).rejects.toThrow('no account "nobody"');
+    await expect(gateway.verb('credit add', ['unknown', '1'])).rejects.toThrow('no account "unknown"');
     await expect(gateway.verb('keys create', [], { account: 'a b' })).rejects.toThrow('an account is named');
   });
 });

@@ -154,12 +154,12 @@ describe('the keyring', () => {
 
   it('remembers an unknown secret, and forgets it after many others', async () => {
     const keyring = createKeyring(() => store);
-    const nobodys = createSecret();
-    expect([await keyring.verify(nobodys), await keyring.verify(nobodys)]).toEqual([undefined, undefined]);
+    const unknown = createSecret();
+    expect([await keyring.verify(unknown), await keyring.verify(unknown)]).toEqual([undefined, undefined]);
     expect(findKey).toHaveBeenCalledTimes(1);
     for (const other of Array.from({ length: 1000 }, createSecret)) await keyring.verify(other);
     findKey.mockClear();
-    await keyring.verify(nobodys);
+    await keyring.verify(unknown);
     expect(findKey).toHaveBeenCalledTimes(1);
   });
 

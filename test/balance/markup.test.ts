@@ -227,7 +227,7 @@ describe('a gateway with markups', () => {
     await waitUntil(async () => (await call()) === vendorCost);
     expect(await harness.gateway.verb('markups list')).toHaveLength(2);
     await harness.gateway.verb('markups remove', [], { account: 'tester', model: 'openai/*' });
-    await expect(harness.gateway.verb('markups remove', [], { account: 'nobody' })).rejects.toThrow(
+    await expect(harness.gateway.verb('markups remove', [], { account: 'unknown' })).rejects.toThrow(
       'no such markup',
     );
     await expect(harness.gateway.verb('markups set', [], { account: 'tester' })).rejects.toThrow(

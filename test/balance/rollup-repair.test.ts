@@ -71,9 +71,9 @@ const damages = [
   "DELETE FROM series WHERE dimension = 'model' AND start > 0",
   "UPDATE series SET cost = 0 WHERE unit = 86400000 AND dimension IN ('account', 'key')",
   `INSERT INTO rollups (account, key, hour, model, provider, cost, posts)
-    VALUES ('a', 'nobody', 7200000, 'm/none', 'house', 9, 1)`,
+    VALUES ('a', 'unknown', 7200000, 'm/none', 'house', 9, 1)`,
   `INSERT INTO series (dimension, unit, start, name, cost, posts)
-    VALUES ('provider', 3600000, 10800000, 'nobody', 9, 1)`,
+    VALUES ('provider', 3600000, 10800000, 'unknown', 9, 1)`,
 ];
 
 async function repair(store: Store): Promise<number> {

@@ -62,7 +62,7 @@ describe('the webhook', () => {
   const credits: Credit[] = [];
   const credited: Partial<Store> = {
     async addCredit(credit) {
-      if (credit.account === 'nobody') return 'not_found';
+      if (credit.account === 'unknown') return 'not_found';
       const before = credits.find(({ reference }) => reference === credit.reference);
       if (before)
         return before.amount === credit.amount && before.account === credit.account
@@ -104,7 +104,7 @@ describe('the webhook', () => {
       { account: 'someone', amount: '6', reference: 'payment-1' },
       409,
     ],
-    ['an account there is not', { account: 'nobody', amount: '5', reference: 'payment-2' }, 404],
+    ['an account there is not', { account: 'unknown', amount: '5', reference: 'payment-2' }, 404],
     ['no reference', { account: 'someone', amount: '5' }, 400],
     ['an amount below zero', { account: 'someone', amount: '-5', reference: 'payment-3' }, 400],
     ['an amount as a number', { account: 'someone', amount: 5, reference: 'payment-4' }, 400],

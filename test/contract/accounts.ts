@@ -17,7 +17,7 @@ export function testAccounts({ account, store }: Bench): void {
     });
 
     it('has no balance for an unknown account', async () => {
-      expect(await store().readBalance('nobody')).toBeUndefined();
+      expect(await store().readBalance('unknown')).toBeUndefined();
     });
 
     it('lists accounts by name, a page at a time', async () => {
@@ -70,7 +70,7 @@ export function testAccounts({ account, store }: Bench): void {
     });
 
     it('refuses unknown accounts and amounts that are not above zero', async () => {
-      expect(await credit('nobody', 5n, 'for-nobody')).toBe('not_found');
+      expect(await credit('unknown', 5n, 'for-unknown')).toBe('not_found');
       await expect(credit(await account(0n), 0n)).rejects.toThrow('cannot be');
     });
   });
@@ -110,7 +110,7 @@ export function testKeys({ account, store }: Bench): void {
         kind: 'operator',
         account: undefined,
       });
-      expect(await store().createKey(newKey('00000000000000a1', 'nobody'))).toBe(false);
+      expect(await store().createKey(newKey('00000000000000a1', 'unknown'))).toBe(false);
     });
 
     it('knows which operator keys may only read, also after a rotation', async () => {
@@ -167,7 +167,7 @@ export function testKeys({ account, store }: Bench): void {
         callsPerMinute: 1,
       });
       expect(await store().changeKey({ id: key.id, changes: {} })).toBe(true);
-      expect(await store().changeKey({ id: 'nobodys', changes: { name: 'x' } })).toBe(false);
+      expect(await store().changeKey({ id: 'unknown', changes: { name: 'x' } })).toBe(false);
     });
 
     it('holds the cap of a key against all its calls, pending ones too', async () => {

@@ -19,8 +19,8 @@ export function testTeams({ account, store }: Pick<Bench, 'account' | 'store'>):
         );
       expect(await store().moveAccount({ account: top, parent: rest[3] })).toBe('cycle');
       expect(await store().moveAccount({ account: top, parent: rest[7] })).toBe('deep');
-      expect(await store().moveAccount({ account: top, parent: 'nobody' })).toBe('no_parent');
-      expect(await store().moveAccount({ account: 'nobody', parent: top })).toBe('not_found');
+      expect(await store().moveAccount({ account: top, parent: 'unknown' })).toBe('no_parent');
+      expect(await store().moveAccount({ account: 'unknown', parent: top })).toBe('not_found');
       const lines = new Map(
         (await store().listAccounts({ limit: 1000 })).map(({ name, line }) => [name, line]),
       );

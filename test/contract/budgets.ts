@@ -218,7 +218,7 @@ export function testBudgets({ account, opened, store }: Bench): void {
         status: 'exists',
         id,
       });
-      expect(await store().createBudget(newBudget('nobody', 5n))).toEqual({ status: 'not_found' });
+      expect(await store().createBudget(newBudget('unknown', 5n))).toEqual({ status: 'not_found' });
       expect(await store().createBudget(newBudget('no-key', 5n, { scope: 'key' }))).toEqual({
         status: 'not_found',
       });

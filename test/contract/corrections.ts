@@ -57,7 +57,7 @@ export function testCorrections({ account, store, reserve }: Bench): void {
       expect(await store().setAccountState({ account: name, state: 'closed' })).toBe('changed');
       expect(await store().setAccountState({ account: name, state: 'open' })).toBe('closed');
       expect(await store().createKey(newKey('corrected-key-01', name))).toBe(false);
-      expect(await store().setAccountState({ account: 'nobody', state: 'open' })).toBe('not_found');
+      expect(await store().setAccountState({ account: 'unknown', state: 'open' })).toBe('not_found');
     });
 
     it('cannot be closed while a call is pending', async () => {

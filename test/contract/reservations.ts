@@ -46,7 +46,7 @@ export function testReservations({ account, reserve, store }: Bench): void {
     });
 
     it('refuses an unknown account', async () => {
-      expect(await reserve('nobody-1', 'nobody', quote(0n))).toEqual(short(0n));
+      expect(await reserve('unknown-1', 'unknown', quote(0n))).toEqual(short(0n));
     });
 
     it('lets one of 200 simultaneous calls reserve the last of a balance', async () => {

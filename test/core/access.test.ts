@@ -21,7 +21,7 @@ describe('permitted models', () => {
   it('permits all models to a key without a list', () =>
     expect(listPermitted()).toEqual(['house/small', 'house/large', 'other/small']));
   it('permits the listed models, and with a star all models of an owner', () => {
-    expect(listPermitted(['house/large', 'nobody/x'])).toEqual(['house/large']);
+    expect(listPermitted(['house/large', 'unknown/x'])).toEqual(['house/large']);
     expect(listPermitted(['house/*'])).toEqual(['house/small', 'house/large']);
   });
   it('refuses a call if no target is permitted, and lists the permitted models', () => {

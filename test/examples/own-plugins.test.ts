@@ -71,7 +71,7 @@ it('the provider is asked by whichever protocol, with its key', async () => {
 });
 
 it("the credential plugin refuses an unknown credential in the protocol's format", async () => {
-  const reply = await post({ model: 'demo/echo', ask: 'Hello!' }, 'me:sk-nobody');
+  const reply = await post({ model: 'demo/echo', ask: 'Hello!' }, 'me:sk-unknown');
   expect([reply.status, await reply.json()]).toMatchObject([
     401,
     { error: { code: 'invalid_api_key', message: 'The password is not a key of this gateway.' } },
@@ -156,7 +156,7 @@ it('the meter refuses calls beyond the tokens of a day, and says when to retry',
 });
 
 it('the middleware adds its header to calls and pages, and refuses a path before keys', async () => {
-  const call = await post({ model: 'in-house/gpt-4o-mini', ask: 'x' }, 'me:sk-nobody');
+  const call = await post({ model: 'in-house/gpt-4o-mini', ask: 'x' }, 'me:sk-unknown');
   const page = await fetch(`${gateway.url}/prices.csv`);
   const hidden = await fetch(`${gateway.url}/metrics`);
   expect([call, page, hidden].map(({ status }) => status)).toEqual([401, 200, 403]);

@@ -50,10 +50,10 @@ interface Proxy extends Started {
 }
 
 /** Each line of its log is the path of a request, and the server it was sent to. */
-function readSent(log: string, nobody: RegExp): string[] {
+function readSent(log: string, unreachable: RegExp): string[] {
   return Array.from(
     readFileSync(log, 'utf8').matchAll(/^request (\S+) to (\S+)$/gm),
-    ([, url = '', to = '']) => (nobody.test(to) ? [] : [url]),
+    ([, url = '', to = '']) => (unreachable.test(to) ? [] : [url]),
   ).flat();
 }
 

@@ -85,7 +85,7 @@ const askRefused =
 const askAsStranger: Act = async ({ url }) => {
   const response = await fetch(url + chat, {
     method: 'POST',
-    headers: { authorization: 'Bearer sk-nobody', 'content-type': 'application/json' },
+    headers: { authorization: 'Bearer sk-unknown', 'content-type': 'application/json' },
     body: '{}',
   });
   await response.text();
@@ -102,7 +102,7 @@ const acts: readonly Act[] = [
   ...translated,
   askBroken,
   askJson,
-  askRefused(404, chat, { model: 'nobody/nothing', ...asking }),
+  askRefused(404, chat, { model: 'unknown/nothing', ...asking }),
   askRefused(400, chat, { model: modelOf['chat-completions'], messages: 'none' }),
   askAsStranger,
   scrapeMetrics,

@@ -20,9 +20,9 @@ describe('the admin API', () => {
     expect(await callAdmin('GET', '/accounts?limit=1&after=acme')).toMatchObject({
       body: { data: [{ account: 'beta' }] },
     });
-    expect(await callAdmin('GET', '/accounts/nobody')).toMatchObject({
+    expect(await callAdmin('GET', '/accounts/unknown')).toMatchObject({
       status: 404,
-      body: { error: { code: 'not_found', message: expect.stringContaining('"nobody"') } },
+      body: { error: { code: 'not_found', message: expect.stringContaining('"unknown"') } },
     });
   });
 
@@ -123,7 +123,7 @@ describe('the admin API', () => {
     ['POST', '/keys', { account: 'acme', limits: { expires: '2026-01-01' } }, 'limits.expires'],
     ['PATCH', '/keys/x', { limits: { expires: '2026-01-01T09:30:00Z' } }, 'limits.expires'],
     ['POST', '/keys', { account: 'acme', limits: { models: ['demo/*', 'demo/ecko'] } }, 'limits.models'],
-    ['PATCH', '/keys/x', { limits: { models: ['nobody/*'] } }, 'limits.models'],
+    ['PATCH', '/keys/x', { limits: { models: ['unknown/*'] } }, 'limits.models'],
     ['POST', '/markups', { model: 'demo/ecko', percent: '5' }, 'model'],
     ['POST', '/keys', { account: 'acme', kind: 'operator' }, 'account'],
     ['PATCH', '/keys/x', { account: 'other' }, 'account'],

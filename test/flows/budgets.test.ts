@@ -96,7 +96,7 @@ describe('the budget commands', () => {
     [['account', 'acme', '10/day'], { soft: true, hard: true }, /a budget is soft or hard/],
     [['account', 'acme', '10/day'], { warn: '0' }, /^--warn: it has to be a whole number of per cent/],
     [['house', 'acme', '10/day'], {}, /a budget is of a key, account, team, tag/],
-    [['account', 'nobody', '10/day'], {}, /there is no account "nobody"/],
+    [['account', 'unknown', '10/day'], {}, /there is no account "unknown"/],
     [['key', 'none', '10/day'], {}, /there is no key "none"/],
   ])('name the fault in %j with %j', async (words, options, message) => {
     const gateway = await start();

@@ -35,7 +35,7 @@ writeFileSync(join(folder, 'slip.ts'), '// Fine,\n// and then:\nexport const sli
 
 writeFileSync(
   join(folder, 'vain.ts'),
-  "// Fine,\nimport { nobody } from 'tollgate';\nexport const vain = nobody;\n",
+  "// Fine,\nimport { missing } from 'tollgate';\nexport const vain = missing;\n",
 );
 
 let written = 0;

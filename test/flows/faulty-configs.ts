@@ -143,7 +143,7 @@ export const faults: readonly (readonly [
   [
     'a name that a file it imports asks for in vain',
     usual,
-    /: \S+vain\.ts, line 2: .*does not provide an export named 'nobody'/,
+    /: \S+vain\.ts, line 2: .*does not provide an export named 'missing'/,
     "import { vain } from './vain.ts';",
   ],
   [
@@ -170,7 +170,7 @@ export const faults: readonly (readonly [
       'POST /v1/chat/completions is an endpoint of the protocol "chat-completions"',
   ],
   [
-    'a route for nobody',
+    'a route with unknown access',
     [...usual, buildRoute("path: '/r', access: 'users'")],
     'plugin "mine": route "r": "access" must be one of public, user, operator',
   ],
@@ -207,7 +207,7 @@ export const faults: readonly (readonly [
     'plugin "mine": a tap on "transformRequest" has to say when it applies',
   ],
   [
-    'a model that nobody checked',
+    'an unchecked model',
     [
       ...usual,
       buildPlugin('mine', "apply: ({ catalog }) => catalog.offer({ name: 'mine' }, [{ id: 'mine/one' }])"),

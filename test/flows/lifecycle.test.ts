@@ -186,13 +186,13 @@ describe('a gateway that receives a stop signal', () => {
     operated.configure(
       '',
       "{ name: 'careless', interface: 1, apply: () => " +
-        "process.once('SIGUSR2', () => { throw new Error('nobody caught this'); }) }",
+        "process.once('SIGUSR2', () => { throw new Error('uncaught on purpose'); }) }",
     );
     const gateway = await operated.start();
     const release = operated.hold();
     const stream = await operated.stream(gateway);
     gateway.child.kill('SIGUSR2');
-    await waitUntil(() => gateway.printed().includes('nobody caught this'));
+    await waitUntil(() => gateway.printed().includes('uncaught on purpose'));
     release();
     expect(await stream.text()).toContain('[DONE]');
     await waitUntil(() => gateway.child.exitCode !== null);

@@ -79,7 +79,7 @@ describe.each(families)('$path', ({ path, list, id, prefix, error }) => {
     expect((await get(`${path}/house/alias`)).body).toMatchObject({ [id]: `${prefix}house/model` });
   });
 
-  it.each(['nobody', 'house/nothing', 'nobody/model', 'house%2Fnothing'])(
+  it.each(['unknown', 'house/nothing', 'unknown/model', 'house%2Fnothing'])(
     'answers that there is no %s, in the format of the protocol',
     async (name) => {
       const { status, body } = await get(`${path}/${name}`);

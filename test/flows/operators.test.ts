@@ -147,23 +147,23 @@ describe('the command line beside it', () => {
   });
 
   it('reports faults in one line', async () => {
-    const { code, errors } = await runVerb(['keys', 'limit', 'nobody', '--spend-cap', 'lots'], environment);
+    const { code, errors } = await runVerb(['keys', 'limit', 'unknown', '--spend-cap', 'lots'], environment);
     expect([code, errors]).toEqual([
       1,
       expect.stringMatching(/^tollgate keys limit: --spend-cap: not an amount in USD.*\n$/),
     ]);
     for (const words of [['usage'], ['calls', 'list'], ['keys', 'list'], ['entries', 'export', 'e.csv']])
-      expect((await runVerb([...words, '--account', 'nobody'], environment)).errors).toMatch(
-        /: there is no account "nobody"/,
+      expect((await runVerb([...words, '--account', 'unknown'], environment)).errors).toMatch(
+        /: there is no account "unknown"/,
       );
     expect((await runVerb(['usage', '--key', 'none'], environment)).errors).toMatch(
       /: there is no key "none"/,
     );
-    expect((await runVerb(['balance', 'nobody'], environment)).errors).toMatch(
-      /^tollgate balance: there is no account "nobody"/,
+    expect((await runVerb(['balance', 'unknown'], environment)).errors).toMatch(
+      /^tollgate balance: there is no account "unknown"/,
     );
     expect(
-      (await runVerb(['keys', 'limit', 'nobody', '--calls-per-minute', '1.5'], environment)).errors,
+      (await runVerb(['keys', 'limit', 'unknown', '--calls-per-minute', '1.5'], environment)).errors,
     ).toBe('tollgate keys limit: --calls-per-minute: it has to be a whole number of calls\n');
     expect((await runVerb(['keys', 'create', '--expires', '2026-01-01'], environment)).errors).toMatch(
       /^tollgate keys create: --expires: that time is over .*\n$/,

@@ -140,7 +140,7 @@ describe('a statement', () => {
     await readAdmin('/accounts/acme/statement?zone=Mars/Base', 400);
     await readAdmin('/accounts/acme/statement?to=2026-01-01', 400);
     await readAdmin('/accounts/acme/statement?month=2026-01&from=2026-01-01', 400);
-    await readAdmin('/accounts/nobody/statement?month=2020-01', 404);
+    await readAdmin('/accounts/unknown/statement?month=2020-01', 404);
   });
 });
 

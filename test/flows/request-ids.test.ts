@@ -62,8 +62,8 @@ function findLines(id: string | null): Record<string, unknown>[] {
 describe('the id of a request', () => {
   it.each([
     ['GET', '/v1/models', 200],
-    ['GET', '/v1/models/nobody/nothing', 404],
-    ['GET', '/alpha/v1/models/nobody/nothing', 404],
+    ['GET', '/v1/models/unknown/nothing', 404],
+    ['GET', '/alpha/v1/models/unknown/nothing', 404],
     ['GET', '/v1/user/balance', 401],
     ['GET', '/nowhere', 404],
     ['GET', '/healthz', 200],
@@ -84,7 +84,7 @@ describe('the id of a request', () => {
   });
 
   it("is in the error's body if the protocol has a field for it", async () => {
-    const response = await fetch(`${harness.gateway.url}/alpha/v1/models/nobody/nothing`);
+    const response = await fetch(`${harness.gateway.url}/alpha/v1/models/unknown/nothing`);
     expect(await response.json()).toMatchObject({ request_id: response.headers.get('x-request-id') });
   });
 

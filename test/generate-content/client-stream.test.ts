@@ -100,7 +100,7 @@ describe('a stream to a client', () => {
     });
   });
 
-  it('shows thoughts that nobody asked for only to calls with tools or pictures', () => {
+  it('shows unrequested thoughts only to calls with tools or pictures', () => {
     const events = [start, ...buildBlock(0, 'reasoning', ['hm']), ...buildBlock(1, 'text', ['a']), stop, end];
     const shown = [{ text: 'hm', thought: true }, { text: 'a' }, { text: '' }];
     expect(encodeParts(events, makeCall({}, makeMatch(true)))).toEqual([{ text: 'a' }, { text: '' }]);

@@ -118,7 +118,7 @@ describe('a refused call', () => {
       400,
       [{ error: { code: 400, status: 'INVALID_ARGUMENT', message: expect.stringContaining('"contents"') } }],
     ]);
-    const stranger = await google.post(`${model}:generateContent`, {}, 'sk-nobody');
+    const stranger = await google.post(`${model}:generateContent`, {}, 'sk-unknown');
     expect([stranger.status, await stranger.json()]).toMatchObject([
       401,
       { error: { status: 'UNAUTHENTICATED' } },

@@ -73,7 +73,7 @@ describe('the call log', () => {
   it('logs calls without a valid key only at the level debug', async () => {
     await fetch(`${harness.gateway.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: 'Bearer sk-nobody' },
+      headers: { authorization: 'Bearer sk-unknown' },
       body: '{}',
     });
     expect((await readCallLines(3))[2]).toMatchObject({
@@ -96,7 +96,7 @@ describe('the call log', () => {
     const log = harness.gateway.log.join('');
     expect(log).toContain('"msg":"call"');
     expect(log).not.toContain(secret);
-    expect(log).not.toContain('sk-nobody');
+    expect(log).not.toContain('sk-unknown');
     expect(log).not.toMatch(/sk-[\w-]{20,}/);
   });
 

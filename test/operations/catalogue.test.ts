@@ -63,9 +63,9 @@ describe('models', () => {
 
   it('lists the models of one owner, or says who has any', async () => {
     expect((await run('models', ['house'])).json).toHaveLength(2);
-    expect(await run('models', ['nobody'])).toEqual({
+    expect(await run('models', ['unknown'])).toEqual({
       json: [],
-      text: 'No nobody models: set the key of a provider that has them. There are models of house.',
+      text: 'No unknown models: set the key of a provider that has them. There are models of house.',
     });
   });
 });

@@ -109,7 +109,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
       await expect.poll(() => rows('Calls').count()).toBe(4);
     };
     await expectOnly('Model', model, 3);
-    await expectOnly('Account', 'nobody', 0);
+    await expectOnly('Account', 'unknown', 0);
     await expectOnly('Provider', 'openai', 3);
     await expectOnly('Protocol', 'messages', 0);
     await expectOnly('Least cost in USD', '100', 0);

@@ -107,8 +107,8 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await go('providers');
     await page.getByLabel('Filter providers').fill('DEM');
     await region('demo').waitFor();
-    await page.getByLabel('Filter providers').fill('nobody');
-    await page.getByText('No provider contains “nobody”.').waitFor();
+    await page.getByLabel('Filter providers').fill('unknown');
+    await page.getByText('No provider contains “unknown”.').waitFor();
   });
 
   it('refuses a reason of 20 kB with a message', async () => {

@@ -58,12 +58,12 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
   it('says what is missing while there is nothing yet', async () => {
     await go('calls');
     await page.getByText('No calls yet.').waitFor();
-    await go('calls?account=nobody');
+    await go('calls?account=unknown');
     await page.getByText('No stored calls match these filters.').waitFor();
     await go('?by=tag&tag=team');
     await page.getByText('No calls in this range have the tag “team”.').waitFor();
-    await go('models?owner=nobody');
-    await page.getByText('No models of “nobody”.').waitFor();
+    await go('models?owner=unknown');
+    await page.getByText('No models of “unknown”.').waitFor();
   });
 
   testAccountPages();
@@ -176,7 +176,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
       '1 call',
       '1,234 calls',
     ]);
-    await go('calls?account=nobody');
+    await go('calls?account=unknown');
     await page.getByText('0 rows', { exact: true }).waitFor();
   });
 
@@ -198,8 +198,8 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
   it('says so when a page or an account does not exist, and stops loading', async () => {
     await page.goto(`${open.adminUrl}/#/nowhere`);
     await page.getByText('Page not found.').waitFor();
-    await go('accounts/nobody');
-    await page.getByText('there is no account "nobody"; create it first, or create its first key').waitFor();
+    await go('accounts/unknown');
+    await page.getByText('there is no account "unknown"; create it first, or create its first key').waitFor();
     expect(await page.locator('.tile, .table').count()).toBe(0);
   });
 

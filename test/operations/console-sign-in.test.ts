@@ -154,7 +154,7 @@ describe('a session', () => {
     expect([user.status, JSON.parse(user.text)]).toMatchObject([400, { error: { param: 'readOnly' } }]);
   });
 
-  it('cannot be forged: a changed, cut or foreign cookie signs nobody in', async () => {
+  it('cannot be forged: a changed, cut or foreign cookie does not sign in', async () => {
     open = await openConsole();
     const cookie = await open.signIn();
     const [name = '', value = ''] = cookie.split('=');

@@ -61,7 +61,7 @@ beforeAll(async () => {
   for (const [authorization, stream] of [
     [`Bearer ${key}`, true],
     [`Bearer ${key}`, false],
-    ['Bearer sk-nobody', false],
+    ['Bearer sk-unknown', false],
   ] as const) {
     const body = JSON.stringify({
       model: 'demo/echo',

@@ -194,7 +194,7 @@ describe.each(copies)('plugin packages of others, %s', (name, copy) => {
         { model, choices: [{ message: { content: expect.stringContaining('gpt-4o-mini') } }] },
       ]);
     }
-    expect((await ask(gateway, 'nobody/nothing')).status).toBe(404);
+    expect((await ask(gateway, 'unknown/nothing')).status).toBe(404);
     expect(await (await fetch(`${gateway.url}/witness`)).json()).toEqual({
       errors: [true, true],
       protocol: true,

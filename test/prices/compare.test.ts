@@ -97,7 +97,7 @@ const catalogue = [
   buildModel('cheap'),
   buildModel('ruled', { price: { ...price, rules: [{ name: 'peak', from: '2026-01-01', times: '2' }] } }),
   buildModel('painter', { price: { input: '1', output: '2.5' } }),
-  buildModel('ours', { unconfirmed: 'nobody says so' }),
+  buildModel('ours', { unconfirmed: 'no vendor says so' }),
   buildModel('past', { expires: '2026-11-25' }),
 ];
 
@@ -122,13 +122,13 @@ describe('a price file', () => {
       'new cheap: rates served ultrafast',
       'dearer painter: output 2.5 → 3',
       'gone ours: the price file lacks it',
-      'unconfirmed ours: nobody says so',
+      'unconfirmed ours: no vendor says so',
       'new unheard: in the price file',
     ]);
   });
 
   it('says nothing of a vendor that it does not know, except what is unconfirmed', () => {
-    expect(compare({})).toEqual(['unconfirmed ours: nobody says so']);
+    expect(compare({})).toEqual(['unconfirmed ours: no vendor says so']);
   });
 
   it('becomes lines by kind, with the models of which the same is said together', () => {
@@ -141,7 +141,7 @@ describe('a price file', () => {
     const lines = formatFindings(found).split('\n');
     expect(lines[0]).toBe('new         house: rates served ultrafast: cheap');
     expect(lines).toContain('gone        house: the price file lacks it: one, two, ours');
-    expect(lines.at(-2)).toBe('unconfirmed house: nobody says so: ours');
+    expect(lines.at(-2)).toBe('unconfirmed house: no vendor says so: ours');
   });
 });
 
@@ -159,7 +159,7 @@ describe('the list of a vendor', () => {
     });
     expect(compare({ listing })).toEqual([
       'ends plain: the vendor shuts it down on 2027-01-14; the catalogue says nothing',
-      'unconfirmed ours: nobody says so',
+      'unconfirmed ours: no vendor says so',
       'gone ours: the vendor does not list it',
       'new fresh: in the list of the vendor',
     ]);

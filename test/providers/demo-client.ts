@@ -44,7 +44,7 @@ export function createClient(host: TestHost = createHost([demo({ pace: 0 })])): 
         cancellation: followSignal(init?.signal),
       });
       const response = await ask(host, exchange, String(init?.body));
-      if (!response) throw new Error('nobody answered');
+      if (!response) throw new Error('nothing answered');
       const headers = { 'content-type': String(response.headers['content-type']) };
       return new Response(ReadableStream.from(response.body), { status: response.status, headers });
     },

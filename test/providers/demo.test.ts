@@ -164,7 +164,7 @@ describe('its JSON reply', () => {
 describe('a request that makes no sense', () => {
   it.each([
     [{ model, messages: [] }, 'messages'],
-    [{ model, messages: [{ role: 'nobody', content: 'x' }] }, 'messages[0].role'],
+    [{ model, messages: [{ role: 'unknown', content: 'x' }] }, 'messages[0].role'],
     [{ ...hello, max_tokens: 0 }, 'max_tokens'],
     [{ ...hello, n: 0 }, 'n'],
   ])('is refused as a vendor would: %o', async (request, param) => {

@@ -14,11 +14,11 @@ import { acceptAnyKey } from '../support/test-provider.ts';
 /** The path of the address a call reaches. */
 async function findWire(path: string, body: object): Promise<string> {
   let asked = '';
-  const nobody = definePlugin({
-    name: 'nobody',
+  const refusing = definePlugin({
+    name: 'refusing',
     options: z.strictObject({}),
     apply: (host) =>
-      host.hooks.dispatch.tapPromise('nobody', async ({ url }) => {
+      host.hooks.dispatch.tapPromise('refusing', async ({ url }) => {
         asked = new URL(url).pathname;
         return { status: 400, headers: {}, body: (async function* () {})() };
       }),
@@ -28,7 +28,7 @@ async function findWire(path: string, body: object): Promise<string> {
       acceptAnyKey(),
       ...textProtocols(),
       openai({ apiKey: 'k', baseUrl: 'https://vendor.example/v1' }),
-      nobody(),
+      refusing(),
     ],
   });
   await postJson(gateway.url + path, body, { 'anthropic-version': '2023-06-01' });

@@ -73,7 +73,7 @@ export const nowhere = (status: number): Omit<Row, 'fault'> => ({
 });
 
 export const rows: Readonly<Record<string, Row>> = {
-  'nobody listens': { fault: 'refused', ...anywhere },
+  'nothing listens': { fault: 'refused', ...anywhere },
   'no connection comes about': { fault: 'unreachable', ...anywhere, ...askedTwiceAlone },
   'the connection is reset before any reply': {
     fault: (response) => void response.socket?.resetAndDestroy(),

@@ -70,11 +70,11 @@ beforeAll(async () => {
         'old-fast-*': 'house/fast',
         circle: 'circle-2',
         'circle-2': 'circle',
-        lost: 'nobody/nothing',
+        lost: 'unknown/nothing',
         'house/split': [
           { model: 'openai/gpt-4o', weight: 3 },
           { model: 'gpt-mini' },
-          { model: 'nobody/nothing' },
+          { model: 'unknown/nothing' },
         ],
         'house/shaky': [
           { model: 'house/broken', weight: 1e6 },
@@ -158,9 +158,9 @@ describe('a name', () => {
     expect((await ask(name)).status).toBeGreaterThanOrEqual(400);
   });
 
-  it('that an alias gives to a model nobody serves is a 404 that names the model', async () => {
+  it('that an alias gives to a model that no provider serves is a 404 that names the model', async () => {
     expect(await (await ask('lost')).text()).toContain(
-      'The model \\"lost\\", which means \\"nobody/nothing\\", does not exist',
+      'The model \\"lost\\", which means \\"unknown/nothing\\", does not exist',
     );
     expect(await (await ask('openai/gpt-9')).text()).toContain('The model \\"openai/gpt-9\\" does not exist');
   });

@@ -14,7 +14,7 @@ describe('a preference', () => {
     [{}, 'dear'],
     [{ routing: 'priority' }, 'dear'],
     [{ order: ['free'] }, 'free'],
-    [{ order: ['nobody', 'cheap', 'free'] }, 'cheap'],
+    [{ order: ['unknown', 'cheap', 'free'] }, 'cheap'],
     [{ only: ['cheap', 'free'] }, 'cheap'],
     [{ ignore: ['dear', 'cheap'] }, 'free'],
     [{ routing: 'cost' }, 'free'],
@@ -35,7 +35,7 @@ describe('a preference', () => {
   });
 
   it.each([
-    [{ only: ['nobody'] }, 404, 'provider'],
+    [{ only: ['unknown'] }, 404, 'provider'],
     [{ max_price: { prompt: '0.5' }, ignore: ['free'] }, 404, 'provider'],
     [{ fallback: 'house/unknown' }, 404, 'provider.fallback'],
     [{ routing: 'latency' }, 400, 'provider.routing'],
@@ -191,7 +191,7 @@ describe('the lookup of a call', () => {
   });
 
   it('includes refused calls', async () => {
-    const response = await ask({ only: ['nobody'] });
+    const response = await ask({ only: ['unknown'] });
     const { body } = await look(response.headers.get('x-request-id'));
     expect(body).toMatchObject({
       outcome: 'refused',
@@ -207,6 +207,6 @@ describe('the lookup of a call', () => {
     const other = await look(response.headers.get('x-request-id'), keys[1]);
     const unknown = await look('0192f000-0000-7000-8000-000000000000', keys[1]);
     expect([other.status, unknown.status]).toEqual([404, 404]);
-    expect((await look(response.headers.get('x-request-id'), 'sk-nobody')).status).toBe(401);
+    expect((await look(response.headers.get('x-request-id'), 'sk-unknown')).status).toBe(401);
   });
 });

@@ -198,7 +198,7 @@ describe('a provider that an operator takes out of service', () => {
   });
 
   it.each<[string, object, number, string]>([
-    ['/providers/nobody/rest', {}, 404, 'provider'],
+    ['/providers/unknown/rest', {}, 404, 'provider'],
     ['/providers/first/rest', { model: 'no/model' }, 404, 'model'],
     ['/providers/first/rest', { key: 2 }, 404, 'key'],
     ['/providers/first/rest', { seconds: 1e9 }, 400, 'seconds'],

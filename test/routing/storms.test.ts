@@ -92,7 +92,7 @@ async function startHarness(
 
 /** A separate key for each client, so that its calls can be counted apart. */
 async function createKey(gateway: TestGateway, client: Client, account: Account): Promise<string> {
-  if (account === 'nobody') return `sk-nobody-${clients.indexOf(client)}`;
+  if (account === 'unknown') return `sk-unknown-${clients.indexOf(client)}`;
   return gateway.newKey({
     account,
     ...(account === 'rich' ? { credit: '5' } : {}),
@@ -129,7 +129,7 @@ afterAll(async () => {
 
 const model = 'house/model';
 
-type Account = 'rich' | 'poor' | 'nobody';
+type Account = 'rich' | 'poor' | 'unknown';
 
 /** A client's one call for its user, whose text is `content`; returns whether it got its reply. */
 type Action = (gateway: TestGateway, key: string, content: string, stream: boolean) => Promise<boolean>;
@@ -221,7 +221,7 @@ const patient = clients.filter((name) => name !== '@google/genai');
 
 const failures: Readonly<Record<string, Failure>> = {
   // Codex does not accept that a key is wrong; the gateway asks no provider for it.
-  'a bad key': { at: 'two', as: 'nobody', posts: { all: 1, Codex: 6 }, reached: 0 },
+  'a bad key': { at: 'two', as: 'unknown', posts: { all: 1, Codex: 6 }, reached: 0 },
   'an empty account': { at: 'two', as: 'poor', posts: { all: 1 }, reached: 0 },
   'a key that has made its calls': {
     at: 'limited',

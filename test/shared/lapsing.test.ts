@@ -82,11 +82,10 @@ describe('a credential that expires', () => {
 
 describe('an optional package', () => {
   it('that is not installed is named, with the command to install it', async () => {
-    const missing = 'a-package-of-nobody';
+    const missing = 'a-missing-package';
     await expect(loadOptional('house', missing, () => import(missing))).rejects.toMatchObject({
       code: 'upstream_failed',
-      message:
-        'The provider "house" needs the package "a-package-of-nobody": npm install a-package-of-nobody',
+      message: 'The provider "house" needs the package "a-missing-package": npm install a-missing-package',
     });
   });
 

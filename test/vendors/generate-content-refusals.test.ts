@@ -32,7 +32,7 @@ const wrongSettings: Record<string, Change> = {
     /maxOutputTokens value of 65537 but the supported range is from 1 \(inclusive\) to 65537 \(exclusive\)/,
   ],
   'nine candidates': [config({ candidateCount: 9 }), /candidateCount value of 9/],
-  'log probabilities nobody asked for': [
+  'log probabilities without their switch': [
     config({ logprobs: 2 }),
     /only allowed when responseLogprobs is true/,
   ],

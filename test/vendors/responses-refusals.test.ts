@@ -217,7 +217,11 @@ const bad: Record<string, [change: object, code: string | null, param: string | 
     'missing_required_parameter',
     'text.format.name',
   ],
-  'JSON mode that nobody speaks of': [{ text: { format: { type: 'json_object' } } }, null, 'input'],
+  'JSON mode that the prompt does not mention': [
+    { text: { format: { type: 'json_object' } } },
+    null,
+    'input',
+  ],
   'cache breakpoints for a model without': [
     show({ type: 'input_text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }),
     'unsupported_parameter',

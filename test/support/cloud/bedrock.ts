@@ -11,7 +11,7 @@ import { checkSignature, type Keys } from './sigv4.ts';
 
 export const keys: Keys = {
   id: 'AKIDTESTTESTTESTTEST',
-  secret: 'a-secret-of-nobody/0123456789+abcdefghij',
+  secret: 'a-made-up-secret/0123456789+abcdefghij',
   region: 'eu-central-1',
   service: 'bedrock',
 };

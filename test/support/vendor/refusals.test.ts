@@ -138,7 +138,11 @@ const bad: Record<string, [object, string | null, string | null]> = {
     'invalid_value',
     'messages[0].content[0].image_url.url',
   ],
-  'JSON mode that nobody speaks of': [{ response_format: { type: 'json_object' } }, null, 'messages'],
+  'JSON mode that the prompt does not mention': [
+    { response_format: { type: 'json_object' } },
+    null,
+    'messages',
+  ],
   'more than the model holds': [
     { messages: [{ role: 'user', content: 'a '.repeat(128_001) }] },
     'context_length_exceeded',
