@@ -1,6 +1,6 @@
 /**
  * A gateway under load that is stopped, reloaded, and called by slow clients: the long forms of
- * `test/flows/lifecycle` and `hostile-sockets`.
+ * `test/flows/lifecycle` and `test/hostile/sockets`.
  */
 import { readdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
