@@ -1,21 +1,23 @@
 /**
- * Malicious bodies get an error in the client's own format at every endpoint; the full form is among the
- * faults.
+ * Malicious and faulty bodies: each gets an error in the client's own format that names the field, and the
+ * next request succeeds. The full form is among the faults.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openHarness, type Harness } from '../support/harness.ts';
 import { endpoints } from './endpoints.ts';
 import { readCorpus, openHostileHarness, sendHostile, type HostileHarness } from './inputs.ts';
 
-let harness: HostileHarness;
-beforeAll(async () => void (harness = await openHostileHarness()));
-afterAll(() => harness.close());
+let hostile: HostileHarness;
+beforeAll(async () => void (hostile = await openHostileHarness()));
+afterAll(() => hostile.close());
 
 function expectNothingFailed(): void {
   expect(
-    harness.gateway.log.filter((line) => line.includes('"level":50') || line.includes('"level":60')),
+    hostile.gateway.log.filter((line) => line.includes('"level":50') || line.includes('"level":60')),
   ).toEqual([]);
   expect(
-    harness.gateway.ends.flatMap((end) =>
+    hostile.gateway.ends.flatMap((end) =>
       end.type !== 'replayed' && end.error?.code === 'internal' ? [end.error] : [],
     ),
   ).toEqual([]);
@@ -26,14 +28,14 @@ describe('every endpoint', () => {
   it.each(endpoints.map((endpoint) => [endpoint.path, endpoint] as const))(
     '(%s) answers a valid body',
     async (_, endpoint) => {
-      expect(await harness.findFault({ endpoint, body: JSON.stringify(endpoint.body) })).toBeUndefined();
+      expect(await hostile.findFault({ endpoint, body: JSON.stringify(endpoint.body) })).toBeUndefined();
     },
   );
 
   it('answers the bodies of the corpus in its own format', async () => {
     const faults: string[] = [];
     for (const { name, input } of readCorpus()) {
-      const fault = await harness.findFault(input).catch(String);
+      const fault = await hostile.findFault(input).catch(String);
       if (fault !== undefined) faults.push(`${name}: ${fault.slice(0, 300)}`);
     }
     expect(faults).toEqual([]);
@@ -41,13 +43,332 @@ describe('every endpoint', () => {
   });
 
   it('answers many invalid bodies in its own format', async () => {
-    const before = harness.gateway.ends.length;
-    await sendHostile(harness, 700);
+    const before = hostile.gateway.ends.length;
+    await sendHostile(hostile, 700);
     // They fail in all sorts of places, and some are valid.
-    expect(new Set(harness.gateway.ends.slice(before).map(({ type }) => type))).toEqual(
+    expect(new Set(hostile.gateway.ends.slice(before).map(({ type }) => type))).toEqual(
       new Set(['refused', 'failed', 'answered']),
     );
     expectNothingFailed();
-    expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+    expect(await hostile.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+  });
+});
+
+interface Doubled {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The value as JSON, once for each of its fields with that field written twice. */
+function* doubleFields(value: unknown, path = ''): Generator<Doubled> {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      for (const inner of doubleFields(item, `${path}[${index}]`)) {
+        yield {
+          path: inner.path,
+          text: `[${value.map((each, at) => (at === index ? inner.text : JSON.stringify(each))).join(',')}]`,
+        };
+      }
+    }
+  } else if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value);
+    const written = members.map(([name, member]) => `${JSON.stringify(name)}:${JSON.stringify(member)}`);
+    for (const [index, [name, member]] of members.entries()) {
+      const place = path === '' ? name : `${path}.${name}`;
+      yield { path: place, text: `{${[...written, written[index]].join(',')}}` };
+      for (const inner of doubleFields(member, place))
+        yield {
+          path: inner.path,
+          text: `{${written.with(index, `${JSON.stringify(name)}:${inner.text}`).join(',')}}`,
+        };
+    }
+  }
+}
+
+/** The value as JSON, once for each of its texts and field names with half of an emoji added to that. */
+function* breakTexts(value: unknown, path = ''): Generator<Doubled> {
+  if (typeof value === 'string') yield { path, text: JSON.stringify(`${value}\ud83d`) };
+  if (typeof value !== 'object' || value === null) return;
+  const isList = Array.isArray(value);
+  const members = Object.entries(value);
+  const write = (name: string, json: string): string => (isList ? json : `${JSON.stringify(name)}:${json}`);
+  const written = members.map(([name, member]) => write(name, JSON.stringify(member)));
+  const wrap = (each: readonly string[]): string => (isList ? `[${each.join()}]` : `{${each.join()}}`);
+  for (const [index, [name, member]] of members.entries()) {
+    const place = isList ? `${path}[${name}]` : `${path}${path === '' ? '' : '.'}${name}`;
+    for (const inner of breakTexts(member, place))
+      yield { path: inner.path, text: wrap(written.with(index, write(name, inner.text))) };
+    const broken = write(`\ude00${name}`, JSON.stringify(member));
+    if (!isList)
+      yield {
+        path: `${path}${path === '' ? '' : '.'}\ufffd${name}`,
+        text: wrap(written.with(index, broken)),
+      };
+  }
+}
+
+describe.each(endpoints.filter(({ path }) => !path.endsWith('/edits')))('$path', (endpoint) => {
+  const refuse = async (text: string, place: string, message: string): Promise<void> => {
+    const response = await hostile.send({ endpoint, body: text });
+    const error = {
+      openai: { message, param: place },
+      anthropic: { message },
+      google: { message, status: 'INVALID_ARGUMENT' },
+    }[endpoint.words];
+    expect([response.status, JSON.parse(response.text)]).toEqual([
+      400,
+      expect.objectContaining({ error: expect.objectContaining(error) }),
+    ]);
+  };
+
+  it('refuses a body that contains any of its fields twice, and names the field', async () => {
+    const cases = [...doubleFields(endpoint.body)];
+    expect(cases.length).toBeGreaterThan(4);
+    for (const each of cases)
+      await refuse(each.text, each.path, `The body contains the field "${each.path}" twice; send it once.`);
+  });
+
+  it('refuses half of a surrogate pair in any of its texts, and names the field', async () => {
+    const cases = [...breakTexts(endpoint.body)];
+    expect(cases.length).toBeGreaterThan(4);
+    for (const each of cases)
+      await refuse(
+        each.text,
+        each.path,
+        `The field "${each.path}" contains half of a surrogate pair, such as \\ud83d alone: ` +
+          'send whole characters.',
+      );
+  });
+});
+
+const model = 'openai/gpt-4o-mini';
+const messages = [{ role: 'user', content: 'Hello!' }];
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await openHarness({ settings: { server: { bodyLimit: 20_000 } } });
+});
+afterEach(async () => {
+  // The process survives.
+  expect((await harness.post({ model, messages })).status).toBe(200);
+});
+afterAll(() => harness.close());
+
+async function readRefusal(
+  body: unknown,
+  init: RequestInit = {},
+): Promise<{ status: number; error: unknown; retry: string | null }> {
+  const sent = harness.vendor.requests.length;
+  const response = await harness.post(body, init);
+  const said: unknown = await response.json();
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(harness.vendor.requests.length).toBe(sent);
+  return {
+    status: response.status,
+    error: typeof said === 'object' && said && 'error' in said ? said.error : undefined,
+    retry: response.headers.get('x-should-retry'),
+  };
+}
+
+describe('a body', () => {
+  it.each([
+    ['that is empty', ''],
+    ['that is no JSON', '{"model":'],
+    ['that is a list', '[]'],
+    ['in invalid UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+    ['that says a field twice', `{"model":"${model}","model":"x","messages":[]}`],
+    ['nested without end', `{"messages":${'['.repeat(9000)}${']'.repeat(9000)}}`],
+    ['nested one level deeper than it may be', `{"messages":${'['.repeat(128)}${']'.repeat(128)}}`],
+    ['of objects nested without end', `${'{"a":'.repeat(3000)}1${'}'.repeat(3000)}`],
+    [
+      'in invalid UTF-8 within a value',
+      new Uint8Array([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]),
+    ],
+    ['that begins with a mark of the byte order', `\ufeff${JSON.stringify({ model, messages })}`],
+    ['with something behind it', `${JSON.stringify({ model, messages })}{}`],
+    [
+      'of many keys and no call',
+      JSON.stringify(Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`k${index}`, 1]))),
+    ],
+    [
+      'with a number too large to be one',
+      `{"model":"${model}","messages":[{"role":"user","content":"a"}],"max_tokens":1e400}`,
+    ],
+  ])('%s is refused', async (_, body) => {
+    expect(await readRefusal(body)).toMatchObject({
+      status: 400,
+      retry: 'false',
+      error: { type: 'invalid_request_error', message: expect.any(String) },
+    });
+  });
+
+  it('over the limit is refused as too large, with or without a content-length', async () => {
+    const large = JSON.stringify({ model, messages: [{ role: 'user', content: 'a'.repeat(30_000) }] });
+    expect(await readRefusal(large)).toMatchObject({ status: 413 });
+    const { port } = new URL(harness.gateway.url);
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(Number(port), '127.0.0.1', () => {
+        socket.write(
+          `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${harness.key}\r\n` +
+            'transfer-encoding: chunked\r\n\r\n',
+        );
+        for (let index = 0; index < 5; index += 1) socket.write(`1388\r\n${'a'.repeat(5000)}\r\n`);
+      });
+      socket.on('error', () => undefined);
+      socket.once('data', (data) => (socket.destroy(), resolve(data.toString())));
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 413/);
+  });
+
+  it('with a form content type is refused, and the error names the type to send', async () => {
+    const form = `--there\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n--there--\r\n`;
+    const refusal = await readRefusal(form, {
+      headers: { 'content-type': 'multipart/form-data; boundary=there' },
+    });
+    expect(refusal).toMatchObject({
+      status: 415,
+      retry: 'false',
+      error: { code: 'unsupported_media_type', message: 'The body must be sent as application/json.' },
+    });
+  });
+
+  it('of exactly the maximum size is accepted, and one byte more is refused', async () => {
+    const text = JSON.stringify({ model, messages });
+    expect((await harness.post(text.padEnd(20_000))).status).toBe(200);
+    expect((await harness.post(text.padEnd(20_001))).status).toBe(413);
+  });
+
+  it('with a content-encoding is refused, and the error says so', async () => {
+    expect(await readRefusal('x', { headers: { 'content-encoding': 'gzip' } })).toMatchObject({
+      status: 415,
+      error: { message: expect.stringContaining('gzip') },
+    });
+  });
+});
+
+describe('a field', () => {
+  it.each<[string, object, string]>([
+    ['a missing model', { model: undefined }, 'model'],
+    ['a model of the wrong type', { model: 7 }, 'model'],
+    ['missing messages', { messages: undefined }, 'messages'],
+    ['no messages', { messages: [] }, 'messages'],
+    ['a role that is none', { messages: [{ role: 7, content: 'a' }] }, 'messages[0].role'],
+    [
+      'a part whose type is none',
+      { messages: [{ role: 'user', content: [{ type: 7 }] }] },
+      'messages[0].content[0].type',
+    ],
+    [
+      'an image without its url',
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }] },
+      'messages[0].content[0].image_url.url',
+    ],
+    ['a temperature above 2', { temperature: 2.1 }, 'temperature'],
+    ['a temperature in words', { temperature: 'hot' }, 'temperature'],
+    ['a penalty below -2', { frequency_penalty: -3 }, 'frequency_penalty'],
+    ['a presence penalty above 2', { presence_penalty: 3 }, 'presence_penalty'],
+    ['top_p above 1', { top_p: 1.5 }, 'top_p'],
+    ['a limit of nothing', { max_tokens: 0 }, 'max_tokens'],
+    ['stream in words', { stream: 'yes' }, 'stream'],
+    ['stop sequences without end', { stop: Array.from({ length: 1001 }, () => 'a') }, 'stop'],
+    ['a tool without its name', { tools: [{ type: 'function', function: {} }] }, 'tools[0].function.name'],
+    ['a choice of no tool', { tool_choice: { type: 'function', function: { name: 'x' } } }, 'tool_choice'],
+    ['a response format that is none', { response_format: { type: 7 } }, 'response_format.type'],
+    ['a provider object of the wrong kind', { provider: { order: 'openai' } }, 'provider.order'],
+    ['a way of routing that this gateway has not', { provider: { routing: 'latency' } }, 'provider.routing'],
+  ])('%s is refused by its path', async (_, fields, param) => {
+    expect(await readRefusal({ model, messages, ...fields })).toMatchObject({
+      status: 400,
+      retry: 'false',
+      error: { param, message: expect.stringMatching(/.{10,}/) },
+    });
+  });
+
+  it("that names an unknown model is refused with the provider's own error", async () => {
+    expect(await readRefusal({ model: 'openai/gpt-0', messages })).toMatchObject({
+      status: 404,
+      error: { param: 'model', code: 'model_not_found' },
+    });
+    expect(await readRefusal({ model: 'openai/__proto__', messages })).toMatchObject({ status: 404 });
+  });
+
+  it('that names a model without its provider gets an error that explains how models are named', async () => {
+    expect(await readRefusal({ model: 'gpt-4o-mini', messages })).toMatchObject({
+      status: 400,
+      error: { param: 'model', message: expect.stringContaining('/') },
+    });
+  });
+});
+
+describe('a field named like a property of every object', () => {
+  it.each(['__proto__', 'constructor', 'prototype', 'toString'])(
+    'is treated like any other field and changes no other call: %s',
+    async (name) => {
+      const response = await harness.post(
+        `{"model":"${model}","messages":[{"role":"user","content":"Hello!"}],` +
+          `"metadata":{"${name}":"x"},"user":"u"}`,
+      );
+      expect(response.status).toBe(200);
+      expect(Reflect.get({}, 'x')).toBeUndefined();
+      expect(JSON.parse(harness.vendor.requests.at(-1)?.body.toString() ?? '').user).toBe('u');
+    },
+  );
+});
+
+describe('a key', () => {
+  it.each([
+    ['none', ''],
+    ['of another scheme', 'Basic abc'],
+    ['junk', 'Bearer junk'],
+    ['of the right form but unknown', 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'],
+  ])('%s is refused before the body is read', async (_, authorization) => {
+    expect(await readRefusal('{', { headers: { authorization } })).toMatchObject({
+      status: 401,
+      error: { code: 'invalid_api_key' },
+    });
+  });
+
+  it('never appears in the error', async () => {
+    const response = await harness.post('{}', { headers: { authorization: 'Bearer sk-canary-canary' } });
+    expect(await response.text()).not.toContain('canary');
+    expect(harness.gateway.log.join()).not.toContain('canary');
+  });
+});
+
+describe('an address', () => {
+  it.each([
+    ['POST', '/v1/chat/completionsx'],
+    ['POST', '/V1/CHAT/COMPLETIONS/%2e%2e'],
+    ['GET', '/%E0%A4%A'],
+  ])('%s %s gets a not-found error that names it', async (method, path) => {
+    const response = await fetch(`${harness.gateway.url}${path}`, { method });
+    expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'not_found' } }]);
+  });
+
+  it("survives a header named like a prototype's property, and half a request", async () => {
+    const { port } = new URL(harness.gateway.url);
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(Number(port), '127.0.0.1', () =>
+        socket.write(
+          'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n__proto__: y\r\nconstructor: z\r\n' +
+            'content-length: 2\r\n\r\n{}',
+        ),
+      );
+      socket.once('data', (data) => (socket.destroy(), resolve(data.toString())));
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 401/);
+    const ended = harness.gateway.ends.length;
+    const half = connect(Number(port), '127.0.0.1', () =>
+      half.write(
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${harness.key}\r\n` +
+          'content-length: 50\r\n\r\n{"a',
+      ),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    half.destroy();
+    expect((await harness.gateway.ended(ended + 1))[ended]).toMatchObject({
+      type: 'refused',
+      error: { code: 'client_gone' },
+    });
   });
 });

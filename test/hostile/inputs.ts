@@ -158,8 +158,16 @@ export function readCorpus(): { readonly name: string; readonly input: Input }[]
   });
 }
 
+interface Sent {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+  readonly id: unknown;
+}
+
 export interface HostileHarness {
   readonly gateway: TestGateway;
+  send(input: Input): Promise<Sent>;
   /** Sends it; returns what is wrong with the answer, if anything. */
   findFault(input: Input): Promise<string | undefined>;
   close(): Promise<void>;
@@ -197,10 +205,7 @@ export async function openHostileHarness(): Promise<HostileHarness> {
   const key = isObject(made) ? String(made.key) : '';
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 
-  function post({
-    endpoint: { path },
-    body,
-  }: Input): Promise<{ status: number; type: string; text: string; id: unknown }> {
+  function post({ endpoint: { path }, body }: Input): Promise<Sent> {
     return new Promise((resolve, reject) => {
       const headers = {
         authorization: `Bearer ${key}`,
@@ -229,6 +234,7 @@ export async function openHostileHarness(): Promise<HostileHarness> {
 
   return {
     gateway,
+    send: post,
     async findFault(input) {
       const { status, type, text, id } = await post(input);
       if (typeof id !== 'string' || !/^[\w-]{36}$/.test(id)) return `it has no id: ${String(id)}`;
