@@ -10,7 +10,7 @@ import { crossAnswer, crossRequest, sides } from '../support/crossing.ts';
 import { listGolden, readGolden, readGoldenStream } from '../support/golden.ts';
 import { growAt, growStream, findPlaces, findStreamPlaces, type Place } from '../support/growth.ts';
 import { countOperations, type OperationCounter, type Operations } from '../support/operations.ts';
-import { known, makeMany } from './growing-requests.ts';
+import { known, makeMany } from './growth-requests.ts';
 
 const runs = Number(process.env.GROWTH ?? 2);
 const smallest = 100;
