@@ -126,7 +126,10 @@ async function examineDisk({ dataFolder, file }: Config): Promise<Finding> {
 /** A process that answers like a gateway at the taken port is most likely this gateway. */
 async function isGateway(url: string): Promise<boolean> {
   try {
-    const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2000), redirect: 'error' });
+    const response = await fetch(`${url}/healthz`, {
+      signal: AbortSignal.timeout(10_000),
+      redirect: 'error',
+    });
     return JSON.stringify(await response.json()) === '{"status":"ok"}';
   } catch {
     return false;

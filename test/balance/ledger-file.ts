@@ -17,7 +17,7 @@ export function makeTemporaryFolder(): { path: string; remove(): void } {
 
 /** Lets a test change a ledger's file as the store never would. */
 export function withDatabase<Result>(file: string, work: (database: DatabaseSync) => Result): Result {
-  const database = new DatabaseSync(file, { readBigInts: true, timeout: 5000 });
+  const database = new DatabaseSync(file, { readBigInts: true, timeout: 60_000 });
   try {
     return work(database);
   } finally {

@@ -56,7 +56,7 @@ async function callBehindLock(
   const made: Made = { marker: 'call-one', key: key?.id ?? '', id: undefined, words: 0, done: false };
   const call = stream(gateway.url, key?.secret ?? '', made, 150);
   await waitUntil(async () => (await listPending()).some(({ delivered }) => delivered > 0));
-  const lock = new DatabaseSync(join(folder, 'ledger.db'), { timeout: 10_000 });
+  const lock = new DatabaseSync(join(folder, 'ledger.db'), { timeout: 60_000 });
   lock.exec('BEGIN IMMEDIATE');
   return { made, call, lock };
 }

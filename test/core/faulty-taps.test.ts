@@ -218,7 +218,6 @@ it('the gateway ends and, if authorized, meters each call once, and answers clie
         const what = JSON.stringify(plan);
         await expect
           .poll(() => gateway.ends.filter(({ exchange }) => readName(exchange) === name).length, {
-            timeout: 10_000,
             message: what,
           })
           .toBe(1);

@@ -108,7 +108,7 @@ describe('fallback', () => {
     const started = await openGateway(
       [open(), buildVendor('first', waitForAbort), buildVendor('second', answerWhole)],
       {
-        timeouts: { reply: 0.05 },
+        timeouts: { reply: 0.5 },
       },
     );
     const response = await call(started);
@@ -120,7 +120,7 @@ describe('fallback', () => {
   it('falls back when a dispatch tap ignores its cancellation', async () => {
     const started = await openGateway(
       [open(), buildVendor('first', () => new Promise(() => undefined)), buildVendor('second', answerWhole)],
-      { timeouts: { reply: 0.05 } },
+      { timeouts: { reply: 0.5 } },
     );
     expect((await call(started)).headers.get('x-tollgate-provider')).toBe('second');
     expect((await waitForEnd(started)).attempts[0]?.error?.code).toBe('timeout');

@@ -205,7 +205,7 @@ describe('replays', () => {
 
 describe('keep-alives', () => {
   it('sends keep-alives during silence, still falls back, and streams a final error', async () => {
-    const failSlowly: Behaviour = async () => (await sleep(120), { status: 503, body: '' });
+    const failSlowly: Behaviour = async () => (await sleep(200), { status: 503, body: '' });
     const started = await openGateway(
       [open(), buildVendor('first', failSlowly), buildVendor('second', failSlowly)],
       {

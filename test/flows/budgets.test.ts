@@ -164,7 +164,7 @@ describe('the webhook', () => {
     const { key } = await createKey(gateway);
     await gateway.verb('budgets set', ['account', 'acme', '0/day']);
     expect((await call(gateway, key)).status).toBe(402);
-    await expect.poll(() => receiver.received.length, { timeout: 60_000 }).toBe(1);
+    await expect.poll(() => receiver.received.length).toBe(1);
     const [{ text, isSigned } = { text: '', isSigned: false }] = receiver.received;
     expect(isSigned).toBe(true);
     expect(JSON.parse(text)).toMatchObject({ event: 'budget.exhausted', budget: { subject: 'acme' } });

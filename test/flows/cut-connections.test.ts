@@ -13,7 +13,7 @@ const text = ['one ', 'two ', 'three ', 'four ', 'five'];
 
 let harness: Harness;
 beforeAll(async () => {
-  harness = await openHarness({ settings: { timeouts: { idle: 0.5, firstEvent: 0.5, reply: 0.5 } } });
+  harness = await openHarness({ settings: { timeouts: { idle: 1 } } });
 });
 afterEach(() => harness.vendor.unscript());
 afterAll(() => harness.close());
@@ -100,8 +100,10 @@ describe('a provider that breaks off', () => {
 
 describe('a provider that is slow', () => {
   it('to start its reply is cancelled after the timeout', async () => {
-    harness.vendor.script('gpt-4o-mini', { text, hold: 'forever' });
-    const response = await harness.post(body);
+    const hasty = await openHarness({ settings: { timeouts: { firstEvent: 0.5 } } });
+    hasty.vendor.script('gpt-4o-mini', { text, hold: 'forever' });
+    const response = await hasty.post(body);
     expect([response.status, response.headers.get('x-should-retry')]).toEqual([504, 'false']);
+    await hasty.close();
   });
 });

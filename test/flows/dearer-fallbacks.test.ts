@@ -209,9 +209,7 @@ describe('a fallback to a dearer model', () => {
     dear.conduct((...given) => void answering.push(() => answer(...given)));
     const all = Array.from({ length: count }, () => ask(key).then(() => 'answered', findMessageOf));
     // Each waits now: a few for the dear one, the others for a last attempt at the cheap one.
-    await expect
-      .poll(() => answering.length > 2 && answering.length + waiting.length, { timeout: 30_000 })
-      .toBe(count);
+    await expect.poll(() => answering.length > 2 && answering.length + waiting.length).toBe(count);
     const held = await gateway.verb('balance', ['shared']);
     expect(held).toMatchObject({ used: '0' });
     expect(Number(Object(held).available)).toBeGreaterThanOrEqual(0);

@@ -217,7 +217,7 @@ describe('doctor', () => {
   });
 
   it.each([
-    [3600, false, { state: 'fault', message: expect.stringMatching(/^(3599|3600|3601) s ahead of 127/) }],
+    [3600, false, { state: 'fault', message: expect.stringMatching(/^3[56]\d\d s ahead of 127/) }],
     [-20, true, { state: 'note', message: expect.stringMatching(/^(1\d|2\d) s behind 127/) }],
   ])('compares the clock with that of a provider that is %i s late', async (late, ok, finding) => {
     const vendor = await startVendor({ late });

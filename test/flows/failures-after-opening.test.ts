@@ -182,13 +182,13 @@ describe('a provider that opens its reply and then waits', () => {
   ])('has met the timeout for its first event, though a %s client %s', async (client, _reason, opening) => {
     async function* openAndWait(): AsyncGenerator<string> {
       yield opening;
-      await new Promise((resolve) => setTimeout(resolve, 1600));
+      await new Promise((resolve) => setTimeout(resolve, 4500));
       const choice = { index: 0, delta: { content: says }, finish_reason: 'stop' };
       yield `${buildChunks({ id: 'c', model: 'm', choices: [choice] })}data: [DONE]\n\n`;
     }
     const slow = tappedVendor('slow', ['chat-completions'], () => ({ body: openAndWait() }));
     const gateway = await startGateway({
-      timeouts: { firstEvent: 0.3 },
+      timeouts: { firstEvent: 3 },
       plugins: [acceptAnyKey(), ...textProtocols(), slow],
     });
     onTestFinished(() => gateway.close());

@@ -77,14 +77,14 @@ describe('what a configuration names', () => {
     const calling = Array.from({ length: 4 }, async () => {
       while (!changed.signal.aborted) statuses.push((await call(gateway)).status);
     });
-    for (let reload = 0; reload < 8 || statuses.length <= 20; reload += 1) {
+    const countReloads = (): number => gateway.printed().split('the configuration was read again').length;
+    for (let reload = 0; reload < 8 || statuses.length <= 20 || countReloads() < 4; reload += 1) {
       gateway.child.kill('SIGHUP');
       await sleep(100);
     }
     changed.abort();
     await Promise.all(calling);
     expect(new Set(statuses)).toEqual(new Set([200]));
-    expect(gateway.printed().split('the configuration was read again').length).toBeGreaterThan(3);
     await gateway.stop('SIGTERM');
     await expectCleanLedger();
   });

@@ -35,7 +35,7 @@ let gateway: TestGateway;
 beforeAll(async () => {
   vendor = await startScriptedVendor(() => undefined);
   gateway = await startGateway({
-    timeouts: { keepAlive: keepAlive / 1000, firstEvent: 20, idle: 20, reply: 20 },
+    timeouts: { keepAlive: keepAlive / 1000, firstEvent: 120, idle: 120, reply: 120 },
     plugins: [
       acceptAnyKey(),
       ...textProtocols(),

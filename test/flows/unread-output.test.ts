@@ -23,7 +23,7 @@ async function call(url: string, printed: string): Promise<number> {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
     body,
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(120_000),
   });
   return response.status;
 }

@@ -177,10 +177,10 @@ describe('silence', () => {
     const { gateway } = await open(
       async (response) => {
         beginStream(response).write(chunk({ content: 'long '.repeat(50_000) }));
-        await pause(1800);
+        await pause(6000);
         response.end(ending);
       },
-      { write: 1 },
+      { write: 5 },
     );
     expect(await (await call(gateway, { stream: true })).text()).toMatch(/data: \[DONE\]\n\n$/);
     expect(await gateway.ended(1)).toMatchObject([{ outcome: 'completed' }]);

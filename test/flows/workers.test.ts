@@ -91,7 +91,7 @@ async function expectStreamsToFinish(
   const streams = await Promise.all(Array.from({ length: 6 }, () => operated.stream(gateway)));
   stop(gateway);
   await waitUntil(() =>
-    fetch(`${gateway.url}/readyz`, { signal: AbortSignal.timeout(5000) }).then(
+    fetch(`${gateway.url}/readyz`, { signal: AbortSignal.timeout(120_000) }).then(
       ({ ok }) => !ok,
       () => true,
     ),

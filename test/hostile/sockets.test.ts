@@ -16,7 +16,7 @@ beforeAll(
     void (harness = await openHarness({
       settings: {
         server: { bodyLimit: 20_000, bodiesLimit: 50_000, bodiesPerKey: 60_000, bodiesPerAccount: 60_000 },
-        timeouts: { write: 1 },
+        timeouts: { write: 3 },
       },
     })),
 );
@@ -257,7 +257,7 @@ describe('clients that read nothing', () => {
 
   it.each<[string, number, number]>([
     ['are disconnected if they read nothing', 0, 0],
-    ['stay connected if they read a little now and then', 15, 10_000_000],
+    ['stay connected if they read a little now and then', 20, 10_000_000],
   ])('of a complete reply %s', async (_, reads, least) => {
     harness.vendor.script('gpt-4o-mini', { text: 'word '.repeat(2_000_000), overrun: true });
     const ended = harness.gateway.ends.length;

@@ -259,9 +259,7 @@ describe('several workers', () => {
     try {
       const at = findAdminUrl(pair.printed());
       const send = (path: string): Promise<AdminReply> => askAdmin(at, own, ['POST', path]);
-      await expect
-        .poll(async () => (await send('/reload')).body, { timeout: 20_000 })
-        .toMatchObject({ ok: true, workers: 1 });
+      await expect.poll(async () => (await send('/reload')).body).toMatchObject({ ok: true, workers: 1 });
       expect((await send('/providers/openai/rest')).body).toMatchObject({ workers: 2 });
       for (let look = 0; look < 6; look += 1) {
         const { body } = await askAdmin(at, own, ['GET', '/providers']);

@@ -37,7 +37,7 @@ function load(
   {
     reach = reachLoopback(),
     wanted = {},
-    signal = AbortSignal.timeout(20_000),
+    signal = AbortSignal.timeout(200_000),
     onBytes = () => undefined,
   }: {
     reach?: Reach;

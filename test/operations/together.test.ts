@@ -16,7 +16,7 @@ afterAll(() => operated.close());
  */
 async function ask({ url }: RunningGateway, path: string, sent?: object): Promise<Response> {
   const response = await fetch(url + path, {
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(120_000),
     headers: { authorization: `Bearer ${operated.key}`, connection: 'close' },
     ...(sent ? { method: 'POST', body: JSON.stringify(sent) } : {}),
   });
