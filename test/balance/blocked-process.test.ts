@@ -14,12 +14,12 @@ const sound = {
   audit: expect.objectContaining({ ok: true, pending: 0, findings: [] }),
 };
 
-describe.concurrent('another process settles the calls of a killed process, not of a blocked one', () => {
-  it('on SQLite', async () => {
+describe.concurrent('another process', () => {
+  it('settles the calls of a killed process, not of a blocked one, on SQLite', async () => {
     expect(await runBlocked(streams, block, lease)).toEqual(sound);
   });
 
-  it('on PostgreSQL', async () => {
+  it('settles the calls of a killed process, not of a blocked one, on PostgreSQL', async () => {
     const { url, drop } = await openDatabase();
     expect(await runBlocked(streams, block, lease, url)).toEqual(sound);
     await drop();

@@ -16,7 +16,7 @@ describe('an error of the gateway', () => {
     ['upstream_failed', 502, 'server_error', 'upstream_error'],
     ['upstream_overloaded', 503, 'server_error', 'server_is_overloaded'],
     ['timeout', 504, 'server_error', 'timeout'],
-  ] as const)('%s', (code, status, type, word) => {
+  ] as const)('has the status, type and code of its kind: %s', (code, status, type, word) => {
     expect(encodeError(new GatewayError(code, 'Why.'))).toEqual({
       status,
       body: { error: { message: 'Why.', type, param: null, code: word } },

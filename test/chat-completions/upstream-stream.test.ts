@@ -334,8 +334,8 @@ describe('usage in other places and spellings', () => {
   });
 });
 
-describe('a chunk that does not concern the reply', () => {
-  it('is ignored', () => {
+describe('a chunk', () => {
+  it('is ignored if it does not concern the reply', () => {
     const chunks = [
       {},
       { choices: null },

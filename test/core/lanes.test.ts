@@ -98,7 +98,7 @@ describe('translated streams', () => {
 describe.each([
   ['verbatim', true],
   ['translated', false],
-])('%s streams', (_lane, verbatim) => {
+])('the lane of %s streams', (_lane, verbatim) => {
   it('delivers what precedes a break within a chunk', async () => {
     const { pieces, error } = await crossChunks(
       [writeText('one ') + writeText('two') + broken + writeText('three') + finished],

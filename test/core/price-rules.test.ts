@@ -135,7 +135,7 @@ describe('a price', () => {
     [{ rules: [{ name: 'a', times: '2', when: { hours: ['25:00-26:00'] } }] }, 'times of the day'],
     [{ rules: [{ name: 'a', times: '2', when: { except: ['2026-02-30'] } }] }, 'has to be a day'],
     [{ input: '-1' }, 'not negative'],
-  ])('refuses %j', (wrong, message) => {
+  ])('refuses the rules %j', (wrong, message) => {
     const { error } = priceSchema.safeParse({ input: '1', output: '1', ...wrong });
     expect(JSON.stringify(error?.issues)).toContain(message);
   });

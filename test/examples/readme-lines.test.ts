@@ -88,7 +88,7 @@ it.each<[string, string, readonly RegExp[]]>([
   ],
   ['the admin listener accepts its secret', '$(cat data/operator-secret)', [/"account":"acme"/]],
   ['a signed top-up is credited', 'tollgate-signature', [/"status":"credited"/]],
-])('%s', async (_, words, shown) => {
+])('the commands of the README work as it says: %s', async (_, words, shown) => {
   const printed = await paste(words);
   for (const part of shown) expect(printed).toMatch(part);
 });

@@ -138,7 +138,7 @@ const isOther = (url: string): boolean => url !== callPath;
 describe.each([
   ['nginx', startNginx],
   ['haproxy', startHaproxy],
-] as const)('behind %s', (_, startProxy) => {
+] as const)('a gateway behind %s', (_, startProxy) => {
   let proxy: Proxy;
   beforeAll(async () => void (proxy = await startProxy()));
   afterAll(() => proxy.stop());

@@ -172,7 +172,7 @@ describe.each(Object.entries({ ...fromChat, ...fromOthers }))(
     const kinds: readonly Kind[] = ['plain', 'thinking'];
     const targets = wires.filter((wire) => wire !== client);
 
-    it.each(targets)('on %s', async (wire) => {
+    it.each(targets)('is accepted by a vendor of %s, and reports its losses', async (wire) => {
       for (const kind of kinds) {
         const { id } = getModel(wire, kind);
         const crossed = await harness.ask(client, id, body);
@@ -185,7 +185,7 @@ describe.each(Object.entries({ ...fromChat, ...fromOthers }))(
 );
 
 describe('a request that cannot be adapted', () => {
-  it.each(refused)('%s', async (_, client, wire, body, param) => {
+  it.each(refused)('is refused by the name of its field: %s', async (_, client, wire, body, param) => {
     const crossed = await harness.ask(client, getModel(wire).id, body);
     expect(crossed.status, crossed.text).toBe(400);
     expect(crossed.sent).toBeUndefined();

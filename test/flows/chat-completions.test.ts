@@ -108,7 +108,7 @@ describe('an error of the provider', () => {
     expect(await response.text()).not.toContain('org-secret');
   });
 
-  it('costs nothing', async () => {
+  it('costs its caller nothing', async () => {
     harness.vendor.script('gpt-4o-mini', { reply: { status: 500, body: 'oops' } });
     expect(
       await measurePaid(() =>

@@ -118,12 +118,15 @@ describe('a check', () => {
       findings.set(what, Array.isArray(lines) ? String(lines[index]) : '');
   });
 
-  it.each(faults.map(([what, , words]) => [what, words] as const))('reports %s', (what, words) => {
-    const line = findings.get(what) ?? '';
-    expect(line).toMatch(words);
-    expect(line.startsWith(`${files.get(what)?.file}: `)).toBe(true);
-    expect(line).not.toContain('\n');
-  });
+  it.each(faults.map(([what, , words]) => [what, words] as const))(
+    'reports the mistake in one line: %s',
+    (what, words) => {
+      const line = findings.get(what) ?? '';
+      expect(line).toMatch(words);
+      expect(line.startsWith(`${files.get(what)?.file}: `)).toBe(true);
+      expect(line).not.toContain('\n');
+    },
+  );
 
   it.each(variables)('reports a variable with a wrong value by its name: %s', (assigned, words) => {
     expect(findings.get(assigned)).toBe(`gateway.config.ts: ${words}`);

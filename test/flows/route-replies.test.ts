@@ -111,7 +111,7 @@ afterAll(() => gateway.close());
 describe('a route that returns a valid reply', () => {
   it.each(
     replies.map(([name, { status }, body, type], index) => ({ name, status, body, type, path: `/${index}` })),
-  )('$name', async ({ status, body, type, path }) => {
+  )('sends its client that status and body: $name', async ({ status, body, type, path }) => {
     for (const method of ['GET', 'POST']) {
       const response = await fetch(gateway.url + path, { method });
       expect([method, response.status, await response.text(), response.headers.get('content-type')]).toEqual([

@@ -213,11 +213,11 @@ describe('a JSON reply', () => {
   const packed = gzipSync(whole);
 
   it.each([
-    ['is packed comes whole', 'gzip', packed, 200, 'slow and sure'],
-    ['breaks off while it is packed is an error', 'gzip', packed.subarray(0, -12), 502, 'upstream_error'],
-    ['is not packed as it says is an error', 'br', packed, 502, 'upstream_error'],
-    ['has an unknown encoding is an error', 'compress', packed, 502, 'upstream_error'],
-  ])('that %s', async (_, encoding, bytes, status, expected) => {
+    ['packed, comes whole', 'gzip', packed, 200, 'slow and sure'],
+    ['packed and broken off, is an error', 'gzip', packed.subarray(0, -12), 502, 'upstream_error'],
+    ['packed otherwise than it says, is an error', 'br', packed, 502, 'upstream_error'],
+    ['of an unknown encoding, is an error', 'compress', packed, 502, 'upstream_error'],
+  ])('is read by its encoding: one %s', async (_, encoding, bytes, status, expected) => {
     vendor.conduct(
       (response) =>
         void response

@@ -21,7 +21,7 @@ describe('a model name in a URL path', () => {
     'a b',
     'a\\b',
     'ü',
-  ])('refuses %j', (name) => {
+  ])('refuses the name %j', (name) => {
     expect(() => checkUrlPath(name)).toThrow(/cannot be part of a URL/);
   });
 });

@@ -45,7 +45,7 @@ describe('encoding files', () => {
       [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }],
       ['turns[0].blocks[0].cache'],
     ],
-  ])('encodes %j', (block, parts, lost) => {
+  ])('encodes the file %j', (block, parts, lost) => {
     const encoded = encode({ turns: [user(block)] });
     expect(encoded).toEqual({ body: { contents: [{ role: 'user', parts }] }, lost });
   });

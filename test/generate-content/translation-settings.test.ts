@@ -141,7 +141,7 @@ const fitted: [
 ];
 
 describe('encoding settings', () => {
-  it.each(fitted)('encodes %j', (request, sent, lost = [], model = makeModel()) => {
+  it.each(fitted)('encodes the settings %j', (request, sent, lost = [], model = makeModel()) => {
     const encoded = encode(request, model);
     expect(encoded.body.generationConfig).toEqual(sent);
     expect(encoded.lost).toEqual(lost);

@@ -99,12 +99,12 @@ function parseEvents(text: string): unknown[] {
     .map(({ data }): unknown => JSON.parse(data));
 }
 
-describe.each(wires)('what a client of %s gets fits the types its SDK publishes', (client) => {
+describe.each(wires)('what a client of %s gets', (client) => {
   const { protocol } = families[client];
   let types: PublishedTypes;
   beforeAll(() => void (types = getPublishedTypes(client)), 600_000);
 
-  it.each(replies)('of %s', (_, events) => {
+  it.each(replies)('fits the types its SDK publishes: %s', (_, events) => {
     for (const body of calls[client]) {
       const context = makeContext(readCall(client, body, true));
       const whole: unknown = JSON.parse(JSON.stringify(protocol.client.encodeReply(events, context)));
@@ -117,7 +117,7 @@ describe.each(wires)('what a client of %s gets fits the types its SDK publishes'
 });
 
 describe('a stream of responses that breaks', () => {
-  it('fits the types too', () => {
+  it('fits the published types too', () => {
     const types = getPublishedTypes('responses');
     const { client } = families.responses.protocol;
     const error = new GatewayError('upstream_failed', 'The provider broke off.');

@@ -72,7 +72,7 @@ describe('a model of generate-content', () => {
     expect(gallery.gemini.requests.filter(({ body }) => String(body).includes('candidateCount'))).toEqual([]);
   });
 
-  it('edits nothing', async () => {
+  it('refuses to edit a picture', async () => {
     const requestCount = gallery.gemini.requests.length;
     const error: unknown = await gallery.client.images
       .edit({ model: nano, prompt: 'Make it night', quality: 'low', image: await makePngFile() })

@@ -71,7 +71,7 @@ describe.runIf(hasBrowser)('the focus', () => {
     await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('secret');
   });
 
-  it('throws nothing', () => {
+  it('throws nothing in the browser', () => {
     expect(watched.complaints).toEqual([]);
   });
 });

@@ -294,7 +294,7 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(360);
   });
 
-  it('throws nothing', () => {
+  it('throws nothing in the browser', () => {
     expect(watched.complaints).toEqual([]);
   });
 });

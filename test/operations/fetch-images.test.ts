@@ -216,7 +216,7 @@ describe('a URL that is refused before any lookup', () => {
     ['https://user@a.test/a.png', /name or a password/],
     ['https://a.test:22/a.png', /one of the ports 80, 443/],
     ['http://a.test:6379/a.png', /one of the ports/],
-  ])('%s', async (url, message, wanted) => {
+  ])('gets an error that says why: %s', async (url, message, wanted) => {
     let requestCount = 0;
     const reach = createReach(undefined, [], async () => [
       { address: `8.8.8.${(requestCount += 1)}`, family: 4 },
@@ -286,9 +286,12 @@ describe('a faulty server', () => {
 });
 
 describe('public addresses', () => {
-  it.each(['8.8.8.8', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001::1'])('include %s', (address) => {
-    expect(isPublic(address)).toBe(true);
-  });
+  it.each(['8.8.8.8', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001::1'])(
+    'include the address %s',
+    (address) => {
+      expect(isPublic(address)).toBe(true);
+    },
+  );
 
   const others =
     'localhost 127.0.0.1. 1.2.3 ::ffff:8.8.8.8 ::808:808 4000::1 2001::1 ' +

@@ -81,7 +81,7 @@ describe('the operations of the document', () => {
     'GET /v1/user/balance',
     'GET /v1/calls/{id}',
     'POST /admin/keys',
-  ])('include %s', (name) => {
+  ])('include the operation %s', (name) => {
     expect(listOperations().map(({ method, path }) => `${method} ${path}`)).toContain(name);
   });
 

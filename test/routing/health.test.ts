@@ -184,7 +184,7 @@ describe('a failure that is not the fault of the provider', () => {
 });
 
 describe('several keys', () => {
-  it('take turns', async () => {
+  it('take turns, and then another provider is asked', async () => {
     const started = await openTraffic(() => ({ after: 1 }), [keys()]);
     const targets = [
       buildTarget('a', {}, 1),

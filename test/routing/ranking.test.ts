@@ -122,7 +122,7 @@ describe('cost', () => {
 describe.each([
   ['latency', latency({ byDefault: true })],
   ['balanced', balanced({ byDefault: true })],
-])('%s', (_, plugin) => {
+])('the ranking by %s', (_, plugin) => {
   const targets = [buildTarget('slow'), buildTarget('quick')];
 
   it('after 5 s, one slow provider of two leaves 99 % of calls within 1.3 times the quick one', async () => {

@@ -173,7 +173,7 @@ const wrongSettings: Record<string, Change> = {
 };
 
 describe('the fake Google, asked something wrong', () => {
-  it.each(Object.entries(wrongSettings))('refuses %s', isRefused);
+  it.each(Object.entries(wrongSettings))('refuses it as the real one does: %s', isRefused);
 
   it('names the path of each wrong field', async () => {
     const reply = await call({ ...good, a: 1, generationConfig: { b: 2 } });

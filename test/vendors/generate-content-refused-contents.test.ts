@@ -166,5 +166,5 @@ const wrongContents: Record<string, Change> = {
 };
 
 describe('the fake Google, asked something wrong', () => {
-  it.each(Object.entries(wrongContents))('refuses %s', isRefused);
+  it.each(Object.entries(wrongContents))('refuses it as the real one does: %s', isRefused);
 });

@@ -70,7 +70,7 @@ const wrongSettings: Record<string, Change> = {
 };
 
 describe('the fake Anthropic, asked something wrong', () => {
-  it.each(Object.entries(wrongSettings))('refuses %s', isRefused);
+  it.each(Object.entries(wrongSettings))('refuses it as the real one does: %s', isRefused);
 
   it('refuses a model that it does not have', async () => {
     const reply = await call({ ...good, model: 'claude-sonet-4-5' });

@@ -236,16 +236,19 @@ const bad: Record<string, [change: object, code: string | null, param: string | 
 };
 
 describe('the fake OpenAI, asked something wrong', () => {
-  it.each(Object.entries(bad))('refuses %s', async (_, [change, code, param, message = /./]) => {
-    const reply = await call({ ...good, ...change });
-    expect({ status: reply.status, body: reply.json() }).toEqual({
-      status: 400,
-      body: {
-        error: { message: expect.stringMatching(message), type: 'invalid_request_error', code, param },
-      },
-    });
-    expect(reply.headers.get('content-type')).toBe('application/json');
-  });
+  it.each(Object.entries(bad))(
+    'refuses it as the real one does: %s',
+    async (_, [change, code, param, message = /./]) => {
+      const reply = await call({ ...good, ...change });
+      expect({ status: reply.status, body: reply.json() }).toEqual({
+        status: 400,
+        body: {
+          error: { message: expect.stringMatching(message), type: 'invalid_request_error', code, param },
+        },
+      });
+      expect(reply.headers.get('content-type')).toBe('application/json');
+    },
+  );
 
   it('refuses an unknown model, an unknown key and an unknown path', async () => {
     expect((await call({ ...good, model: 'gpt-4o-wrong' })).json()).toMatchObject({

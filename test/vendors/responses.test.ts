@@ -97,7 +97,7 @@ describe('the fake OpenAI, asked something right', () => {
       omitField('encrypted_content'),
       'not persisted when `store` is set to false',
     ],
-  ])('refuses %s', async (_, change, message) => {
+  ])('still refuses the rest: %s', async (_, change, message) => {
     expect(await runLoop(change)).toMatchObject({ status: 400, text: expect.stringContaining(message) });
   });
 

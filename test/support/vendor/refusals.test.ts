@@ -150,7 +150,7 @@ const bad: Record<string, [object, string | null, string | null]> = {
   ],
 };
 
-describe('the vendor refuses', () => {
+describe('the vendor', () => {
   let vendor: Vendor;
   beforeAll(async () => {
     vendor = await startVendor();
@@ -158,7 +158,7 @@ describe('the vendor refuses', () => {
   afterEach(() => vendor.unscript());
   afterAll(() => vendor.close());
 
-  it.each(Object.entries(bad))('%s', async (_, [change, code, param]) => {
+  it.each(Object.entries(bad))('refuses %s by its field', async (_, [change, code, param]) => {
     const { status, text } = await ask(vendor, { ...question, ...change });
     expect({ status, ...JSON.parse(text) }).toEqual({
       status: 400,
@@ -166,7 +166,7 @@ describe('the vendor refuses', () => {
     });
   });
 
-  it('a model it does not have, as recorded', async () => {
+  it('refuses a model it does not have, as recorded', async () => {
     const { status, text } = await ask(vendor, { ...question, model: 'gpt-4o-wrong' });
     const message = 'The model `gpt-4o-wrong` does not exist or you do not have access to it.';
     expect({ status, ...JSON.parse(text) }).toEqual({
@@ -175,7 +175,7 @@ describe('the vendor refuses', () => {
     });
   });
 
-  it('a key that is not its own, without repeating it', async () => {
+  it('refuses a key that is not its own, without repeating it', async () => {
     const { status, text } = await ask(vendor, question, { authorization: 'Bearer sk-tollgate-secret' });
     expect({ status, ...JSON.parse(text) }).toMatchObject({
       status: 401,
@@ -185,7 +185,7 @@ describe('the vendor refuses', () => {
     expect(await ask(vendor, question, { authorization: 'Basic x' })).toMatchObject({ status: 401 });
   });
 
-  it('another content type, another path, another method', async () => {
+  it('refuses another content type, another path, another method', async () => {
     expect(await ask(vendor, question, { 'content-type': 'text/plain' })).toMatchObject({ status: 400 });
     const headers = { authorization: `Bearer ${vendor.key}` };
     expect(await fetch(`${vendor.url}/responses`, { method: 'POST', headers })).toMatchObject({
@@ -195,13 +195,13 @@ describe('the vendor refuses', () => {
   });
 
   it.each(['', '[]', '{"model":', '{"model":"gpt-4o-mini","messages":[]}x'])(
-    'a body that is no JSON object: %s',
+    'refuses a body that is no JSON object: %s',
     async (body) => {
       expect(await ask(vendor, body)).toMatchObject({ status: 400 });
     },
   );
 
-  it('a field that occurs twice, as a bad splice leaves it', async () => {
+  it('refuses a field that occurs twice, as a bad splice leaves it', async () => {
     const { status, text } = await ask(
       vendor,
       '{"model":"gpt-4o-mini","messages":[{"role":"user","content":"model"}],"model":"gpt-4o"}',
@@ -217,7 +217,7 @@ describe('the vendor refuses', () => {
     ]);
   });
 
-  it.each(Object.entries(refusals))('with the scripted reply: %s', async (_, reply) => {
+  it.each(Object.entries(refusals))('refuses with the scripted reply: %s', async (_, reply) => {
     vendor.script('gpt-4o-mini', { reply });
     const { status, text, headers } = await ask(vendor, question);
     expect(status).toBe(reply.status);
