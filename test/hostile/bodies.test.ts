@@ -2,6 +2,7 @@
  * Malicious and faulty bodies: each gets an error in the client's own format that names the field, and the
  * next request succeeds. The full form is among the faults.
  */
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openHarness, type Harness } from '../support/harness.ts';
@@ -361,10 +362,11 @@ describe('an address', () => {
     const half = connect(Number(port), '127.0.0.1', () =>
       half.write(
         `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${harness.key}\r\n` +
-          'content-length: 50\r\n\r\n{"a',
+          'expect: 100-continue\r\ncontent-length: 50\r\n\r\n{"a',
       ),
     );
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // The answer to `expect` says that the call has begun.
+    await once(half, 'data');
     half.destroy();
     expect((await harness.gateway.ended(ended + 1))[ended]).toMatchObject({
       type: 'refused',
