@@ -4,6 +4,7 @@
  * the real ones do.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readCases } from '../support/cases.ts';
 import { keepReply, buildUserEntry, buildConversation } from '../support/continue-conversation.ts';
 import {
   getModel,
@@ -15,8 +16,6 @@ import {
   type Wire,
 } from '../support/four-wires.ts';
 import { isObject } from '../support/json.ts';
-import { calls, fromChat, hi, result, say, tool, type Body } from './adapted-chats.ts';
-import { fromOthers } from './adapted-requests.ts';
 
 let harness: FourWires;
 beforeAll(async () => {
@@ -24,165 +23,57 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const picture = (url: string): Body => ({
-  messages: [
-    say([
-      { type: 'text', text: 'What?' },
-      { type: 'image_url', image_url: { url } },
-    ]),
-  ],
+type Body = Readonly<Record<string, unknown>>;
+
+const say = (content: unknown): Body => ({ role: 'user', content });
+
+const calls = (...made: readonly (readonly [id: string, name: string, given?: string])[]): Body => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: made.map(([id, name, given = '{}']) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: given },
+  })),
 });
 
-const inlineFile = (mimeType: string): Body => ({
-  contents: [{ role: 'user', parts: [{ inlineData: { mimeType, data: 'AAAA' } }] }],
-});
+const result = (id: string, content: string): Body => ({ role: 'tool', tool_call_id: id, content });
 
-const address: Body = {
-  max_tokens: 100,
-  messages: [say([{ type: 'document', source: { type: 'url', url: 'https://files.example/a.pdf' } }])],
-};
+const hi: Body = { messages: [say('Hi')] };
 
-const refused: readonly (readonly [title: string, client: Wire, to: Wire, body: Body, param: string])[] = [
-  [
-    'a conversation in which nothing is said',
-    'chat-completions',
-    'messages',
-    { messages: [say(' ')] },
-    'messages[0]',
-  ],
-  [
-    'arguments of names that are not taken',
-    'chat-completions',
-    'messages',
-    { ...hi, ...tool({ type: 'object', properties: { 'a b': { type: 'string' } } }) },
-    'tools[0]',
-  ],
-  [
-    'a picture at an address that is not fetched',
-    'chat-completions',
-    'messages',
-    picture('http://pictures.example/a.png'),
-    'messages[0].content[1]',
-  ],
-  [
-    'a drawing',
-    'chat-completions',
-    'responses',
-    picture('data:image/svg+xml,%3Csvg/%3E'),
-    'messages[0].content[1]',
-  ],
-  [
-    'a picture of a kind only Google looks at',
-    'generate-content',
-    'chat-completions',
-    inlineFile('image/heic'),
-    'contents[0].parts[0]',
-  ],
-  [
-    'the same on responses',
-    'generate-content',
-    'responses',
-    inlineFile('image/heic'),
-    'contents[0].parts[0]',
-  ],
-  [
-    'sound of a kind that is not taken',
-    'generate-content',
-    'chat-completions',
-    inlineFile('audio/flac'),
-    'contents[0].parts[0]',
-  ],
-  [
-    'a picture alone, of a model that writes',
-    'generate-content',
-    'responses',
-    { contents: [{ parts: [{ text: 'Draw.' }] }], generationConfig: { responseModalities: ['IMAGE'] } },
-    'generationConfig.responseModalities',
-  ],
-  [
-    'grounding in maps',
-    'generate-content',
-    'messages',
-    { contents: [{ parts: [{ text: 'Where?' }] }], tools: [{ googleMaps: {} }] },
-    'tools[0].googleMaps',
-  ],
-  [
-    'a search of files that OpenAI keeps',
-    'responses',
-    'generate-content',
-    { input: 'Hi', tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] },
-    'tools[0]',
-  ],
-  [
-    'a file of no known kind',
-    'responses',
-    'generate-content',
-    { input: [{ role: 'user', content: [{ type: 'input_file', file_data: 'AAAA' }] }] },
-    'input[0].content[0]',
-  ],
-  [
-    'a conversation of nothing but empty texts',
-    'chat-completions',
-    'generate-content',
-    { messages: [say('')] },
-    'messages[0]',
-  ],
-  [
-    'nothing but a part that no other wire has',
-    'chat-completions',
-    'messages',
-    { messages: [say([{ type: 'hologram', hologram: {} }])] },
-    'messages[0].content[0]',
-  ],
-  [
-    'the same on generate-content',
-    'chat-completions',
-    'generate-content',
-    { messages: [say([{ type: 'hologram', hologram: {} }])] },
-    'messages[0].content[0]',
-  ],
-  [
-    'sound in the result of a tool',
-    'chat-completions',
-    'responses',
-    {
-      ...tool(),
-      messages: [
-        say('Go'),
-        calls(['a', 'look']),
-        {
-          role: 'tool',
-          tool_call_id: 'a',
-          content: [{ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }],
-        },
-      ],
-    },
-    'messages[2].content[0]',
-  ],
-  ['a document by its address', 'messages', 'chat-completions', address, 'messages[0].content[0]'],
-];
+interface Case {
+  /** chat-completions, if it is not stated. */
+  readonly client?: Wire;
+  readonly body: Body;
+  /** The path reported as lost: by every other wire, or by the wire that loses it. */
+  readonly lost?: string | Partial<Readonly<Record<Wire, string>>>;
+}
+
+type Refused = readonly [title: string, client: Wire, to: Wire, body: Body, param: string];
+
+const { adapted, refused } = readCases<{
+  readonly adapted: Readonly<Record<string, Case>>;
+  readonly refused: readonly Refused[];
+}>('adapted-requests.json', import.meta.url);
 
 function readDropped({ headers }: Crossing): string[] {
   return headers.get('x-tollgate-dropped')?.split(',') ?? [];
 }
 
-describe.each(Object.entries({ ...fromChat, ...fromOthers }))(
-  '%s',
-  (_, { client = 'chat-completions', body, lost }) => {
-    const kinds: readonly Kind[] = ['plain', 'thinking'];
-    const targets = wires.filter((wire) => wire !== client);
+describe.each(Object.entries(adapted))('%s', (_, { client = 'chat-completions', body, lost }) => {
+  const kinds: readonly Kind[] = ['plain', 'thinking'];
+  const targets = wires.filter((wire) => wire !== client);
 
-    it.each(targets)('is accepted by a vendor of %s, and reports its losses', async (wire) => {
-      for (const kind of kinds) {
-        const { id } = getModel(wire, kind);
-        const crossed = await harness.ask(client, id, body);
-        expect(crossed.status, `${id}: ${crossed.text}`).toBe(200);
-        const message = typeof lost === 'string' ? lost : lost?.[wire];
-        if (message !== undefined) expect(readDropped(crossed), id).toContain(message);
-      }
-    });
-  },
-);
+  it.each(targets)('is accepted by a vendor of %s, and reports its losses', async (wire) => {
+    for (const kind of kinds) {
+      const { id } = getModel(wire, kind);
+      const crossed = await harness.ask(client, id, body);
+      expect(crossed.status, `${id}: ${crossed.text}`).toBe(200);
+      const message = typeof lost === 'string' ? lost : lost?.[wire];
+      if (message !== undefined) expect(readDropped(crossed), id).toContain(message);
+    }
+  });
+});
 
 describe('a request that cannot be adapted', () => {
   it.each(refused)('is refused by the name of its field: %s', async (_, client, wire, body, param) => {

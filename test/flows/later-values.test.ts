@@ -4,6 +4,7 @@
  * was lost.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readCases } from '../support/cases.ts';
 import { families, readCall } from '../support/families.ts';
 import { buildPath } from '../support/four-wires.ts';
 import { textProtocols } from '../support/front.ts';
@@ -12,15 +13,17 @@ import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { chatReply, generateReply, messagesReply, responsesReply } from '../support/replies.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
 import { acceptAnyKey } from '../support/test-provider.ts';
-import { claude, gemini } from './later-claude-and-gemini-values.ts';
-import { answered, chat, responsesRows, type Fields, type Later } from './later-openai-values.ts';
 
-const rows: Readonly<Record<Wire, readonly Later[]>> = {
-  'chat-completions': chat,
-  responses: responsesRows,
-  messages: claude,
-  'generate-content': gemini,
-};
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * The field that holds the new value, a body with it (without what every call needs), and what other
+ * protocols receive where they can express it.
+ */
+type Later = readonly [field: string, body: Fields, said?: string];
+
+const rows = readCases<Readonly<Record<Wire, readonly Later[]>>>('later-values.json', import.meta.url);
+const answered: readonly Fields[] = [{ role: 'user', content: 'Hi' }];
 
 /** What every call has as well. */
 const least: Readonly<Record<Wire, Fields>> = {

@@ -11,22 +11,8 @@ export const buildPath = (model: string, method = 'generateContent'): string =>
   `/v1beta/models/${model}:${method}`;
 
 export const turn = (role: string, ...parts: object[]) => ({ role, parts });
-export const user = turn('user', { text: 'Hello!' });
+const user = turn('user', { text: 'Hello!' });
 export const good = { contents: [user] };
-export const callTool = (name = 'find', more: object = {}) => ({ functionCall: { name, args: {} }, ...more });
-
-export const answerCall = (name = 'find', more: object = {}) => ({
-  functionResponse: { name, response: { output: 'x' }, ...more },
-});
-
-export const say = (...contents: object[]) => ({ contents: [user, ...contents] });
-export const config = (fields: object) => ({ generationConfig: fields });
-
-export const declareTool = (facts: object) => ({
-  tools: [{ functionDeclarations: [{ name: 'find', ...facts }] }],
-});
-
-export const media = (part: object) => say(turn('user', part));
 
 /** Changes to a valid request, with the message of the 400, and the model if it is not the older one. */
 export type Change = [change: object, message: RegExp, model?: string];

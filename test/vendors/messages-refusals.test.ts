@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { readCases } from '../support/cases.ts';
 import { messagesRefusals } from '../support/vendor/messages.ts';
 import {
   model,
   user,
   good,
-  tool,
   type Change,
   vendor,
   call,
@@ -12,57 +12,11 @@ import {
   isRefused,
 } from './messages-requests.ts';
 
-const schema = (facts: object) => ({ output_config: { format: { type: 'json_schema', schema: facts } } });
 useAnthropic();
 
-const wrongSettings: Record<string, Change> = {
-  'a tool name with a dot': [
-    { tools: [{ ...tool, name: 'a.b' }] },
-    /^tools\.0\.name: String should match pattern/,
-  ],
-  'two tools of one name': [{ tools: [tool, tool] }, 'tools: Tool names must be unique.'],
-  'a tool whose schema is no object': [
-    { tools: [{ name: 'f', input_schema: { type: 'string' } }] },
-    "tools.0.input_schema.type: Input should be 'object'",
-  ],
-  'a tool without a schema': [{ tools: [{ name: 'f' }] }, /^tools\.0\.input_schema: Field required/],
-  'a schema that is a choice': [
-    { tools: [{ name: 'f', input_schema: { type: 'object', anyOf: [] } }] },
-    /does not support oneOf, allOf, or anyOf at the top level/,
-  ],
-  'a strict tool left open': [
-    { tools: [{ ...tool, strict: true }] },
-    /'additionalProperties' must be explicitly set to false/,
-  ],
-  'a choice without tools': [
-    { tool_choice: { type: 'auto' } },
-    /may only be specified while providing tools/,
-  ],
-  'a choice of a tool that is not there': [
-    { tools: [tool], tool_choice: { type: 'tool', name: 'g' } },
-    "Tool 'g' not found in provided tools",
-  ],
-  'a parallel switch where no tool may be called': [
-    { tools: [tool], tool_choice: { type: 'none', disable_parallel_tool_use: true } },
-    /disable_parallel_tool_use: Extra inputs/,
-  ],
-  'an answer schema left open': [
-    schema({ type: 'object', properties: {} }),
-    /^output_config\.format\.schema: For 'object' type, 'additionalProperties'/,
-  ],
-  'an answer schema with a range': [
-    schema({
-      type: 'object',
-      properties: { a: { type: 'integer', minimum: 1 } },
-      additionalProperties: false,
-    }),
-    /properties minimum are not supported/,
-  ],
-  'an answer schema for an old model': [
-    { model: 'claude-sonnet-4-0', ...schema({ type: 'object', additionalProperties: false }) },
-    /not supported by this model/,
-  ],
-  'a stop sequence of spaces': [{ stop_sequences: ['\n'] }, /must contain non-whitespace/],
+const wrong: Readonly<Record<string, Change>> = {
+  ...readCases<Record<string, Change>>('messages-refusals.json', import.meta.url),
+  'no max_tokens': [{ max_tokens: undefined }, 'max_tokens: Field required'],
   'more than the model holds': [
     { messages: [{ role: 'user', content: 'a '.repeat(200_001) }] },
     /^prompt is too long: \d+ tokens > 200000 maximum/,
@@ -70,7 +24,7 @@ const wrongSettings: Record<string, Change> = {
 };
 
 describe('the fake Anthropic, asked something wrong', () => {
-  it.each(Object.entries(wrongSettings))('refuses it as the real one does: %s', isRefused);
+  it.each(Object.entries(wrong))('refuses it as the real one does: %s', isRefused);
 
   it('refuses a model that it does not have', async () => {
     const reply = await call({ ...good, model: 'claude-sonet-4-5' });

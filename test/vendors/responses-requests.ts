@@ -5,15 +5,8 @@ import { startResponsesVendor, type ResponsesRequest } from '../support/vendor/r
 import type { Stage } from '../support/vendor/stage.ts';
 
 const model = 'gpt-4o';
-export const user = { role: 'user', content: 'Hello!' };
+const user = { role: 'user', content: 'Hello!' };
 export const good = { model, input: [user] };
-
-export const tool = (facts: object = {}) => ({
-  type: 'function',
-  name: 'find',
-  parameters: { type: 'object', properties: {} },
-  ...facts,
-});
 
 export let vendor: Stage<ResponsesRequest>;
 export let call: Caller;
