@@ -280,7 +280,7 @@ function buildRequest(base: string, route: RouteName, { params = {}, input }: As
   const { method, path } = splitRoute(route);
   const named = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
   if (!URL.canParse(base)) throw new Error(`--url is no URL: ${base}`);
-  const url = new URL(base.replace(/\/+$/, '') + named);
+  const url = new URL(base.replace(/\/$/, '') + named);
   if (!takesQuery(route)) return [url, { method, body: JSON.stringify(input ?? {}) }];
   for (const [name, value] of Object.entries(input ?? {}))
     if (value !== undefined) url.searchParams.set(name, String(value));
