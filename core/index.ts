@@ -48,35 +48,14 @@ export {
   toRegional,
 } from './model-facts.ts';
 export type { Capabilities, Model, ModelFacts } from './model-facts.ts';
-export type {
-  Archive,
-  ArchivedCall,
-  ConfigFacts,
-  Configuration,
-  Control,
-  DocumentStore,
-  Documents,
-  Operations,
-  Rehearsal,
-  RehearsedCall,
-  RehearsedRequest,
-  Reloaded,
-  StoredDocument,
-} from './operations.ts';
+export type * from './operations.ts';
 export * from './plugin.ts';
 export { discounts, getTerms, usualMode } from './price-terms.ts';
 export type { CostLine, Fee, FeeName, Mode } from './price-terms.ts';
 export { freePrice, priceSchema, scaleTerms, usd } from './price.ts';
 export type { Price, PriceRule, Terms } from './price.ts';
 export * from './protocol.ts';
-export type {
-  DrainLimits,
-  Endpoint,
-  Offer,
-  Provider,
-  UpstreamRequest,
-  UpstreamResponse,
-} from './provider.ts';
+export type * from './provider.ts';
 export { detach } from './util/detached.ts';
 export { countText, portText, readEnvironment, secondsText } from './util/environment.ts';
 export {
