@@ -74,6 +74,5 @@ export { describeFaults } from './util/option-errors.ts';
 export { readOwnVersion } from './util/own-version.ts';
 export { PluginError } from './util/plugin-error.ts';
 export { fileMode, makeFolder, restrictAccess } from './util/private-files.ts';
-export { hideSecrets, listSecrets } from './util/secrets.ts';
-export { formatTable, toOneLine } from './util/table.ts';
+export { hideSecrets, listSecrets, toOneLine } from './util/text.ts';
 export { longestDeadline, secondsOption } from './util/timeouts.ts';

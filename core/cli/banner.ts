@@ -10,7 +10,7 @@ import { freePrice } from '../price.ts';
 import { ConfigError } from '../util/errors.ts';
 import type { Nano } from '../util/money.ts';
 import { describeReason } from '../util/plugin-error.ts';
-import { toOneLine } from '../util/table.ts';
+import { toOneLine } from '../util/text.ts';
 import { nameOption } from './load-config.ts';
 
 const width = 110;

@@ -14,7 +14,7 @@ import { checkConnections, readOpenFilesLimit } from '../http/open-files.ts';
 import type { Finding } from '../plugin.ts';
 import { getMessage, ConfigError } from '../util/errors.ts';
 import { foreign, isOwn, isShared, listContents, readStats } from '../util/private-files.ts';
-import { toOneLine } from '../util/table.ts';
+import { toOneLine } from '../util/text.ts';
 import { loadConfig, nameOption } from './load-config.ts';
 
 function buildFinding(subject: string, state: Finding['state'], message: string, remedy?: string): Finding {

@@ -12,7 +12,7 @@ import type { Control, Reloaded } from '../operations.ts';
 import { openServer, type GatewayServer } from '../server.ts';
 import { getMessage } from '../util/errors.ts';
 import { releaseSoon } from '../util/memory.ts';
-import { hideSecrets } from '../util/secrets.ts';
+import { hideSecrets } from '../util/text.ts';
 import { withTimeout } from '../util/timeouts.ts';
 import { loadConfig } from './load-config.ts';
 import { ownModules } from './self-resolution.ts';

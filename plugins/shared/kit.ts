@@ -24,6 +24,9 @@ export { applyOwnModels, ownModelsSchema, type OwnModel } from './provider/own-m
 /** Metrics that keep their values when plugins are reloaded. */
 export { defineCounter, defineGauge, defineHistogram } from './metric.ts';
 
+/** `formatTable` lays out what a command prints. */
+export { formatTable } from './table.ts';
+
 /** Errors in chat-completions' body, `{ error: { message, type, param, code } }`, in both directions. */
 export { decodeError, encodeError, buildErrorBody, buildErrorEvent } from './wire-kit/openai-error.ts';
 

@@ -8,7 +8,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { formatTable } from '../../core/util/table.ts';
+import { formatTable } from '../../plugins/shared/table.ts';
 import { findFreePort } from '../support/free-port.ts';
 import { load } from './load.ts';
 import { startVendor } from './nginx.ts';

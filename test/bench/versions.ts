@@ -7,7 +7,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { formatTable } from '../../core/util/table.ts';
+import { formatTable } from '../../plugins/shared/table.ts';
 import { load } from './load.ts';
 import { startVendor } from './nginx.ts';
 import { calls, translations, type Call } from './payload.ts';

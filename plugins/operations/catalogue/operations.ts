@@ -4,7 +4,6 @@
  */
 import {
   computeCost,
-  formatTable,
   formatUsd,
   GatewayError,
   type Catalog,
@@ -16,6 +15,7 @@ import { createDefiner, roles } from '../../shared/operations.ts';
 import type { Verb } from '../../shared/operator-verbs.ts';
 import { findPriceOrigin } from '../../shared/provider/catalogue-file.ts';
 import type { Replies } from '../../shared/replies/routes.ts';
+import { formatTable } from '../../shared/table.ts';
 import { formatFields } from './price-changes.ts';
 import { writePrice } from './price-history.ts';
 import { confirmUpdate, listUpdates, showUpdate, undoUpdate, type PriceWork } from './price-updates.ts';

@@ -2,7 +2,8 @@
  * What a price feed changes: for each model of the catalogue that the feed has another price for, the whole
  * new price, and why a person has to look at it first. Models that the catalogue does not have are left out.
  */
-import { formatTable, formatUsd, parseUsd, priceSchema, type Price } from '../../../core/index.ts';
+import { formatUsd, parseUsd, priceSchema, type Price } from '../../../core/index.ts';
+import { formatTable } from '../../shared/table.ts';
 import { computeVersion, writePrice, type PriceChange } from './price-history.ts';
 import { flattenPrice } from './price-list.ts';
 import type { Facts, Figures, Snapshot } from './snapshot.ts';

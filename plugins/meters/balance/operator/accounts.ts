@@ -1,10 +1,11 @@
 /** How operators create, move, close and list accounts, and add credit. */
 import { z } from 'zod';
-import { formatTable, formatUsd, parseUsd, type GatewayError, type Nano } from '../../../../core/index.ts';
+import { formatUsd, parseUsd, type GatewayError, type Nano } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import { allowNone, type Verb, type VerbRow } from '../../../shared/operator-verbs.ts';
 import type { Account, ListedAccount } from '../../../shared/replies/accounts.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
+import { formatTable } from '../../../shared/table.ts';
 import {
   accountStates,
   creditKinds,

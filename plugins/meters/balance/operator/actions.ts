@@ -1,8 +1,9 @@
 /** The log of what operators changed. */
 import { userInfo } from 'node:os';
 import { z } from 'zod';
-import { formatTable, type RouteRequest } from '../../../../core/index.ts';
+import type { RouteRequest } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
+import { formatTable } from '../../../shared/table.ts';
 import type { Action } from '../store.ts';
 import { defineOperation } from './operation.ts';
 import { buildNumberSchema } from './reading.ts';

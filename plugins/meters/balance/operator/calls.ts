@@ -1,7 +1,7 @@
 /** What operators read of stored calls: pages of them, one with all its details, and those that end now. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { formatTable, formatUsd, getRateUnits, parseUsd, toOneLine, usd } from '../../../../core/index.ts';
+import { formatUsd, getRateUnits, parseUsd, toOneLine, usd } from '../../../../core/index.ts';
 import {
   describeOwnCall,
   describeCall,
@@ -19,6 +19,7 @@ import {
   type Verb,
 } from '../../../shared/operator-verbs.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
+import { formatTable } from '../../../shared/table.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
 import { nameRefund } from './corrections.ts';
 import { formatCsv } from './csv.ts';

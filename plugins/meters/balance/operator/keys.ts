@@ -1,6 +1,6 @@
 /** How operators create, list and change keys. Only the reply that creates a secret shows it. */
 import { z } from 'zod';
-import { formatTable, formatUsd, GatewayError, parseUsd, toOneLine } from '../../../../core/index.ts';
+import { formatUsd, GatewayError, parseUsd, toOneLine } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import {
   allowNone,
@@ -12,6 +12,7 @@ import {
   type Verb,
 } from '../../../shared/operator-verbs.ts';
 import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
+import { formatTable } from '../../../shared/table.ts';
 import { issueKey, createKeySecret, isKeyId } from '../keys.ts';
 import type { Store } from '../store.ts';
 import { addCredit, shownAccount } from './accounts.ts';

@@ -2,9 +2,10 @@
  * What operators read in the books: summed up usage, rows for an export, and what is reserved at the moment.
  */
 import { z } from 'zod';
-import { formatTable, formatUsd, parseUsd, usageSchema } from '../../../../core/index.ts';
+import { formatUsd, parseUsd, usageSchema } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
+import { formatTable } from '../../../shared/table.ts';
 import { readShares } from '../budgets/budget.ts';
 import { columnNames } from '../export/lines.ts';
 import { entryKinds, usageGroups, type Entry } from '../store.ts';

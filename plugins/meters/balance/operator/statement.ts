@@ -1,8 +1,9 @@
 /** An account's statement, like a bank's: what it had, what came and went, and what it has. */
 import { z } from 'zod';
-import { formatTable, formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
+import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
+import { formatTable } from '../../../shared/table.ts';
 import { formatDate, isZone, findStartOfDate } from '../budgets/periods.ts';
 import type { Store } from '../store.ts';
 import { requireBalance, readAllCredits } from './accounts.ts';

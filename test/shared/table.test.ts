@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { formatTable, toOneLine } from '../../core/util/table.ts';
+import { toOneLine } from '../../core/util/text.ts';
+import { formatTable } from '../../plugins/shared/table.ts';
 
 const marks = ['\u061c', '\u200e', '\u200f', '\u202a', '\u202b', '\u202c', '\u202d', '\u202e'];
 const isolates = ['\u2066', '\u2067', '\u2068', '\u2069'];

@@ -1,12 +1,5 @@
 /** Lays out rows as an aligned table for a terminal, whatever the texts of others in it contain. */
-
-/** What breaks a line, steers a terminal or turns the direction of what follows. */
-const unprintable = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
-
-/** A text of others as a part of a line. */
-export function toOneLine(text: string): string {
-  return text.replaceAll(unprintable, '\u{fffd}');
-}
+import { toOneLine } from '../../core/index.ts';
 
 function isNumber(cell: string): boolean {
   return cell === '' || /^-?\d[\d.]*$/.test(cell);
@@ -26,7 +19,7 @@ export function formatTable(
     const cells = rows.map((row) => row[place] ?? '');
     const total = totals?.[place] ?? '';
     if (cells.every((cell) => cell === '') && total === '') return [];
-    const width = Math.max(...[heading, ...cells, total].map(({ length }) => length));
+    const width = [heading, ...cells, total].reduce((most, { length }) => Math.max(most, length), 0);
     const isRight = cells.every(isNumber);
     return [{ place, heading, total, width, isRight }];
   });

@@ -1,4 +1,4 @@
-/** Keeps the secrets of this process out of texts that people read. */
+/** Texts as people may read them: without the secrets of this process, and on one line. */
 
 const secretVariable = /KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL/i;
 
@@ -15,4 +15,12 @@ export function hideSecrets(text: string): string {
   return plain
     .replaceAll(/\b(\w{1,30}:\/\/)[^\s/@"']+@/g, '$1••••@')
     .replaceAll(/([?&](?=[\w-]*(?:key|token|secret|password|sig))[\w-]+=)[^&\s"']+/gi, '$1••••');
+}
+
+/** What breaks a line, steers a terminal or turns the direction of what follows. */
+const unprintable = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
+
+/** A text of others as a part of a line. */
+export function toOneLine(text: string): string {
+  return text.replaceAll(unprintable, '\u{fffd}');
 }
