@@ -208,8 +208,6 @@ export interface WireEvent {
 export interface EventDecoder {
   /** Decodes an event. It does not throw: an event that it cannot read is an `error`, and nothing follows. */
   push(event: WireEvent): CanonicalEvent[];
-  /** The last event, if the next ones need not be read where they differ only in their text. */
-  readonly alike?: AlikeEvent | undefined;
   /** Whether the reply is complete if nothing follows, for protocols whose streams end in silence. */
   readonly mayEnd?: boolean;
   /** Ends the stream: with `response-end` if the reply is complete. A call that was cut does not end. */
@@ -304,16 +302,6 @@ export interface CountSide {
   decodeReply(body: unknown): number;
   /** Writes the JSON body for a number of tokens. */
   encodeReply(tokens: number): unknown;
-}
-
-/** An event that only added text to an open block: its JSON before and after the text. */
-export interface AlikeEvent {
-  readonly before: string;
-  readonly after: string;
-  /** Whether a string of padding follows `after`, and ends the event. */
-  readonly padded: boolean;
-  /** What the decoder made of it. */
-  readonly delta: Extract<CanonicalEvent, { type: 'block-delta' }>;
 }
 
 /**

@@ -33,7 +33,7 @@ const unit = [
 const leftOut =
   Number.parseInt(process.versions.node, 10) < 26
     ? [
-        'test/core/{alike-run,faulty-taps,json*,options,price-rules,reservations}.test.ts',
+        'test/core/{cut-streams,faulty-taps,json*,options,price-rules,reservations}.test.ts',
         'test/core/{retries,scheduled-costs,splice,sse,walk-ends,worst-case}.test.ts',
         'test/*/contract.test.ts',
       ]

@@ -6,11 +6,10 @@ import type { Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Routed } from '../exchange.ts';
 import { type ReplyMemory, weighBytes, weighText, toTooLongError } from '../http/reply-memory.ts';
-import type { Protocol, AlikeEvent } from '../protocol.ts';
+import type { Protocol } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import { Chunks } from '../util/chunks.ts';
 import { GatewayError, isGatewayError } from '../util/errors.ts';
-import { AlikeRun, RunSeeker } from './alike-run.ts';
 import { readToEnd } from './quiet-end.ts';
 import { type SseBlock, SseReader } from './sse.ts';
 
@@ -73,57 +72,26 @@ export async function* decodeStream(
 ): Batches {
   const { call, attempt, protocol: client } = exchange;
   const reader = new SseReader();
-  const seeker = new RunSeeker(reader);
   const setHeld = memory.openSlot();
   const decoder = protocol.upstream.decodeEvents(call, attempt.target.model);
-  const counter = new Counter(tally);
-  let alike: AlikeEvent | undefined;
-  let run: AlikeRun | undefined;
-  const decode = ({ raw, event }: SseBlock): readonly CanonicalEvent[] => {
+  const counter = { tally, joiner: new CharacterJoiner() };
+  const decode = ({ event }: SseBlock): readonly CanonicalEvent[] => {
     if (!event) return noEvents;
     const events = decoder.push(event);
     if (events.length === 0) tally.keptLength += event.data.length;
-    if (alike !== decoder.alike) {
-      alike = decoder.alike;
-      run = alike && AlikeRun.startAfter(raw, event.data, alike);
-    }
     return events;
-  };
-  /** Takes the events at a place in a chunk, counts them, and returns where they end. */
-  const take = (chunk: Buffer, start: number, batch: CanonicalEvent[]): number => {
-    const active = reader.waiting === 0 ? run : undefined;
-    const taken = active?.take(chunk, start);
-    if (active && taken) {
-      counter.add({ ...active.event.delta, text: taken.bytes.toString() }, batch);
-      return taken.end;
-    }
-    if (active && seeker.hold(chunk, start)) return chunk.length;
-    const end = seeker.findBlocksEnd(chunk, start, run);
-    const blocks = reader.push(chunk.subarray(start, end));
-    setHeld(
-      reader.waiting +
-        weighLongest(blocks) +
-        tally.keptLength +
-        (client.repeatsText ? tally.deliveredBytes : 0),
-    );
-    if (call.stream) memory.add(sumLarge(blocks));
-    counter.addAll(blocks, decode, batch);
-    return end;
   };
   for await (const chunk of readToEnd(exchange, response, decoder)) {
     if (tally.complete) continue;
     if (!call.stream) memory.add(chunk.length + weighBytes(chunk));
-    // If decoding throws, the events before that are sent first.
-    const batch: CanonicalEvent[] = [];
-    try {
-      const bytes = seeker.join(chunk);
-      for (let at = 0; at < bytes.length && !tally.complete;) at = take(bytes, at, batch);
-    } finally {
-      if (batch.length > 0) yield batch;
-    }
+    const blocks = reader.push(chunk);
+    const repeated = client.repeatsText ? tally.deliveredBytes : 0;
+    setHeld(reader.waiting + weighLongest(blocks) + tally.keptLength + repeated);
+    if (call.stream) memory.add(sumLarge(blocks));
+    yield* countBatch(blocks, decode, counter);
   }
   if (tally.complete) return;
-  yield* countBatch(seeker.end(), decode, counter);
+  yield* countBatch(reader.end(), decode, counter);
   if (!tally.complete) yield* countBatch([decoder.end()], passEvents, counter);
 }
 
@@ -154,57 +122,39 @@ export async function* decodeWholeReply(
   yield* countBatch(
     [await readWhole(response, memory).then((bytes) => decodeReply(protocol, exchange, decodeText(bytes)))],
     passEvents,
-    new Counter(tally),
+    { tally, joiner: new CharacterJoiner() },
   );
 }
 
-/** Counts events as they are decoded, with whole characters, and adds them to a batch. */
-class Counter {
-  readonly #tally: Tally;
-  readonly #joiner = new CharacterJoiner();
-
-  constructor(tally: Tally) {
-    this.#tally = tally;
-  }
-
-  add(event: CanonicalEvent, batch: CanonicalEvent[]): void {
-    if (!this.#joiner.isWhole(event)) {
-      for (const joined of this.#joiner.join(event)) this.#count(joined, batch);
-    } else this.#count(event, batch);
-  }
-
-  /** Adds the events of all sources, up to the end of the reply. */
-  addAll<Source>(
-    sources: readonly Source[],
-    decode: (source: Source) => readonly CanonicalEvent[],
-    batch: CanonicalEvent[],
-  ): void {
-    for (const source of sources) {
-      for (const event of decode(source)) {
-        this.add(event, batch);
-        if (this.#tally.complete) return;
-      }
-    }
-  }
-
-  #count(event: CanonicalEvent, batch: CanonicalEvent[]): void {
-    this.#tally.read(event);
-    if (event.type !== 'unreadable') batch.push(event);
-  }
-}
-
-/** The same as a batch of its own. If decoding throws, it yields the events before that first. */
+/**
+ * Counts the events of all sources, up to the end of the reply, and yields them with whole characters as one
+ * batch. If decoding throws, it yields the events before that first.
+ */
 function* countBatch<Source>(
   sources: readonly Source[],
   decode: (source: Source) => readonly CanonicalEvent[],
-  counter: Counter,
+  { tally, joiner }: Counter,
 ): Generator<readonly CanonicalEvent[]> {
   const batch: CanonicalEvent[] = [];
+  const count = (event: CanonicalEvent): void => {
+    tally.read(event);
+    if (event.type !== 'unreadable') batch.push(event);
+  };
   try {
-    counter.addAll(sources, decode, batch);
+    for (const source of sources)
+      for (const event of decode(source)) {
+        if (joiner.isWhole(event)) count(event);
+        else joiner.join(event).forEach(count);
+        if (tally.complete) return;
+      }
   } finally {
     if (batch.length > 0) yield batch;
   }
+}
+
+interface Counter {
+  readonly tally: Tally;
+  readonly joiner: CharacterJoiner;
 }
 
 export function decodeReply(protocol: Protocol, { call, attempt }: Routed, text: string): CanonicalEvent[] {

@@ -6,10 +6,10 @@
 import { isOpening, type Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Routed } from '../exchange.ts';
-import type { UpstreamSide, AlikeEvent } from '../protocol.ts';
+import type { UpstreamSide } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
+import { detach } from '../util/detached.ts';
 import { GatewayError } from '../util/errors.ts';
-import { AlikeRun, RunSeeker } from './alike-run.ts';
 import { correctUsage, StreamCorrection, type BlockWriter } from './charged-usage.ts';
 import type { Piece } from './pieces.ts';
 import { readToEnd } from './quiet-end.ts';
@@ -42,11 +42,9 @@ class ForwardedText {
   last = '';
   hasOpened = false;
   hasBegun = false;
-  run: AlikeRun | undefined;
   readonly decoder: ReturnType<UpstreamSide['decodeEvents']>;
   /** Whether the last frame of the protocol was seen. A reply may be complete before it. */
   #isTerminated = false;
-  #alike: AlikeEvent | undefined;
   readonly #call: Routed['call'];
   readonly #upstream: UpstreamSide;
   readonly #tally: Tally;
@@ -104,14 +102,6 @@ class ForwardedText {
     const isLast = this.#tally.complete || (this.#holdsEnd && this.#tally.hasFinished(this.#call.candidates));
     if (isLast) this.last += written;
     else this.text += written;
-    const { alike } = this.decoder;
-    if (this.#alike !== alike) {
-      this.#alike = alike;
-      this.run =
-        event && alike && !isLast && block.raw === raw
-          ? AlikeRun.startAfter(raw, event.data, alike, written)
-          : undefined;
-    }
     if (this.last.length > longestBlock)
       throw new GatewayError('upstream_failed', 'The provider sent too much after the end of its reply.');
   }
@@ -161,11 +151,10 @@ class ForwardedText {
   }
 
   /** Takes the text to send. Not a generator: `yield*` kept replies in memory long after their calls. */
-  takePiece(bytes?: Buffer): Piece {
-    const all =
-      bytes && this.text !== '' ? Buffer.concat([Buffer.from(this.text), bytes]) : (bytes ?? this.text);
+  takePiece(): Piece {
+    const { text } = this;
     this.text = '';
-    return { text: all, last: false, opening: !this.hasBegun };
+    return { text, last: false, opening: !this.hasBegun };
   }
 
   takeLast(closing = ''): Piece {
@@ -193,30 +182,15 @@ export async function* forwardStream(
 ): AsyncGenerator<Piece> {
   const forwarded = new ForwardedText(exchange, tally);
   const reader = new SseReader();
-  const seeker = new RunSeeker(reader);
   const setHeld = memory.openSlot();
   for await (const chunk of readToEnd(exchange, response, forwarded.decoder)) {
     if (tally.complete) continue;
     // If a chunk cannot be read to its end, the text before the fault is sent.
     try {
-      const bytes = seeker.join(chunk);
-      for (let at = 0; at < bytes.length && !tally.complete;) {
-        const { run, text, last } = forwarded;
-        const active = reader.waiting === 0 && last === '' ? run : undefined;
-        const taken = active?.take(bytes, at);
-        if (taken) {
-          tally.deliveredBytes += active?.textBytes ?? 0;
-          at = taken.end;
-          yield forwarded.takePiece(taken.bytes);
-          continue;
-        }
-        if (active && seeker.hold(bytes, at)) break;
-        const end = seeker.findBlocksEnd(bytes, at, run);
-        const blocks = reader.push(bytes.subarray(at, end));
-        at = end;
-        setHeld(reader.waiting + weighLongest(blocks) + text.length + last.length + tally.keptLength);
-        forwarded.add(blocks);
-      }
+      const blocks = reader.push(chunk);
+      const { text, last } = forwarded;
+      setHeld(reader.waiting + weighLongest(blocks) + text.length + last.length + tally.keptLength);
+      forwarded.add(blocks);
     } finally {
       // Comments before the first event do not open a reply.
       if (forwarded.hasOpened && forwarded.text) yield forwarded.takePiece();
@@ -224,7 +198,7 @@ export async function* forwardStream(
     if (tally.complete) yield forwarded.takeLast();
   }
   if (tally.complete) return;
-  forwarded.add(seeker.end());
+  forwarded.add(reader.end());
   if (forwarded.hasOpened && forwarded.text) yield forwarded.takePiece();
   forwarded.end();
   yield forwarded.takeLast(exchange.call.framing === 'array' ? ']' : '');
@@ -262,19 +236,38 @@ export async function* forwardReply(
   yield { text: renameModel(corrected, modelPaths, model.id), last: true, opening: false };
 }
 
-/** Replaces the provider's name of the model with ours, in the text of a reply or an event. */
+/** Replaces the provider's name of the model with ours in the text of a reply. */
 function renameModel(text: string, paths: UpstreamSide['modelPaths'], id: string): string {
-  for (const path of paths) {
-    const place = locateString(text, path);
-    if (place) return text.slice(0, place.start) + JSON.stringify(id) + text.slice(place.end);
-  }
-  return text;
+  const place = locateModel(text, paths);
+  return place ? text.slice(0, place.start) + JSON.stringify(id) + text.slice(place.end) : text;
 }
 
+/**
+ * The same for each event. The events of one stream begin alike, so the place is found once, and later events
+ * are recognised by their beginning.
+ */
 function createModelRenamer(paths: UpstreamSide['modelPaths'], id: string): BlockWriter {
+  const names = paths.map((path) => `"${path.at(-1)}"`);
+  let beginning: string | undefined;
+  let renamed = '';
   return (raw, data) => {
-    const at = data?.startsWith('{') ? raw.indexOf(data) : -1;
-    if (data === undefined || at < 0) return raw;
-    return raw.slice(0, at) + renameModel(data, paths, id) + raw.slice(at + data.length);
+    // V8 compares a slice by words, but `startsWith` by characters.
+    if (beginning !== undefined && raw.slice(0, beginning.length) === beginning)
+      return renamed + raw.slice(beginning.length);
+    if (!data?.startsWith('{') || !names.some((name) => data.includes(name))) return raw;
+    const place = locateModel(data, paths);
+    const offset = raw.indexOf(data);
+    if (!place || offset < 0) return raw;
+    beginning = detach(raw.slice(0, offset + place.end));
+    renamed = detach(raw.slice(0, offset + place.start) + JSON.stringify(id));
+    return renamed + raw.slice(beginning.length);
   };
+}
+
+function locateModel(text: string, paths: UpstreamSide['modelPaths']): ReturnType<typeof locateString> {
+  for (const path of paths) {
+    const place = locateString(text, path);
+    if (place) return place;
+  }
+  return undefined;
 }

@@ -2,19 +2,24 @@
  * Skips JSON parsing for events that differ from the one before only in their piece of text, as most events
  * of a stream do. Parsing them would cost more than everything else done with them.
  */
-import {
-  detach,
-  type AlikeEvent,
-  type CanonicalEvent,
-  type EventDecoder,
-  type WireEvent,
-} from '../../../core/index.ts';
+import { detach, type CanonicalEvent, type EventDecoder, type WireEvent } from '../../../core/index.ts';
 
 /** Characters that JSON text only contains in escapes. */
 const escaped = /[\\\p{Cc}]/u;
 
 /** OpenAI's padding hides the length of the text. It is the last member and differs in each event. */
 const padding = /(?<="obfuscation":")[^"\\]*"\}$/;
+
+/** An event that only added text to an open block: its JSON before and after the text. */
+interface AlikeEvent {
+  readonly name: string | undefined;
+  readonly before: string;
+  readonly after: string;
+  /** Whether a string of padding follows `after`, and ends the event. */
+  readonly padded: boolean;
+  /** What the decoder made of it. */
+  readonly delta: Extract<CanonicalEvent, { type: 'block-delta' }>;
+}
 
 /**
  * Wraps a decoder and passes it only the events that need parsing. Deltas of an open block must not change
@@ -25,7 +30,7 @@ export class AlikeEvents implements EventDecoder {
   /** The text block that started last. */
   #block: number | undefined;
   /** The last event that only added text to that block. */
-  #known: (AlikeEvent & { readonly name: string | undefined }) | undefined;
+  #known: AlikeEvent | undefined;
 
   constructor(decoder: EventDecoder) {
     this.#decoder = decoder;
@@ -37,10 +42,6 @@ export class AlikeEvents implements EventDecoder {
     const events = this.#decoder.push(event);
     this.#learn(event, events);
     return events;
-  }
-
-  get alike(): AlikeEvent | undefined {
-    return this.#known;
   }
 
   end(): CanonicalEvent[] {
