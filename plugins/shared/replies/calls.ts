@@ -102,6 +102,8 @@ export const ownCall = z
   })
   .meta({ title: 'OwnCall' });
 
+export type OwnCall = Reply<z.output<typeof ownCall>>;
+
 export const storedCall = ownCall
   .extend({
     account: z.string().nullable(),

@@ -64,6 +64,11 @@ export const action = z
   .meta({ title: 'Action' });
 
 const usageRow = z.looseObject({
+  /** The columns that it is grouped by. */
+  account: z.string().optional(),
+  key: z.string().optional(),
+  model: z.string().optional(),
+  day: z.string().optional(),
   calls: z.int(),
   input: z.int(),
   output: z.int(),

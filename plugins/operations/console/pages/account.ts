@@ -1,6 +1,6 @@
 /** One account: its balance, keys, credits, budgets, statement and usage. */
-import type { AccountDetails, Key } from '../../../shared/replies/accounts.ts';
-import { api, largestPage, mayChange, useData, useList } from './api.ts';
+import type { AccountDetails } from '../../../shared/replies/accounts.ts';
+import { call, largestPage, mayChange, useData, useList } from './api.ts';
 import { Budgets } from './budgets.ts';
 import { bindQuery, chooseView } from './controls.ts';
 import { openAdjustment, openState } from './corrections.ts';
@@ -13,7 +13,7 @@ import { renderBadge, renderHead, renderProblem, renderTiles } from './parts.ts'
 import { buildHref } from './router.ts';
 import { StatementOf } from './statement.ts';
 import { renderTable } from './table.ts';
-import { buildUsageColumns, type Usage } from './usage.ts';
+import { buildUsageColumns } from './usage.ts';
 
 /** What an account is, unless it is open. */
 export function renderState(state: string | undefined) {
@@ -36,7 +36,7 @@ function openCredit(account: string, onDone: () => void): void {
     submit: 'Add credit',
     async send({ amount, kind, reference }) {
       const order = { account, amount, kind, ...keepTyped('reference', reference) };
-      const { status } = await api.post<{ readonly status: string }>('/admin/credits', order);
+      const { status } = await call('POST /admin/credits', {}, order);
       if (status === 'already_credited') notify('Nothing was added: this reference was credited before');
     },
     onDone,
@@ -45,7 +45,7 @@ function openCredit(account: string, onDone: () => void): void {
 
 function UsageOf({ account }: { readonly account: string }) {
   const from = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10);
-  const { rows, ...state } = useList<Usage>('/admin/usage', { account, by: 'day,model', from });
+  const { rows, ...state } = useList('GET /admin/usage', { account, by: 'day,model', from });
   return renderTable({
     name: 'Usage of 30 days',
     columns: buildUsageColumns((model) => buildHref('calls', { account, model })),
@@ -66,9 +66,8 @@ function renderChanges(account: string, { state }: AccountDetails, onDone: () =>
 }
 
 export function Account({ account }: { readonly account: string }) {
-  const path = `/admin/accounts/${encodeURIComponent(account)}`;
-  const { data, error, reload } = useData<AccountDetails>(path);
-  const keys = useList<Key>('/admin/keys', { account, limit: largestPage });
+  const { data, error, reload } = useData('GET /admin/accounts/:account', { account });
+  const keys = useList('GET /admin/keys', { account, limit: largestPage });
   const reloadAll = () => {
     reload();
     keys.reload();

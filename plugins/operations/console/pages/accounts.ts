@@ -1,7 +1,7 @@
 /** Accounts with their balances, and all keys. */
-import type { Key, ListedAccount } from '../../../shared/replies/accounts.ts';
+import type { ListedAccount } from '../../../shared/replies/accounts.ts';
 import { Account, renderState } from './account.ts';
-import { api, largestPage, mayChange, useList, type LoadedList } from './api.ts';
+import { call, largestPage, mayChange, useList, type LoadedList } from './api.ts';
 import { Budgets } from './budgets.ts';
 import { buildAmountColumn, buildColumn, buildTimeColumn, type Column } from './columns.ts';
 import { bindQuery, chooseView } from './controls.ts';
@@ -46,9 +46,9 @@ function openNewAccount(): void {
     ],
     submit: 'Create account',
     async send({ name = '', amount }) {
-      if (name !== created) await api.post('/admin/accounts', { name });
+      if (name !== created) await call('POST /admin/accounts', {}, { name });
       created = name;
-      if (amount) await api.post('/admin/credits', { account: name, amount });
+      if (amount) await call('POST /admin/credits', {}, { account: name, amount });
       go(['accounts', name]);
     },
   });
@@ -80,8 +80,8 @@ function All() {
   ]);
   const kind = { keys: 'user', operators: 'operator' }[view];
   const limit = largestPage;
-  const accounts = useList<ListedAccount>(view === 'accounts' ? '/admin/accounts' : undefined, { limit });
-  const keys = useList<Key>(kind && '/admin/keys', { kind, limit });
+  const accounts = useList(view === 'accounts' ? 'GET /admin/accounts' : undefined, { limit });
+  const keys = useList(kind ? 'GET /admin/keys' : undefined, { kind, limit });
   const reload = (): void => {
     accounts.reload();
     keys.reload();

@@ -4,8 +4,13 @@
  */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { OwnCall } from '../../../shared/replies/calls.ts';
+import type { Replies } from '../../../shared/replies/routes.ts';
+import type { OwnKey } from '../../../shared/replies/spending.ts';
+import type { Facts } from './client-settings.ts';
 import { useKept } from './kept.ts';
 import { getMessage, notify, useSignal } from './kit.ts';
+import type { ModelListing } from './offered-models.ts';
 
 export interface Session {
   readonly signedIn: boolean;
@@ -13,6 +18,23 @@ export interface Session {
   /** Whether it ended although the operator did not sign out. */
   readonly isOver?: boolean;
 }
+
+/** The replies of all operations, and of what only the console and key holders ask. */
+interface Sent extends Replies {
+  readonly 'GET /console/session': Session;
+  readonly 'POST /console/session': Session;
+  readonly 'DELETE /console/session': unknown;
+  readonly 'GET /console/facts': Facts;
+  readonly 'GET /v1/key': OwnKey;
+  readonly 'GET /v1/calls': List<OwnCall>;
+  readonly 'GET /v1/models': ModelListing;
+}
+
+type Readable = Extract<keyof Sent, `GET ${string}`>;
+/** The rows of a list. */
+type RowOf<Name extends Readable> = Sent[Name] extends { readonly data: readonly (infer Row)[] }
+  ? Row
+  : never;
 
 /** Undefined until the first reply shows whether the operator is signed in. */
 export const session = signal<Session | undefined>(undefined);
@@ -24,7 +46,7 @@ export function endSession(isOver: boolean): void {
 
 /** Asks whether the operator is still signed in, for what cannot tell a refusal from a lost connection. */
 export async function checkSession(): Promise<void> {
-  const now = await api.get<Session>('/console/session').catch(() => undefined);
+  const now = await call('GET /console/session').catch(() => undefined);
   if (now && !now.signedIn) endSession(true);
 }
 
@@ -108,12 +130,27 @@ async function ask<T>(path: string, wanted: Wanted = {}): Promise<T> {
 const load = <T>(url: string, key = ''): Promise<T> =>
   ask(url, key === '' ? {} : { headers: { authorization: `Bearer ${key}` } });
 
-export const api = {
-  get: <T>(path: string, params?: Params): Promise<T> => ask(path, { params }),
-  post: <T>(path: string, body: unknown = {}): Promise<T> => ask(path, { method: 'POST', body }),
-  patch: <T>(path: string, body: unknown): Promise<T> => ask(path, { method: 'PATCH', body }),
-  delete: <T>(path: string): Promise<T> => ask(path, { method: 'DELETE' }),
-};
+/** The URL of a route: fields that its path names are put there, and the others into the query. */
+export function buildUrl(route: keyof Sent, fields: Params = {}): string {
+  const rest: Record<string, Params[string]> = { ...fields };
+  const path = route.replace(/^\w+ /, '').replaceAll(/:(\w+)/g, (_, name: string) => {
+    const value = encodeURIComponent(String(rest[name]));
+    delete rest[name];
+    return value;
+  });
+  return buildAddress(path, rest);
+}
+
+/** Runs an operation, or asks the console itself. */
+export function call<Name extends keyof Sent>(
+  route: Name,
+  fields?: Params,
+  body?: unknown,
+): Promise<Sent[Name]> {
+  const [method = ''] = route.split(' ');
+  const sent = method === 'POST' || method === 'PATCH' ? { body: body ?? {} } : {};
+  return ask(buildUrl(route, fields), { method, ...sent });
+}
 
 export interface Loaded<T> {
   /** The last reply. It stays until the next one arrives, so that the page does not jump. */
@@ -130,10 +167,8 @@ interface Loading {
   readonly key?: string;
 }
 
-/** Loads from the API when the address or the key changes. Without a path nothing is loaded. */
-export function useData<T>(path: string | undefined, params?: Params, loading: Loading = {}): Loaded<T> {
-  const { every, key = '' } = loading;
-  const url = path === undefined ? undefined : buildAddress(path, params);
+/** Loads when the URL or the key changes. Without a URL nothing is loaded. */
+function useJson<T>(url: string | undefined, { every, key = '' }: Loading = {}): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
     data: undefined,
     error: undefined,
@@ -170,6 +205,15 @@ export function useData<T>(path: string | undefined, params?: Params, loading: L
   return { ...state, error: url === undefined ? undefined : state.error, reload };
 }
 
+/** Loads the reply of a route, if there is one. */
+export function useData<Name extends Readable>(
+  route: Name | undefined,
+  fields?: Params,
+  loading?: Loading,
+): Loaded<Sent[Name]> {
+  return useJson(route && buildUrl(route, fields), loading);
+}
+
 export interface List<Row> {
   readonly data: readonly Row[];
   /** The next page's `after`; missing in lists without pages. */
@@ -190,24 +234,32 @@ export const largestPage = 1000;
  * A list of the API: its first page is loaded like other data, the others on demand. On the way back to a
  * list its first page is as long as the list was.
  */
-export function useList<Row>(path: string | undefined, params?: Params, loading?: Loading): LoadedList<Row> {
-  const kept = useKept(`rows of ${path}`);
+export function useList<Name extends Readable>(
+  route: Name | undefined,
+  fields?: Params,
+  loading?: Loading,
+): LoadedList<RowOf<Name>> {
+  type Row = RowOf<Name>;
+  const kept = useKept(`rows of ${route}`);
   const limit = useRef(kept.value).current;
-  const { data: first, ...state } = useData<List<Row>>(path, { limit, ...params }, loading);
+  const { data: first, ...state } = useJson<List<Row>>(
+    route && buildUrl(route, { limit, ...fields }),
+    loading,
+  );
   const further = useSignal<List<Row> | undefined>(undefined);
   useEffect(() => {
     further.value = undefined;
-  }, [path === undefined ? '' : buildAddress(path, params), first]);
+  }, [route === undefined ? '' : buildUrl(route, fields), first]);
   const start = useRef(first);
   start.current = first;
   const getLast = () => further.value ?? start.current;
   const next = getLast()?.next ?? null;
   const rows = first && [...first.data, ...(further.value?.data ?? [])];
   async function loadMore(): Promise<void> {
-    if (path === undefined || next === null) return;
+    if (route === undefined || next === null) return;
     const before = getLast();
     try {
-      const page = await load<List<Row>>(buildAddress(path, { ...params, after: next }), loading?.key);
+      const page = await load<List<Row>>(buildUrl(route, { ...fields, after: next }), loading?.key);
       // Two clicks ask twice, and what is listed may be another selection by now.
       if (getLast() !== before) return;
       further.value = { ...page, data: [...(further.value?.data ?? []), ...page.data] };

@@ -1,6 +1,6 @@
 /** Budgets: what a key, an account, a team or a tag may spend in a period, and how much of it is left. */
 import type { Budget } from '../../../shared/replies/budgets.ts';
-import { api, largestPage, mayChange, useList } from './api.ts';
+import { call, largestPage, mayChange, useList } from './api.ts';
 import {
   buildActionsColumn,
   buildAmountColumn,
@@ -55,12 +55,11 @@ function openNew(account: string | undefined, onDone: () => void): void {
     ],
     submit: 'Create budget',
     send: ({ scope = 'account', subject = account, per, zone, ...values }) =>
-      api.post('/admin/budgets', { scope, subject, per, zone, ...readTerms(values) }),
+      call('POST /admin/budgets', {}, { scope, subject, per, zone, ...readTerms(values) }),
     onDone,
   });
 }
 
-const buildPath = ({ id }: Budget): string => `/admin/budgets/${id}`;
 export const describePeriod = ({ per }: Pick<Budget, 'per'>): string =>
   per === 'total' ? 'in all' : `each ${per}`;
 /** `key laptop each month` */
@@ -75,14 +74,18 @@ function openChange(budget: Budget, onDone: () => void): void {
     ],
     submit: 'Raise',
     send: ({ amount, until = '' }) =>
-      api.post(`${buildPath(budget)}/raises`, { amount, until: new Date(until).toISOString() }),
+      call(
+        'POST /admin/budgets/:budget/raises',
+        { budget: budget.id },
+        { amount, until: new Date(until).toISOString() },
+      ),
     onDone,
   });
   openForm({
     title: `Change the budget: ${describeBudget(budget)}`,
     fields: buildTermFields(budget),
     submit: 'Save',
-    send: (values) => api.patch(buildPath(budget), readTerms(values)),
+    send: (values) => call('PATCH /admin/budgets/:budget', { budget: budget.id }, readTerms(values)),
     more: html`<h3>Raise it for a time</h3>
       ${raise}`,
     onDone,
@@ -115,7 +118,7 @@ function renderActions(budget: Budget, onDone: () => void) {
       title: `Delete the budget: ${describeBudget(budget)}?`,
       text: 'Calls will no longer count against this budget.',
       button: 'Delete',
-      act: () => api.delete(buildPath(budget)).then(onDone),
+      act: () => call('DELETE /admin/budgets/:budget', { budget: budget.id }).then(onDone),
     });
   const items = [
     ['Change', () => openChange(budget, onDone)],
@@ -146,7 +149,7 @@ const buildColumns = (onDone: () => void): Column<Budget>[] => [
 
 export function Budgets({ account }: { readonly account?: string }) {
   const whose = account === undefined ? {} : { scope: 'account', subject: account };
-  const budgets = useList<Budget>('/admin/budgets', { ...whose, limit: largestPage });
+  const budgets = useList('GET /admin/budgets', { ...whose, limit: largestPage });
   const { reload } = budgets;
   return renderTable({
     name: 'Budgets',

@@ -6,13 +6,15 @@ import { html } from './kit.ts';
 import { renderBadge, type Tone } from './parts.ts';
 import { buildHref } from './router.ts';
 
-type Names = 'id' | 'account' | 'model' | 'answered_by' | 'provider' | 'protocol' | 'stream' | 'error_code';
+type Names = 'id' | 'model' | 'answered_by' | 'provider' | 'protocol' | 'stream' | 'error_code';
 
 /** A stored call, or one that runs. */
 export interface Call
   extends
     Pick<CallDetail, Names>,
     Pick<CallDetail, 'started' | 'first_event_ms' | 'input' | 'output' | 'cost'> {
+  /** Key holders are not sent their own. */
+  readonly account?: string | null;
   readonly outcome: string;
   readonly duration_ms: number | null;
 }

@@ -184,7 +184,7 @@ function renderSections(call: CallDetail) {
 }
 
 export function CallDetail({ id }: { readonly id: string }) {
-  const { data: call, error, reload } = useData<CallDetail>(`/admin/calls/${encodeURIComponent(id)}`);
+  const { data: call, error, reload } = useData('GET /admin/calls/:id', { id });
   const refund =
     call &&
     call.cost !== '0' &&

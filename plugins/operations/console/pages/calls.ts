@@ -1,6 +1,6 @@
 /** Calls as they start and end, and past ones by every filter. */
-import { ApiError, buildAddress, useList, type Params } from './api.ts';
-import { callColumns, type Call } from './call-columns.ts';
+import { ApiError, buildUrl, useList, type Params } from './api.ts';
+import { callColumns } from './call-columns.ts';
 import { CallDetail } from './call.ts';
 import { bindQuery, chooseView, isTyped, renderInput, renderSelect, type State } from './controls.ts';
 import { toLocalTime } from './form.ts';
@@ -60,10 +60,10 @@ function nameFilter(error: Error | undefined): Error | undefined {
 function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
   const names = Object.keys(filters);
   const params: Params = Object.fromEntries(names.map((name) => [name, query[name]]));
-  const list = useList<Call>('/admin/calls', params);
+  const list = useList('GET /admin/calls', params);
   const clear = (): void => setQuery(Object.fromEntries(names.map((name) => [name, undefined])));
   const isUnfiltered = names.every((name) => query[name] === undefined);
-  const csv = buildAddress('/admin/calls', { ...params, format: 'csv', limit: 1000 });
+  const csv = buildUrl('GET /admin/calls', { ...params, format: 'csv', limit: 1000 });
   return html`<div class="filters card">${Object.entries(filters).map(renderFilter)}</div>
     ${renderTable({
       name: 'Calls',

@@ -1,5 +1,4 @@
 /** What crosses between the protocols, as the tests measured it. */
-import type { Capabilities } from '../../../shared/replies/crossing.ts';
 import { useData } from './api.ts';
 import { buildColumn, type Column } from './columns.ts';
 import { renderChoice, bindQuery } from './controls.ts';
@@ -36,7 +35,7 @@ const columns: readonly Column<Row>[] = [
 ];
 
 export function CapabilityTable() {
-  const { data, error, reload } = useData<Capabilities>('/admin/capabilities');
+  const { data, error, reload } = useData('GET /admin/capabilities');
   const state = bindQuery('client', 'chat-completions');
   const client = state.value;
   const rows = useMemo(

@@ -1,12 +1,6 @@
 /** The configuration in force, what a reload would change, and the reload. The gateway masks secrets. */
-import type {
-  ConfigCheck,
-  ConfigView,
-  Option,
-  OptionChange,
-  Reloaded,
-} from '../../../shared/replies/configuration.ts';
-import { api, mayChange, useData } from './api.ts';
+import type { ConfigCheck, ConfigView, Option, OptionChange } from '../../../shared/replies/configuration.ts';
+import { call, mayChange, useData } from './api.ts';
 import { buildColumn, type Column } from './columns.ts';
 import { renderTime } from './format.ts';
 import { html, getMessage, notify, useSignal } from './kit.ts';
@@ -92,10 +86,10 @@ function Reload({ onDone }: { readonly onDone: () => void }) {
     });
     isBusy.value = false;
   };
-  const look = (): Promise<void> => run(() => api.post<ConfigCheck>('/admin/config/check'));
+  const look = (): Promise<void> => run(() => call('POST /admin/config/check'));
   const reload = (): Promise<void> =>
     run(async () => {
-      const { workers, ...result } = await api.post<Reloaded>('/admin/reload');
+      const { workers, ...result } = await call('POST /admin/reload');
       if (!result.ok) return { ...result, warnings: [] };
       notify(workers > 0 ? `Reloaded; ${workers} other workers reload now` : 'Reloaded');
       onDone();
@@ -147,7 +141,7 @@ function renderPlugins(plugins: ConfigView['plugins']) {
 }
 
 export function Page() {
-  const { data, error, reload } = useData<ConfigView>('/admin/config');
+  const { data, error, reload } = useData('GET /admin/config');
   const rows = data && listOptions(data.settings, data.plugins);
   return html`${renderHead('Configuration')} ${renderProblem(error, reload)}
   ${data?.warnings.map((warning) => html`<p class="hint" role="note">${warning}</p>`)}

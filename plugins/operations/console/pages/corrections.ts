@@ -1,5 +1,5 @@
 /** Dialogs that correct what was credited, and open, disable or close an account. */
-import { api } from './api.ts';
+import { call } from './api.ts';
 import { openForm, type Field } from './form.ts';
 import { notify } from './kit.ts';
 
@@ -24,7 +24,7 @@ export function openAdjustment(account: string, onDone: () => void): void {
       reason,
     ],
     submit: 'Adjust',
-    send: (values) => api.post('/admin/adjustments', { account, ...values }),
+    send: (values) => call('POST /admin/adjustments', {}, { account, ...values }),
     onDone,
   });
 }
@@ -49,12 +49,12 @@ export function openState(account: string, state: string, onDone: () => void): v
       },
     ],
     submit: 'Change',
-    send: (values) => api.patch(`/admin/accounts/${encodeURIComponent(account)}/state`, values),
+    send: (values) => call('PATCH /admin/accounts/:account/state', { account }, values),
     onDone,
   });
 }
 
-export function openRefund(call: string, cost: string, onDone: () => void): void {
+export function openRefund(id: string, cost: string, onDone: () => void): void {
   openForm({
     title: 'Refund this call',
     fields: [
@@ -63,7 +63,7 @@ export function openRefund(call: string, cost: string, onDone: () => void): void
     ],
     submit: 'Refund',
     async send(values) {
-      const { status } = await api.post<{ readonly status: string }>('/admin/refunds', { call, ...values });
+      const { status } = await call('POST /admin/refunds', {}, { call: id, ...values });
       if (status === 'already_credited') notify('Nothing was refunded: this call was refunded before', true);
     },
     onDone,

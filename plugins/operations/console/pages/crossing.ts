@@ -3,8 +3,7 @@
  * and by each wire. What a wire drops or changes is marked in the request itself. Nothing is sent.
  */
 import type { Crossing, CrossingPreview } from '../../../shared/replies/crossing.ts';
-import type { ModelList } from '../../../shared/replies/models.ts';
-import { ApiError, api, useData } from './api.ts';
+import { ApiError, call, useData } from './api.ts';
 import { CapabilityTable } from './capabilities.ts';
 import { renderCheckbox, bindQuery, chooseView, renderInput, renderSelect, type State } from './controls.ts';
 import { html, getMessage, useEffect, useSignal } from './kit.ts';
@@ -160,7 +159,7 @@ function usePreview(order: Order | undefined) {
       let isCurrent = true;
       const ask = async (): Promise<void> => {
         try {
-          const of = await api.post<CrossingPreview>('/admin/crossing', order);
+          const of = await call('POST /admin/crossing', {}, order);
           if (!isCurrent) return;
           preview.value = { of, text: order.body };
           fault.value = undefined;
@@ -186,7 +185,7 @@ const operations = [
 
 function Editor({ place: { query } }: { readonly place: Place }) {
   const protocol = protocols.includes(query.protocol ?? '') ? (query.protocol ?? '') : 'chat-completions';
-  const { data: models, error, reload } = useData<ModelList>('/admin/models');
+  const { data: models, error, reload } = useData('GET /admin/models');
   const text = useSignal(formatExample(protocol));
   const operation = useSignal('generate');
   const everyWire = useSignal(true);

@@ -1,8 +1,8 @@
 /** Dialogs that create, limit and rotate keys, and show a new secret once. */
 import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
 import type { Model } from '../../../shared/replies/models.ts';
-import { api } from './api.ts';
-import { ClientSettings, getPublicUrl, type Facts } from './client-settings.ts';
+import { call } from './api.ts';
+import { ClientSettings, getPublicUrl } from './client-settings.ts';
 import { toLocalTime, openForm, keepTyped, splitWords, type Field, type Values } from './form.ts';
 import { html, openDialog } from './kit.ts';
 import { renderCode } from './parts.ts';
@@ -68,9 +68,9 @@ function readLimits(
 
 /** Models that a key may call and that write text. Without a list of models on offer there are none. */
 async function listModels({ limits }: NewKey): Promise<string[]> {
-  const offered = await api
-    .get<{ readonly data: readonly Pick<Model, 'id' | 'output'>[] }>('/admin/models')
-    .catch(() => ({ data: (limits.models ?? []).map((id) => ({ id, output: ['text'] })) }));
+  const offered: { readonly data: readonly Pick<Model, 'id' | 'output'>[] } = await call(
+    'GET /admin/models',
+  ).catch(() => ({ data: (limits.models ?? []).map((id) => ({ id, output: ['text'] })) }));
   const isAllowed = (id: string): boolean =>
     limits.models?.some((pattern) =>
       pattern.endsWith('*') ? id.startsWith(pattern.slice(0, -1)) : id === pattern,
@@ -82,7 +82,7 @@ async function listModels({ limits }: NewKey): Promise<string[]> {
 
 /** The secret, which no later page can show, with settings that hold it. */
 async function showSecret(made: NewKey): Promise<void> {
-  const asked = made.kind === 'user' ? api.get<Facts>('/console/facts') : undefined;
+  const asked = made.kind === 'user' ? call('GET /console/facts') : undefined;
   // The secret is shown whatever happens to the settings.
   const facts = await asked?.catch(() => undefined);
   const models = facts ? await listModels(made) : [];
@@ -134,7 +134,7 @@ export function openNewKey(account: string | undefined, onDone: () => void): voi
         tags: splitWords(tags),
         ...keepTyped('credit', credit),
       };
-      await showSecret(await api.post<NewKey>('/admin/keys', order));
+      await showSecret(await call('POST /admin/keys', {}, order));
     },
     onDone,
   });
@@ -158,13 +158,11 @@ export function openNewOperatorKey(onDone: () => void): void {
     async send({ name, readOnly, ...values }) {
       const limits = readLimits('operator', values);
       const order = { kind: 'operator', name, limits, readOnly: readOnly === 'on' };
-      await showSecret(await api.post<NewKey>('/admin/keys', order));
+      await showSecret(await call('POST /admin/keys', {}, order));
     },
     onDone,
   });
 }
-
-export const buildPath = ({ id }: Key): string => `/admin/keys/${encodeURIComponent(id)}`;
 
 export function openLimits(key: Key, onDone: () => void): void {
   const before: Readonly<Record<string, unknown>> = { ...key.limits };
@@ -184,11 +182,15 @@ export function openLimits(key: Key, onDone: () => void): void {
       const changed = Object.entries(isKept ? others : { ...others, expires }).filter(
         ([limit, value]) => String(value) !== String(before[limit] ?? null),
       );
-      return api.patch(buildPath(key), {
-        name,
-        ...(changed.length > 0 ? { limits: Object.fromEntries(changed) } : {}),
-        ...(isUser ? { tags: splitWords(tags) } : {}),
-      });
+      return call(
+        'PATCH /admin/keys/:key',
+        { key: key.id },
+        {
+          name,
+          ...(changed.length > 0 ? { limits: Object.fromEntries(changed) } : {}),
+          ...(isUser ? { tags: splitWords(tags) } : {}),
+        },
+      );
     },
     onDone,
   });
@@ -210,7 +212,9 @@ export function openRotation(key: Key, onDone: () => void): void {
     fields: [{ name: 'overlap', label: 'The old secret', type: 'select', value: '0', options: overlaps }],
     submit: 'Rotate',
     async send({ overlap }) {
-      await showSecret(await api.post<NewKey>(`${buildPath(key)}/rotate`, { overlap: Number(overlap) }));
+      await showSecret(
+        await call('POST /admin/keys/:key/rotate', { key: key.id }, { overlap: Number(overlap) }),
+      );
     },
     onDone,
   });

@@ -1,6 +1,6 @@
 /** Keys in a table, with what can be done to each. */
 import type { Key } from '../../../shared/replies/accounts.ts';
-import { api, mayChange, type LoadedList } from './api.ts';
+import { call, mayChange, type LoadedList } from './api.ts';
 import {
   buildActionsColumn,
   buildAmountColumn,
@@ -9,7 +9,7 @@ import {
   buildTimeColumn,
   type Column,
 } from './columns.ts';
-import { buildPath, openLimits, openRotation } from './key-dialogs.ts';
+import { openLimits, openRotation } from './key-dialogs.ts';
 import { html } from './kit.ts';
 import { runAction, renderBadge, confirmAction, RowMenu, type Tone } from './parts.ts';
 import { buildHref } from './router.ts';
@@ -17,7 +17,8 @@ import { renderTable } from './table.ts';
 
 function renderActions(key: Key, onDone: () => void) {
   if (!mayChange()) return null;
-  const setDisabled = (disabled: boolean) => api.patch(buildPath(key), { disabled }).then(onDone);
+  const setDisabled = (disabled: boolean) =>
+    call('PATCH /admin/keys/:key', { key: key.id }, { disabled }).then(onDone);
   const disable = (): void =>
     confirmAction({
       title: `Disable the key …${key.lastFour}?`,
@@ -32,7 +33,7 @@ function renderActions(key: Key, onDone: () => void) {
       text: 'Its calls are refused within a second, and it is no longer listed. Its calls and entries stay.',
       button: 'Delete',
       done: 'The key is deleted.',
-      act: () => api.delete(buildPath(key)).then(onDone),
+      act: () => call('DELETE /admin/keys/:key', { key: key.id }).then(onDone),
     });
   const items = [
     ['Change', () => openLimits(key, onDone)],

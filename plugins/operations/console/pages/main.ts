@@ -5,14 +5,14 @@
  * `navigation.ts` with its path, its title and its import. It is loaded when it is first opened. `Page`
  * receives `place`: the parts of the address after `#/`, and its query; `setQuery` of `router.ts` changes the
  * query, `bindQuery` binds a control to it, `buildHref` makes links. `useData` and `useList` of `api.ts` load
- * from the API, `api.post` and the like change things; types of replies are in `plugins/shared/replies`. The
+ * from the API, `call` changes things; types of replies are in `plugins/shared/replies`. The
  * parts of a page are functions in `parts.ts`, `controls.ts`, `columns.ts`, `table.ts` and `form.ts`. Amounts
  * are decimal strings, which `renderUsd` shows. `openDialog`, `openForm` and `notify` show what comes above
  * the page. Show what changes something only if `mayChange()`. Style sheets are in `style/`; classes are
  * shared.
  */
 import { Component } from 'preact';
-import { api, endSession, session, type Session } from './api.ts';
+import { call, endSession, session } from './api.ts';
 import { keepFocus } from './focus.ts';
 import { renderForm } from './form.ts';
 import { keepPosition } from './kept.ts';
@@ -47,7 +47,7 @@ function renderSignIn() {
       fields: [{ name: 'secret', label: 'Operator secret or key', type: 'password', isRequired: true }],
       submit: 'Sign in',
       async send({ secret }) {
-        session.value = await api.post<Session>('/console/session', { secret });
+        session.value = await call('POST /console/session', {}, { secret });
       },
     })}
   </main>`;
@@ -100,7 +100,7 @@ const outdated = 'The gateway was updated since you opened the console.';
 
 /** Why a page could not be loaded: the gateway is away, or a newer version has other files. */
 function explainMissing(): Promise<string> {
-  return api.get('/console/session').then(() => outdated, getMessage);
+  return call('GET /console/session').then(() => outdated, getMessage);
 }
 
 type View = (props: { readonly place: Place }) => unknown;
@@ -138,7 +138,7 @@ function Current() {
 
 /** Without a reply from the gateway the session goes on, and the page has to say so. */
 const signOut = (): Promise<void> =>
-  runAction(() => api.delete('/console/session').then(() => endSession(false)));
+  runAction(() => call('DELETE /console/session').then(() => endSession(false)));
 
 function Navigation() {
   const current = place.value.path[0] ?? '';
@@ -207,7 +207,7 @@ function draw(content: ComponentChildren): void {
   if (root) render(content, root);
 }
 try {
-  session.value = await api.get<Session>('/console/session');
+  session.value = await call('GET /console/session');
   draw(html`<${Shell} />`);
 } catch (error) {
   draw(

@@ -1,5 +1,5 @@
 /** All models on offer: prices with their date and source, limits, modalities, and providers in order. */
-import type { ModelList, Model, Offer } from '../../../shared/replies/models.ts';
+import type { Model, Offer } from '../../../shared/replies/models.ts';
 import { useData } from './api.ts';
 import { buildAmountColumn, buildColumn, buildFigureColumn, type Column } from './columns.ts';
 import { bindQuery, renderSelect } from './controls.ts';
@@ -119,7 +119,7 @@ function buildColumns(example: string): Column<Model>[] {
 }
 
 export function Page({ place: { query } }: { readonly place: Place }) {
-  const { data, error, reload } = useData<ModelList>('/admin/models');
+  const { data, error, reload } = useData('GET /admin/models');
   const example = data
     ? `${formatCount(data.example.input)} tokens in, ${formatCount(data.example.output)} out`
     : '';

@@ -1,6 +1,6 @@
 /** The overview: spending, calls and waiting times in any range, by model, key, account, provider or tag. */
 import type { Overview } from '../../../shared/replies/spending.ts';
-import { buildAddress, useData } from './api.ts';
+import { buildUrl, useData } from './api.ts';
 import { renderChoice, bindQuery, isTyped, renderSelect } from './controls.ts';
 import {
   formatCount,
@@ -156,8 +156,8 @@ function describeNothing({ tag }: ReturnType<typeof readParams>['params']): stri
 }
 
 function renderExports({ from, to }: Overview) {
-  const usage = buildAddress('/admin/usage', { from, to, format: 'csv' });
-  const entries = buildAddress('/admin/entries/export', { from, to });
+  const usage = buildUrl('GET /admin/usage', { from, to, format: 'csv' });
+  const entries = buildUrl('GET /admin/entries/export', { from, to });
   return html`<a class="button quiet" href=${usage} download>Usage as CSV</a>
     <a class="button quiet" href=${entries} download>Entries as CSV</a>`;
 }
@@ -165,8 +165,8 @@ function renderExports({ from, to }: Overview) {
 export function Page({ place: { query } }: { readonly place: Place }) {
   const { params, range } = readParams(query);
   const isUnnamed = params['by'] === 'tag' && params['tag'] === '';
-  const asked = isUnnamed ? undefined : '/admin/overview';
-  const { data, error, reload } = useData<Overview>(asked, params, { every: 30_000 });
+  const asked = isUnnamed ? undefined : 'GET /admin/overview';
+  const { data, error, reload } = useData(asked, params, { every: 30_000 });
   const measure = measures.find(([key]) => key === query['show'])?.[0] ?? 'cost';
   const columns = useMemo(() => (data ? buildColumns(data) : []), [data]);
   const rangeState = {

@@ -81,8 +81,8 @@ function renderLimits({ account, limits }: OwnKey) {
 }
 
 export function KeyView({ apiKey }: { readonly apiKey: string }) {
-  const { data: own, error, reload } = useData<OwnKey>('/v1/key', undefined, { key: apiKey });
-  const calls = useList<Call>('/v1/calls', undefined, { key: apiKey });
+  const { data: own, error, reload } = useData('GET /v1/key', undefined, { key: apiKey });
+  const calls = useList('GET /v1/calls', undefined, { key: apiKey });
   const reloadAll = (): void => {
     reload();
     calls.reload();

@@ -1,5 +1,5 @@
 /** The key of the playground, kept in the page's memory: pasted, or made for an hour with a small cap. */
-import { api, mayChange, session, useData } from './api.ts';
+import { call, mayChange, session, useData } from './api.ts';
 import { renderChoice } from './controls.ts';
 import { renderForm, keepTyped, type Values } from './form.ts';
 import { effect, html, notify, signal, useSignal } from './kit.ts';
@@ -17,7 +17,7 @@ const lifetime = 3_600_000;
 async function createKey({ account, spendCap }: Values): Promise<void> {
   const expires = new Date(Date.now() + lifetime).toISOString();
   const order = { account, name: 'Playground', limits: { expires, ...keepTyped('spendCap', spendCap) } };
-  const { key } = await api.post<{ readonly key: string }>('/admin/keys', order);
+  const { key } = await call('POST /admin/keys', {}, order);
   playgroundKey.value = key;
   notify('A key for one hour was made');
 }
@@ -33,7 +33,7 @@ const ways = [
 
 export function KeyChooser() {
   const way = useSignal(mayChange() ? 'create' : 'paste');
-  const accounts = useData<{ data: readonly { account: string }[] }>('/admin/accounts', { limit: 1000 });
+  const accounts = useData('GET /admin/accounts', { limit: 1000 });
   if (playgroundKey.value !== '')
     return html`<p>
       ${renderBadge('key ready', 'good')} <code>…${playgroundKey.value.slice(-4)}</code>

@@ -1,6 +1,5 @@
 /** The playground: real calls in any protocol, with a key, and the same call as code. */
-import type { ModelList } from '../../../shared/replies/models.ts';
-import { ApiError, api, session, useData } from './api.ts';
+import { ApiError, call, session, useData } from './api.ts';
 import { getPublicUrl, type Facts } from './client-settings.ts';
 import { renderCheckbox, bindQuery, renderInput, renderSelect } from './controls.ts';
 import { effect, html, getMessage, signal, useSignal, type ComponentChildren } from './kit.ts';
@@ -201,12 +200,12 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
 /** Calls go by the admin listener: a page may not call another origin. */
 const at: CallPlace = {
   base: '/console/calls',
-  find: (id) => api.get(`/admin/calls/${encodeURIComponent(id)}`),
+  find: (id) => call('GET /admin/calls/:id', { id }),
 };
 
 export function Page() {
-  const { data: facts, error, reload } = useData<Facts>('/console/facts');
-  const listing = useData<ModelList>('/admin/models');
+  const { data: facts, error, reload } = useData('GET /console/facts');
+  const listing = useData('GET /admin/models');
   const readText = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   const models = listing.data?.data.map(({ id, offers: [offer] }) => ({
     id,

@@ -1,6 +1,6 @@
 /** What comes above the page of providers: a rest, a test of the keys, the last errors. */
 import type { ProviderTest, TargetHealth } from '../../../shared/replies/providers.ts';
-import { api } from './api.ts';
+import { call } from './api.ts';
 import { openForm, keepTyped } from './form.ts';
 import { formatDuration, renderTime } from './format.ts';
 import { html, getMessage, openDialog } from './kit.ts';
@@ -31,11 +31,15 @@ export function openRest(provider: string, part: Part, onDone: () => void): void
     submit: 'Take out',
     isDangerous: true,
     send: ({ seconds, reason }) =>
-      api.post(`/admin/providers/${encodeURIComponent(provider)}/rest`, {
-        ...part,
-        seconds: Number(seconds),
-        ...keepTyped('reason', reason),
-      }),
+      call(
+        'POST /admin/providers/:provider/rest',
+        { provider },
+        {
+          ...part,
+          seconds: Number(seconds),
+          ...keepTyped('reason', reason),
+        },
+      ),
     onDone,
   });
 }
@@ -57,7 +61,7 @@ export async function openTest(provider: string): Promise<void> {
   const show = (body: Parameters<typeof openDialog>[1]): void => openDialog(`Test: ${provider}`, body);
   show(html`<p aria-busy="true">Asking the provider …</p>`);
   try {
-    const { results } = await api.post<ProviderTest>(`/admin/providers/${encodeURIComponent(provider)}/test`);
+    const { results } = await call('POST /admin/providers/:provider/test', { provider });
     show(results.map(renderResult));
   } catch (error) {
     show(renderProblem(getMessage(error)));

@@ -1,6 +1,6 @@
 /** The health of providers as the router sees it; operators let one rest, wake it, or test its key. */
 import type { ProviderHealth, TargetHealth } from '../../../shared/replies/providers.ts';
-import { ApiError, api, mayChange, useData } from './api.ts';
+import { ApiError, call, mayChange, useData } from './api.ts';
 import {
   buildActionsColumn,
   buildColumn,
@@ -32,8 +32,10 @@ const renderState = (state: string) => renderBadge(...(states[state] ?? ([state,
 const refresh = 5000;
 
 async function wake(provider: string, part: Part, reload: () => void): Promise<void> {
-  const path = `/admin/providers/${encodeURIComponent(provider)}/wake`;
-  await runAction(() => api.post(path, part), `${provider} gets calls again`);
+  await runAction(
+    () => call('POST /admin/providers/:provider/wake', { provider }, part),
+    `${provider} gets calls again`,
+  );
   reload();
 }
 
@@ -142,7 +144,7 @@ function renderSince({ since, workers }: ProviderHealth) {
 
 export function Page() {
   const filter = useSignal('');
-  const { data, error, reload } = useData<ProviderHealth>('/admin/providers', undefined, { every: refresh });
+  const { data, error, reload } = useData('GET /admin/providers', undefined, { every: refresh });
   const isMissing = error instanceof ApiError && error.status === 404;
   const word = filter.value.trim().toLowerCase();
   const shown = data?.providers.filter(({ provider }) => provider.toLowerCase().includes(word)) ?? [];

@@ -98,8 +98,8 @@ function Holder(offer: Offer) {
 }
 
 function Public() {
-  const { data: facts, error, reload } = useData<Facts>('/console/facts');
-  const listing = useData<ModelListing>('/v1/models', undefined, { key: key.value });
+  const { data: facts, error, reload } = useData('GET /console/facts');
+  const listing = useData('GET /v1/models', undefined, { key: key.value });
   const offer = facts && { facts, url: facts.url ?? window.location.origin, listing };
   const stranger = html`<div class="columns">${renderKeyForm()} ${offer && renderAddresses(offer)}</div>
     <h2>Models and prices</h2>

@@ -1,6 +1,6 @@
 /** An account's statement, like a bank's, by the months and days of a time zone. */
 import type { Statement } from '../../../shared/replies/spending.ts';
-import { buildAddress, useData } from './api.ts';
+import { buildUrl, useData } from './api.ts';
 import { buildAmountColumn, buildColumn, buildCountColumn, type Column } from './columns.ts';
 import { bindQuery, renderSelect } from './controls.ts';
 import { html, useMemo } from './kit.ts';
@@ -40,15 +40,14 @@ function buildColumns(zone: string): Column<Statement['lines'][number]>[] {
 }
 
 export function StatementOf({ account }: { readonly account: string }) {
-  const path = `/admin/accounts/${encodeURIComponent(account)}/statement`;
   const zoneState = bindQuery('zone', local);
   const zone = zones.find((each) => each === zoneState.value) ?? local;
   const listed = useMemo(() => listMonths(zone), [zone]);
   const monthState = bindQuery('month', listed[0]);
   const month = monthState.value;
-  const { data, error, reload } = useData<Statement>(path, { month, zone });
+  const { data, error, reload } = useData('GET /admin/accounts/:account/statement', { account, month, zone });
   const columns = useMemo(() => buildColumns(zone), [zone]);
-  const csv = buildAddress(path, { month, zone, format: 'csv' });
+  const csv = buildUrl('GET /admin/accounts/:account/statement', { account, month, zone, format: 'csv' });
   return html`${renderTiles(
     ['Opening balance', renderUsd(data?.opening)],
     ['Credited', renderUsd(data?.credited)],

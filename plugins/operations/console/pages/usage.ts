@@ -1,20 +1,23 @@
 /** What an account or a key used, by day and model. */
-import type { OwnKey } from '../../../shared/replies/spending.ts';
 import { buildAmountColumn, buildColumn, buildCountColumn, type Column } from './columns.ts';
 import { html } from './kit.ts';
 
-/** A refused call may have no model. */
-export type Usage = Pick<
-  OwnKey['usage']['data'][number],
-  'day' | 'model' | 'calls' | 'input' | 'output' | 'cost'
->;
+interface Usage {
+  readonly day?: string | undefined;
+  /** A refused call may have none. */
+  readonly model?: string | null | undefined;
+  readonly calls: number;
+  readonly input: number;
+  readonly output: number;
+  readonly cost: string;
+}
 
 /** `link` leads to the calls of a model. */
 export const buildUsageColumns = (link?: (model: string) => string): Column<Usage>[] => [
-  buildColumn('Day (UTC)', ({ day }) => day),
+  buildColumn('Day (UTC)', ({ day }) => day ?? ''),
   buildColumn(
     'Model',
-    ({ model }) => model,
+    ({ model }) => model ?? '',
     ({ model }) => {
       if (!model) return html`<span class="dim">none</span>`;
       return link ? html`<a href=${link(model)}>${model}</a>` : model;
