@@ -20,6 +20,7 @@ export type { Usage } from './canonical/usage.ts';
 export type { Catalog, PriceSource } from './catalog.ts';
 export { defineConfig } from './config.ts';
 export type { ConfigInput, Middleware } from './config.ts';
+export { restoreRequest } from './crossing/restore.ts';
 export { splice } from './crossing/splice.ts';
 export { definePlugin } from './define-plugin.ts';
 export * from './exchange.ts';
@@ -67,7 +68,7 @@ export {
   toGatewayError,
 } from './util/errors.ts';
 export type { ErrorCode, ErrorDetails, VendorWords } from './util/errors.ts';
-export { resolvePointer } from './util/json-text.ts';
+export { hasPlainNumbers, parseExactly, resolvePointer } from './util/json-text.ts';
 export { formatUsd, parseUsd, toUsdNumber } from './util/money.ts';
 export type { Nano } from './util/money.ts';
 export { describeFaults } from './util/option-errors.ts';

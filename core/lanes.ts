@@ -10,6 +10,7 @@ import { checkJson } from './crossing/json-check.ts';
 import type { Pieces, EncodedBody, ReplyLane } from './crossing/pieces.ts';
 import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-events.ts';
 import { isStream } from './crossing/reply-type.ts';
+import { restoreRequest, type Restored } from './crossing/restore.ts';
 import { spliceBytes } from './crossing/splice.ts';
 import { checkArguments, repairToolResults } from './crossing/tool-results.ts';
 import { transformEvents, writeReply, writeStream } from './crossing/translated-reply.ts';
@@ -20,7 +21,7 @@ import type { CoreHooks } from './hooks.ts';
 import { isTapped } from './host/taps.ts';
 import { Form, encodeForm } from './http/form.ts';
 import { boundLosses, toClientPath, encodeInClientWords } from './loss.ts';
-import type { EncodedRequest, ReplyContext } from './protocol.ts';
+import type { EncodedRequest, PartsSide, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 import { listLostWishes } from './upstream/upstream-request.ts';
 
@@ -54,6 +55,26 @@ export function encodeVerbatim(exchange: Routed): EncodedBody {
   return { verbatim: true, body, contentType: json, operation, losses: listLostWishes(exchange), stops: [] };
 }
 
+/** The client's own JSON, with the changes from the request that it wrote to the one that is asked. */
+function encodeRestored(exchange: Routed, parts: PartsSide, request: CanonicalRequest): Restored {
+  const { call, text, attempt, grant } = exchange;
+  const { model, protocol } = attempt.target;
+  return restoreRequest(protocol.upstream, parts, {
+    call,
+    text,
+    before: exchange.getRequest(),
+    after: request,
+    model,
+    outputLimit: grant.outputLimit,
+  });
+}
+
+/** JSON as text stays as it is. */
+function encodeBody(body: unknown): Pick<EncodedBody, 'body' | 'contentType'> {
+  if (body instanceof Form) return encodeForm(body);
+  return { body: typeof body === 'string' ? body : JSON.stringify(body), contentType: json };
+}
+
 /** A canonical request in the target's wire form. */
 export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): EncodedBody {
   checkArguments(asked);
@@ -62,19 +83,20 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
   const { count, upstream } = protocol;
   const { request, losses: answers } = repairToolResults(asked, protocol !== exchange.protocol);
   const { fieldNames } = exchange.protocol.client;
-  const encode = (): EncodedRequest =>
-    count && operation === 'count'
-      ? count.encodeRequest(request, model)
+  const encode = (): EncodedRequest | Restored => {
+    if (count && operation === 'count') return count.encodeRequest(request, model);
+    return upstream.parts && protocol === exchange.protocol
+      ? encodeRestored(exchange, upstream.parts, request)
       : upstream.encodeRequest(request, model, grant.outputLimit);
+  };
   const encoded = encodeInClientWords(encode, { ...fieldNames, ...request.names });
   const lost = boundLosses(encoded.losses).map((loss) => ({
     ...loss,
     path: toClientPath(loss.path, request, fieldNames),
   }));
-  const { body } = encoded;
   return {
     verbatim: false,
-    ...(body instanceof Form ? encodeForm(body) : { body: JSON.stringify(body), contentType: json }),
+    ...encodeBody('json' in encoded ? encoded.json : encoded.body),
     operation: encoded.operation ?? operation,
     losses: [...boundLosses(answers), ...lost, ...listLostWishes(exchange)],
     stops: encoded.stops ?? [],

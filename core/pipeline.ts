@@ -299,7 +299,9 @@ export async function encodeCall(
   if (routed.operation === 'generate' && !shortened) checkContext(routed);
   if (!shortened && isVerbatim(hooks, routed)) return encodeVerbatim(routed);
   const asked = shortened?.request ?? routed.getRequest();
-  return encodeTranslated(routed, await hooks.transformRequest.promise(asked, routed));
+  if (!isTapped(hooks.transformRequest, routed)) return encodeTranslated(routed, asked);
+  // A tap may change its request in place, and what it changes is found by comparing.
+  return encodeTranslated(routed, await hooks.transformRequest.promise(structuredClone(asked), routed));
 }
 
 /** The `transformStream` hook for one reply; undefined if no tap applies, so that it can stay verbatim. */

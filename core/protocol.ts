@@ -6,8 +6,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { CanonicalEvent } from './canonical/events.ts';
-import type { CanonicalRequest } from './canonical/request.ts';
-import type { Loss } from './loss.ts';
+import type { Block, CanonicalRequest, Turn } from './canonical/request.ts';
+import type { Loss, LossCode } from './loss.ts';
 import type { Capabilities, Model } from './model-facts.ts';
 import type { Fee, Mode } from './price-terms.ts';
 import type { GatewayError } from './util/errors.ts';
@@ -241,6 +241,43 @@ export interface EncodedRequest {
   readonly unwraps?: string | undefined;
 }
 
+/** The turn of a part, and the part's canonical path, which names its losses: `turns[3].blocks[0]`. */
+export interface PartPlace {
+  readonly turn: Turn;
+  readonly path: string;
+}
+
+/** What writes parts of one request for one model. */
+export interface PartEncoder {
+  /** Whether the model does not take the settings as the client wrote them. Absent: it does. */
+  readonly refitsSettings?: boolean;
+  /** Whether the model does not take this member of the list as the client wrote it. */
+  isStale(index: number): boolean;
+  /** Writes a turn as members of the list. */
+  encodeTurn(turn: Turn, path: string): readonly unknown[];
+  /** Writes a block of a turn, or of a tool's result, as it stands in them. */
+  encodeBlock(block: Block, place: PartPlace): readonly unknown[];
+  /** Fits the finished body to rules that span its members. */
+  finish?(body: Readonly<Record<string, unknown>>): unknown;
+}
+
+/** Writes parts of a body for a provider of the client's own protocol. Core leaves the rest as it is. */
+export interface PartsSide {
+  /** The member of the body that lists the turns. */
+  readonly list: string;
+  /** The member that holds instructions, if they are not in the list. */
+  readonly instructions?: string;
+  start(about: {
+    readonly call: ClientCall;
+    readonly text: string;
+    /** The request as it is to be sent. */
+    readonly request: CanonicalRequest;
+    readonly model: Model;
+    /** Reports a loss by its canonical path. */
+    readonly lose: (path: string, reason: string, code?: LossCode) => void;
+  }): PartEncoder;
+}
+
 export interface UpstreamSide {
   /**
    * The protocol's own headers. Receives the client's headers if it speaks this protocol, otherwise none. A
@@ -251,6 +288,8 @@ export interface UpstreamSide {
   retarget(target: Retarget): readonly Edit[];
   /** Encodes a canonical request for a model: the wire body, and what it cannot express. */
   encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest;
+  /** Absent: a request that cannot go on as the client wrote it is encoded whole, from its canonical form. */
+  readonly parts?: PartsSide;
   /** Starts a decoder for one stream of a model. */
   decodeEvents(call: ClientCall, model?: Model): EventDecoder;
   /** Decodes a JSON reply, parsed and as text. `response-end` means it is complete. Throws on garbage. */

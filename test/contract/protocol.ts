@@ -8,6 +8,8 @@ import { describe, expect, it } from 'vitest';
 import {
   requestSchema,
   splice,
+  type Block,
+  type CanonicalRequest,
   type ClientCall,
   type ClientHeaders,
   type Match,
@@ -19,7 +21,7 @@ import {
 import { testBreaks } from './breaks.ts';
 import { testErrors } from './error-laws.ts';
 import { checkEvents } from './events.ts';
-import { testReplyLaws, testRequestLaws, type Arbitraries, type Examples } from './laws.ts';
+import { encodeOwn, testReplyLaws, testRequestLaws, type Arbitraries, type Examples } from './laws.ts';
 import { decodeAll, fold, readStream } from './replies.ts';
 
 export interface ProtocolFacts {
@@ -136,19 +138,18 @@ function testRequest(
     expect(parsed.error?.message).toBeUndefined();
   });
 
-  it('is restored by the encoder, and nothing is lost', () => {
-    const { body: encoded, losses } = upstream.encodeRequest(callOf(text).decode(), model, undefined);
-    expect(asJson(encoded)).toEqual(sent(body, model));
-    expect(losses).toEqual([]);
+  it('is restored from a copy, and nothing is lost: the protocol keeps no state outside the request', () => {
+    const restored = encodeOwn(protocol, { call: callOf(text), text, model });
+    expect(restored).toEqual({ body: sent(body, model), losses: [] });
   });
 
-  it('is restored from a copy as well: the protocol keeps no state outside the request', () => {
-    const { body: encoded } = upstream.encodeRequest(
-      structuredClone(callOf(text).decode()),
-      model,
-      undefined,
-    );
-    expect(asJson(encoded)).toEqual(sent(body, model));
+  it.each([
+    ['texts', changeTexts],
+    ['turns', dropFirstTurn],
+  ])('is sent as a plugin changed its %s, and the rest as the client wrote it', (_, change) => {
+    const { body: changed } = encodeOwn(protocol, { call: callOf(text), text, model, change });
+    const again = callOf(JSON.stringify(nameModel(changed, body)));
+    expect(withoutPlaces(again.decode())).toEqual(withoutPlaces(change(callOf(text).decode())));
   });
 
   it('says the same to the model in the verbatim lane', () => {
@@ -184,6 +185,35 @@ function testRequest(
     const kept = text.match(/"audio":\s*\{\s*"id"/g)?.length ?? 0;
     expect(size.mediaBytes).toBeLessThanOrEqual(base64 + kept * 16_384);
   });
+}
+
+/** The body with the name by which the client's names its model. */
+function nameModel(body: unknown, written: unknown): object {
+  return { ...Object(body), ...('model' in Object(written) ? { model: Object(written).model } : {}) };
+}
+
+/** A request without the places of its parts in the client's body, which change with it. */
+function withoutPlaces(request: CanonicalRequest): unknown {
+  return JSON.parse(JSON.stringify(request, (name, value: unknown) => (name === 'at' ? undefined : value)));
+}
+
+function changeTexts(request: CanonicalRequest): CanonicalRequest {
+  const change = <Part extends Block>(block: Part): Part =>
+    block.type === 'text' ? { ...block, text: `${block.text} (read)` } : block;
+  const turns = request.turns.map((turn) => ({
+    ...turn,
+    blocks: turn.blocks.map((block) =>
+      block.type === 'tool-result' ? { ...block, content: block.content.map(change) } : change(block),
+    ),
+  }));
+  return { ...request, turns };
+}
+
+function dropFirstTurn(request: CanonicalRequest): CanonicalRequest {
+  const first = request.turns.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+  return request.turns.length - first > 2
+    ? { ...request, turns: request.turns.toSpliced(first, 1) }
+    : request;
 }
 
 function buildContext(call: ClientCall): ReplyContext {

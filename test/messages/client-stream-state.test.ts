@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent, Opaque } from '../../core/index.ts';
-import { toClientPath } from '../../core/loss.ts';
 import { StreamEncoder } from '../../plugins/protocols/messages/encode-events.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
+import { sendOwn } from '../support/families.ts';
 import { isObject } from '../support/json.ts';
 import { makeCall, makeModel, protocol } from './bodies.ts';
 import { call, client, context, delta, end, last, start, writeEvents } from './client-events.ts';
@@ -140,21 +140,12 @@ describe('encrypted state of another provider', () => {
 
   it('is reported as lost by its position', () => {
     const data = seal({ vendor: 'openai', kind: 'encrypted', value: 'x' });
-    const request = makeCall({
-      messages: [
-        {
-          role: 'assistant',
-          content: [
-            { type: 'text', text: 'Well.' },
-            { type: 'redacted_thinking', data },
-          ],
-        },
-      ],
-    }).decode();
-    const { losses } = protocol.upstream.encodeRequest(request, makeModel(), undefined);
-    expect(losses.map(({ path }) => toClientPath(path, request, protocol.client.fieldNames))).toEqual([
-      'messages[0].content[1]',
-    ]);
+    const content = [
+      { type: 'text', text: 'Well.' },
+      { type: 'redacted_thinking', data },
+    ];
+    const wire = { model: 'a/b', max_tokens: 90, messages: [{ role: 'assistant', content }] };
+    expect(sendOwn('messages', wire).lost).toEqual(['messages[0].content[1]']);
   });
 
   it('never reaches Anthropic', () => {

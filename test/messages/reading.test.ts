@@ -258,7 +258,6 @@ it('a call that says that the model made it loses nothing on another wire', () =
       name: 'look',
       arguments: '{}',
       at: 'messages[1].content[0]',
-      written: { messages: { caller: { type: 'direct' } } },
     },
   ]);
   expect(readCaller({ type: 'code_execution_20250825', tool_id: 'srvtoolu_1' })).toMatchObject([

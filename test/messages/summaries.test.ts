@@ -1,6 +1,6 @@
 /** A summary that Anthropic wrote takes the place of the messages before it, and a client keeps only that. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { families, readCall } from '../support/families.ts';
+import { sendOwn } from '../support/families.ts';
 import { getModel, openFourWires, wires, type FourWires } from '../support/four-wires.ts';
 
 let harness: FourWires;
@@ -23,8 +23,6 @@ it.each(wires.filter((wire) => wire !== 'messages'))('is sent to %s as a text', 
 });
 
 it('is restored for Anthropic', () => {
-  const { protocol, model } = families.messages;
-  const request = readCall('messages', { model: 'a/b', max_tokens: 90, messages }).decode();
-  const { body, losses } = protocol.upstream.encodeRequest(request, model, undefined);
-  expect([body, losses]).toMatchObject([{ messages: [{ content: [summary] }, {}] }, []]);
+  const { body, lost } = sendOwn('messages', { model: 'a/b', max_tokens: 90, messages });
+  expect([body, lost]).toMatchObject([{ messages: [{ content: [summary] }, {}] }, []]);
 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Block } from '../../core/index.ts';
+import { sendOwn } from '../support/families.ts';
 import { file, text, user } from '../support/turns.ts';
-import { makeCall, send, turns } from './bodies.ts';
+import { send, turns } from './bodies.ts';
 
 describe('a conversation from another protocol', () => {
   it.each<[Block, object]>([
@@ -58,18 +59,20 @@ describe('a conversation from this protocol', () => {
     { type: 'search_result', source: 'https://a.example', title: 'Letters', content: texts },
     { type: 'document', source: { type: 'content', content: texts }, title: 'Letters' },
   ])('sends a $type of several texts as it came, or as a plugin changed it', (document) => {
-    const request = makeCall({ messages: [{ role: 'user', content: [document] }] }).decode();
+    const wire = { model: 'a/b', max_tokens: 90, messages: [{ role: 'user', content: [document] }] };
     const sendChanged = (change: (written: string) => string): unknown =>
-      send({
-        ...request,
-        turns: request.turns.map((turn) => ({
-          ...turn,
-          blocks: turn.blocks.map((block) =>
-            block.type === 'media' && block.source.type === 'text'
-              ? { ...block, source: { type: 'text' as const, text: change(block.source.text) } }
-              : block,
-          ),
-        })),
+      sendOwn('messages', wire, {
+        change: (request) => ({
+          ...request,
+          turns: request.turns.map((turn) => ({
+            ...turn,
+            blocks: turn.blocks.map((block) =>
+              block.type === 'media' && block.source.type === 'text'
+                ? { ...block, source: { type: 'text' as const, text: change(block.source.text) } }
+                : block,
+            ),
+          })),
+        }),
       }).body.messages;
     expect(sendChanged((written) => written)).toEqual([{ role: 'user', content: [document] }]);
     const changed = JSON.stringify(sendChanged((written) => written.replace('Ann', 'Somebody')));

@@ -1,5 +1,5 @@
 /** Conversations that a client moves between providers: whether they go verbatim, and what is sent. */
-import { families, readCall, type Wire } from '../support/families.ts';
+import { families, readCall, sendOwn, type Wire } from '../support/families.ts';
 
 export function suits(wire: Wire, body: object, model = families[wire].model): boolean {
   const call = readCall(wire, body);
@@ -7,9 +7,7 @@ export function suits(wire: Wire, body: object, model = families[wire].model): b
 }
 
 export function encodeBody(wire: Wire, body: object, model = families[wire].model): string {
-  return JSON.stringify(
-    families[wire].protocol.upstream.encodeRequest(readCall(wire, body).decode(), model, undefined).body,
-  );
+  return JSON.stringify(sendOwn(wire, body, { model }).body);
 }
 
 export const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseArguments, parseExactly } from '../../plugins/shared/wire-kit/tool-arguments.ts';
+import { parseExactly } from '../../core/index.ts';
+import { parseArguments } from '../../plugins/shared/wire-kit/tool-arguments.ts';
 import '../support/seed.ts';
 
 const digits = fc.oneof(fc.constant('0'), fc.stringMatching(/^[1-9]\d{0,24}$/));

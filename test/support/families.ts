@@ -3,12 +3,15 @@
  * side.
  */
 import type { ClientCall, ClientHeaders, Match, Model, Protocol } from '../../core/index.ts';
+import { toClientPath } from '../../core/loss.ts';
 import { protocol as chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { protocol as responses } from '../../plugins/protocols/responses/index.ts';
 import * as chatBodies from '../chat-completions/bodies.ts';
+import { encodeOwn, type OwnCall } from '../contract/laws.ts';
 import * as generateBodies from '../generate-content/bodies.ts';
 import * as messagesBodies from '../messages/bodies.ts';
 import * as responsesBodies from '../responses/bodies.ts';
+import { isObject, type Json } from './json.ts';
 import { wires, type Wire } from './replaying-vendor.ts';
 
 export { wires, type Wire };
@@ -54,4 +57,27 @@ export function readCall(wire: Wire, body: unknown, stream = false): ClientCall 
   const { protocol, headers, match } = families[wire];
   const text = JSON.stringify(body);
   return protocol.client.read(JSON.parse(text), text, match(stream), headers);
+}
+
+interface SentOwn {
+  readonly body: Json;
+  /** The client's paths that were lost. */
+  readonly lost: readonly string[];
+}
+
+/** What a provider of the client's own protocol is sent for a body that a plugin may have changed. */
+export function sendOwn(
+  wire: Wire,
+  written: object,
+  {
+    model = families[wire].model,
+    change,
+  }: { readonly model?: Model; readonly change?: OwnCall['change'] } = {},
+): SentOwn {
+  const { protocol } = families[wire];
+  const call = readCall(wire, written);
+  const { body, losses } = encodeOwn(protocol, { call, text: JSON.stringify(written), model, change });
+  if (!isObject(body)) throw new Error('no body');
+  const { fieldNames } = protocol.client;
+  return { body, lost: losses.map(({ path }) => toClientPath(path, call.decode(), fieldNames)) };
 }

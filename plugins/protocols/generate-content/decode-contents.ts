@@ -3,9 +3,9 @@
  * per chunk. Adjacent model contents become one turn, because other protocols require reasoning and calls in
  * the same turn.
  */
-import type { Block, Turn } from '../../../core/index.ts';
+import { hasPlainNumbers, parseExactly, type Block, type Turn } from '../../../core/index.ts';
 import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
-import { containsNumber, hasPlainNumbers, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
+import { containsNumber } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';

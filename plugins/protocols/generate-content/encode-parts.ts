@@ -1,16 +1,17 @@
 /** Encodes canonical blocks as parts of a content. What this protocol cannot express is reported as lost. */
-import type {
-  Block,
-  Opaque,
-  ToolCall,
-  ReasoningBlock,
-  TextBlock,
-  ToolResult,
-  MediaBlock,
+import {
+  parseExactly,
+  type Block,
+  type Opaque,
+  type ToolCall,
+  type ReasoningBlock,
+  type TextBlock,
+  type ToolResult,
+  type MediaBlock,
 } from '../../../core/index.ts';
 import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { takeContext } from '../../shared/wire-kit/media.ts';
-import { parseArguments, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
+import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, overlay, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';

@@ -5,7 +5,6 @@ import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-value
 import { readMember } from '../../shared/wire-kit/values.ts';
 import {
   isObject,
-  pickEmpty,
   pickUnread,
   nestFields,
   type Fields,
@@ -13,7 +12,6 @@ import {
 } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, readMarkLeftover, type Marked } from './cache.ts';
-import { splitDocument } from './composed-document.ts';
 import { textBreak } from './media.ts';
 import * as Wire from './wire.ts';
 
@@ -40,20 +38,20 @@ export function decodeBlocks(block: Wire.KnownBlock, at: string, exact: unknown)
 
 function decodeParts(document: Wire.Media, at: string): Block[] | undefined {
   if (!Wire.isKnownMedia(document)) return undefined;
-  const { source } = document;
+  const { source, type: _type, ...about } = document;
   if (source.type !== 'content' || typeof source.content === 'string' || readPlainTexts(source.content))
     return undefined;
   const parts = source.content.flatMap((part): Block[] => {
     const isPart =
       Wire.isKnownBlock(part) && (part.type === 'image' || (part.type === 'text' && part.text.trim() !== ''));
-    return isPart ? [{ ...decodeBlock(part, at), at }] : [];
+    return isPart ? [setPlace(decodeBlock(part, at), at)] : [];
   });
   const [first] = parts;
   const isWhole =
     parts.length === source.content.length && Object.keys(pickUnread(source, sourceFields)).length === 0;
   // The first part carries the document's own fields (its title too), so it must not have any itself.
   if (!isWhole || !first || first.vendor || first.cache) return undefined;
-  return splitDocument(document, parts, (form) => keepSides(document, ['source'], {}, form));
+  return [Object.assign({}, first, keepSides({ ...about }, [])), ...parts.slice(1)];
 }
 
 function decodeBlock(block: Wire.KnownBlock, at: string, exact?: unknown): Block {
@@ -79,15 +77,10 @@ function decodeBlock(block: Wire.KnownBlock, at: string, exact?: unknown): Block
 type BlockSides = Sides & ReturnType<typeof decodeMark>;
 
 /** Returns a block's cache mark, notes on its spelling, and its fields except those in `read`. */
-function keepSides(
-  block: Marked & object,
-  read: readonly string[],
-  rest?: Fields,
-  form?: readonly string[],
-): BlockSides {
+function keepSides(block: Marked & object, read: readonly string[], rest?: Fields): BlockSides {
   const left = pickUnread(block, ['type', 'cache_control', ...read]);
-  if (!block.cache_control) return bag.keep(rest ? { ...left, ...rest } : left, form);
-  return { ...decodeMark(block), ...bag.keep({ ...left, ...readMarkLeftover(block), ...rest }, form) };
+  if (!block.cache_control) return bag.keep(rest ? { ...left, ...rest } : left);
+  return { ...decodeMark(block), ...bag.keep({ ...left, ...readMarkLeftover(block), ...rest }) };
 }
 
 function decodeCall(block: Wire.ToolUse, input: unknown): Block {
@@ -95,14 +88,12 @@ function decodeCall(block: Wire.ToolUse, input: unknown): Block {
   const caller: unknown = block.caller;
   // The model made the call, not code that it wrote: other protocols only have such calls.
   const isDirect = isObject(caller) && caller.type === 'direct' && Object.keys(caller).length === 1;
-  const written = isDirect ? { caller } : {};
   return {
     type: 'tool-call',
     id,
     name,
     arguments: JSON.stringify(input),
-    ...keepSides(block, ['id', 'name', 'input', ...Object.keys(written)]),
-    ...bag.keep({}, [], written),
+    ...keepSides(block, ['id', 'name', 'input', ...(isDirect ? ['caller'] : [])]),
   };
 }
 
@@ -125,15 +116,13 @@ function decodeMedia(block: Wire.KnownMedia): MediaBlock | undefined {
       ...about,
       source: read.source,
       mediaType: read.mediaType,
-      ...keepSides(block, ['source', ...Object.keys(about)], rest, read.form),
+      ...keepSides(block, ['source', ...Object.keys(about)], rest),
     }
   );
 }
 
 /** Returns undefined for blocks that are more than plain text. */
-function readSource(
-  source: Wire.KnownMedia['source'],
-): (Pick<MediaBlock, 'source' | 'mediaType'> & { readonly form?: readonly string[] }) | undefined {
+function readSource(source: Wire.KnownMedia['source']): Pick<MediaBlock, 'source' | 'mediaType'> | undefined {
   switch (source.type) {
     case 'base64':
       return { source: { type: 'base64', data: source.data }, mediaType: source.media_type };
@@ -144,10 +133,9 @@ function readSource(
     case 'file':
       return { source: { type: 'file', vendor: nativeVendor, id: source.file_id } };
     case 'content': {
-      if (typeof source.content === 'string')
-        return { source: { type: 'text', text: source.content }, form: ['content'] };
+      if (typeof source.content === 'string') return { source: { type: 'text', text: source.content } };
       const texts = readPlainTexts(source.content);
-      return texts && { source: { type: 'text', text: texts.join(textBreak) }, form: ['contents', ...texts] };
+      return texts && { source: { type: 'text', text: texts.join(textBreak) } };
     }
   }
 }
@@ -165,13 +153,12 @@ function readPlainTexts(blocks: readonly Fields[]): string[] | undefined {
 function decodeSearchResult(block: Wire.SearchResult): Block {
   const texts = readPlainTexts(block.content);
   if (!texts) return { type: 'foreign', protocol: protocolName, value: block };
-  const sides = keepSides(block, ['title', 'content'], {}, ['search-result', ...texts]);
   return {
     type: 'media',
     kind: 'document',
     source: { type: 'text', text: texts.join(textBreak) },
     title: block.title,
-    ...sides,
+    ...keepSides(block, ['title', 'content']),
   };
 }
 
@@ -182,8 +169,7 @@ function decodeThinking(block: Wire.Thinking): Block {
   }
   const { thinking: text, signature } = block;
   const sides = keepSides(block, ['thinking', 'signature']);
-  if (!signature)
-    return { type: 'reasoning', text, ...sides, ...bag.keep({}, [], pickEmpty(block, ['signature'])) };
+  if (!signature) return { type: 'reasoning', text, ...sides };
   return {
     type: 'reasoning',
     text,
@@ -196,16 +182,12 @@ function decodeResult(block: Wire.ToolResult, at: string): Block {
   const { tool_use_id: callId, content, is_error: isError } = block;
   const result = { type: 'tool-result' as const, callId, isError: isError ?? undefined };
   const read = ['tool_use_id', 'content', 'is_error'];
-  if (content === undefined || content === null)
-    return { ...result, content: [], ...keepSides(block, read, {}, ['no-content']) };
+  const sides = keepSides(block, read);
+  if (content === undefined || content === null) return { ...result, content: [], ...sides };
   if (typeof content === 'string')
-    return {
-      ...result,
-      content: [{ type: 'text', text: content, at }],
-      ...keepSides(block, read, {}, ['string']),
-    };
+    return { ...result, content: [{ type: 'text', text: content, at: `${at}.content` }], ...sides };
   const parts = content.map((part, index) => decodeResultPart(part, `${at}.content[${index}]`));
-  return { ...result, content: parts, ...keepSides(block, read) };
+  return { ...result, content: parts, ...sides };
 }
 
 function decodeResultPart(part: Wire.ResultContent, at: string): ToolResult['content'][number] {
@@ -220,12 +202,11 @@ function decodeResultPart(part: Wire.ResultContent, at: string): ToolResult['con
 export function decodeSummary(block: Fields): TextBlock | undefined {
   const { type, content } = block;
   if (type !== 'compaction' || typeof content !== 'string' || content.trim() === '') return undefined;
-  return { type: 'text', text: content, ...keepSides(block, ['content'], {}, ['summary']) };
+  return { type: 'text', text: content, ...keepSides(block, ['content']) };
 }
 
 /** Other protocols offer all tools from the start, so there a text tells the model that it found the tool. */
 function decodeReference(block: Wire.ToolReference): TextBlock {
   const { tool_name: name } = block;
-  const sides = keepSides(block, ['tool_name'], {}, ['tool-reference', name]);
-  return { type: 'text', text: `Found the tool ${name}.`, ...sides };
+  return { type: 'text', text: `Found the tool ${name}.`, ...keepSides(block, ['tool_name']) };
 }

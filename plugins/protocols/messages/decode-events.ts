@@ -4,6 +4,7 @@
  */
 import {
   GatewayError,
+  parseExactly,
   type CanonicalEvent,
   type ClientCall,
   type EventDecoder,
@@ -13,7 +14,7 @@ import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts'
 import { readFinish, readWord } from '../../shared/wire-kit/finish-reason.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
-import { containsNumber, hasLongNumber, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
+import { containsNumber, hasLongNumber } from '../../shared/wire-kit/tool-arguments.ts';
 import { readList, readMember, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, splitNames, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { isError } from '../../shared/wire-kit/vendor-error.ts';

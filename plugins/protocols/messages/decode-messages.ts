@@ -1,7 +1,7 @@
 /** Decodes the system prompt and the messages to canonical turns. */
-import type { Block, Turn } from '../../../core/index.ts';
+import { parseExactly, type Block, type Turn } from '../../../core/index.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
-import { containsNumber, hasLongNumber, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
+import { containsNumber, hasLongNumber } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import { pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -29,15 +29,12 @@ export function decodeTurns({ system, messages }: Wire.Request, text: string): T
       role: 'system',
       blocks: decodeContent(system, 'system', undefined, true),
       at: 'system',
-      ...bag.keep({}, readForm(system)),
     },
     ...turns,
   ];
 }
 
 const roles = ['user', 'assistant', 'system'] as const;
-/** Marks a message of an unknown role or without content, which is kept unchanged. */
-export const wholeMessage = 'message';
 
 function decodeMessage(message: Wire.Message, at: string, exact: unknown): Turn {
   const role = findKnown(message.role, roles);
@@ -47,15 +44,11 @@ function decodeMessage(message: Wire.Message, at: string, exact: unknown): Turn 
       role === undefined
         ? keepForeign(message, `${at}.role`, true)
         : keepForeign(message, `${at}.output_config`, false);
-    return { role: role ?? 'user', blocks: [foreign], at, ...bag.keep({}, [wholeMessage]) };
+    return { role: role ?? 'user', blocks: [foreign], at };
   }
   const exactContent = readMember(exact, 'content');
   const blocks = decodeContent(content, `${at}.content`, exactContent, role !== 'assistant');
-  return { role, blocks, at, ...bag.keep(pickUnread(message, ['role', 'content']), readForm(content)) };
-}
-
-function readForm(content: Wire.Content): string[] {
-  return typeof content === 'string' ? ['string'] : [];
+  return { role, blocks, at, ...bag.keep(pickUnread(message, ['role', 'content'])) };
 }
 
 /** `fromUser`: the model did not write the content. */

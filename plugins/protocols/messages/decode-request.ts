@@ -1,11 +1,9 @@
 /**
  * Decodes a client's request to the canonical form: the system prompt as the first turn, then one turn for
- * each message, in order. Fields without a canonical name and notes on the client's spelling are kept, so
- * that the encoder of this protocol can restore the request.
+ * each message, in order. Fields without a canonical name are kept.
  */
 import type { HostedTool, CanonicalRequest, Tool, ToolChoice, Reasoning } from '../../../core/index.ts';
 import {
-  pickEmpty,
   pickOwnFields,
   pickUnread,
   nestFields,
@@ -60,8 +58,8 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
     reasoning: thinking.value,
     user: wire.metadata?.user_id ?? undefined,
     serviceTier: wire.service_tier ? (tiers.get(wire.service_tier) ?? wire.service_tier) : undefined,
-    names: isOlder ? { ...readNames(thinking), format: Wire.olderFormat } : readNames(thinking),
-    ...bag.keep(rest, ['read', ...thinking.form], pickEmpty(wire, ['stream', 'metadata', 'output_config'])),
+    names: isOlder ? { ...thinking.names, format: Wire.olderFormat } : thinking.names,
+    ...bag.keep(rest),
   };
 }
 
@@ -92,24 +90,21 @@ const thinkingFields = new Set([...unshown, 'display']);
 function decodeThinking({ thinking, output_config: output }: Wire.Request): {
   readonly value: Reasoning | undefined;
   readonly rest: Fields;
-  readonly form: readonly string[];
+  /** Two fields hold the reasoning. If the client sent only one, losses of both are reported by its name. */
+  readonly names?: Record<string, string>;
 } {
   const effort = output?.effort ?? undefined;
   const depth = effort === undefined ? undefined : { effort };
-  if (!thinking) return { value: depth, rest: {}, form: depth ? ['thinking-unset'] : [] };
-  if (!Wire.isKnownThinking(thinking)) return { value: depth, rest: { thinking }, form: ['thinking-kept'] };
+  if (!thinking)
+    return { value: depth, rest: {}, ...(depth && { names: { reasoning: 'output_config.effort' } }) };
+  if (!Wire.isKnownThinking(thinking)) return { value: depth, rest: { thinking } };
   const shown = thinking.type === 'disabled' ? undefined : thinking.display;
   const display = shown ? displays.get(shown) : undefined;
   const rest = nestFields('thinking', pickUnread(thinking, display === undefined ? unshown : thinkingFields));
-  if (thinking.type === 'disabled') return { value: { effort: 'none' }, rest, form: ['thinking-disabled'] };
+  if (thinking.type === 'disabled')
+    return { value: { effort: 'none' }, rest, names: { 'reasoning.effort': 'thinking' } };
   const budget = thinking.type === 'enabled' ? thinking.budget_tokens : undefined;
-  return { value: { effort, budget, display }, rest, form: [`thinking-${thinking.type}`] };
-}
-
-/** Two fields hold the reasoning. If the client sent only one, losses of both are reported by its name. */
-function readNames({ form }: ReturnType<typeof decodeThinking>): Record<string, string> | undefined {
-  if (form.includes('thinking-unset')) return { reasoning: 'output_config.effort' };
-  return form.includes('thinking-disabled') ? { 'reasoning.effort': 'thinking' } : undefined;
+  return { value: { effort, budget, display }, rest };
 }
 
 export function isSearch({ type }: { readonly type?: unknown }): boolean {
@@ -131,9 +126,7 @@ function decodeTool(tool: Wire.Tool): Tool {
         name,
         ...defined,
         ...decodeMark(tool),
-        ...bag.keep({ ...pickUnread(tool, ['name', 'cache_control']), ...readMarkLeftover(tool) }, [
-          'built-in',
-        ]),
+        ...bag.keep({ ...pickUnread(tool, ['name', 'cache_control']), ...readMarkLeftover(tool) }),
       };
     return { type: 'hosted', protocol: protocolName, kind: readHostedKind(tool), value: tool };
   }
@@ -148,7 +141,7 @@ function decodeTool(tool: Wire.Tool): Tool {
     schema: tool.input_schema,
     strict: tool.strict ?? undefined,
     ...decodeMark(tool),
-    ...bag.keep(rest, [], tool.type === 'custom' ? { type: tool.type } : {}),
+    ...bag.keep(rest),
   };
 }
 

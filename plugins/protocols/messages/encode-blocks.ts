@@ -6,7 +6,7 @@ import type { Block, BlockOf } from '../../../core/index.ts';
 import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { nameMedium } from '../../shared/wire-kit/media.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
-import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 import { encodeMedia } from './media.ts';
@@ -19,10 +19,7 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
       return encodeText(block, path, encoding);
     case 'media':
       loseState(block, path, encoding);
-      return [
-        ...encodeName(block, encoding),
-        ...addSides(block, path, encoding, encodeMedia(block, path, encoding)),
-      ];
+      return [...encodeName(block), ...addSides(block, path, encoding, encodeMedia(block, path, encoding))];
     case 'refusal':
       return encodeText({ ...block, type: 'text' }, path, encoding);
     case 'reasoning':
@@ -38,14 +35,18 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
   }
 }
 
-function encodeName(block: BlockOf<'media'>, { own }: Encoding): Fields[] {
-  const text = own ? undefined : nameMedium(block);
+function encodeName(block: BlockOf<'media'>): Fields[] {
+  const text = nameMedium(block);
   return text === undefined ? [] : [{ type: 'text', text }];
 }
 
 /** Adds the block's own fields and its cache mark. */
 function addSides(block: Block, path: string, { mark }: Encoding, wire: Fields): Fields[] {
-  return [overlay(bag.getFields(block), { ...wire, cache_control: mark(block.cache, path) })];
+  const { title: _title, context: _context, citations, ...fields } = bag.getFields(block);
+  // The first part of a document has the document's own fields, which Anthropic refuses outside of one.
+  const isPart = wire.type !== 'document' && isObject(citations);
+  const cited = citations === undefined || isPart ? fields : { ...fields, citations };
+  return [overlay(cited, { ...wire, cache_control: mark(block.cache, path) })];
 }
 
 /** Anthropic seals only reasoning, so the sealed state of any other block is lost. */
@@ -57,19 +58,11 @@ function loseState(
   if (opaque.length > 0) loseSeal(path, lose);
 }
 
-/**
- * Omits empty and blank text, because Anthropic refuses it. A client of this protocol reads that; other
- * protocols write empty texts beside calls.
- */
+/** Omits empty and blank text, because Anthropic refuses it. Other protocols write it beside calls. */
 function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): Fields[] {
   loseState(block, path, encoding);
-  const [form, name] = bag.getForm(block);
-  if (form === 'tool-reference')
-    return addSides(block, path, encoding, { type: 'tool_reference', tool_name: name });
-  if (form === 'summary') return addSides(block, path, encoding, { type: 'compaction', content: block.text });
   if (block.text.trim() !== '') return addSides(block, path, encoding, { type: 'text', text: block.text });
-  if (encoding.own) encoding.lose(path, 'the provider refuses a blank text');
-  else if (block.cache) encoding.lose(`${path}.cache`, 'an empty text cannot be marked');
+  if (block.cache) encoding.lose(`${path}.cache`, 'an empty text cannot be marked');
   return [];
 }
 
@@ -77,14 +70,12 @@ function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): F
 function encodeReasoning(
   block: BlockOf<'reasoning'>,
   path: string,
-  { own, owner, lose }: Encoding,
+  { owner, trustsSeals, lose }: Encoding,
 ): Fields[] {
   const { text, opaque = [] } = block;
   const fields = bag.getFields(block);
-  const native = opaque.every(
-    ({ vendor }) => vendor === owner || (own && owner !== nativeVendor && vendor === nativeVendor),
-  );
-  if (!native || (opaque.length === 0 && (!own || owner === nativeVendor))) {
+  const native = opaque.every(({ vendor }) => vendor === owner || (trustsSeals && vendor === nativeVendor));
+  if (!native || (opaque.length === 0 && !trustsSeals)) {
     loseThoughts(path, lose);
     return [];
   }
@@ -110,13 +101,11 @@ function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Enc
   const parts = block.content.flatMap((part, index) =>
     encodeBlock(part, `${path}.content[${index}]`, encoding),
   );
-  const form = bag.getForm(block);
-  const [first] = parts;
-  const plain =
-    parts.length === 1 &&
-    first?.type === 'text' &&
+  const [first, ...others] = parts;
+  if (!first) return result;
+  const isPlain =
+    others.length === 0 &&
+    first.type === 'text' &&
     Object.values(first).filter((value) => value !== undefined).length === 2;
-  if (plain && (form.includes('string') || !encoding.own)) return { ...result, content: first.text };
-  if (parts.length === 0 && (form.includes('no-content') || !encoding.own)) return result;
-  return { ...result, content: form.includes('string') ? '' : parts };
+  return { ...result, content: isPlain ? first.text : parts };
 }

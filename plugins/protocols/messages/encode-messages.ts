@@ -1,15 +1,12 @@
 /**
- * Encodes canonical turns as the system prompt and messages. A request of this protocol is restored turn by
- * turn. For other clients, consecutive turns of one role become one message with tool results first, because
- * Anthropic requires all results in the message right after their calls.
+ * Encodes canonical turns as the system prompt and messages. Consecutive turns of one role become one message
+ * with tool results first, because Anthropic requires all results in the message right after their calls.
  */
 import type { Turn } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
 import { refuseEmpty } from '../../shared/wire-kit/losses.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { joinDocuments } from './composed-document.ts';
-import { wholeMessage } from './decode-messages.ts';
 import { encodeBlock } from './encode-blocks.ts';
 import { type Encoding, readFlags } from './encoding.ts';
 
@@ -23,54 +20,29 @@ interface Message {
   readonly content: Fields[];
 }
 
-export function encodeConversation(turns: readonly Turn[], encoding: Encoding): Conversation {
-  return encoding.own
-    ? restoreConversation(turns, encoding)
-    : gatherConversation(makeCallIdsUnique(turns), encoding);
-}
-
-function encodeTurn(turn: Turn, index: number, encoding: Encoding): Fields[] {
-  const instructs = !encoding.own && isInstruction(turn);
-  const written = turn.blocks.map((block, position) => {
-    const path = `turns[${index}].blocks[${position}]`;
-    const content = encodeBlock(block, path, encoding);
-    return instructs ? keepTexts(content, path, encoding) : content;
+/** Encodes the blocks of a turn as content. A system prompt is text only. */
+function encodeContent(turn: Turn, path: string, encoding: Encoding): Fields[] {
+  return turn.blocks.flatMap((block, position) => {
+    const place = `${path}.blocks[${position}]`;
+    const content = encodeBlock(block, place, encoding);
+    return isInstruction(turn) ? keepTexts(content, place, encoding) : content;
   });
-  return encoding.own ? joinDocuments(turn.blocks, written) : written.flat();
 }
 
-function restoreConversation(turns: readonly Turn[], encoding: Encoding): Conversation {
-  const system: Fields[] = [];
-  const messages: Fields[] = [];
-  let written: string | undefined;
-  for (const [index, turn] of turns.entries()) {
-    const content = encodeTurn(turn, index, encoding);
-    const form = bag.getForm(turn);
-    const [first] = content;
-    if (form.includes(wholeMessage)) {
-      for (const message of content) messages.push(message);
-      continue;
-    }
-    const text =
-      form.includes('string') && content.length === 1 && typeof first?.text === 'string'
-        ? first.text
-        : undefined;
-    if (isInstruction(turn) && (turn.at === 'system' || turn.at === undefined)) {
-      for (const block of content) system.push(block);
-      written = text;
-    } else if (content.length > 0) {
-      const side = turn.role === 'assistant' ? 'assistant' : 'user';
-      const role = isInstruction(turn) && readFlags(encoding.model.capabilities).midSystem ? 'system' : side;
-      const marked = role === 'user' && isInstruction(turn) ? toUserText(content, index, encoding) : content;
-      messages.push(
-        overlay(bag.getFields(turn), { role, content: marked === content ? (text ?? content) : marked }),
-      );
-    }
-  }
-  return { system: encodeSystem(system, written !== undefined && system.length === 1), messages };
+/** Encodes a turn as a message of its own, or as none if nothing of it is left. */
+export function encodeMessage(turn: Turn, path: string, encoding: Encoding): Fields[] {
+  const content = encodeContent(turn, path, encoding);
+  if (content.length === 0) return [];
+  const fields = bag.getFields(turn);
+  if (!isInstruction(turn))
+    return [overlay(fields, { role: turn.role === 'assistant' ? 'assistant' : 'user', content })];
+  return readFlags(encoding.model.capabilities).midSystem
+    ? [overlay(fields, { role: 'system', content })]
+    : [overlay(fields, { role: 'user', content: toUserText(content, path, encoding) })];
 }
 
-function gatherConversation(turns: readonly Turn[], encoding: Encoding): Conversation {
+export function encodeConversation(given: readonly Turn[], encoding: Encoding): Conversation {
+  const turns = makeCallIdsUnique(given);
   const system: Fields[] = [];
   const messages: Message[] = [];
   const waiting: Instruction[] = [];
@@ -78,12 +50,12 @@ function gatherConversation(turns: readonly Turn[], encoding: Encoding): Convers
   for (const [index, turn] of moveResultsToCalls(turns)) {
     if (turn.name !== undefined)
       encoding.lose(`turns[${index}].name`, 'messages has no names for participants');
-    const content = encodeTurn(turn, index, encoding);
+    const content = encodeContent(turn, `turns[${index}]`, encoding);
     if (content.length === 0) continue;
     if (isInstruction(turn)) {
       if (messages.length === 0) for (const block of content) system.push(block);
       else if (midSystem) waiting.push({ content, index });
-      else appendContent(messages, 'user', toUserText(content, index, encoding));
+      else appendContent(messages, 'user', toUserText(content, `turns[${index}]`, encoding));
     } else if (turn.role === 'assistant') {
       addInstructions(messages, waiting.splice(0), encoding);
       addAnswer(messages, content, [index, turn], encoding);
@@ -215,7 +187,7 @@ function addInstructions(
 ): void {
   for (const { content, index } of instructions) {
     if (messages.at(-1)?.role === 'assistant')
-      appendContent(messages, 'user', toUserText(content, index, encoding));
+      appendContent(messages, 'user', toUserText(content, `turns[${index}]`, encoding));
     else appendContent(messages, 'system', content);
   }
 }
@@ -224,9 +196,9 @@ function addInstructions(
 const opening = '<system>\n';
 const closing = '\n</system>';
 
-function toUserText(content: readonly Fields[], index: number, { lose }: Encoding): Fields[] {
+function toUserText(content: readonly Fields[], path: string, { lose }: Encoding): Fields[] {
   lose(
-    `turns[${index}].role`,
+    `${path}.role`,
     'the model accepts no system text within a conversation; sent as a marked user message',
     'approximated',
   );

@@ -1,29 +1,27 @@
 /**
- * Encodes a canonical request as a body that the model accepts. A request of this protocol is restored as the
- * client wrote it. What this protocol cannot express is reported as lost, by its canonical path.
+ * Encodes a canonical request as a body that the model accepts. What this protocol cannot express is reported
+ * as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
-import { startEncoding } from '../../shared/wire-kit/encoding.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { callLimit } from '../../shared/wire-kit/hosted-tools.ts';
+import { collectLosses } from '../../shared/wire-kit/losses.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { createMarkEncoder } from './cache.ts';
 import { encodeConversation, type Conversation } from './encode-messages.ts';
 import { encodeTools } from './encode-tools.ts';
-import type { Encoding } from './encoding.ts';
+import { createEncoding, type Encoding } from './encoding.ts';
 import { encodeFormat } from './structured-output.ts';
 import { encodeThinking } from './thinking.ts';
-import { olderFormat } from './wire.ts';
 
 export function encodeRequest(
   request: CanonicalRequest,
   model: Model,
   outputLimit: number | undefined,
 ): EncodedRequest {
-  const { losses, ...facts } = startEncoding(request, model, bag);
-  const encoding: Encoding = { ...facts, mark: createMarkEncoder(request, facts.lose) };
+  const { losses, lose } = collectLosses();
+  const encoding = createEncoding(request, model, lose);
   const limit = fitOutputLimit(request, outputLimit, encoding);
   const { system, messages } = encodeConversation(request.turns, encoding);
   const { tools, choice, instruction: callInstruction } = encodeTools(request, encoding);
@@ -41,7 +39,7 @@ export function encodeRequest(
     tool_choice: choice,
     thinking,
     ...encodeSampling(request, thinks, encoding),
-    ...encodeOutput(request, effort, format),
+    output_config: effort === undefined && format === undefined ? undefined : { effort, format },
     ...encodeUserAndTier(request, encoding),
   });
   loseOthers(request, encoding);
@@ -49,23 +47,16 @@ export function encodeRequest(
   return {
     body,
     losses: [...losses, ...listForeignFields(request, protocolName, limited)],
-    stops: encoding.own ? [] : (request.stop ?? []).filter(isBlank),
+    stops: (request.stop ?? []).filter(isBlank),
     expects,
   };
-}
-
-/** Encodes the effort and the format. The format returns to the field that the client sent it in. */
-function encodeOutput(request: CanonicalRequest, effort: unknown, format: unknown): Fields {
-  if (request.names?.format === olderFormat)
-    return { output_config: effort === undefined ? undefined : { effort }, [olderFormat]: format };
-  return { output_config: effort === undefined && format === undefined ? undefined : { effort, format } };
 }
 
 /** This protocol requires an output limit. The default is the model's own. */
 function fitOutputLimit(request: CanonicalRequest, granted: number | undefined, encoding: Encoding): number {
   // Zero is allowed here: it only fills the cache.
   return (
-    fitLimit(granted ?? request.outputLimit, encoding.model, { ...encoding, least: 0 }) ??
+    fitLimit(granted ?? request.outputLimit, encoding.model, { lose: encoding.lose, least: 0 }) ??
     encoding.model.outputLimit
   );
 }
@@ -88,20 +79,20 @@ const highestTemperature = 1;
 /** The lowest top_p that Anthropic accepts together with thinking. */
 const leastThinkingTopP = 0.95;
 
-function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model, lose }: Encoding): Fields {
+function encodeSampling(request: CanonicalRequest, thinks: boolean, { model, lose }: Encoding): Fields {
   const { temperature, topP, topK } = request;
   const rows = [
     ['temperature', 'temperature', temperature, thinks && temperature !== highestTemperature],
     ['topP', 'top_p', topP, thinks && (topP ?? 1) < leastThinkingTopP],
     ['topK', 'top_k', topK === undefined ? undefined : Math.round(topK), thinks],
   ] as const;
-  const stop = own ? request.stop : request.stop?.filter((text) => !isBlank(text));
-  const fields: Record<string, unknown> = { stop_sequences: own || stop?.length ? stop : undefined };
+  const stop = request.stop?.filter((text) => !isBlank(text));
+  const fields: Record<string, unknown> = { stop_sequences: stop?.length ? stop : undefined };
   for (const [path, field, value, disturbs] of rows) {
     if (value === undefined) continue;
     if (!takesField(model, field)) lose(path, 'the model does not accept it', 'model');
-    else if (disturbs && !own) lose(path, 'not allowed together with thinking');
-    else if (path === 'topP' && !own && fields.temperature !== undefined)
+    else if (disturbs) lose(path, 'not allowed together with thinking');
+    else if (path === 'topP' && fields.temperature !== undefined)
       lose(path, 'the model accepts a temperature or this, not both', 'model');
     else fields[field] = value;
   }
@@ -128,8 +119,8 @@ const tiers = new Map([
 
 const longestUser = 256;
 
-function encodeUserAndTier({ user, serviceTier }: CanonicalRequest, { own, lose }: Encoding): Fields {
-  const fits = user !== undefined && (own || user.length <= longestUser);
+function encodeUserAndTier({ user, serviceTier }: CanonicalRequest, { lose }: Encoding): Fields {
+  const fits = user !== undefined && user.length <= longestUser;
   if (user !== undefined && !fits) lose('user', `messages accepts at most ${longestUser} characters`);
   const tier = serviceTier === undefined ? undefined : tiers.get(serviceTier);
   if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'messages has no such tier');
@@ -138,8 +129,8 @@ function encodeUserAndTier({ user, serviceTier }: CanonicalRequest, { own, lose 
 
 const textOnly: Pick<Model, 'output'> = { output: ['text'] };
 
-function loseOthers(request: CanonicalRequest, { own, lose }: Encoding): void {
-  fitModalities(request, textOnly, { own, lose });
+function loseOthers(request: CanonicalRequest, { lose }: Encoding): void {
+  fitModalities(request, textOnly, { lose });
   const rows = [
     ['candidates', request.candidates !== undefined && request.candidates > 1],
     ['frequencyPenalty', request.frequencyPenalty],

@@ -34,20 +34,18 @@ interface EncodedTools {
 }
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): EncodedTools {
-  const { own, model, lose } = encoding;
+  const { model, lose } = encoding;
   if (!request.tools || !takesTools(request, model, lose)) return {};
   loseNamespaces(request.tools, protocolName, lose);
   const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
-  const placed = placeTools(own ? request.tools : addSearchLimit(request));
-  const tools = removeRepeatedTools(placed, encoding).flatMap(({ tool, path }) =>
+  const tools = removeRepeatedTools(placeTools(addSearchLimit(request)), encoding).flatMap(({ tool, path }) =>
     isAllowed(tool, allowed) ? encodeTool(tool, path, encoding) : [],
   );
   const choice = encodeChoice(request);
-  // Anthropic refuses a choice without tools, or of a tool that was lost. A client of this protocol receives
-  // that error from its provider.
+  // Anthropic refuses a choice without tools, or of a tool that was lost.
   const named = choice?.type === 'tool' ? choice.name : undefined;
-  if (own || (tools.length > 0 && (named === undefined || tools.some(({ name }) => name === named))))
-    return own ? { tools, choice } : offerChosen(tools, choice, encoding);
+  if (tools.length > 0 && (named === undefined || tools.some(({ name }) => name === named)))
+    return offerChosen(tools, choice, encoding);
   loseChoice(request, lose);
   return tools.length > 0 ? { tools, choice: encodeChoice({ ...request, toolChoice: undefined }) } : {};
 }
@@ -94,7 +92,7 @@ function fitInputSchema(tool: FunctionTool, path: string, strict: boolean, lose:
 
 function encodeTool(tool: Tool, path: string, encoding: Encoding): Fields[] {
   if (tool.type === 'hosted') return encodeHosted(tool, path, encoding);
-  const { own, model, mark, lose } = encoding;
+  const { model, mark, lose } = encoding;
   const fields = bag.getFields(tool);
   const name = fitName(tool.name);
   const cache_control = mark(tool.cache, path);
@@ -102,17 +100,17 @@ function encodeTool(tool: Tool, path: string, encoding: Encoding): Fields[] {
     const { description, schema } = convertToFunction(tool, path, lose);
     return [overlay(fields, { name, description, input_schema: schema, cache_control })];
   }
-  if (bag.has(tool, 'built-in')) return [overlay(fields, { name, cache_control })];
-  const { description, schema } = tool;
-  const isKept = own || (tool.strict && model.capabilities.structuredOutput);
-  const strict = isKept ? (tool.strict ?? undefined) : undefined;
+  // A tool that Anthropic defines: its type says what it takes.
+  if (fields.type !== undefined) return [overlay(fields, { name, cache_control })];
+  const { description } = tool;
+  const strict = tool.strict && model.capabilities.structuredOutput ? true : undefined;
   if (tool.strict && !model.capabilities.structuredOutput)
     lose(`${path}.strict`, 'the model does not enforce schemas', 'model');
   return [
     overlay(fields, {
       name,
       description,
-      input_schema: own && isObject(schema) ? schema : fitInputSchema(tool, path, strict ?? false, lose),
+      input_schema: fitInputSchema(tool, path, strict ?? false, lose),
       strict,
       cache_control,
     }),

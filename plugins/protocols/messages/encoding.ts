@@ -1,12 +1,24 @@
 /** The context that all parts of the request encoder share, and the flags of a model's messages endpoint. */
 import { z } from 'zod';
-import { createFlagReader } from '../../../core/index.ts';
-import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
+import { createFlagReader, type CanonicalRequest, type Model } from '../../../core/index.ts';
+import { buildEncoding, type Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
+import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { protocolName } from './bag.ts';
-import type { MarkEncoder } from './cache.ts';
+import { createMarkEncoder, type MarkEncoder } from './cache.ts';
 
 export interface Encoding extends BaseEncoding {
   readonly mark: MarkEncoder;
+  /** Whether seals like Anthropic's, or none, may be of the model's own vendor: it speaks this protocol. */
+  readonly trustsSeals: boolean;
+}
+
+export function createEncoding(
+  request: CanonicalRequest,
+  model: Model,
+  lose: Lose,
+  trustsSeals = false,
+): Encoding {
+  return { ...buildEncoding(request, model, lose), mark: createMarkEncoder(request, lose), trustsSeals };
 }
 
 export const flagsSchema = z.strictObject({

@@ -20,6 +20,7 @@ import { flagsSchema } from './encoding.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { correctReply } from './finish.ts';
 import { buildModelRoutes } from './listing.ts';
+import { parts } from './parts.ts';
 import { readRequest, versionHeader, readVersion, MessagesCall } from './read-request.ts';
 import { leastBudget } from './thinking.ts';
 
@@ -111,6 +112,7 @@ export function createProtocol(mount: string): Protocol {
       buildHeaders: buildHeaders,
       retarget,
       encodeRequest,
+      parts,
       decodeEvents: (call) => new AlikeEvents(new ReplyDecoder(call)),
       decodeReply: (body, call, _model, text) => new ReplyDecoder(call).decodeWhole(body, text),
       decodeError,

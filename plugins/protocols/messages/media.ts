@@ -13,7 +13,7 @@ export function encodeMedia(block: MediaBlock, path: string, encoding: Encoding)
 }
 
 /** Encodes a file or URL, alike for images and documents. Returns undefined for other sources. */
-function encodeReference(block: MediaBlock, path: string, { own, model }: Encoding): Fields | undefined {
+function encodeReference(block: MediaBlock, path: string, { model }: Encoding): Fields | undefined {
   const { source } = block;
   if (source.type === 'file') {
     if (source.vendor === nativeVendor) return { type: 'file', file_id: source.id };
@@ -26,7 +26,7 @@ function encodeReference(block: MediaBlock, path: string, { own, model }: Encodi
       path,
       'The provider of this model does not fetch images; send the image itself as base64.',
     );
-  if (own || /^https:/i.test(source.url)) return { type: 'url', url: source.url };
+  if (/^https:/i.test(source.url)) return { type: 'url', url: source.url };
   return refusePart(
     block,
     path,
@@ -35,15 +35,15 @@ function encodeReference(block: MediaBlock, path: string, { own, model }: Encodi
 }
 
 function encodeImageSource(block: MediaBlock, path: string, encoding: Encoding): Fields {
-  const { own, lose } = encoding;
-  const { source, mediaType, detail } = block;
-  if (detail !== undefined && detail !== 'auto') lose(`${path}.detail`, 'messages has no image detail');
+  const { source, detail } = block;
+  if (detail !== undefined && detail !== 'auto')
+    encoding.lose(`${path}.detail`, 'messages has no image detail');
   const reference = encodeReference(block, path, encoding);
   if (reference) return reference;
   if (source.type !== 'base64') return refusePart(block, path, 'An image cannot be sent as text.');
   return {
     type: 'base64',
-    media_type: own ? mediaType : fitPicture(block, source.data, path),
+    media_type: fitPicture(block, source.data, path),
     data: source.data,
   };
 }
@@ -52,37 +52,25 @@ function encodeImageSource(block: MediaBlock, path: string, encoding: Encoding):
 export const textBreak = '\n\n';
 
 function encodeDocument(block: MediaBlock, path: string, encoding: Encoding): Fields {
-  const { own } = encoding;
   const { source, title, context, filename } = block;
-  const [form, ...words] = bag.getForm(block);
-  if (form !== undefined && source.type === 'text') {
-    // A plugin may have changed the text, for example to remove names from it.
-    const texts = words.join(textBreak) === source.text ? words : [source.text];
-    const content = texts.map(buildText);
-    if (form === 'search-result') return { type: 'search_result', title, content };
-    const whole = form === 'contents' ? content : source.text;
-    return { type: 'document', source: { type: 'content', content: whole }, title, context };
-  }
+  // Only a result of a search has its source beside its text.
+  if (source.type === 'text' && typeof bag.getFields(block).source === 'string')
+    return { type: 'search_result', title, content: [{ type: 'text', text: source.text }] };
   return {
     type: 'document',
     source: encodeReference(block, path, encoding) ?? encodeDocumentSource(block, path, encoding),
-    title: title ?? (own ? undefined : filename),
+    title: title ?? filename,
     context,
   };
 }
 
-function buildText(text: string): Fields {
-  return { type: 'text', text };
-}
-
-function encodeDocumentSource(block: MediaBlock, path: string, { own, lose }: Encoding): Fields {
+function encodeDocumentSource(block: MediaBlock, path: string, { lose }: Encoding): Fields {
   const { source, mediaType } = block;
-  const stated = own ? mediaType : undefined;
-  if (source.type === 'text') return { type: 'text', media_type: stated ?? 'text/plain', data: source.text };
+  if (source.type === 'text') return { type: 'text', media_type: 'text/plain', data: source.text };
   if (source.type === 'base64') {
     const { data } = source;
     const isPdf = (detectDocumentType(data) ?? mediaType) === 'application/pdf';
-    if (own || isPdf) return { type: 'base64', media_type: stated ?? 'application/pdf', data };
+    if (isPdf) return { type: 'base64', media_type: 'application/pdf', data };
     if (isTextual(mediaType))
       return { type: 'text', media_type: 'text/plain', data: decodeText(data, path, lose) };
   }

@@ -46,7 +46,7 @@ function readFacts(
   isCount: boolean,
   offered: readonly OfferedTool[],
 ): CallFacts {
-  const { thinking, output_config: output, service_tier, speed, inference_geo } = wire;
+  const { messages, thinking, output_config: output, service_tier, speed, inference_geo } = wire;
   return {
     model: wire.model,
     stream: !isCount && (wire.stream ?? false),
@@ -65,9 +65,10 @@ function readFacts(
     carriesState:
       containsEnvelope(text) ||
       containsCrossedSearch(text) ||
-      hasUnsignedThoughts(wire) ||
       lacksThoughtsInLoop(wire) ||
-      hasBlankAnswers(wire),
+      messages.some(
+        (message, index) => hasUnsignedThoughts(message) || isBlankAnswer(message, messages[index + 1]),
+      ),
     labels: readLabels({ user: wire.metadata?.user_id }),
   };
 }
@@ -78,12 +79,22 @@ function readBudget({ thinking }: Wire.Request): number | undefined {
     : undefined;
 }
 
+/** Whether no provider takes a message as it is: it has state of another vendor, or none where it must. */
+export function isStale(message: Wire.Message, next: Wire.Message | undefined): boolean {
+  const text = JSON.stringify(message);
+  return (
+    containsEnvelope(text) ||
+    containsCrossedSearch(text) ||
+    hasUnsignedThoughts(message) ||
+    (holdsBlank(message) && (message.role !== 'assistant' || next !== undefined))
+  );
+}
+
 /** Whether there is reasoning from a model that does not sign it. Anthropic refuses it. */
-function hasUnsignedThoughts({ messages }: Wire.Request): boolean {
-  return messages.some(
-    ({ content }) =>
-      typeof content === 'object' &&
-      content.some((block) => Wire.isKnownBlock(block) && block.type === 'thinking' && !block.signature),
+function hasUnsignedThoughts({ content }: Wire.Message): boolean {
+  return (
+    typeof content === 'object' &&
+    content.some((block) => Wire.isKnownBlock(block) && block.type === 'thinking' && !block.signature)
   );
 }
 
@@ -97,15 +108,13 @@ function lacksThoughtsInLoop({ messages, thinking }: Wire.Request): boolean {
   return first !== undefined && first.type !== 'thinking' && first.type !== 'redacted_thinking';
 }
 
-/** Whether there are blank answers of other models. Anthropic refuses them except as the last message. */
-function hasBlankAnswers({ messages }: Wire.Request): boolean {
-  return messages
-    .slice(0, -1)
-    .some(
-      ({ role, content }) =>
-        role === 'assistant' &&
-        (typeof content === 'string' ? content.trim() === '' : !content?.length || content.some(isBlank)),
-    );
+/** Whether it is a blank answer of another model. Anthropic refuses them except as the last message. */
+function isBlankAnswer(message: Wire.Message, next: Wire.Message | undefined): boolean {
+  return message.role === 'assistant' && next !== undefined && holdsBlank(message);
+}
+
+function holdsBlank({ content }: Wire.Message): boolean {
+  return typeof content === 'string' ? content.trim() === '' : !content?.length || content.some(isBlank);
 }
 
 function isBlank(block: Wire.Block): boolean {

@@ -13,20 +13,20 @@ import type { Encoding } from './encoding.ts';
 /** Returns the field, or an instruction in its place. */
 export function encodeFormat(
   { format }: CanonicalRequest,
-  { own, model, lose }: Encoding,
+  { model, lose }: Encoding,
 ): FormatInWords & { readonly format?: Fields } {
   if (!format || format.type === 'text') return {};
   if (format.type === 'json' || format.schema === undefined) {
     lose('format', 'messages has no JSON mode; an instruction asks for it', 'approximated');
     return describeFormat({ type: 'json' });
   }
-  if (own) return { format: overlay(bag.getFields(format), { type: 'json_schema', schema: format.schema }) };
   if (!model.capabilities.structuredOutput) {
     lose('format', 'the model has no structured output; an instruction asks for it', 'approximated');
     return describeFormat(format);
   }
   const schema = isObject(format.schema) ? nameSchema(format, format.schema) : format.schema;
-  return { format: { type: 'json_schema', schema: tightenSchema(schema, 'format', lose) } };
+  const fitted = { type: 'json_schema', schema: tightenSchema(schema, 'format', lose) };
+  return { format: overlay(bag.getFields(format), fitted) };
 }
 
 /** Returns the schema as Anthropic enforces it. Reports a loss if it differs from the client's. */

@@ -3,15 +3,16 @@
  * decides itself. Thinking is omitted if a tool is forced, or if the reasoning at the start of a tool loop is
  * missing.
  */
-import type { CanonicalRequest } from '../../../core/index.ts';
+import type { CanonicalRequest, Reasoning } from '../../../core/index.ts';
+import type { Lose } from '../../shared/wire-kit/losses.ts';
 import {
   efforts,
   findNearestEffort,
   findWantedEffort,
   loseReasoning,
 } from '../../shared/wire-kit/reasoning-effort.ts';
-import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag } from './bag.ts';
+import { readObjects } from '../../shared/wire-kit/values.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import type { Encoding } from './encoding.ts';
 
 interface EncodedThinking {
@@ -37,31 +38,25 @@ export function encodeThinking(
 ): EncodedThinking {
   const { reasoning } = request;
   if (!reasoning) return {};
-  const form = bag.getForm(request);
-  const { style, budget: manual, canDisable = true } = encoding.model.capabilities.reasoning;
+  const { style, canDisable = true } = encoding.model.capabilities.reasoning;
   const { effort, budget, display } = reasoning;
-  // The client sent only the effort, or an unknown kind of thinking, which the bag holds.
-  if (form.includes('thinking-unset') || form.includes('thinking-kept')) return { effort };
   const wanted = findWantedEffort(reasoning);
   if (style === 'none') {
     loseReasoning(reasoning, encoding.lose);
     return {};
   }
   // A client of another protocol that only hides reasoning does not request any.
-  if (!encoding.own && effort === undefined && budget === undefined && display === 'none') return {};
+  if (effort === undefined && budget === undefined && display === 'none') return {};
   if (wanted === 'none' && canDisable) return { thinking: { type: 'disabled' } };
-  const budgeted = style === 'budget' || (form.includes('thinking-enabled') && manual !== undefined);
-  const goal = { ...reasoning, wanted, form };
-  return budgeted ? encodeBudget(goal, place, encoding) : encodeEffort(goal, encoding);
+  return style === 'budget'
+    ? encodeBudget(reasoning, place, encoding)
+    : encodeEffort({ ...reasoning, wanted }, encoding);
 }
 
-type RequestedReasoning = NonNullable<CanonicalRequest['reasoning']> & {
-  readonly wanted: string | undefined;
-  readonly form: readonly string[];
-};
+type WantedReasoning = Reasoning & { readonly wanted: string | undefined };
 
 function encodeEffort(
-  { effort, budget, display, wanted, form }: RequestedReasoning,
+  { effort, budget, display, wanted }: WantedReasoning,
   { model, lose }: Encoding,
 ): EncodedThinking {
   const sent =
@@ -73,28 +68,26 @@ function encodeEffort(
   else if (sent !== wanted)
     lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', reason, 'approximated');
   // Newer models hide their reasoning by default.
-  const usual = form.includes('thinking-adaptive') ? undefined : 'summarized';
-  const shown = display === undefined ? usual : displays[display];
+  const shown = display === undefined ? 'summarized' : displays[display];
   return { thinking: { type: 'adaptive', display: shown }, effort: sent };
 }
 
 const adaptiveEfforts = ['low', 'medium', 'high', 'xhigh', 'max'];
 
 function encodeBudget(
-  { effort, budget, display, form }: RequestedReasoning,
+  { effort, budget, display }: Reasoning,
   place: ThinkingPlace,
-  { own, lose }: Encoding,
+  { lose }: Encoding,
 ): EncodedThinking {
   const { limit, messages, forced } = place;
   const loseThinking = (reason: string): EncodedThinking => {
-    lose('reasoning', `${reason}: the model answers without thinking`, 'model');
+    lose('reasoning', `${reason}: ${unthinking}`, 'model');
     return {};
   };
   if (forced) return loseThinking('thinking is not allowed with a forced tool');
-  if (!own && messages.at(-1)?.role === 'assistant')
+  if (messages.at(-1)?.role === 'assistant')
     return loseThinking('thinking is not allowed if the model continues an answer');
-  if (!beginsWithThoughts(messages))
-    return loseThinking('the reasoning that led to the tool calls is missing');
+  if (!beginsWithThoughts(messages)) return loseThinking(thoughtless);
   if (limit <= leastBudget)
     return loseThinking(`the output limit leaves no room for ${leastBudget} tokens of thinking`);
   const requested = Math.max(leastBudget, budget !== undefined && budget > 0 ? budget : findBudget(effort));
@@ -107,8 +100,19 @@ function encodeBudget(
     lose('reasoning.effort', `sent as a budget of ${sent} tokens, below the output limit`, 'approximated');
   return {
     thinking: { type: 'enabled', budget_tokens: sent, display: display && displays[display] },
-    effort: own && form.includes('thinking-enabled') ? effort : undefined,
   };
+}
+
+const unthinking = 'the model answers without thinking';
+const thoughtless = 'the reasoning that led to the tool calls is missing';
+
+/** Removes thinking from a client's own body if the reasoning at the start of its tool loop was removed. */
+export function fitThinking(body: Fields, lose: Lose): Fields {
+  const { thinking, ...rest } = body;
+  if (!isObject(thinking) || thinking.type !== 'enabled') return body;
+  if (beginsWithThoughts(readObjects(body.messages))) return body;
+  lose('reasoning', `${thoughtless}: ${unthinking}`, 'model');
+  return rest;
 }
 
 /** Returns the budget for an effort: that of "medium" if the effort is missing or unknown. */

@@ -18,6 +18,18 @@ export interface Encoding {
   readonly lose: Lose;
 }
 
+/** The facts for one request. */
+export function buildEncoding(request: CanonicalRequest, model: Model, lose: Lose): Encoding {
+  return {
+    own: false,
+    model,
+    owner: readOwner(model),
+    searches: needsSearch(request),
+    paints: needsPicture(request) && !model.output.includes('image'),
+    lose,
+  };
+}
+
 /** The facts for one request, and the list of what its encoders lose. */
 export function startEncoding(
   request: CanonicalRequest,

@@ -14,7 +14,7 @@ export function listsParameter({ supportedParameters }: Model, name: string): bo
 
 interface LimitOptions {
   /** The client speaks the provider's own protocol. */
-  readonly own: boolean;
+  readonly own?: boolean;
   /** The minimum of the wire, usually 1. */
   readonly least?: number;
   readonly lose: Lose;
@@ -45,7 +45,7 @@ export function fitLimit(
 export function fitModalities(
   { modalities }: CanonicalRequest,
   { output }: Pick<Model, 'output'>,
-  { own, lose }: { readonly own: boolean; readonly lose: Lose },
+  { own, lose }: { readonly own?: boolean; readonly lose: Lose },
 ): readonly string[] | undefined {
   if (own || !modalities) return modalities;
   const made = modalities.filter(

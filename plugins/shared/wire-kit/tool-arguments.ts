@@ -3,29 +3,8 @@
  * "no arguments" in several ways. Numbers keep their own digits, even if a double would write them
  * differently (`1.0`, twenty digits).
  */
+import { parseExactly } from '../../../core/index.ts';
 import { isObject } from './vendor-bag.ts';
-
-declare global {
-  interface JSON {
-    /** Written verbatim by `JSON.stringify`: the only way to send a number that no double holds. */
-    rawJSON(text: string): unknown;
-  }
-}
-
-/** Numbers that a double may write differently: with a point, an exponent, many digits, or minus zero. */
-const unusual = /(?:^|[:,[])\s*(?:-0|-?\d+[.eE]|-?\d{16})/;
-
-/** Parses JSON so that `JSON.stringify` writes each number's original digits. Throws if it is none. */
-export function parseExactly(text: string): unknown {
-  // A reviver visits each value and takes several times as long as plain parsing.
-  if (hasPlainNumbers(text)) return JSON.parse(text);
-  return JSON.parse(text, (_key: string, value: unknown, context?: { source?: string }) => {
-    const source = context?.source;
-    return typeof value === 'number' && source !== undefined && source !== String(value)
-      ? JSON.rawJSON(source)
-      : value;
-  });
-}
 
 /** Whether a value contains a number anywhere. If it does not, parsing cannot have changed a digit. */
 export function containsNumber(value: unknown): boolean {
@@ -40,11 +19,6 @@ const longNumber = /[:[,]\s*-?\d{16}/;
 
 export function hasLongNumber(text: string): boolean {
   return longNumber.test(text);
-}
-
-/** Whether `parseExactly` returns the same as `JSON.parse`. */
-export function hasPlainNumbers(text: string): boolean {
-  return !unusual.test(text);
 }
 
 /** Parses arguments; undefined if they are no object. Empty text and `null` mean no arguments. */
