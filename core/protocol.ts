@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
-import type { CanonicalEvent } from './canonical/events.ts';
+import type { CanonicalEvent, Opaque } from './canonical/events.ts';
 import type { Block, CanonicalRequest, Turn } from './canonical/request.ts';
 import type { Loss, LossCode } from './loss.ts';
 import type { Capabilities, Model } from './model-facts.ts';
@@ -253,8 +253,10 @@ export interface PartEncoder {
   readonly refitsSettings?: boolean;
   /** Whether the model does not take this member of the list as the client wrote it. */
   isStale(index: number): boolean;
-  /** Writes a turn as members of the list. */
-  encodeTurn(turn: Turn, path: string): readonly unknown[];
+  /** Whether the model's vendor reads this state. A turn with other state is written anew, without it. */
+  readsState?(state: Opaque): boolean;
+  /** Writes the turn with this index as members of the list. */
+  encodeTurn(turn: Turn, index: number): readonly unknown[];
   /** Writes a block of a turn, or of a tool's result, as it stands in them. */
   encodeBlock(block: Block, place: PartPlace): readonly unknown[];
   /** Fits the finished body to rules that span its members. */

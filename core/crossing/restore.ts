@@ -193,10 +193,20 @@ class Restoration {
     const turns = this.#restoreTurns();
     const { body, leading, isRefitted, ...settings } = this.#restoreSettings();
     const list = [...leading, ...turns];
-    const isSingle = list.length === 1 && list[0] === written;
-    if (!isSingle && (written !== undefined || list.length > 0)) body[this.#list] = list;
+    const isSingle = list.length === 1 && list[0] === this.#body[this.#list];
+    if (isSingle) body[this.#list] = list[0];
+    else if (written !== undefined || list.length > 0)
+      body[this.#list] = list.flatMap((node) => this.#listNode(node));
     const json = JSON.stringify(this.#encoder.finish?.(body) ?? body);
     return { ...settings, json: isRefitted ? json : splice(json, this.#retarget()), losses: this.#losses };
+  }
+
+  /** A conversation of one text is a string only while it is alone. */
+  #listNode(node: unknown): readonly unknown[] {
+    const { turns } = this.#options.after;
+    const index = typeof node === 'string' ? turns.findIndex(({ at }) => at === this.#list) : -1;
+    const turn = turns[index];
+    return turn ? this.#encoder.encodeTurn(turn, index) : [node];
   }
 
   #retarget(): readonly Edit[] {
@@ -214,11 +224,10 @@ class Restoration {
     for (const [index, turn] of after.turns.entries()) {
       const old = turn.at === undefined ? undefined : left.get(turn.at);
       left.delete(turn.at);
-      const path = `turns[${index}]`;
-      const isEdited = old !== undefined && this.#editTurn(old, turn, path);
+      const isEdited = old !== undefined && this.#editTurn(old, turn, index);
       if (this.#isOutside(turn)) this.#rewritesInstructions ||= !isEdited;
       else if (isEdited) for (const node of this.#readMembers(members.get(old))) list.push(node);
-      else for (const node of this.#encoder.encodeTurn(turn, path)) list.push(node);
+      else for (const node of this.#encoder.encodeTurn(turn, index)) list.push(node);
     }
     if (this.#instructions !== undefined && left.has(this.#instructions))
       delete this.#body[this.#instructions];
@@ -268,17 +277,24 @@ class Restoration {
   }
 
   /** Changes a turn at the places of its blocks. Returns false if all of it has to be written anew. */
-  #editTurn(old: Turn, turn: Turn, path: string): boolean {
-    if (listNodes(old).some((node) => this.#isStaleNode(node))) return false;
+  #editTurn(old: Turn, turn: Turn, index: number): boolean {
+    if (listNodes(old).some((node) => this.#isStaleNode(node)) || this.#holdsForeignState(turn)) return false;
     if (!isSame({ ...old, blocks: [] }, { ...turn, blocks: [] })) return false;
     try {
-      const edits = this.#planEdits(old.blocks, turn.blocks, { turn, path: `${path}.blocks` });
+      const edits = this.#planEdits(old.blocks, turn.blocks, { turn, path: `turns[${index}].blocks` });
       // Later places first, so that earlier indices stay valid.
       return edits.toReversed().every((edit) => applyEdit(this.#body, edit));
     } catch (error) {
       if (error instanceof Unmatched) return false;
       throw error;
     }
+  }
+
+  #holdsForeignState({ blocks }: Turn): boolean {
+    return blocks.some(
+      (block) =>
+        'opaque' in block && block.opaque?.some((state) => this.#encoder.readsState?.(state) === false),
+    );
   }
 
   #isStaleNode(node: string): boolean {

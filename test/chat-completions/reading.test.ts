@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
-import { families, readCall } from '../support/families.ts';
+import { families, readCall, sendOwn } from '../support/families.ts';
 import { makeCall, makeModel, message, say } from './bodies.ts';
 
 describe('top_k', () => {
@@ -142,7 +142,8 @@ describe('a call', () => {
     const model = makeModel({ id: 'deepseek/deepseek-v4' });
     // Providers refuse it without a text.
     expect(call.suits?.(model)).toBe(false);
-    expect(protocol.upstream.encodeRequest(call.decode(), model, undefined).body).toMatchObject({
+    const wire = { model: 'a/b', ...message({ role: 'assistant', ...content, reasoning_content: 'Hm.' }) };
+    expect(sendOwn('chat-completions', wire, { model }).body).toMatchObject({
       messages: [{ role: 'assistant', content: '', reasoning_content: 'Hm.' }],
     });
   });

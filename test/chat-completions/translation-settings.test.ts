@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Model } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
-import { ahoy, text, user } from '../support/turns.ts';
+import { sendOwn } from '../support/families.ts';
+import { ahoy, user } from '../support/turns.ts';
 import { makeCapable, makeCall, makeModel, encode, plainModel } from './bodies.ts';
 
 const thinker = makeModel({
@@ -180,9 +181,9 @@ describe('a request fitted to its model', () => {
   });
 
   it("leaves out the client's own sampling fields too if the model does not take any", () => {
-    const request = makeCall({ temperature: 1, logit_bias: { 1: 5 }, top_logprobs: 0 }).decode();
+    const request = makeCall({ temperature: 1, logit_bias: { 1: 5 } }).decode();
     expect(encode(request, makeCapable({ sampling: false }))).toMatchObject({
-      lost: ['top_logprobs', 'logit_bias', 'temperature'],
+      lost: ['logit_bias', 'temperature'],
     });
   });
 
@@ -196,16 +197,17 @@ describe('a request fitted to its model', () => {
   });
 
   it('is encoded as it was edited, not as it was read', () => {
-    const request = makeCall({
-      stop: 'x',
-      messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }] }],
-    }).decode();
-    const [turn] = request.turns;
-    if (!turn) throw new Error('no turn');
-    const { body } = encode({
-      ...request,
-      stop: ['y', 'z'],
-      turns: [{ ...turn, blocks: [text('b')] }],
+    const content = [{ type: 'text', text: 'a' }];
+    const wire = { model: 'a/b', stop: 'x', messages: [{ role: 'user', content }] };
+    const { body } = sendOwn('chat-completions', wire, {
+      change: (request) => ({
+        ...request,
+        stop: ['y', 'z'],
+        turns: request.turns.map((turn) => ({
+          ...turn,
+          blocks: turn.blocks.map((block) => (block.type === 'text' ? { ...block, text: 'b' } : block)),
+        })),
+      }),
     });
     expect(body).toMatchObject({
       stop: ['y', 'z'],

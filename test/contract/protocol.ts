@@ -192,9 +192,14 @@ function nameModel(body: unknown, written: unknown): object {
   return { ...Object(body), ...('model' in Object(written) ? { model: Object(written).model } : {}) };
 }
 
+/** Some protocols make ids of calls from their places. */
+const places = new Set(['at', 'id', 'callId']);
+
 /** A request without the places of its parts in the client's body, which change with it. */
 function withoutPlaces(request: CanonicalRequest): unknown {
-  return JSON.parse(JSON.stringify(request, (name, value: unknown) => (name === 'at' ? undefined : value)));
+  return JSON.parse(
+    JSON.stringify(request, (name, value: unknown) => (places.has(name) ? undefined : value)),
+  );
 }
 
 function changeTexts(request: CanonicalRequest): CanonicalRequest {

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { toClientPath } from '../../core/loss.ts';
-import { families, readCall } from '../support/families.ts';
+import { families, readCall, sendOwn } from '../support/families.ts';
 
 const schema = {
   type: 'object',
@@ -35,11 +35,7 @@ describe('a schema of a chat directly in its format', () => {
   });
 
   it('goes back as it was written', () => {
-    const { body } = families['chat-completions'].protocol.upstream.encodeRequest(
-      readCall('chat-completions', request).decode(),
-      families['chat-completions'].model,
-      undefined,
-    );
+    const { body } = sendOwn('chat-completions', request);
     expect(body).toMatchObject({ response_format: request.response_format });
   });
 

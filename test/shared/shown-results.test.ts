@@ -55,7 +55,7 @@ describe('a picture in the result of a tool, in a chat', () => {
         messages: [
           {},
           {},
-          { role: 'tool', content: [{ text: 'A chart:' }, { text: 'See file 1.' }] },
+          { role: 'tool', content: 'A chart:\n\nSee file 1.' },
           { role: 'user', content: [{ text: 'This is file 1:' }, { type: 'image_url', image_url: { url } }] },
         ],
       },

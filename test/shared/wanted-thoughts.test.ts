@@ -10,7 +10,7 @@ import {
   buildUserEntry,
   buildConversation,
 } from '../support/continue-conversation.ts';
-import { families, readCall, wires, type Wire } from '../support/families.ts';
+import { families, readCall, sendOwn, wires, type Wire } from '../support/families.ts';
 import { isObject, type Json } from '../support/json.ts';
 import { chatReply } from '../support/replies.ts';
 
@@ -56,17 +56,21 @@ describe.each(wires)('a %s client', (client) => {
   const heard = toJson(
     families[client].protocol.client.encodeReply(events, { id: 'k1', model: deepseek.id, created: 1, call }),
   );
-  const next = readCall(client, {
+  const written = {
     ...opening,
     ...buildConversation(client, [
       buildUserEntry(client, 'Tide?'),
       ...keepReply(client, heard),
       ...answerCalls(client, heard, () => 'noon'),
     ]),
-  });
+  };
+  const next = readCall(client, written);
 
   it("returns DeepSeek's reasoning to it with the call", () => {
-    const { body } = chat.upstream.encodeRequest(next.decode(), deepseek, undefined);
+    const { body } =
+      client === 'chat-completions'
+        ? sendOwn(client, written, { model: deepseek })
+        : chat.upstream.encodeRequest(next.decode(), deepseek, undefined);
     expect(toJson(body)).toMatchObject({
       messages: [{}, { role: 'assistant', reasoning_content: thought, tool_calls: [{}] }, { role: 'tool' }],
     });

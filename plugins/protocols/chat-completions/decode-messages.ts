@@ -3,16 +3,11 @@ import type { Block, Turn, TextBlock } from '../../../core/index.ts';
 import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { readForm, decodeContent, decodeGeneratedImage, decodeResultContent } from './decode-parts.ts';
+import { decodeContent, decodeGeneratedImage, decodeResultContent } from './decode-parts.ts';
 import { readForeignMarks } from './foreign-marks.ts';
 import { readReasoning } from './reasoning.ts';
 import { readSignatures } from './signatures.ts';
 import * as Wire from './wire-messages.ts';
-
-/** Flag of a turn that holds a complete message of an unknown role. */
-export const wholeMessage = 'message';
-/** Flag of a block that holds a complete call of an unknown type. */
-export const wholeCall = 'call';
 
 /** What earlier messages tell about the calls. A result names only the call's id, or its function. */
 interface EarlierCalls {
@@ -22,16 +17,19 @@ interface EarlierCalls {
   readonly generatedIds: Map<string, string>;
 }
 
-export function decodeMessages(messages: readonly Wire.AnyMessage[]): Turn[] {
+/** `marked`: whether there are cache marks under Anthropic's name. */
+export function decodeMessages(messages: readonly Wire.AnyMessage[]): { turns: Turn[]; marked: boolean } {
   const calls: EarlierCalls = { names: new Map(), generatedIds: new Map() };
-  return messages.map((message, index) => {
+  let marked = false;
+  const turns = messages.map((message, index) => {
     const at = `messages[${index}]`;
     if (!Wire.isKnownMessage(message)) return keepMessage(message, at);
     if (message.role === 'assistant') noteCalls(message, index, calls);
     const turn = { ...decodeMessage(message, index, calls), at };
-    readForeignMarks(turn);
+    marked = readForeignMarks(turn) || marked;
     return turn;
   });
+  return { turns, marked };
 }
 
 function noteCalls(message: Wire.AssistantMessage, index: number, calls: EarlierCalls): void {
@@ -45,7 +43,6 @@ function keepMessage(message: Fields, at: string): Turn {
     role: 'user',
     blocks: [buildForeignBlock(protocolName, message, `${at}.role`, [unknownForm])],
     at,
-    ...bag.keep({}, [wholeMessage]),
   };
 }
 
@@ -58,15 +55,15 @@ function decodeMessage(message: Wire.Message, index: number, calls: EarlierCalls
   if (message.role === 'function') {
     const { content, name } = message;
     const callId = calls.generatedIds.get(name) ?? `call_${name}`;
-    const text: TextBlock[] = content === null ? [] : [{ type: 'text', text: content }];
+    const text: TextBlock[] = content === null ? [] : [{ type: 'text', text: content, at: `${at}.content` }];
     const result = { type: 'tool-result', callId, name, content: text, at } as const;
-    return { role: 'tool', blocks: [result], ...bag.keep(pickUnread(message, contentFields), ['function']) };
+    return { role: 'tool', blocks: [result], ...bag.keep(pickUnread(message, contentFields)) };
   }
   return {
     role: message.role,
     blocks: decodeContent(message.content, `${at}.content`, true),
     name: message.name ?? undefined,
-    ...bag.keep(pickUnread(message, contentFields), readForm(message.content)),
+    ...bag.keep(pickUnread(message, contentFields)),
   };
 }
 
@@ -87,7 +84,7 @@ function decodeToolResult(
     role: 'tool',
     blocks: [isToolName ? { ...result, name } : result],
     ...(isToolName ? {} : { name }),
-    ...bag.keep(pickUnread(message, resultFields), readForm(message.content)),
+    ...bag.keep(pickUnread(message, resultFields)),
   };
 }
 
@@ -103,7 +100,7 @@ function decodeAssistant(message: Wire.AssistantMessage, index: number): Turn {
   for (const [position, image] of message.images?.entries() ?? [])
     blocks.push({ ...decodeGeneratedImage(image), at: `${at}.images[${position}]` });
   if (typeof message.refusal === 'string')
-    blocks.push({ type: 'refusal', text: message.refusal, at: `${at}.refusal`, ...bag.keep({}, ['field']) });
+    blocks.push({ type: 'refusal', text: message.refusal, at: `${at}.refusal` });
   for (const [position, call] of message.tool_calls?.entries() ?? []) {
     const place = `${at}.tool_calls[${position}]`;
     blocks.push(Wire.isKnownCall(call) ? { ...decodeCall(call), at: place } : keepCall(call, place));
@@ -111,17 +108,16 @@ function decodeAssistant(message: Wire.AssistantMessage, index: number): Turn {
   if (message.function_call)
     blocks.push(decodeFunctionCall(message.function_call, `call_${index}`, `${at}.function_call`));
   const known = [...assistantFields, ...reasoning.read];
-  const form = 'content' in message ? readForm(message.content) : ['no-content'];
   return {
     role: 'assistant',
     blocks,
     name: message.name ?? undefined,
-    ...bag.keep(pickUnread(message, known), form),
+    ...bag.keep(pickUnread(message, known)),
   };
 }
 
 function keepCall(call: Fields, at: string): Block {
-  return buildForeignBlock(protocolName, call, at, [unknownForm, wholeCall]);
+  return buildForeignBlock(protocolName, call, at, [unknownForm]);
 }
 
 function decodeFunctionCall(
@@ -130,7 +126,7 @@ function decodeFunctionCall(
   at: string,
 ): Block {
   const { name, arguments: text } = call;
-  const sides = bag.keep(pickUnread(call, ['name', 'arguments']), ['function']);
+  const sides = bag.keep(pickUnread(call, ['name', 'arguments']));
   return { type: 'tool-call', id, name, arguments: text, at, ...sides };
 }
 

@@ -6,20 +6,11 @@ import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-value
 import { readObject } from '../../shared/wire-kit/values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { thinkingForm } from './reasoning.ts';
 import { readSignatures } from './signatures.ts';
 import * as Wire from './wire-messages.ts';
 
 /** The vendor whose file ids this protocol uses. */
 export const fileVendor = 'openai';
-/** Flag of an image that a model generated. The message holds it in `images`, not in its content. */
-export const generatedImage = 'made';
-/** Flag of media in one of Mistral's short forms. */
-export const shortForm = 'short';
-
-export function readForm(content: Wire.Content | null | undefined): string[] {
-  return Array.isArray(content) ? ['parts'] : [];
-}
 
 /** `isInput`: the client wrote the content, not the model. */
 export function decodeContent(content: Wire.Content, at: string, isInput: boolean): Block[] {
@@ -51,7 +42,7 @@ function decodePart(part: Wire.Part): Block {
     return { type: 'refusal', text: part.refusal, ...bag.keep(pickUnread(part, ['type', 'refusal'])) };
   if (part.type === 'thinking') {
     const text = part.thinking.map((thought) => thought.text ?? '').join('');
-    return { type: 'reasoning', text, ...bag.keep(pickUnread(part, ['type', 'thinking']), [thinkingForm]) };
+    return { type: 'reasoning', text, ...bag.keep(pickUnread(part, ['type', 'thinking'])) };
   }
   return { ...decodeMedia(part), ...decodeCache(part) };
 }
@@ -64,12 +55,12 @@ interface Media extends ReadMedium, Pick<MediaBlock, 'detail' | 'filename'> {
   readonly rest?: Fields;
 }
 
-function decodeMedia(part: MediaPart, flags: readonly string[] = []): MediaBlock {
-  const { rest: inside = {}, form, ...facts } = readMedia(part);
+function decodeMedia(part: MediaPart): MediaBlock {
+  const { rest: inside = {}, ...facts } = readMedia(part);
   const read = ['type', 'prompt_cache_breakpoint', part.type];
   if (part.type === 'document_url') read.push('document_name');
   const rest = { ...pickUnread(part, read), ...readCacheLeftover(part), ...nestFields(part.type, inside) };
-  return { type: 'media', kind: kinds[part.type], ...facts, ...bag.keep(rest, [...form, ...flags]) };
+  return { type: 'media', kind: kinds[part.type], ...facts, ...bag.keep(rest) };
 }
 
 const kinds = {
@@ -84,28 +75,22 @@ function readMedia(part: MediaPart): Media {
   switch (part.type) {
     case 'image_url': {
       const { image_url: image } = part;
-      if (typeof image === 'string') return readShort(image);
+      if (typeof image === 'string') return readUrl(image);
       const detail = image.detail ?? undefined;
       return { ...readUrl(image.url), detail, rest: pickUnread(image, ['url', 'detail']) };
     }
     case 'video_url': {
       const { video_url: video } = part;
-      if (typeof video === 'string') return readShort(video);
+      if (typeof video === 'string') return readUrl(video);
       return { ...readUrl(video.url), rest: pickUnread(video, ['url']) };
     }
     case 'document_url':
-      return { ...readShort(part.document_url), filename: part.document_name ?? undefined };
+      return { ...readUrl(part.document_url), filename: part.document_name ?? undefined };
     case 'input_audio':
       return readAudio(part.input_audio);
     default:
       return readFile(part.file);
   }
-}
-
-/** Reads a bare URL. Other providers require an object around it. */
-function readShort(url: string): Media {
-  const { form, ...facts } = readUrl(url);
-  return { ...facts, form: [...form, shortForm] };
 }
 
 /** Mistral takes audio without a format: bare data, or a URL. */
@@ -114,11 +99,11 @@ function readAudio(audio: PartOf<'input_audio'>['input_audio']): Media {
     const { data, format } = audio;
     const source = { type: 'base64', data } as const;
     const rest = pickUnread(audio, ['data', 'format']);
-    return { source, mediaType: toAudioType(format), form: [], rest };
+    return { source, mediaType: toAudioType(format), rest };
   }
-  if (isUrl(audio)) return readShort(audio);
+  if (isUrl(audio)) return readUrl(audio);
   const source = { type: 'base64', data: audio } as const;
-  return { source, mediaType: detectSoundType(audio), form: ['bare', shortForm] };
+  return { source, mediaType: detectSoundType(audio) };
 }
 
 const prefixes = [
@@ -139,7 +124,7 @@ function readFile(file: PartOf<'file'>['file']): Media {
   const filename = file.filename ?? undefined;
   if (!data) {
     const source = { type: 'file', vendor: fileVendor, id: id ?? '' } as const;
-    return { source, filename, form: [], rest: pickUnread(file, ['file_id', 'filename']) };
+    return { source, filename, rest: pickUnread(file, ['file_id', 'filename']) };
   }
   return { ...readFileData(data), filename, rest: pickUnread(file, ['file_data', 'filename']) };
 }
@@ -147,5 +132,5 @@ function readFile(file: PartOf<'file'>['file']): Media {
 /** Decodes an image that the model generated. Its provider may have signed it. */
 export function decodeGeneratedImage({ extra_content: extra, ...part }: PartOf<'image_url'>): MediaBlock {
   const { opaque } = readSignatures(extra);
-  return { ...decodeMedia(part, [generatedImage]), ...(opaque.length > 0 ? { opaque } : {}) };
+  return { ...decodeMedia(part), ...(opaque.length > 0 ? { opaque } : {}) };
 }

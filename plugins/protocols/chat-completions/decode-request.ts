@@ -1,12 +1,10 @@
 /**
  * Turns a client's request into the canonical form: one turn for each message, in order. Fields without a
- * canonical name are kept, and so are notes on the client's spelling, so that the encoder of this protocol
- * can restore the request.
+ * canonical name are kept.
  */
 import type { CanonicalRequest, Format } from '../../../core/index.ts';
 import {
   splitNames,
-  pickEmpty,
   pickOwnFields,
   pickUnread,
   nestFields,
@@ -15,7 +13,6 @@ import {
 import { bag } from './bag.ts';
 import { decodeMessages } from './decode-messages.ts';
 import { decodeToolChoice, decodeTools, readChoiceLeftover } from './decode-tools.ts';
-import { hasForeignMarks, isForeign } from './foreign-marks.ts';
 import * as Wire from './wire.ts';
 
 /** Fields that are read, those in the last line only in part: `collectLeftover` keeps the rest. */
@@ -29,22 +26,22 @@ const readFields = splitNames(`
 export function decodeRequest(wire: Wire.Request, text: string): CanonicalRequest {
   const reasoning = decodeReasoning(wire);
   const user = wire.user ?? wire.safety_identifier ?? undefined;
-  const form: string[] = [];
-  const tools = decodeTools(wire, form);
-  const turns = decodeMessages(wire.messages);
+  const tools = decodeTools(wire);
+  const { turns, marked } = decodeMessages(wire.messages);
   const rest = { ...pickOwnFields(wire, readFields), ...collectLeftover(wire), ...reasoning.rest };
   return {
     model: wire.model,
     stream: wire.stream ?? false,
     turns,
     tools,
-    toolChoice: decodeToolChoice(wire, form),
+    toolChoice: decodeToolChoice(wire),
     parallelToolCalls: wire.parallel_tool_calls ?? undefined,
     outputLimit: readLimit(wire),
     candidates: wire.n ?? undefined,
     temperature: wire.temperature ?? undefined,
     topP: wire.top_p ?? undefined,
     topK: wire.top_k === everyToken ? undefined : (wire.top_k ?? undefined),
+    // Many clients send penalties of 0, which mean none.
     frequencyPenalty: wire.frequency_penalty || undefined,
     presencePenalty: wire.presence_penalty || undefined,
     seed: readSeed(wire.seed, text),
@@ -58,16 +55,14 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
     metadata: wire.metadata ?? undefined,
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
-    names: readNames(wire, hasForeignMarks(turns), tools?.some(isForeign)),
-    ...bag.keep(rest, ['read', ...readSpelling(wire), ...form, ...reasoning.form], {
-      ...pickEmpty(wire, [...penalties, 'stream', 'logprobs', wire.logprobs ? '' : 'top_logprobs']),
-      ...reasoning.written,
-    }),
+    names: readNames(
+      wire,
+      marked,
+      tools?.some(({ cache }) => cache),
+    ),
+    ...bag.keep(rest),
   };
 }
-
-/** Many clients send penalties of 0, which mean none. */
-const penalties = ['frequency_penalty', 'presence_penalty'];
 
 /** vLLM's value of `top_k` for all tokens. */
 const everyToken = -1;
@@ -105,13 +100,6 @@ function readNames(
   return used.length > 0 ? Object.fromEntries(used) : undefined;
 }
 
-/** Flags for spellings that mean the same as others; the encoder restores them. */
-function readSpelling(wire: Wire.Request): string[] {
-  const form: string[] = [];
-  if (typeof wire.stop === 'string') form.push('stop-string');
-  return form;
-}
-
 const formatFields = {
   text: new Set(['type']),
   json_object: new Set(['type', 'schema']),
@@ -140,16 +128,11 @@ function readFormatLeftover(format: Wire.Request['response_format']): Fields {
     : { response_format: format };
 }
 
-/** Flag of a schema that is written next to `json_object`. */
-export const bareSchema = 'bare-schema';
-
 function decodeFormat(format: Wire.Request['response_format']): Format | undefined {
   if (!format || !Wire.isKnownFormat(format)) return undefined;
   if (format.type === 'text') return { type: 'text' };
   if (format.type === 'json_object')
-    return format.schema
-      ? { type: 'schema', schema: format.schema, ...bag.keep({}, [bareSchema]) }
-      : { type: 'json' };
+    return format.schema ? { type: 'schema', schema: format.schema } : { type: 'json' };
   const { name, description, schema, strict } = format.json_schema;
   return {
     type: 'schema',
@@ -165,11 +148,9 @@ function decodeFormat(format: Wire.Request['response_format']): Format | undefin
 export function decodeReasoning({ reasoning_effort: stated, reasoning }: Wire.Request): {
   readonly value: CanonicalRequest['reasoning'];
   readonly rest: Fields;
-  readonly form: readonly string[];
-  readonly written?: Fields;
 } {
   const value = stated ? { effort: stated } : undefined;
-  if (!reasoning || value) return { value, rest: reasoning ? { reasoning } : {}, form: [] };
+  if (!reasoning || value) return { value, rest: reasoning ? { reasoning } : {} };
   const { exclude, enabled } = reasoning;
   const budget = reasoning.max_tokens ?? undefined;
   // OpenRouter uses medium effort for reasoning that is only enabled.
@@ -178,13 +159,6 @@ export function decodeReasoning({ reasoning_effort: stated, reasoning }: Wire.Re
   return {
     value: { effort, budget, display: exclude ? 'none' : undefined },
     rest: nestFields('reasoning', pickUnread(reasoning, ['effort', 'max_tokens', 'exclude', 'enabled'])),
-    form: ['reasoning-object', ...(reasoning.effort ? [] : ['no-effort'])],
-    written: {
-      reasoning: {
-        ...pickEmpty(reasoning, ['exclude']),
-        ...(typeof enabled === 'boolean' ? { enabled } : {}),
-      },
-    },
   };
 }
 

@@ -1,6 +1,6 @@
 /**
  * Decodes tools and the tool choice. `functions` and `function_call` are the old names of `tools` and
- * `tool_choice`; a note in `form` tells which names the client used.
+ * `tool_choice`.
  */
 import type { Tool, ToolChoice } from '../../../core/index.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
@@ -9,35 +9,28 @@ import { bag, protocolName } from './bag.ts';
 import { liftToolMark } from './foreign-marks.ts';
 import * as Wire from './wire.ts';
 
-/** Decodes the tools, and adds notes about their spelling to `form`. */
-export function decodeTools(wire: Wire.Request, form: string[]): Tool[] | undefined {
+export function decodeTools(wire: Wire.Request): Tool[] | undefined {
   let tools = wire.tools?.map((tool, index) => liftToolMark({ ...decodeTool(tool), at: `tools[${index}]` }));
-  if (!wire.tools && wire.functions) {
-    form.push('functions');
+  if (!wire.tools && wire.functions)
     tools = wire.functions.map((definition, index) => ({
       ...decodeTool({ type: 'function', function: definition }),
       at: `functions[${index}]`,
     }));
-  }
   const at = 'web_search_options';
   const { [at]: value } = wire;
   if (!value) return tools;
-  if (!tools) form.push('no-tools');
   const search = { type: 'hosted', protocol: protocolName, kind: 'web-search', value, at } as const;
   return [...(tools ?? []), search];
 }
 
-/** Decodes the tool choice, and adds notes about its spelling to `form`. */
-export function decodeToolChoice(wire: Wire.Request, form: string[]): ToolChoice | undefined {
+export function decodeToolChoice(wire: Wire.Request): ToolChoice | undefined {
   const call = wire.function_call;
   if (wire.tool_choice || !call) return decodeChoice(wire.tool_choice);
   if (typeof call !== 'string') {
-    form.push('function-call');
     const rest = nestFields('function', pickUnread(call, nameField));
     return { mode: 'one', names: [call.name], ...bag.keep(rest) };
   }
   const mode = decodeMode(call);
-  if (mode) form.push('function-call');
   return mode && { mode };
 }
 

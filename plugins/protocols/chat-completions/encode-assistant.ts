@@ -14,11 +14,9 @@ import { writeUrl } from '../../shared/wire-kit/media.ts';
 import { wrapInput } from '../../shared/wire-kit/offered-tools.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { wholeCall } from './decode-messages.ts';
-import { generatedImage } from './decode-parts.ts';
 import { joinParts, encodeParts, type Encoding } from './encode-parts.ts';
-import { isForeign, encodeMessageMark, encodeOwnMark } from './foreign-marks.ts';
-import { refusesExtensions, takesThinkingParts, thinkingForm, writeReasoning } from './reasoning.ts';
+import { encodeForeignMark } from './foreign-marks.ts';
+import { refusesExtensions, takesThinkingParts, writeReasoning } from './reasoning.ts';
 import { writeSignatures } from './signatures.ts';
 import { fitCallId, fitName } from './tool-names.ts';
 
@@ -41,20 +39,15 @@ export function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding:
   const draft: Draft = { content: [], reasoning: [], calls: [], images: [], fields: {} };
   for (const each of placed) addBlock(draft, each, encoding);
   const { calls, images, fields } = draft;
-  const form = bag.getForm(turn);
   const hasOthers = calls.length > 0 || Object.keys(fields).length > 0 || Boolean(bag.getFields(turn).audio);
-  const empty = hasOthers ? null : '';
   return overlay(bag.getFields(turn), {
     role: 'assistant',
     name: turn.name,
-    content:
-      joinParts(draft.content, form, '', encoding) ??
-      (hasOthers && form.includes('no-content') ? undefined : empty),
+    content: joinParts(draft.content, '') ?? (hasOthers ? null : ''),
     ...writeReasoning(draft.reasoning),
     ...fields,
     images: images.length > 0 ? images : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
-    ...encodeMessageMark(turn.blocks),
   });
 }
 
@@ -70,19 +63,14 @@ function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): vo
       addRefusal(draft, block, encoding);
       break;
     case 'tool-call':
-      if (bag.has(block, 'function'))
-        draft.fields.function_call = overlay(bag.getFields(block), {
-          name: block.name,
-          arguments: block.arguments,
-        });
-      else draft.calls.push(encodeCall({ block, path }, encoding));
+      draft.calls.push(encodeCall({ block, path }, encoding));
       break;
     case 'media':
       if (isGenerated(block, encoding)) draft.images.push(encodeGenerated({ block, path }, encoding));
       break;
     case 'foreign':
       if (!isOwnForeign(block)) loseForeign(block, path, encoding.lose);
-      else (bag.has(block, wholeCall) ? draft.calls : draft.content).push(block.value);
+      else (isWholeCall(block) ? draft.calls : draft.content).push(block.value);
       break;
     default:
       encoding.lose(path, 'an assistant message cannot hold it');
@@ -90,20 +78,27 @@ function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): vo
 }
 
 function addReasoning(draft: Draft, { block, path }: Placed<ReasoningBlock>, encoding: Encoding): void {
-  const { model, lose } = encoding;
-  const isPart = bag.has(block, thinkingForm);
+  const { inPlace, model, lose } = encoding;
+  const isPart = inPlace && isInContent(block);
   if (takesThinkingParts(model) && (isPart || isReplayable(block, encoding)))
     draft.content.push(encodeThinking(block));
   else if (!isPart && !refusesExtensions(model) && isReplayable(block, encoding)) draft.reasoning.push(block);
   else loseThoughts(path, lose);
 }
 
-function addRefusal(draft: Draft, block: Refusal, { model, own, extras }: Encoding): void {
-  const { text } = block;
-  const isRefused = refuses(model, 'refusal');
-  if (!isRefused && (bag.has(block, 'field') || (!own && extras))) draft.fields.refusal = text;
-  else if (!isRefused && own) draft.content.push(encodeRefusal(block));
+function addRefusal(draft: Draft, { text }: Refusal, { model, inPlace, extras }: Encoding): void {
+  if (!refuses(model, 'refusal') && (inPlace || extras)) draft.fields.refusal = text;
   else draft.content.push({ type: 'text', text });
+}
+
+/** Whether a client of this protocol wrote the block as a part of a message's content. */
+function isInContent({ at = '' }: Block): boolean {
+  return at.includes('.content[');
+}
+
+/** Whether an unknown value was a call. */
+function isWholeCall({ at = '' }: Block): boolean {
+  return at.includes('.tool_calls[');
 }
 
 export function encodeRefusal(block: Refusal): Fields {
@@ -116,7 +111,7 @@ export function encodeRefusal(block: Refusal): Fields {
  */
 export function encodeThinking(block: ReasoningBlock): Fields {
   const part = { type: 'thinking', thinking: [{ type: 'text', text: block.text }] };
-  return bag.has(block, thinkingForm) ? overlay(bag.getFields(block), part) : part;
+  return isInContent(block) ? overlay(bag.getFields(block), part) : part;
 }
 
 /** Whether a block holds an unknown value of this protocol, which is restored unchanged. */
@@ -125,14 +120,14 @@ export function isOwnForeign(block: Block): block is BlockOf<'foreign'> {
 }
 
 /** Whether an image goes back into `images`, where the decoder read it. */
-function isGenerated(block: MediaBlock, { own, model }: Encoding): boolean {
-  return own && bag.has(block, generatedImage) && !refusesExtensions(model);
+function isGenerated({ at = '' }: MediaBlock, { inPlace, model }: Encoding): boolean {
+  return inPlace && at.includes('.images[') && !refusesExtensions(model);
 }
 
 function encodeGenerated({ block, path }: Placed<MediaBlock>, encoding: Encoding): Fields {
   return overlay(bag.getFields(block), {
     type: 'image_url',
-    image_url: { url: writeUrl(block, bag.getForm(block)), detail: block.detail },
+    image_url: { url: writeUrl(block), detail: block.detail },
     ...encodeSignatures(block.opaque, path, encoding),
   });
 }
@@ -151,45 +146,45 @@ export function encodeShown(placed: readonly Placed[], encoding: Encoding): Fiel
  * Google seals calls and images. Clients of its protocol may put the state of reasoning there, as LangChain4j
  * does. Other vendors refuse the field.
  */
-function encodeSignatures(opaque: Opaque[] = [], path: string, { own, owner, lose }: Encoding): Fields {
+function encodeSignatures(opaque: Opaque[] = [], path: string, { owner, lose }: Encoding): Fields {
   const kept = opaque.filter(
-    ({ vendor, kind, value }) =>
-      (vendor === owner || vendor === '') && (own || (kind === 'signature' && value !== '')),
+    ({ vendor, kind, value }) => (vendor === owner || vendor === '') && kind === 'signature' && value !== '',
   );
   if (kept.length < opaque.length) loseSeal(path, lose);
   return writeSignatures(kept, ({ value }) => value);
 }
 
 /** Returns a call id that the model accepts. This protocol's clients keep theirs if any id is accepted. */
-export function encodeCallId(id: string, { own, flags, model }: Encoding): string {
-  return own && flags.callIds === 'any' ? id : fitCallId(id, model.capabilities);
+export function encodeCallId(id: string, { inPlace, flags, model }: Encoding): string {
+  return inPlace && flags.callIds === 'any' ? id : fitCallId(id, model.capabilities);
 }
 
 /**
  * Whether reasoning can be sent to this model. Sealed state goes only to the vendor that sealed it. Unsealed
  * reasoning from another protocol is never sent, since its vendor is unknown.
  */
-function isReplayable(block: ReasoningBlock, { owner }: Encoding): boolean {
-  const { opaque = [] } = block;
+function isReplayable({ opaque = [] }: ReasoningBlock, { inPlace, owner }: Encoding): boolean {
   const fits = opaque.every(({ vendor }) => vendor === owner || vendor === '');
-  return fits && (bag.getForm(block).length > 0 || opaque.some(({ vendor }) => vendor === owner));
+  return fits && (inPlace || opaque.some(({ vendor }) => vendor === owner));
 }
 
-function encodeCall({ block, path }: Placed<ToolCall>, encoding: Encoding): Fields {
-  const { own, extras, lose } = encoding;
+export function encodeCall({ block, path }: Placed<ToolCall>, encoding: Encoding): Fields {
+  const { inPlace, marksLike, extras, lose } = encoding;
   const { arguments: text, custom, namespace } = block;
   const id = encodeCallId(block.id, encoding);
-  const name = own ? block.name : fitName(block.name);
+  const name = inPlace ? block.name : fitName(block.name);
   if (namespace !== undefined) lose(`${path}.namespace`, 'chat-completions has no namespaces for tools');
-  if (block.cache && !isForeign(block)) lose(`${path}.cache`, 'chat-completions has no cache marks on calls');
-  const extra = { ...encodeSignatures(block.opaque, path, encoding), ...encodeOwnMark(block) };
-  if (custom && (own || extras))
+  if (block.cache && marksLike === 'openai')
+    lose(`${path}.cache`, 'chat-completions has no cache marks on calls');
+  const marks = marksLike === 'anthropic' ? encodeForeignMark(block) : {};
+  const extra = { ...encodeSignatures(block.opaque, path, encoding), ...marks };
+  if (custom && (inPlace || extras))
     return overlay(bag.getFields(block), { id, type: 'custom', custom: { name, input: text }, ...extra });
   const json = custom ? wrapInput(text) : text;
   return overlay(bag.getFields(block), {
     id,
     type: 'function',
-    function: { name, arguments: own ? json : json || '{}' },
+    function: { name, arguments: json || '{}' },
     ...extra,
   });
 }

@@ -9,38 +9,27 @@ import { loseForeign } from '../../shared/wire-kit/losses.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { markContinued } from './continued.ts';
-import { wholeMessage } from './decode-messages.ts';
-import {
-  encodeAssistant,
-  encodeCallId,
-  encodeRefusal,
-  encodeShown,
-  encodeThinking,
-  isOwnForeign,
-  type Placed,
-} from './encode-assistant.ts';
+import { encodeAssistant, encodeCallId, encodeShown, isOwnForeign, type Placed } from './encode-assistant.ts';
 import { encodeMark, joinParts, encodeParts, type Encoding } from './encode-parts.ts';
-import { encodeMessageMark } from './foreign-marks.ts';
 import { fillReasoning, lacksReasoning } from './reasoning.ts';
 
 export function encodeMessages(turns: readonly Turn[], encoding: Encoding): Fields[] {
   const { flags } = encoding;
-  const accepted = Object.keys(flags.fields).length > 0 ? dropRefused(turns, encoding) : turns;
-  const groups = encoding.own
-    ? [...accepted.entries()].map((step): Steps => [step])
-    : groupSteps(moveResultsToCalls(makeCallIdsUnique(accepted)));
+  const accepted = turns.map((turn, index) => dropRefused(turn, index, encoding));
+  const groups = groupSteps(moveResultsToCalls(makeCallIdsUnique(accepted)));
   const list = new MessageList(encoding);
   for (const steps of groups) list.add(steps, groups.length === 1);
   const finished = list.finish();
-  const messages = flags.prefix && !encoding.own ? markContinued(finished) : finished;
-  if (!flags.thinkingMode || encoding.reasoningOff || !lacksReasoning(messages)) return messages;
-  if (encoding.own)
-    encoding.lose(
-      'turns',
-      'sent with blank reasoning: the model refuses earlier tool calls without their reasoning',
-      'approximated',
-    );
-  return fillReasoning(messages);
+  const messages = flags.prefix ? markContinued(finished) : finished;
+  const isMissing = flags.thinkingMode && !encoding.reasoningOff && lacksReasoning(messages);
+  return isMissing ? fillReasoning(messages) : messages;
+}
+
+/** Encodes one turn: as a message, and further ones for results or media that need their own. */
+export function encodeTurn(turn: Turn, index: number, encoding: Encoding): Fields[] {
+  const list = new MessageList(encoding);
+  list.add([[index, dropRefused(turn, index, encoding)]], true);
+  return list.finish();
 }
 
 class MessageList {
@@ -64,20 +53,16 @@ class MessageList {
       return;
     }
     const placed = placeBlocks(steps);
-    if (bag.has(turn, wholeMessage)) {
-      for (const { block } of placed) if (block.type === 'foreign') this.#messages.push(block.value);
-      return;
-    }
     const others = this.#addResults(turn, placed);
     if (others.length === 0 && placed.length > 0) return;
     this.#showMedia();
     const isAssistant = turn.role === 'assistant';
     const message = isAssistant
-      ? encodeAssistant(turn, encoding.own ? others : insertBreaks(others), encoding)
+      ? encodeAssistant(turn, insertBreaks(others), encoding)
       : encodeInput(turn, others, encoding);
     if (isAssistant) for (const part of encodeShown(others, encoding)) this.#media.push(part);
     // If every block of a turn was lost, it needs no message.
-    if (encoding.own || isOnly || !isEmpty(message)) this.#messages.push(message);
+    if (isOnly || !isEmpty(message)) this.#messages.push(message);
   }
 
   finish(): Fields[] {
@@ -104,24 +89,19 @@ class MessageList {
 }
 
 /** Removes fields that the provider refuses, and reports those with a value. Tool results keep their name. */
-function dropRefused(turns: readonly Turn[], { model, lose }: Encoding): Turn[] {
-  return turns.map((turn, index) => {
-    const named = turn.role !== 'tool' && turn.name !== undefined && refuses(model, 'name');
-    if (named) lose(`turns[${index}].name`, 'the model does not accept it', 'model');
-    const fields = Object.entries(bag.getFields(turn));
-    const kept = fields.filter(([field, value]) => {
-      if (!refuses(model, field)) return true;
-      if (value !== null && !(Array.isArray(value) && value.length === 0))
-        lose(`turns[${index}].${field}`, 'the model does not accept it', 'model');
-      return false;
-    });
-    if (!named && kept.length === fields.length) return turn;
-    return {
-      ...turn,
-      name: named ? undefined : turn.name,
-      vendor: bag.keep(Object.fromEntries(kept)).vendor,
-    };
+function dropRefused(turn: Turn, index: number, { model, flags, lose }: Encoding): Turn {
+  if (Object.keys(flags.fields).length === 0) return turn;
+  const named = turn.role !== 'tool' && turn.name !== undefined && refuses(model, 'name');
+  if (named) lose(`turns[${index}].name`, 'the model does not accept it', 'model');
+  const fields = Object.entries(bag.getFields(turn));
+  const kept = fields.filter(([field, value]) => {
+    if (!refuses(model, field)) return true;
+    if (value !== null && !(Array.isArray(value) && value.length === 0))
+      lose(`turns[${index}].${field}`, 'the model does not accept it', 'model');
+    return false;
   });
+  if (!named && kept.length === fields.length) return turn;
+  return { ...turn, name: named ? undefined : turn.name, vendor: bag.keep(Object.fromEntries(kept)).vendor };
 }
 
 type Step = readonly [index: number, turn: Turn];
@@ -152,14 +132,7 @@ function placeBlocks(steps: Steps): Placed[] {
 function findSoleText(turn: Turn): string | undefined {
   const { blocks, name, vendor } = turn;
   const [block] = blocks;
-  if (
-    blocks.length !== 1 ||
-    block?.type !== 'text' ||
-    name !== undefined ||
-    vendor ||
-    bag.getForm(turn).length > 0
-  )
-    return undefined;
+  if (blocks.length !== 1 || block?.type !== 'text' || name !== undefined || vendor) return undefined;
   return block.opaque || block.cache || block.vendor ? undefined : block.text;
 }
 
@@ -171,26 +144,20 @@ function isEmpty({ content, tool_calls: calls, refusal, audio, images }: Fields)
 }
 
 /** Returns a tool message and the media that follows it: for each file a line with its name, and the part. */
-function encodeResult(
+export function encodeResult(
   turn: Turn,
   { block: result, path }: Placed<ToolResult>,
   encoding: Encoding,
   files: number,
 ): { message: Fields; media: Fields[] } {
-  const form = bag.getForm(turn);
   const { texts, media } = encodeResultParts({ block: result, path }, encoding, files);
   if (result.isError) encoding.lose(`${path}.isError`, 'chat-completions cannot mark a failed tool result');
-  const content = joinParts(texts, form, '\n\n', encoding);
-  const mark = encodeMessageMark([result]);
-  const wire = form.includes('function')
-    ? { role: 'function', name: result.name, content: content ?? null, ...mark }
-    : {
-        role: 'tool',
-        tool_call_id: encodeCallId(result.callId, encoding),
-        name: turn.name ?? (encoding.own ? result.name : undefined),
-        content: content ?? '',
-        ...mark,
-      };
+  const wire = {
+    role: 'tool',
+    tool_call_id: encodeCallId(result.callId, encoding),
+    name: turn.name ?? (encoding.inPlace ? result.name : undefined),
+    content: joinParts(texts, '\n\n') ?? '',
+  };
   return { message: overlay(bag.getFields(turn), wire), media };
 }
 
@@ -220,9 +187,10 @@ function encodeResultParts(
     }
   }
   const mark = encodeMark(result, path, encoding);
-  const last = mark && texts.pop();
-  if (last) texts.push({ prompt_cache_breakpoint: mark, ...last });
-  else if (mark) encoding.lose(`${path}.cache`, 'an empty result cannot be marked');
+  const isMarked = Object.keys(mark).length > 0;
+  const last = isMarked ? texts.pop() : undefined;
+  if (last) texts.push({ ...mark, ...last });
+  else if (isMarked) encoding.lose(`${path}.cache`, 'an empty result cannot be marked');
   return { texts, media };
 }
 
@@ -236,20 +204,16 @@ function encodeInput(turn: Turn, placed: readonly Placed[], encoding: Encoding):
   const instructs = turn.role === 'system' || turn.role === 'developer';
   const parts = placed.flatMap(({ block, path }): Fields[] => {
     if (isOwnForeign(block)) return [block.value];
-    if (encoding.own && block.type === 'refusal') return [encodeRefusal(block)];
-    if (encoding.own && block.type === 'reasoning') return [encodeThinking(block)];
-    if (block.type !== 'text' && (block.type !== 'media' || (instructs && !encoding.own))) {
+    if (block.type !== 'text' && (block.type !== 'media' || instructs)) {
       encoding.lose(path, `a ${turn.role} message cannot hold it`);
       return [];
     }
     return encodeParts(block, path, encoding);
   });
-  const content = joinParts(parts, bag.getForm(turn), '\n\n', encoding);
   return overlay(bag.getFields(turn), {
     role: encodeRole(turn, encoding),
     name: turn.name,
-    content: content ?? '',
-    ...encodeMessageMark(turn.blocks),
+    content: joinParts(parts, '\n\n') ?? '',
   });
 }
 

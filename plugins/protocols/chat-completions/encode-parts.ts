@@ -12,20 +12,22 @@ import {
   takeContext,
   nameDocument,
   nameMedium,
+  buildDataUrl,
   buildPictureUrl,
   nameAudioFormat,
   readDocumentText,
-  writeUrl,
 } from '../../shared/wire-kit/media.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { fileVendor, shortForm } from './decode-parts.ts';
-import { isForeign, encodeOwnMark } from './foreign-marks.ts';
+import { fileVendor } from './decode-parts.ts';
+import { encodeForeignMark } from './foreign-marks.ts';
 
 export interface Encoding extends BaseEncoding {
   /** Whether the provider supports OpenAI's later additions to the protocol. */
   readonly extras: boolean;
   readonly marks: boolean;
+  /** Under which vendor's name the client marks what to cache. */
+  readonly marksLike: 'openai' | 'anthropic';
   readonly flags: ReturnType<typeof chatFlags>;
   /** Whether the call turns reasoning off. */
   readonly reasoningOff: boolean;
@@ -33,10 +35,11 @@ export interface Encoding extends BaseEncoding {
 
 export type ContentBlock = TextBlock | MediaBlock;
 
-type Markable = Pick<ContentBlock, 'cache' | 'form'>;
-
-export function encodeMark(block: Markable, path: string, encoding: Encoding): Fields | undefined {
-  return isForeign(block) ? undefined : encodeCache(block, path, encoding, protocolName);
+/** Encodes the mark of a part, under the name that the client used. */
+export function encodeMark(block: Pick<ContentBlock, 'cache'>, path: string, encoding: Encoding): Fields {
+  if (encoding.marksLike === 'anthropic') return encodeForeignMark(block);
+  const mark = encodeCache(block, path, encoding, protocolName);
+  return mark ? { prompt_cache_breakpoint: mark } : {};
 }
 
 /** Usually returns one part. Returns none if the block is lost, and two if a document has a context text. */
@@ -45,16 +48,13 @@ export function encodeParts(block: ContentBlock, path: string, encoding: Encodin
   const wire =
     block.type === 'text' ? { type: 'text', text: block.text } : encodeMedia(block, path, encoding);
   if (!wire) return [];
-  const mark = encodeMark(block, path, encoding);
-  const marks = mark ? { prompt_cache_breakpoint: mark } : encodeOwnMark(block);
-  const part = overlay(bag.getFields(block), { ...wire, ...marks });
+  const part = overlay(bag.getFields(block), { ...wire, ...encodeMark(block, path, encoding) });
   if (block.type !== 'media') return [part];
   const text = takeContext(block, path, encoding.lose) ?? nameMedium(block);
   return text === undefined ? [part] : [{ type: 'text', text }, part];
 }
 
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {
-  if (block.kind === 'video' && encoding.own) return encodeVideo(block);
   if (block.kind === 'video')
     return refusePart(block, path, 'This model is called through a protocol that accepts no video.');
   if (block.source.type === 'file') {
@@ -64,41 +64,26 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
     return { type: 'file', file: { file_id: id, filename: block.filename } };
   }
   if (block.kind === 'image') return encodeImage(block, path, encoding);
-  if (block.kind === 'audio') return encodeAudio(block, path, encoding);
+  if (block.kind === 'audio') return encodeAudio(block, path);
   return encodeDocument(block, path, encoding);
 }
 
 const details: ReadonlySet<string | undefined> = new Set([undefined, 'auto', 'low', 'high', 'original']);
 
-function encodeVideo(block: MediaBlock): Fields {
-  const form = bag.getForm(block);
-  const url = writeUrl(block, form);
-  return { type: 'video_url', video_url: form.includes(shortForm) ? url : { url } };
-}
-
-function encodeImage(block: MediaBlock, path: string, { own, lose, flags }: Encoding): Fields | undefined {
-  const url = own ? writeUrl(block, bag.getForm(block)) : buildPictureUrl(block, path);
+function encodeImage(block: MediaBlock, path: string, { lose }: Encoding): Fields | undefined {
+  const url = buildPictureUrl(block, path);
   if (url === undefined) {
     lose(path, 'chat-completions cannot carry this image');
     return undefined;
   }
-  if (flags.shortForms && bag.has(block, shortForm)) return { type: 'image_url', image_url: url };
-  if (own || details.has(block.detail))
-    return { type: 'image_url', image_url: { url, detail: block.detail } };
+  if (details.has(block.detail)) return { type: 'image_url', image_url: { url, detail: block.detail } };
   lose(`${path}.detail`, 'chat-completions has no such level of detail');
   return { type: 'image_url', image_url: { url } };
 }
 
-function encodeAudio(block: MediaBlock, path: string, { own, flags }: Encoding): Fields {
+function encodeAudio(block: MediaBlock, path: string): Fields {
   const { source, mediaType } = block;
-  const form = bag.getForm(block);
-  if (flags.shortForms && form.includes(shortForm)) {
-    return {
-      type: 'input_audio',
-      input_audio: source.type === 'base64' && form.includes('bare') ? source.data : writeUrl(block, form),
-    };
-  }
-  const format = nameAudioFormat(mediaType, own);
+  const format = nameAudioFormat(mediaType);
   if (source.type === 'base64' && format)
     return { type: 'input_audio', input_audio: { data: source.data, format } };
   return refusePart(block, path, 'The provider of this model accepts audio as WAV or MP3 data only.');
@@ -106,20 +91,13 @@ function encodeAudio(block: MediaBlock, path: string, { own, flags }: Encoding):
 
 /** Files are usually PDFs here. A text document becomes a text part that begins with its name. */
 function encodeDocument(block: MediaBlock, path: string, encoding: Encoding): Fields {
-  const { own, flags } = encoding;
   const { source, mediaType, title, filename = title } = block;
-  const form = bag.getForm(block);
-  const isShort = form.includes(shortForm);
-  if (isShort && flags.shortForms)
-    return { type: 'document_url', document_url: writeUrl(block, form), document_name: filename };
-  const text = readDocumentText(block, path, encoding);
+  const text = readDocumentText(block, path, encoding.lose);
   if (text !== undefined) return { type: 'text', text };
   if (source.type === 'base64') {
-    const data = form.includes('bare') ? source.data : writeUrl(block, form);
-    const name = filename ?? (own ? undefined : nameDocument(mediaType, source.data));
-    return { type: 'file', file: { file_data: data, filename: name } };
+    const name = filename ?? nameDocument(mediaType, source.data);
+    return { type: 'file', file: { file_data: buildDataUrl(source.data, mediaType), filename: name } };
   }
-  if (own && !isShort) return { type: 'file', file: { file_data: writeUrl(block, form), filename } };
   return refusePart(
     block,
     path,
@@ -131,18 +109,11 @@ function isPlainText(part: Fields): part is { type: 'text'; text: string } {
   return part.type === 'text' && typeof part.text === 'string' && Object.keys(part).length === 2;
 }
 
-/**
- * Joins plain text to one string, which every provider accepts. If the client wrote parts, they stay parts.
- * Returns undefined if there are no parts.
- */
+/** Joins plain text to one string, which every provider accepts. Returns undefined if there are no parts. */
 export function joinParts(
   parts: readonly Fields[],
-  form: readonly string[],
   separator: string,
-  { flags }: Encoding,
 ): string | readonly Fields[] | undefined {
-  const isKept = form.includes('parts');
-  // Providers other than Mistral refuse an empty list of parts.
-  if (parts.length === 0) return isKept && flags.shortForms ? parts : undefined;
-  return !isKept && parts.every(isPlainText) ? parts.map(({ text }) => text).join(separator) : parts;
+  if (parts.length === 0) return undefined;
+  return parts.every(isPlainText) ? parts.map(({ text }) => text).join(separator) : parts;
 }

@@ -1,14 +1,15 @@
 /**
- * Encodes a canonical request as a body that the model accepts. A request of this protocol is restored as the
- * client wrote it. What this protocol cannot express is reported as lost, by its canonical path.
+ * Encodes a canonical request as a body that the model accepts. What this protocol cannot express is reported
+ * as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model, Reasoning } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
-import { startEncoding } from '../../shared/wire-kit/encoding.ts';
+import { buildEncoding } from '../../shared/wire-kit/encoding.ts';
 import { fitLimit, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
+import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { fitStrict } from '../../shared/wire-kit/object-schema.ts';
 import { needsCall } from '../../shared/wire-kit/offered-tools.ts';
@@ -26,31 +27,40 @@ import {
 } from '../../shared/wire-kit/reasoning-effort.ts';
 import { overlay, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { bareSchema } from './decode-request.ts';
 import { encodeMessages } from './encode-messages.ts';
 import type { Encoding } from './encode-parts.ts';
 import { encodeTools, buildCallInstruction } from './encode-tools.ts';
+import { foreignField } from './foreign-marks.ts';
 import { isReasoningOff, refusesExtensions } from './reasoning.ts';
 import { encodeModalities } from './sound.ts';
+
+export function createEncoding(
+  request: CanonicalRequest,
+  model: Model,
+  lose: Lose,
+  inPlace = false,
+): Encoding {
+  const flags = chatFlags(model.capabilities);
+  return {
+    ...buildEncoding(request, model, lose, inPlace),
+    extras: flags.extras,
+    marks: flags.cacheMarks,
+    marksLike: request.names?.['.cache'] === foreignField ? 'anthropic' : 'openai',
+    flags,
+    reasoningOff:
+      isReasoningOff(bag.getFields(request)) || findWantedEffort(request.reasoning ?? {}) === 'none',
+  };
+}
 
 export function encodeRequest(
   asked: CanonicalRequest,
   model: Model,
   outputLimit: number | undefined,
 ): EncodedRequest {
-  const { losses, ...facts } = startEncoding(asked, model, bag);
-  const { own } = facts;
+  const { losses, lose } = collectLosses();
   const flags = chatFlags(model.capabilities);
-  const request = { ...asked, reasoning: fitReasoning(asked, flags, facts) };
-  const encoding: Encoding = {
-    ...facts,
-    extras: own || flags.extras,
-    marks: own || flags.cacheMarks,
-    flags,
-    reasoningOff: own
-      ? isReasoningOff(bag.getFields(request))
-      : findWantedEffort(request.reasoning ?? {}) === 'none',
-  };
+  const request = { ...asked, reasoning: fitReasoning(asked, flags, lose) };
+  const encoding = createEncoding(request, model, lose);
   const shared = flags.extras ? selectOpenaiFields(flags.cacheMarks) : undefined;
   const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
   const { sent, watched } = splitStops(request, model);
@@ -71,7 +81,8 @@ export function encodeRequest(
     n: request.candidates,
     ...tools,
     ...encodeSampling(request, encoding),
-    stop: encodeStop(request, sent, encoding),
+    // OpenAI refuses an empty list, and reasoning models refuse any.
+    stop: sent.length > 0 ? sent : undefined,
     ...encodeReasoning(request, encoding),
     response_format: encodeFormat(request, plan, encoding),
     ...encodeModalities(request, encoding),
@@ -91,10 +102,10 @@ export function encodeRequest(
 function fitReasoning(
   request: CanonicalRequest,
   { forcedTools }: Encoding['flags'],
-  { own, lose }: Pick<Encoding, 'own' | 'lose'>,
+  lose: Lose,
 ): Reasoning | undefined {
   const { reasoning } = request;
-  if (own || forcedTools !== 'without-thinking' || !needsCall(request)) return reasoning;
+  if (forcedTools !== 'without-thinking' || !needsCall(request)) return reasoning;
   if (reasoning)
     loseReasoning(reasoning, lose, 'not allowed with a forced tool: the model answers without thinking');
   return { effort: 'none' };
@@ -135,7 +146,7 @@ function dropRefused(fields: Fields, { model, lose }: Encoding): Fields {
   );
 }
 
-function encodeSampling(request: CanonicalRequest, { own, model, flags, lose }: Encoding): Fields {
+function encodeSampling(request: CanonicalRequest, { model, flags, lose }: Encoding): Fields {
   const { logprobs, seed } = request;
   const rows = [
     ['temperature', 'temperature', request.temperature],
@@ -150,8 +161,7 @@ function encodeSampling(request: CanonicalRequest, { own, model, flags, lose }: 
   const fields: Record<string, unknown> = {};
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
-    if (takesField(model, field) || (own && field === 'top_k' && !refuses(model, field)))
-      fields[flags.fields[field] ?? field] = value;
+    if (takesField(model, field)) fields[flags.fields[field] ?? field] = value;
     else lose(path, 'the model does not accept it', 'model');
   }
   return fields;
@@ -168,46 +178,24 @@ function splitStops(
   return { sent: stop.slice(0, taken), watched: stop.slice(taken) };
 }
 
-/** OpenAI refuses an empty list, and reasoning models refuse any. Only a client's own empty list is sent. */
-function encodeStop(
-  request: CanonicalRequest,
-  sent: readonly string[],
-  { own, model }: Encoding,
-): string | readonly string[] | undefined {
-  if (sent.length === 0)
-    return own && request.stop?.length === 0 && takesField(model, 'stop') ? [] : undefined;
-  return bag.has(request, 'stop-string') && sent.length === 1 ? sent[0] : sent;
-}
-
 function encodeReasoning(request: CanonicalRequest, encoding: Encoding): Fields {
-  const { own, model, flags, lose } = encoding;
+  const { model, flags, lose } = encoding;
   const { reasoning } = request;
   if (!reasoning) return {};
-  const { effort, budget, display } = reasoning;
+  const { budget, display } = reasoning;
   const { style, efforts, canDisable = true } = model.capabilities.reasoning;
-  // These models ignore every other field, whoever sends it.
-  const isSwitched = style === 'toggle' && (flags.enableThinking || !own);
-  if (bag.has(request, 'reasoning-object') && !(isSwitched && flags.enableThinking))
-    return {
-      reasoning: {
-        effort: bag.has(request, 'no-effort') ? undefined : effort,
-        max_tokens: budget,
-        exclude: display === 'none' || undefined,
-      },
-    };
   const wanted = findWantedEffort(reasoning);
   if (style === 'none') {
     loseReasoning(reasoning, lose);
     return {};
   }
-  if (wanted === 'none' && canDisable && flags.thinkingMode && !own)
-    return { thinking: { type: 'disabled' } };
+  if (wanted === 'none' && canDisable && flags.thinkingMode) return { thinking: { type: 'disabled' } };
   if (display === 'none') lose('reasoning.display', 'chat-completions cannot request hidden reasoning');
   else if (display !== undefined && flags.extras && refusesExtensions(model))
     lose('reasoning.display', 'OpenAI returns no reasoning through chat-completions', 'model');
   if (wanted === undefined) return {};
-  if (isSwitched) return encodeSwitch(reasoning, wanted, encoding);
-  const sent = findNearestEffort(wanted, own ? undefined : efforts);
+  if (style === 'toggle') return encodeSwitch(reasoning, wanted, encoding);
+  const sent = findNearestEffort(wanted, efforts);
   if (budget !== undefined && !(budget === 0 && sent === 'none'))
     lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted)
@@ -232,23 +220,22 @@ function encodeSwitch({ budget }: Reasoning, wanted: string, { model, flags, los
 function encodeFormat(
   { format }: CanonicalRequest,
   { mode, schema }: FormatPlan,
-  { own, lose }: Encoding,
+  { lose }: Encoding,
 ): Fields | undefined {
   if (format?.type === 'text') return { type: 'text' };
   if (mode === 'json') return { type: 'json_object' };
   if (mode !== 'schema' || format?.type !== 'schema') return undefined;
-  const { name = 'answer', description, strict } = format;
-  if (bag.has(format, bareSchema)) return { type: 'json_object', schema };
-  const kept = own ? strict : fitStrict(format, schema, 'format', lose);
+  const { name = 'answer', description } = format;
+  const strict = fitStrict(format, schema, 'format', lose);
   return {
     type: 'json_schema',
-    json_schema: overlay(bag.getFields(format), { name, description, schema, strict: kept }),
+    json_schema: overlay(bag.getFields(format), { name, description, schema, strict }),
   };
 }
 
 /** Encodes fields that some providers accept and others refuse. */
 function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
-  const { own, extras, model, lose } = encoding;
+  const { extras, model, lose } = encoding;
   const rows = [
     ['verbosity', 'verbosity', extras ? fitVerbosity(request, encoding) : request.verbosity],
     ['metadata', 'metadata', request.metadata],
@@ -258,12 +245,12 @@ function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
   const namesUser = takesField(model, 'user');
   if (request.user !== undefined && !namesUser) lose('user', 'the model does not accept it', 'model');
   const fields: Record<string, unknown> = namesUser
-    ? { [selectUserField(request, extras)]: own ? request.user : fitUser(request.user) }
+    ? { [selectUserField(request, extras)]: fitUser(request.user) }
     : {};
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
     if (!extras) lose(path, 'the model does not accept it', 'model');
-    else if (field === 'service_tier' && !own && isUnpriced(request.serviceTier, model))
+    else if (field === 'service_tier' && isUnpriced(request.serviceTier, model))
       lose(path, unpriced, 'model');
     else fields[field] = value;
   }

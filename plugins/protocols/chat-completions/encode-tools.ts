@@ -2,7 +2,6 @@
 import type { CanonicalRequest, Tool, OwnTool } from '../../../core/index.ts';
 import {
   loseHosted,
-  placeTools,
   removeForbiddenTools,
   removeRepeatedTools,
   translateSearchOptions,
@@ -20,10 +19,10 @@ import {
   takesTools,
 } from '../../shared/wire-kit/offered-tools.ts';
 import { readMember, readObjects } from '../../shared/wire-kit/values.ts';
-import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encode-parts.ts';
-import { isForeign, encodeOwnMark } from './foreign-marks.ts';
+import { encodeForeignMark } from './foreign-marks.ts';
 import { fitName } from './tool-names.ts';
 
 const searchWords: SearchWriters = {
@@ -35,40 +34,38 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   const { model, lose } = encoding;
   if (!takesTools(request, model, lose)) return {};
   loseNamespaces(request.tools ?? [], protocolName, lose);
-  const form = bag.getForm(request);
   const tools: Fields[] = [];
   let search: unknown;
   const { mode, names } = request.toolChoice ?? {};
   // Z.AI refuses "none", too.
-  if (mode === 'none' && !encoding.own && encoding.flags.forcedTools === 'never') return {};
+  if (mode === 'none' && encoding.flags.forcedTools === 'never') return {};
   const isFree = refusesForce(request, encoding);
   if (isFree) lose('toolChoice', askedInWords, 'approximated');
   // If the choice cannot name tools, only the allowed ones are sent.
   const cannotName = mode === 'one' ? takesNoNames(encoding) : mode === 'subset' && !encoding.extras;
   const allowed = names && (isFree || cannotName) ? new Set(names) : undefined;
-  const placed = encoding.own ? placeTools(request.tools) : removeForbiddenTools(request);
-  for (const { tool, path } of removeRepeatedTools(placed, encoding)) {
+  const isMarked = request.names?.['tools.cache'] !== undefined;
+  for (const { tool, path } of removeRepeatedTools(removeForbiddenTools(request), encoding)) {
     if (tool.type !== 'hosted') {
-      if (allowed?.has(tool.name) !== false) tools.push(encodeTool(tool, path, encoding));
+      if (allowed?.has(tool.name) === false) continue;
+      const mark = isMarked ? encodeForeignMark(tool) : undefined;
+      if (tool.cache && !mark) lose(`${path}.cache`, 'chat-completions has no cache marks on tools');
+      tools.push({ ...encodeTool(tool, path, encoding), ...mark });
     } else if (tool.protocol === protocolName && tool.at === 'web_search_options') search = tool.value;
     else if (tool.protocol === protocolName) tools.push(tool.value);
     else if (tool.kind === 'web-search' && model.supportedParameters.includes('web_search_options'))
       search = translateSearchOptions(tool, path, searchWords, lose);
     else loseHosted(tool, path, encoding);
   }
-  // Providers refuse a choice without tools. A client of this protocol receives that error from its provider.
-  if (!encoding.own && tools.length === 0) {
+  // Providers refuse a choice without tools.
+  if (tools.length === 0) {
     loseChoice(request, lose);
     return { web_search_options: search };
   }
-  const asFunctions = form.includes('functions');
-  const asFunctionCall = form.includes('function-call');
   return {
-    tools: request.tools === undefined || form.includes('no-tools') || asFunctions ? undefined : tools,
-    functions: asFunctions ? tools.map((tool) => tool.function) : undefined,
+    tools,
     web_search_options: search,
-    tool_choice: asFunctionCall || isFree ? undefined : encodeChoice(request, encoding),
-    function_call: asFunctionCall ? encodeFunctionCall(request) : undefined,
+    tool_choice: isFree ? undefined : encodeChoice(request, encoding),
     parallel_tool_calls: request.parallelToolCalls,
   };
 }
@@ -84,24 +81,22 @@ export function buildCallInstruction(
 }
 
 /** Whether the choice demands a call, which the model refuses. */
-function refusesForce(request: CanonicalRequest, { own, flags }: Encoding): boolean {
-  return !own && flags.forcedTools === 'never' && needsCall(request);
+function refusesForce(request: CanonicalRequest, { flags }: Encoding): boolean {
+  return flags.forcedTools === 'never' && needsCall(request);
 }
 
 /** Whether the model can be made to call some tool, but not one by its name. */
-function takesNoNames({ own, flags }: Encoding): boolean {
-  return !own && flags.forcedTools === 'unnamed';
+function takesNoNames({ flags }: Encoding): boolean {
+  return flags.forcedTools === 'unnamed';
 }
 
-function encodeTool(tool: OwnTool, path: string, { own, extras, lose }: Encoding): Fields {
-  if (tool.cache && !isForeign(tool)) lose(`${path}.cache`, 'chat-completions has no cache marks on tools');
-  const fields = { ...bag.getFields(tool), ...encodeOwnMark(tool) };
+function encodeTool(tool: OwnTool, path: string, { extras, lose }: Encoding): Fields {
+  const fields = bag.getFields(tool);
   const { description } = tool;
-  const name = own ? tool.name : fitName(tool.name);
+  const name = fitName(tool.name);
   if (tool.type === 'function') {
-    const isKept = own || tool.schema === undefined;
-    const parameters = isKept ? tool.schema : toObjectSchema(tool.schema, path, lose);
-    const strict = own ? tool.strict : fitStrict(tool, parameters, path, lose);
+    const parameters = tool.schema === undefined ? undefined : toObjectSchema(tool.schema, path, lose);
+    const strict = fitStrict(tool, parameters, path, lose);
     return overlay(fields, { type: 'function', function: { name, description, parameters, strict } });
   }
   if (extras) return overlay(fields, { type: 'custom', custom: { name, description, format: tool.format } });
@@ -110,9 +105,9 @@ function encodeTool(tool: OwnTool, path: string, { own, extras, lose }: Encoding
   return { type: 'function', function: definition };
 }
 
-function encodeReference(canonicalName: string, tools: readonly Tool[], { own, extras }: Encoding): Fields {
+function encodeReference(canonicalName: string, tools: readonly Tool[], { extras }: Encoding): Fields {
   const custom = extras && tools.some((tool) => tool.type === 'custom' && tool.name === canonicalName);
-  const name = own ? canonicalName : fitName(canonicalName);
+  const name = fitName(canonicalName);
   return custom ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } };
 }
 
@@ -120,7 +115,7 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { toolChoice, tools = [] } = request;
   if (!toolChoice) return undefined;
   const { mode, names: wanted = [], required } = toolChoice;
-  const names = encoding.own ? wanted : selectOfferedNames(request, encoding.lose);
+  const names = selectOfferedNames(request, encoding.lose);
   if (names.length === 0 && wanted.length > 0) return undefined;
   if (mode === 'one' && takesNoNames(encoding)) return 'required';
   if (mode === 'one')
@@ -132,10 +127,4 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
     tools: names.map((name) => encodeReference(name, tools, encoding)),
   };
   return overlay(bag.getFields(toolChoice), { type: 'allowed_tools', allowed_tools: allowed });
-}
-
-function encodeFunctionCall({ toolChoice }: CanonicalRequest): unknown {
-  if (toolChoice?.mode !== 'one') return toolChoice?.mode;
-  const inside = bag.getFields(toolChoice).function;
-  return overlay(isObject(inside) ? inside : {}, { name: toolChoice.names?.[0] });
 }

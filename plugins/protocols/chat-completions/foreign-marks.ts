@@ -7,9 +7,7 @@ import type { Tool, Turn } from '../../../core/index.ts';
 import { isObject, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
-const field = 'cache_control';
-/** Flag of a block whose mark was on its message. */
-const byMessage = `${field} of its message`;
+export const foreignField = 'cache_control';
 
 type Block = Turn['blocks'][number];
 
@@ -17,20 +15,27 @@ interface Markable extends Sides {
   cache?: { ttl?: '5m' | '30m' | '1h' | '12h' | undefined } | undefined;
 }
 
-/** Turns the marks of a decoded turn into canonical ones. Marks with unknown fields stay unchanged. */
-export function readForeignMarks(turn: Turn): void {
+/**
+ * Turns the marks of a decoded turn into canonical ones. Marks with unknown fields stay unchanged. Returns
+ * whether there were any.
+ */
+export function readForeignMarks(turn: Turn): boolean {
+  let isMarked = false;
   for (const block of turn.blocks) {
-    liftMark(block, block, field);
-    if (block.type === 'tool-result') for (const part of block.content) liftMark(part, part, field);
+    isMarked = liftMark(block, block) || isMarked;
+    if (block.type === 'tool-result')
+      for (const part of block.content) isMarked = liftMark(part, part) || isMarked;
   }
   const last = turn.blocks.at(-1);
+  if (!last || !isMarkable(last) || !liftMark(turn, last)) return isMarked;
   // If the mark is lost, the report names the message, where the client wrote it.
-  if (last && isMarkable(last) && liftMark(turn, last, byMessage) && last.type === 'text') last.at = turn.at;
+  if (last.type === 'text') last.at = turn.at;
+  return true;
 }
 
 /** Turns the mark of a decoded tool into a canonical one. */
 export function liftToolMark(tool: Tool): Tool {
-  liftMark(tool, tool, field);
+  liftMark(tool, tool);
   return tool;
 }
 
@@ -39,14 +44,13 @@ function isMarkable({ type }: Block): boolean {
 }
 
 /** Moves the mark of `from` to `to` as a canonical one. Returns whether there was a mark. */
-function liftMark(from: Sides, to: Markable, flag: string): boolean {
+function liftMark(from: Sides, to: Markable): boolean {
   if (!from.vendor || to.cache) return false;
-  const { [field]: written, ...rest } = bag.getFields(from);
+  const { [foreignField]: written, ...rest } = bag.getFields(from);
   const cache = decodeMark(written);
   if (!cache) return false;
   from.vendor = bag.keep(rest).vendor;
   to.cache = cache;
-  Object.assign(to, bag.add(to, {}, [flag]));
   return true;
 }
 
@@ -58,26 +62,7 @@ function decodeMark(written: unknown): Markable['cache'] {
   return ttl === '5m' || ttl === '1h' ? { ttl } : undefined;
 }
 
-export function hasForeignMarks(turns: readonly Turn[]): boolean {
-  return turns.some(({ blocks }) =>
-    blocks.some(
-      (block) => isForeign(block) || (block.type === 'tool-result' && block.content.some(isForeign)),
-    ),
-  );
-}
-
-/** Whether the mark came from `cache_control`, and is restored there. */
-export function isForeign(thing: Markable): boolean {
-  return bag.getForm(thing).some((flag) => flag === field || flag === byMessage);
-}
-
-/** Restores a mark that was on the block or tool itself. */
-export function encodeOwnMark(thing: Markable): Fields {
-  return bag.has(thing, field) ? { [field]: { type: 'ephemeral', ...thing.cache } } : {};
-}
-
-/** Restores a mark that was on the message of these blocks. */
-export function encodeMessageMark(blocks: readonly Block[]): Fields {
-  const marked = blocks.find((block) => bag.has(block, byMessage));
-  return marked ? { [field]: { type: 'ephemeral', ...marked.cache } } : {};
+/** Writes a mark as `cache_control`. */
+export function encodeForeignMark({ cache }: Markable): Fields {
+  return cache ? { [foreignField]: { type: 'ephemeral', ...cache } } : {};
 }

@@ -13,6 +13,7 @@ import { ReplyDecoder } from './decode-events.ts';
 import { ChunkEncoder, terminator, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { buildModelRoutes } from './listing.ts';
+import { parts } from './parts.ts';
 import { readRequest, ChatCall, limitFields } from './read-request.ts';
 
 const path = '/v1/chat/completions';
@@ -72,6 +73,7 @@ export const protocol: Protocol = {
   upstream: {
     retarget,
     encodeRequest,
+    parts,
     decodeEvents: (call, model) => new AlikeEvents(new ReplyDecoder(call, model)),
     decodeReply: (body, call, model) => new ReplyDecoder(call, model).decodeWhole(body),
     decodeError,

@@ -30,13 +30,10 @@ export class ChatCall extends ReadCall {
   /** Whether the body has the gateway's own field `provider`. */
   readonly statesProvider: boolean;
   readonly #wire: Wire.Request;
-  /** The messages whose role we know. */
-  readonly #known: readonly WireMessages.Message[];
 
   constructor(wire: Wire.Request, text: string) {
     const known = wire.messages.filter(WireMessages.isKnownMessage);
     super(readFacts(wire, known, text), () => decodeRequest(wire, text));
-    this.#known = known;
     const { max_tokens: older, max_completion_tokens: current } = wire;
     this.limits = { max_tokens: older ?? undefined, max_completion_tokens: current ?? undefined };
     this.soundFormat = wire.audio?.format;
@@ -45,22 +42,33 @@ export class ChatCall extends ReadCall {
   }
 
   suits(model: Model): boolean {
+    const { messages } = this.#wire;
+    const { thinkingMode } = chatFlags(model.capabilities);
+    return (
+      this.suitsSettings(model) &&
+      (!thinkingMode || isReasoningOff(this.#wire) || !lacksReasoning(messages)) &&
+      messages.every((message) => suitsMessage(message, model))
+    );
+  }
+
+  /** Whether the model takes the fields besides the conversation. */
+  suitsSettings(model: Model): boolean {
     const wire = this.#wire;
-    const known = this.#known;
-    const flags = chatFlags(model.capabilities);
+    const { shortForms, fields } = chatFlags(model.capabilities);
     return (
       supportsFormat(wire, model) &&
-      (!refusesExtensions(model) || !known.some(isExtended)) &&
-      (takesThinkingParts(model) || !known.some(holdsThoughts)) &&
-      (flags.shortForms || !(usesShortForms(wire) || known.some(isShortMessage))) &&
-      (!flags.thinkingMode || isReasoningOff(wire) || !lacksReasoning(wire.messages)) &&
+      (shortForms || !usesShortForms(wire)) &&
       !isMisread(wire, model) &&
-      !known.some(holdsResultMedia) &&
-      !known.some(hasReasoningAlone) &&
-      hasAcceptedFields(wire, model) &&
-      (flags.callIds === 'any' ||
-        known.flatMap(listCallIds).every((id) => takesCallId(id, model.capabilities)))
+      // Providers refuse their fields even if they are null. Retargeting handles `stream_options`.
+      !Object.keys(fields).some((field) => field !== 'stream_options' && field in wire)
     );
+  }
+
+  /** Whether a message cannot go to the model as it is. */
+  isStale(index: number, model: Model): boolean {
+    const message = this.#wire.messages[index];
+    if (!message) return false;
+    return !suitsMessage(message, model) || (this.carriesState && containsEnvelope(JSON.stringify(message)));
   }
 
   needsOtherWire(model: Model): boolean {
@@ -124,15 +132,19 @@ function supportsFormat({ response_format: format, tools }: Wire.Request, model:
   return format.type === 'json_object' && hasJsonMode(model, Boolean(tools?.length));
 }
 
-/** Whether the provider accepts all fields, even null ones. Retargeting handles `stream_options`. */
-function hasAcceptedFields(wire: Wire.Request, model: Model): boolean {
-  const special = Object.keys(chatFlags(model.capabilities).fields);
-  if (special.length === 0) return true;
-  if (special.some((field) => field !== 'stream_options' && field in wire)) return false;
-  return !wire.messages.some((message) =>
-    Object.keys(message).some(
-      (field) => refuses(model, field) && !(field === 'name' && message.role === 'tool'),
-    ),
+function suitsMessage(message: WireMessages.AnyMessage, model: Model): boolean {
+  const { callIds, fields, shortForms } = chatFlags(model.capabilities);
+  const isRefused = (field: string): boolean =>
+    refuses(model, field) && !(field === 'name' && message.role === 'tool');
+  if (Object.keys(fields).length > 0 && Object.keys(message).some(isRefused)) return false;
+  if (!WireMessages.isKnownMessage(message)) return true;
+  return (
+    (!refusesExtensions(model) || !isExtended(message)) &&
+    (takesThinkingParts(model) || !holdsThoughts(message)) &&
+    (shortForms || !isShortMessage(message)) &&
+    !holdsResultMedia(message) &&
+    !hasReasoningAlone(message) &&
+    (callIds === 'any' || listCallIds(message).every((id) => takesCallId(id, model.capabilities)))
   );
 }
 

@@ -40,7 +40,6 @@ export interface Detail {
   /** Whether its state is in the gateway's envelope, so the gateway wrote the entry. */
   readonly enveloped: boolean;
   readonly rest: Fields;
-  readonly read: readonly string[];
 }
 
 const sealed = [
@@ -70,7 +69,6 @@ export function readDetail(entry: Fields): Detail {
     opaque: states.map(({ opaque }) => opaque),
     enveloped: states.some(({ ours }) => ours),
     rest: pickUnread(entry, read),
-    read,
   };
 }
 
@@ -143,9 +141,6 @@ export function markUnsealed(model: Model): readonly Opaque[] {
     : [];
 }
 
-/** Flag of reasoning that is a part of the content. */
-export const thinkingForm = 'thinking';
-
 /** Only Mistral's own API accepts reasoning in the content; other hosts of its models expect a field. */
 export function takesThinkingParts({ id }: Model): boolean {
   return id.startsWith('mistral/');
@@ -180,7 +175,7 @@ export function readReasoning(
   const text = field && readString(message[field]);
   if (field === undefined || text === undefined) return { blocks: [], read: [] };
   return {
-    blocks: [{ type: 'reasoning', text, at: `${at}.${field}`, ...bag.keep({}, [field]) }],
+    blocks: [{ type: 'reasoning', text, at: `${at}.${field}` }],
     read: [field],
   };
 }
@@ -204,7 +199,7 @@ function readEntries(details: readonly unknown[], path: string): ReasoningBlock[
   let previous: unknown;
   for (const [position, entry] of details.entries()) {
     if (!isObject(entry)) continue;
-    const { text, summary, opaque, enveloped, rest, read } = readDetail(entry);
+    const { text, summary, opaque, enveloped, rest } = readDetail(entry);
     const at = `${path}[${position}]`;
     const before = blocks.at(-1);
     const facts = {
@@ -214,7 +209,7 @@ function readEntries(details: readonly unknown[], path: string): ReasoningBlock[
       ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
       at,
     } as const;
-    if (!enveloped) blocks.push({ ...facts, ...bag.keep(rest, [detailsField, ...read]) });
+    if (!enveloped) blocks.push({ ...facts, ...bag.keep(rest) });
     else if (before && text === '' && entry.index === previous)
       blocks.splice(-1, 1, addState(before, opaque));
     else blocks.push(facts);
@@ -238,25 +233,25 @@ function addState(
   };
 }
 
-/** Writes an entry as it was read, in the same fields. */
-function restoreDetail({ text, opaque = [] }: ReasoningBlock, rest: Fields, read: readonly string[]): Fields {
+/** Writes an entry of a client of this protocol, whose other fields are in the bag. */
+function writeDetail({ text, summary, opaque = [] }: ReasoningBlock, rest: Fields): Fields {
   const seals = sealed.map(({ field, kind }) => [field, opaque.find((state) => state.kind === kind)?.value]);
-  const fields = Object.entries({ text, summary: text, ...Object.fromEntries(seals) });
-  return overlay(rest, Object.fromEntries(fields.filter(([name]) => read.includes(name))));
+  const said = text === '' ? {} : { [summary ? 'summary' : 'text']: text };
+  return overlay(rest, { ...said, ...Object.fromEntries(seals) });
 }
 
 /**
- * Writes reasoning blocks as fields of an assistant message. Fields that a client of this protocol sent are
- * restored. Sealed state becomes entries in its vendor's format. Blocks with an empty seal become plain text.
+ * Writes reasoning blocks as fields of an assistant message. Sealed state becomes entries in its vendor's
+ * format. Blocks with an empty seal become plain text.
  */
 export function writeReasoning(blocks: readonly ReasoningBlock[]): Fields {
-  const texts: Record<string, string> = {};
+  let plain: string | undefined;
   const details: Fields[] = [];
   for (const block of blocks) {
-    const [field, ...read] = bag.getForm(block);
+    const fields = bag.getFields(block);
     const opaque = block.opaque?.filter(({ value }) => value !== '') ?? [];
-    if (field === detailsField) {
-      details.push(restoreDetail(block, bag.getFields(block), read));
+    if (fields.type !== undefined) {
+      details.push(writeDetail(block, fields));
     } else if (opaque.length > 0) {
       const writeFormat = (state: Opaque | undefined): Fields => ({
         format: findFormat((state ?? opaque[0])?.vendor ?? ''),
@@ -264,9 +259,11 @@ export function writeReasoning(blocks: readonly ReasoningBlock[]): Fields {
       for (const detail of writeDetails({ ...block, opaque }, writeFormat, ({ value }) => value))
         details.push(detail);
     } else {
-      const name = field ?? textFields[0];
-      texts[name] = (texts[name] ?? '') + block.text;
+      plain = (plain ?? '') + block.text;
     }
   }
-  return { ...texts, ...(details.length > 0 ? { [detailsField]: details } : {}) };
+  return {
+    ...(plain === undefined ? {} : { [textFields[0]]: plain }),
+    ...(details.length > 0 ? { [detailsField]: details } : {}),
+  };
 }

@@ -5,6 +5,7 @@
 import type { CanonicalRequest, ClientCall } from '../../../core/index.ts';
 import { fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { bag } from './bag.ts';
 import type { Encoding } from './encode-parts.ts';
 import { ChatCall } from './read-request.ts';
 
@@ -17,7 +18,8 @@ const mediaTypes: ReadonlyMap<string, string> = new Map([
 
 export function encodeModalities(request: CanonicalRequest, encoding: Encoding): Fields {
   const modalities = fitModalities(request, encoding.model, encoding);
-  if (encoding.own || !modalities?.includes('audio')) return { modalities };
+  // What the client itself says about the audio is in the bag.
+  if (!modalities?.includes('audio') || bag.getFields(request).audio) return { modalities };
   encoding.lose('modalities', `spoken as "${defaults.voice}", with text`, 'approximated');
   return { modalities: ['text', 'audio'], audio: defaults };
 }

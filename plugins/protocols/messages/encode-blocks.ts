@@ -70,10 +70,12 @@ function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): F
 function encodeReasoning(
   block: BlockOf<'reasoning'>,
   path: string,
-  { owner, trustsSeals, lose }: Encoding,
+  { owner, inPlace, lose }: Encoding,
 ): Fields[] {
   const { text, opaque = [] } = block;
   const fields = bag.getFields(block);
+  // What another vendor that speaks this protocol seals looks like Anthropic's, or has no seal.
+  const trustsSeals = inPlace && owner !== nativeVendor;
   const native = opaque.every(({ vendor }) => vendor === owner || (trustsSeals && vendor === nativeVendor));
   if (!native || (opaque.length === 0 && !trustsSeals)) {
     loseThoughts(path, lose);

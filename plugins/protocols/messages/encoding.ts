@@ -8,17 +8,15 @@ import { createMarkEncoder, type MarkEncoder } from './cache.ts';
 
 export interface Encoding extends BaseEncoding {
   readonly mark: MarkEncoder;
-  /** Whether seals like Anthropic's, or none, may be of the model's own vendor: it speaks this protocol. */
-  readonly trustsSeals: boolean;
 }
 
 export function createEncoding(
   request: CanonicalRequest,
   model: Model,
   lose: Lose,
-  trustsSeals = false,
+  inPlace = false,
 ): Encoding {
-  return { ...buildEncoding(request, model, lose), mark: createMarkEncoder(request, lose), trustsSeals };
+  return { ...buildEncoding(request, model, lose, inPlace), mark: createMarkEncoder(request, lose) };
 }
 
 export const flagsSchema = z.strictObject({

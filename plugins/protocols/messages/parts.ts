@@ -1,6 +1,5 @@
 /** Writes parts of a client's own body: what a plugin changed in it, and what the provider would refuse. */
 import type { PartsSide } from '../../../core/index.ts';
-import { readOwner } from '../../shared/wire-kit/fit-to-model.ts';
 import { checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { nativeVendor } from './bag.ts';
 import { encodeBlock } from './encode-blocks.ts';
@@ -15,13 +14,15 @@ export const parts: PartsSide = {
   instructions: 'system',
   start({ text, request, model, lose }) {
     const { messages } = checkWire(Wire.count, JSON.parse(text));
-    const encoding = createEncoding(request, model, lose, readOwner(model) !== nativeVendor);
+    const encoding = createEncoding(request, model, lose, true);
     return {
       isStale(index) {
         const message = messages[index];
         return message !== undefined && isStale(message, messages[index + 1]);
       },
-      encodeTurn(turn, path) {
+      readsState: ({ vendor }) => vendor === encoding.owner || vendor === nativeVendor,
+      encodeTurn(turn, index) {
+        const path = `turns[${index}]`;
         for (const [position, block] of turn.blocks.entries())
           if (block.type === 'text' && block.text.trim() === '')
             lose(`${path}.blocks[${position}]`, 'the provider refuses a blank text');

@@ -14,6 +14,7 @@ import { containsCrossedSearch } from './crossed-searches.ts';
 import { decodeRequest } from './decode-request.ts';
 import { measureInput, readFees } from './input-size.ts';
 import { listOfferedTools, type OfferedTool } from './offered-tools.ts';
+import { fitCallId } from './tool-names.ts';
 import * as Wire from './wire.ts';
 
 export class MessagesCall extends ReadCall {
@@ -86,6 +87,7 @@ export function isStale(message: Wire.Message, next: Wire.Message | undefined): 
     containsEnvelope(text) ||
     containsCrossedSearch(text) ||
     hasUnsignedThoughts(message) ||
+    holdsStrangeId(message) ||
     (holdsBlank(message) && (message.role !== 'assistant' || next !== undefined))
   );
 }
@@ -95,6 +97,15 @@ function hasUnsignedThoughts({ content }: Wire.Message): boolean {
   return (
     typeof content === 'object' &&
     content.some((block) => Wire.isKnownBlock(block) && block.type === 'thinking' && !block.signature)
+  );
+}
+
+function holdsStrangeId({ content }: Wire.Message): boolean {
+  return (
+    typeof content === 'object' &&
+    content.some(({ id, tool_use_id: use }) =>
+      [id, use].some((each) => typeof each === 'string' && fitCallId(each) !== each),
+    )
   );
 }
 

@@ -29,6 +29,7 @@ import { isError, readVendorError } from '../../shared/wire-kit/vendor-error.ts'
 import { bag } from './bag.ts';
 import { OutputItemDecoder } from './decode-output-items.ts';
 import { decodeFinish } from './finish.ts';
+import { ResponsesCall } from './read-request.ts';
 import { findSealer } from './sealed.ts';
 import { ToolNames } from './tool-names.ts';
 import { decodeUsage } from './usage.ts';
@@ -91,7 +92,8 @@ export class ReplyDecoder implements EventDecoder {
 
   constructor(call: ClientCall, model?: Model) {
     this.#call = call;
-    const ensureNames = (): ToolNames => (this.#names ??= new ToolNames(call.decode()));
+    const ensureNames = (): ToolNames =>
+      (this.#names ??= new ToolNames(call.decode(), call instanceof ResponsesCall));
     this.#items = new OutputItemDecoder(this.#log, ensureNames, findSealer(model?.id ?? ''));
   }
 

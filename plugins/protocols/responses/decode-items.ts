@@ -1,8 +1,6 @@
 /**
  * Decodes input items to canonical turns. One step of the assistant (reasoning, text, tool calls) is several
  * items here but one canonical turn, because other protocols require the tool results after the entire turn.
- * Each block keeps notes about its item, so that the encoder of this protocol can restore the items one by
- * one.
  */
 import type { Block, Opaque, ToolResult, Turn } from '../../../core/index.ts';
 import { buildForeignBlock, echoForm, unknownForm } from '../../shared/wire-kit/open-values.ts';
@@ -157,12 +155,6 @@ function buildAssistantTurn(block: Block, at: string): Turn {
 /** An item's type (which clients may omit), id and status. They mean nothing to another provider. */
 export const headNames = ['type', 'id', 'status'];
 
-function readHead(item: Fields): Fields {
-  return Object.fromEntries(
-    headNames.flatMap((name) => (typeof item[name] === 'string' ? [[name, item[name]]] : [])),
-  );
-}
-
 const knownStatuses = new Set(['in_progress', 'completed', 'incomplete']);
 
 function decodeMessage(message: Wire.Message, at: string): Turn {
@@ -171,11 +163,9 @@ function decodeMessage(message: Wire.Message, at: string): Turn {
   const isUsual =
     message.status === undefined || message.status === null || knownStatuses.has(message.status);
   const rest = pickUnread(message, [...(isUsual ? headNames : ['type', 'id']), 'role', 'content']);
-  const head = readHead(message);
-  const form = typeof content === 'string' ? ['string'] : [];
   const [first, ...others] = blocks;
-  if (role !== 'assistant' || !first) return { role, blocks, at, ...bag.keep(rest, form, head) };
-  const sides = bag.add(first, nestFields('item', rest), ['message', ...form], nestFields('item', head));
+  if (role !== 'assistant' || !first) return { role, blocks, at, ...bag.keep(rest) };
+  const sides = bag.add(first, nestFields('item', rest));
   return { role, blocks: [{ ...first, ...sides }, ...others], at };
 }
 
@@ -193,11 +183,7 @@ function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Blo
     namespace,
     ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
     at,
-    ...bag.keep(
-      pickUnread(item, [...headNames, 'call_id', 'name', 'namespace', 'arguments', 'input']),
-      name === item.name ? [] : [`name:${item.name}`],
-      readHead(item),
-    ),
+    ...bag.keep(pickUnread(item, [...headNames, 'call_id', 'name', 'namespace', 'arguments', 'input'])),
   };
 }
 
@@ -206,7 +192,6 @@ function decodeOutput(item: Wire.CallOutput, at: string): Block {
   const content = decodeContent(output, `${at}.output`, 'tool').map((block): ToolResult['content'][number] =>
     block.type === 'refusal' ? { type: 'text', text: block.text, at: block.at } : block,
   );
-  const form = typeof output === 'string' ? ['string'] : [];
   const read = [...headNames, 'call_id', 'output'];
   return {
     type: 'tool-result',
@@ -214,7 +199,7 @@ function decodeOutput(item: Wire.CallOutput, at: string): Block {
     content,
     ...(item.type === 'custom_tool_call_output' ? { custom: true } : {}),
     at,
-    ...bag.keep(pickUnread(item, read), form, readHead(item)),
+    ...bag.keep(pickUnread(item, read)),
   };
 }
 
@@ -242,14 +227,13 @@ function decodeReasoning(item: Wire.Reasoning, at: string, sealer: string): Bloc
   ];
   const hasMore = parts.some((part) => Object.keys(pickUnread(part, ['type', 'text'])).length > 0);
   const rest = { ...pickUnread(item, known), ...(hasMore ? { [unreadParts]: true } : {}) };
-  const written = { ...(summary ? { summary } : {}), ...(content ? { content } : {}) };
   return {
     type: 'reasoning',
     text: joinReasoning(parts),
     ...(raw ? {} : { summary: true }),
     ...(sealed ? { opaque: [sealed.opaque] } : {}),
     at,
-    ...bag.keep(rest, [], { ...readHead(item), ...written }),
+    ...bag.keep(rest),
   };
 }
 
@@ -262,9 +246,6 @@ function decodeImageCall(item: Wire.ImageCall, at: string): Block {
     source: { type: 'base64', data: item.result ?? '' },
     mediaType: `image/${format ?? 'png'}`,
     at,
-    ...bag.keep(pickUnread(item, [...headNames, 'result', 'output_format']), ['image-call'], {
-      ...readHead(item),
-      ...(format ? { output_format: format } : {}),
-    }),
+    ...bag.keep(pickUnread(item, [...headNames, 'result', 'output_format'])),
   };
 }

@@ -2,7 +2,7 @@
 import type { MediaBlock, BlockOf, TextBlock } from '../../../core/index.ts';
 import { decodeCache, readCacheLeftover } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { toAudioType, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
-import { unknownForm } from '../../shared/wire-kit/open-values.ts';
+import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
 import { pickEmpty, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import * as Wire from './wire.ts';
@@ -10,19 +10,16 @@ import * as Wire from './wire.ts';
 type RefusalBlock = BlockOf<'refusal'>;
 export type ContentBlock = TextBlock | MediaBlock | RefusalBlock;
 /** A part of a type that this protocol's schema does not know. */
-export type ForeignPart = BlockOf<'foreign'> & { form: Record<string, string[]> };
+export type ForeignPart = BlockOf<'foreign'> & { at: string };
 
 /** Returns the usual type of a text part in a message of this role. */
 export function getTextType(role: string): 'input_text' | 'output_text' {
   return role === 'assistant' ? 'output_text' : 'input_text';
 }
 
-/** Note on a foreign block that was a part of a message and not an item. */
-export const partNote = 'part';
-
 function keepForeign(value: Fields, at: string, role: string): ForeignPart {
-  const form = role === 'assistant' ? [partNote] : [unknownForm, partNote];
-  return { type: 'foreign', protocol: protocolName, value, at, form: { [protocolName]: form } };
+  const form = role === 'assistant' ? [] : [unknownForm];
+  return { ...buildForeignBlock(protocolName, value, at, form), at };
 }
 
 /** `at` is the path of the content in the client's body. */
@@ -34,16 +31,16 @@ export function decodeContent(
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   return content.map((part, index) => {
     const place = `${at}[${index}]`;
-    return Wire.isKnownPart(part) ? { ...decodePart(part, role), at: place } : keepForeign(part, place, role);
+    return Wire.isKnownPart(part) ? { ...decodePart(part), at: place } : keepForeign(part, place, role);
   });
 }
 
-function decodePart(part: Wire.Part, role: string): ContentBlock {
+function decodePart(part: Wire.Part): ContentBlock {
   switch (part.type) {
     case 'input_text':
-      return decodeInputText(part, role);
+      return decodeInputText(part);
     case 'output_text':
-      return decodeOutputText(part, role);
+      return decodeOutputText(part);
     case 'refusal':
       return { type: 'refusal', text: part.refusal, ...bag.keep(pickUnread(part, ['type', 'refusal'])) };
     case 'input_image':
@@ -55,22 +52,17 @@ function decodePart(part: Wire.Part, role: string): ContentBlock {
   }
 }
 
-function noteTextType(kind: string, role: string): string[] {
-  return kind === getTextType(role) ? [] : [`kind:${kind}`];
-}
-
-function decodeInputText(part: Extract<Wire.Part, { type: 'input_text' }>, role: string): TextBlock {
+function decodeInputText(part: Extract<Wire.Part, { type: 'input_text' }>): TextBlock {
   const left = pickUnread(part, ['type', 'prompt_cache_breakpoint', 'text']);
   const fields = part.prompt_cache_breakpoint ? { ...left, ...readCacheLeftover(part) } : left;
-  const sides = bag.keep(fields, noteTextType(part.type, role));
-  return { type: 'text', text: part.text, ...decodeCache(part), ...sides };
+  return { type: 'text', text: part.text, ...decodeCache(part), ...bag.keep(fields) };
 }
 
 /** Clients send parts of replies back with empty lists. */
-function decodeOutputText(part: Extract<Wire.Part, { type: 'output_text' }>, role: string): TextBlock {
+function decodeOutputText(part: Extract<Wire.Part, { type: 'output_text' }>): TextBlock {
   const empty = pickEmpty(part, ['annotations', 'logprobs']);
   const rest = pickUnread(part, ['type', 'text', ...Object.keys(empty)]);
-  return { type: 'text', text: part.text, ...bag.keep(rest, noteTextType(part.type, role), empty) };
+  return { type: 'text', text: part.text, ...bag.keep(rest) };
 }
 
 type MediaPart = Extract<Wire.Part, { type: 'input_image' | 'input_file' | 'input_audio' }>;
@@ -79,7 +71,7 @@ const kinds = { input_image: 'image', input_file: 'document', input_audio: 'audi
 
 function decodeMedia(
   part: MediaPart,
-  { field, form, rest, ...medium }: Medium,
+  { field, rest, ...medium }: Medium,
   about: Pick<MediaBlock, 'detail' | 'filename'>,
 ): MediaBlock {
   const read = ['type', 'prompt_cache_breakpoint', field, ...Object.keys(about)];
@@ -90,7 +82,7 @@ function decodeMedia(
     ...medium,
     ...about,
     ...decodeCache(part),
-    ...bag.keep(fields, form),
+    ...bag.keep(fields),
   };
 }
 
@@ -101,7 +93,7 @@ function readAudio({ input_audio: audio }: Extract<MediaPart, { type: 'input_aud
   const field = 'input_audio';
   const rest = nestFields(field, pickUnread(audio, ['data', 'format']));
   const source = { type: 'base64', data: audio.data } as const;
-  return { source, mediaType: toAudioType(audio.format), form: [], field, rest };
+  return { source, mediaType: toAudioType(audio.format), field, rest };
 }
 
 function readImage({ image_url: url, file_id: id }: Extract<MediaPart, { type: 'input_image' }>): Medium {
@@ -111,10 +103,9 @@ function readImage({ image_url: url, file_id: id }: Extract<MediaPart, { type: '
 function readFile(part: Extract<MediaPart, { type: 'input_file' }>): Medium {
   const { file_data: data, file_url: url, file_id: id } = part;
   if (!data) return url ? { ...readUrl(url), field: 'file_url' } : readFileId(id);
-  const { form, ...file } = readFileData(data);
-  return { ...file, form: ['data', ...form], field: 'file_data' };
+  return { ...readFileData(data), field: 'file_data' };
 }
 
 function readFileId(id: string | null | undefined): Medium {
-  return { source: { type: 'file', vendor: nativeVendor, id: id ?? '' }, form: [], field: 'file_id' };
+  return { source: { type: 'file', vendor: nativeVendor, id: id ?? '' }, field: 'file_id' };
 }

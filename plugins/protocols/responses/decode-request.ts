@@ -1,10 +1,8 @@
 /**
- * Decodes a client's request to the canonical form. Fields without a canonical name, and notes about how the
- * client wrote the rest, are kept in the bag, so that the encoder of this protocol can restore the request.
+ * Decodes a client's request to the canonical form. Fields without a canonical name are kept in the bag.
  */
 import type { CanonicalRequest, Turn, Format } from '../../../core/index.ts';
 import {
-  pickEmpty,
   pickOwnFields,
   pickUnread,
   nestFields,
@@ -31,7 +29,8 @@ export const textLogprobs = 'message.output_text.logprobs';
 const knownIncludes = new Set([encryptedReasoning, textLogprobs]);
 
 export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): CanonicalRequest {
-  const tools = decodeTools(readTools);
+  const toolNames: Record<string, string> = {};
+  const tools = decodeTools(readTools, toolNames);
   const toolChoice = decodeChoice(wire.tool_choice);
   const head: CanonicalRequest = {
     model: wire.model,
@@ -54,14 +53,13 @@ export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): C
     metadata: wire.metadata ?? undefined,
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
-    names: readNames(wire),
-    ...bag.keep(
-      collectLeftover(wire, toolChoice !== undefined),
-      ['read', ...collectNotes(wire)],
-      collectWritten(wire),
-    ),
+    names: readNames(wire, toolNames),
+    ...bag.keep(collectLeftover(wire, toolChoice !== undefined)),
   };
-  return { ...head, turns: [...decodeInstructions(wire), ...decodeInput(wire, items, new ToolNames(head))] };
+  return {
+    ...head,
+    turns: [...decodeInstructions(wire), ...decodeInput(wire, items, new ToolNames(head, true))],
+  };
 }
 
 function decodeInstructions({ instructions }: Wire.Request): Turn[] {
@@ -77,11 +75,12 @@ function decodeInput({ input, model }: Wire.Request, items: ReadRequest['items']
 }
 
 /** The client's names of canonical fields, where they differ from this protocol's usual ones. */
-function readNames(wire: Wire.Request): CanonicalRequest['names'] {
+function readNames(wire: Wire.Request, toolNames: Record<string, string>): CanonicalRequest['names'] {
   const included = wire.top_logprobs ? -1 : (wire.include?.indexOf(textLogprobs) ?? -1);
   const isSafety = hasOnlySafetyIdentifier(wire);
-  if (included < 0 && !isSafety) return undefined;
+  if (included < 0 && !isSafety && Object.keys(toolNames).length === 0) return undefined;
   return {
+    ...toolNames,
     ...(isSafety ? { user: 'safety_identifier' } : {}),
     ...(included < 0 ? {} : { logprobs: `include[${included}]` }),
   };
@@ -89,25 +88,6 @@ function readNames(wire: Wire.Request): CanonicalRequest['names'] {
 
 function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: Wire.Request): boolean {
   return typeof user !== 'string' && typeof safety === 'string';
-}
-
-function collectNotes(wire: Wire.Request): string[] {
-  const form: string[] = [];
-  if (wire.input === undefined) form.push('no-input');
-  if (wire.top_logprobs === 0) form.push('top-logprobs-zero');
-  if (wire.reasoning?.summary) form.push(`summary:${wire.reasoning.summary}`);
-  return form;
-}
-
-/** Collects fields about storage, which other protocols lack, and those that mean the same as none. */
-function collectWritten(wire: Wire.Request): Fields {
-  const { store, truncation, include } = wire;
-  return {
-    ...pickEmpty(wire, ['stream', 'background', 'instructions', 'reasoning', 'text']),
-    ...(typeof store === 'boolean' ? { store } : {}),
-    ...(truncation ? { truncation } : {}),
-    ...(include ? { include } : {}),
-  };
 }
 
 const truncations = new Set(['auto', 'disabled']);

@@ -8,10 +8,14 @@ import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { isObject, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { ReadTool } from './read-items.ts';
-import { qualifyName } from './tool-names.ts';
+import { buildNameKey, qualifyName } from './tool-names.ts';
 import type * as Wire from './wire.ts';
 
-export function decodeTools(tools: readonly ReadTool[] | undefined): Tool[] | undefined {
+/** `names` is filled with the client's names of tools that have others in the canonical form. */
+export function decodeTools(
+  tools: readonly ReadTool[] | undefined,
+  names: Record<string, string>,
+): Tool[] | undefined {
   // A tool outside of namespaces keeps its name, wherever it stands.
   const taken: TakenNames = new Map(tools?.flatMap(listPlainName).map((name) => [name, undefined]));
   return tools?.flatMap((read): Tool[] => {
@@ -19,8 +23,8 @@ export function decodeTools(tools: readonly ReadTool[] | undefined): Tool[] | un
     if (read.kind === 'hosted' || (tool.type === 'namespace' && !hasTools(tool)))
       return [decodeHosted(tool, at)];
     return read.tool.type === 'namespace'
-      ? decodeNamespace(read.tool, at, taken)
-      : [decodeTool(read.tool, { at }, taken)];
+      ? decodeNamespace(read.tool, at, { taken, names })
+      : [decodeTool(read.tool, { at }, { taken, names })];
   });
 }
 
@@ -53,13 +57,18 @@ function readHostedKind(tool: Fields): HostedTool['kind'] {
 /** Canonical names, with the namespaces of their tools. A tool of another namespace cannot have one. */
 type TakenNames = Map<string, string | undefined>;
 
+interface NamedTools {
+  readonly taken: TakenNames;
+  readonly names: Record<string, string>;
+}
+
 type WireNamespace = Extract<Wire.OwnTool, { type: 'namespace' }>;
 
-function decodeNamespace(namespace: WireNamespace, at: string, taken: TakenNames): Tool[] {
+function decodeNamespace(namespace: WireNamespace, at: string, named: NamedTools): Tool[] {
   return namespace.tools.map((tool, index) => {
     const place = { at: `${at}.tools[${index}]`, namespace: namespace.name };
-    const first = { ...place, notes: ['namespace'], about: pickUnread(namespace, ['type', 'name', 'tools']) };
-    return decodeTool(tool, index === 0 ? first : place, taken);
+    const first = { ...place, about: pickUnread(namespace, ['type', 'name', 'tools']) };
+    return decodeTool(tool, index === 0 ? first : place, named);
   });
 }
 
@@ -69,28 +78,27 @@ const customFields = new Set(['type', 'name', 'description', 'format']);
 interface ToolPlace {
   readonly at: string;
   readonly namespace?: string;
-  readonly notes?: readonly string[];
   /** The namespace's own fields, on its first tool. */
   readonly about?: Fields;
 }
 
-function decodeTool(tool: Wire.FlatTool, place: ToolPlace, taken: TakenNames): Tool {
-  const { at, namespace, notes = [], about = {} } = place;
+function decodeTool(tool: Wire.FlatTool, place: ToolPlace, { taken, names }: NamedTools): Tool {
+  const { at, namespace, about = {} } = place;
   const { name: wireName, description } = tool;
   const isTaken = namespace !== undefined && taken.has(wireName) && taken.get(wireName) !== namespace;
   const name = isTaken ? qualifyName({ name: wireName, namespace }) : wireName;
   taken.set(name, namespace);
+  if (name !== wireName) names[buildNameKey(name)] = wireName;
   const fields = {
     ...pickUnread(tool, tool.type === 'function' ? functionFields : customFields),
     ...nestFields('namespace', about),
   };
-  const allNotes = name === wireName ? notes : [...notes, `name:${wireName}`];
   const common = {
     name,
     description: description ?? undefined,
     namespace,
     at,
-    ...bag.keep(fields, allNotes),
+    ...bag.keep(fields),
   };
   if (tool.type === 'custom')
     return { type: 'custom', ...common, format: nestGrammar(tool.format ?? undefined) };
@@ -142,7 +150,7 @@ export function decodeChoice(choice: Wire.Request['tool_choice']): ToolChoice | 
     return {
       mode: 'one',
       names: [searchName],
-      ...bag.keep(pickUnread(choice, ['type']), [`search:${String(type)}`]),
+      ...bag.keep(pickUnread(choice, ['type'])),
     };
   if (
     type !== 'allowed_tools' ||

@@ -183,7 +183,7 @@ export class OutputItemEncoder {
   #startCall(call: OpenCall): void {
     this.#makeRoom(call.start.block);
     this.#heldCalls.delete(call.start.block);
-    this.#names ??= new ToolNames(this.#context.call.decode());
+    this.#names ??= new ToolNames(this.#context.call.decode(), true);
     const name = this.#names.toWire(call.start.name ?? '');
     call.begin(this.#writer.output.length, this.#context.id, name);
     this.#writer.add(call.toItem('in_progress', ''));

@@ -29,7 +29,9 @@ export function encodeParts(
 ): Fields[] {
   const wire = encodeContent(block, role, path, encoding);
   if (!wire) return [];
-  const part = overlay(bag.getFields(block), {
+  // The own fields of a message are on its first part.
+  const { item: _item, ...fields } = bag.getFields(block);
+  const part = overlay(fields, {
     ...wire,
     prompt_cache_breakpoint: encodeMark(block, role, path, encoding),
   });
@@ -45,8 +47,7 @@ function encodeMark(
   path: string,
   encoding: Encoding,
 ): Fields | undefined {
-  if (!block.cache || encoding.own || role !== 'assistant')
-    return encodeCache(block, path, encoding, protocolName);
+  if (!block.cache || role !== 'assistant') return encodeCache(block, path, encoding, protocolName);
   encoding.lose(`${path}.cache`, 'responses has cache marks on input only');
   return undefined;
 }
@@ -57,11 +58,10 @@ function encodeContent(
   path: string,
   encoding: Encoding,
 ): Fields | undefined {
-  if (block.type === 'text')
-    return { type: bag.findNote(block, 'kind') ?? getTextType(role), text: block.text };
+  if (block.type === 'text') return { type: getTextType(role), text: block.text };
   if (block.type === 'refusal') return { type: 'refusal', refusal: block.text };
   if (block.type === 'foreign') return block.value;
-  if (role === 'tool' && block.kind === 'audio' && !encoding.own)
+  if (role === 'tool' && block.kind === 'audio')
     return refusePart(block, path, 'This model accepts no audio in the result of a tool.');
   return encodeMedia(block, path, encoding);
 }
@@ -70,10 +70,7 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
   const { kind, source } = block;
   if (kind === 'video')
     return refusePart(block, path, 'This model is called through a protocol that accepts no video.');
-  if (
-    source.type === 'file' &&
-    (source.vendor !== nativeVendor || (!encoding.own && encoding.owner !== nativeVendor))
-  )
+  if (source.type === 'file' && (source.vendor !== nativeVendor || encoding.owner !== nativeVendor))
     return refuseFile(block, path, source.vendor);
   if (kind === 'image') return encodeImage(block, path, encoding);
   return kind === 'audio' ? encodeAudio(block, path, encoding) : encodeDocument(block, path, encoding);
@@ -81,48 +78,43 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
 
 const details: ReadonlySet<string> = new Set(['auto', 'low', 'high', 'original']);
 
-function encodeImage(block: MediaBlock, path: string, { own, lose }: Encoding): Fields | undefined {
+function encodeImage(block: MediaBlock, path: string, { lose }: Encoding): Fields | undefined {
   const { source, detail } = block;
-  const known = own || detail === undefined || details.has(detail);
+  const known = detail === undefined || details.has(detail);
   if (!known) lose(`${path}.detail`, 'responses has no such level of detail');
   // OpenAI's schema requires `detail`, although its API accepts images without it.
-  const head = { type: 'input_image', detail: known ? (detail ?? (own ? undefined : 'auto')) : 'auto' };
+  const head = { type: 'input_image', detail: known ? (detail ?? 'auto') : 'auto' };
   if (source.type === 'file') return { ...head, file_id: source.id };
-  const url = own ? writeUrl(block, bag.getForm(block)) : buildPictureUrl(block, path);
+  const url = buildPictureUrl(block, path);
   if (url !== undefined) return { ...head, image_url: url };
   lose(path, 'responses cannot carry this image');
   return undefined;
 }
 
-function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding): Fields {
+function encodeAudio(block: MediaBlock, path: string, { model }: Encoding): Fields {
   const { source, mediaType } = block;
-  const format = nameAudioFormat(mediaType, own);
+  const format = nameAudioFormat(mediaType);
   if (source.type !== 'base64' || !format)
     return refusePart(
       block,
       path,
       'This model is called through a protocol that accepts audio as WAV or MP3 data only.',
     );
-  if (!own && !model.input.includes('audio')) return refusePart(block, path, 'This model accepts no audio.');
+  if (!model.input.includes('audio')) return refusePart(block, path, 'This model accepts no audio.');
   return { type: 'input_audio', input_audio: { data: source.data, format } };
 }
 
 /** Files are usually PDFs here. A text document becomes a text part that begins with its name. */
 function encodeDocument(block: MediaBlock, path: string, encoding: Encoding): Fields {
-  const { own } = encoding;
   const { source, mediaType, title, filename = title } = block;
-  const form = bag.getForm(block);
   if (source.type === 'file') return { type: 'input_file', file_id: source.id, filename };
-  const text = readDocumentText(block, path, encoding);
+  const text = readDocumentText(block, path, encoding.lose);
   if (text !== undefined) return { type: 'input_text', text };
-  if (source.type === 'base64' && form.includes('bare'))
-    return { type: 'input_file', file_data: source.data, filename };
-  const asData = form.includes('data') || (source.type === 'base64' && !own);
+  if (source.type !== 'base64') return { type: 'input_file', file_url: writeUrl(block), filename };
   return {
     type: 'input_file',
-    [asData ? 'file_data' : 'file_url']: writeUrl(block, form),
-    filename:
-      filename ?? (own || source.type !== 'base64' ? undefined : nameDocument(mediaType, source.data)),
+    file_data: writeUrl(block),
+    filename: filename ?? nameDocument(mediaType, source.data),
   };
 }
 
@@ -132,15 +124,9 @@ function isPlainText(part: Fields): part is { type: string; text: string } {
   );
 }
 
-/** Joins the parts of a message or a tool's output. One plain text becomes a string, unless it was a part. */
-export function joinParts(
-  parts: readonly Fields[],
-  form: readonly string[],
-  own: boolean,
-): string | readonly Fields[] {
-  const [first] = parts;
-  const asString = own ? form.includes('string') : parts.length <= 1;
-  if (!asString) return parts;
+/** Joins the parts of a message or a tool's output. One plain text becomes a string. */
+export function joinParts(parts: readonly Fields[]): string | readonly Fields[] {
+  const [first, ...others] = parts;
   if (!first) return '';
-  return parts.length === 1 && isPlainText(first) ? first.text : parts;
+  return others.length === 0 && isPlainText(first) ? first.text : parts;
 }

@@ -11,12 +11,12 @@ import {
   type Turn,
 } from '../../../core/index.ts';
 import { makeCallIdsUnique } from '../../shared/wire-kit/calls-and-results.ts';
-import { startEncoding } from '../../shared/wire-kit/encoding.ts';
+import { buildEncoding } from '../../shared/wire-kit/encoding.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
-import type { Lose } from '../../shared/wire-kit/losses.ts';
+import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { fitStrict } from '../../shared/wire-kit/object-schema.ts';
 import {
@@ -40,22 +40,30 @@ import { encodeTools } from './encode-tools.ts';
 import { type Encoding, readFlags } from './encoding.ts';
 import { ToolNames } from './tool-names.ts';
 
+export function createEncoding(
+  request: CanonicalRequest,
+  model: Model,
+  lose: Lose,
+  inPlace = false,
+): Encoding {
+  const { cacheMarks: marks, dialect } = readFlags(model.capabilities);
+  return {
+    ...buildEncoding(request, model, lose, inPlace),
+    names: new ToolNames(request, inPlace),
+    marks,
+    dialect: inPlace ? 'openai' : dialect,
+    customCalls: findCustomCallIds(request.turns),
+  };
+}
+
 export function encodeRequest(
   original: CanonicalRequest,
   model: Model,
   outputLimit: number | undefined,
 ): EncodedRequest {
-  const { losses, ...facts } = startEncoding(original, model, bag);
-  const { own, lose } = facts;
-  const flags = readFlags(model.capabilities);
-  const request = own ? original : { ...original, turns: [...makeCallIdsUnique(original.turns)] };
-  const encoding: Encoding = {
-    ...facts,
-    names: new ToolNames(request),
-    marks: flags.cacheMarks,
-    dialect: own ? 'openai' : flags.dialect,
-    customCalls: findCustomCallIds(request.turns),
-  };
+  const { losses, lose } = collectLosses();
+  const request = { ...original, turns: [...makeCallIdsUnique(original.turns)] };
+  const encoding = createEncoding(request, model, lose);
   const plan = planFormat(request, encoding);
   const shared = encoding.owner === nativeVendor ? selectOpenaiFields(encoding.marks) : undefined;
   const body = overlay(
@@ -66,11 +74,7 @@ export function encodeRequest(
       model: model.upstream,
       ...encodeConversation(request, plan, encoding),
       stream: request.stream || undefined,
-      max_output_tokens: fitLimit(outputLimit ?? request.outputLimit, model, {
-        own,
-        least: leastLimit,
-        lose,
-      }),
+      max_output_tokens: fitLimit(outputLimit ?? request.outputLimit, model, { least: leastLimit, lose }),
       ...encodeTools(request, encoding),
       ...encodeSampling(request, encoding),
       reasoning: encodeReasoning(request, encoding),
@@ -135,17 +139,14 @@ function encodeInstructions(turn: Turn | undefined): string | undefined {
   return turn?.blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n\n');
 }
 
-/** Encodes the input as items, or as the single text (or nothing) that a client of this protocol wrote. */
+/** Encodes the input as items. A count may have none. */
 function encodeInput(
   request: CanonicalRequest,
-  [only, ...others]: readonly Turn[],
+  spoken: readonly Turn[],
   plan: FormatPlan,
   encoding: Encoding,
 ): unknown {
-  const [block, ...more] = only?.blocks ?? [];
-  const isText = others.length === 0 && more.length === 0 && block?.type === 'text' && only?.at === 'input';
-  if (isText && plan.instruction === undefined) return block.text;
-  if (bag.has(request, 'no-input') || bag.getFields(request).input === null) return undefined;
+  if (spoken.length === 0) return undefined;
   return [...buildInstructionMessage(plan), ...encodeItems(request.turns, encoding)];
 }
 
@@ -164,19 +165,16 @@ function takesSampling(model: Model, field: string): boolean {
   return model.capabilities.sampling && listsParameter(model, field);
 }
 
-function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encoding): Fields {
-  if (request.logprobs && !own && !takesLogprobs(model))
-    lose('logprobs', 'the model does not accept it', 'model');
+function encodeSampling(request: CanonicalRequest, { model, lose }: Encoding): Fields {
+  if (request.logprobs && !takesLogprobs(model)) lose('logprobs', 'the model does not accept it', 'model');
   for (const path of missingFields)
     if (request[path] !== undefined) lose(path, 'responses has no such field');
   if ((request.candidates ?? 1) > 1) lose('candidates', 'responses gives one answer to a call');
-  fitModalities(request, { output: ['text'] }, { own, lose });
-  const isZero = bag.has(request, 'top-logprobs-zero');
-  const top = request.logprobs?.top ?? (isZero ? 0 : undefined);
+  fitModalities(request, { output: ['text'] }, { lose });
   const rows = [
     ['temperature', 'temperature', request.temperature],
     ['topP', 'top_p', request.topP],
-    ['logprobs.top', 'top_logprobs', own || takesLogprobs(model) ? top : undefined],
+    ['logprobs.top', 'top_logprobs', takesLogprobs(model) ? request.logprobs?.top : undefined],
   ] as const;
   const fields: Record<string, unknown> = {};
   for (const [path, field, value] of rows) {
@@ -187,23 +185,23 @@ function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encodin
   return fields;
 }
 
-function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encoding): Fields | undefined {
+function encodeReasoning(request: CanonicalRequest, { model, lose }: Encoding): Fields | undefined {
   const { reasoning } = request;
   if (!reasoning) return undefined;
   const { budget, display } = reasoning;
   const { style, efforts } = model.capabilities.reasoning;
   const wanted = findWantedEffort(reasoning);
-  if (style === 'none' && !own) {
+  if (style === 'none') {
     loseReasoning(reasoning, lose);
     return undefined;
   }
-  const sent = wanted === undefined ? undefined : findNearestEffort(wanted, own ? undefined : efforts);
+  const sent = wanted === undefined ? undefined : findNearestEffort(wanted, efforts);
   if (budget !== undefined && sent !== undefined && !(budget === 0 && sent === 'none'))
     lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
   // Other protocols return reasoning by default; here the request has to ask for it.
-  const shown = own ? display === 'summary' || display === 'full' : display !== 'none' && sent !== 'none';
-  return { effort: sent, summary: bag.findNote(request, 'summary') ?? (shown ? 'auto' : undefined) };
+  const shown = display !== 'none' && sent !== 'none';
+  return { effort: sent, summary: shown ? 'auto' : undefined };
 }
 
 function encodeText(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields | undefined {
@@ -217,19 +215,19 @@ function encodeText(request: CanonicalRequest, plan: FormatPlan, encoding: Encod
 function encodeFormat(
   { format }: CanonicalRequest,
   { mode, schema: planned }: FormatPlan,
-  { own, lose }: Encoding,
+  { lose }: Encoding,
 ): Fields | undefined {
   if (format?.type === 'text') return { type: 'text' };
   if (mode === 'json') return { type: 'json_object' };
   if (mode !== 'schema' || format?.type !== 'schema') return undefined;
-  const { name = 'answer', description, strict } = format;
-  const schema = planned ?? (own ? undefined : { type: 'object' });
+  const { name = 'answer', description } = format;
+  const schema = planned ?? { type: 'object' };
   return overlay(bag.getFields(format), {
     type: 'json_schema',
     name,
     description,
     schema,
-    strict: own ? strict : fitStrict(format, schema, 'format', lose),
+    strict: fitStrict(format, schema, 'format', lose),
   });
 }
 
@@ -246,15 +244,15 @@ const tiers: ReadonlyMap<string, string> = new Map([
   ['standard_only', 'default'],
 ]);
 
-function encodeExtras(request: CanonicalRequest, { own, model, owner, lose }: Encoding): Fields {
+function encodeExtras(request: CanonicalRequest, { model, owner, lose }: Encoding): Fields {
   const { user, serviceTier } = request;
-  const userField = selectUserField(request, own || owner === nativeVendor);
-  const tier = own || serviceTier === undefined ? serviceTier : tiers.get(serviceTier);
-  const isLost = !own && isUnpriced(tier, model);
+  const userField = selectUserField(request, owner === nativeVendor);
+  const tier = serviceTier === undefined ? undefined : tiers.get(serviceTier);
+  const isLost = isUnpriced(tier, model);
   if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'responses has no such tier');
   if (isLost) lose('serviceTier', unpriced, 'model');
   return {
-    [userField]: own ? user : fitUser(user),
+    [userField]: fitUser(user),
     metadata: request.metadata,
     service_tier: isLost ? undefined : tier,
     prompt_cache_key: request.cacheKey,
@@ -265,8 +263,7 @@ function encodeExtras(request: CanonicalRequest, { own, model, owner, lose }: En
  * Encodes the fields about stored state. For a call of another protocol the provider stores nothing, so the
  * gateway requests sealed reasoning, except from models that do not reason: they refuse that.
  */
-function encodeState(request: CanonicalRequest, { own, model }: Encoding): Fields {
-  if (own) return {};
+function encodeState(request: CanonicalRequest, { model }: Encoding): Fields {
   const include = [
     ...(model.capabilities.reasoning.style === 'none' ? [] : [encryptedReasoning]),
     ...(request.logprobs && takesLogprobs(model) ? [textLogprobs] : []),

@@ -3,7 +3,7 @@ import type { CanonicalRequest, Tool, HostedTool, OwnTool } from '../../../core/
 import {
   hostsTool,
   isPriced,
-  loseHosted,
+  loseUnpriced,
   placeTools,
   removeRepeatedTools,
   replaceHosted,
@@ -21,36 +21,28 @@ import { flattenGrammar } from './decode-tools.ts';
 import type { Encoding } from './encoding.ts';
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
-  const { own, model, lose } = encoding;
+  const { model, lose } = encoding;
   if (!takesTools(request, model, lose)) return {};
   const limit = encodeSearchLimit(request, encoding);
   const usual = encoding.dialect === 'perplexity' ? perplexityFields : searchFields;
   const words = limit === undefined ? usual : limitedSearchFields;
-  const listed = own ? request.tools?.filter((tool) => !isInItem(tool)) : request.tools;
-  const tools = encodeToolList(listed ?? [], words, encoding);
-  // OpenAI refuses a choice without tools. A client of this protocol receives that error from its provider.
-  if (!own && tools.length === 0) {
+  const tools = encodeToolList(request.tools ?? [], words, encoding);
+  // OpenAI refuses a choice without tools.
+  if (tools.length === 0) {
     loseChoice(request, lose);
     return {};
   }
   return {
-    tools: listed?.length || request.tools?.length === 0 ? tools : undefined,
+    tools,
     [callLimit]: limit,
     tool_choice: encodeChoice(request, encoding),
     parallel_tool_calls: request.parallelToolCalls,
   };
 }
 
-/** Whether the tool came in an input item. It is sent in that item again. */
-function isInItem({ at }: Tool): boolean {
-  return at?.startsWith('input[') ?? false;
-}
-
-/** Returns the search limit of a client of another protocol. Only OpenAI is known to accept one here. */
-function encodeSearchLimit({ tools = [] }: CanonicalRequest, { own, owner, model }: Encoding): unknown {
-  return own || owner !== nativeVendor || !hostsTool(model, 'web-search')
-    ? undefined
-    : readSearchLimit(tools);
+/** Returns the limit of a search. Only OpenAI is known to accept one here. */
+function encodeSearchLimit({ tools = [] }: CanonicalRequest, { owner, model }: Encoding): unknown {
+  return owner !== nativeVendor || !hostsTool(model, 'web-search') ? undefined : readSearchLimit(tools);
 }
 
 function encodeToolList(tools: readonly Tool[], words: SearchWriters, encoding: Encoding): Fields[] {
@@ -69,7 +61,7 @@ function encodeToolList(tools: readonly Tool[], words: SearchWriters, encoding: 
       written.push(encodeTool(tool, path, encoding));
       continue;
     }
-    if (space?.name !== tool.namespace || bag.has(tool, 'namespace')) {
+    if (space?.name !== tool.namespace) {
       space = { name: tool.namespace, tools: [] };
       const about = bag.getFields(tool).namespace;
       written.push(overlay(readObject(about), { type: 'namespace', ...space }));
@@ -109,7 +101,7 @@ function encodeHosted(
   const { model, lose } = encoding;
   const { protocol, kind, value } = tool;
   if (!isPriced(model, kind)) {
-    loseHosted(tool, path, encoding, 'the catalogue has no price for its searches with this model');
+    loseUnpriced(tool, path, encoding);
     return undefined;
   }
   if (protocol === protocolName) return value;
@@ -119,17 +111,16 @@ function encodeHosted(
   });
 }
 
-function encodeTool(tool: OwnTool, path: string, { own, names, lose }: Encoding): Fields {
+function encodeTool(tool: OwnTool, path: string, { names, lose }: Encoding): Fields {
   const { namespace: _namespace, ...fields } = bag.getFields(tool);
   const { description } = tool;
   const name = names.toWire(tool.name)?.name ?? tool.name;
   if (tool.type === 'custom')
     return overlay(fields, { type: 'custom', name, description, format: flattenGrammar(tool.format) });
-  // OpenAI treats a tool without `strict` as strict.
-  const type = 'function';
-  if (own) return overlay(fields, { type, name, description, parameters: tool.schema, strict: tool.strict });
   const parameters = toObjectSchema(tool.schema, path, lose);
-  return { type, name, description, parameters, strict: fitStrict(tool, parameters, path, lose) ?? false };
+  // OpenAI treats a tool without `strict` as strict.
+  const strict = fitStrict(tool, parameters, path, lose) ?? false;
+  return overlay(fields, { type: 'function', name, description, parameters, strict });
 }
 
 function encodeReference(name: string, tools: readonly Tool[], { names }: Encoding): Fields {
@@ -141,11 +132,9 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { toolChoice, tools = [] } = request;
   if (!toolChoice) return undefined;
   const { mode, names: wanted = [], required } = toolChoice;
-  const search = bag.findNote(toolChoice, 'search');
-  if (search !== undefined) return overlay(bag.getFields(toolChoice), { type: search });
   // Claude Code demands its search by name. A provider's own tool has no name here, but this one is alone.
-  if (!encoding.own && mode === 'one' && encoding.searches && tools.length === 1) return 'required';
-  const names = encoding.own ? wanted : selectOfferedNames(request, encoding.lose);
+  if (mode === 'one' && encoding.searches && tools.length === 1) return 'required';
+  const names = selectOfferedNames(request, encoding.lose);
   if (names.length === 0 && wanted.length > 0) return undefined;
   if (mode === 'one')
     return overlay(bag.getFields(toolChoice), encodeReference(names[0] ?? '', tools, encoding));

@@ -14,11 +14,12 @@ import { decodeError, encodeError } from '../../shared/wire-kit/openai-error.ts'
 import { selectOpenaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
 import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { protocolName, bag } from './bag.ts';
+import { protocolName } from './bag.ts';
 import { ReplyDecoder } from './decode-events.ts';
 import { encodeStreamError, ReplyEncoder, terminator, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { flagsSchema } from './encoding.ts';
+import { parts } from './parts.ts';
 import type { AssistantItems } from './read-items.ts';
 import { readRequest } from './read-request.ts';
 
@@ -32,7 +33,6 @@ export const count: CountSide = {
   buildAddress: (calls) => calls.replace(/(?=\?|$)/, '/input_tokens'),
   encodeRequest(request, model) {
     const { body, losses } = encodeRequest(request, model, undefined);
-    if (bag.has(request, 'read')) return { body, losses };
     const counted = Object.entries(readObject(body)).filter(([name]) => countedFields.has(name));
     return { body: Object.fromEntries(counted), losses };
   },
@@ -108,6 +108,7 @@ export function createProtocol(assistantItems: AssistantItems): Protocol {
       buildHeaders: selectOpenaiHeaders,
       retarget,
       encodeRequest,
+      parts,
       decodeEvents: (call, model) => new ReplyDecoder(call, model),
       decodeReply: (body, call, model) => new ReplyDecoder(call, model).decodeWhole(body),
       decodeError,

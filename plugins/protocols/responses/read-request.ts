@@ -49,7 +49,7 @@ const chargedTools: ReadonlySet<unknown> = splitNames(
 const codeTool = 'code_interpreter';
 const defaultMemory = '1g';
 
-class ResponsesCall extends ReadCall {
+export class ResponsesCall extends ReadCall {
   readonly settings: Fields;
 
   constructor(read: ReadRequest, text: string) {
@@ -79,7 +79,8 @@ function readFacts(read: ReadRequest, text: string): CallFacts {
     fees: readFees(read),
     modes: [...readRequestedModes({ service_tier: wire.service_tier }), ...tools.flatMap(readModes)],
     preferences: readPreferences(wire.provider),
-    carriesState: containsEnvelope(text) || movesNativeSeals(read) || items.some(isGatewayReasoning),
+    carriesState:
+      containsEnvelope(text) || movesNativeSeals(read) || items.some(({ item }) => isGatewayReasoning(item)),
     truncates: wire.truncation === 'auto',
     labels: readLabels(wire),
     defaulted: listDefaulted(items),
@@ -149,9 +150,14 @@ function readModes(read: ReadTool): Mode[] {
   return [{ name: `${codeTool} ${memory}`, field: `${at}.${container.field}.memory_limit`, silent: true }];
 }
 
+/** Whether no provider takes an item as it is: it holds state of another vendor, or an id of the gateway. */
+export function isStale(item: Fields): boolean {
+  return containsEnvelope(JSON.stringify(item)) || isGatewayReasoning(item);
+}
+
 /** Whether the gateway made the reasoning item for another protocol. No provider of this one knows its id. */
-function isGatewayReasoning(read: ReadItem): boolean {
-  return read.kind === 'reasoning' && !read.item.encrypted_content && isGatewayId(read.item.id ?? '');
+function isGatewayReasoning({ type, encrypted_content: sealed, id }: Fields): boolean {
+  return type === 'reasoning' && !sealed && typeof id === 'string' && isGatewayId(id);
 }
 
 /** Whether OpenAI's sealed reasoning would reach another vendor, because the client changed models. */

@@ -5,8 +5,7 @@
  * by the same valid name.
  */
 import { createHash } from 'node:crypto';
-import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { bag } from './bag.ts';
+import type { CanonicalRequest } from '../../../core/index.ts';
 
 export interface WireName {
   readonly name: string;
@@ -31,6 +30,11 @@ export function qualifyName({ name, namespace }: WireName): string {
   return fitName(`${namespace}__${name}`);
 }
 
+/** The key in a request's names under which the client's name of a tool is kept, if it is another. */
+export function buildNameKey(canonical: string): string {
+  return `tool ${canonical}`;
+}
+
 function buildKey({ name, namespace }: WireName): string {
   return JSON.stringify([namespace ?? null, name]);
 }
@@ -39,24 +43,21 @@ export class ToolNames {
   readonly #toWire = new Map<string, WireName>();
   readonly #fromWire = new Map<string, string>();
 
-  constructor(request: CanonicalRequest) {
-    const own = bag.has(request, 'read');
-    for (const tool of request.tools ?? []) if (tool.type !== 'hosted') this.#add(tool, own);
+  /** `isOwn`: the tools are those of a client of this protocol, under its own names. */
+  constructor({ tools = [], names = {} }: CanonicalRequest, isOwn: boolean) {
+    for (const tool of tools) {
+      if (tool.type === 'hosted') continue;
+      const { name: canonical, namespace } = tool;
+      const name = names[buildNameKey(canonical)] ?? (isOwn ? canonical : fitName(canonical));
+      const wire = { name, namespace };
+      if (!this.#toWire.has(canonical)) this.#toWire.set(canonical, wire);
+      if (!this.#fromWire.has(buildKey(wire))) this.#fromWire.set(buildKey(wire), canonical);
+    }
     // A model may omit the namespace.
     for (const [canonical, { name }] of this.#toWire) {
       const key = buildKey({ name });
       if (!this.#fromWire.has(key)) this.#fromWire.set(key, canonical);
     }
-  }
-
-  #add(tool: Exclude<Tool, { type: 'hosted' }>, own: boolean): void {
-    const { name: canonical, namespace } = tool;
-    const wire = {
-      name: bag.findNote(tool, 'name') ?? (own ? canonical : fitName(canonical)),
-      namespace,
-    };
-    if (!this.#toWire.has(canonical)) this.#toWire.set(canonical, wire);
-    if (!this.#fromWire.has(buildKey(wire))) this.#fromWire.set(buildKey(wire), canonical);
   }
 
   /** Returns undefined if the request has no such tool. */

@@ -34,16 +34,15 @@ export function readCacheLeftover({ [field]: mark }: Cacheable): Fields {
 export function encodeCache(
   { cache }: Pick<TextBlock, 'cache'>,
   path: string,
-  { own, marks, lose }: Encoding & { readonly marks: boolean },
+  { marks, lose }: Encoding & { readonly marks: boolean },
   protocol: string,
 ): Fields | undefined {
   if (!cache) return undefined;
-  if (!own && !marks) {
+  if (!marks) {
     lose(`${path}.cache`, 'the model finds what to cache by itself', 'model');
     return undefined;
   }
-  if (own || cache.ttl === undefined || findKnown(cache.ttl, ownTimes))
-    return { mode: 'explicit', ttl: cache.ttl };
+  if (cache.ttl === undefined || findKnown(cache.ttl, ownTimes)) return { mode: 'explicit', ttl: cache.ttl };
   lose(`${path}.cache.ttl`, `${protocol} has no such time to live`, 'approximated');
   return { mode: 'explicit' };
 }

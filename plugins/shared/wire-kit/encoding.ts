@@ -8,6 +8,8 @@ import type { Bag } from './vendor-bag.ts';
 export interface Encoding {
   /** Whether the client uses the provider's protocol: the encoder then restores what the client wrote. */
   readonly own: boolean;
+  /** Whether the parts go into the client's own body, of which the rest stays as it is. */
+  readonly inPlace: boolean;
   readonly model: Model;
   /** The vendor of the model, which alone can read the state that it sealed. */
   readonly owner: string;
@@ -19,9 +21,15 @@ export interface Encoding {
 }
 
 /** The facts for one request. */
-export function buildEncoding(request: CanonicalRequest, model: Model, lose: Lose): Encoding {
+export function buildEncoding(
+  request: CanonicalRequest,
+  model: Model,
+  lose: Lose,
+  inPlace = false,
+): Encoding {
   return {
     own: false,
+    inPlace,
     model,
     owner: readOwner(model),
     searches: needsSearch(request),
@@ -38,6 +46,7 @@ export function startEncoding(
 ): Encoding & { readonly losses: readonly Loss[] } {
   return {
     own: bag.getForm(request).includes('read'),
+    inPlace: false,
     model,
     owner: readOwner(model),
     searches: needsSearch(request),

@@ -120,6 +120,15 @@ export function loseHosted(
   encoding.lose(path, reason, 'vendor');
 }
 
+/** Reports a tool whose uses have no price for the model. */
+export function loseUnpriced(
+  tool: HostedTool,
+  path: string,
+  encoding: Pick<Encoding, 'searches' | 'paints' | 'lose'>,
+): void {
+  loseHosted(tool, path, encoding, 'the catalogue has no price for its searches with this model');
+}
+
 /** The counterpart of another protocol's tool; undefined if there is none, which it reports. */
 export function replaceHosted(
   tool: HostedTool,

@@ -94,10 +94,10 @@ export function nameSchema({ name, description }: SchemaFormat, schema: Fields):
 }
 
 /** Plans how one of OpenAI's wires asks for the request's format. */
-export function planFormat(request: CanonicalRequest, { own, model, lose }: Encoding): FormatPlan {
+export function planFormat(request: CanonicalRequest, { model, lose }: Encoding): FormatPlan {
   const { format } = request;
   if (!format || format.type === 'text') return { mode: undefined };
-  const wrapped = !own && format.type === 'schema' ? wrapSchema(format) : undefined;
+  const wrapped = format.type === 'schema' ? wrapSchema(format) : undefined;
   const unwrapping = wrapped ? { unwraps: answer } : {};
   if (format.type === 'schema' && model.capabilities.structuredOutput)
     return { mode: 'schema', schema: wrapped ?? format.schema, ...unwrapping };
@@ -109,7 +109,7 @@ export function planFormat(request: CanonicalRequest, { own, model, lose }: Enco
     );
     return { mode: 'words', ...describeFormat(format) };
   }
-  if (format.type === 'json') return { mode: 'json', instruction: addJsonWord(request, own, lose) };
+  if (format.type === 'json') return { mode: 'json', instruction: addJsonWord(request, lose) };
   lose(
     'format.schema',
     'the model has JSON mode without schemas; an instruction asks for it',
@@ -120,11 +120,8 @@ export function planFormat(request: CanonicalRequest, { own, model, lose }: Enco
 }
 
 /** The instruction that JSON mode needs if no message contains the word. */
-function addJsonWord({ turns }: CanonicalRequest, own: boolean, lose: Lose): string | undefined {
-  if (
-    own ||
-    turns.some(({ blocks }) => blocks.some((block) => block.type === 'text' && /json/i.test(block.text)))
-  )
+function addJsonWord({ turns }: CanonicalRequest, lose: Lose): string | undefined {
+  if (turns.some(({ blocks }) => blocks.some((block) => block.type === 'text' && /json/i.test(block.text))))
     return undefined;
   lose('format', 'an instruction asks for it as well', 'approximated');
   return 'Answer with one valid JSON object.';

@@ -12,31 +12,19 @@ interface DataUrl {
   readonly data: string;
   /** In lower case; empty if the URL names none. */
   readonly mediaType: string;
-  /** Everything before the data, if `dataUrl` would write it differently (parameters, upper case). */
-  readonly prefix: string | undefined;
-}
-
-function buildPrefix(mediaType: string): string {
-  return `data:${mediaType};base64,`;
 }
 
 /** Splits a base64 data URL without reading its data, which may be long; undefined for any other text. */
 export function readDataUrl(url: string): DataUrl | undefined {
   if (!/^data:/i.test(url.slice(0, 5))) return undefined;
   const comma = url.slice(0, longestPrefix).indexOf(',');
-  const prefix = url.slice(0, comma + 1);
-  const match = base64Url.exec(prefix);
+  const match = base64Url.exec(url.slice(0, comma + 1));
   if (!match) return undefined;
-  const mediaType = (match[1] ?? '').toLowerCase();
-  return {
-    data: url.slice(comma + 1),
-    mediaType,
-    prefix: mediaType !== '' && prefix === buildPrefix(mediaType) ? undefined : prefix,
-  };
+  return { data: url.slice(comma + 1), mediaType: (match[1] ?? '').toLowerCase() };
 }
 
-export function buildDataUrl(data: string, mediaType: string | undefined, prefix?: string): string {
-  return (prefix ?? buildPrefix(mediaType || 'application/octet-stream')) + data;
+export function buildDataUrl(data: string, mediaType: string | undefined): string {
+  return `data:${mediaType || 'application/octet-stream'};base64,${data}`;
 }
 
 /** Whether the text is a URL, a data URL included, and not bare base64. */
@@ -52,35 +40,26 @@ export function detectDocumentType(data: string): string | undefined {
 }
 
 /** A medium as OpenAI's protocols hold it, as a URL or as base64. */
-export interface ReadMedium extends Pick<MediaBlock, 'source' | 'mediaType'> {
-  /** The data URL's prefix, if it is not the usual one, or `bare` for base64 alone. */
-  readonly form: readonly string[];
-}
+export type ReadMedium = Pick<MediaBlock, 'source' | 'mediaType'>;
 
 /** A URL as a source. A data URL in base64 becomes its data. */
 export function readUrl(url: string): ReadMedium {
   const read = readDataUrl(url);
-  if (!read) return { source: { type: 'url', url }, form: [] };
-  const { data, mediaType, prefix } = read;
-  return {
-    source: { type: 'base64', data },
-    mediaType: mediaType || undefined,
-    form: prefix === undefined ? [] : [prefix],
-  };
+  if (!read) return { source: { type: 'url', url } };
+  const { data, mediaType } = read;
+  return { source: { type: 'base64', data }, mediaType: mediaType || undefined };
 }
 
 /** The content of a file: a data URL, or base64 alone. */
 export function readFileData(data: string): ReadMedium {
   if (isUrl(data)) return readUrl(data);
-  return { source: { type: 'base64', data }, mediaType: detectDocumentType(data), form: ['bare'] };
+  return { source: { type: 'base64', data }, mediaType: detectDocumentType(data) };
 }
 
-/** The URL that was read; undefined for a vendor's file or plain text, which have none. */
-export function writeUrl({ source, mediaType }: MediaBlock, form: readonly string[]): string | undefined {
+/** The URL of a medium; undefined for a vendor's file or plain text, which have none. */
+export function writeUrl({ source, mediaType }: MediaBlock): string | undefined {
   if (source.type === 'url') return source.url;
-  if (source.type !== 'base64') return undefined;
-  const prefix = form.find((flag) => /^data:/i.test(flag));
-  return buildDataUrl(source.data, mediaType, prefix);
+  return source.type === 'base64' ? buildDataUrl(source.data, mediaType) : undefined;
 }
 
 const audioFormats: ReadonlyMap<string, string> = new Map([
@@ -91,10 +70,9 @@ const audioFormats: ReadonlyMap<string, string> = new Map([
   ['audio/mp3', 'mp3'],
 ]);
 
-/** OpenAI's name for a type of audio. Undefined for types that it does not take, unless the client did. */
-export function nameAudioFormat(mediaType: string | undefined, own: boolean): string | undefined {
-  const known = audioFormats.get(mediaType?.toLowerCase() ?? '');
-  return known ?? (own ? mediaType?.replace(/^audio\//, '') : undefined);
+/** OpenAI's name for a type of audio. Undefined for types that it does not take. */
+export function nameAudioFormat(mediaType = ''): string | undefined {
+  return audioFormats.get(mediaType.toLowerCase());
 }
 
 export function toAudioType(format: string): string {
@@ -120,15 +98,11 @@ export function decodeText(data: string, path: string, lose: Lose): string {
   return bytes.toString('utf8');
 }
 
-/** A document of text as text under its name; undefined for any other, and for base64 that is restored. */
-export function readDocumentText(
-  block: MediaBlock,
-  path: string,
-  { own, lose }: { readonly own: boolean; readonly lose: Lose },
-): string | undefined {
+/** A document of text as text under its name; undefined for any other. */
+export function readDocumentText(block: MediaBlock, path: string, lose: Lose): string | undefined {
   const { source, mediaType, title, filename = title } = block;
   if (source.type === 'text') return nameText(source.text, filename);
-  if (source.type !== 'base64' || own || !isTextual(mediaType)) return undefined;
+  if (source.type !== 'base64' || !isTextual(mediaType)) return undefined;
   return nameText(decodeText(source.data, path, lose), filename);
 }
 

@@ -47,12 +47,9 @@ export function readOpenaiFields(
 }
 
 /** The verbosity, if the model accepts it: OpenAI's models without reasoning only accept "medium". */
-export function fitVerbosity(
-  { verbosity }: CanonicalRequest,
-  { own, model, lose }: Encoding,
-): string | undefined {
+export function fitVerbosity({ verbosity }: CanonicalRequest, { model, lose }: Encoding): string | undefined {
   const reasons = model.capabilities.reasoning.style !== 'none';
-  if (verbosity === undefined || own || verbosity === 'medium' || reasons) return verbosity;
+  if (verbosity === undefined || verbosity === 'medium' || reasons) return verbosity;
   lose('verbosity', 'the model does not accept it', 'model');
   return undefined;
 }
