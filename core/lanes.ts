@@ -1,7 +1,8 @@
 /**
  * Verbatim and translated: the two ways a body crosses. In the verbatim lane, taken if client and provider
  * speak the same protocol and no tap wants the body, the sender's own bytes go on with a few edits in place,
- * and a copy is read for metering. In the translated lane the body goes through the canonical form.
+ * and a copy is read for metering. In the translated lane the body goes through the canonical form; changes
+ * to a request on its own protocol are made in the client's JSON.
  */
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';

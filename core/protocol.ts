@@ -267,8 +267,8 @@ export interface PartEncoder {
 export interface PartsSide {
   /** The member of the body that lists the turns. */
   readonly list: string;
-  /** The member that holds instructions, if they are not in the list. */
-  readonly instructions?: string;
+  /** Whether instructions at the start are not in the list, but in a member of their own. */
+  readonly liftsInstructions?: boolean;
   start(about: {
     readonly call: ClientCall;
     readonly text: string;

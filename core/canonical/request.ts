@@ -1,25 +1,15 @@
 /**
  * The canonical request, to which and from which every protocol translates. Order is kept, and unset differs
- * from an explicit default. Tool arguments and schemas are unchanged, so that the encoder of the same
- * protocol can restore what its decoder read. What has no canonical name goes into `vendor`, by protocol.
+ * from an explicit default. Tool arguments and schemas are unchanged. What has no canonical name goes into
+ * `vendor`, by protocol. What a client wrote is restored from its own body (`crossing/restore.ts`).
  */
 import { z } from 'zod';
 import { opaqueSchema, vendorBagSchema } from './events.ts';
 
-/**
- * The spelling that the client chose, if its protocol has several for the same meaning (a string, or parts
- * with one text). The values are defined by each protocol. Losing them changes no meaning.
- */
-const formSchema = z.record(z.string(), z.array(z.string()));
-const bag = {
-  vendor: vendorBagSchema.optional(),
-  form: formSchema.optional(),
-  /** Fields that the client wrote and that change nothing (`stream: false`), by protocol. */
-  written: vendorBagSchema.optional(),
-};
+const bag = { vendor: vendorBagSchema.optional() };
 /** A mark up to which the prompt may be cached, for the stated time or the provider's default. */
 const cacheSchema = z.strictObject({ ttl: z.enum(['5m', '30m', '1h', '12h']).optional() });
-/** The path in the client's request (`messages[0].content[1]`), by which losses are reported. */
+/** The path in the client's request (`messages[0].content[1]`): losses name it, changes are made there. */
 const origin = { at: z.string().optional() };
 const side = { cache: cacheSchema.optional(), ...bag, ...origin };
 
@@ -80,6 +70,10 @@ const foreignBlock = z.strictObject({
   type: z.literal('foreign'),
   protocol: z.string(),
   value: z.record(z.string(), z.unknown()),
+  /** Whether an answer of a provider that does not know it is worthless. */
+  needed: z.literal(true).optional(),
+  /** Whether the request says the same in another form too. */
+  repeated: z.literal(true).optional(),
   ...side,
 });
 const toolResultBlock = z.strictObject({

@@ -164,8 +164,7 @@ class Restoration {
   readonly #upstream: UpstreamSide;
   readonly #encoder: PartEncoder;
   readonly #list: string;
-  /** The member that holds instructions, if they are not in the list. */
-  readonly #instructions: string | undefined;
+  readonly #liftsInstructions: boolean;
   readonly #body: Body;
   readonly #losses: Loss[] = [];
   /** Whether the instructions change in a way that only a new encoding of all of them expresses. */
@@ -180,7 +179,7 @@ class Restoration {
     this.#upstream = upstream;
     this.#options = options;
     this.#list = parts.list;
-    this.#instructions = parts.instructions;
+    this.#liftsInstructions = parts.liftsInstructions ?? false;
     this.#body = body;
     const lose = (path: string, reason: string, code: LossCode = 'unsupported'): void => {
       if (!this.#isTrial) this.#losses.push({ path, reason, code });
@@ -229,20 +228,21 @@ class Restoration {
       else if (isEdited) for (const node of this.#readMembers(members.get(old))) list.push(node);
       else for (const node of this.#encoder.encodeTurn(turn, index)) list.push(node);
     }
-    if (this.#instructions !== undefined && left.has(this.#instructions))
-      delete this.#body[this.#instructions];
+    for (const at of left.keys()) if (at !== undefined && !this.#isListed(at)) delete this.#body[at];
     return list;
   }
 
   /** The instructions outside of the list, with those that a plugin put before the conversation. */
   #listInstructions({ turns }: CanonicalRequest): Turn[] {
     const spoken = turns.findIndex((turn) => !instructs(turn));
-    return this.#instructions === undefined
-      ? []
-      : turns.filter(
-          ({ at }, index) =>
-            at === this.#instructions || (at === undefined && (spoken < 0 || index < spoken)),
-        );
+    return turns.filter(({ at }, index) => {
+      if (at !== undefined) return !this.#isListed(at);
+      return this.#liftsInstructions && (spoken < 0 || index < spoken);
+    });
+  }
+
+  #isListed(at: string): boolean {
+    return at === this.#list || at.startsWith(`${this.#list}[`);
   }
 
   #isOutside(turn: Turn): boolean {

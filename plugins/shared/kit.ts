@@ -37,7 +37,7 @@ export { buildFieldError, checkWire } from './wire-kit/wire-check.ts';
 /** `providerObject` is the schema of a request's `provider`, and `readPreferences` its value for core. */
 export { readPreferences, providerObject } from './wire-kit/provider-object.ts';
 
-/** `createBag` stores a protocol's own fields, those that change nothing, and their spelling. */
+/** `createBag` stores a protocol's own fields. */
 /** `pickUnread` picks the members that a decoder does not read; `overlay` merges them back in. */
 export { createBag, pickUnread, overlay } from './wire-kit/vendor-bag.ts';
 

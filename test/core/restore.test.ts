@@ -157,6 +157,22 @@ describe('a request that a plugin changes on its own protocol', () => {
     );
   });
 
+  it('has each turn in the spelling of its client if another is left out', () => {
+    const image = { mimeType: 'image/png', data: 'iVBORw0KGgo=' };
+    const contents = [
+      { role: 'user', parts: [{ inlineData: image }] },
+      { role: 'model', parts: { text: 'A gull.' } },
+      { role: 'user', parts: [{ inline_data: { mime_type: 'image/png', data: 'iVBORw0KGgo=' } }] },
+      { role: 'user', parts: [{ inlineData: image }] },
+    ];
+    const written = { contents, system_instruction: { parts: { text: 'Be brief.' } } };
+    const dropped = mapTurns((turn) => (turn.at === 'contents[0]' ? [] : turn));
+    expect(sendOwn('generate-content', written, { change: dropped }).body).toEqual({
+      ...written,
+      contents: contents.slice(1),
+    });
+  });
+
   it('is refused, by the name of the field, if the new content cannot be sent', () => {
     const show = mapBlocks((block) =>
       block.at === 'messages[0].content[1]'

@@ -259,21 +259,4 @@ describe('decoding a request of this protocol', () => {
       'toolConfig.retrievalConfig',
     ]);
   });
-
-  it('does not restore values that a plugin changed', () => {
-    const [first, second] = decoded.tools ?? [];
-    if (first?.type !== 'function' || !second) throw new Error('no tools');
-    const { body } = encode({
-      ...decoded,
-      tools: [{ ...first, schema: { type: 'object' } }, second],
-      modalities: ['text'],
-    });
-    expect(body).toMatchObject({
-      tools: [
-        { functionDeclarations: [{ name: 'f', parametersJsonSchema: { type: 'object' } }] },
-        { googleSearch: {} },
-      ],
-      generationConfig: { responseModalities: ['TEXT'] },
-    });
-  });
 });

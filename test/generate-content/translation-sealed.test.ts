@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Block, Model, Turn } from '../../core/index.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
+import { sendOwn } from '../support/families.ts';
 import { ahoy, call, assistant, result, text, tool, user } from '../support/turns.ts';
-import { makeCall, makeModel, older, encode } from './bodies.ts';
+import { makeModel, older, encode } from './bodies.ts';
 import { claudes, encodeParts } from './encoded.ts';
 
 const seal1 = { vendor: 'google', kind: 'signature', value: 'c2VhbA==' };
@@ -86,9 +87,10 @@ describe('encoding sealed state', () => {
       role: 'model',
       parts: [{ functionCall: { name: 'f' }, thoughtSignature }],
     });
-    const encodeSigned = (thoughtSignature?: string, model?: Model): unknown =>
-      encode(makeCall({ contents: [{ parts: [{ text: 'x' }] }, turn(thoughtSignature)] }).decode(), model)
-        .body.contents;
+    const encodeSigned = (thoughtSignature?: string, model?: Model): unknown => {
+      const body = { contents: [{ parts: [{ text: 'x' }] }, turn(thoughtSignature)] };
+      return sendOwn('generate-content', body, model && { model }).body.contents;
+    };
     expect(encodeSigned(seal(claudes))).toMatchObject([{}, { parts: [{ thoughtSignature: placeholder }] }]);
     expect(encodeSigned()).toMatchObject([{}, { parts: [{ thoughtSignature: placeholder }] }]);
     expect(encodeSigned(undefined, older)).toEqual([

@@ -1,7 +1,6 @@
-/** The fields of a wire object beyond the known ones, and those that change nothing. */
+/** The fields of a wire object beyond the known ones. */
 import { expect, it } from 'vitest';
-import { listForeignFields } from '../../plugins/shared/wire-kit/foreign-fields.ts';
-import { createBag, pickEmpty, pickUnread } from '../../plugins/shared/wire-kit/vendor-bag.ts';
+import { pickUnread } from '../../plugins/shared/wire-kit/vendor-bag.ts';
 
 const known = new Set(['type', 'text']);
 
@@ -18,30 +17,4 @@ it.each([
   const rest = pickUnread(JSON.parse(wire), known);
   expect(JSON.stringify(rest)).toBe(left);
   expect('polluted' in rest).toBe(false);
-});
-
-it('fields that change nothing are restored with the others, and never reported as lost', () => {
-  const bag = createBag('messages');
-  const kept = bag.keep({ speed: 'fast', thinking: { later: 1 } }, [], {
-    stream: false,
-    thinking: { old: 2 },
-  });
-  const more = bag.add(kept, { container: null }, [], { metadata: {} });
-  expect(bag.getFields(more)).toEqual({
-    speed: 'fast',
-    thinking: { old: 2, later: 1 },
-    container: null,
-    stream: false,
-    metadata: {},
-  });
-  const request = { model: 'a/b', stream: false, turns: [], ...more };
-  expect(listForeignFields(request, 'responses').map(({ path }) => path)).toEqual([
-    'speed',
-    'thinking.later',
-  ]);
-});
-
-it('only false, zero and what is empty mean the same as nothing', () => {
-  const wire = { a: false, b: 0, c: '', d: {}, e: [], f: null, g: true, h: 'x', i: [0], other: false };
-  expect(pickEmpty(wire, 'abcdefghi'.split(''))).toEqual({ a: false, b: 0, c: '', d: {}, e: [] });
 });

@@ -1,6 +1,6 @@
 /** Turns each message into one canonical turn, with its blocks in reading order. */
 import type { Block, Turn, TextBlock } from '../../../core/index.ts';
-import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
+import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeContent, decodeGeneratedImage, decodeResultContent } from './decode-parts.ts';
@@ -41,7 +41,7 @@ function noteCalls(message: Wire.AssistantMessage, index: number, calls: Earlier
 function keepMessage(message: Fields, at: string): Turn {
   return {
     role: 'user',
-    blocks: [buildForeignBlock(protocolName, message, `${at}.role`, [unknownForm])],
+    blocks: [buildForeignBlock(protocolName, message, `${at}.role`, 'needed')],
     at,
   };
 }
@@ -117,7 +117,7 @@ function decodeAssistant(message: Wire.AssistantMessage, index: number): Turn {
 }
 
 function keepCall(call: Fields, at: string): Block {
-  return buildForeignBlock(protocolName, call, at, [unknownForm]);
+  return buildForeignBlock(protocolName, call, at, 'needed');
 }
 
 function decodeFunctionCall(

@@ -2,7 +2,7 @@
 import type { Block, MediaBlock, ToolResult } from '../../../core/index.ts';
 import { decodeCache, readCacheLeftover } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { toAudioType, isUrl, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
-import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
+import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -19,7 +19,7 @@ export function decodeContent(content: Wire.Content, at: string, isInput: boolea
     const place = `${at}[${index}]`;
     return Wire.isKnownPart(part)
       ? { ...decodePart(part), at: place }
-      : buildForeignBlock(protocolName, part, place, isInput ? [unknownForm] : []);
+      : buildForeignBlock(protocolName, part, place, isInput ? 'needed' : undefined);
   });
 }
 

@@ -103,7 +103,8 @@ export class CandidateDecoder {
     const { text, functionCall: call, inlineData: blob, executableCode: code, thought } = part;
     const { transcript, starts } = this.#answer;
     if (starts.length < mostParts) starts.push(transcript.length);
-    const { opaque } = readSignature(part.thoughtSignature);
+    const signature = readSignature(part.thoughtSignature);
+    const opaque = signature ? [signature] : [];
     if (isObject(call)) {
       this.#closeBlock();
       return this.#calls.read(call, opaque);

@@ -3,8 +3,8 @@
  * per chunk. Adjacent model contents become one turn, because other protocols require reasoning and calls in
  * the same turn.
  */
-import { hasPlainNumbers, parseExactly, type Block, type Turn } from '../../../core/index.ts';
-import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
+import { hasPlainNumbers, parseExactly, type Block, type BlockOf, type Turn } from '../../../core/index.ts';
+import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { containsNumber } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -37,15 +37,13 @@ export function decodeTurns({ systemInstruction, contents }: Wire.Request, text:
     const blocks = content.parts.map((part, place) =>
       decodePart(part, { at: `${at}.parts[${place}]`, content: index, calls, exact: exact(index, place) }),
     );
-    if (role !== 'assistant')
-      for (const block of blocks) if (isUnknownBlock(block)) block.form = { [protocolName]: [unknownForm] };
+    if (role !== 'assistant') for (const block of blocks) if (isUnknownBlock(block)) block.needed = true;
     const previous = turns.at(-1);
     const rest = pickUnread(content, ['role', 'parts']);
     if (role === 'assistant' && previous?.role === 'assistant' && Object.keys(rest).length === 0) {
-      for (const [place, block] of blocks.entries())
-        previous.blocks.push(place === 0 ? { ...block, ...bag.add(block, {}, ['content']) } : block);
+      for (const block of blocks) previous.blocks.push(block);
     } else {
-      turns.push({ role, blocks, at, ...bag.keep(rest, content.role ? [] : ['no-role']) });
+      turns.push({ role, blocks, at, ...bag.keep(rest) });
     }
   }
   for (const turn of turns) if (turn.role === 'assistant') turn.blocks = joinReasoning(turn.blocks);
@@ -53,21 +51,21 @@ export function decodeTurns({ systemInstruction, contents }: Wire.Request, text:
 }
 
 /** Whether a part is of an unknown kind. An answer that ignores a user's part would be worthless. */
-function isUnknownBlock(block: Block): boolean {
+function isUnknownBlock(block: Block): block is BlockOf<'foreign'> {
   return block.type === 'foreign' && Wire.isUnknownPart(block.value);
 }
 
 /** Keeps the content unchanged, because an unknown role cannot be translated. */
 function decodeUnknownRole(content: Wire.Content, at: string): Turn {
-  const block = buildForeignBlock(protocolName, content, `${at}.role`, [unknownForm]);
-  return { role: 'user', blocks: [block], at, ...bag.keep({}, ['whole']) };
+  const block = buildForeignBlock(protocolName, content, `${at}.role`, 'needed');
+  return { role: 'user', blocks: [block], at };
 }
 
 function decodeInstruction(
   instruction: NonNullable<Wire.Request['systemInstruction']>,
   calls: CallPairs,
 ): Turn {
-  const { parts, role } = instruction;
+  const { parts } = instruction;
   const blocks = parts.map((part, place) =>
     decodePart(part, { at: `systemInstruction.parts[${place}]`, content: -1, calls }),
   );
@@ -75,7 +73,7 @@ function decodeInstruction(
     role: 'system',
     blocks,
     at: 'systemInstruction',
-    ...bag.keep(pickUnread(instruction, ['role', 'parts']), [], role ? { role } : {}),
+    ...bag.keep(pickUnread(instruction, ['role', 'parts'])),
   };
 }
 

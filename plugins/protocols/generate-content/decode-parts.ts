@@ -2,16 +2,10 @@
  * Decodes each part of a content to one canonical block. Code that the model ran and parts of unknown kinds
  * are kept unchanged.
  */
-import type { Block, ToolResult, MediaBlock } from '../../../core/index.ts';
+import type { Block, Opaque, ToolResult, MediaBlock } from '../../../core/index.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
-import {
-  isObject,
-  pickEmpty,
-  pickUnread,
-  nestFields,
-  type Fields,
-} from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, protocolName, type Form } from './bag.ts';
+import { isObject, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
 import type { CallPairs } from './call-pairs.ts';
 import { readBlob, readFile, type ReadMedia } from './media.ts';
 import { readSignature } from './signature.ts';
@@ -27,9 +21,9 @@ interface Place {
   readonly exact?: Fields | undefined;
 }
 
-function readSeal(part: Wire.Part): { opaque?: NonNullable<MediaBlock['opaque']>; form: readonly Form[] } {
-  const { opaque, form } = readSignature(part.thoughtSignature);
-  return { ...(opaque.length > 0 ? { opaque: [...opaque] } : {}), form };
+function readSeal(part: Wire.Part): { opaque?: Opaque[] } {
+  const opaque = readSignature(part.thoughtSignature);
+  return opaque ? { opaque: [opaque] } : {};
 }
 
 export function decodePart(part: Wire.Part, place: Place): Block {
@@ -45,16 +39,15 @@ export function decodePart(part: Wire.Part, place: Place): Block {
     );
   return foreign
     ? { type: 'foreign', protocol: protocolName, value: part, at: place.at }
-    : decodeText(part, hasText, place.at);
+    : decodeText(part, place.at);
 }
 
 /** A part without content is an empty text: some streams end with one that holds the last signature. */
-function decodeText(part: Wire.Part, hasText: boolean, at: string): Block {
-  const { form, ...opaque } = readSeal(part);
+function decodeText(part: Wire.Part, at: string): Block {
   const thought = part.thought === true;
   const rest = pickUnread(part, ['thoughtSignature', 'text', ...(thought ? ['thought'] : [])]);
-  const sides = bag.keep(rest, hasText ? form : [...form, 'no-text']);
-  return { type: thought ? 'reasoning' : 'text', text: part.text ?? '', ...opaque, at, ...sides };
+  const type = thought ? 'reasoning' : 'text';
+  return { type, text: part.text ?? '', ...readSeal(part), at, ...bag.keep(rest) };
 }
 
 /** Returns `low` for `MEDIA_RESOLUTION_LOW`. */
@@ -63,13 +56,7 @@ function readDetail({ mediaResolution }: Wire.Part): string | undefined {
   return level === undefined || level === 'UNSPECIFIED' ? undefined : level.toLowerCase();
 }
 
-function decodeMedia(
-  part: Wire.Part,
-  { block, rest, form }: ReadMedia,
-  name: string,
-  at: string,
-): MediaBlock {
-  const { form: signatureForm, ...opaque } = readSeal(part);
+function decodeMedia(part: Wire.Part, { block, rest }: ReadMedia, name: string, at: string): MediaBlock {
   const detail = readDetail(part);
   const resolution =
     detail === undefined
@@ -79,18 +66,14 @@ function decodeMedia(
   return {
     ...block,
     ...(detail === undefined ? {} : { detail }),
-    ...opaque,
+    ...readSeal(part),
     at,
-    ...bag.keep({ ...pickUnread(part, known), ...rest, ...resolution }, [...signatureForm, ...form]),
+    ...bag.keep({ ...pickUnread(part, known), ...rest, ...resolution }),
   };
 }
 
 function decodeCall(part: Wire.Part, call: Wire.Call, { at, content, calls, exact = part }: Place): Block {
-  const { form, ...opaque } = readSeal(part);
   const id = calls.addCall(call.name, call.id || undefined, content);
-  const kept: Form[] = [...form];
-  if (!call.id) kept.push('no-id');
-  if (!call.args) kept.push('no-args');
   const rest = {
     ...pickUnread(part, ['functionCall', 'thoughtSignature']),
     ...nestFields('functionCall', pickUnread(call, ['id', 'name', 'args'])),
@@ -100,9 +83,9 @@ function decodeCall(part: Wire.Part, call: Wire.Call, { at, content, calls, exac
     id,
     name: call.name,
     arguments: call.args ? JSON.stringify(readMember(exact.functionCall, 'args')) : '{}',
-    ...opaque,
+    ...readSeal(part),
     at,
-    ...bag.keep(rest, kept, nestFields('functionCall', pickEmpty(call, ['id']))),
+    ...bag.keep(rest),
   };
 }
 
@@ -113,16 +96,17 @@ function decodeFiles(files: NonNullable<Wire.Result['parts']>, at: string): Resu
     const { inlineData: blob, fileData } = file;
     const read = (blob && readBlob(blob)) ?? (fileData && readFile(fileData));
     if (!read) return { type: 'foreign', protocol: protocolName, value: file, at: place };
-    const kept = bag.keep({ ...pickUnread(file, ['inlineData', 'fileData']), ...read.rest }, read.form);
+    const kept = bag.keep({ ...pickUnread(file, ['inlineData', 'fileData']), ...read.rest });
     return { ...read.block, at: place, ...kept };
   });
 }
 
 function decodeResult(part: Wire.Part, result: Wire.Result, { at, calls, exact = part }: Place): ToolResult {
-  const { text, isError, form } = readResponse(readMember(exact.functionResponse, 'response'));
+  const { text, isError } = readResponse(readMember(exact.functionResponse, 'response'));
   const callId = calls.matchResult(result.name, result.id || undefined);
   const media = decodeFiles(result.parts ?? [], `${at}.functionResponse.parts`);
-  const texts: ResultContent[] = text === undefined ? [] : [{ type: 'text', text }];
+  const texts: ResultContent[] =
+    text === undefined ? [] : [{ type: 'text', text, at: `${at}.functionResponse.response` }];
   const inside = pickUnread(result, ['id', 'name', 'response', ...(media.length > 0 ? ['parts'] : [])]);
   const rest = { ...pickUnread(part, ['functionResponse']), ...nestFields('functionResponse', inside) };
   return {
@@ -132,30 +116,22 @@ function decodeResult(part: Wire.Part, result: Wire.Result, { at, calls, exact =
     content: [...texts, ...media],
     ...(isError ? { isError } : {}),
     at,
-    // A result may name another id than its call, or none.
-    ...bag.keep(
-      rest,
-      result.id === callId ? form : [...form, 'no-id'],
-      typeof result.id === 'string' ? { functionResponse: { id: result.id } } : {},
-    ),
+    ...bag.keep(rest),
   };
 }
 
 interface ReadResponse {
   readonly text: string | undefined;
   readonly isError: boolean;
-  readonly form: readonly Form[];
 }
 
 /** Google documents two fields of a response, `output` and `error`. Any other object is the output itself. */
 function readResponse(response: unknown): ReadResponse {
-  if (!isObject(response)) return { text: undefined, isError: false, form: ['no-response'] };
+  if (!isObject(response)) return { text: undefined, isError: false };
   const [only, ...others] = Object.keys(response);
   if (others.length > 0 || (only !== 'output' && only !== 'error'))
-    return { text: JSON.stringify(response), isError: false, form: ['object'] };
+    return { text: JSON.stringify(response), isError: false };
   const value = response[only];
   const isError = only === 'error';
-  return typeof value === 'string'
-    ? { text: value, isError, form: [] }
-    : { text: JSON.stringify(value), isError, form: ['json'] };
+  return { text: typeof value === 'string' ? value : JSON.stringify(value), isError };
 }

@@ -1,17 +1,15 @@
 /**
- * Decodes a client's request to the canonical form. Fields without a canonical name, and notes on how the
- * client wrote the rest, are kept in the bag, so that the encoder of this protocol can restore the request.
+ * Decodes a client's request to the canonical form. Fields without a canonical name are kept in the bag.
  */
 import type { CanonicalRequest, Format, Reasoning } from '../../../core/index.ts';
 import {
   nestFields,
-  pickEmpty,
   pickOwnFields,
   pickUnread,
   type Fields,
   splitNames,
 } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, type Form } from './bag.ts';
+import { bag } from './bag.ts';
 import { decodeTurns } from './decode-contents.ts';
 import { decodeToolConfig, decodeTools } from './decode-tools.ts';
 import { spellNames, spellPlaces } from './field-names.ts';
@@ -47,14 +45,6 @@ export function decodeRequest(
   const logprobs = decodeLogprobs(config);
   const known = new Set([...generationFields, ...format.read, ...thinking.read, ...logprobs.read]);
   const generation = { ...pickUnread(config, known), ...thinking.rest };
-  const form: Form[] = [
-    'read',
-    ...spelling,
-    ...thinking.form,
-    ...('model' in wire ? (['model'] as const) : []),
-    ...readModalityForm(config),
-    ...(wire.serviceTier ? [`tier:${wire.serviceTier}` as const] : []),
-  ];
   const own = {
     ...pickOwnFields(wire, requestFields),
     ...flatten('toolConfig', toolConfig.rest),
@@ -86,10 +76,7 @@ export function decodeRequest(
       own,
       config.responseSchema ? 'generationConfig.responseSchema' : 'generationConfig.responseJsonSchema',
     ),
-    ...bag.keep(own, form, {
-      ...pickEmpty(wire, ['generationConfig', 'toolConfig']),
-      ...thinking.written,
-    }),
+    ...bag.keep(own),
   };
   return spell ? spellPlaces(spell, request) : request;
 }
@@ -116,23 +103,21 @@ function decodeFormat(config: Wire.Generation): DecodedField<Format> {
   const read = ['responseMimeType'];
   if (type === 'text/plain') return { value: { type: 'text' }, read };
   if (type !== 'application/json') return { value: undefined, read: [] };
-  if (responseSchema) {
-    const sides = bag.keep({}, [], { responseSchema });
-    const value: Format = { type: 'schema', schema: readOpenApi(responseSchema), ...sides };
-    return { value, read: [...read, 'responseSchema'] };
-  }
+  if (responseSchema)
+    return {
+      value: { type: 'schema', schema: readOpenApi(responseSchema) },
+      read: [...read, 'responseSchema'],
+    };
   if (responseJsonSchema === undefined || responseJsonSchema === null)
     return { value: { type: 'json' }, read };
   return { value: { type: 'schema', schema: responseJsonSchema }, read: [...read, 'responseJsonSchema'] };
 }
 
-/** Keeps the level as the client wrote it: SDKs use upper case, the documentation lower case. */
+/** SDKs write the level in upper case, the documentation in lower case. */
 function decodeThinking({ thinkingConfig: config }: Wire.Generation): DecodedField<Reasoning> & {
   readonly rest: Fields;
-  readonly form: readonly Form[];
-  readonly written?: Fields;
 } {
-  if (!config) return { value: undefined, read: [], form: [], rest: {} };
+  if (!config) return { value: undefined, read: [], rest: {} };
   const { includeThoughts: shown, thinkingBudget: budget, thinkingLevel: level } = config;
   const effort = level && level !== 'THINKING_LEVEL_UNSPECIFIED' ? level.toLowerCase() : undefined;
   const value = {
@@ -141,13 +126,10 @@ function decodeThinking({ thinkingConfig: config }: Wire.Generation): DecodedFie
     ...(typeof shown === 'boolean' ? { display: shown ? ('summary' as const) : ('none' as const) } : {}),
   };
   const rest = pickUnread(config, ['includeThoughts', 'thinkingBudget', 'thinkingLevel']);
-  const isSet = Object.keys(value).length > 0;
   return {
-    value: isSet ? value : undefined,
+    value: Object.keys(value).length > 0 ? value : undefined,
     read: ['thinkingConfig'],
-    form: typeof level === 'string' ? [`level:${level}`] : [],
     rest: nestFields('thinkingConfig', rest),
-    written: isSet ? {} : { 'generationConfig.thinkingConfig': config },
   };
 }
 
@@ -157,9 +139,4 @@ function decodeLogprobs({
 }: Wire.Generation): DecodedField<NonNullable<CanonicalRequest['logprobs']>> {
   if (!wanted) return { value: undefined, read: [] };
   return { value: typeof top === 'number' ? { top } : {}, read: ['responseLogprobs', 'logprobs'] };
-}
-
-/** Keeps the modalities as the client wrote them, if not in upper case. */
-function readModalityForm({ responseModalities: modalities }: Wire.Generation): Form[] {
-  return modalities?.some((each) => each !== each.toUpperCase()) ? [`modalities:${modalities.join()}`] : [];
 }

@@ -1,10 +1,10 @@
 /**
  * Decodes tools and the tool choice. Google groups functions, and puts hosted tools into the same groups. In
- * the canonical form, each function and each hosted tool is a separate tool with a note of its group.
+ * the canonical form, each function and each hosted tool is a separate tool.
  */
 import type { HostedTool, Tool, ToolChoice } from '../../../core/index.ts';
 import { pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, protocolName, type Form } from './bag.ts';
+import { bag, protocolName } from './bag.ts';
 import { readOpenApi } from './openapi-schema.ts';
 import type * as Wire from './wire.ts';
 
@@ -22,11 +22,9 @@ function readHostedKind(name: string): HostedTool['kind'] {
 export function decodeTools(tools: Wire.Request['tools']): Tool[] | undefined {
   return tools?.flatMap((tool, index): Tool[] => {
     const at = `tools[${index}]`;
-    const group = `group:${index}` as const;
     const { functionDeclarations: declared, ...others } = tool;
     const functions =
-      declared?.map((each, place) => decodeFunction(each, `${at}.functionDeclarations[${place}]`, group)) ??
-      [];
+      declared?.map((each, place) => decodeFunction(each, `${at}.functionDeclarations[${place}]`)) ?? [];
     const empty: Fields =
       functions.length === 0 && declared !== undefined ? { functionDeclarations: declared } : {};
     const hosted = Object.entries({ ...empty, ...others }).map(([name, value]): HostedTool => {
@@ -36,17 +34,14 @@ export function decodeTools(tools: Wire.Request['tools']): Tool[] | undefined {
         kind: value ? readHostedKind(name) : 'other',
         value: { [name]: value },
         at: `${at}.${name}`,
-        ...bag.keep({}, [group]),
       };
     });
     if (functions.length + hosted.length > 0) return [...functions, ...hosted];
-    return [
-      { type: 'hosted', protocol: protocolName, kind: 'other', value: {}, at, ...bag.keep({}, [group]) },
-    ];
+    return [{ type: 'hosted', protocol: protocolName, kind: 'other', value: {}, at }];
   });
 }
 
-function decodeFunction(declared: Wire.Declaration, at: string, group: Form): Tool {
+function decodeFunction(declared: Wire.Declaration, at: string): Tool {
   const { name, description, parameters, parametersJsonSchema } = declared;
   return {
     type: 'function',
@@ -54,11 +49,7 @@ function decodeFunction(declared: Wire.Declaration, at: string, group: Form): To
     description: description ?? undefined,
     schema: parametersJsonSchema ?? (parameters ? readOpenApi(parameters) : undefined),
     at,
-    ...bag.keep(
-      pickUnread(declared, ['name', 'description', 'parameters', 'parametersJsonSchema']),
-      [group],
-      parameters ? { parameters } : {},
-    ),
+    ...bag.keep(pickUnread(declared, ['name', 'description', 'parameters', 'parametersJsonSchema'])),
   };
 }
 
@@ -80,10 +71,8 @@ export function decodeToolConfig(config: Wire.Request['toolConfig']): {
   return { choice, rest: isKept ? { ...others, functionCallingConfig: inside } : others };
 }
 
-/** Keeps the mode as the client wrote it, since several modes mean the same choice. */
 function decodeChoice(mode: string, names: readonly string[] | undefined): ToolChoice {
-  const note = `mode:${mode}` as const;
-  const kept = { ...(names ? { names: [...names] } : {}), ...bag.keep({}, [note]) };
+  const kept = names ? { names: [...names] } : {};
   switch (mode.toUpperCase()) {
     case 'NONE':
       return { mode: 'none', ...kept };
@@ -94,7 +83,7 @@ function decodeChoice(mode: string, names: readonly string[] | undefined): ToolC
       if (names?.length) return { mode: 'subset', required: false, ...kept };
       // Without names, it differs from `AUTO` only in that calls match their schemas. Other protocols report
       // this as lost.
-      return { mode: 'auto', ...kept, ...bag.keep({ mode }, [note]) };
+      return { mode: 'auto', ...kept, ...bag.keep({ mode }) };
     default:
       return { mode: 'auto', ...kept };
   }

@@ -1,6 +1,6 @@
 /**
  * Encodes canonical turns as instructions and contents. Gemini requires one result for each call of a step,
- * all in the content after the calls. A request of this protocol keeps its own contents.
+ * all in the content after the calls.
  */
 import type { Turn, ToolResult } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
@@ -13,7 +13,7 @@ import { placeholders } from './signature.ts';
 
 interface Content {
   readonly kind: 'user' | 'model' | 'results';
-  readonly role: string | undefined;
+  readonly role: string;
   readonly parts: Fields[];
   /** Files of results. They follow all results. */
   readonly files: Fields[];
@@ -24,12 +24,11 @@ export function encodeTurns(
   given: readonly Turn[],
   encoding: Encoding,
 ): { readonly systemInstruction: Fields | undefined; readonly contents: Fields[] } {
-  const turns = encoding.own ? given : makeCallIdsUnique(given);
+  const turns = makeCallIdsUnique(given);
   const writer = new ContentWriter(turns, encoding);
   const firstSpoken = turns.findIndex((turn) => !isInstruction(turn) && !isEmptyHere(turn));
   // Gemini refuses a request without contents, so the last of several instructions becomes a content.
-  const most = encoding.own ? turns.length : turns.length - 1;
-  const leading = firstSpoken < 0 ? most : firstSpoken;
+  const leading = firstSpoken < 0 ? turns.length - 1 : firstSpoken;
   const instructions: Fields[] = [];
   let rest: Fields = {};
   for (const [index, turn] of turns.slice(0, leading).entries()) {
@@ -38,21 +37,22 @@ export function encodeTurns(
     for (const part of writer.encodeInstruction(turn, index)) instructions.push(part);
     rest = { ...rest, ...bag.getFields(turn) };
   }
-  for (const [index, turn] of encoding.own ? turns.entries() : moveResultsToCalls(turns))
+  for (const [index, turn] of moveResultsToCalls(turns))
     if (index >= leading || !isInstruction(turn)) writer.add(turn, index);
-  if (writer.contents.length === 0 && !encoding.own && turns.length > 0) refuseEmpty(turns, protocolName);
-  if (!encoding.own) writer.beginWithUser(turns.findIndex(({ role }) => role === 'assistant'));
+  if (writer.contents.length === 0 && turns.length > 0) refuseEmpty(turns, protocolName);
+  writer.beginWithUser(turns.findIndex(({ role }) => role === 'assistant'));
   if (encoding.native && encoding.modern) writer.markUnsealedCalls();
-  const contents = writer.contents.map(({ role, parts, files, rest: fields }) =>
-    overlay(fields, { role, parts: files.length > 0 ? [...parts, ...files] : parts }),
-  );
   return {
-    systemInstruction:
-      instructions.length > 0 || (encoding.own && leading > 0)
-        ? overlay(rest, { parts: instructions })
-        : undefined,
-    contents,
+    systemInstruction: instructions.length > 0 ? overlay(rest, { parts: instructions }) : undefined,
+    contents: writer.finish(),
   };
+}
+
+/** Encodes one turn of a client's own body. */
+export function encodeTurn(turn: Turn, index: number, turns: readonly Turn[], encoding: Encoding): Fields[] {
+  const writer = new ContentWriter(turns, encoding);
+  writer.add(turn, index);
+  return writer.finish();
 }
 
 function isInstruction({ role }: Turn): boolean {
@@ -78,11 +78,16 @@ class ContentWriter {
       for (const block of blocks) if (block.type === 'tool-call') this.#names.set(block.id, block.name);
   }
 
+  finish(): Fields[] {
+    return this.contents.map(({ role, parts, files, rest }) =>
+      overlay(rest, { role, parts: files.length > 0 ? [...parts, ...files] : parts }),
+    );
+  }
+
   encodeInstruction(turn: Turn, index: number): Fields[] {
     return turn.blocks.flatMap((block, place): Fields[] => {
       const path = `turns[${index}].blocks[${place}]`;
-      if (block.type !== 'tool-result' && (block.type === 'text' || this.#encoding.own))
-        return encodeBlock(block, path, this.#encoding);
+      if (block.type === 'text') return encodeBlock(block, path, this.#encoding);
       this.#encoding.lose(path, 'instructions can only be text');
       return [];
     });
@@ -95,23 +100,9 @@ class ContentWriter {
 
   add(turn: Turn, index: number): void {
     this.loseName(turn, index);
-    if (bag.has(turn, 'whole')) return this.#restoreContent(turn);
     if (isInstruction(turn)) return this.#addInstruction(turn, index);
     if (turn.role === 'assistant') return this.#addModelTurn(turn, index);
     this.#addUserTurn(turn, index);
-  }
-
-  #restoreContent({ blocks }: Turn): void {
-    const [block] = blocks;
-    if (block?.type !== 'foreign') return;
-    const { role, parts, ...rest } = block.value;
-    this.contents.push({
-      kind: 'user',
-      role: typeof role === 'string' ? role : undefined,
-      parts: Array.isArray(parts) ? [...parts] : [],
-      files: [],
-      rest,
-    });
   }
 
   /** Later instructions keep their place in the conversation, as a marked user message. */
@@ -129,19 +120,16 @@ class ContentWriter {
     this.#put('user', 'user', parts);
   }
 
-  /**
-   * Returns the last content if it is of the same kind, or else a new one. Each turn of a client of this
-   * protocol gets a new content.
-   */
-  #ensureContent(kind: Content['kind'], role: string | undefined, rest: Fields = {}): Content {
+  /** Returns the last content if it is of the same kind, or else a new one. */
+  #ensureContent(kind: Content['kind'], role: string, rest: Fields = {}): Content {
     const last = this.contents.at(-1);
-    if (!this.#encoding.own && last?.kind === kind) return last;
+    if (last?.kind === kind) return last;
     const content: Content = { kind, role, parts: [], files: [], rest };
     this.contents.push(content);
     return content;
   }
 
-  #put(kind: Content['kind'], role: string | undefined, parts: readonly Fields[], rest: Fields = {}): void {
+  #put(kind: Content['kind'], role: string, parts: readonly Fields[], rest: Fields = {}): void {
     const content = this.#ensureContent(kind, role, rest);
     for (const part of parts) content.parts.push(part);
   }
@@ -156,18 +144,13 @@ class ContentWriter {
           : encodeBlock(block, path, this.#encoding);
       const [first] = parts;
       if (!first) continue;
-      content =
-        content && !bag.has(block, 'content')
-          ? content
-          : this.#ensureContent('model', 'model', content ? {} : bag.getFields(turn));
+      content ??= this.#ensureContent('model', 'model', bag.getFields(turn));
       for (const part of parts) content.parts.push(part);
       if (block.type === 'tool-call' && first.thoughtSignature === undefined) this.#unsealed.add(first);
     }
   }
 
   #addUserTurn(turn: Turn, index: number): void {
-    const { own } = this.#encoding;
-    const role = own ? restoreRole(turn) : 'user';
     const results: Fields[] = [];
     const files: Fields[] = [];
     const others: Fields[] = [];
@@ -178,23 +161,21 @@ class ContentWriter {
         continue;
       }
       const encoded = this.#encodeResult(block, path);
-      (own ? others : results).push(encoded.part);
+      results.push(encoded.part);
       for (const part of encoded.files) files.push(part);
     }
-    const hasResults = results.length > 0 || (own && turn.blocks.some(({ type }) => type === 'tool-result'));
-    if (own) return this.#put(hasResults ? 'results' : 'user', role, others, bag.getFields(turn));
-    if (hasResults) {
+    if (results.length > 0) {
       // All results of a step come first, then their files.
       const content = this.#ensureContent('results', 'user');
       for (const part of results) content.parts.push(part);
       for (const part of files) content.files.push(part);
     }
-    if (others.length > 0) this.#put('user', role, others, bag.getFields(turn));
+    if (others.length > 0) this.#put('user', 'user', others, bag.getFields(turn));
   }
 
   #encodeResult(block: ToolResult, path: string): ReturnType<typeof encodeResult> {
     const name =
-      (this.#encoding.own ? block.name : undefined) ??
+      (this.#encoding.inPlace ? block.name : undefined) ??
       this.#names.get(block.callId) ??
       block.name ??
       block.callId;
@@ -230,9 +211,4 @@ class ContentWriter {
       }
     }
   }
-}
-
-function restoreRole(turn: Turn): string | undefined {
-  if (bag.has(turn, 'no-role')) return undefined;
-  return turn.role === 'tool' ? 'function' : 'user';
 }

@@ -10,10 +10,8 @@ import {
   loseReasoning,
 } from '../../shared/wire-kit/reasoning-effort.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag } from './bag.ts';
 import { readFlags, type Encoding } from './encoding.ts';
 import { fitSchema } from './fit-schema.ts';
-import { isSameSchema } from './openapi-schema.ts';
 
 const mostStops = 5;
 const largestSeed = 2147483647;
@@ -41,8 +39,7 @@ export function encodeGeneration(
  * Whether a model accepts a parameter. Models without sampling accept only `stop` and `seed`. A list of
  * supported parameters is complete except for `top_k`.
  */
-function takesField(name: string, { own, model }: Encoding): boolean {
-  if (own) return true;
+function takesField(name: string, { model }: Encoding): boolean {
   if (!model.capabilities.sampling && name !== 'stop' && name !== 'seed') return false;
   return name === 'top_k' || listsParameter(model, name);
 }
@@ -56,7 +53,7 @@ export function splitStops(
   { stop }: CanonicalRequest,
   encoding: Encoding,
 ): { readonly sent: readonly string[] | undefined; readonly watched: readonly string[] } {
-  if (!stop || encoding.own) return { sent: stop, watched: [] };
+  if (!stop) return { sent: undefined, watched: [] };
   const taken = takesField('stop', encoding) ? mostStops : 0;
   // An empty sequence stops nothing.
   const sequences = stop.filter((text) => text !== '');
@@ -90,8 +87,7 @@ function encodeSampling(request: CanonicalRequest, encoding: Encoding): Fields {
 /** Google refuses 2, which OpenAI accepts. */
 const mostPenalty = 1.99;
 
-function fitToRange(field: string, value: number, { own, lose }: Encoding): number | undefined {
-  if (own) return value;
+function fitToRange(field: string, value: number, { lose }: Encoding): number | undefined {
   if (field === 'topK' && value < 1) {
     lose(field, 'Google accepts 1 and more');
     return undefined;
@@ -103,9 +99,9 @@ function fitToRange(field: string, value: number, { own, lose }: Encoding): numb
 
 const mostCandidates = 8;
 
-function fitCandidates({ candidates }: CanonicalRequest, { own, model, lose }: Encoding): number | undefined {
+function fitCandidates({ candidates }: CanonicalRequest, { model, lose }: Encoding): number | undefined {
   const most = readFlags(model.capabilities).oneCandidate ? 1 : mostCandidates;
-  if (own || candidates === undefined || candidates <= most) return candidates;
+  if (candidates === undefined || candidates <= most) return candidates;
   lose('candidates', `sent as ${most}, the most that the model gives`, 'approximated');
   return most;
 }
@@ -144,17 +140,12 @@ function encodeImage({ image }: CanonicalRequest, { model, lose }: Encoding): Fi
 function encodeModalities(request: CanonicalRequest, encoding: Encoding): readonly string[] | undefined {
   const modalities = fitModalities(request, encoding.model, encoding);
   // Google's models that output audio output nothing else.
-  if (!encoding.own && modalities?.includes('audio')) return ['AUDIO'];
-  const written = bag.findNote(request, 'modalities')?.split(',');
-  const isUnchanged =
-    written?.length === modalities?.length &&
-    written?.every((each, index) => each.toLowerCase() === modalities?.[index]);
-  return isUnchanged ? written : modalities?.map((each) => each.toUpperCase());
+  if (modalities?.includes('audio')) return ['AUDIO'];
+  return modalities?.map((each) => each.toUpperCase());
 }
 
 function encodeThinking(request: CanonicalRequest, encoding: Encoding): Fields | undefined {
   const { reasoning } = request;
-  if (encoding.own) return restoreThinking(request);
   if (!reasoning) return undefined;
   const { display } = reasoning;
   const { style } = encoding.model.capabilities.reasoning;
@@ -167,18 +158,6 @@ function encodeThinking(request: CanonicalRequest, encoding: Encoding): Fields |
     style === 'budget' ? encodeBudget(reasoning, encoding) : encodeLevel(reasoning, wanted, encoding);
   const shown = display === undefined ? wanted !== 'none' : display !== 'none';
   return { ...depth, includeThoughts: shown };
-}
-
-function restoreThinking(request: CanonicalRequest): Fields | undefined {
-  if (!request.reasoning) return undefined;
-  const { effort, budget, display } = request.reasoning;
-  const written = bag.findNote(request, 'level');
-  const isUnchanged = effort === undefined || written?.toLowerCase() === effort;
-  return {
-    thinkingLevel: isUnchanged ? written : effort.toUpperCase(),
-    thinkingBudget: budget,
-    includeThoughts: display === undefined ? undefined : display !== 'none',
-  };
 }
 
 /** -1 leaves the budget to the model. 0 disables thinking, if the model allows that. */
@@ -226,20 +205,10 @@ function encodeLevel(
 /** Returns the fields of `generationConfig`, or an instruction in their place. */
 export function encodeFormat(
   { format, tools }: CanonicalRequest,
-  { own, model: { capabilities }, modern, lose }: Encoding,
+  { model: { capabilities }, modern, lose }: Encoding,
 ): FormatInWords & { readonly format: Fields } {
-  if (!format) return { format: {} };
-  if (format.type === 'text') return { format: own ? { responseMimeType: 'text/plain' } : {} };
+  if (!format || format.type === 'text') return { format: {} };
   const json = { responseMimeType: 'application/json' };
-  if (own) {
-    if (format.type === 'json') return { format: json };
-    const { responseSchema } = bag.getFields(format);
-    return {
-      format: isSameSchema(responseSchema, format.schema)
-        ? { ...json, responseSchema }
-        : { ...json, responseJsonSchema: format.schema },
-    };
-  }
   if (!capabilities.structuredOutput || (!modern && tools?.length)) {
     lose(
       'format',

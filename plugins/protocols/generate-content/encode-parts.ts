@@ -1,36 +1,34 @@
 /** Encodes canonical blocks as parts of a content. What this protocol cannot express is reported as lost. */
-import {
-  parseExactly,
-  type Block,
-  type Opaque,
-  type ToolCall,
-  type ReasoningBlock,
-  type TextBlock,
-  type ToolResult,
-  type MediaBlock,
+import type {
+  Block,
+  Opaque,
+  ToolCall,
+  ReasoningBlock,
+  TextBlock,
+  ToolResult,
+  MediaBlock,
 } from '../../../core/index.ts';
 import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { takeContext } from '../../shared/wire-kit/media.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
-import { isObject, overlay, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 import { writeMedia } from './media.ts';
-import { isNative, restoreSignature } from './signature.ts';
-import { fitName } from './tool-names.ts';
+import { isNative } from './signature.ts';
+import { fitName, isMadeId } from './tool-names.ts';
 
 export const noCacheMarks = 'Gemini caches without marks';
 
 /** Encodes the signature of a part. State that another vendor sealed is reported as lost. */
 function encodeSignature(
-  block: { opaque?: Opaque[] | undefined } & Sides,
+  { opaque = [] }: { opaque?: Opaque[] | undefined },
   path: string,
   { native, lose }: Encoding,
 ): string | undefined {
-  const { opaque = [] } = block;
   const kept = native ? opaque.filter(isNative) : [];
   if (kept.length < opaque.length) loseSeal(path, lose);
-  return restoreSignature(kept, block);
+  return kept[0]?.value;
 }
 
 /** Encodes any block except a tool result. A named file becomes a text with its name, and the file. */
@@ -57,23 +55,19 @@ export function encodeBlock(block: Exclude<Block, ToolResult>, path: string, enc
 
 function encodeText(block: TextBlock, path: string, encoding: Encoding): Fields[] {
   const signature = encodeSignature(block, path, encoding);
-  if (!encoding.own && block.text === '' && signature === undefined) return [];
-  const text = block.text === '' && bag.has(block, 'no-text') ? undefined : block.text;
-  return [overlay(bag.getFields(block), { text, thoughtSignature: signature })];
+  if (block.text === '' && signature === undefined) return [];
+  return [overlay(bag.getFields(block), { text: block.text, thoughtSignature: signature })];
 }
 
 /** Sends reasoning only to the vendor that sealed it, and never as unsealed text. */
-function encodeReasoning(block: ReasoningBlock, path: string, { own, native, lose }: Encoding): Fields[] {
-  const { opaque = [] } = block;
-  const isGoogles = opaque.every(isNative) && (opaque.length > 0 || own);
+function encodeReasoning(block: ReasoningBlock, path: string, { native, inPlace, lose }: Encoding): Fields[] {
+  const { opaque = [], text } = block;
+  const isGoogles = opaque.every(isNative) && (opaque.length > 0 || inPlace);
   if (!native || !isGoogles) {
-    if (block.text !== '' || opaque.length > 0) loseThoughts(path, lose);
+    if (text !== '' || opaque.length > 0) loseThoughts(path, lose);
     return [];
   }
-  const text = block.text === '' && bag.has(block, 'no-text') ? undefined : block.text;
-  return [
-    overlay(bag.getFields(block), { text, thought: true, thoughtSignature: restoreSignature(opaque, block) }),
-  ];
+  return [overlay(bag.getFields(block), { text, thought: true, thoughtSignature: opaque[0]?.value })];
 }
 
 const details: ReadonlySet<string> = new Set(['low', 'medium', 'high', 'ultra_high']);
@@ -81,17 +75,17 @@ const details: ReadonlySet<string> = new Set(['low', 'medium', 'high', 'ultra_hi
 function encodeResolution(
   { detail }: MediaBlock,
   path: string,
-  { own, modern, lose }: Encoding,
+  { modern, lose }: Encoding,
 ): Fields | undefined {
-  if (detail === undefined || (detail === 'auto' && !own)) return undefined;
-  if (own || (modern && details.has(detail))) return { level: `MEDIA_RESOLUTION_${detail.toUpperCase()}` };
+  if (detail === undefined || detail === 'auto') return undefined;
+  if (modern && details.has(detail)) return { level: `MEDIA_RESOLUTION_${detail.toUpperCase()}` };
   lose(`${path}.detail`, 'the model has no such resolution', 'model');
   return undefined;
 }
 
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields[] {
   const { title, filename, source } = block;
-  const part = writeMedia(block, encoding.own, path);
+  const part = writeMedia(block, path);
   const whole = overlay(bag.getFields(block), {
     ...part,
     mediaResolution: encodeResolution(block, path, encoding),
@@ -99,7 +93,7 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
   });
   const context = takeContext(block, path, encoding.lose);
   const before = context === undefined ? [] : [{ text: context }];
-  if (encoding.own || source.type === 'text') return [...before, whole];
+  if (source.type === 'text') return [...before, whole];
   const name = title ?? filename;
   return name === undefined ? [...before, whole] : [...before, { text: `${name}:` }, whole];
 }
@@ -110,18 +104,22 @@ function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
   const object = custom ? { input: text } : parseArguments(text);
   if (!object)
     encoding.lose(`${path}.arguments`, 'not a JSON object; sent as text in "_raw"', 'approximated');
-  const args = bag.has(block, 'no-args') && text === '{}' ? undefined : (object ?? { _raw: text });
   if (namespace !== undefined)
     encoding.lose(`${path}.namespace`, 'generate-content has no namespaces for tools');
   const call = {
-    id: bag.has(block, 'no-id') ? undefined : block.id,
-    name: encoding.own ? name : fitName(name),
-    args,
+    id: fitCallId(block.id, encoding),
+    name: encoding.inPlace ? name : fitName(name),
+    args: object ?? { _raw: text },
   };
   return overlay(bag.getFields(block), {
     functionCall: call,
     thoughtSignature: encodeSignature(block, path, encoding),
   });
+}
+
+/** In a client's own body a call that had no id has none, and so has its result. */
+function fitCallId(id: string, { inPlace }: Encoding): string | undefined {
+  return inPlace && isMadeId(id) ? undefined : id;
 }
 
 interface EncodedResult {
@@ -137,7 +135,7 @@ export function encodeResult(
   encoding: Encoding,
   { name, filesBefore }: { readonly name: string; readonly filesBefore: number },
 ): EncodedResult {
-  const { own, modern, lose } = encoding;
+  const { inPlace, modern, lose } = encoding;
   if (block.cache) lose(`${path}.cache`, noCacheMarks);
   const texts: string[] = [];
   const parts: Fields[] = [];
@@ -153,8 +151,8 @@ export function encodeResult(
       for (const part of encodeBlock(content, place, encoding)) parts.push(part);
       continue;
     }
-    const fitsInside = own || (modern && content.kind !== 'audio' && content.kind !== 'video');
-    const medium = fitsInside && !own ? loseDetail(content, place, lose) : content;
+    const fitsInside = modern && content.kind !== 'audio' && content.kind !== 'video';
+    const medium = fitsInside ? loseDetail(content, place, lose) : content;
     for (const file of encodeBlock(medium, place, encoding)) {
       if (typeof file.text === 'string') texts.push(file.text);
       else if (fitsInside) parts.push(file);
@@ -166,8 +164,8 @@ export function encodeResult(
     }
   }
   const result = {
-    id: bag.has(block, 'no-id') ? undefined : block.callId,
-    name: own ? name : fitName(name),
+    id: fitCallId(block.callId, encoding),
+    name: inPlace ? name : fitName(name),
     response: encodeResponse(texts, block),
     parts: parts.length > 0 ? parts : undefined,
   };
@@ -185,16 +183,6 @@ function loseDetail({ detail, ...rest }: MediaBlock, path: string, lose: Encodin
  * Puts a tool's text into one of the two fields that Google documents. Another client's text never becomes
  * the object itself: Google would read a `$ref` in it as a reference to a declared function.
  */
-function encodeResponse(texts: readonly string[], block: ToolResult): unknown {
-  if (bag.has(block, 'no-response') && texts.length === 0) return undefined;
-  const text = texts.join('\n\n');
-  const name = block.isError ? 'error' : 'output';
-  const wasObject = bag.has(block, 'object');
-  if (!wasObject && !bag.has(block, 'json')) return { [name]: text };
-  try {
-    const value = parseExactly(text);
-    return wasObject && isObject(value) ? value : { [name]: value };
-  } catch {
-    return { [name]: text };
-  }
+export function encodeResponse(texts: readonly string[], block: Pick<ToolResult, 'isError'>): Fields {
+  return { [block.isError ? 'error' : 'output']: texts.join('\n\n') };
 }

@@ -1,10 +1,10 @@
 /**
- * Encodes a canonical request as a body that the model accepts. A request of this protocol is restored as the
- * client wrote it. What this protocol cannot express is reported as lost, by its canonical path.
+ * Encodes a canonical request as a body that the model accepts. What this protocol cannot express is reported
+ * as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
-import { startEncoding } from '../../shared/wire-kit/encoding.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
+import { collectLosses } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { readList, readObject } from '../../shared/wire-kit/values.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -12,22 +12,20 @@ import { bag, protocolName } from './bag.ts';
 import { encodeTurns } from './encode-contents.ts';
 import { encodeFormat, encodeGeneration, splitStops } from './encode-generation.ts';
 import { encodeTools } from './encode-tools.ts';
-import { isModern, isNative, type Encoding } from './encoding.ts';
-import { writeSpelling } from './spelling.ts';
+import { createEncoding, type Encoding } from './encoding.ts';
 
 export function encodeRequest(
   request: CanonicalRequest,
   model: Model,
   outputLimit: number | undefined,
 ): EncodedRequest {
-  const { losses, ...facts } = startEncoding(request, model, bag);
-  const encoding: Encoding = { ...facts, native: isNative(model), modern: isModern(model) };
+  const { losses, lose } = collectLosses();
+  const encoding = createEncoding(request, model, lose);
   const { systemInstruction, contents } = encodeTurns(request.turns, encoding);
   const { tools, toolConfig } = encodeTools(request, encoding);
   const { format, instruction, expects } = encodeFormat(request, encoding);
   const generation = overlay({}, encodeGeneration(request, outputLimit, format, encoding));
   const body = overlay(unflatten(bag.getFields(request)), {
-    model: bag.has(request, 'model') ? `models/${model.upstream}` : undefined,
     contents,
     systemInstruction: addInstruction(systemInstruction, instruction),
     tools,
@@ -41,7 +39,7 @@ export function encodeRequest(
       encoding.lose(name, 'generate-content has no such field');
   }
   return {
-    body: writeSpelling(body, bag.getForm(request)),
+    body,
     losses: [...losses, ...listForeignFields(request, protocolName)],
     stops: splitStops(request, encoding).watched,
     expects,
@@ -80,8 +78,6 @@ const tiers: Readonly<Record<string, string>> = {
 function encodeTier(request: CanonicalRequest, { model, lose }: Encoding): string | undefined {
   const { serviceTier: tier } = request;
   if (tier === undefined) return undefined;
-  const written = bag.findNote(request, 'tier');
-  if (written !== undefined) return written;
   const known = Object.hasOwn(tiers, tier) ? tiers[tier] : undefined;
   if (known === undefined && tier !== 'auto') lose('serviceTier', 'Google has no such tier');
   if (known === undefined || !isUnpriced(known, model)) return known;

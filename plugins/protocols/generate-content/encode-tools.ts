@@ -1,7 +1,6 @@
 /** Encodes tools and the tool choice, with the groups and names of this protocol. */
-import type { CanonicalRequest, Tool, HostedTool, ToolChoice, OwnTool } from '../../../core/index.ts';
+import type { CanonicalRequest, HostedTool, ToolChoice, OwnTool } from '../../../core/index.ts';
 import {
-  placeTools,
   translateSearchOptions,
   removeForbiddenTools,
   removeRepeatedTools,
@@ -19,19 +18,18 @@ import { bag, protocolName } from './bag.ts';
 import { noCacheMarks } from './encode-parts.ts';
 import { type Encoding, readFlags } from './encoding.ts';
 import { fitParameters } from './fit-schema.ts';
-import { isSameSchema } from './openapi-schema.ts';
 import { fitName } from './tool-names.ts';
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
-  const { lose, model, own } = encoding;
-  if (!own && !takesTools(request, model, lose)) return {};
+  const { lose, model } = encoding;
+  if (!takesTools(request, model, lose)) return {};
   loseNamespaces(request.tools ?? [], protocolName, lose);
-  const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request, encoding);
-  if (request.parallelToolCalls === false && tools?.length)
+  const tools = groupTools(request, encoding);
+  if (request.parallelToolCalls === false && tools.length > 0)
     lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
-  // Google refuses a choice without functions. A client of this protocol receives that error from Google.
-  const choosable = own || request.tools?.some(({ type }) => type !== 'hosted');
-  const isMixed = !own && isMixture(tools) && readFlags(model.capabilities).mixedTools;
+  // Google refuses a choice without functions.
+  const choosable = request.tools?.some(({ type }) => type !== 'hosted');
+  const isMixed = isMixture(tools) && readFlags(model.capabilities).mixedTools;
   // For a mixture Google's default is "VALIDATED", and its guide rules out "AUTO".
   const isDefault = isMixed && request.toolChoice?.mode === 'auto';
   const calling = choosable && !isDefault ? encodeChoice(request, encoding) : undefined;
@@ -41,30 +39,15 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
     ...(isMixed && { includeServerSideToolInvocations: true }),
   };
   return {
-    tools: tools?.length || own ? tools : undefined,
+    tools: tools.length > 0 ? tools : undefined,
     toolConfig: Object.keys(config).length > 0 ? config : undefined,
   };
 }
 
 /** Whether there are functions and tools of Google's own. */
-function isMixture(groups: readonly Fields[] = []): boolean {
+function isMixture(groups: readonly Fields[]): boolean {
   const functions = groups.filter((group) => 'functionDeclarations' in group);
   return functions.length > 0 && functions.length < groups.length;
-}
-
-/** Restores the groups of a client of this protocol. Tools that a plugin added form one more group. */
-function restoreGroups(tools: CanonicalRequest['tools'], encoding: Encoding): Fields[] | undefined {
-  if (!tools) return undefined;
-  const groups = Map.groupBy(placeTools(tools), ({ tool }) => bag.findNote(tool, 'group'));
-  return [...groups.values()].map((group) => {
-    const functions: Fields[] = [];
-    const hosted: Record<string, unknown> = {};
-    for (const { tool, path } of group) {
-      if (tool.type !== 'hosted') functions.push(encodeFunction(tool, path, encoding));
-      else Object.assign(hosted, tool.value);
-    }
-    return functions.length > 0 ? { ...hosted, functionDeclarations: functions } : hosted;
-  });
 }
 
 function groupTools(request: CanonicalRequest, encoding: Encoding): Fields[] {
@@ -103,37 +86,21 @@ function encodeHosted(
   });
 }
 
-function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields {
-  const { lose, own } = encoding;
+function encodeFunction(tool: OwnTool, path: string, { lose }: Encoding): Fields {
   if (tool.cache) lose(`${path}.cache`, noCacheMarks);
-  const name = own ? tool.name : fitName(tool.name);
+  const name = fitName(tool.name);
   if (tool.type === 'custom') {
     const { description, schema: parametersJsonSchema } = convertToFunction(tool, path, lose);
     return { name, description, parametersJsonSchema };
   }
   if (tool.strict) lose(`${path}.strict`, 'generate-content has no such field');
-  const { parameters, ...fields } = bag.getFields(tool);
-  return overlay(fields, {
+  const { description, schema } = tool;
+  const loseRule = (reason: string): void => lose(`${path}.schema`, reason, 'approximated');
+  return overlay(bag.getFields(tool), {
     name,
-    description: tool.description,
-    ...encodeParameters(tool, parameters, path, encoding),
+    description,
+    parametersJsonSchema: schema === undefined ? undefined : fitParameters(schema, loseRule),
   });
-}
-
-/** Restores a schema in Google's own form, unless a plugin has changed it. */
-function encodeParameters(
-  { schema }: Extract<Tool, { type: 'function' }>,
-  written: unknown,
-  path: string,
-  { own, lose }: Encoding,
-): Fields {
-  if (schema === undefined) return {};
-  if (own && isSameSchema(written, schema)) return { parameters: written };
-  return {
-    parametersJsonSchema: own
-      ? schema
-      : fitParameters(schema, (reason) => lose(`${path}.schema`, reason, 'approximated')),
-  };
 }
 
 function fitMode({ mode, required }: ToolChoice): string {
@@ -142,16 +109,11 @@ function fitMode({ mode, required }: ToolChoice): string {
   return { auto: 'AUTO', none: 'NONE', required: 'ANY', one: 'ANY' }[mode];
 }
 
-function encodeChoice(request: CanonicalRequest, { own, lose }: Encoding): Fields | undefined {
+function encodeChoice(request: CanonicalRequest, { lose }: Encoding): Fields | undefined {
   const { toolChoice } = request;
   if (!toolChoice) return undefined;
   const { names } = toolChoice;
   const mode = fitMode(toolChoice);
-  if (own)
-    return {
-      mode: bag.findNote(toolChoice, 'mode') ?? mode,
-      ...(names ? { allowedFunctionNames: names } : {}),
-    };
   if (names === undefined) return { mode };
   const offered = selectOfferedNames(request, lose);
   return offered.length > 0 ? { mode, allowedFunctionNames: offered.map(fitName) } : undefined;

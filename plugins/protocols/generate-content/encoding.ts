@@ -1,8 +1,9 @@
 /** The context that all parts of the request encoder share, and the flags of a model's endpoint. */
 import { z } from 'zod';
-import { createFlagReader, type Model } from '../../../core/index.ts';
-import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
+import { createFlagReader, type CanonicalRequest, type Model } from '../../../core/index.ts';
+import { buildEncoding, type Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import { readOwner } from '../../shared/wire-kit/fit-to-model.ts';
+import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { protocolName, vendorName } from './bag.ts';
 
 export interface Encoding extends BaseEncoding {
@@ -10,6 +11,16 @@ export interface Encoding extends BaseEncoding {
   readonly native: boolean;
   /** Whether the model is Gemini 3 or later. These check signatures, and accept files inside tool results. */
   readonly modern: boolean;
+}
+
+export function createEncoding(
+  request: CanonicalRequest,
+  model: Model,
+  lose: Lose,
+  inPlace = false,
+): Encoding {
+  const base = buildEncoding(request, model, lose, inPlace);
+  return { ...base, native: isNative(model), modern: isModern(model) };
 }
 
 export const flagsSchema = z.strictObject({

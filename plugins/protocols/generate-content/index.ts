@@ -17,6 +17,7 @@ import { flagsSchema } from './encoding.ts';
 import { decodeError, encodeError } from './errors.ts';
 import { fieldNames } from './field-names.ts';
 import { buildModelRoutes } from './listing.ts';
+import { parts } from './parts.ts';
 import { readRequest, GenerateCall } from './read-request.ts';
 import { spellPath, type SpellingNote } from './spelling.ts';
 
@@ -53,6 +54,7 @@ export function createProtocol(mount: string): Protocol {
       buildHeaders: () => ({}),
       retarget,
       encodeRequest,
+      parts,
       decodeEvents: (call, model) => new ReplyDecoder(call, model),
       decodeReply: (body, call, model) => new ReplyDecoder(call, model).decodeWhole(body),
       decodeError,

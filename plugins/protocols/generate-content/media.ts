@@ -3,8 +3,8 @@ import type { MediaBlock } from '../../../core/index.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import { detectBase64PictureType, nameText } from '../../shared/wire-kit/media.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, vendorName, type Form } from './bag.ts';
-import { readBase64, writeBase64 } from './signature.ts';
+import { vendorName } from './bag.ts';
+import { convertBase64 } from './signature.ts';
 import type * as Wire from './wire.ts';
 
 const byExtension: Readonly<Record<string, string>> = {
@@ -50,14 +50,13 @@ function readKind(mediaType: string | undefined, url: string): MediaBlock['kind'
 export interface ReadMedia {
   readonly block: MediaBlock;
   readonly rest: Fields;
-  readonly form: readonly Form[];
 }
 
 const blobFields = new Set(['mimeType', 'data', 'displayName']);
 const fileFields = new Set(['mimeType', 'fileUri', 'displayName']);
 
 export function readBlob(blob: Wire.Blob): ReadMedia {
-  const { data, form } = readBase64(blob.data);
+  const data = convertBase64(blob.data);
   const { mimeType: mediaType, displayName } = blob;
   const block: MediaBlock = {
     type: 'media',
@@ -66,7 +65,7 @@ export function readBlob(blob: Wire.Blob): ReadMedia {
     mediaType,
     filename: displayName ?? undefined,
   };
-  return { block, form, rest: nestFields('inlineData', pickUnread(blob, blobFields)) };
+  return { block, rest: nestFields('inlineData', pickUnread(blob, blobFields)) };
 }
 
 export function readFile(file: Wire.File): ReadMedia {
@@ -82,36 +81,32 @@ export function readFile(file: Wire.File): ReadMedia {
     mediaType,
     filename: displayName ?? undefined,
   };
-  return { block, form: [], rest: nestFields('fileData', pickUnread(file, fileFields)) };
+  return { block, rest: nestFields('fileData', pickUnread(file, fileFields)) };
 }
 
-/** Writes the part that holds a medium: restored if `own`, otherwise fitted to Google. */
-export function writeMedia(block: MediaBlock, own: boolean, path: string): Fields {
+/** Writes the part that holds a medium. */
+export function writeMedia(block: MediaBlock, path: string): Fields {
   const { source, mediaType, title, filename = title } = block;
-  const displayName = own ? filename : undefined;
   if (source.type === 'text') return { text: nameText(source.text, filename) };
   if (source.type === 'base64') {
-    const mimeType =
-      own || block.kind !== 'image' ? mediaType : (detectBase64PictureType(source.data) ?? mediaType);
+    const mimeType = block.kind !== 'image' ? mediaType : (detectBase64PictureType(source.data) ?? mediaType);
     if (mimeType === undefined)
       return refusePart(
         block,
         path,
         'The provider of this model requires a media type: send the file as a data URL that names one.',
       );
-    return { inlineData: { mimeType, data: writeBase64(source.data, bag.getForm(block)), displayName } };
+    return { inlineData: { mimeType, data: source.data } };
   }
-  if (source.type === 'url' && !own && /^data:/i.test(source.url))
+  if (source.type === 'url' && /^data:/i.test(source.url))
     return refusePart(block, path, 'A data URL must hold base64.');
   if (source.type === 'url')
     return {
       fileData: {
-        mimeType: mediaType ?? (own ? undefined : guessMediaType(source.url)),
+        mimeType: mediaType ?? guessMediaType(source.url),
         fileUri: source.url,
-        displayName,
       },
     };
-  if (source.vendor === vendorName)
-    return { fileData: { mimeType: mediaType, fileUri: source.id, displayName } };
+  if (source.vendor === vendorName) return { fileData: { mimeType: mediaType, fileUri: source.id } };
   return refuseFile(block, path, source.vendor);
 }

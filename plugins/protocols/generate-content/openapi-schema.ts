@@ -3,7 +3,6 @@
  * as a type, counts as numbers. Google's format is used in `parameters` and `responseSchema`. Every other
  * protocol uses JSON Schema.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { isObject, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 
 const countKeywords = splitNames('minItems maxItems minLength maxLength minProperties maxProperties');
@@ -44,11 +43,6 @@ function allowNull(schema: Record<string, unknown>): Record<string, unknown> {
     ...(Array.isArray(values) ? { enum: [...values, null] } : {}),
     ...(Array.isArray(anyOf) ? { anyOf: [...anyOf, { type: 'null' }] } : {}),
   };
-}
-
-/** Whether a schema in Google's format still says the same as its conversion. */
-export function isSameSchema(written: unknown, schema: unknown): boolean {
-  return written !== undefined && isDeepStrictEqual(readOpenApi(written), schema);
 }
 
 /** Converts a schema to JSON Schema. Returns any other value unchanged. */

@@ -1,9 +1,8 @@
 /**
  * Google accepts every field in camelCase and in snake_case, and a single object in place of a list. The
- * gateway converts a body to one spelling, and keeps notes to restore the original. A field in both spellings
- * is an error, because the vendor might read one of them and the gateway the other.
+ * gateway converts a body to one spelling, and notes the original, by which it names fields to the client. A
+ * field in both spellings is an error, because the vendor might read one of them and the gateway the other.
  */
-import { readMember } from '../../shared/wire-kit/values.ts';
 import { isObject, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, formatPath } from '../../shared/wire-kit/wire-check.ts';
 
@@ -28,8 +27,8 @@ const listFields = splitNames('contents parts tools functionDeclarations safetyS
 
 type Path = readonly (string | number)[];
 
-/** A note on how one field was written: after `snake:` or `one:`, its path in camelCase, as JSON. */
-export type SpellingNote = `${'snake' | 'one'}:${string}`;
+/** A field that was written in snake_case: its path in camelCase, as JSON. */
+export type SpellingNote = string;
 
 /**
  * Fields deeper than this, or below a longer name, keep their spelling. Each note repeats the complete path,
@@ -43,7 +42,7 @@ export function joinWords(name: string): string {
   return name.replaceAll(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function toSnakeCase(name: string): string {
+export function toSnakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
@@ -64,7 +63,7 @@ function findDuplicate(name: string, owner: Readonly<Record<string, unknown>>): 
 interface ReadSpelling {
   /** The body with known names in camelCase, and lists where the schema has lists. */
   readonly body: unknown;
-  /** Notes on the original spelling, outermost field first. */
+  /** The fields in snake_case, outermost first. */
   readonly spelling: readonly SpellingNote[];
 }
 
@@ -106,11 +105,10 @@ function convert(value: unknown, path: Path, spelling: SpellingNote[]): unknown 
       );
     const field = toCamelCase(name);
     const place = [...path, field];
-    if (field !== name) spelling.push(`snake:${JSON.stringify(place)}`);
+    if (field !== name) spelling.push(JSON.stringify(place));
     if (typeof content !== 'object' || content === null || opaqueFields.has(field)) return [field, content];
     if (field.length > longestName || path.length > deepest) return [field, content];
     if (!listFields.has(field) || Array.isArray(content)) return [field, convert(content, place, spelling)];
-    spelling.push(`one:${JSON.stringify(place)}`);
     return [field, [convert(content, [...place, 0], spelling)]];
   });
   return Object.fromEntries(entries);
@@ -120,38 +118,12 @@ function isPath(value: unknown): value is Path {
   return Array.isArray(value) && value.every((part) => typeof part === 'string' || typeof part === 'number');
 }
 
-/** Restores the spelling of a body. Ignores notes on fields that were removed. */
-export function writeSpelling(
-  body: Record<string, unknown>,
-  notes: readonly string[],
-): Record<string, unknown> {
-  for (const note of notes.toReversed()) {
-    const kind = /^(snake|one):/.exec(note)?.[1];
-    const path: unknown = kind === undefined ? undefined : JSON.parse(note.slice(kind.length + 1));
-    if (isPath(path)) rewrite(body, path, kind === 'snake');
-  }
-  return body;
-}
-
-function rewrite(body: Record<string, unknown>, path: Path, rename: boolean): void {
-  const parent = path.slice(0, -1).reduce<unknown>(readMember, body);
-  const name = path.at(-1);
-  if (!isObject(parent) || typeof name !== 'string' || !Object.hasOwn(parent, name)) return;
-  const value = parent[name];
-  if (rename) {
-    delete parent[name];
-    parent[toSnakeCase(name)] = value;
-  } else if (Array.isArray(value) && value.length === 1) {
-    parent[name] = value[0];
-  }
-}
-
 /**
  * Creates a speller for paths without a note: a name that the client wrote in snake_case anywhere is in
  * snake_case everywhere. Returns undefined if the client wrote no such name.
  */
 export function createSpeller(notes: readonly SpellingNote[]): ((path: string) => string) | undefined {
-  const names = new Set(notes.flatMap((note) => /^snake:.*"(\w+)"\]$/.exec(note)?.[1] ?? []));
+  const names = new Set(notes.flatMap((note) => /"(\w+)"\]$/.exec(note)?.[1] ?? []));
   if (names.size === 0) return undefined;
   return (path) => path.replaceAll(/[A-Za-z]+/g, (name) => (names.has(name) ? toSnakeCase(name) : name));
 }
@@ -161,8 +133,8 @@ export function spellPath(path: string, notes: readonly SpellingNote[]): string 
   const root = /^\w*/.exec(path)?.[0] ?? '';
   let written = path;
   for (const note of notes.toReversed()) {
-    if (!note.startsWith(`snake:["${root}"`)) continue;
-    const parts: unknown = JSON.parse(note.slice('snake:'.length));
+    if (!note.startsWith(`["${root}"`)) continue;
+    const parts: unknown = JSON.parse(note);
     if (!isPath(parts)) continue;
     const place = formatPath(parts);
     if (written !== place && !written.startsWith(`${place}.`) && !written.startsWith(`${place}[`)) continue;

@@ -11,3 +11,8 @@ export function fitName(name: string): string {
 export function makeCallId(...place: readonly (string | number)[]): string {
   return `call_${hash('sha256', JSON.stringify(place)).slice(0, 24)}`;
 }
+
+/** Whether an id is one that the gateway made. */
+export function isMadeId(id: string): boolean {
+  return /^call_[0-9a-f]{24}$/.test(id);
+}

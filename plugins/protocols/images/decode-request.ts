@@ -3,7 +3,7 @@
  * prompt.
  */
 import type { Block, CanonicalRequest, ImageSettings } from '../../../core/index.ts';
-import { pickEmpty, pickOwnFields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickOwnFields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Picture } from './read-form.ts';
 import type * as Wire from './wire.ts';
@@ -29,7 +29,7 @@ export function decodeRequest(wire: Wire.Request, pictures: readonly Picture[]):
     modalities: ['image'],
     image: decodeSettings(wire),
     user: wire.user ?? undefined,
-    ...bag.keep(pickOwnFields(wire, readFields), ['read'], pickEmpty(wire, ['stream'])),
+    ...bag.keep(pickOwnFields(wire, readFields)),
   };
 }
 

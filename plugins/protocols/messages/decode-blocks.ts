@@ -1,7 +1,7 @@
 /** Decodes the content blocks of messages: text, media, reasoning, tool calls and their results. */
 import type { Block, MediaBlock, TextBlock, ToolResult } from '../../../core/index.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
-import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
+import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import {
   isObject,
@@ -21,7 +21,7 @@ import * as Wire from './wire.ts';
  */
 export function keepForeign(value: Readonly<Record<string, unknown>>, at: string, fromUser: boolean): Block {
   const isState = typeof value.type === 'string' && Wire.isVendorState(value.type);
-  return buildForeignBlock(protocolName, value, at, fromUser && !isState ? [unknownForm] : []);
+  return buildForeignBlock(protocolName, value, at, fromUser && !isState ? 'needed' : undefined);
 }
 
 /** Records the path of a new block in the client's body. */

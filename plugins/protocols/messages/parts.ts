@@ -11,7 +11,7 @@ import * as Wire from './wire.ts';
 
 export const parts: PartsSide = {
   list: 'messages',
-  instructions: 'system',
+  liftsInstructions: true,
   start({ text, request, model, lose }) {
     const { messages } = checkWire(Wire.count, JSON.parse(text));
     const encoding = createEncoding(request, model, lose, true);

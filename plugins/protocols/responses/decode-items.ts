@@ -3,7 +3,7 @@
  * items here but one canonical turn, because other protocols require the tool results after the entire turn.
  */
 import type { Block, Opaque, ToolResult, Turn } from '../../../core/index.ts';
-import { buildForeignBlock, echoForm, unknownForm } from '../../shared/wire-kit/open-values.ts';
+import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { readText } from '../../shared/wire-kit/values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -136,12 +136,12 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
     case 'image-call':
       return buildAssistantTurn(decodeImageCall(read.item, at), at);
     case 'more-tools':
-      return buildAssistantTurn(buildForeignBlock(protocolName, read.item, at, [echoForm]), at);
+      return buildAssistantTurn(buildForeignBlock(protocolName, read.item, at, 'repeated'), at);
     case 'other':
       return read.unknownRole
         ? {
             role: 'user',
-            blocks: [buildForeignBlock(protocolName, read.item, `${at}.role`, [unknownForm])],
+            blocks: [buildForeignBlock(protocolName, read.item, `${at}.role`, 'needed')],
             at,
           }
         : buildAssistantTurn(buildForeignBlock(protocolName, read.item, at), at);
@@ -165,7 +165,7 @@ function decodeMessage(message: Wire.Message, at: string): Turn {
   const rest = pickUnread(message, [...(isUsual ? headNames : ['type', 'id']), 'role', 'content']);
   const [first, ...others] = blocks;
   if (role !== 'assistant' || !first) return { role, blocks, at, ...bag.keep(rest) };
-  const sides = bag.add(first, nestFields('item', rest));
+  const sides = bag.keep({ ...bag.getFields(first), ...nestFields('item', rest) });
   return { role, blocks: [{ ...first, ...sides }, ...others], at };
 }
 

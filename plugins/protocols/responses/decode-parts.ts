@@ -2,8 +2,8 @@
 import type { MediaBlock, BlockOf, TextBlock } from '../../../core/index.ts';
 import { decodeCache, readCacheLeftover } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { toAudioType, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
-import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
-import { pickEmpty, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
+import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import * as Wire from './wire.ts';
 
@@ -18,8 +18,8 @@ export function getTextType(role: string): 'input_text' | 'output_text' {
 }
 
 function keepForeign(value: Fields, at: string, role: string): ForeignPart {
-  const form = role === 'assistant' ? [] : [unknownForm];
-  return { ...buildForeignBlock(protocolName, value, at, form), at };
+  const mark = role === 'assistant' ? undefined : 'needed';
+  return { ...buildForeignBlock(protocolName, value, at, mark), at };
 }
 
 /** `at` is the path of the content in the client's body. */
@@ -60,9 +60,8 @@ function decodeInputText(part: Extract<Wire.Part, { type: 'input_text' }>): Text
 
 /** Clients send parts of replies back with empty lists. */
 function decodeOutputText(part: Extract<Wire.Part, { type: 'output_text' }>): TextBlock {
-  const empty = pickEmpty(part, ['annotations', 'logprobs']);
-  const rest = pickUnread(part, ['type', 'text', ...Object.keys(empty)]);
-  return { type: 'text', text: part.text, ...bag.keep(rest) };
+  const empty = ['annotations', 'logprobs'].filter((name) => Object.keys(Object(part[name])).length === 0);
+  return { type: 'text', text: part.text, ...bag.keep(pickUnread(part, ['type', 'text', ...empty])) };
 }
 
 type MediaPart = Extract<Wire.Part, { type: 'input_image' | 'input_file' | 'input_audio' }>;

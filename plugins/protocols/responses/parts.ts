@@ -12,7 +12,6 @@ import { isStale } from './read-request.ts';
 
 export const parts: PartsSide = {
   list: 'input',
-  instructions: 'instructions',
   start({ text, request, model, lose }) {
     const encoding = createEncoding(request, model, lose, true);
     const items = readList(readMember(JSON.parse(text), 'input'));

@@ -13,8 +13,6 @@ export function listsParameter({ supportedParameters }: Model, name: string): bo
 }
 
 interface LimitOptions {
-  /** The client speaks the provider's own protocol. */
-  readonly own?: boolean;
   /** The minimum of the wire, usually 1. */
   readonly least?: number;
   readonly lose: Lose;
@@ -22,14 +20,14 @@ interface LimitOptions {
 
 /**
  * The output limit, or the nearest one that the model accepts: providers refuse a limit above the model's
- * own, and most refuse zero. A client of the provider's own protocol gets the provider's error instead.
+ * own, and most refuse zero.
  */
 export function fitLimit(
   limit: number | undefined,
   { outputLimit }: Model,
-  { own, least = 1, lose }: LimitOptions,
+  { least = 1, lose }: LimitOptions,
 ): number | undefined {
-  if (limit === undefined || own || (limit >= least && limit <= outputLimit)) return limit;
+  if (limit === undefined || (limit >= least && limit <= outputLimit)) return limit;
   const sent = limit < least ? least : outputLimit;
   lose(
     'outputLimit',
@@ -45,9 +43,9 @@ export function fitLimit(
 export function fitModalities(
   { modalities }: CanonicalRequest,
   { output }: Pick<Model, 'output'>,
-  { own, lose }: { readonly own?: boolean; readonly lose: Lose },
+  { lose }: { readonly lose: Lose },
 ): readonly string[] | undefined {
-  if (own || !modalities) return modalities;
+  if (!modalities) return modalities;
   const made = modalities.filter(
     (modality) => modality === 'text' || output.some((each) => each === modality),
   );

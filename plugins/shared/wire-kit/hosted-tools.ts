@@ -83,8 +83,7 @@ function findOnlyKey(tool: Tool): string | undefined {
  * The tools without a second one of a kind or name, which providers refuse: a client may spell one in two
  * ways, and Codex offers one again with a later turn. The last definition of a name counts.
  */
-export function removeRepeatedTools(tools: readonly PlacedTool[], { own, lose }: Encoding): PlacedTool[] {
-  if (own) return [...tools];
+export function removeRepeatedTools(tools: readonly PlacedTool[], { lose }: Encoding): PlacedTool[] {
   const kept = new Map<unknown, PlacedTool>();
   for (const placed of tools) {
     const { tool } = placed;

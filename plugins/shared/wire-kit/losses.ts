@@ -11,8 +11,7 @@ import {
   type EventOf,
   type Turn,
 } from '../../../core/index.ts';
-import { echoForm, refuseUnknown } from './open-values.ts';
-import { createBag } from './vendor-bag.ts';
+import { refuseUnknown } from './open-values.ts';
 
 /** Reports a loss: its canonical path, a reason, and its kind (by default the wire has no such field). */
 export type Lose = (path: string, reason: string, code?: LossCode) => void;
@@ -35,7 +34,7 @@ export function loseThoughts(path: string, lose: Lose): void {
 
 /** Reports a block that only its own protocol has, unless the request says the same in another form. */
 export function loseForeign(block: BlockOf<'foreign'>, path: string, lose: Lose): void {
-  if (!createBag(block.protocol).has(block, echoForm)) lose(path, `only ${block.protocol} has it`, 'vendor');
+  if (!block.repeated) lose(path, `only ${block.protocol} has it`, 'vendor');
 }
 
 /** Fields of a whole reply that a client may need. The others concern our account, or repeat the request. */

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { GatewayError, type Block, type BlockOf } from '../../../core/index.ts';
 import { readMember } from './values.ts';
-import { createBag, isObject, type Fields } from './vendor-bag.ts';
+import { isObject, type Fields } from './vendor-bag.ts';
 
 /** A schema for objects whose `type` is not in `known`. */
 export function excludeTypes(known: ReadonlySet<unknown>): z.ZodObject<{ type: z.ZodString }, z.core.$loose> {
@@ -68,29 +68,19 @@ export function refuseUnknownWord(name: string, value: unknown, protocol: string
   );
 }
 
-/** Flag of content without which an answer of a provider that does not know it is worthless. */
-export const unknownForm = 'unknown';
-/** Flag of content that the canonical request also holds in another form. */
-export const echoForm = 'echo';
-
-/** Content that only its protocol has, with its flags. */
+/** Content that only its protocol has. */
 export function buildForeignBlock(
   protocol: string,
   value: Fields,
   at: string,
-  form: readonly string[] = [],
+  mark?: 'needed' | 'repeated',
 ): BlockOf<'foreign'> {
-  return { type: 'foreign', protocol, value, at, ...createBag(protocol).keep({}, form) };
+  return { type: 'foreign', protocol, value, at, ...(mark && { [mark]: true }) };
 }
 
 /** Throws if a user's message has content without a meaning here: an answer would be worthless. */
 export function refuseUnknown(block: Block, protocol: string, path: string): void {
-  if (
-    block.type !== 'foreign' ||
-    block.protocol === protocol ||
-    !createBag(block.protocol).has(block, unknownForm)
-  )
-    return;
+  if (block.type !== 'foreign' || block.protocol === protocol || !block.needed) return;
   const { type } = block.value;
   const named = typeof type === 'string' ? ` of type "${type.slice(0, 60)}"` : '';
   const param = block.at ?? path;
