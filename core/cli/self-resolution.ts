@@ -90,11 +90,6 @@ export function redirectImports(): void {
   });
 }
 
-/**
- * A plugin package lists the gateway versions it works with in its `peerDependencies`. npm checks them if it
- * installs both, but not for a package next to a clone, where the running copy replaces the one it was built
- * with. So we check when a package imports `tollgate`.
- */
 const packageSchema = z.object({
   name: z.string().optional(),
   version: z.string().optional(),
@@ -109,7 +104,12 @@ function readPackage(file: string): z.output<typeof packageSchema> {
   return packageSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 }
 
-/** `module` is the importing module. Throws if its package works with other versions than this one. */
+/**
+ * A plugin package lists the gateway versions it works with in its `peerDependencies`. npm checks them if it
+ * installs both, but not for a package next to a clone, where the running copy replaces the one it was built
+ * with. So we check when a package imports `tollgate`. `module` is the importing module. Throws if its
+ * package works with other versions than this one.
+ */
 export function checkPeer(module: string | undefined): void {
   const file = module === undefined ? undefined : findPackageJSON(module);
   // If there is none, Node returns a folder.
