@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Principal } from '../exchange.ts';
 import { Chunks } from '../util/chunks.ts';
 import { GatewayError } from '../util/errors.ts';
-import { describeMachine } from './reply-memory.ts';
+import { describeMachine, type Machine } from './reply-memory.ts';
 
 /** Bytes of all bodies, if the machine has enough memory. */
 const defaultLimit = 512 * 1024 * 1024;
@@ -33,7 +33,7 @@ interface GivenLimits {
  */
 export function computeBodyLimits(
   { workers, bodyLimit, bodiesLimit }: GivenLimits,
-  { memory, heap } = describeMachine(),
+  { memory, heap }: Machine = describeMachine(),
 ): { readonly bodyLimit: number; readonly bodiesLimit: number } {
   const room = Math.min(defaultLimit, (memory * memoryShare) / workers, (heap - ownHeap) * heapShare);
   const all = bodiesLimit ?? Math.max(bodyLimit ?? leastLimit, Math.floor(room));

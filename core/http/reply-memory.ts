@@ -16,7 +16,7 @@ const nearlyAll = 0.9;
 /** Above this share nothing is held that a call can do without. */
 const spare = 0.5;
 
-interface Machine {
+export interface Machine {
   readonly memory: number;
   readonly heap: number;
 }

@@ -77,7 +77,7 @@ interface FileForm<Reply> {
   receive(response: Response): Reply;
 }
 
-interface Spec<Context, Name extends RouteName, Input extends z.ZodType> extends Omit<
+export interface Spec<Context, Name extends RouteName, Input extends z.ZodType> extends Omit<
   Operation<Context, Name>,
   'statuses' | 'input' | 'verbs' | 'run'
 > {
