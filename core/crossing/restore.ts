@@ -337,7 +337,7 @@ class Restoration {
       return blocks.flatMap((each, index) => {
         const written = olds[index];
         if (!written || isSame(written, each)) return [];
-        const path = place.path.replace(/\d+\]$/, (last) => `${Number.parseInt(last, 10) + index}]`);
+        const path = place.path.replace(/\[(\d+)\]$/, (_, last: string) => `[${Number(last) + index}]`);
         return this.#planChange(`${at}${list}[${index}]`, [[written], [each]], { ...place, path });
       });
     const isAlone = more.length === 0 && others.length === 0;
