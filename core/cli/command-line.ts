@@ -2,7 +2,6 @@
  * The command line. `start` serves, `check` reads the configuration and describes it, and plugins add all
  * other verbs. Verbs work next to a running server.
  */
-import { createHook } from 'node:async_hooks';
 import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
@@ -23,25 +22,6 @@ import { loadConfig, nameOption, resolveConfigFile } from './load-config.ts';
 import { flushLog, createLogger } from './log.ts';
 import type { Service } from './service.ts';
 import { EarlyEnd, isFirstWorker, superviseWorkers, reportReady } from './workers.ts';
-
-/**
- * Keeps `process.nextTick` fast. V8 drops the shape of Node's tick objects when a full collection finds none
- * of them alive. From then on Node makes them slowly: a tick takes 1.2 to 1.7 µs instead of 0.2
- * (test/bench/ticks.ts), and a JSON call makes 17 of them. One tick object that stays alive keeps the shape.
- */
-const kept: object[] = [];
-
-/** Keeps one tick object until the process ends. */
-export function keepTickShape(): void {
-  const hook = createHook({
-    init(_id, type, _trigger, resource) {
-      if (type === 'TickObject') kept.push(resource);
-    },
-    trackPromises: false,
-  }).enable();
-  process.nextTick(() => undefined);
-  hook.disable();
-}
 
 /** What is wrong with the file of variables. Verbs fail with it, and help works without the file. */
 const envFault = findEnvFault();
@@ -150,7 +130,6 @@ export async function start(): Promise<void> {
     );
   else logger.info({ worker: Number(process.env.TOLLGATE_WORKER) }, 'a worker is ready');
   reportReady();
-  keepTickShape();
   optimise();
   flushCompileCache();
   releaseSoon();
