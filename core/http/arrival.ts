@@ -68,7 +68,10 @@ export interface ListenerFacts {
   readonly trustedProxies: number;
 }
 
-/** A class, so that what few requests need is made on demand. */
+/**
+ * What few requests need is made on demand. An object with getters of its own would not keep its shape, and
+ * everything that reads it would be slow.
+ */
 export class Arrival implements Received {
   readonly id: string;
   readonly receivedAt = Date.now();
