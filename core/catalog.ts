@@ -1,7 +1,8 @@
 /** The models on offer: which providers serve each, its names, and when it retires. */
 import { findWorldwidePrice, type Model, checkFlags, type ProtocolFlags } from './model-facts.ts';
 import { PriceSchedule } from './price-schedule.ts';
-import { freePrice, toRegionalPrice, type Price } from './price.ts';
+import type { Price } from './price-terms.ts';
+import { freePrice, toRegionalPrice } from './price.ts';
 import type { Provider, Offer } from './provider.ts';
 import { GatewayError } from './util/errors.ts';
 

@@ -6,10 +6,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
 import type { CanonicalRequest } from './canonical/request.ts';
+import type { Used } from './canonical/units.ts';
 import type { Usage } from './canonical/usage.ts';
 import type { Loss } from './loss.ts';
-import type { CostLine } from './price-terms.ts';
-import type { Price } from './price.ts';
+import type { CostLine, Price } from './price-terms.ts';
 import type { ClientCall, Operation, Protocol } from './protocol.ts';
 import type { Offer } from './provider.ts';
 import type { Cancellation } from './util/cancellation.ts';
@@ -135,11 +135,10 @@ export interface Routed extends Planned {
 }
 
 /** What a call is charged, and on what basis. */
-export interface Charge {
+export interface Charge extends Used {
   readonly cost: Nano;
-  /** What each kind of use costs. `cost` is their exact sum, rounded once. */
+  /** What each unit costs. `cost` is their exact sum, rounded once. */
   readonly lines: readonly CostLine[];
-  readonly usage: Usage;
   /** Names the rates: the rule of the call's time, its service mode, its tier. Empty if nothing was used. */
   readonly rule: string;
   /** `usage`: the provider's figures; `estimate`: ours, from bytes; `none`: nothing is owed. */

@@ -4,5 +4,7 @@
  */
 
 export { computeCost } from './billing/cost.ts';
-export { formatUsd, parseUsd } from './util/money.ts';
+export { kinds, listUses } from './canonical/units.ts';
+export { restorePrice } from './price-terms.ts';
+export { formatUsd } from './util/money.ts';
 export { readOwnVersion } from './util/own-version.ts';

@@ -9,13 +9,24 @@ export {
   countPictureTokens,
   estimateInput,
 } from './billing/cost-bounds.ts';
-export { computeCost, computeCostLines, getModeRates, getRateUnits } from './billing/cost.ts';
+export { computeCost, computeCostLines, findTier, getModeRates } from './billing/cost.ts';
 export { getAskedMode } from './billing/service-modes.ts';
 export { computeAffordableOutput, computeWorstCost } from './billing/worst-cost.ts';
 export type { UseBound } from './billing/worst-cost.ts';
 export * from './canonical/events.ts';
 export * from './canonical/request.ts';
-export { toCount, usageSchema } from './canonical/usage.ts';
+export {
+  facts,
+  findCount,
+  findKind,
+  kinds,
+  listUses,
+  modalities,
+  nameKind,
+  unitNames,
+} from './canonical/units.ts';
+export type { Billed, FeeName, Kind, Modality, Unit, Use, Used } from './canonical/units.ts';
+export { nameCounts, toCount, toUsed, usageSchema } from './canonical/usage.ts';
 export type { Usage } from './canonical/usage.ts';
 export type { Catalog, PriceSource } from './catalog.ts';
 export { defineConfig } from './config.ts';
@@ -51,12 +62,33 @@ export {
 export type { Capabilities, Model, ModelFacts } from './model-facts.ts';
 export type * from './operations.ts';
 export * from './plugin.ts';
-export { discounts, getTerms, usualMode } from './price-terms.ts';
-export type { CostLine, Fee, FeeName, Mode } from './price-terms.ts';
-export { freePrice, priceSchema, scaleTerms, usd } from './price.ts';
-export type { Price, PriceRule, Terms } from './price.ts';
+export {
+  discounts,
+  findRate,
+  getRate,
+  getTerms,
+  getRates,
+  mapRates,
+  parseRate,
+  places,
+  restorePrice,
+  storePrice,
+  usualMode,
+} from './price-terms.ts';
+export type { CostLine, Fee, Mode, Price, PriceRule, Rate, Table, Terms, Tier } from './price-terms.ts';
+export { freePrice, priceSchema, statedPrice, usd } from './price.ts';
+export type { StatedPrice } from './price.ts';
 export * from './protocol.ts';
 export type * from './provider.ts';
+export {
+  addDecimals,
+  isDecimal,
+  multiplyDecimals,
+  readDecimal,
+  scaleDecimal,
+  shiftDecimal,
+  trimDecimal,
+} from './util/decimal.ts';
 export { detach } from './util/detached.ts';
 export { countText, portText, readEnvironment, secondsText } from './util/environment.ts';
 export {

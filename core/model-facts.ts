@@ -3,7 +3,8 @@
  * price nor `free: true` is refused, so nothing is sold at a guessed price.
  */
 import { z } from 'zod';
-import { type Price, priceSchema, toRegionalPrice } from './price.ts';
+import type { Price } from './price-terms.ts';
+import { priceSchema, toRegionalPrice } from './price.ts';
 
 /**
  * Flags about a model that only one protocol understands, in `capabilities.wire[protocol]`. Core hands them

@@ -1,6 +1,47 @@
-/** Finds the terms of a price. It loads no schemas, because the ledger's threads compute costs too. */
-import type { Usage } from './canonical/usage.ts';
-import type { Price, Terms } from './price.ts';
+/** What a price consists of, and how its rates are found, without schemas: threads of the ledger use it. */
+import {
+  facts,
+  findKind,
+  nameKind,
+  type Billed,
+  type Kind,
+  type Modality,
+  type Unit,
+  type Use,
+} from './canonical/units.ts';
+import type { ScheduledRule } from './price-schedule.ts';
+import { multiplyDecimals, scaleDecimal } from './util/decimal.ts';
+
+/** What a unit costs: an exact decimal in USD, for a million if it is a token. */
+export interface Rate extends Billed {
+  readonly rate: string;
+}
+
+/** Rates, and those of long inputs. */
+export interface Table {
+  readonly rates: readonly Rate[];
+  readonly tiers?: readonly Tier[] | undefined;
+}
+
+export interface Tier {
+  readonly above: number;
+  readonly rates: readonly Rate[];
+}
+
+/** Everything that a call is priced by. */
+export interface Terms extends Table {
+  readonly tiers: readonly Tier[];
+  readonly modes?: Readonly<Record<string, Table>> | undefined;
+}
+
+export interface PriceRule extends Terms, ScheduledRule {}
+
+export interface Price extends Terms {
+  readonly name?: string | undefined;
+  readonly rules?: readonly PriceRule[] | undefined;
+  readonly regional?: string | undefined;
+  readonly billedAt?: 'start' | 'end' | undefined;
+}
 
 /**
  * Modes that cost less than the usual one wherever they are served. A price that does not state their rates
@@ -16,15 +57,148 @@ export function getTerms(price: Price, rule: string | undefined): Terms {
   return price.rules?.find((each) => each.name === rule) ?? price;
 }
 
-/**
- * Fees apart from tokens: web searches, file searches, and containers to run code in. A price states what
- * each costs, and usage how many there were.
- */
-export type FeeName = 'webSearch' | 'previewSearch' | 'fileSearch' | 'container';
+/** A rate, and the same as an integer of the smallest unit. */
+interface KnownRate {
+  readonly kind: Kind;
+  readonly rate: string;
+  readonly value: bigint;
+}
 
-/** A fee that a call allows: its name in a price, the request field that asks for it, and the most uses. */
+/** Decimals of the smallest unit: more than the factors on a rate can make of it. */
+export const places = 60;
+
+/** The rates of prices as integers: they are few, and every call has some. */
+const parsed = new Map<string, bigint>();
+
+/** A rate as an integer of the smallest unit. */
+export function parseRate(rate: string): bigint {
+  let value = parsed.get(rate);
+  if (value === undefined) parsed.set(rate, (value = scaleDecimal(rate, places)));
+  return value;
+}
+
+const known = new WeakMap<Table | Tier, ReadonlyMap<string, KnownRate>>();
+
+/** The rates of a table by the names of their kinds. */
+export function getRates(table: Table | Tier): ReadonlyMap<string, KnownRate> {
+  let index = known.get(table);
+  if (!index) {
+    index = new Map(
+      table.rates.flatMap((each) => {
+        const [name, { rate }] = [nameKind(each), each];
+        const kind = findKind(name);
+        return kind ? [[name, { kind, rate, value: parseRate(rate) }]] : [];
+      }),
+    );
+    known.set(table, index);
+  }
+  return index;
+}
+
+/**
+ * The rate of a kind in the first of some tables that has one for it or for its whole. Undefined if it has
+ * none of its own: it then costs what its whole costs.
+ */
+export function findRate(tables: readonly (Table | Tier)[], kind: Billed): KnownRate | undefined {
+  const { like = [], within: whole = kind.unit } = facts[kind.unit];
+  for (const table of tables) {
+    const rates = getRates(table);
+    for (const unit of [kind.unit, ...like]) {
+      const rate = rates.get(nameKind({ unit, modality: kind.modality }));
+      if (rate) return rate;
+    }
+    if (rates.has(whole)) return undefined;
+  }
+  return undefined;
+}
+
+/** The rate of a kind that a table states itself. */
+export function getRate(
+  table: Table | Tier | undefined,
+  unit: Unit,
+  modality?: Modality,
+): string | undefined {
+  return table && getRates(table).get(nameKind({ unit, modality }))?.rate;
+}
+
+type Priced = Table & Partial<Pick<Price, 'modes' | 'rules'>>;
+
+/** A price, or a part of it, with other rates in each of its tables. */
+export function mapRates<Some extends Priced>(
+  some: Some,
+  change: (rates: readonly Rate[]) => readonly Rate[],
+): Some {
+  const { tiers, modes, rules } = some;
+  return {
+    ...some,
+    rates: change(some.rates),
+    ...(tiers && { tiers: tiers.map((tier) => ({ ...tier, rates: change(tier.rates) })) }),
+    ...(modes && { modes: mapModes(modes, (mode) => mapRates(mode, change)) }),
+    ...(rules && { rules: rules.map((rule) => mapRates(rule, change)) }),
+  };
+}
+
+function mapModes<From, To>(
+  modes: Readonly<Record<string, From>>,
+  change: (mode: From) => To,
+): Readonly<Record<string, To>> {
+  return Object.fromEntries(Object.entries(modes).map(([name, mode]) => [name, change(mode)]));
+}
+
+/** All rates by a factor. Fees stay. */
+export function scaleRates<Some extends Priced>(some: Some, times: string): Some {
+  return mapRates(some, (rates) =>
+    rates.map((each) =>
+      facts[each.unit].isFee ? each : { ...each, rate: multiplyDecimals(each.rate, times) },
+    ),
+  );
+}
+
+/** The form in which ledgers store a price: each table has a member for each of its rates. */
+export function storePrice(price: Price): Readonly<Record<string, unknown>> {
+  return storeTable({ ...price });
+}
+
+function storeTable({ rates, ...others }: Priced & { readonly above?: number }): Record<string, unknown> {
+  const { tiers, modes, rules } = others;
+  return {
+    ...Object.fromEntries(rates.map((each) => [nameKind(each), each.rate])),
+    ...others,
+    ...(tiers && { tiers: tiers.map(storeTable) }),
+    ...(modes && { modes: mapModes(modes, storeTable) }),
+    ...(rules && { rules: rules.map(storeTable) }),
+  };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * A price, or a part of it, with lists of rates: from that form, in which configurations may still state
+ * prices for one release, and from a list alone. Whatever else it is given stays as it is.
+ */
+export function restorePrice(stated: unknown): unknown {
+  if (Array.isArray(stated)) return { rates: stated };
+  if (!isObject(stated)) return stated;
+  const { tiers, modes, rules } = stated;
+  const members = Object.entries(stated);
+  const rates = members.flatMap(([name, rate]) => {
+    const kind = findKind(name);
+    return kind ? [{ unit: kind.unit, ...(kind.modality && { modality: kind.modality }), rate }] : [];
+  });
+  return {
+    ...Object.fromEntries(members.filter(([name]) => !findKind(name))),
+    ...(rates.length > 0 && { rates }),
+    ...(Array.isArray(tiers) && { tiers: tiers.map(restorePrice) }),
+    ...(isObject(modes) && { modes: mapModes(modes, restorePrice) }),
+    ...(Array.isArray(rules) && { rules: rules.map(restorePrice) }),
+  };
+}
+
+/** A fee that a call allows: its unit, the request field that asks for it, and the most uses. */
 export interface Fee {
-  readonly name: FeeName;
+  readonly name: Unit;
   readonly field: string;
   /** `Infinity` if the call states no limit. */
   readonly most: number;
@@ -35,30 +209,13 @@ export interface Fee {
   readonly spared?: boolean;
 }
 
-/** The usage field that counts each fee. */
-export const feeCounts = [
-  ['webSearch', 'webSearches'],
-  ['previewSearch', 'previewSearches'],
-  ['fileSearch', 'fileSearches'],
-  ['container', 'containers'],
-] as const satisfies readonly (readonly [FeeName, keyof Usage])[];
-
-/** What one use costs. A search by the preview tool costs what others do unless the price says otherwise. */
-export function getFee(
-  price: Readonly<Partial<Record<FeeName, bigint | undefined>>>,
-  name: FeeName,
-): bigint | undefined {
-  return price[name] ?? (name === 'previewSearch' ? price.webSearch : undefined);
-}
-
 /**
  * Counts the searches of a call that offers the preview tool as that tool's. Replies count all searches
  * together.
  */
-export function nameSearches(usage: Usage, fees: readonly Fee[] = []): Usage {
-  const { webSearches } = usage;
-  if (!webSearches || !fees.some(({ name }) => name === 'previewSearch')) return usage;
-  return { ...usage, webSearches: undefined, previewSearches: webSearches };
+export function nameSearches(uses: readonly Use[], fees: readonly Fee[] = []): readonly Use[] {
+  if (!fees.some(({ name }) => name === 'previewSearch')) return uses;
+  return uses.map((use) => (use.unit === 'webSearch' ? { ...use, unit: 'previewSearch' } : use));
 }
 
 /** A mode by its name in a price, and the request field that asks for it. */
@@ -77,10 +234,8 @@ export interface Mode {
 /** The mode of a reply that was served as usual although its call asked for another. */
 export const usualMode = 'usual';
 
-/** One kind of use: `units` at `rate` nano-USD, per million if they are tokens. */
-export interface CostLine {
-  readonly kind: string;
-  readonly units: bigint;
-  readonly rate: bigint;
-  readonly per: bigint;
+/** A part of a charge: so much of a unit at a rate for `per` of it. */
+export interface CostLine extends Use {
+  readonly rate: string;
+  readonly per: number;
 }

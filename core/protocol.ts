@@ -84,14 +84,8 @@ export interface Preferences {
   readonly sort?: 'price' | 'latency' | 'throughput' | undefined;
   /** Models to try after all providers of the requested one. */
   readonly fallback?: readonly string[] | undefined;
-  /** Highest accepted price as decimal strings: USD per million tokens, and USD per `request`. */
-  readonly max_price?:
-    | {
-        readonly prompt?: string | undefined;
-        readonly completion?: string | undefined;
-        readonly request?: string | undefined;
-      }
-    | undefined;
+  /** Highest accepted rates by unit, as decimal strings. `prompt` and `completion` are input and output. */
+  readonly max_price?: Readonly<Record<string, string | undefined>> | undefined;
   /** Wishes that only a provider can fulfil that routes calls itself. */
   readonly others?: Readonly<Record<string, unknown>> | undefined;
 }

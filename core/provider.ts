@@ -6,7 +6,7 @@ import type { CanonicalRequest } from './canonical/request.ts';
 import type { Target } from './exchange.ts';
 import type { Model } from './model-facts.ts';
 import type { PriceSchedule } from './price-schedule.ts';
-import type { Price } from './price.ts';
+import type { Price } from './price-terms.ts';
 import type { Operation } from './protocol.ts';
 
 export interface Provider {

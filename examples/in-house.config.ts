@@ -14,7 +14,12 @@ export default defineConfig({
   plugins: [
     bearer(),
     chatCompletions(),
-    inHouse({ price: { input: '0.20', output: '0.60' } }),
+    inHouse({
+      price: [
+        { unit: 'input', rate: '0.20' },
+        { unit: 'output', rate: '0.60' },
+      ],
+    }),
     balance({ whenShort: 'refuse' }),
   ],
 });

@@ -3,7 +3,7 @@
  * a resource of the process, which outlives a reload of the configuration but not a restart. Calls that run
  * at once can pass the limit. The ledger of `plugins/meters/balance` shows how to be exact.
  */
-import { definePlugin, GatewayError, type End } from 'tollgate';
+import { definePlugin, findCount, GatewayError, type End } from 'tollgate';
 import { z } from 'zod';
 
 const options = z.strictObject({ tokensPerDay: z.int().positive() });
@@ -21,8 +21,8 @@ function buildPlace(account: string, at: number): string {
 function countTokens(end: End): number {
   // Only calls that reached a provider have a charge.
   if (end.type !== 'answered' && end.type !== 'failed') return 0;
-  const { input = 0, output = 0 } = end.charge.usage;
-  return input + output;
+  const { uses } = end.charge;
+  return (findCount(uses, 'input') ?? 0) + (findCount(uses, 'output') ?? 0);
 }
 
 export const allowance = definePlugin({

@@ -3,7 +3,7 @@
  * `access` says who may call it: everyone (`public`), users (`user`), or operators on the admin listener
  * (`operator`). `handle` gets the user or operator as its second argument.
  */
-import { definePlugin, formatUsd, toGatewayError } from 'tollgate';
+import { definePlugin, getRate, toGatewayError } from 'tollgate';
 import { encodeError } from 'tollgate/kit';
 import { z } from 'zod';
 
@@ -29,9 +29,9 @@ export const prices = definePlugin({
       async handle({ query }) {
         const owner = query.get('owner');
         const models = catalog.listModels().filter(({ id }) => owner === null || id.startsWith(`${owner}/`));
-        // The catalogue has prices as integers: nano-USD per million tokens.
+        // A price is a list of rates; those of tokens are in USD for a million.
         const lines = models.map(({ id, price }) =>
-          [id, formatUsd(price?.input ?? 0n), formatUsd(price?.output ?? 0n)].join(','),
+          [id, getRate(price, 'input') ?? '0', getRate(price, 'output') ?? '0'].join(','),
         );
         return {
           status: 200,

@@ -4,10 +4,10 @@
  * output: the input and what was delivered. Stopped by a plugin: as its error says. Token counts are free.
  * Missing figures are estimated from bytes, and marked as estimates.
  */
-import type { Usage } from '../canonical/usage.ts';
+import { facts, findCount, replaceUses, type Use, type Used } from '../canonical/units.ts';
 import type { Charge, Routed, Progress } from '../exchange.ts';
-import { standard, feeCounts, getFee, usualMode } from '../price-terms.ts';
-import type { Price } from '../price.ts';
+import type { Model } from '../model-facts.ts';
+import { findRate, getRate, standard, usualMode, type Price } from '../price-terms.ts';
 import type { Offer } from '../provider.ts';
 import type { Nano } from '../util/money.ts';
 import { boundBilled, boundUse, bytesPerToken, countPictureTokens, estimateInput } from './cost-bounds.ts';
@@ -18,7 +18,7 @@ import { computeWorstCost } from './worst-cost.ts';
 
 export type Outcome = 'completed' | 'aborted' | 'cut' | 'left-before-output' | 'failed';
 
-const noCharge: Charge = { cost: 0n, lines: [], usage: {}, rule: '', basis: 'none', suspect: false };
+const noCharge: Charge = { cost: 0n, lines: [], uses: [], rule: '', basis: 'none', suspect: false };
 
 export function computeCharge(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
   if (exchange.operation === 'count') return noCharge;
@@ -72,8 +72,9 @@ function findServed({ attempt: { target } }: Routed, { model }: Progress): Offer
 
 /** The charge at the price of the exchange's target. */
 function chargeReply(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
-  const { usage, suspect, hasAddedInput } = checkUsage(exchange, tally, isKnown(outcome, tally));
-  const reported = addRule(addMode(usage, exchange), exchange);
+  const { uses, suspect, hasAddedInput } = checkUsage(exchange, tally, isKnown(outcome, tally));
+  const mode = tally.usage.mode ?? findUnreportedMode(exchange);
+  const reported: Used = { uses, mode, rule: findRule(exchange) };
   if (suspect || isUnpriced(reported, exchange)) {
     const capped = capCharge(outcome, exchange, tally, reported);
     return hasAddedInput ? addInput(capped, reported, exchange) : capped;
@@ -85,19 +86,24 @@ function chargeReply(outcome: Outcome, exchange: Routed, tally: Progress): Charg
 }
 
 /** A charge that never exceeds the reservation. */
-function capCharge(outcome: Outcome, exchange: Routed, tally: Progress, reported: Usage): Charge {
-  return { ...chargeFigures(outcome, exchange, tally, capToReservation(reported, exchange)), suspect: true };
+function capCharge(outcome: Outcome, exchange: Routed, tally: Progress, reported: Used): Charge {
+  const uses = capToReservation(reported.uses, exchange);
+  return { ...chargeFigures(outcome, exchange, tally, { ...reported, uses }), suspect: true };
 }
 
 /** Adds the reported input to a capped charge, as far as the reservation pays for it. */
-function addInput(capped: Charge, { input = 0 }: Usage, exchange: Routed): Charge {
+function addInput(capped: Charge, { uses, rule }: Used, exchange: Routed): Charge {
   const { price } = exchange.attempt.target;
-  const most = computeReservation(exchange, capped.usage);
-  const charge = (tokens: number): Charge => ({
-    ...chargeForUsage({ ...capped.usage, input: tokens }, price, capped.basis),
+  const most = computeReservation(exchange, { uses, rule });
+  const charge = (input: number): Charge => ({
+    ...chargeFor(
+      { ...capped, rule, uses: replaceUses(capped.uses, [{ unit: 'input', count: input }]) },
+      price,
+      capped.basis,
+    ),
     suspect: true,
   });
-  let [least, highest] = [capped.usage.input ?? 0, input];
+  let [least, highest] = [findCount(capped.uses, 'input') ?? 0, findCount(uses, 'input') ?? 0];
   while (least < highest) {
     const middle = Math.ceil((least + highest) / 2);
     if (charge(middle).cost <= most) least = middle;
@@ -106,19 +112,18 @@ function addInput(capped: Charge, { input = 0 }: Usage, exchange: Routed): Charg
   return charge(least);
 }
 
-function chargeFigures(outcome: Outcome, exchange: Routed, tally: Progress, reported: Usage): Charge {
+function chargeFigures(outcome: Outcome, exchange: Routed, tally: Progress, reported: Used): Charge {
   const { model, price } = exchange.attempt.target;
   // A client that disconnected may have received an unfinished picture, and pays for it. If the provider
   // broke off, nothing is charged for it.
   const images = Math.min(outcome === 'aborted' ? tally.imagesShown : tally.images, exchange.call.candidates);
-  const counted = countImages(reported, price, images);
-  if (isKnown(outcome, tally) && isComplete(counted, price)) return chargeForUsage(counted, price, 'usage');
-  const usage = {
-    ...counted,
-    input: reported.input ?? estimateInput(exchange.call, model),
-    ...estimateOutput(outcome, exchange, reported, { bytes: tally.deliveredBytes, images }),
-  };
-  return chargeForUsage(usage, price, 'estimate');
+  const uses = countImages(reported.uses, price, images);
+  if (isKnown(outcome, tally) && isComplete(uses, price))
+    return chargeFor({ ...reported, uses }, price, 'usage');
+  const input = findCount(uses, 'input') ?? estimateInput(exchange.call, model);
+  const output = estimateOutput(outcome, exchange, reported, { bytes: tally.deliveredBytes, images });
+  const estimated = replaceUses(uses, [{ unit: 'input', count: input }, ...output]);
+  return chargeFor({ ...reported, uses: estimated }, price, 'estimate');
 }
 
 /** Whether the provider has reported all figures. A reply that was drained to its end has them as well. */
@@ -126,49 +131,41 @@ function isKnown(outcome: Outcome, { complete }: Progress): boolean {
   return outcome === 'completed' || (outcome === 'aborted' && complete);
 }
 
-function chargeForUsage(usage: Usage, price: Price, basis: Charge['basis']): Charge {
-  const lines = computeCostLines(usage, price);
-  return { usage, lines, cost: sumLines(lines), rule: nameRule(usage, price), basis, suspect: false };
+function chargeFor(used: Used, price: Price, basis: Charge['basis']): Charge {
+  const lines = computeCostLines(used, price);
+  const { uses, mode } = used;
+  return { uses, mode, lines, cost: sumLines(lines), rule: nameRule(used, price), basis, suspect: false };
 }
 
 /** True if the provider served the call in a priced mode that it did not ask for. */
-function isServedUnasked({ mode = usualMode }: Usage, { call }: Routed): boolean {
+function isServedUnasked({ mode = usualMode }: Used, { call }: Routed): boolean {
   return mode !== usualMode && mode !== getAskedMode(call);
 }
 
 /** The highest expected cost of the call at its rule; at least this much is reserved. */
-function computeReservation({ call, grant, attempt: { target } }: Routed, { rule }: Usage): Nano {
+function computeReservation({ call, grant, attempt: { target } }: Routed, { rule }: Used): Nano {
   return computeWorstCost({ ...boundUse(call, target, grant.outputLimit), rules: [rule] }, target.price);
 }
 
 /** If the provider does not report the mode, the call is charged for the mode it asked for. */
-function addMode(usage: Usage, { call, protocol, attempt: { target } }: Routed): Usage {
+function findUnreportedMode({ call, protocol, attempt: { target } }: Routed): string | undefined {
   const mode = getAskedMode(call);
-  return usage.mode === undefined && target.protocol === protocol && getModeRates(target.price, mode)
-    ? { ...usage, mode }
-    : usage;
+  return target.protocol === protocol && getModeRates(target.price, mode) ? mode : undefined;
 }
 
-/** Adds the price rule that applies at the moment by which the vendor bills. */
-function addRule(usage: Usage, { attempt: { target, startedAt } }: Routed): Usage {
+/** The price rule that applies at the moment by which the vendor bills. */
+function findRule({ attempt: { target, startedAt } }: Routed): string | undefined {
   const { price, schedule } = target;
-  if (!schedule) return usage;
+  if (!schedule) return undefined;
   const past = price.billedAt === 'start' ? performance.now() - startedAt : 0;
-  return { ...usage, rule: schedule.findRule(Date.now() - past) ?? price.name ?? standard };
+  return schedule.findRule(Date.now() - past) ?? price.name ?? standard;
 }
-
-/** Media that a model may read or produce beyond what the catalogue states. */
-const media = [
-  ['inputAudio', 'input', 'audio'],
-  ['outputAudio', 'output', 'audio'],
-  ['outputImage', 'output', 'image'],
-] as const;
 
 /**
- * True if the call may cost more than the known price: an unknown mode, an unpriced fee or unpriced media.
+ * True if the call may cost more than the known price: an unknown mode, or use or media without a rate.
  */
 function isUnpriced(
-  reported: Usage,
+  { mode = usualMode, uses }: Used,
   {
     attempt: {
       target: { model, price },
@@ -176,18 +173,23 @@ function isUnpriced(
   }: Routed,
 ): boolean {
   if (model.free) return false;
-  const { mode = usualMode } = reported;
   const served = mode === usualMode ? undefined : getModeRates(price, mode);
   if (mode !== usualMode && !served) return true;
-  if (feeCounts.some(([name, counted]) => reported[counted] && getFee(price, name) === undefined))
+  const tables = served ? [served, price] : [price];
+  if (uses.some((use) => use.count > 0 && !use.modality && !facts[use.unit].within && !findRate(tables, use)))
     return true;
   // The rates of a mode cover all media.
-  return (
-    !served &&
-    media.some(
-      ([part, side, kind]) => reported[part] && price[part] === undefined && !model[side].includes(kind),
-    )
-  );
+  return !served && uses.some((use) => use.count > 0 && isUnknownMedia(use, price, model));
+}
+
+/**
+ * Whether a model reads or produces what the catalogue does not state, at an unknown rate. Pages of documents
+ * may count as pictures.
+ */
+function isUnknownMedia({ unit, modality }: Use, price: Price, model: Model): boolean {
+  if (modality === undefined || modality === 'text' || (unit !== 'input' && unit !== 'output')) return false;
+  if (unit === 'input' && modality === 'image') return false;
+  return getRate(price, unit, modality) === undefined && !model[unit].includes(modality);
 }
 
 /** The charge of a running call if it broke off now. */
@@ -201,19 +203,26 @@ export function computeChargeSoFar(exchange: Routed): Charge {
  * Adds pictures to the figures if they are priced apiece. For an image model that does not report image
  * tokens, its output counts as such.
  */
-function countImages(reported: Usage, price: Price, images: number): Usage {
-  if (images === 0) return reported;
-  if (price.image !== undefined) return { ...reported, images };
-  if (price.outputImage === undefined || reported.outputImage !== undefined || reported.output === undefined)
-    return reported;
-  return { ...reported, outputImage: reported.output - (reported.reasoning ?? 0) };
+function countImages(uses: readonly Use[], price: Price, images: number): readonly Use[] {
+  if (images === 0) return uses;
+  if (getRate(price, 'image') !== undefined) return replaceUses(uses, [{ unit: 'image', count: images }]);
+  const output = findCount(uses, 'output');
+  if (
+    getRate(price, 'output', 'image') === undefined ||
+    findCount(uses, 'output', 'image') !== undefined ||
+    output === undefined
+  )
+    return uses;
+  const count = output - (findCount(uses, 'reasoning') ?? 0);
+  return [...uses, { unit: 'output', modality: 'image', count }];
 }
 
 /** True if no figure is missing. If pictures are priced apiece and tokens are free, only pictures count. */
-function isComplete({ input, output, images }: Usage, price: Price): boolean {
+function isComplete(uses: readonly Use[], price: Price): boolean {
+  const isFree = getRate(price, 'input') === '0' && getRate(price, 'output') === '0';
   return (
-    (input !== undefined && output !== undefined) ||
-    (images !== undefined && price.input === 0n && price.output === 0n)
+    (findCount(uses, 'input') !== undefined && findCount(uses, 'output') !== undefined) ||
+    (findCount(uses, 'image') !== undefined && isFree)
   );
 }
 
@@ -221,16 +230,21 @@ function isComplete({ input, output, images }: Usage, price: Price): boolean {
 function estimateOutput(
   outcome: Outcome,
   { call, grant, attempt }: Routed,
-  usage: Usage,
+  { uses }: Used,
   { bytes, images }: { readonly bytes: number; readonly images: number },
-): Usage {
-  if (outcome === 'left-before-output') return { output: 0 };
+): Use[] {
+  if (outcome === 'left-before-output') return [{ unit: 'output', count: 0 }];
   const { model } = attempt.target;
   const painted = images > 0 ? images * countPictureTokens(call, model) : 0;
   const delivered = Math.ceil(bytes / bytesPerToken) + painted;
   const output = Math.min(
-    Math.max(usage.output ?? 0, delivered),
+    Math.max(findCount(uses, 'output') ?? 0, delivered),
     boundBilled(call, model, grant.outputLimit) * call.candidates,
   );
-  return painted > 0 ? { output, outputImage: Math.min(usage.outputImage ?? painted, output) } : { output };
+  if (painted === 0) return [{ unit: 'output', count: output }];
+  const ofPictures = Math.min(findCount(uses, 'output', 'image') ?? painted, output);
+  return [
+    { unit: 'output', count: output },
+    { unit: 'output', modality: 'image', count: ofPictures },
+  ];
 }

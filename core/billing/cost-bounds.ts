@@ -1,7 +1,7 @@
 /** Bounds what a call can use: for its reservation, for checks of reported usage, and for estimates. */
+import { facts, type Unit, type Use } from '../canonical/units.ts';
 import type { Target } from '../exchange.ts';
 import type { Model } from '../model-facts.ts';
-import type { FeeName } from '../price-terms.ts';
 import type { ClientCall } from '../protocol.ts';
 import { getAskedMode } from './service-modes.ts';
 import type { UseBound } from './worst-cost.ts';
@@ -87,17 +87,14 @@ export const unlimitedUses = { expected: 10, believed: 100 } as const;
 /** Limits of callers above this count as this. */
 const mostUses = 1000;
 
-/**
- * Tokens that one use of a built-in tool adds to the conversation. Anthropic's web search adds up to 10,000.
- * OpenAI's file search returns twenty chunks of 800 tokens.
- */
-const tokensPerSearch = 10_000;
-const tokensPerFileSearch = 16_000;
+/** Tokens that one run of a built-in tool without a price of its own adds to the conversation. */
 const tokensPerRun = 2000;
 
-function countUses({ fees = [] }: ClientCall, name: FeeName, unlimited: number): number {
-  const stated = fees.reduce((sum, fee) => (fee.name === name ? sum + fee.most : sum), 0);
-  return stated === Infinity ? unlimited : Math.min(Math.max(0, stated), mostUses);
+/** The most uses of a unit that the call allows. */
+function countUses({ fees = [] }: ClientCall, unit: Unit, unlimited: number): number {
+  const stated = fees.reduce((sum, fee) => (fee.name === unit ? sum + fee.most : sum), 0);
+  if (stated === Infinity) return unlimited;
+  return Math.min(Math.max(0, stated), facts[unit].isFee ? mostUses : Infinity);
 }
 
 /** How often the provider may read the conversation again. */
@@ -125,16 +122,15 @@ export function boundUse(
   // The provider refuses what does not fit.
   const longest = model.contextLength;
   const sent = Math.min(boundInput(call, model), longest);
-  const [webSearches, previewSearches, fileSearches] = [
-    countUses(call, 'webSearch', unlimited),
-    countUses(call, 'previewSearch', unlimited),
-    countUses(call, 'fileSearch', unlimited),
-  ];
-  const mostBilled = model.capabilities.searchesBilled === 'once' ? 1 : Infinity;
+  const asked = [...new Set(call.fees?.map(({ name }) => name))];
+  const uses = asked.map((unit) => ({ unit, count: countUses(call, unit, unlimited) }));
   const rounds = countRounds(call, unlimited);
-  const searches = webSearches + previewSearches;
-  const runs = Math.max(0, rounds - searches - fileSearches);
-  const found = searches * tokensPerSearch + fileSearches * tokensPerFileSearch + runs * tokensPerRun;
+  const adding = uses.filter(({ unit }) => facts[unit].adds !== undefined);
+  const runs = adding.reduce((left, { count }) => left - count, rounds);
+  const found = adding.reduce(
+    (sum, { unit, count }) => sum + count * (facts[unit].adds ?? 0),
+    Math.max(0, runs) * tokensPerRun,
+  );
   const once = size.fetched ? longest : Math.min(longest, sent + found);
   const all =
     caching && rounds > 0 ? Math.max(once, sumReadings(sent, found / rounds, rounds, longest)) : once;
@@ -146,14 +142,16 @@ export function boundUse(
     output: boundBilled(call, model, granted),
     candidates,
     mode: getAskedMode(call),
-    fileSearches,
-    webSearches: Math.min(mostBilled, webSearches),
-    previewSearches: Math.min(mostBilled, previewSearches),
-    containers: countUses(call, 'container', unlimited),
+    uses: uses.map((use) => (isBilledOnce(use, model) ? { ...use, count: Math.min(1, use.count) } : use)),
     uncached: size.uncached === true && caching === 'marked',
     brief: size.brief ?? false,
     rules: target.schedule?.listPossibleRules(Date.now()),
   };
+}
+
+/** Whether the vendor bills all searches of a call as one. */
+function isBilledOnce({ unit }: Use, { capabilities }: Model): boolean {
+  return capabilities.searchesBilled === 'once' && (unit === 'webSearch' || unit === 'previewSearch');
 }
 
 /** The input tokens of all readings of a conversation that grows until it fills the context. */

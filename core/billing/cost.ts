@@ -1,13 +1,22 @@
 /**
- * What a usage costs at a price, kind by kind: rates are integers of nano-USD per million tokens, and a call
- * is rounded once, half to even.
+ * What uses cost at a price, line by line. All arithmetic is on integers over one denominator, and a call is
+ * rounded once, half to even, to the nano-USD.
  */
-import type { Usage } from '../canonical/usage.ts';
-import { discounts, standard, getTerms, feeCounts, getFee, type CostLine } from '../price-terms.ts';
-import type { Price, Rates, Table, Terms, Tier } from '../price.ts';
+import { facts, findCount, kinds, nameKind, type Used } from '../canonical/units.ts';
+import {
+  discounts,
+  findRate,
+  getTerms,
+  parseRate,
+  places,
+  standard,
+  type CostLine,
+  type Price,
+  type Table,
+  type Terms,
+  type Tier,
+} from '../price-terms.ts';
 import type { Nano } from '../util/money.ts';
-
-export const million = 1_000_000n;
 
 /**
  * Rates of a service mode. Undefined for the usual mode and for unknown ones. A discount without rates of its
@@ -23,8 +32,7 @@ export function getModeRates(terms: Terms, mode: string | undefined): Table | un
 }
 
 /** The longest tier that this much input reaches. */
-function findTier({ tiers }: Table, input: number): Tier | undefined {
-  if (!tiers) return undefined;
+export function findTier({ tiers = [] }: Table, input: number): Tier | undefined {
   let longest: Tier | undefined;
   for (const tier of tiers) {
     if (input > tier.above && tier.above > (longest?.above ?? 0)) longest = tier;
@@ -32,122 +40,111 @@ function findTier({ tiers }: Table, input: number): Tier | undefined {
   return longest;
 }
 
-/** The name of the rule in what a usage says of its own pricing. */
-function readRule({ rule }: Usage): string | undefined {
+/** The name of the rule in what a call says of its own pricing. */
+function readRule({ rule }: Used): string | undefined {
   return rule?.split(' ', 1)[0];
 }
 
+function selectTables(used: Used, price: Price) {
+  const terms = getTerms(price, readRule(used));
+  const served = getModeRates(terms, used.mode);
+  const tier = findTier(served ?? terms, findCount(used.uses, 'input') ?? 0);
+  return { terms, served, tier };
+}
+
 /**
- * Names what a usage is priced by: the rule of its time, then its service mode and its tier if they have
- * rates of their own, such as `peak flex above-200000`.
+ * Names what a call is priced by: the rule of its time, then its service mode and its tier if they have rates
+ * of their own, such as `peak flex above-200000`.
  */
-export function nameRule(usage: Usage, price: Price): string {
-  const terms = getTerms(price, readRule(usage));
-  const served = getModeRates(terms, usage.mode);
-  const tier = findTier(served ?? terms, usage.input ?? 0);
-  const words = [terms === price ? (price.name ?? standard) : readRule(usage)];
-  if (served && served !== terms) words.push(usage.mode);
+export function nameRule(used: Used, price: Price): string {
+  const { terms, served, tier } = selectTables(used, price);
+  const words = [terms === price ? (price.name ?? standard) : readRule(used)];
+  if (served && served !== terms) words.push(used.mode);
   if (tier) words.push(`above-${tier.above}`);
   return words.join(' ');
 }
 
-/** A numerator over a million, rounded half to even. */
-export function roundMillionths(value: bigint): Nano {
-  const quotient = value / million;
-  const twice = 2n * (value % million);
-  if (twice > million || (twice === million && quotient % 2n === 1n)) return quotient + 1n;
-  return quotient;
+/** Counts may have so many decimals: seconds are counted in thousandths. */
+const countParts = 1000;
+const million = 1_000_000n;
+/** A sum is an integer of this part of a nano-USD. */
+const denominator = 10n ** BigInt(places - 9) * million * BigInt(countParts);
+
+function toParts(count: number): bigint {
+  return Number.isSafeInteger(count)
+    ? BigInt(count) * BigInt(countParts)
+    : BigInt(Math.round(count * countParts));
 }
 
-export function toUnits(count: number | undefined): bigint {
-  return BigInt(toWhole(count));
+/** What some of a unit cost, as a part of a sum. `value` is an integer, as `getRates` has it. */
+export function multiplyRate(count: number, value: bigint, per: number): bigint {
+  return toParts(count) * value * (million / BigInt(per));
 }
 
-function toWhole(count: number | undefined): number {
-  return Math.max(0, Math.trunc(count ?? 0));
+/** An amount as such a sum. */
+export function toSum(amount: Nano): bigint {
+  return amount * denominator;
 }
 
-const pieces = new Set<string>(['request', 'image', ...feeCounts.map(([kind]) => kind)]);
-
-/** How many units the rate of a kind of use is for: a million tokens, or one of anything else. */
-export function getRateUnits(kind: string): bigint {
-  return pieces.has(kind) ? 1n : million;
+/** A sum in nano-USD, rounded half to even. */
+export function roundSum(sum: bigint): Nano {
+  const quotient = sum / denominator;
+  const twice = 2n * (sum % denominator);
+  return twice > denominator || (twice === denominator && quotient % 2n === 1n) ? quotient + 1n : quotient;
 }
 
-/** Tokens that usage counts inside input or output, and that may have a rate of their own. */
-type Part = keyof Usage & keyof Rates;
-
-/** Adds the line of a part that has its own rate, and returns the tokens of it. */
-type AddPart = (kind: Part, left: number, rate?: bigint, count?: number) => number;
+/** A count that can be charged. */
+function toCharged(count: number, isDivisible = false): number {
+  return Math.max(0, isDivisible ? count : Math.trunc(count));
+}
 
 /**
- * What a usage costs, kind by kind. Parts (cached, audio, images, reasoning) without a price of their own
- * cost what the whole costs. A part is never larger than the rest of its whole.
+ * What a call costs, line by line. A part (cached, audio, reasoning) without a rate of its own costs what its
+ * whole costs. It is never larger than what other parts have left of its whole.
  */
-export function computeCostLines(usage: Usage, price: Price): CostLine[] {
-  const terms = getTerms(price, readRule(usage));
-  const table = getModeRates(terms, usage.mode) ?? terms;
-  const rates = findTier(table, usage.input ?? 0) ?? table;
+export function computeCostLines(used: Used, price: Price): CostLine[] {
+  const { terms, served = terms, tier = served } = selectTables(used, price);
+  const tables = [...new Set([tier, served, terms])];
+  const left = new Map([['request', 1]]);
+  for (const use of used.uses) left.set(nameKind(use), toCharged(use.count, facts[use.unit].isDivisible));
   const lines: CostLine[] = [];
-  const add: AddPart = (kind, left, rate = rates[kind], count = usage[kind]) => {
-    if (!count || rate === undefined) return 0;
-    const units = Math.min(toWhole(count), left);
-    if (units > 0) lines.push({ kind, units: BigInt(units), rate, per: million });
-    return units;
-  };
-  let input = toWhole(usage.input);
-  const cached = Math.min(toWhole(usage.cacheRead), input);
-  const cachedAudio = add('cacheReadAudio', cached);
-  input -= cachedAudio + add('cacheRead', cached - cachedAudio);
-  input = addWrites(add, rates, input);
-  input -= add('inputAudio', input, rates.inputAudio, countFreshAudio(usage, rates));
-  input -= add('inputImage', input);
-  let output = toWhole(usage.output);
-  output -= add('reasoning', output);
-  output -= add('outputAudio', output);
-  output -= add('outputImage', output);
-  if (input > 0) lines.push({ kind: 'input', units: BigInt(input), rate: rates.input, per: million });
-  if (output > 0) lines.push({ kind: 'output', units: BigInt(output), rate: rates.output, per: million });
-  if (terms.request !== undefined) lines.push({ kind: 'request', units: 1n, rate: terms.request, per: 1n });
-  if (terms.image !== undefined && usage.images)
-    lines.push({ kind: 'image', units: toUnits(usage.images), rate: terms.image, per: 1n });
-  for (const [kind, counted] of feeCounts) {
-    const rate = getFee(terms, kind);
-    const units = usage[counted];
-    if (rate !== undefined && units) lines.push({ kind, units: toUnits(units), rate, per: 1n });
+  for (const { name, unit, modality, within, per } of kinds) {
+    let count = left.get(name);
+    const found = count ? findRate(tables, { unit, modality }) : undefined;
+    if (!count || !found) continue;
+    const wholes = [...(modality ? [unit] : []), ...(within ? [within] : [])];
+    if (modality && !within) count -= countParted(left, tables, { unit, modality });
+    for (const whole of wholes) count = Math.min(count, left.get(whole) ?? 0);
+    if (count <= 0) continue;
+    for (const whole of wholes) left.set(whole, (left.get(whole) ?? 0) - count);
+    lines.push({ unit, ...(modality && { modality }), count, rate: found.rate, per });
   }
   return lines;
 }
 
-/**
- * Adds cache writes by how long they are kept, and returns the tokens left. Vendors with longer ones keep 30
- * minutes by default, and may report those without saying so.
- */
-function addWrites(add: AddPart, rates: Rates, input: number): number {
-  const { cacheWrite5m, cacheWrite30m, cacheWrite12h } = rates;
-  let left = input;
-  left -= add('cacheWrite5m', left, cacheWrite5m ?? cacheWrite30m);
-  left -= add('cacheWrite30m', left, cacheWrite30m ?? cacheWrite5m);
-  left -= add('cacheWrite1h', left);
-  return left - add('cacheWrite12h', left, cacheWrite12h ?? cacheWrite30m ?? cacheWrite5m);
-}
-
-/** Audio input that was not read from the cache. */
-function countFreshAudio(
-  { inputAudio = 0, cacheReadAudio = 0 }: Usage,
-  { cacheRead, cacheReadAudio: cachedRate = cacheRead }: Rates,
+/** Tokens of a modality that parts of their whole, such as cached input, have at rates of their own. */
+function countParted(
+  counts: ReadonlyMap<string, number>,
+  tables: readonly (Table | Tier)[],
+  { unit, modality }: Pick<(typeof kinds)[number], 'unit' | 'modality'>,
 ): number {
-  return cachedRate === undefined ? inputAudio : Math.max(0, inputAudio - cacheReadAudio);
+  let sum = 0;
+  for (const part of kinds) {
+    if (part.within !== unit || part.modality !== modality) continue;
+    const count = counts.get(part.name);
+    if (count && (findRate(tables, part) ?? findRate(tables, { unit: part.unit }))) sum += count;
+  }
+  return sum;
 }
 
 /** The exact sum of all lines, rounded once. */
 export function sumLines(lines: readonly CostLine[]): Nano {
-  let millionths = 0n;
-  for (const { units, rate, per } of lines) millionths += units * rate * (million / per);
-  return roundMillionths(millionths);
+  return roundSum(
+    lines.reduce((sum, { count, rate, per }) => sum + multiplyRate(count, parseRate(rate), per), 0n),
+  );
 }
 
-/** What a usage costs. */
-export function computeCost(usage: Usage, price: Price): Nano {
-  return sumLines(computeCostLines(usage, price));
+/** What a call costs. */
+export function computeCost(used: Used, price: Price): Nano {
+  return sumLines(computeCostLines(used, price));
 }

@@ -4,8 +4,7 @@
  * mode without known rates is refused: no call is sold at a guessed price.
  */
 import type { Parsed, Target } from '../exchange.ts';
-import { getFee, type Fee } from '../price-terms.ts';
-import type { Price } from '../price.ts';
+import { findRate, type Fee, type Price } from '../price-terms.ts';
 import type { ClientCall } from '../protocol.ts';
 import { GatewayError } from '../util/errors.ts';
 import { getModeRates } from './cost.ts';
@@ -37,7 +36,7 @@ export function filterPriced(
 
 /** The first fee that a call requires and a price does not state. */
 function findUnpricedFee(fees: readonly Fee[], price: Price): Fee | undefined {
-  return fees.find(({ name, most, spared }) => !spared && most > 0 && getFee(price, name) === undefined);
+  return fees.find(({ name, most, spared }) => !spared && most > 0 && !findRate([price], { unit: name }));
 }
 
 function toUnpricedError(targets: readonly Target[], { fees = [], modes = [] }: ClientCall): GatewayError {

@@ -5,9 +5,9 @@
  * more than its reservation.
  */
 import type { Block, CanonicalRequest } from '../canonical/request.ts';
-import type { Usage } from '../canonical/usage.ts';
+import { facts, findCount, listUses, type Unit, type Use } from '../canonical/units.ts';
 import type { Routed, Progress } from '../exchange.ts';
-import { feeCounts, nameSearches } from '../price-terms.ts';
+import { findRate, nameSearches } from '../price-terms.ts';
 import {
   boundInput,
   boundOutput,
@@ -18,22 +18,20 @@ import {
 } from './cost-bounds.ts';
 import type { UseBound } from './worst-cost.ts';
 
-/** Cache writes by how long they are kept. */
-const shortWrites = ['cacheWrite5m', 'cacheWrite30m'] as const;
-const longWrites = ['cacheWrite1h', 'cacheWrite12h'] as const;
+type Uses = readonly Use[];
 
-/** What is unknown if the figure of the input is false, or that of the output. */
-const inputFigures = [
-  ...(['input', 'inputAudio', 'inputImage', 'cacheRead', 'cacheReadAudio'] as const),
-  ...shortWrites,
-  ...longWrites,
-];
-const outputFigures = ['output', 'reasoning', 'outputAudio', 'outputImage'] as const;
+/** The unit that includes this one in the end. */
+function getWhole(unit: Unit): Unit {
+  return facts[unit].within ?? unit;
+}
 
-function countWrites(usage: Usage, kinds: readonly (keyof Usage)[]): number {
-  let sum = 0;
-  for (const kind of kinds) sum += Number(usage[kind] ?? 0);
-  return sum;
+/** Tokens of cache reads and writes, or of writes that are kept so long. */
+function countCache(uses: Uses, kept?: 'short' | 'long'): number {
+  const isWanted = ({ unit, modality }: Use): boolean =>
+    modality === undefined &&
+    facts[unit].within === 'input' &&
+    (kept === undefined || facts[unit].kept === kept);
+  return uses.reduce((sum, use) => sum + (isWanted(use) ? use.count : 0), 0);
 }
 
 /** Tokens that a provider may add: chat templates and tool instructions. */
@@ -43,7 +41,7 @@ const allowance = 4096;
 const overshoot = 64;
 
 export interface CheckedUsage {
-  readonly usage: Usage;
+  readonly uses: Uses;
   /** Whether any figure is implausible. */
   readonly suspect: boolean;
   /**
@@ -60,43 +58,37 @@ export function checkUsage(exchange: Routed, progress: Progress, isFinal: boolea
     call,
     attempt: { target },
   } = exchange;
-  const usage = nameSearches(isFinal ? progress.usage : omitZeros(progress.usage), call.fees);
+  const listed = listUses(progress.usage);
+  const uses = nameSearches(isFinal ? listed : omitZeros(listed), call.fees);
   const most = boundUse(call, target, undefined, unlimitedUses.believed);
-  if (isFree(progress, most)) return { usage, suspect: spoke, hasAddedInput: false };
-  const judged = judgeInput(usage, most, exchange);
-  const inputFalse = judged === 'false';
-  const hasAddedInput = judged === 'added';
-  const outputFalse = isOutputFalse(usage, exchange, deliveredBytes > 0 || images > 0);
-  const suspect =
-    judged !== 'true' ||
-    outputFalse ||
-    hasExcessOutput(usage, exchange, images) ||
-    hasExcessParts(usage) ||
-    hasExcessFees(usage, most) ||
-    hasUnaskedWrites(usage, most) ||
-    (target.price.image !== undefined && images > call.candidates);
-  if (!inputFalse && !outputFalse) return { usage, suspect, hasAddedInput };
+  if (isFree(progress, uses, most)) return { uses, suspect: spoke, hasAddedInput: false };
+  const judged = judgeInput(uses, most, exchange);
+  const isInputFalse = judged === 'false';
+  const isOutputFalse = judgeOutput(uses, exchange, deliveredBytes > 0 || images > 0) === 'false';
   return {
-    suspect,
-    hasAddedInput,
-    usage: {
-      ...usage,
-      ...(inputFalse ? buildBlanks(inputFigures) : {}),
-      ...(outputFalse ? buildBlanks(outputFigures) : {}),
-    },
+    suspect:
+      judged !== 'true' ||
+      isOutputFalse ||
+      hasExcessOutput(uses, exchange, images) ||
+      hasExcessParts(uses) ||
+      hasExcessUses(uses, most) ||
+      hasUnaskedWrites(uses, most) ||
+      (images > call.candidates && findRate([target.price], { unit: 'image' }) !== undefined),
+    hasAddedInput: judged === 'added',
+    // Of a false figure the parts are unknown, too.
+    uses: uses.filter(
+      ({ unit }) =>
+        !(isInputFalse && getWhole(unit) === 'input') && !(isOutputFalse && getWhole(unit) === 'output'),
+    ),
   };
 }
 
 /** Leaves out zeros, as at the start of a stream. Google's first chunks count no output. */
-function omitZeros(usage: Usage): Usage {
-  const { input, output } = usage;
-  return input === 0 || output === 0
-    ? { ...usage, input: input || undefined, output: output || undefined }
-    : usage;
-}
-
-function buildBlanks(names: readonly (keyof Usage)[]): Readonly<Record<string, undefined>> {
-  return Object.fromEntries(names.map((name) => [name, undefined]));
+function omitZeros(uses: Uses): Uses {
+  return uses.filter(
+    ({ unit, modality, count }) =>
+      count !== 0 || modality !== undefined || (unit !== 'input' && unit !== 'output'),
+  );
 }
 
 /**
@@ -104,51 +96,44 @@ function buildBlanks(names: readonly (keyof Usage)[]): Readonly<Record<string, u
  * programmatic tool call from the container alone. Only a complete reply counts, since providers also write
  * zeros in the first events of a stream.
  */
-function isFree({ usage, complete, images }: Progress, most: UseBound): boolean {
-  return complete && usage.input === 0 && usage.output === 0 && images === 0 && !hasExcessFees(usage, most);
+function isFree({ complete, images }: Progress, uses: Uses, most: UseBound): boolean {
+  return (
+    complete &&
+    findCount(uses, 'input') === 0 &&
+    findCount(uses, 'output') === 0 &&
+    images === 0 &&
+    !hasExcessUses(uses, most)
+  );
 }
 
 /** Caps the figures of a suspect call to what was reserved. */
-export function capToReservation(usage: Usage, { call, grant, attempt }: Routed): Usage {
-  const {
-    input,
-    cached = 0,
-    output,
-    candidates,
-    uncached,
-    brief,
-    ...bound
-  } = boundUse(call, attempt.target, grant.outputLimit);
-  const least: Record<string, number> = {};
-  const limit = (
-    name:
-      | 'input'
-      | 'output'
-      | (typeof longWrites)[number]
-      | (typeof shortWrites)[number]
-      | (typeof feeCounts)[number][1],
-    most: number,
-  ): void => {
-    const reported = usage[name];
-    if (reported !== undefined && reported > most) least[name] = most;
+export function capToReservation(uses: Uses, { call, grant, attempt }: Routed): Uses {
+  const bound = boundUse(call, attempt.target, grant.outputLimit);
+  const { input, cached = 0, output, candidates, uncached, brief } = bound;
+  const findMost = (unit: Unit): number => {
+    const { kept, per } = facts[unit];
+    if (unit === 'input') return input + Math.min(cached, findCount(uses, 'cacheRead') ?? 0);
+    if (unit === 'output') return output * candidates;
+    if ((kept && uncached) || (kept === 'long' && brief)) return 0;
+    return per > 1 ? Infinity : countBound(bound, unit);
   };
-  limit('input', input + Math.min(cached, usage.cacheRead ?? 0));
-  limit('output', output * candidates);
-  if (uncached) for (const kind of shortWrites) limit(kind, 0);
-  if (uncached || brief) for (const kind of longWrites) limit(kind, 0);
-  for (const [, counted] of feeCounts) limit(counted, bound[counted] ?? 0);
-  return { ...usage, ...least };
+  return uses.map((use) =>
+    use.modality === undefined ? { ...use, count: Math.min(use.count, findMost(use.unit)) } : use,
+  );
+}
+
+/** The most of a unit that is no token. */
+function countBound({ uses = [], candidates }: UseBound, unit: Unit): number {
+  if (unit === 'request') return 1;
+  return unit === 'image' ? candidates : (findCount(uses, unit) ?? 0);
 }
 
 /**
  * Whether the input can be true. `added`: only if a parameter that the gateway does not know makes the
  * provider add tokens, as some switches for searches and skills do.
  */
-function judgeInput(
-  { input, cacheRead = 0 }: Usage,
-  most: UseBound,
-  exchange: Routed,
-): 'true' | 'added' | 'false' {
+function judgeInput(uses: Uses, most: UseBound, exchange: Routed): 'true' | 'added' | 'false' {
+  const input = findCount(uses, 'input');
   if (input === undefined) return 'true';
   if (input === 0) return most.input > 0 ? 'false' : 'true';
   const {
@@ -160,7 +145,7 @@ function judgeInput(
   const { cached = 0 } = most;
   // The context may be longer than the catalogue knows.
   const likely = Math.max(most.input, boundInput(call, model));
-  if (input <= likely + allowance + Math.min(cached, cacheRead)) return 'true';
+  if (input <= likely + allowance + Math.min(cached, findCount(uses, 'cacheRead') ?? 0)) return 'true';
   const rounds = countRounds(call, unlimitedUses.believed);
   if (input > model.contextLength * (rounds + 1)) return 'false';
   if (rounds > 0 || mayFetchMore(exchange)) return 'true';
@@ -196,11 +181,12 @@ function mustBeFetched(block: Block): boolean {
   );
 }
 
-function isOutputFalse({ output }: Usage, { call, attempt }: Routed, delivered: boolean): boolean {
-  if (output === undefined) return false;
+function judgeOutput(uses: Uses, { call, attempt }: Routed, isDelivered: boolean): 'true' | 'false' {
+  const output = findCount(uses, 'output');
+  if (output === undefined) return 'true';
   const { model } = attempt.target;
   const most = Math.max(boundOutput(call, model, undefined), model.outputLimit) * call.candidates + allowance;
-  return output > most || (output === 0 && delivered);
+  return output > most || (output === 0 && isDelivered) ? 'false' : 'true';
 }
 
 /**
@@ -208,34 +194,30 @@ function isOutputFalse({ output }: Usage, { call, attempt }: Routed, delivered: 
  * that much. What a provider's own tools write may come on top, and so may pictures, which are produced
  * whole.
  */
-function hasExcessOutput({ output = 0 }: Usage, { call, grant, attempt }: Routed, images: number): boolean {
+function hasExcessOutput(uses: Uses, { call, grant, attempt }: Routed, images: number): boolean {
   const { model } = attempt.target;
   const limit = Math.min(grant.outputLimit ?? Infinity, call.outputLimit ?? Infinity);
   if (limit >= model.outputLimit || countRounds(call, unlimitedUses.believed) > 0) return false;
   const { outsideLimit = false } = model.capabilities.reasoning;
-  const most = limit + (outsideLimit ? model.outputLimit : 0);
-  return output > most * call.candidates + images * countPictureTokens(call, model) + overshoot;
+  const most = (limit + (outsideLimit ? model.outputLimit : 0)) * call.candidates;
+  return (findCount(uses, 'output') ?? 0) > most + images * countPictureTokens(call, model) + overshoot;
 }
 
-/** True if the provider reports more uses with a fee than the call allows. */
-function hasExcessFees(usage: Usage, most: UseBound): boolean {
-  return feeCounts.some(([, counted]) => (usage[counted] ?? 0) > (most[counted] ?? 0));
+/** True if the provider reports more of what is no token than the call allows. */
+function hasExcessUses(uses: Uses, most: UseBound): boolean {
+  return uses.some(({ unit, count }) => facts[unit].per === 1 && count > countBound(most, unit));
 }
 
 /** True if the provider reports cache writes that the call did not ask for. */
-function hasUnaskedWrites(usage: Usage, { uncached, brief }: UseBound): boolean {
+function hasUnaskedWrites(uses: Uses, { uncached, brief }: UseBound): boolean {
   return (
-    (uncached === true && countWrites(usage, shortWrites) > 0) ||
-    ((uncached === true || brief === true) && countWrites(usage, longWrites) > 0)
+    (uncached === true && countCache(uses, 'short') > 0) ||
+    ((uncached === true || brief === true) && countCache(uses, 'long') > 0)
   );
 }
 
 /** True if a part exceeds its whole. It is then priced as if it filled the whole. */
-function hasExcessParts(usage: Usage): boolean {
-  const { input, cacheRead = 0, output, reasoning = 0 } = usage;
-  return (
-    (input !== undefined &&
-      cacheRead + countWrites(usage, shortWrites) + countWrites(usage, longWrites) > input) ||
-    (output !== undefined && reasoning > output)
-  );
+function hasExcessParts(uses: Uses): boolean {
+  const [input = Infinity, output = Infinity] = [findCount(uses, 'input'), findCount(uses, 'output')];
+  return countCache(uses) > input || (findCount(uses, 'reasoning') ?? 0) > output;
 }

@@ -1,46 +1,29 @@
 /**
- * The usage of a call in tokens. An unknown figure is absent, never zero. `input` and `output` include their
- * cached, audio and reasoning parts, even if the provider reports them separately.
+ * The usage of a call, as protocols report it: a count for each kind of use. An unknown count is absent,
+ * never zero. Counts include their parts: `input` and `output` contain cached, audio and reasoning tokens,
+ * even if the provider reports them apart. What is charged is computed from the same counts as a list.
  */
 import { z } from 'zod';
+import { kinds, listUses, type CountName, type Use, type Used } from './units.ts';
 
 const count = z.int().nonnegative();
+const amount = z.number().nonnegative();
+
+// TypeScript cannot follow the names of the table through a list.
+const counts = Object.fromEntries(
+  kinds.map(({ countName, isDivisible }) => [countName, (isDivisible ? amount : count).optional()]),
+) as Record<CountName, z.ZodOptional<z.ZodNumber>>;
 
 export const usageSchema = z.strictObject({
-  input: count.optional(),
-  cacheRead: count.optional(),
-  /** Audio read from the cache; also part of `inputAudio`. */
-  cacheReadAudio: count.optional(),
-  cacheWrite5m: count.optional(),
-  cacheWrite30m: count.optional(),
-  cacheWrite1h: count.optional(),
-  cacheWrite12h: count.optional(),
-  inputAudio: count.optional(),
-  inputImage: count.optional(),
+  ...counts,
+  /** Tokens of the input that Google's own tools added. */
   toolPrompt: count.optional(),
-  output: count.optional(),
-  reasoning: count.optional(),
-  outputAudio: count.optional(),
-  outputImage: count.optional(),
   acceptedPrediction: count.optional(),
   rejectedPrediction: count.optional(),
-  webSearches: count.optional(),
-  /** Searches by the preview tool, if the call offered it. Core sets it: replies do not tell them apart. */
-  previewSearches: count.optional(),
-  /** Searches in files that the provider stores. */
-  fileSearches: count.optional(),
-  /** Containers opened to run code. */
-  containers: count.optional(),
-  /** Pictures produced, if they are priced apiece. */
-  images: count.optional(),
   /**
    * The service mode of the call, if it has its own rates or was asked for; "usual" if it was not applied.
    */
   mode: z.string().optional(),
-  /**
-   * The names of the price rules that applied, the rule of the time first. Core sets it; decoders do not.
-   */
-  rule: z.string().optional(),
 });
 
 export type Usage = z.infer<typeof usageSchema>;
@@ -48,4 +31,18 @@ export type Usage = z.infer<typeof usageSchema>;
 /** Returns a count from a provider. A fraction, a string, or a negative or unsafe number is unknown. */
 export function toCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+export function toUsed(usage: Usage): Used {
+  return { uses: listUses(usage), mode: usage.mode };
+}
+
+/** A list as counts by their names, as protocols report it and ledgers store it. */
+export function nameCounts(uses: readonly Use[]): Usage {
+  return Object.fromEntries(
+    kinds.flatMap(({ countName, unit, modality }) => {
+      const found = uses.find((use) => use.unit === unit && use.modality === modality);
+      return found ? [[countName, found.count]] : [];
+    }),
+  );
 }

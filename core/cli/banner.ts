@@ -6,9 +6,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Model } from '../model-facts.ts';
+import { getRate } from '../price-terms.ts';
 import { freePrice } from '../price.ts';
 import { ConfigError } from '../util/errors.ts';
-import type { Nano } from '../util/money.ts';
 import { describeReason } from '../util/plugin-error.ts';
 import { toOneLine } from '../util/text.ts';
 import { nameOption } from './load-config.ts';
@@ -50,15 +50,15 @@ function formatProviders({ providers, off }: Gateway): string[] {
 }
 
 /** A figure to compare models' prices: output dominates a call's cost. */
-function computeTrialCost({ price = freePrice }: Model): Nano {
-  return price.image ?? price.output;
+function computeTrialCost({ price = freePrice }: Model): number {
+  return Number(getRate(price, 'image') ?? getRate(price, 'output') ?? 0);
 }
 
 /** Example commands, each with a model that exists and can answer. */
 function formatExamples({ examples, catalog }: Gateway, url: string): string[] {
   const models = catalog
     .listModels()
-    .toSorted((one, other) => Number(computeTrialCost(one) - computeTrialCost(other)));
+    .toSorted((one, other) => computeTrialCost(one) - computeTrialCost(other));
   return examples.flatMap(({ line, output }) => {
     const model = models.find((each) => each.output[0] === output);
     if (!model && line.includes('{model}')) return [];

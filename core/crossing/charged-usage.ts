@@ -6,7 +6,7 @@
 import { computeCharge } from '../billing/charge.ts';
 import type { Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
-import type { Usage } from '../canonical/usage.ts';
+import { nameCounts, type Usage } from '../canonical/usage.ts';
 import type { Routed, Progress } from '../exchange.ts';
 import type { Protocol, ReplyContext, WireEvent, Edit } from '../protocol.ts';
 import { splice } from './splice.ts';
@@ -31,13 +31,13 @@ export function buildReplyContext({ id, receivedAt, call, attempt }: Routed): Re
  */
 export function findChargedUsage(exchange: Routed, tally: Progress): Usage | undefined {
   const { usage: reported, complete } = tally;
-  const { usage, basis, suspect } = computeCharge(
+  const { uses, basis, suspect } = computeCharge(
     'completed',
     exchange,
     complete ? tally : finishProgress(tally),
   );
   if (basis === 'usage' && !suspect) return undefined;
-  const { mode: _mode, rule: _rule, images: _images, ...charged } = usage;
+  const { images: _images, ...charged } = nameCounts(uses);
   const blank = Object.fromEntries(Object.keys(reported).map((name) => [name, undefined]));
   const shown: Usage = { ...blank, ...charged };
   const names = Object.keys(shown).filter(isCount);
@@ -58,8 +58,8 @@ function finishProgress({
   return { model, usage, unreadable, deliveredBytes, spoke, images, imagesShown, stopped, complete: true };
 }
 
-function isCount(name: string): name is Exclude<keyof Usage, 'mode' | 'rule' | 'images'> {
-  return name !== 'mode' && name !== 'rule' && name !== 'images';
+function isCount(name: string): name is Exclude<keyof Usage, 'mode' | 'images'> {
+  return name !== 'mode' && name !== 'images';
 }
 
 /** The events of a reply whose only content is its usage. */

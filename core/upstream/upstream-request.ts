@@ -29,6 +29,9 @@ export function listLostWishes({ call, attempt }: Routed): readonly Loss[] {
   }));
 }
 
+/** What providers that route calls themselves know of `max_price`. */
+const routerPrices: ReadonlySet<string> = new Set(['prompt', 'completion', 'request', 'image']);
+
 /**
  * The `provider` object for a provider that routes calls itself. Of the names in it, the provider's own is
  * for the gateway; undefined if nothing is left.
@@ -41,7 +44,9 @@ function buildWishes({ call: { preferences }, attempt }: Routed): object | undef
     return left?.length ? left : undefined;
   };
   const names = { order: filterNames(order), only: filterNames(only), ignore: filterNames(ignore) };
-  const prices = Object.entries(max_price ?? {}).filter(([, price]) => price !== undefined);
+  const prices = Object.entries(max_price ?? {}).filter(
+    ([of, price]) => price !== undefined && routerPrices.has(of),
+  );
   const wishes = {
     ...names,
     sort,

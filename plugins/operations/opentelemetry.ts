@@ -16,7 +16,7 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import { z } from 'zod';
-import { definePlugin, type Attempt, type End } from '../../core/index.ts';
+import { definePlugin, nameCounts, type Attempt, type End } from '../../core/index.ts';
 import { getAttribution } from '../shared/attribution.ts';
 import { sumCacheWrites } from '../shared/wire-kit/cache-writes.ts';
 
@@ -49,7 +49,7 @@ function describeRequest({ exchange }: End): Attributes {
 
 function describeUsage(end: End): Attributes {
   if (end.type !== 'answered' && end.type !== 'failed') return {};
-  const { usage } = end.charge;
+  const usage = nameCounts(end.charge.uses);
   return {
     'gen_ai.usage.input_tokens': usage.input,
     'gen_ai.usage.output_tokens': usage.output,

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import {
   definePlugin,
   lossCodes,
+  nameCounts,
   toGatewayError,
   type Charge,
   type End,
@@ -160,7 +161,8 @@ function findAbortPhase(end: End): 'before-attempt' | 'waiting' | 'reply' | unde
  * Counts tokens by types that do not overlap: cached and reasoning tokens are subtracted from the sums that
  * include them.
  */
-function countTokens({ tokens }: Metrics, { usage }: Charge): void {
+function countTokens({ tokens }: Metrics, { uses }: Charge): void {
+  const usage = nameCounts(uses);
   const { cacheRead = 0, reasoning = 0 } = usage;
   const cacheWrite = sumCacheWrites(usage) ?? 0;
   const count = (type: string, more: number): void => {

@@ -5,12 +5,18 @@
 import {
   definePlugin,
   estimateInput,
+  findCount,
+  findRate,
+  findTier,
+  getRate,
   getTerms,
   type End,
   type Parsed,
-  type Price,
+  type Table,
   type Target,
   type Terms,
+  type Tier,
+  type Unit,
 } from '../../core/index.ts';
 import { keepThroughReloads } from '../shared/routing/kept.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
@@ -45,33 +51,30 @@ interface Rates {
 const free: Rates = { input: 0, output: 0, cacheRead: 0, request: 0 };
 const million = 1_000_000;
 
-/** Nano-USD per million tokens. Without a cache price, cached input costs the full price. */
-function toRates(
-  { input, output, cacheRead = input }: Pick<Price, 'input' | 'output' | 'cacheRead'>,
-  request = 0n,
-): Rates {
+/** USD per million tokens. Without a cache price, cached input costs the full price. */
+function toRates(table: Table | Tier, terms: Terms): Rates {
+  const read = (unit: Unit): number => Number(findRate([table, terms], { unit })?.rate ?? 0);
+  const input = read('input');
   return {
-    input: Number(input),
-    output: Number(output),
-    cacheRead: Number(cacheRead),
-    request: Number(request) * million,
+    input,
+    output: read('output'),
+    cacheRead: Number(getRate(table, 'cacheRead') ?? input),
+    request: read('request') * million,
   };
 }
 
 /** A call long enough for a dearer tier is charged entirely at that tier. */
 function selectRates({ price: stated, schedule }: Target, known: Known, input: number): Rates {
   const price = schedule ? getTerms(stated, schedule.findRule(Date.now())) : stated;
-  if (known.price !== price) Object.assign(known, { price, rates: toRates(price, price.request) });
-  if (price.tiers.length === 0) return known.rates;
-  const longest = price.tiers
-    .filter(({ above }) => input > above)
-    .toSorted((first, second) => second.above - first.above)[0];
-  return longest ? toRates(longest, price.request) : known.rates;
+  if (known.price !== price) Object.assign(known, { price, rates: toRates(price, price) });
+  const longest = findTier(price, input);
+  return longest ? toRates(longest, price) : known.rates;
 }
 
 function learn(known: PerTarget<Known>, end: End): undefined {
   if (end.type !== 'answered' || end.charge.basis !== 'usage') return;
-  const { input = 0, cacheRead = 0 } = end.charge.usage;
+  const { uses } = end.charge;
+  const [input = 0, cacheRead = 0] = [findCount(uses, 'input'), findCount(uses, 'cacheRead')];
   if (input === 0) return;
   const target = known.getEntry(end.exchange.attempt.target);
   target.hits += (Math.min(1, cacheRead / input) - target.hits) * share;

@@ -7,16 +7,20 @@ import {
   getAskedMode,
   definePlugin,
   GatewayError,
-  parseUsd,
+  findRate,
   getModeRates,
   getTerms,
+  kinds,
+  places,
+  scaleDecimal,
   type ClientCall,
   type Host,
   type Parsed,
   type Preferences,
-  type Price,
+  type Table,
   type Target,
   type Terms,
+  type Tier,
 } from '../../core/index.ts';
 import { findStrategy, stages } from '../shared/routing/ranking.ts';
 import { noPreferences } from '../shared/wire-kit/provider-object.ts';
@@ -48,17 +52,19 @@ function sortTargets(targets: readonly Target[], order: readonly string[]): Targ
   return targets.toSorted((first, second) => rank(first) - rank(second));
 }
 
-function isWithin(rate: bigint, most: string | undefined): boolean {
-  return most === undefined || rate <= parseUsd(most);
-}
+/** Units that have another name in `max_price`. */
+const words: ReadonlyMap<string, string> = new Map([
+  ['input', 'prompt'],
+  ['output', 'completion'],
+]);
 
 /**
  * All rates that a call may be charged at. Tiers that need more tokens than the call has bytes cannot apply.
  */
-function listRates(call: ClientCall, terms: Terms): Pick<Price, 'input' | 'output'>[] {
+function listTables(call: ClientCall, terms: Terms): (Table | Tier)[] {
   const served = getModeRates(terms, getAskedMode(call)) ?? terms;
   return [terms, served, ...terms.tiers, ...(served.tiers ?? [])].filter(
-    (rates) => !('above' in rates) || call.size.textBytes > rates.above,
+    (table) => !('above' in table) || call.size.textBytes > table.above,
   );
 }
 
@@ -70,12 +76,14 @@ function isAffordable(
   const met = schedule?.listPossibleRules(Date.now()) ?? [undefined];
   return met.every((rule) => {
     const terms = getTerms(price, rule);
-    return (
-      isWithin(terms.request ?? 0n, limit.request) &&
-      listRates(call, terms).every(
-        ({ input, output }) => isWithin(input, limit.prompt) && isWithin(output, limit.completion),
-      )
-    );
+    const tables = listTables(call, terms);
+    return kinds.every((kind) => {
+      const most = limit[words.get(kind.name) ?? kind.name];
+      return (
+        most === undefined ||
+        tables.every((table) => (findRate([table, terms], kind)?.value ?? 0n) <= scaleDecimal(most, places))
+      );
+    });
   });
 }
 

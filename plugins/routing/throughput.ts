@@ -2,7 +2,7 @@
  * Asks the target first that writes fastest: the one with the most tokens of output per second after its
  * reply has begun.
  */
-import { definePlugin, type End } from '../../core/index.ts';
+import { definePlugin, findCount, type End } from '../../core/index.ts';
 import { keepThroughReloads } from '../shared/routing/kept.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
 import { sortLowestFirst, strategyOptions, tapRanking } from '../shared/routing/ranking.ts';
@@ -19,7 +19,7 @@ interface Rate {
 function learn(rates: PerTarget<Rate>, end: End): undefined {
   if (end.type !== 'answered' || end.outcome !== 'completed' || !end.exchange.call.stream) return;
   const { target, duration = 0, firstEventAfter = 0 } = end.exchange.attempt;
-  const { output = 0 } = end.charge.usage;
+  const output = findCount(end.charge.uses, 'output') ?? 0;
   const seconds = (duration - firstEventAfter) / 1000;
   if (output < leastTokens || seconds <= 0) return;
   const rate = rates.getEntry(target);

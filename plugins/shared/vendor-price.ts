@@ -9,11 +9,9 @@ export function rememberVendorPrice(price: Price, origin: Price): void {
 }
 
 /** What the vendor bills for a charge; undefined if it is what was charged. */
-export function computeVendorCost(
-  { usage, rule, basis, vendorCost }: Charge,
-  price: Price,
-): Nano | undefined {
+export function computeVendorCost(charge: Charge, price: Price): Nano | undefined {
+  const { basis, vendorCost } = charge;
   const isBilled = basis !== 'none' || vendorCost !== undefined;
   const own = isBilled ? origins.get(price) : undefined;
-  return own ? computeCost(rule ? { ...usage, rule } : usage, own) : vendorCost;
+  return own ? computeCost(charge, own) : vendorCost;
 }

@@ -1,9 +1,10 @@
 /** What the gateway quotes a call at, and how it narrows the grant once an amount is reserved. */
 import { describe, expect, it } from 'vitest';
-import { computeCost, type Target } from '../../core/index.ts';
+import type { Target } from '../../core/index.ts';
 import { PriceSchedule } from '../../core/price-schedule.ts';
 import { narrowGrant, listQuotes } from '../../plugins/meters/balance/admission.ts';
 import { presumeUsage } from '../../plugins/meters/balance/decisions.ts';
+import { costOf } from '../support/rates.ts';
 import { cheap, grant, lower, buildPlanned } from './sample-grant.ts';
 import { target } from './targets.ts';
 
@@ -203,7 +204,7 @@ describe('a quote', () => {
     );
     if (!quote) throw new Error('nothing was quoted');
     expect(quote.most).toBe(1_000_000n + 50n * 20_000n);
-    expect(computeCost(JSON.parse(presumeUsage(quote)), first.price)).toBe(quote.owed);
+    expect(costOf(JSON.parse(presumeUsage(quote)), first.price)).toBe(quote.owed);
   });
 
   it('covers what is owed for a call whose end is unknown, even while a cheaper rule applies', () => {
@@ -212,7 +213,7 @@ describe('a quote', () => {
     const [quote] = listQuotes(grant({ ...sale, schedule }), buildPlanned({ outputLimit: 50 }), lower);
     if (!quote) throw new Error('nothing was quoted');
     expect([quote.owed, quote.least, quote.most]).toEqual([25_000n, 25_000n, 25_000n]);
-    expect(computeCost(JSON.parse(presumeUsage(quote)), sale.price)).toBe(quote.owed);
+    expect(costOf(JSON.parse(presumeUsage(quote)), sale.price)).toBe(quote.owed);
   });
 
   it('has no lower end if the options refuse short balances', () => {

@@ -1,6 +1,6 @@
 /** The auditor reads prices and usage without their schemas. It has to read what the schemas do. */
 import { describe, expect, it } from 'vitest';
-import { usageSchema } from '../../core/canonical/usage.ts';
+import { toUsed, usageSchema } from '../../core/canonical/usage.ts';
 import { createPriceReader, readUsage } from '../../plugins/meters/balance/audit-report.ts';
 import { getPriceRecord } from '../../plugins/meters/balance/prices.ts';
 import { models } from '../providers/catalogues.ts';
@@ -18,19 +18,32 @@ describe('the auditor', () => {
 
   it('takes the name of a price for a name, although it looks like an amount', () => {
     const rates = '{"input":"1","output":"2","tiers":[],"name":"2026"}';
-    expect(createPriceReader(() => rates)('v')).toMatchObject({ input: 1_000_000_000n, name: '2026' });
+    expect(createPriceReader(() => rates)('v')).toMatchObject({
+      rates: [{ unit: 'input', rate: '1' }, { unit: 'output' }],
+      name: '2026',
+    });
+  });
+
+  it('reads the rule of a usage', () => {
+    expect(readUsage('{"input":3,"rule":"night above-5"}')).toEqual({
+      uses: [{ unit: 'input', count: 3 }],
+      rule: 'night above-5',
+    });
+    expect(readUsage('{"rule":3}')).toBeUndefined();
   });
 
   it.each([
     [{}],
-    [{ input: 3, output: 0, mode: 'flex', rule: 'night above-5' }],
-    [Object.fromEntries(usageSchema.keyof().options.map((field) => [field, 7]))],
+    [{ input: 3, output: 0, mode: 'flex' }],
+    [{ secondIn: 0.25 }],
+    [Object.fromEntries(usageSchema.keyof().options.map((field) => [field, field === 'mode' ? 'fast' : 7]))],
     [{ input: 0.5 }],
     [{ output: '3' }],
     [{ mode: 3 }],
     [{ input: 2 ** 53 }],
     [null],
   ])('reads the usage %j exactly if its schema does', (usage) => {
-    expect(readUsage(JSON.stringify(usage))).toEqual(usageSchema.safeParse(usage).data);
+    const { data } = usageSchema.safeParse(usage);
+    expect(readUsage(JSON.stringify(usage))).toEqual(data && toUsed(data));
   });
 });

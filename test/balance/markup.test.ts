@@ -9,7 +9,6 @@ import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
-  computeCost,
   formatUsd,
   parseUsd,
   priceSchema,
@@ -30,16 +29,17 @@ import { findAdminUrl } from '../support/admin-url.ts';
 import { makeFolder } from '../support/folder.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { waitUntil } from '../support/operated.ts';
+import { costOf, nameRates, used } from '../support/rates.ts';
 
 const principal: Principal = { kind: 'user', account: 'acme', key: 'k1' };
 const parseRule = (input: MarkupInput) => markupSchema.parse(input);
 
 /** Rounds half to even in another way than the gateway does: by the remainder of decimal digits. */
-function divideByMillion(numerator: bigint): bigint {
-  const below = numerator / 1_000_000n;
-  const rest = numerator % 1_000_000n;
-  if (rest === 500_000n) return below + (below % 2n);
-  return rest > 500_000n ? below + 1n : below;
+function divideHalfEven(numerator: bigint, by: bigint): bigint {
+  const below = numerator / by;
+  const rest = (numerator % by) * 2n;
+  if (rest === by) return below + (below % 2n);
+  return rest > by ? below + 1n : below;
 }
 
 describe('a marked price', () => {
@@ -63,31 +63,30 @@ describe('a marked price', () => {
           const size = Math.abs(millionths);
           const percent = `${sign}${Math.floor(size / 10_000)}.${String(size % 10_000).padStart(4, '0')}`;
           const marked = markPrice(price, parseRule({ percent, fixed: formatUsd(fixed) }));
-          const addMarkup = (value: bigint): bigint =>
-            divideByMillion(value * BigInt(1_000_000 + millionths));
+          const addMarkup = (value: bigint): bigint => value * BigInt(1_000_000 + millionths);
           const cached = BigInt(Math.min(usage.cacheRead, usage.input));
           const sum =
             (BigInt(usage.input) - cached) * addMarkup(rates.input) +
             cached * addMarkup(rates.cacheRead) +
             BigInt(usage.output) * addMarkup(rates.output);
-          const fee = addMarkup(rates.request) + fixed;
-          const charge = computeCost(usage, marked);
-          expect(charge).toBe(divideByMillion(sum + fee * 1_000_000n));
+          const fee = addMarkup(rates.request) + fixed * 1_000_000n;
+          const charge = costOf(usage, marked);
+          expect(charge).toBe(divideHalfEven(sum + fee * 1_000_000n, 10n ** 12n));
           expect(
             computeWorstCost({ input: usage.input, output: usage.output, candidates: 1 }, marked),
           ).toBeGreaterThanOrEqual(charge);
           const charged: Charge = {
             cost: charge,
             lines: [],
-            usage,
+            ...used(usage),
             rule: '',
             basis: 'usage',
             suspect: false,
           };
-          expect(computeVendorCost(charged, marked)).toBe(computeCost(usage, price));
+          expect(computeVendorCost(charged, marked)).toBe(costOf(usage, price));
           // A plugin stopped the reply: the caller pays nothing, and the vendor bills the same.
           const stopped = { ...charged, cost: 0n, basis: 'none', vendorCost: charge } as const;
-          expect(computeVendorCost(stopped, marked)).toBe(computeCost(usage, price));
+          expect(computeVendorCost(stopped, marked)).toBe(costOf(usage, price));
         },
       ),
     );
@@ -103,7 +102,7 @@ describe('a marked price', () => {
       rules: [{ name: 'night', times: '0.5' }],
     });
     const marked = markPrice(price, parseRule({ percent: '50', fixed: '0.001' }));
-    expect(marked).toMatchObject({
+    expect(nameRates(marked)).toMatchObject({
       input: parseUsd('1.5'),
       request: parseUsd('0.001'),
       webSearch: parseUsd('0.015'),

@@ -13,6 +13,7 @@ import { getPriceRecord } from '../../plugins/meters/balance/prices.ts';
 import { settleDurably, buildSettlement, Pauses } from '../../plugins/meters/balance/settlement.ts';
 import type { Settlement, Store } from '../../plugins/meters/balance/store.ts';
 import { buildRouted } from '../support/exchange.ts';
+import { used } from '../support/rates.ts';
 import { settlement, buildStore } from './calls.ts';
 import { target } from './targets.ts';
 
@@ -23,11 +24,11 @@ describe('the settlement of an end', () => {
   const error = new GatewayError('upstream_failed', 'no');
 
   it('posts what an answered call costs, with what a usage report needs', () => {
-    const lines = computeCostLines({ input: 3, output: 4 }, inHouse.price);
+    const lines = computeCostLines(used({ input: 3, output: 4 }), inHouse.price);
     const charge = {
       cost: 12n,
       lines,
-      usage: { input: 3, output: 4 },
+      ...used({ input: 3, output: 4 }),
       rule: 'standard',
       basis: 'estimate',
       suspect: false,
@@ -66,7 +67,7 @@ describe('the settlement of an end', () => {
       exchange,
       outcome: 'completed',
       error: undefined,
-      charge: { cost: 0n, lines: [], usage: {}, rule: 'standard', basis: 'usage', suspect: false },
+      charge: { cost: 0n, lines: [], uses: [], rule: 'standard', basis: 'usage', suspect: false },
     };
     expect(buildSettlement(free, 1)).toMatchObject({ amount: 0n, reason: 'completed' });
     const failed: Failed = {
@@ -74,7 +75,7 @@ describe('the settlement of an end', () => {
       type: 'failed',
       exchange,
       error,
-      charge: { cost: 0n, lines: [], usage: {}, rule: '', basis: 'none', suspect: false },
+      charge: { cost: 0n, lines: [], uses: [], rule: '', basis: 'none', suspect: false },
     };
     expect(buildSettlement(failed, 1)).toMatchObject({
       amount: undefined,

@@ -1,5 +1,5 @@
 /** Targets with prices of a test's choosing. */
-import { checkModel, type ModelFacts, type Target } from '../../core/index.ts';
+import { checkModel, freePrice, type ModelFacts, type Target } from '../../core/index.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 import { buildModelFacts } from '../support/test-provider.ts';
 
@@ -18,7 +18,7 @@ export function target(
   return {
     provider,
     model,
-    price: model.price ?? { input: 0n, output: 0n, tiers: [] },
+    price: model.price ?? freePrice,
     protocol: plainProtocol,
   };
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Capabilities, RouteReply } from '../../core/index.ts';
+import { priceSchema } from '../../core/price.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { formatUsdPerToken } from '../../plugins/shared/wire-kit/model-listing.ts';
+import { formatPricing } from '../../plugins/shared/wire-kit/model-listing.ts';
 import { callRoute, createHost, type TestHost } from '../support/host.ts';
 import { makeModel } from './bodies.ts';
 
@@ -135,12 +136,18 @@ describe('the model listing', () => {
 
 describe('the price of a token', () => {
   it.each([
-    [1_250_000_000n, '0.00000125'],
-    [0n, '0'],
-    [1n, '0.000000000000001'],
-    [2_000_000_000_000_000n, '2'],
-    [1_500_000_000_000_000n, '1.5'],
-  ])('is exact at %i nano-USD for a million', (price, text) => {
-    expect(formatUsdPerToken(price)).toBe(text);
+    ['1.25', '0.00000125'],
+    ['0', '0'],
+    ['0.000000001', '0.000000000000001'],
+    ['2000000', '2'],
+    ['1500000', '1.5'],
+  ])('is exact at %s USD for a million', (input, text) => {
+    const price = priceSchema.parse({ input, output: '0' });
+    expect(formatPricing(price, { prompt: ['input'] })).toEqual({ prompt: text });
   });
+});
+
+it('lists what a unit costs that no listing has a name for', () => {
+  const price = priceSchema.parse([{ unit: 'secondIn', rate: '0.000075' }]);
+  expect(formatPricing(price, { prompt: ['input'] })).toEqual({ second_in: '0.000075' });
 });

@@ -11,6 +11,7 @@ import { isObject } from '../support/json.ts';
 import { readData } from '../support/listen.ts';
 import { openOneReply, type OneReply } from '../support/one-reply.ts';
 import { postJson } from '../support/post.ts';
+import { withCounts } from '../support/rates.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { small } from './strict.ts';
 
@@ -97,7 +98,7 @@ describe('a stream from Mistral', () => {
       const response = await ask(path, fields);
       expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('Hm.')]);
       expect((await gateway.ended(++calls)).at(-1)).toMatchObject({
-        charge: { basis: 'usage', usage: { output: 4 } },
+        charge: { basis: 'usage', uses: withCounts({ output: 4 }) },
       });
     },
   );
@@ -153,7 +154,10 @@ describe("a chat client, when Mistral's content comes in parts", () => {
       }),
     );
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
-    expect(end).toMatchObject({ outcome: 'completed', charge: { usage: { input: 8, output: 9 } } });
+    expect(end).toMatchObject({
+      outcome: 'completed',
+      charge: { uses: withCounts({ input: 8, output: 9 }) },
+    });
   });
 
   it('gets every piece of text that follows in the same form', async () => {

@@ -3,7 +3,14 @@
  * its options say, and only the provider sees its key.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { checkModel, pluginInterface, type Operation, type Plugin, type Target } from '../../core/index.ts';
+import {
+  checkModel,
+  freePrice,
+  pluginInterface,
+  type Operation,
+  type Plugin,
+  type Target,
+} from '../../core/index.ts';
 import { createHost, type TestHost } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 
@@ -55,7 +62,7 @@ function getUrl(
     provider,
     protocol: plainProtocol,
     model: anyModel,
-    price: { input: 0n, output: 0n, tiers: [] },
+    price: freePrice,
   };
   return typeof endpoint === 'function' ? endpoint(target, operation, stream) : endpoint;
 }

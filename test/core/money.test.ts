@@ -1,10 +1,10 @@
 import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { computeCost } from '../../core/billing/cost.ts';
 import { computeWorstCost } from '../../core/billing/worst-cost.ts';
 import { priceSchema } from '../../core/price.ts';
 import { formatUsd, parseUsd, toUsdNumber } from '../../core/util/money.ts';
+import { costOf, used } from '../support/rates.ts';
 
 const rate = fc.bigInt({ min: 0n, max: 10n ** 12n });
 const tokens = fc.integer({ min: 0, max: 10_000_000 });
@@ -54,7 +54,7 @@ describe('the cost of a call', () => {
 
   it('prices cache reads and writes separately and the rest at the base rate', () => {
     const usage = { input: 1000, cacheRead: 400, cacheWrite5m: 100, output: 50, reasoning: 20 };
-    expect(formatUsd(computeCost(usage, price))).toBe(
+    expect(formatUsd(costOf(usage, price))).toBe(
       new Decimal('2.5')
         .times(500)
         .plus(new Decimal('1.25').times(400))
@@ -67,8 +67,8 @@ describe('the cost of a call', () => {
   });
 
   it('applies long-context rates to the whole call once its input exceeds the tier', () => {
-    expect(computeCost({ input: 200_000, output: 0 }, price)).toBe(parseUsd('0.5'));
-    expect(computeCost({ input: 200_001, output: 0 }, price)).toBe(parseUsd('1.000005'));
+    expect(costOf({ input: 200_000, output: 0 }, price)).toBe(parseUsd('0.5'));
+    expect(costOf({ input: 200_001, output: 0 }, price)).toBe(parseUsd('1.000005'));
   });
 
   it('counts what is priced by the piece', () => {
@@ -81,13 +81,13 @@ describe('the cost of a call', () => {
       container: '0.03',
       image: '0.2',
     });
-    expect(
-      formatUsd(computeCost({ webSearches: 3, fileSearches: 4, containers: 2, images: 1 }, apiece)),
-    ).toBe('0.301');
+    expect(formatUsd(costOf({ webSearches: 3, fileSearches: 4, containers: 2, images: 1 }, apiece))).toBe(
+      '0.301',
+    );
     expect(
       formatUsd(
         computeWorstCost(
-          { input: 0, output: 0, candidates: 1, webSearches: 3, fileSearches: 4, containers: 2 },
+          { input: 0, output: 0, candidates: 1, ...used({ webSearches: 3, fileSearches: 4, containers: 2 }) },
           apiece,
         ),
       ),
@@ -102,17 +102,17 @@ describe('the cost of a call', () => {
       tiers: [{ above: 100, input: '5', output: '6' }],
     });
     const costs = [{}, { mode: 'usual' }, { mode: 'fast' }].map((served) =>
-      formatUsd(computeCost({ input: 101, output: 0, ...served }, fast)),
+      formatUsd(costOf({ input: 101, output: 0, ...served }, fast)),
     );
     expect(costs).toEqual(['0.000505', '0.000505', '0.00101']);
-    expect(computeCost({ input: 1000, output: 0, mode: 'fast' }, price)).toBe(
-      computeCost({ input: 1000, output: 0 }, price),
+    expect(costOf({ input: 1000, output: 0, mode: 'fast' }, price)).toBe(
+      costOf({ input: 1000, output: 0 }, price),
     );
   });
 
   it('never prices a part as larger than its whole', () => {
-    expect(computeCost({ input: 10, cacheRead: 1_000_000, output: 0 }, price)).toBe(
-      computeCost({ input: 10, cacheRead: 10, output: 0 }, price),
+    expect(costOf({ input: 10, cacheRead: 1_000_000, output: 0 }, price)).toBe(
+      costOf({ input: 10, cacheRead: 10, output: 0 }, price),
     );
   });
 
@@ -120,7 +120,7 @@ describe('the cost of a call', () => {
     const usage = { input: 300, cacheRead: 180, cacheReadAudio: 150, inputAudio: 200, output: 0 };
     const rates = { input: '1', output: '0', inputAudio: '100' };
     const costs = [{ cacheRead: '0.1', cacheReadAudio: '10' }, { cacheRead: '0.1' }, {}].map((cached) =>
-      formatUsd(computeCost(usage, priceSchema.parse({ ...rates, ...cached }))),
+      formatUsd(costOf(usage, priceSchema.parse({ ...rates, ...cached }))),
     );
     // 70 of fresh text and 50 of fresh audio; 30 of text and 150 of audio from the cache.
     expect(costs).toEqual(['0.006573', '0.005088', '0.0201']);
@@ -132,7 +132,9 @@ describe('the cost of a call', () => {
     [1n, 500_001, 1n],
     [5n, 500_000, 2n],
   ])('rounds %s nano per million for %i tokens half to even: %s', (input, count, cost) => {
-    expect(computeCost({ input: count, output: 0 }, { input, output: 0n, tiers: [] })).toBe(cost);
+    expect(
+      costOf({ input: count, output: 0 }, priceSchema.parse({ input: formatUsd(input), output: '0' })),
+    ).toBe(cost);
   });
 
   it('equals an independent computation for any usage and price', () => {
@@ -145,9 +147,13 @@ describe('the cost of a call', () => {
           .div(1e6)
           .toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN);
         return (
-          computeCost(
+          costOf(
             { input: all, cacheRead: cached, output: out },
-            { input, output, cacheRead, tiers: [] },
+            priceSchema.parse({
+              input: formatUsd(input),
+              output: formatUsd(output),
+              cacheRead: formatUsd(cacheRead),
+            }),
           ).toString() === oracle.toFixed()
         );
       }),

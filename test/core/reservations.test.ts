@@ -7,10 +7,20 @@ import { boundUse } from '../../core/billing/cost-bounds.ts';
 import { computeCostLines } from '../../core/billing/cost.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
 import { computeWorstCost } from '../../core/billing/worst-cost.ts';
-import type { Fee, Model, ModelFacts, Price, Routed, Usage } from '../../core/index.ts';
+import {
+  nameCounts,
+  type Fee,
+  type Model,
+  type ModelFacts,
+  type Price,
+  type Routed,
+  type Usage,
+} from '../../core/index.ts';
 import { target } from '../balance/targets.ts';
 import { buildRates } from '../support/any-rates.ts';
 import { buildRouted } from '../support/exchange.ts';
+import { nameRates } from '../support/rates.ts';
+import { chargeOf } from './charged.ts';
 
 const usd = fc.nat(40_000).map((cents) => new Decimal(cents).div(1000).toFixed());
 const part = fc.option(usd, { nil: undefined });
@@ -120,7 +130,7 @@ describe('arbitrary reported usage', () => {
           tally.read({ type: 'block-start', candidate: 0, block: 0, kind: paints ? 'image' : 'text' });
           tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
           for (const usage of reports) tally.read({ type: 'usage', usage });
-          const charge = computeCharge(outcome, exchange, tally);
+          const charge = chargeOf(outcome, exchange, tally);
           const isFast = charge.usage.mode === 'fast' && call.modes.length === 0;
           if (charge.suspect) suspects += 1;
           if (charge.suspect || isFast) expect(charge.cost).toBeLessThanOrEqual(computeReservation(exchange));
@@ -156,9 +166,7 @@ function buildHonestUsage({ call, attempt, grant }: Routed, shares: readonly num
     cacheWrite1h,
     cacheWrite5m: 0,
     reasoning: takeShare(output),
-    webSearches: takeShare(bound.webSearches),
-    fileSearches: takeShare(bound.fileSearches),
-    containers: takeShare(bound.containers),
+    ...nameCounts((bound.uses ?? []).map((use) => ({ ...use, count: takeShare(use.count) }))),
     ...(call.modes?.length ? { mode: (shares[0] ?? 0) < 0.5 ? 'fast' : 'usual' } : {}),
   };
 }
@@ -177,9 +185,10 @@ describe('an honest provider', () => {
           tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
           tally.read({ type: 'usage', usage: buildHonestUsage(exchange, shares) });
           tally.read({ type: 'response-end' });
-          const { cost, lines, usage, basis } = computeCharge('completed', exchange, tally);
+          const charge = computeCharge('completed', exchange, tally);
+          const { cost, lines, basis } = charge;
           expect(basis).toBe('usage');
-          expect(lines).toEqual(computeCostLines(usage, exchange.attempt.target.price));
+          expect(lines).toEqual(computeCostLines(charge, exchange.attempt.target.price));
           expect(cost).toBeLessThanOrEqual(computeReservation(exchange));
         },
       ),
@@ -195,18 +204,19 @@ function computeDearest(
   bytes: number,
   output: number,
 ): Decimal {
+  const rates = nameRates(price);
   const priceTokens = (tokens: number, rate: bigint): Decimal =>
     new Decimal(tokens).times(rate.toString()).div(1_000_000);
-  const lengths = [bytes, ...price.tiers.flatMap(({ above }) => [above, above + 1])].filter(
+  const lengths = [bytes, ...rates.tiers.flatMap(({ above }) => [above, above + 1])].filter(
     (length) => length <= bytes,
   );
   return Decimal.max(
     ...lengths.map((length) => {
-      const tier = price.tiers
+      const tier = rates.tiers
         .filter(({ above }) => length > above)
         .toSorted((one, other) => one.above - other.above)
         .at(-1);
-      const { input, output: out } = tier ?? price;
+      const { input, output: out } = tier ?? rates;
       return priceTokens(length, input).plus(priceTokens(Math.min(output, longest), out));
     }),
   );

@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { computeCost } from '../../core/billing/cost.ts';
+import { listUses, type Price } from '../../core/index.ts';
 import { priceSchema, toRegionalPrice } from '../../core/price.ts';
 import { computeFirstCost, type FirstPrice, type FirstUsage } from './first-costs.ts';
 
@@ -22,21 +23,51 @@ function createRandom(seed: number): () => number {
   };
 }
 
+interface Table {
+  readonly when?: unknown;
+  readonly rates?: readonly { readonly unit: string; readonly modality?: string; readonly rate: string }[];
+  readonly tiers?: readonly Table[];
+  readonly modes?: Readonly<Record<string, Table>>;
+  readonly rules?: readonly Table[];
+}
+
+/** Calendars are named in the files. They say when a rule applies, and not what it costs. */
+function omitDays(rule: Table): FirstPrice {
+  return toFirstPrice({ ...rule, when: undefined });
+}
+
+/** A price of a file in the form of that version, with a member for each rate. */
+function toFirstPrice(table: Table): FirstPrice {
+  const { rates = [], tiers, modes, rules, ...others } = table;
+  const named = rates.map(({ unit, modality = '', rate }) => [
+    unit + modality.slice(0, 1).toUpperCase() + modality.slice(1),
+    rate,
+  ]);
+  const price: Record<string, unknown> = { ...others, ...Object.fromEntries(named) };
+  if (tiers) price['tiers'] = tiers.map(toFirstPrice);
+  if (modes)
+    price['modes'] = Object.fromEntries(
+      Object.entries(modes).map(([name, mode]) => [name, toFirstPrice(mode)]),
+    );
+  if (rules) price['rules'] = rules.map(omitDays);
+  return JSON.parse(JSON.stringify(price));
+}
+
 interface Listed {
   readonly id: string;
-  readonly price?: FirstPrice;
+  readonly price: FirstPrice;
 }
 
 function readPrices(): Listed[] {
   return readdirSync(folder)
-    .flatMap((name): Listed[] => JSON.parse(readFileSync(new URL(name, folder), 'utf8')).models)
-    .filter(({ price }) => price !== undefined);
-}
-
-/** Calendars are named in the files. They say when a rule applies, and not what it costs. */
-function omitDays(price: FirstPrice): FirstPrice {
-  const rules = price.rules?.map(({ when: _when, from: _from, until: _until, ...rule }) => rule);
-  return { ...price, ...(rules && { rules }) };
+    .flatMap((name): { id: string; price?: Table | Table['rates'] }[] => {
+      const { models } = JSON.parse(readFileSync(new URL(name, folder), 'utf8'));
+      return models;
+    })
+    .flatMap(({ id, price }) => {
+      if (!price) return [];
+      return [{ id, price: toFirstPrice('length' in price ? { rates: price } : price) }];
+    });
 }
 
 const parts = (
@@ -65,13 +96,16 @@ function inventUsage(price: FirstPrice, random: () => number): FirstUsage {
   return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== undefined));
 }
 
+function checkPrice(price: FirstPrice): Price {
+  return priceSchema.parse({ ...price, input: String(price['input']), output: String(price['output']) });
+}
+
 it('charges 10,000 calls of the whole catalogue as before prices were lists of units', () => {
   const models = readPrices();
   const random = createRandom(20_261_127);
   const differing: unknown[] = [];
   for (let call = 0; call < calls; call += 1) {
-    const { id, price: stated = {} } = models[call % models.length] ?? {};
-    const price = omitDays(stated);
+    const { id, price = {} } = models[call % models.length] ?? {};
     const isRegional = random() < 0.2;
     const usage = inventUsage(price, random);
     const rule = usage['rule'];
@@ -79,8 +113,16 @@ it('charges 10,000 calls of the whole catalogue as before prices were lists of u
       isRegional && price.regional !== undefined && rule !== undefined
         ? { ...usage, rule: `${rule}-regional` }
         : usage;
-    const parsed = priceSchema.parse(price);
-    const cost = computeCost(named, isRegional ? toRegionalPrice(parsed) : parsed);
+    const parsed = checkPrice(price);
+    const { mode, rule: priced } = named;
+    const cost = computeCost(
+      {
+        uses: listUses(named),
+        mode: typeof mode === 'string' ? mode : undefined,
+        rule: typeof priced === 'string' ? priced : undefined,
+      },
+      isRegional ? toRegionalPrice(parsed) : parsed,
+    );
     const expected = computeFirstCost(usage, price, isRegional);
     if (cost !== expected) differing.push({ id, usage, isRegional, cost, expected });
   }

@@ -10,16 +10,38 @@ import { boundUse } from '../../core/billing/cost-bounds.ts';
 import { computeCost, nameRule } from '../../core/billing/cost.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
 import { computeAffordableOutput, computeWorstCost } from '../../core/billing/worst-cost.ts';
-import type { ModelFacts, Usage } from '../../core/index.ts';
+import { storePrice, type Price, type Usage } from '../../core/index.ts';
 import { PriceSchedule } from '../../core/price-schedule.ts';
-import { priceSchema, type Price } from '../../core/price.ts';
+import { priceSchema } from '../../core/price.ts';
 import { target } from '../balance/targets.ts';
 import { buildRouted } from '../support/exchange.ts';
+import { costOf, used } from '../support/rates.ts';
 import { appliesByHand, hour, limit, minute, moments, times, when } from './rules-by-hand.ts';
 
-type Facts = NonNullable<ModelFacts['price']>;
-
-type Rule = NonNullable<Facts['rules']>[number];
+interface Rates {
+  readonly input: string;
+  readonly output: string;
+  readonly cacheRead?: string;
+  readonly cacheWrite30m?: string;
+  readonly cacheWrite12h?: string;
+}
+interface Terms {
+  readonly tiers?: readonly (Rates & { readonly above: number })[];
+  readonly modes?: Readonly<Record<string, { readonly times: string }>>;
+}
+type Rule = {
+  readonly name: string;
+  readonly from?: string;
+  readonly when?: Parameters<typeof appliesByHand>[0]['when'];
+} & ({ readonly times: string } | (Rates & Terms));
+/** A price in the form with members. */
+type Facts = Rates &
+  Terms & {
+    readonly [member: string]: unknown;
+    readonly name?: string;
+    readonly request?: string;
+    readonly rules?: readonly Rule[];
+  };
 
 const usd = fc.nat(40_000).map((cents) => new Decimal(cents).div(1000).toFixed());
 
@@ -75,24 +97,20 @@ function computeByHand(price: Facts, usage: Usage, at: number): Decimal {
   const tier = own.tiers?.find(({ above }) => input > above);
   const table = tier ?? own;
   const flex = usage.mode === 'flex' ? own.modes?.flex : undefined;
-  const roundRate = (rate: string): Decimal => {
-    const roundUp = (value: Decimal): Decimal => value.times(1e9).ceil().div(1e9);
-    const timed = rule && 'times' in rule ? rule.times : '1';
-    const first = flex && 'times' in flex ? roundUp(new Decimal(rate).times(flex.times)) : new Decimal(rate);
-    return roundUp(first.times(timed));
-  };
+  const scaleRate = (rate: string): Decimal =>
+    new Decimal(rate).times(flex?.times ?? '1').times(rule && 'times' in rule ? rule.times : '1');
   let rest = input;
   let sum = new Decimal(0);
   const take = (count: number, rate: string | undefined): void => {
     if (rate === undefined) return;
     const taken = Math.min(count, rest);
     rest -= taken;
-    sum = sum.plus(roundRate(rate).times(taken));
+    sum = sum.plus(scaleRate(rate).times(taken));
   };
   take(cacheRead, table.cacheRead);
   take(cacheWrite30m, table.cacheWrite30m);
   take(cacheWrite12h, table.cacheWrite12h ?? table.cacheWrite30m);
-  sum = sum.plus(roundRate(table.input).times(rest)).plus(roundRate(table.output).times(output)).div(1e6);
+  sum = sum.plus(scaleRate(table.input).times(rest)).plus(scaleRate(table.output).times(output)).div(1e6);
   return sum
     .plus(price.request ?? 0)
     .times(1e9)
@@ -112,7 +130,7 @@ describe('the cost at a rule', () => {
         const rule = schedule.findRule(at);
         const others = { ...usage, ...(isFlex ? { mode: 'flex' } : {}) };
         const expected = computeByHand(facts, others, at);
-        expect(computeCost(rule === undefined ? others : { ...others, rule }, price).toString()).toBe(
+        expect(costOf(rule === undefined ? others : { ...others, rule }, price).toString()).toBe(
           expected.toFixed(),
         );
       }),
@@ -129,23 +147,21 @@ describe('the cost at a rule', () => {
       modes: { flex: { times: '0.5' } },
       rules: [{ name: 'peak', times: '2' }],
     });
-    expect(nameRule({ input: 1 }, price)).toBe('off-peak');
-    expect(nameRule({ input: 101, mode: 'flex', rule: 'peak' }, price)).toBe('peak flex above-100');
-    expect(nameRule({ input: 101, mode: 'flex', rule: 'peak flex above-100' }, price)).toBe(
+    expect(nameRule(used({ input: 1 }), price)).toBe('off-peak');
+    expect(nameRule(used({ input: 101, mode: 'flex', rule: 'peak' }), price)).toBe('peak flex above-100');
+    expect(nameRule(used({ input: 101, mode: 'flex', rule: 'peak flex above-100' }), price)).toBe(
       'peak flex above-100',
     );
-    expect(nameRule({ input: 1, mode: 'batch' }, price)).toBe('off-peak');
-    expect(nameRule({}, parseSchedule({ input: '1', output: '2' }).price)).toBe('standard');
+    expect(nameRule(used({ input: 1, mode: 'batch' }), price)).toBe('off-peak');
+    expect(nameRule(used({}), parseSchedule({ input: '1', output: '2' }).price)).toBe('standard');
   });
 
   it('stays the same when the price is written and read again', () => {
     fc.assert(
       fc.property(statedPrice, (facts) => {
         const { price } = parseSchedule(facts);
-        const written = JSON.stringify(price, (_, value: unknown) =>
-          typeof value === 'bigint' ? new Decimal(value.toString()).div(1e9).toFixed() : value,
-        );
-        expect(priceSchema.parse(JSON.parse(written))).toEqual(price);
+        for (const written of [price, storePrice(price)])
+          expect(priceSchema.parse(JSON.parse(JSON.stringify(written)))).toEqual(price);
       }),
     );
   });
@@ -221,8 +237,8 @@ describe('a call across an hour at which the price changes', () => {
     tally.read({ type: 'usage', usage: { input: 500, output: 500 } });
     tally.read({ type: 'response-end' });
     const charge = computeCharge('completed', running, tally);
-    expect(charge).toMatchObject({ rule, cost, usage: { rule } });
-    expect(computeCost(charge.usage, price)).toBe(cost);
+    expect(charge).toMatchObject({ rule, cost });
+    expect(computeCost(charge, price)).toBe(cost);
     expect(reserved).toBeGreaterThanOrEqual(
       computeWorstCost({ ...boundUse(running.call, running.attempt.target, 1000), rules: ['peak'] }, price),
     );

@@ -1,13 +1,12 @@
 /** A provider's usage that cannot be true: bounded, flagged, and never free. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { computeCharge } from '../../core/billing/charge.ts';
 import { boundUse } from '../../core/billing/cost-bounds.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
 import { computeWorstCost } from '../../core/billing/worst-cost.ts';
-import type { CanonicalRequest, Charge, InputSize, Target, Usage } from '../../core/index.ts';
+import type { CanonicalRequest, InputSize, Target, Usage } from '../../core/index.ts';
 import { target } from '../balance/targets.ts';
-import { bytes, chargeUsage, estimate, exchange, inHouse } from './charged.ts';
+import { bytes, chargeOf, chargeUsage, estimate, exchange, inHouse, type NamedCharge } from './charged.ts';
 
 describe('plausible figures', () => {
   it('charges plausible figures unchanged', () => {
@@ -42,13 +41,13 @@ describe('zero input and output', () => {
     complete: boolean,
     kind: 'text' | 'tool-call' | 'image',
     before: Usage = {},
-  ): Charge => {
+  ): NamedCharge => {
     const tally = new Tally();
     tally.read({ type: 'block-start', candidate: 0, block: 0, kind });
     tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
     for (const usage of [before, { input: 0, output: 0 }]) tally.read({ type: 'usage', usage });
     if (complete) tally.read({ type: 'response-end' });
-    return computeCharge(complete ? 'completed' : 'cut', exchange, tally);
+    return chargeOf(complete ? 'completed' : 'cut', exchange, tally);
   };
 
   it('charges nothing for a complete reply that reports zero tokens', () => {
@@ -161,11 +160,11 @@ describe('input beyond the bytes of the request', () => {
     usage: Usage,
     size: Partial<InputSize>,
     more: Partial<CanonicalRequest> = {},
-  ): Charge => {
+  ): NamedCharge => {
     const tally = new Tally();
     tally.read({ type: 'usage', usage: { output: 4, ...usage } });
     const call = { ...exchange.call, size: { ...exchange.call.size, ...size } };
-    return computeCharge(
+    return chargeOf(
       'completed',
       { ...exchange, call, getRequest: () => ({ ...exchange.getRequest(), ...more }) },
       tally,
@@ -220,7 +219,7 @@ describe('output beyond the limit that was sent', () => {
     readonly on?: Target;
     readonly pictures?: number;
   }
-  const chargeOutput = (usage: Usage, { on = inHouse, ...given }: Case): Charge => {
+  const chargeOutput = (usage: Usage, { on = inHouse, ...given }: Case): NamedCharge => {
     const tally = new Tally();
     for (let block = 0; block < (given.pictures ?? 0); block += 1)
       tally.read({ type: 'block-start', candidate: 0, block, kind: 'image' });
@@ -237,7 +236,7 @@ describe('output beyond the limit that was sent', () => {
       ...(given.granted === undefined ? {} : { outputLimit: given.granted }),
     };
     const attempt = { ...exchange.attempt, target: on };
-    return computeCharge('completed', { ...exchange, call, grant, attempt }, tally);
+    return chargeOf('completed', { ...exchange, call, grant, attempt }, tally);
   };
   const painter = target(
     'house',
@@ -297,12 +296,12 @@ describe('input that a parameter adds', () => {
     fields: Partial<CanonicalRequest>,
     usage: Usage,
     limit: number = inHouse.model.outputLimit,
-  ): Charge => {
+  ): NamedCharge => {
     const tally = new Tally();
     tally.read({ type: 'usage', usage });
     const call = { ...exchange.call, outputLimit: limit };
     const request = { ...exchange.getRequest(), ...fields };
-    return computeCharge('completed', { ...exchange, call, getRequest: () => request }, tally);
+    return chargeOf('completed', { ...exchange, call, getRequest: () => request }, tally);
   };
   const added = 5200;
   const unknown = { vendor: { plain: { skills: ['weather'] } } };
@@ -358,7 +357,7 @@ describe('a call that only its provider can decode', () => {
     const failToRead = (): never => {
       throw new Error('no other protocol has a word for it');
     };
-    expect(computeCharge('completed', { ...exchange, getRequest: failToRead }, tally)).toMatchObject({
+    expect(chargeOf('completed', { ...exchange, getRequest: failToRead }, tally)).toMatchObject({
       usage: { input: 20_000 },
       suspect: false,
     });

@@ -1,6 +1,7 @@
 /** Calls that fail at one target and continue at the next. */
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../core/index.ts';
+import { withCounts } from '../support/rates.ts';
 import {
   type Behaviour,
   call,
@@ -78,7 +79,7 @@ describe('fallback', () => {
     expect(await waitForEnd(started)).toMatchObject({
       type: 'answered',
       outcome: 'cut',
-      charge: { basis: 'estimate', usage: { output: 1 } },
+      charge: { basis: 'estimate', uses: withCounts({ output: 1 }) },
     });
   });
 

@@ -5,6 +5,7 @@ import { createHooks } from '../../core/hooks.ts';
 import { GatewayError, type End } from '../../core/index.ts';
 import { startGateway } from '../support/gateway.ts';
 import { plain } from '../support/plain-protocol.ts';
+import { withCounts } from '../support/rates.ts';
 import {
   type Behaviour,
   call,
@@ -91,7 +92,7 @@ describe('the order of a call', () => {
       {
         type: 'answered',
         outcome: 'completed',
-        charge: { cost: 11_000n, usage: { input: 3, output: 4 }, basis: 'usage' },
+        charge: { cost: 11_000n, uses: withCounts({ input: 3, output: 4 }), basis: 'usage' },
       },
     ]);
   });

@@ -1,36 +1,33 @@
 /** The most that a call can cost, against computations of its cost. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { computeCost } from '../../core/billing/cost.ts';
 import { computeAffordableOutput, computeWorstCost } from '../../core/billing/worst-cost.ts';
-import type { Price } from '../../core/price.ts';
+import type { Price } from '../../core/index.ts';
+import { priceSchema } from '../../core/price.ts';
+import { formatUsd } from '../../core/util/money.ts';
 import { buildRates } from '../support/any-rates.ts';
+import { costOf, used } from '../support/rates.ts';
 
-const rate = fc.bigInt({ min: 0n, max: 10n ** 12n });
+const rate = fc.bigInt({ min: 0n, max: 10n ** 12n }).map(formatUsd);
 const tokens = fc.integer({ min: 0, max: 10_000_000 });
 
 describe('the worst case', () => {
-  const anyPrice: fc.Arbitrary<Price> = fc.record({
-    input: rate,
-    output: rate,
-    cacheWrite1h: rate,
-    reasoning: rate,
-    tiers: fc.constant([]),
-  });
+  const anyRates = fc.record({ input: rate, output: rate, cacheWrite1h: rate, reasoning: rate });
+  const anyPrice: fc.Arbitrary<Price> = anyRates.map((rates) => priceSchema.parse(rates));
 
   it('covers a call that asks for a service mode, whether it is served in it or not', () => {
     fc.assert(
       fc.property(
-        anyPrice,
+        anyRates,
         fc.record({ input: rate, output: rate, cacheWrite1h: rate }),
         tokens,
         tokens,
         fc.nat(),
         fc.boolean(),
         (usual, fastRates, input, output, part, fast) => {
-          const price = { ...usual, modes: { fast: fastRates } };
+          const price = priceSchema.parse({ ...usual, modes: { fast: fastRates } });
           return (
-            computeCost(
+            costOf(
               { input, output, cacheWrite1h: part % (input + 1), mode: fast ? 'fast' : 'usual' },
               price,
             ) <=
@@ -50,7 +47,7 @@ describe('the worst case', () => {
           output,
           reasoning: reasoning % (output + 1),
         };
-        return computeCost(usage, price) <= computeWorstCost({ input, output, candidates: 1 }, price) + 1n;
+        return costOf(usage, price) <= computeWorstCost({ input, output, candidates: 1 }, price) + 1n;
       }),
     );
   });
@@ -68,12 +65,14 @@ describe('the worst case', () => {
       }),
       fast: buildRates(rate),
     })
-    .map(({ rates, fees, tiers, fast }) => ({
-      ...rates,
-      ...fees,
-      tiers: tiers.map(({ above, rates: long }) => ({ above, ...long })),
-      modes: { fast },
-    }));
+    .map(({ rates, fees, tiers, fast }) =>
+      priceSchema.parse({
+        ...rates,
+        ...fees,
+        tiers: tiers.map(({ above, rates: long }) => ({ above, ...long })),
+        modes: { fast },
+      }),
+    );
   const some = fc.integer({ min: 0, max: 2000 });
   const parts = fc.record(
     {
@@ -119,15 +118,13 @@ describe('the worst case', () => {
             images: Math.min(images, candidates),
             ...(mode === undefined ? {} : { mode }),
           };
-          expect(computeCost(usage, price)).toBeLessThanOrEqual(
+          expect(costOf(usage, price)).toBeLessThanOrEqual(
             computeWorstCost(
               {
                 input,
                 output,
                 candidates,
-                webSearches: searches,
-                fileSearches,
-                containers,
+                ...used({ webSearches: searches, fileSearches, containers }),
                 mode: mode === 'fast' ? mode : undefined,
               },
               price,

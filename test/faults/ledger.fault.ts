@@ -23,6 +23,7 @@ import { runRolling } from '../balance/rolling-replacement.ts';
 import { runSpenders } from '../balance/spenders.ts';
 import { runSuspended } from '../balance/suspended-process.ts';
 import { testStore } from '../contract/store.ts';
+import { withCounts } from '../support/rates.ts';
 
 vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =>
   (await import('../balance/disk-faults.ts')).wrapThreads(await original()),
@@ -251,7 +252,7 @@ describe('two thousand clients that disconnect at the last event, before the rep
       expect(end).toMatchObject({
         type: 'answered',
         outcome: 'completed',
-        charge: { basis: 'usage', usage: { input: 30, output: 40 } },
+        charge: { basis: 'usage', uses: withCounts({ input: 30, output: 40 }) },
       });
     expect(harness.settled()).toHaveLength(count);
     expect(new Set(harness.settled().map(({ call, kind, reason }) => `${call} ${kind} ${reason}`)).size).toBe(

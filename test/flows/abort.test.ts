@@ -3,8 +3,10 @@
  * usage where the provider's options say so. It settles each call once.
  */
 import { afterEach, describe, expect, it } from 'vitest';
+import { findCount } from '../../core/index.ts';
 import { openSlowStreams, words, type SlowStreams, type OnAbort } from '../balance/disconnecting-clients.ts';
 import { expectSound } from '../contract/books.ts';
+import { withCounts } from '../support/rates.ts';
 
 let harness: SlowStreams;
 
@@ -28,7 +30,7 @@ describe('a provider whose request is cancelled on disconnect', () => {
     for (const end of ends) {
       if (end.type !== 'answered' || end.outcome !== 'aborted') continue;
       expect(end.charge).toMatchObject({ basis: 'estimate', suspect: false });
-      expect(end.charge.usage.output).toBeLessThanOrEqual(Math.ceil((words * 5) / 4));
+      expect(findCount(end.charge.uses, 'output')).toBeLessThanOrEqual(Math.ceil((words * 5) / 4));
     }
     expectSound(readLedger());
     expect(await gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
@@ -39,7 +41,7 @@ it('is paid for the input if the client disconnects before the reply starts', as
   const { gateway, leaveUnanswered, settled } = await open('cancel');
   await leaveUnanswered(500, '{}');
   expect(await gateway.ended(1)).toMatchObject([
-    { type: 'failed', charge: { basis: 'estimate', usage: { output: 0 } } },
+    { type: 'failed', charge: { basis: 'estimate', uses: withCounts({ output: 0 }) } },
   ]);
   expect(settled()).toMatchObject([{ kind: 'post' }]);
 });
@@ -53,7 +55,7 @@ describe('a provider whose reply is read on after a disconnect', () => {
     expect(end).toMatchObject({
       type: 'answered',
       outcome: 'aborted',
-      charge: { basis: 'usage', usage: { input: 30, output: 40 } },
+      charge: { basis: 'usage', uses: withCounts({ input: 30, output: 40 }) },
     });
     expect(settled()).toMatchObject([{ kind: 'post', reason: 'aborted' }]);
   });

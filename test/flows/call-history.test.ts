@@ -73,7 +73,11 @@ describe('stored calls', () => {
         {
           kind: 'post',
           call: id,
-          usage: { input: 9, output: 3 },
+          usage: [
+            { unit: 'cacheRead', count: 4 },
+            { unit: 'input', count: 9 },
+            { unit: 'output', count: 3 },
+          ],
           rule: 'standard',
           costs: expect.any(Array),
           lines: [

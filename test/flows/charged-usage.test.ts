@@ -3,8 +3,10 @@
  * streamed, if the provider reports no usage, half of it, or figures that cannot be true.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { nameCounts } from '../../core/index.ts';
 import { isObject, type Json } from '../support/json.ts';
 import { openOneReply, type OneReply } from '../support/one-reply.ts';
+import { withCounts } from '../support/rates.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { chatReply, generateReply, messagesReply, responsesReply, textItem } from '../support/replies.ts';
 
@@ -141,7 +143,7 @@ describe.each(wires)('a provider of %s', (wire) => {
           true,
         ]);
         const [, input, output] = names[client];
-        const { input: chargedInput, output: chargedOutput } = end.charge.usage;
+        const { input: chargedInput, output: chargedOutput } = nameCounts(end.charge.uses);
         expect(chargedOutput, what).toBeGreaterThan(0);
         expect(chargedOutput, what).toBeLessThanOrEqual(100);
         expect(readUsage(client, text, stream), what).toMatchObject({
@@ -157,7 +159,11 @@ describe.each(wires)('a provider of %s', (wire) => {
     for (const stream of [true, false]) {
       const reply = stream ? streams[wire](usage) : buildReply(wire, usage);
       const { text, end } = await harness.ask(wire, reply, { stream, fields: asked[wire](stream) });
-      expect(end.charge).toMatchObject({ usage: { input: 9, output: 4 }, basis: 'usage', suspect: false });
+      expect(end.charge).toMatchObject({
+        uses: withCounts({ input: 9, output: 4 }),
+        basis: 'usage',
+        suspect: false,
+      });
       expect(readUsage(wire, text, stream)).toEqual(usage[names[wire][0]]);
     }
   });

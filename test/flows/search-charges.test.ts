@@ -7,6 +7,7 @@ import { openBooks } from '../support/books.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
+import { withCounts } from '../support/rates.ts';
 import { chatReply, generateReply, messagesReply, responsesReply, textItem } from '../support/replies.ts';
 import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
 import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
@@ -63,7 +64,7 @@ it.each<[stream: boolean, billed: 'each' | 'once', count: number]>([
         basis: 'usage',
         cost: BigInt(count) * 14_000_000n + 7000n,
         suspect: false,
-        usage: { webSearches: count },
+        uses: withCounts({ webSearches: count }),
       },
     });
     await gateway.close();

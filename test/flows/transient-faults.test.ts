@@ -12,6 +12,7 @@ import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { waitUntil } from '../support/operated.ts';
 import { postJson } from '../support/post.ts';
+import { withCounts } from '../support/rates.ts';
 import { responsesReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
 import type { Form } from '../support/sdk-clients.ts';
@@ -70,7 +71,7 @@ describe.each(Object.entries(faults))('%s, once', (_, fault) => {
       expect(end).toMatchObject({
         type: 'answered',
         outcome: 'completed',
-        charge: { basis: 'usage', usage: { input: billed?.prompt, output: billed?.completion } },
+        charge: { basis: 'usage', uses: withCounts({ input: billed?.prompt, output: billed?.completion }) },
       });
     },
   );

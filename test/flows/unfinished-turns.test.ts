@@ -7,6 +7,7 @@ import { decodeAll, fold, readStream } from '../contract/replies.ts';
 import { least } from '../matrix/spelling.ts';
 import { families, readCall } from '../support/families.ts';
 import { openOneReply } from '../support/one-reply.ts';
+import { withCounts } from '../support/rates.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { responsesReply } from '../support/replies.ts';
 
@@ -71,7 +72,7 @@ describe.each(wires)('a client of %s', (client) => {
       expect(text).not.toMatch(finished);
       expect(end).toMatchObject({
         outcome: 'completed',
-        charge: { basis: 'usage', usage: { input: 9, output: 4 } },
+        charge: { basis: 'usage', uses: withCounts({ input: 9, output: 4 }) },
       });
     }
     await harness.close();
@@ -87,7 +88,7 @@ describe.each(wires)('a client of %s', (client) => {
         expect(text).not.toMatch(finished);
         expect(end).toMatchObject({
           outcome: 'completed',
-          charge: { basis: 'usage', usage: { input: 9, output: 4 } },
+          charge: { basis: 'usage', uses: withCounts({ input: 9, output: 4 }) },
         });
       }
       await harness.close();

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openOneReply, type OneReply } from '../support/one-reply.ts';
+import { withCounts } from '../support/rates.ts';
 import { wires } from '../support/replaying-vendor.ts';
 import { chatReply, generateReply, responsesReply } from '../support/replies.ts';
 
@@ -98,7 +99,7 @@ describe('a message that is complete in its first event', () => {
     ]);
     expect(text).toContain('and more');
     expect(text).toContain('"finish_reason":"length"');
-    expect(end).toMatchObject({ charge: { usage: { input: 7, output: 3 }, cost: 13_000n } });
+    expect(end).toMatchObject({ charge: { uses: withCounts({ input: 7, output: 3 }), cost: 13_000n } });
   });
 
   it('has no empty text if a relay starts its message with one', async () => {
@@ -122,7 +123,7 @@ describe('a message that is complete in its first event', () => {
     ];
     const { text, end } = await harness.ask('responses', [begun, ...block, ...ending]);
     expect(text.match(/response\.content_part\.added/g)).toHaveLength(2);
-    expect(end).toMatchObject({ charge: { usage: { input: 4, output: 9 } } });
+    expect(end).toMatchObject({ charge: { uses: withCounts({ input: 4, output: 9 }) } });
   });
 });
 

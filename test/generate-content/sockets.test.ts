@@ -1,5 +1,6 @@
 /** The protocol over real sockets: Google's SDK calls the gateway, and the gateway calls a fake of Google. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { withCounts } from '../support/rates.ts';
 import { openGoogleHouse, type GoogleHouse } from './google-harness.ts';
 
 const model = 'google/gemini-3-flash-preview';
@@ -84,7 +85,7 @@ describe('a Google client and a Google provider', () => {
     const [end] = (await google.harness.gateway.ended(1)).slice(-1);
     expect(end).toMatchObject({
       type: 'answered',
-      charge: { basis: 'usage', usage: { input: 1000, output: 100 } },
+      charge: { basis: 'usage', uses: withCounts({ input: 1000, output: 100 }) },
     });
     expect((await google.harness.balance()).used).toBeGreaterThan(before);
   });

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../core/config.ts';
 import type { CanonicalEvent, ErrorCode } from '../../core/index.ts';
 import { defineProvider } from '../../plugins/shared/kit.ts';
+import { withCounts } from '../support/rates.ts';
 import { refusals } from '../support/vendor/chat-completions/refusals.ts';
 import { pixel, startImagesVendor, type ImageCall } from '../support/vendor/images.ts';
 import type { Stage, Step } from '../support/vendor/stage.ts';
@@ -254,7 +255,10 @@ describe('a client that disconnects before any output', () => {
     controller.abort();
     await call;
     const end = (await gallery.gateway.ended(before + 1)).at(-1);
-    expect(end).toMatchObject({ type: 'failed', charge: { basis: 'estimate', usage: { output: 0 } } });
+    expect(end).toMatchObject({
+      type: 'failed',
+      charge: { basis: 'estimate', uses: withCounts({ output: 0 }) },
+    });
     expect(end?.type === 'failed' && end.charge.cost > 0n).toBe(true);
   });
 });

@@ -1,5 +1,6 @@
 /** Calls and token counts through a whole gateway, whose provider is a tap on `dispatch`. */
 import { describe, expect, it } from 'vitest';
+import { withCounts } from '../support/rates.ts';
 import { chatReply } from '../support/replies.ts';
 import { requests, getUrl, headers, message, post, start, buildVendor } from './gateway-calls.ts';
 
@@ -22,7 +23,7 @@ describe('a messages call through the gateway', () => {
     expect(end).toMatchObject({
       type: 'answered',
       outcome: 'completed',
-      charge: { usage: { input: 10, output: 2 }, cost: 14_000n },
+      charge: { uses: withCounts({ input: 10, output: 2 }), cost: 14_000n },
     });
   });
 

@@ -52,7 +52,11 @@ describe('models', () => {
       {
         id: 'house/model',
         providers: ['inhouse', 'mirror'],
-        prices: { input: '1', output: '2', cacheRead: '0.1' },
+        prices: [
+          { unit: 'input', rate: '1' },
+          { unit: 'output', rate: '2' },
+          { unit: 'cacheRead', rate: '0.1' },
+        ],
         contextLength: 100_000,
         expires: null,
       },

@@ -1,6 +1,6 @@
 /** The shared history of prices: what is in effect, what overrides it, and what an automatic feed repeats. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { formatUsd, type Documents } from '../../core/index.ts';
+import { getRate, priceSchema, type Documents } from '../../core/index.ts';
 import { AppliedPrices, editHistory, readHistory } from '../../plugins/operations/catalogue/price-history.ts';
 import {
   applyFeed,
@@ -59,7 +59,7 @@ async function findInput(at: number, own = offer?.price): Promise<string | undef
   if (!offer || !own) throw new Error('no offer');
   const applied = new AppliedPrices((await readHistory(documents)).history);
   const found = applied.find('inhouse', offer.model, own, at);
-  return found && formatUsd(found.input);
+  return found && getRate(found, 'input');
 }
 
 describe('the automatic feed', () => {
@@ -94,7 +94,7 @@ describe('prices in effect', () => {
   it('are replaced by another price of the catalogue', async () => {
     await apply(1.2);
     expect(await findInput(Date.now())).toBe('1.2');
-    expect(await findInput(Date.now(), { input: 3n, output: 4n, tiers: [] })).toBeUndefined();
+    expect(await findInput(Date.now(), priceSchema.parse({ input: '3', output: '4' }))).toBeUndefined();
   });
 
   it.each([
@@ -102,8 +102,8 @@ describe('prices in effect', () => {
     ['https://eu.api.openai.com/v1', '3.3'],
   ])('reach calls at %s, with the surcharge of the region', async (baseUrl, input) => {
     const { catalog: offered } = createHost([openai({ apiKey: 'k', baseUrl })]);
-    const listInputs = (): string[] =>
-      offered.find('openai/gpt-6.1-sol').map(({ price }) => formatUsd(price.input));
+    const listInputs = (): unknown[] =>
+      offered.find('openai/gpt-6.1-sol').map(({ price }) => getRate(price, 'input'));
     const models = { 'gpt-6.1-sol': { id: 'gpt-6.1-sol', cost: { input: 3, output: 10 } } };
     const snapshot = readSnapshot(JSON.stringify({ openai: { models } }), 'feed');
     const order = { source: 'feed', from: Date.now() - 1, by: 'feed', confirmed: true };

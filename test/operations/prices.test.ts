@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { formatUsd, parseUsd } from '../../core/index.ts';
-import { toPerMillion } from '../../plugins/operations/catalogue/litellm.ts';
+import { readRate } from '../../plugins/operations/catalogue/litellm.ts';
 import { waitUntil } from '../support/operated.ts';
 import {
   catalogueCost,
@@ -153,6 +153,8 @@ describe('a price update', () => {
 });
 
 describe('LiteLLM’s numbers', () => {
+  const toPerMillion = (value: unknown) => readRate('input_cost_per_token', value);
+
   it('become decimal strings without a rounding error', () => {
     expect([2.5e-6, 1.5e-7, 0, 1e-12, 0.00003, 1].map(toPerMillion)).toEqual([
       '2.5',

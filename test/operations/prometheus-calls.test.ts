@@ -4,6 +4,7 @@ import { GatewayError, type Failed, type Refused } from '../../core/index.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
 import { buildHead, buildRouted, type Routing } from '../support/exchange.ts';
 import { type TestHost } from '../support/host.ts';
+import { used } from '../support/rates.ts';
 import {
   buildAnswered,
   clearRegistries,
@@ -74,7 +75,14 @@ describe('an answered call', () => {
     const seen = await scrapeAfter(
       host,
       buildAnswered(host, {
-        charge: { cost: 1_250_000n, lines: [], usage, rule: 'standard', basis: 'usage', suspect: false },
+        charge: {
+          cost: 1_250_000n,
+          lines: [],
+          ...used(usage),
+          rule: 'standard',
+          basis: 'usage',
+          suspect: false,
+        },
       }),
     );
     expect(seen.filter((line) => line.startsWith('tollgate_tokens_total'))).toEqual([

@@ -37,7 +37,7 @@ export function requireTarget(host: TestHost): Target {
 }
 
 export const facts = { attempts: [], duration: 1500, recording: undefined, losses: [] } as const;
-export const free: Charge = { cost: 0n, lines: [], usage: {}, rule: '', basis: 'none', suspect: false };
+export const free: Charge = { cost: 0n, lines: [], uses: [], rule: '', basis: 'none', suspect: false };
 
 export function buildAnswered(host: TestHost, more: Partial<Answered> = {}, routing: Routing = {}): Answered {
   return {

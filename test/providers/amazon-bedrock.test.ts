@@ -4,11 +4,12 @@
  */
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { parseUsd } from '../../core/index.ts';
+import { getRate } from '../../core/index.ts';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { keys } from '../support/cloud/bedrock.ts';
 import { expectToolLoop, openCloudHarness } from '../support/cloud/harness.ts';
 import { createHost } from '../support/host.ts';
+import { withCounts } from '../support/rates.ts';
 import {
   waitForCall,
   cloud,
@@ -41,7 +42,7 @@ describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] 
       expect(harness.gateway.ends.at(-1)).toMatchObject({
         type: 'answered',
         outcome: 'completed',
-        charge: { basis: 'usage', usage: { input: billed?.prompt, output: billed?.completion } },
+        charge: { basis: 'usage', uses: withCounts({ input: billed?.prompt, output: billed?.completion }) },
       });
       expect(harness.gateway.ends.at(-1)).toMatchObject({
         charge: { cost: BigInt((billed?.prompt ?? 0) * 1000 + (billed?.completion ?? 0) * 5000) },
@@ -198,9 +199,9 @@ describe('the switch', () => {
     (profile, upstream, input) => {
       const { catalog } = createHost([amazonBedrock({ region: 'eu-west-1', apiKey: 'k', profile })]);
       const [sol, ...others] = catalog.find('openai/gpt-6-sol');
-      expect([sol?.model.upstream, sol?.price.input, others]).toEqual([
+      expect([sol?.model.upstream, sol && getRate(sol.price, 'input'), others]).toEqual([
         upstream,
-        input && parseUsd(input),
+        input,
         [],
       ]);
       expect(catalog.find('openai/gpt-oss-120b').map(({ model }) => model.upstream)).toEqual([
@@ -218,6 +219,6 @@ describe('the switch', () => {
     const { catalog } = createHost([amazonBedrock({ region: 'eu-west-1', apiKey: 'k', profile })]);
     const [opus] = catalog.find(profile === 'in' ? 'anthropic/claude-opus-5' : 'anthropic/claude-opus-4-8');
     expect(opus?.model.upstream).toMatch(new RegExp(`^${prefix}anthropic\\.claude-opus-`));
-    expect(opus?.price.input).toBe(parseUsd(input));
+    expect(opus && getRate(opus.price, 'input')).toBe(input);
   });
 });

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Price } from '../../core/price.ts';
 import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
+import { nameRates } from '../support/rates.ts';
 import { catalogues, getFileUrl, models, vendors } from './catalogues.ts';
 
 describe('every catalogue file', () => {
@@ -29,7 +29,9 @@ describe('every catalogue file', () => {
   it.each(models.map((model) => [`${model.vendor}: ${model.id}`, model] as const))(
     '%s is a model of text, pictures or sound sold at a plausible price',
     (_, model) => {
-      const { price = { input: 1n, output: 1n, tiers: [] } satisfies Price } = model;
+      const price: ReturnType<typeof nameRates> = model.price
+        ? nameRates(model.price)
+        : { input: 1n, output: 1n, tiers: [] };
       // NVIDIA lets everyone try its models, and charges nothing for it.
       expect(model.free ?? false).toBe(model.vendor === 'nvidia');
       // What makes pictures or sound has a price for them, and says which pictures it can be asked for.

@@ -3,14 +3,15 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { CanonicalRequest, Plugin, Target } from '../../core/index.ts';
+import { freePrice, getRate } from '../../core/index.ts';
 import { toRegionalPrice } from '../../core/price.ts';
-import { parseUsd } from '../../core/util/money.ts';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { azure } from '../../plugins/providers/azure.ts';
 import { googleVertex } from '../../plugins/providers/google-vertex.ts';
 import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
 import { families, type Wire } from '../support/families.ts';
 import { createHost } from '../support/host.ts';
+import { nameRates } from '../support/rates.ts';
 import { expectSnapshot } from '../support/snapshot.ts';
 
 const files = ['azure', 'google-vertex', 'amazon-bedrock'] as const;
@@ -55,7 +56,8 @@ describe.each(files)('the catalogue of %s', (name) => {
       protocols,
     } of models) {
       expect(makers, upstream).toContain(id);
-      expect(price !== undefined && price.input > 0n && price.output >= price.input, upstream).toBe(true);
+      const rates = nameRates(price ?? freePrice);
+      expect(rates.input > 0n && rates.output >= rates.input, upstream).toBe(true);
       expect([output, outputLimit <= contextLength, description.endsWith('.')], upstream).toEqual([
         protocols?.includes('images') ? ['image'] : ['text'],
         true,
@@ -71,13 +73,13 @@ it('Bedrock sells a model with the same limits everywhere, and for a tenth more 
   for (const [id, variants] of Map.groupBy(models, (model) => model.id)) {
     const worldwide = variants.find(({ upstream }) => upstream.startsWith('global.'));
     if (!worldwide?.price) continue;
-    const regional = { ...worldwide.price, regional: parseUsd('1.1') };
+    const regional = { ...worldwide.price, regional: '1.1' };
     const dearer = { ...toRegionalPrice(regional), name: undefined, regional: undefined };
     for (const { upstream, price, contextLength, outputLimit, capabilities } of variants) {
       const facts = { contextLength, outputLimit, capabilities };
       expect(worldwide, upstream).toMatchObject(facts);
       if (upstream === worldwide.upstream) continue;
-      if (price?.input === worldwide.price.input) sameEverywhere.push(id);
+      if (getRate(price, 'input') === getRate(worldwide.price, 'input')) sameEverywhere.push(id);
       else expect({ ...price, name: undefined, regional: undefined }, upstream).toEqual(dearer);
     }
   }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { formatUsd } from '../../core/util/money.ts';
+import { getRate } from '../../core/index.ts';
 import { googleVertex } from '../../plugins/providers/google-vertex.ts';
 import { startSignIn, type SignIn } from '../support/cloud/google-sign-in.ts';
 import { expectToolLoop, openCloudHarness, type CloudHarness } from '../support/cloud/harness.ts';
@@ -277,7 +277,7 @@ describe('the switch', () => {
     const { catalog } = createHost([googleVertex({ project: 'p', location })]);
     expect(
       ['google/gemini-3.7-flash', 'anthropic/claude-sonnet-5-5', models.gemini, 'openai/gpt-oss-120b'].map(
-        (id) => catalog.find(id).map(({ price }) => formatUsd(price.input)),
+        (id) => catalog.find(id).map(({ price }) => getRate(price, 'input')),
       ),
     ).toEqual(inputs.map((input) => [input]));
   });

@@ -1,7 +1,9 @@
+import { Decimal } from 'decimal.js';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatUsd } from '../../core/util/money.ts';
+import { freePrice, getRate, priceSchema } from '../../core/index.ts';
 import { readListing, type LeftOut } from '../../plugins/shared/provider/listing.ts';
+import { nameRates } from '../support/rates.ts';
 
 const openrouterList = {
   data: [
@@ -135,7 +137,7 @@ describe('a list with prices', () => {
   });
 
   it('gives prices a million tokens, cache reads and writes among them', () => {
-    expect(byId.get('anthropic/claude-sonnet-4.5')?.price).toEqual({
+    expect(nameRates(byId.get('anthropic/claude-sonnet-4.5')?.price ?? freePrice)).toEqual({
       input: 3_000_000_000n,
       output: 15_000_000_000n,
       cacheRead: 300_000_000n,
@@ -146,7 +148,7 @@ describe('a list with prices', () => {
   });
 
   it('returns the price of a call and of reasoning if they have their own', () => {
-    expect(byId.get('seeker/deep')?.price).toEqual({
+    expect(nameRates(byId.get('seeker/deep')?.price ?? freePrice)).toEqual({
       input: 2_000_000_000n,
       output: 8_000_000_000n,
       reasoning: 3_000_000_000n,
@@ -170,7 +172,10 @@ describe('a list with prices', () => {
   });
 
   it('yields to the price of the options, also for parts without a price of their own', () => {
-    const price = { input: 1n, output: 2n, tiers: [] };
+    const price = priceSchema.parse([
+      { unit: 'input', rate: '1' },
+      { unit: 'output', rate: '2' },
+    ]);
     const priced = readListing('openrouter', openrouterList, { ...unsaid, price });
     expect(priced.find(({ id }) => id === 'openrouter/auto')).toMatchObject({ price, free: undefined });
     expect(priced.every((model) => model.price === price)).toBe(true);
@@ -201,7 +206,7 @@ describe('a list without prices', () => {
     expect(readListing('ollama', ollamaList, { ...unsaid, free: true })).toMatchObject([
       { id: 'ollama/llama3.2:latest', upstream: 'llama3.2:latest', free: true, created: '2025-12-01' },
     ]);
-    const price = { input: 5n, output: 7n, tiers: [] };
+    const price = { ...freePrice };
     expect(readListing('ollama', ollamaList, { ...unsaid, price })).toMatchObject([
       { id: 'ollama/llama3.2:latest', price, free: undefined },
     ]);
@@ -222,7 +227,9 @@ it('a body that is no list throws', () => {
   expect(() => readListing('vllm', { error: 'not found' }, { ...unsaid, free: true })).toThrow(/data/);
 });
 
-it('a listed price is exact to the nano, and rounded up beyond it', () => {
+const Exact = Decimal.clone({ precision: 60 });
+
+it('a listed price is exact, however many decimals it has', () => {
   const perToken = fc.tuple(fc.bigInt({ min: 1n, max: 10n ** 24n }), fc.integer({ min: 0, max: 24 }));
   fc.assert(
     fc.property(perToken, ([digits, places]) => {
@@ -233,9 +240,8 @@ it('a listed price is exact to the nano, and rounded up beyond it', () => {
         { data: [{ id: 'a/b', pricing: { prompt: text, completion: text } }] },
         unsaid,
       );
-      const [scaled, unit] = [digits * 10n ** 15n, 10n ** BigInt(places)];
-      expect(model?.price?.input).toBe((scaled + unit - 1n) / unit);
-      expect(formatUsd(model?.price?.input ?? 0n)).toMatch(/^\d+(\.\d{1,9})?$/);
+      const exact = new Exact(digits.toString()).times(`1e${6 - places}`);
+      expect(getRate(model?.price, 'input')).toBe(exact.toFixed());
     }),
     { numRuns: 200, seed: 42 },
   );

@@ -1,10 +1,11 @@
 /** Models and prices that came in November 2026. */
 import { describe, expect, it } from 'vitest';
-import { computeCost } from '../../core/billing/cost.ts';
+import { getRate } from '../../core/index.ts';
 import { PriceSchedule } from '../../core/price-schedule.ts';
 import { freePrice, toRegionalPrice } from '../../core/price.ts';
 import { formatUsd } from '../../core/util/money.ts';
 import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
+import { costOf, nameRates } from '../support/rates.ts';
 import { catalogues, getFileUrl, requireModel, models } from './catalogues.ts';
 
 describe('models and prices of November 2026', () => {
@@ -35,7 +36,7 @@ describe('models and prices of November 2026', () => {
       '2026-10-02T09:00Z',
     ].map((at) => {
       const rule = schedule.findRule(Date.parse(at));
-      return formatUsd(computeCost({ input: 1_000_000, output: 0, ...(rule ? { rule } : {}) }, price));
+      return formatUsd(costOf({ input: 1_000_000, output: 0, ...(rule ? { rule } : {}) }, price));
     });
     expect(costs).toEqual(['0.15', '0.3', '0.15', '0.3', '0.15', '0.15']);
   });
@@ -67,39 +68,45 @@ describe('models and prices of November 2026', () => {
       if (!price?.rules) throw new Error('no rules');
       const schedule = new PriceSchedule(price.rules, 3_600_000);
       expect([start - 60_000, start].map((at) => schedule.findRule(at))).toEqual([undefined, name]);
-      expect(price.rules[0]).toMatchObject({ input, output, cacheRead: (price.cacheRead ?? 0n) * 2n });
+      const { cacheRead = 0n, rules } = nameRates(price);
+      expect(rules?.[0]).toMatchObject({ input, output, cacheRead: cacheRead * 2n });
     }
   });
 
   it('has the prices of sound that speaking models make, and doubles those of Gemini with 2027', () => {
     const audio = models.filter(({ output }) => output.includes('audio'));
-    expect(audio.map(({ id, price }) => [id, price?.inputAudio, price?.outputAudio])).toEqual([
-      ['openai/gpt-audio-1.5', 32_000_000_000n, 64_000_000_000n],
-      ['openai/gpt-audio', 32_000_000_000n, 64_000_000_000n],
-      ['google/gemini-3.8-flash-tts', undefined, 9_000_000_000n],
-      ['google/gemini-3.8-flash-lite-tts', undefined, 6_000_000_000n],
+    expect(
+      audio.map(({ id, price }) => [id, getRate(price, 'input', 'audio'), getRate(price, 'output', 'audio')]),
+    ).toEqual([
+      ['openai/gpt-audio-1.5', '32', '64'],
+      ['openai/gpt-audio', '32', '64'],
+      ['google/gemini-3.8-flash-tts', undefined, '9'],
+      ['google/gemini-3.8-flash-lite-tts', undefined, '6'],
     ]);
-    const { price } = requireModel('google', 'gemini-3.8-flash-tts');
-    expect(price?.rules).toMatchObject([{ input: 1_000_000_000n, outputAudio: 18_000_000_000n }]);
+    const { price = freePrice } = requireModel('google', 'gemini-3.8-flash-tts');
+    expect(nameRates(price).rules).toMatchObject([{ input: 1_000_000_000n, outputAudio: 18_000_000_000n }]);
   });
 
   it('writes what OpenAI charges for cache writes, discounts and regions as parts of its rates', () => {
-    const priced = models.filter(({ vendor, price }) => vendor === 'openai' && price?.cacheWrite30m);
+    const priced = models.filter(
+      ({ vendor, price }) => vendor === 'openai' && getRate(price, 'cacheWrite30m'),
+    );
     expect(priced.length).toBeGreaterThan(8);
     for (const { id, price } of priced) {
-      if (!price) continue;
-      for (const rates of [price, ...price.tiers])
+      const named = nameRates(price ?? freePrice);
+      for (const rates of [named, ...named.tiers])
         expect(rates, id).toMatchObject({
           cacheWrite30m: (rates.input * 5n) / 4n,
           cacheWrite12h: (rates.input * 5n) / 2n,
         });
     }
     const { price = freePrice } = requireModel('openai', 'gpt-6.1-sol');
-    expect(price.modes?.flex).toMatchObject({ input: price.input / 2n, output: price.output / 2n });
-    expect(toRegionalPrice(price)).toMatchObject({
+    const { input, output, modes } = nameRates(price);
+    expect(modes?.flex).toMatchObject({ input: input / 2n, output: output / 2n });
+    expect(nameRates(toRegionalPrice(price))).toMatchObject({
       name: 'standard-regional',
-      input: (price.input * 11n) / 10n,
-      modes: { flex: { output: (price.output * 11n) / 20n } },
+      input: (input * 11n) / 10n,
+      modes: { flex: { output: (output * 11n) / 20n } },
     });
   });
 
@@ -132,8 +139,8 @@ describe('models and prices of November 2026', () => {
     ['gpt-daybreak-red-latest', ['12.5', '1.25', '75', '15.625'], ['25', '2.5', '112.5', '31.25']],
   ])('sells %s for %j, and for %j if the input has more than 272,000 tokens', (upstream, usual, long) => {
     const { price = freePrice } = requireModel('openai', upstream);
-    const tables = [price, ...price.tiers].map(({ input, cacheRead = 0n, output, cacheWrite30m = 0n }) =>
-      [input, cacheRead, output, cacheWrite30m].map(formatUsd),
+    const tables = [price, ...price.tiers].map((table) =>
+      (['input', 'cacheRead', 'output', 'cacheWrite30m'] as const).map((unit) => getRate(table, unit)),
     );
     expect([tables, price.tiers.map(({ above }) => above)]).toEqual([[usual, long], [272_000]]);
   });
@@ -157,7 +164,7 @@ describe('models and prices of November 2026', () => {
     ['gpt-6.1-sol', 'ultrafast', 6n],
     ['gpt-6.2-astra', 'fast', 2n],
   ])('sells %s served %s at %i times its usual rates, long inputs too', (upstream, mode, times) => {
-    const { price = freePrice } = requireModel('openai', upstream);
+    const price = nameRates(requireModel('openai', upstream).price ?? freePrice);
     expect(price.modes?.[mode]).toMatchObject({
       input: price.input * times,
       output: price.output * times,

@@ -1,6 +1,6 @@
 /** The option `models` of a provider: models that an operator adds, changes and hides. */
 import { describe, expect, it } from 'vitest';
-import { formatUsd, type Model } from '../../core/index.ts';
+import { getRate, priceSchema, type Model } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { azure } from '../../plugins/providers/azure.ts';
@@ -35,7 +35,7 @@ describe('a model of the catalogue', () => {
     expect(changed).toEqual({
       ...facts,
       outputLimit: 123,
-      price: { input: 10n ** 9n, output: 3n * 10n ** 9n, tiers: [] },
+      price: priceSchema.parse({ input: '1', output: '3' }),
       capabilities: {
         ...facts?.capabilities,
         tools: false,
@@ -71,7 +71,7 @@ describe('a model that the catalogue does not have', () => {
       contextLength: 5000,
       outputLimit: 5000,
       input: ['text'],
-      price: { input: 500_000_000n },
+      price: priceSchema.parse({ input: '0.5', output: '2' }),
     });
     expect(own.size).toBe(plain.listModels().length + 1);
   });
@@ -133,7 +133,7 @@ describe('a vendor that lists its models', () => {
       },
     });
     expect(
-      models.map(({ id, contextLength, price: own }) => [id, contextLength, own && formatUsd(own.input)]),
+      models.map(({ id, contextLength, price: own }) => [id, contextLength, getRate(own, 'input')]),
     ).toEqual([
       ['vllm/llama3', 2000, '0.1'],
       ['vllm/other', 8192, '0.1'],
@@ -153,7 +153,7 @@ describe('a wrong entry', () => {
   it.each<[Own, string]>([
     [{ 'gpt-4o': {} }, 'plugin "openai": option "models.gpt-4o": a model is named <owner>/<name>'],
     [{ 'openai/x': { contextLength: -1 } }, 'option "models.openai/x": option "contextLength"'],
-    [{ 'openai/x': { price: { input: '1' } } as never }, 'option "models.openai/x": option "price.output"'],
+    [{ 'openai/x': { price: { input: '1' } } as never }, 'option "models.openai/x": option "price.rates"'],
     [{ 'openai/x': { free: true, price: { input: '1', output: '1' } } }, 'say one of the two'],
     [{ 'openai/x': { limit: 1 } as never }, 'unknown option "limit"; it has "upstream"'],
     [{ 'openai/x': { capabilities: { tool: true } as never } }, 'unknown option "capabilities.tool"'],

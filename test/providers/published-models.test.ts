@@ -1,17 +1,16 @@
 /** Prices and limits as the vendors published them. */
 import { describe, expect, it } from 'vitest';
-import { formatUsd } from '../../core/util/money.ts';
+import { freePrice, getRate, nameKind, type Price } from '../../core/index.ts';
 import { chatFlags } from '../../plugins/shared/wire-kit/chat-flags.ts';
+import { nameRates } from '../support/rates.ts';
 import { catalogues, requireModel, models } from './catalogues.ts';
 
 const fees = new Set(['request', 'webSearch', 'previewSearch', 'container', 'fileSearch', 'regional']);
 
 /** What a model costs, in the form of the file again. */
-function formatPrices({ price = {} }: { readonly price?: object | undefined }): Record<string, string> {
+function formatPrices({ price = freePrice }: { readonly price?: Price | undefined }): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(price).flatMap(([name, rate]) =>
-      typeof rate === 'bigint' && !fees.has(name) ? [[name, formatUsd(rate)]] : [],
-    ),
+    price.rates.flatMap((each) => (fees.has(each.unit) ? [] : [[nameKind(each), each.rate]])),
   );
 }
 
@@ -77,16 +76,17 @@ describe('what the vendors published', () => {
     ['google', 'gemini-3.5-flash', '0.014'],
     ['xai', 'grok-4.3', '0.005'],
   ])('%s charges for a search of the web with %s: %s', (vendor, upstream, expected) => {
-    const { webSearch } = requireModel(vendor, upstream).price ?? {};
-    expect(webSearch === undefined ? undefined : formatUsd(webSearch)).toBe(expected);
+    expect(getRate(requireModel(vendor, upstream).price, 'webSearch')).toBe(expected);
   });
 
   it('charges 25 USD per thousand preview searches of OpenAI models that do not reason, of no others', () => {
-    const searching = (catalogues.get('openai') ?? []).filter(({ price }) => price?.webSearch !== undefined);
+    const searching = (catalogues.get('openai') ?? []).filter(
+      ({ price }) => getRate(price, 'webSearch') !== undefined,
+    );
     expect(searching.length).toBeGreaterThan(40);
     for (const { id, price, capabilities } of searching)
-      expect(price?.previewSearch, id).toBe(
-        capabilities.reasoning.style === 'none' ? 25_000_000n : undefined,
+      expect(getRate(price, 'previewSearch'), id).toBe(
+        capabilities.reasoning.style === 'none' ? '0.025' : undefined,
       );
   });
 
@@ -95,22 +95,27 @@ describe('what the vendors published', () => {
       ({ capabilities, output }) => capabilities.hosted.includes('web-search') && output.includes('text'),
     );
     expect(searching.length).toBeGreaterThan(30);
-    expect(searching.filter(({ price }) => !price?.webSearch).map(({ id }) => id)).toEqual([]);
+    expect(searching.filter(({ price }) => !Number(getRate(price, 'webSearch'))).map(({ id }) => id)).toEqual(
+      [],
+    );
   });
 
   it('charges more for long prompts if the provider does', () => {
-    expect(requireModel('google', 'gemini-2.5-pro').price?.tiers).toEqual([
+    const namePrice = (vendor: string, upstream: string) =>
+      nameRates(requireModel(vendor, upstream).price ?? freePrice);
+    expect(namePrice('google', 'gemini-2.5-pro').tiers).toEqual([
       { above: 200_000, input: 2_500_000_000n, output: 15_000_000_000n, cacheRead: 250_000_000n },
     ]);
-    expect(requireModel('openai', 'gpt-5.4').price?.tiers).toMatchObject([
+    expect(namePrice('openai', 'gpt-5.4').tiers).toMatchObject([
       { above: 272_000, input: 5_000_000_000n, output: 22_500_000_000n },
     ]);
   });
 
   it('at Anthropic, writing a cache costs 5/4 of the input for five minutes and twice for an hour', () => {
     for (const { id, price } of catalogues.get('anthropic') ?? []) {
-      const input = price?.input ?? 0n;
-      expect(price, id).toMatchObject({ cacheWrite5m: (input * 5n) / 4n, cacheWrite1h: input * 2n });
+      const rates = nameRates(price ?? freePrice);
+      const { input } = rates;
+      expect(rates, id).toMatchObject({ cacheWrite5m: (input * 5n) / 4n, cacheWrite1h: input * 2n });
     }
   });
 

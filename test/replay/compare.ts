@@ -1,3 +1,4 @@
+import { findCount } from '../../core/index.ts';
 /** How a replayed exchange differs from its recording, by class. */
 import { isObject } from '../support/json.ts';
 import { hear, readMessages, toObject, parseOrKeep, toText, type Heard } from './heard.ts';
@@ -107,9 +108,9 @@ function compareHeard(before: Heard, after: Heard): Found[] {
 /** What the ledger books, where the vendor gave figures and the reply is whole. */
 function compareBilled(before: Heard, { end }: Outcome): Found[] {
   if (before.input === undefined || before.error || !('charge' in end)) return [];
-  const { usage, basis } = end.charge;
+  const { uses, basis } = end.charge;
   const [billed, reported] = [
-    [usage.input, usage.output],
+    [findCount(uses, 'input'), findCount(uses, 'output')],
     [before.input, before.output],
   ];
   if (JSON.stringify(billed) === JSON.stringify(reported) && basis === 'usage') return [];

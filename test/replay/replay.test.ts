@@ -151,7 +151,7 @@ describe('the replay notices', () => {
       'chat-completions',
       ({ end }) => ({
         end: Object.assign(Object.create(end), {
-          charge: { cost: 0n, usage: {}, basis: 'none', suspect: false },
+          charge: { cost: 0n, uses: [], basis: 'none', suspect: false },
         }),
       }),
     ],

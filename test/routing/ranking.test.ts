@@ -7,6 +7,7 @@ import { latency } from '../../plugins/routing/latency.ts';
 import { priority } from '../../plugins/routing/priority.ts';
 import { throughput } from '../../plugins/routing/throughput.ts';
 import { buildRouted } from '../support/exchange.ts';
+import { used } from '../support/rates.ts';
 import { computePercentile, buildTarget, Traffic, type Call, type Vendor } from '../support/traffic.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -38,7 +39,7 @@ function buildEnd(exchange: Routed, usage: Usage): End {
     duration: 5,
     recording: undefined,
     losses: [],
-    charge: { cost: 1n, lines: [], rule: 'standard', basis: 'usage', suspect: false, usage },
+    charge: { cost: 1n, lines: [], ...used(usage), rule: 'standard', basis: 'usage', suspect: false },
   };
 }
 

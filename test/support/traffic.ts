@@ -7,6 +7,7 @@ import { vi } from 'vitest';
 import type { z } from 'zod';
 import {
   checkModel,
+  freePrice,
   GatewayError,
   isGatewayError,
   type Attempt,
@@ -61,7 +62,7 @@ export function buildTarget(name: string, facts: Partial<ModelFacts> = {}, crede
   return {
     provider,
     model,
-    price: model.price ?? { input: 0n, output: 0n, tiers: [] },
+    price: model.price ?? freePrice,
     protocol: plainProtocol,
   };
 }

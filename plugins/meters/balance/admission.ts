@@ -53,7 +53,7 @@ export function listQuotes({ targets, outputLimit }: Grant, planned: Planned, po
     const input = estimateInput(planned.call, target.model);
     // At the price's own rates: if the call's end is unknown, so are the mode and the rule it was served
     // by. A reservation under a cheaper rule must still cover that.
-    const owed = computeCost({ input, output: 0 }, target.price);
+    const owed = computeCost({ uses: [{ unit: 'input', count: input }] }, target.price);
     const most = pickLarger(owed, computeWorstCost(bound, target.price));
     const leastOutput = Math.min(bound.output, computeLeastOutput(policy, planned, target));
     const least =

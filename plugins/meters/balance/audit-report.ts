@@ -1,6 +1,6 @@
 /** What an auditor reads, remembers and reports. */
-import { parseUsd } from '../../../core/for-threads.ts';
-import type { Nano, Price, Usage } from '../../../core/index.ts';
+import { kinds, listUses, restorePrice } from '../../../core/for-threads.ts';
+import type { Nano, Price, Used } from '../../../core/index.ts';
 import type { Entry } from './books.ts';
 import type { KnownBudgets } from './budgets/audit.ts';
 import type { CheckedRollups, KnownRollups } from './calls/rollup-audit.ts';
@@ -106,58 +106,61 @@ export function createPriceReader(ratesOf: RatesOf): (version: string) => Price 
   return (version) => {
     const found = known.get(version);
     if (found) return found;
-    const price = parseJson(ratesOf(version), readAmount);
+    const price = restorePrice(parseJson(ratesOf(version)));
     if (!isPrice(price)) return undefined;
     known.set(version, price);
     return price;
   };
 }
 
-/** An amount becomes an integer. No other text of a price but its names can look like one. */
-function readAmount(field: string, value: unknown): unknown {
-  return typeof value === 'string' && field !== 'name' && /^\d+(?:\.\d{1,9})?$/.test(value)
-    ? parseUsd(value)
-    : value;
-}
-
-/** The fields of a price, of its tiers, modes and rules that are no rates or fees. */
-const otherFields = new Set(['above', 'name', 'from', 'until', 'when', 'billedAt']);
-
 /** The schemas of prices and usage would load zod into the thread: see `rows.ts`. */
 function isPrice(value: unknown): value is Price {
   if (!isRecord(value)) return false;
-  const { tiers = [], modes = {}, rules = [], ...rates } = value;
+  const { rates, tiers = [], modes = {}, rules = [] } = value;
   return (
-    typeof rates['input'] === 'bigint' &&
-    typeof rates['output'] === 'bigint' &&
-    Object.entries(rates).every(([field, rate]) => typeof rate === 'bigint' || otherFields.has(field)) &&
+    Array.isArray(rates) &&
+    rates.every(isRate) &&
+    hasRate(rates, 'input') === hasRate(rates, 'output') &&
     [tiers, modes, rules].every((tables) => isRecord(tables) && Object.values(tables).every(isPrice))
   );
+}
+
+function hasRate(rates: readonly { readonly unit?: unknown }[], unit: string): boolean {
+  return rates.some((rate) => rate.unit === unit);
+}
+
+function isRate(value: unknown): boolean {
+  return isRecord(value) && typeof value.rate === 'string' && /^\d+(?:\.\d{1,60})?$/.test(value.rate);
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-export function readUsage(text: string): Usage | undefined {
+/** What a call used, from its counts by their names; undefined if that cannot be read. */
+export function readUsage(text: string): Used | undefined {
   const usage = parseJson(text);
-  return isUsage(usage) ? usage : undefined;
+  if (!isRecord(usage)) return undefined;
+  const { mode, rule, ...counts } = usage;
+  if (!isText(mode) || !isText(rule) || !Object.entries(counts).every(isCount)) return undefined;
+  return { uses: listUses(counts), mode, rule };
 }
 
-function isUsage(value: unknown): value is Usage {
+function isText(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
+}
+
+const divisible = new Set(kinds.flatMap(({ isDivisible, countName }) => (isDivisible ? [countName] : [])));
+
+function isCount([name, value]: readonly [name: string, value: unknown]): boolean {
   return (
-    isRecord(value) &&
-    Object.entries(value).every(([field, figure]) =>
-      field === 'mode' || field === 'rule'
-        ? typeof figure === 'string'
-        : Number.isSafeInteger(figure) && Number(figure) >= 0,
-    )
+    Number(value) >= 0 && (Number.isSafeInteger(value) || (typeof value === 'number' && divisible.has(name)))
   );
 }
 
-function parseJson(text: string | undefined, revive?: (field: string, value: unknown) => unknown): unknown {
+function parseJson(text: string | undefined): unknown {
   try {
-    return text === undefined ? undefined : JSON.parse(text, revive);
+    return text === undefined ? undefined : JSON.parse(text);
   } catch {
     return undefined;
   }

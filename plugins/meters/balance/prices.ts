@@ -1,9 +1,9 @@
 /**
- * Prices as the ledger stores them: the rates in the catalogue's form. Different rates have different
- * versions.
+ * Prices as the ledger stores them: with a member for each rate, which earlier versions read, too. Different
+ * rates have different versions.
  */
 import { hash } from 'node:crypto';
-import { formatUsd, type Price } from '../../../core/index.ts';
+import { storePrice, type Price } from '../../../core/index.ts';
 import type { Store } from './store.ts';
 
 const versionLength = 12;
@@ -20,9 +20,7 @@ const records = new WeakMap<Price, PriceRecord>();
 export function getPriceRecord(price: Price): PriceRecord {
   const known = records.get(price);
   if (known) return known;
-  const rates = JSON.stringify(price, (_, value: unknown) =>
-    typeof value === 'bigint' ? formatUsd(value) : value,
-  );
+  const rates = JSON.stringify(storePrice(price));
   const record = { version: hash('sha256', rates, 'hex').slice(0, versionLength), rates };
   records.set(price, record);
   return record;

@@ -122,11 +122,11 @@ export const consumedFields = {
  * What a call used and what that costs. The entry that ends the call stores it for reports and the audit.
  */
 export interface Consumption extends RecordOf<typeof consumedFields> {
-  /** The figures that the charge is computed from, as JSON text of a `Usage`. */
+  /** The figures that the charge is computed from, as JSON text of counts by their names, mode and rule. */
   readonly usage: string;
   /**
-   * What each kind cost, as JSON text of `[kind, units, rate]`; the rate is in USD, and per million where
-   * units are tokens. The amount is their exact sum, rounded once.
+   * The lines of the bill, as JSON text of `[kind, count, rate]`; the rate is in USD, and for a million of
+   * tokens. The amount is their exact sum, rounded once.
    */
   readonly costs: string;
 }

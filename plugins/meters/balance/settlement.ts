@@ -6,10 +6,10 @@
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import {
   computeChargeSoFar,
-  formatUsd,
   isGatewayError,
+  nameCounts,
+  nameKind,
   type Charge,
-  type CostLine,
   type End,
   type Host,
   type Planned,
@@ -25,37 +25,21 @@ import type { Consumption, Progress, Settled, Settlement, Store } from './store.
 
 /** What a call used and what that costs, as the ledger stores it. */
 function buildConsumption(
-  { usage, lines, rule, price }: Charge,
+  { uses, mode, lines, rule, price }: Charge,
   { model, provider, price: asked }: Target,
   attempts: number,
 ): Consumption {
+  const usage = nameCounts(uses);
   return {
     model: model.id,
     provider: provider.name,
     price: getPriceRecord(price ?? asked).version,
     input: usage.input ?? 0,
     output: usage.output ?? 0,
-    usage: JSON.stringify(rule ? { ...usage, rule } : usage),
-    costs: encodeCosts(lines),
+    usage: JSON.stringify({ ...usage, mode, rule: rule || undefined }),
+    costs: JSON.stringify(lines.map((line) => [nameKind(line), line.count, line.rate])),
     attempts,
   };
-}
-
-/** The rates of prices as texts: they are few, and every call writes some. */
-const rateTexts = new Map<bigint, string>();
-
-function formatRate(rate: bigint): string {
-  let text = rateTexts.get(rate);
-  if (text === undefined) rateTexts.set(rate, (text = formatUsd(rate)));
-  return text;
-}
-
-/**
- * The lines of a bill as JSON text: of each its kind, its units, and the price of one unit (or of a million
- * tokens) in USD.
- */
-function encodeCosts(lines: readonly CostLine[]): string {
-  return JSON.stringify(lines.map(({ kind, units, rate }) => [kind, Number(units), formatRate(rate)]));
 }
 
 /** The entry that releases a reservation whose call was not sent to any vendor. */

@@ -6,6 +6,7 @@ import {
   computeCost,
   formatUsd,
   GatewayError,
+  toUsed,
   type Catalog,
   type Model,
   type Offer,
@@ -17,13 +18,12 @@ import { findPriceOrigin } from '../../shared/provider/catalogue-file.ts';
 import type { Replies } from '../../shared/replies/routes.ts';
 import { formatTable } from '../../shared/table.ts';
 import { formatFields } from './price-changes.ts';
-import { writePrice } from './price-history.ts';
 import { confirmUpdate, listUpdates, showUpdate, undoUpdate, type PriceWork } from './price-updates.ts';
 
 /** The size of a call whose cost is shown as an example. */
 const example = { input: 1000, output: 500 };
 /** The same call to a model that makes pictures: its output is one. */
-const picture = { ...example, outputImage: example.output, images: 1 };
+const picture = toUsed({ ...example, outputImage: example.output, images: 1 });
 
 function describeOrigin(price: Price) {
   const origin = findPriceOrigin(price);
@@ -38,9 +38,9 @@ function describeOffer({ provider, model, price }: Offer) {
     upstream: model.upstream,
     protocols: model.protocols ?? Object.keys(provider.endpoints),
     free: isFree,
-    price: isFree ? null : writePrice(price),
+    price: isFree ? null : { ...price },
     ...(isFree ? { price_date: null, price_source: null } : describeOrigin(price)),
-    example_cost: formatUsd(computeCost(model.output.includes('image') ? picture : example, price)),
+    example_cost: formatUsd(computeCost(model.output.includes('image') ? picture : toUsed(example), price)),
   };
 }
 
@@ -80,11 +80,12 @@ function listProviders({ offers }: ListedModel): string[] {
 }
 
 /** The rates and fees of the first offer, without tiers, modes and rules. */
-function listRates({ offers: [first] }: ListedModel): Readonly<Record<string, string>> {
-  const rates = Object.entries(first?.price ?? {});
-  return Object.fromEntries(
-    rates.flatMap(([name, rate]) => (typeof rate === 'string' ? [[name, rate]] : [])),
-  );
+const listRates = ({ offers: [first] }: ListedModel) => first?.price?.rates ?? [];
+
+/** The rate of a token of text, for a table. */
+function showRate(model: ListedModel, unit: string): string {
+  const found = listRates(model).find((rate) => rate.unit === unit && rate.modality === undefined);
+  return model.offers[0]?.price ? (found?.rate ?? '') : 'free';
 }
 
 function toListed(model: ListedModel): object {
@@ -117,9 +118,15 @@ function formatModels(models: readonly ListedModel[]): string {
   return formatTable(
     ['MODEL', 'INPUT', 'OUTPUT', 'CONTEXT', 'PROVIDERS', 'LAST DAY'],
     models.map((model) => {
-      const { input = 'free', output = 'free' } = listRates(model);
       const { id, context_length, expires } = model;
-      return [id, input, output, String(context_length), listProviders(model).join(', '), expires ?? ''];
+      return [
+        id,
+        showRate(model, 'input'),
+        showRate(model, 'output'),
+        String(context_length),
+        listProviders(model).join(', '),
+        expires ?? '',
+      ];
     }),
   );
 }

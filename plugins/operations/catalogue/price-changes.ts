@@ -2,9 +2,18 @@
  * What a price feed changes: for each model of the catalogue that the feed has another price for, the whole
  * new price, and why a person has to look at it first. Models that the catalogue does not have are left out.
  */
-import { formatUsd, parseUsd, priceSchema, type Price } from '../../../core/index.ts';
+import {
+  findKind,
+  nameKind,
+  parseRate,
+  priceSchema,
+  storePrice,
+  type Kind,
+  type Price,
+  type Rate,
+} from '../../../core/index.ts';
 import { formatTable } from '../../shared/table.ts';
-import { computeVersion, writePrice, type PriceChange } from './price-history.ts';
+import { computeVersion, type PriceChange } from './price-history.ts';
 import { flattenPrice } from './price-list.ts';
 import type { Facts, Figures, Snapshot } from './snapshot.ts';
 
@@ -28,66 +37,72 @@ export interface FieldChange {
   readonly new?: string | undefined;
 }
 
-const fees = new Set(['request', 'image', 'webSearch', 'previewSearch', 'fileSearch', 'container']);
 const limits = new Set(['contextLength', 'outputLimit']);
 
 interface Place {
-  readonly kind: string;
+  readonly name: string;
+  /** Undefined for limits. */
+  readonly kind: Kind | undefined;
   readonly above: number | undefined;
   readonly mode: string | undefined;
   readonly rule: string | undefined;
 }
 
 function parseFigure(figure: string): Place {
-  const [, kind = '', above, mode, rule] =
+  const [, name = '', above, mode, rule] =
     /^(\w+)(?: above (\d+)| served (.+)| by (.+))?$/s.exec(figure) ?? [];
-  return { kind, above: above === undefined ? undefined : Number(above), mode, rule };
-}
-
-/** The kind whose rate holds for a kind that has none. */
-function toWholeKind(kind: string): string {
-  return /^(?:reasoning|output)/.test(kind) ? 'output' : 'input';
+  return { name, kind: findKind(name), above: above === undefined ? undefined : Number(above), mode, rule };
 }
 
 /** What a figure costs in a price: its own rate, else that of the kind it is part of, else the usual one. */
-function findRate(figures: Figures, figure: string): string | undefined {
-  const { kind } = parseFigure(figure);
-  const suffix = figure.slice(kind.length);
-  const known = [figure, toWholeKind(kind) + suffix, kind, toWholeKind(kind)];
-  return fees.has(kind)
-    ? figures[figure]
-    : known.map((name) => figures[name]).find((rate) => rate !== undefined);
+function findFigure(figures: Figures, figure: string): string | undefined {
+  const { name, kind } = parseFigure(figure);
+  if (!kind || kind.isFee) return figures[figure];
+  const suffix = figure.slice(name.length);
+  const known = [figure, kind.whole + suffix, name, kind.whole];
+  return known.map((each) => figures[each]).find((rate) => rate !== undefined);
+}
+
+/** Rates with one of them replaced or added. */
+function setRate(rates: readonly Rate[], { name, unit, modality }: Kind, rate: string): Rate[] {
+  const changed = { unit, ...(modality && { modality }), rate };
+  return rates.some((each) => nameKind(each) === name)
+    ? rates.map((each) => (nameKind(each) === name ? changed : each))
+    : [...rates, changed];
 }
 
 /** A copy of the price with these figures. New tiers and modes inherit the rates that they do not state. */
 function applyFigures(price: Price, figures: Figures): Price {
-  const { input, output } = price;
-  const tiers = price.tiers.map((tier) => ({ ...tier }));
-  const modes = Object.fromEntries(
-    Object.entries(price.modes ?? {}).map(([name, mode]) => [name, { ...mode }]),
+  const usual = price.rates.filter(
+    ({ unit, modality }) => !modality && (unit === 'input' || unit === 'output'),
   );
-  const plain: Record<string, bigint> = {};
+  const tiers = new Map(price.tiers.map(({ above, rates }) => [above, rates]));
+  const modes = { ...price.modes };
+  let { rates } = price;
   for (const [figure, rate] of Object.entries(figures)) {
     const { kind, above, mode, rule } = parseFigure(figure);
-    if (limits.has(kind) || rule !== undefined) continue;
-    if (above !== undefined) {
-      const tier = tiers.find((each) => each.above === above) ?? { above, input, output };
-      if (!tiers.includes(tier)) tiers.push(tier);
-      Object.assign(tier, { [kind]: parseUsd(rate) });
-    } else if (mode !== undefined) {
-      Object.assign((modes[mode] ??= { input, output }), { [kind]: parseUsd(rate) });
-    } else plain[kind] = parseUsd(rate);
+    if (!kind || rule !== undefined) continue;
+    if (above !== undefined) tiers.set(above, setRate(tiers.get(above) ?? usual, kind, rate));
+    else if (mode !== undefined)
+      modes[mode] = { ...modes[mode], rates: setRate(modes[mode]?.rates ?? usual, kind, rate) };
+    else rates = setRate(rates, kind, rate);
   }
-  return { ...price, ...plain, tiers, ...(Object.keys(modes).length > 0 ? { modes } : {}) };
+  return {
+    ...price,
+    rates,
+    tiers: [...tiers].map(([above, long]) => ({ above, rates: long })),
+    ...(Object.keys(modes).length > 0 ? { modes } : {}),
+  };
 }
 
 function findDrops(before: Figures, after: Figures): string[] {
   const reasons = new Set<string>();
   for (const figure of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const [old, rate] = [findRate(before, figure), findRate(after, figure)];
+    const [old, rate] = [findFigure(before, figure), findFigure(after, figure)];
     if (old === undefined || rate === undefined || limits.has(figure)) continue;
-    if (parseUsd(old) > 0n && parseUsd(rate) === 0n) reasons.add('becomes free');
-    else if (parseUsd(rate) * 2n < parseUsd(old)) reasons.add('drops by more than half');
+    const [was, is] = [parseRate(old), parseRate(rate)];
+    if (was > 0n && is === 0n) reasons.add('becomes free');
+    else if (is * 2n < was) reasons.add('drops by more than half');
   }
   return [...reasons];
 }
@@ -96,7 +111,7 @@ function findDrops(before: Figures, after: Figures): string[] {
 function findUnstated(before: Figures, stated: Figures): string[] {
   const left = Object.keys(before).filter((figure) => {
     const { kind } = parseFigure(figure);
-    return stated[figure] === undefined && !fees.has(kind) && before[figure] !== '0';
+    return stated[figure] === undefined && !kind?.isFee && before[figure] !== '0';
   });
   return left.length > 0 ? [`does not state ${left.join(', ')}`] : [];
 }
@@ -114,7 +129,7 @@ function compareModel(
   whole: Price | undefined,
 ): PriceChange | undefined {
   const before = flattenPrice(model.now);
-  const price = priceSchema.parse(writePrice(whole ?? applyFigures(model.now, stated)));
+  const price = priceSchema.parse(storePrice(whole ?? applyFigures(model.now, stated)));
   if (computeVersion(price) === computeVersion(model.now)) return undefined;
   const { provider, id, alone } = model;
   return {
@@ -123,8 +138,8 @@ function compareModel(
     id,
     alone,
     base: computeVersion(model.own),
-    was: writePrice(model.now),
-    price: writePrice(price),
+    was: storePrice(model.now),
+    price: storePrice(price),
     reasons: [...findDrops(before, flattenPrice(price)), ...(whole ? [] : findUnstated(before, stated))],
   };
 }
@@ -153,11 +168,6 @@ export function comparePrices(models: readonly PricedModel[], { vendors, prices 
 export function formatFields(fields: readonly FieldChange[]): string {
   return formatTable(
     ['MODEL', 'FIELD', 'OLD', 'NEW'],
-    fields.map((each) => [
-      `${each.provider} ${each.model}`,
-      each.field,
-      each.old === undefined ? '–' : formatUsd(parseUsd(each.old)),
-      each.new === undefined ? '–' : formatUsd(parseUsd(each.new)),
-    ]),
+    fields.map((each) => [`${each.provider} ${each.model}`, each.field, each.old ?? '–', each.new ?? '–']),
   );
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { toOneLine, type Command, type CommandResult } from '../../../core/index.ts';
 import { loadFeed, formatSource } from './load-feed.ts';
 import { formatFields } from './price-changes.ts';
-import { priceListSchema } from './price-list.ts';
+import { statedListSchema } from './price-list.ts';
 import { applyFeed, type FeedResult, type PriceWork } from './price-updates.ts';
 import { readSnapshot } from './snapshot.ts';
 
@@ -83,7 +83,7 @@ export function createPriceCommands(work: PriceWork): Command[] {
       name: 'prices schema',
       description: 'print the JSON schema of our own price list',
       async run() {
-        const json = z.toJSONSchema(priceListSchema, { io: 'input' });
+        const json = z.toJSONSchema(statedListSchema, { io: 'input' });
         return { json, text: JSON.stringify(json, undefined, 2) };
       },
     },

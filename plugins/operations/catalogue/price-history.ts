@@ -6,7 +6,7 @@
  */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { formatUsd, priceSchema, type Documents, type Model, type Price } from '../../../core/index.ts';
+import { priceSchema, storePrice, type Documents, type Model, type Price } from '../../../core/index.ts';
 
 const changeSchema = z.object({
   provider: z.string(),
@@ -52,13 +52,6 @@ const documentName = 'prices';
 /** Updates beyond this number are forgotten once nothing depends on them. */
 const mostUpdates = 200;
 
-/** A price as JSON, in the form of catalogue files. */
-export function writePrice(price: Price): Readonly<Record<string, unknown>> {
-  return JSON.parse(
-    JSON.stringify(price, (_, value: unknown) => (typeof value === 'bigint' ? formatUsd(value) : value)),
-  );
-}
-
 /** JSON with sorted keys, so that equal prices have equal versions. */
 function toSortedJson(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) =>
@@ -73,7 +66,7 @@ const versions = new WeakMap<Price, string>();
 export function computeVersion(price: Price): string {
   const known = versions.get(price);
   if (known) return known;
-  const version = hash('sha256', toSortedJson(writePrice(price)), 'hex').slice(0, 16);
+  const version = hash('sha256', toSortedJson(storePrice(price)), 'hex').slice(0, 16);
   versions.set(price, version);
   return version;
 }

@@ -3,43 +3,46 @@
  * schema` prints its JSON schema.
  */
 import { z } from 'zod';
-import { formatUsd, priceSchema, type Price } from '../../../core/index.ts';
+import { nameKind, priceSchema, statedPrice, type Price, type Rate } from '../../../core/index.ts';
 import type { Figures } from './snapshot.ts';
 
-const entry = z.strictObject({
-  /** The provider's name, as in the configuration. */
-  provider: z.string().min(1),
-  /** The provider's own name of the model. */
-  model: z.string().min(1),
-  price: priceSchema,
-});
+function buildListSchema<Schema extends z.ZodType>(price: Schema) {
+  const entry = z.strictObject({
+    /** The provider's name, as in the configuration. */
+    provider: z.string().min(1),
+    /** The provider's own name of the model. */
+    model: z.string().min(1),
+    price,
+  });
+  return z.strictObject({
+    format: z.literal('tollgate-prices-1'),
+    /** The day the prices were checked. */
+    asOf: z.iso.date(),
+    source: z.string().optional(),
+    prices: z.array(entry),
+  });
+}
 
-export const priceListSchema = z.strictObject({
-  format: z.literal('tollgate-prices-1'),
-  /** The day the prices were checked. */
-  asOf: z.iso.date(),
-  source: z.string().optional(),
-  prices: z.array(entry),
-});
+const priceListSchema = buildListSchema(priceSchema);
+/** What `prices schema` prints: the whole form of a price, which may also be its list of rates alone. */
+export const statedListSchema = buildListSchema(z.union([statedPrice.shape.rates, statedPrice]));
 
 export function isPriceList(content: unknown): boolean {
   return z.looseObject({ format: z.literal('tollgate-prices-1') }).safeParse(content).success;
 }
 
-/** The rates and fees of an object; `suffix` follows their names. */
-export function flattenRates(rates: object, suffix = ''): [string, string][] {
-  return Object.entries(rates).flatMap(([name, rate]) =>
-    typeof rate === 'bigint' ? [[name + suffix, formatUsd(rate)]] : [],
-  );
+function flattenRates(some: readonly Rate[], suffix = ''): [string, string][] {
+  return some.map((each) => [nameKind(each) + suffix, each.rate]);
 }
 
-/** All rates and fees of a price, by names such as `input above 200000`, `input by night`. */
-export function flattenPrice({ tiers, modes = {}, rules = [], ...plain }: Price): Figures {
+/** All rates of a price, by names such as `input above 200000`, `inputAudio by night`. */
+export function flattenPrice({ rates, tiers, modes = {}, rules = [], regional }: Price): Figures {
   return Object.fromEntries([
-    ...flattenRates(plain),
-    ...Object.entries(modes).flatMap(([name, mode]) => flattenRates(mode, ` served ${name}`)),
-    ...tiers.flatMap(({ above, ...tier }) => flattenRates(tier, ` above ${above}`)),
-    ...rules.flatMap((rule) => flattenRates(rule, ` by ${rule.name}`)),
+    ...flattenRates(rates),
+    ...(regional === undefined ? [] : [['regional', regional]]),
+    ...Object.entries(modes).flatMap(([name, mode]) => flattenRates(mode.rates, ` served ${name}`)),
+    ...tiers.flatMap((tier) => flattenRates(tier.rates, ` above ${tier.above}`)),
+    ...rules.flatMap((rule) => flattenRates(rule.rates, ` by ${rule.name}`)),
   ]);
 }
 

@@ -5,7 +5,14 @@
  */
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { formatUsd, getMessage, parseUsd, priceSchema, type Model, type Price } from '../../../core/index.ts';
+import {
+  getMessage,
+  priceSchema,
+  readDecimal,
+  trimDecimal,
+  type Model,
+  type Price,
+} from '../../../core/index.ts';
 import { isLiteLlm, readLiteLlm } from './litellm.ts';
 import { isPriceList, flattenPrice, readPriceList } from './price-list.ts';
 
@@ -16,15 +23,18 @@ export type Figures = Readonly<Record<string, string>>;
 export type Facts = ReadonlyMap<string, Figures>;
 
 /** A sum in USD, as text or as the number JSON makes of it. */
-const sum = z
-  .union([
-    z.string().regex(/^\d+(\.\d{1,9})?$/),
-    z
-      .number()
-      .nonnegative()
-      .transform((value) => value.toFixed(9)),
-  ])
-  .transform((text) => formatUsd(parseUsd(text)));
+const sum = z.union([
+  z
+    .string()
+    .regex(/^\d{1,12}(\.\d{1,18})?$/)
+    .transform(trimDecimal),
+  z.number().transform((value, context) => {
+    const text = readDecimal(value);
+    if (text !== undefined) return text;
+    context.addIssue({ code: 'custom', message: 'is no price' });
+    return z.NEVER;
+  }),
+]);
 
 const rate = sum.optional();
 const rates = {

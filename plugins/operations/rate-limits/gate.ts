@@ -3,7 +3,14 @@
  * and returns the rest at the end.
  */
 import { z } from 'zod';
-import { GatewayError, estimateInput, type End, type Planned, type Principal } from '../../../core/index.ts';
+import {
+  GatewayError,
+  estimateInput,
+  findCount,
+  type End,
+  type Planned,
+  type Principal,
+} from '../../../core/index.ts';
 import type { Counts, Left, Want } from './counter.ts';
 
 export const limitsSchema = z.strictObject({
@@ -112,9 +119,10 @@ export class Gate {
     const taken = this.#taken.get(exchange.id);
     if (!taken) return;
     this.#taken.delete(exchange.id);
-    const { input = 0, output = 0 } = type === 'answered' || type === 'failed' ? end.charge.usage : {};
+    const { uses } = type === 'answered' || type === 'failed' ? end.charge : { uses: [] };
+    const tokens = (findCount(uses, 'input') ?? 0) + (findCount(uses, 'output') ?? 0);
     // A refused call does not count as a request; one that failed does.
-    const used = { parallel: 0, requests: type === 'refused' ? 0 : 1, tokens: input + output };
+    const used = { parallel: 0, requests: type === 'refused' ? 0 : 1, tokens };
     const back = taken.wants.map((want) => ({ ...want, amount: want.amount - used[want.kind] }));
     const now = performance.now();
     // Unused tokens need not be given back after the end of their window, but tokens that are owed count in

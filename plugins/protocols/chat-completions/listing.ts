@@ -2,24 +2,24 @@
 import { toGatewayError, type Catalog, type Model, type Route } from '../../../core/index.ts';
 import {
   describeListed,
-  formatFees,
-  formatPrices,
+  formatPricing,
   buildListingRoutes,
+  type ListedRates,
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from '../../shared/wire-kit/openai-error.ts';
 
-function describePrices({ price }: Model): Record<string, string> {
-  const rates = formatPrices([
-    ['prompt', price?.input ?? 0n],
-    ['completion', price?.output ?? 0n],
-    ['input_cache_read', price?.cacheRead],
-    ['input_cache_write', price?.cacheWrite5m ?? price?.cacheWrite30m],
-    ['input_cache_write_1h', price?.cacheWrite1h],
-    ['internal_reasoning', price?.reasoning],
-    ['audio', price?.inputAudio],
-  ]);
-  return { ...rates, ...formatFees(price) };
-}
+const listedRates: ListedRates = {
+  prompt: ['input'],
+  completion: ['output'],
+  input_cache_read: ['cacheRead'],
+  input_cache_write: ['cacheWrite5m', 'cacheWrite30m'],
+  input_cache_write_1h: ['cacheWrite1h'],
+  internal_reasoning: ['reasoning'],
+  audio: ['inputAudio'],
+  request: ['request'],
+  image: ['image'],
+  web_search: ['webSearch'],
+};
 
 function describeModel(model: Model): Record<string, unknown> {
   return {
@@ -27,7 +27,7 @@ function describeModel(model: Model): Record<string, unknown> {
     object: 'model',
     created: Date.parse(model.created) / 1000,
     name: model.name,
-    pricing: describePrices(model),
+    pricing: formatPricing(model.price, listedRates),
     ...describeListed(model),
   };
 }

@@ -1,8 +1,7 @@
 /** The public model listing in Google's format: all models, those of one owner, or a single model. */
 import {
-  formatUsd,
-  freePrice,
   GatewayError,
+  getRate,
   toGatewayError,
   type Catalog,
   type Model,
@@ -11,33 +10,22 @@ import {
 } from '../../../core/index.ts';
 import {
   describeListed,
-  formatPrices,
+  formatPricing,
   buildListingRoutes,
   listPlaces,
+  type ListedRates,
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 import { joinWords } from './spelling.ts';
 
 /** Audio and cached input without their own price cost as much as input. A search without a price is free. */
-function buildPricing({ price = freePrice }: Model): Record<string, string> {
-  const {
-    input,
-    output,
-    inputAudio = input,
-    cacheRead = input,
-    cacheWrite30m = input,
-    cacheWrite5m = cacheWrite30m,
-    webSearch = 0n,
-  } = price;
-  const rates = formatPrices([
-    ['prompt', input],
-    ['completion', output],
-    ['audio', inputAudio],
-    ['input_cache_read', cacheRead],
-    ['input_cache_write', cacheWrite5m],
-  ]);
-  return { ...rates, web_search: formatUsd(webSearch) };
-}
+const listedRates: ListedRates = {
+  prompt: ['input'],
+  completion: ['output'],
+  audio: ['inputAudio', 'input'],
+  input_cache_read: ['cacheRead', 'input'],
+  input_cache_write: ['cacheWrite5m', 'cacheWrite30m', 'input'],
+};
 
 const generationMethods = ['generateContent', 'streamGenerateContent', 'countTokens'];
 
@@ -58,7 +46,10 @@ function describeModel(model: Model): Record<string, unknown> {
     inputTokenLimit: model.contextLength,
     outputTokenLimit: model.outputLimit,
     supportedGenerationMethods: generationMethods,
-    pricing: buildPricing(model),
+    pricing: {
+      ...formatPricing(model.price, listedRates),
+      web_search: getRate(model.price, 'webSearch') ?? '0',
+    },
     ...Object.fromEntries(listed),
   };
 }

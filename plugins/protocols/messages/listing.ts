@@ -1,26 +1,24 @@
 /** The public listing of models in this protocol's format: all models, those of one owner, or one. */
-import { freePrice, toGatewayError, type Catalog, type Model, type Route } from '../../../core/index.ts';
+import { toGatewayError, type Catalog, type Model, type Route } from '../../../core/index.ts';
 import type { Page } from '../../shared/wire-kit/listing-pages.ts';
 import {
   describeListed,
-  formatPrices,
+  formatPricing,
   buildListingRoutes,
+  type ListedRates,
   listPlaces,
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 import { readVersion } from './read-request.ts';
 
 /** Cached input without its own price costs as much as other input. */
-function formatPricing({ price = freePrice }: Model): Record<string, string> {
-  const { input, output, cacheRead = input, cacheWrite30m = input, cacheWrite1h = input } = price;
-  return formatPrices([
-    ['prompt', input],
-    ['completion', output],
-    ['input_cache_read', cacheRead],
-    ['input_cache_write_5m', price.cacheWrite5m ?? cacheWrite30m],
-    ['input_cache_write_1h', cacheWrite1h],
-  ]);
-}
+const listedRates: ListedRates = {
+  prompt: ['input'],
+  completion: ['output'],
+  input_cache_read: ['cacheRead', 'input'],
+  input_cache_write_5m: ['cacheWrite5m', 'cacheWrite30m', 'input'],
+  input_cache_write_1h: ['cacheWrite1h', 'input'],
+};
 
 /** Fields that Anthropic's SDKs require. The catalogue does not know every capability that they list. */
 function describeForSdks({ contextLength, outputLimit, expires }: Model): Record<string, unknown> {
@@ -46,7 +44,7 @@ function describeModel(model: Model): Described {
     display_name: model.name,
     created_at: `${model.created}T00:00:00Z`,
     ...describeForSdks(model),
-    pricing: formatPricing(model),
+    pricing: formatPricing(model.price, listedRates),
     ...describeListed(model),
   };
 }

@@ -5,6 +5,7 @@
  */
 import {
   isGatewayError,
+  nameCounts,
   type Attempt,
   type End,
   type Loss,
@@ -128,7 +129,8 @@ function buildRecord(end: End, most: number) {
   const attempt = isAnswer ? end.exchange.attempt : undefined;
   const target = attempt?.target ?? (type === 'refused' ? end.exchange.targets?.[0] : undefined);
   const error = type === 'replayed' ? undefined : end.error;
-  const { input = 0, output = 0, cacheRead = 0, reasoning = 0 } = charge?.usage ?? {};
+  const usage = charge && nameCounts(charge.uses);
+  const { input = 0, output = 0, cacheRead = 0, reasoning = 0 } = usage ?? {};
   const cost = charge?.cost ?? 0n;
   const bill =
     charge && attempt ? computeVendorCost(charge, charge.price ?? attempt.target.price) : undefined;
@@ -171,7 +173,7 @@ function buildRecord(end: End, most: number) {
     rule: charge?.rule || undefined,
     flags: charge?.suspect ? 'suspect' : '',
     tags: getAttribution(exchange).byName,
-    usage: charge?.usage,
+    usage,
     losses: limitLosses(losses, most),
     losses_omitted: countOmitted(losses, most),
     not_granted: isAnswer ? listNotGranted(end.exchange) : undefined,

@@ -1,5 +1,5 @@
 /** What callers and operators are shown of calls, from their records and from stored columns. */
-import { formatUsd } from '../../../core/index.ts';
+import { formatUsd, listUses } from '../../../core/index.ts';
 import type { CallRecord } from './record.ts';
 
 /** Columns as either store or a record has them. */
@@ -124,7 +124,7 @@ function describeRecord(record: CallRecord) {
     cost,
     cost_basis: record.basis,
     rule: record.rule ?? null,
-    usage: record.usage ?? {},
+    usage: listUses(record.usage ?? {}),
     losses: record.losses ?? [],
     losses_omitted: record.losses_omitted,
     not_granted: record.not_granted,

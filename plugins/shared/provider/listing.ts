@@ -6,11 +6,13 @@
 import { z } from 'zod';
 import {
   checkModel,
-  formatUsd,
+  facts,
   getMessage,
+  isDecimal,
   joinIssues,
+  shiftDecimal,
   type Model,
-  type priceSchema,
+  type Rate,
 } from '../../../core/index.ts';
 import type { ProviderOptions } from './options.ts';
 import { applyOwnModels } from './own-models.ts';
@@ -64,37 +66,32 @@ const listedSchema = z.looseObject({
 
 type Listed = z.output<typeof listedSchema>;
 
-/**
- * Converts USD per token to USD per million tokens: `"0.00000014"` → `"0.14"`. Exact to the nano-dollar, then
- * rounded up. Undefined if the price varies.
- */
-function toPerMillion(perToken: unknown): string | undefined {
-  const match = typeof perToken === 'string' ? /^(\d+)(?:\.(\d+))?$/.exec(perToken) : undefined;
-  if (!match) return undefined;
-  const [, whole = '0', fraction = ''] = match;
-  const digits = fraction.padEnd(15, '0');
-  return formatUsd(BigInt(whole + digits.slice(0, 15)) + (/[1-9]/.test(digits.slice(15)) ? 1n : 0n));
-}
+/** OpenRouter's names of rates. */
+const listedRates = [
+  ['prompt', { unit: 'input' }],
+  ['completion', { unit: 'output' }],
+  ['input_cache_read', { unit: 'cacheRead' }],
+  ['input_cache_write', { unit: 'cacheWrite5m' }],
+  ['internal_reasoning', { unit: 'reasoning' }],
+  ['audio', { unit: 'input', modality: 'audio' }],
+  ['request', { unit: 'request' }],
+  ['web_search', { unit: 'webSearch' }],
+] as const;
 
-/** A listed model's price. A part at "0" has no price of its own; it is not free. */
-function readPrice(pricing: Listed['pricing']): z.input<typeof priceSchema> | undefined {
-  const input = toPerMillion(pricing?.prompt);
-  const output = toPerMillion(pricing?.completion);
-  if (input === undefined || output === undefined) return undefined;
-  const { request, web_search: search } = pricing ?? {};
-  const parts = {
-    cacheRead: toPerMillion(pricing?.input_cache_read),
-    cacheWrite5m: toPerMillion(pricing?.input_cache_write),
-    reasoning: toPerMillion(pricing?.internal_reasoning),
-    inputAudio: toPerMillion(pricing?.audio),
-    request: typeof request === 'string' && Number(request) > 0 ? request : undefined,
-    webSearch: typeof search === 'string' && Number(search) > 0 ? search : undefined,
-  };
-  return {
-    input,
-    output,
-    ...Object.fromEntries(Object.entries(parts).filter(([, rate]) => rate !== undefined && rate !== '0')),
-  };
+/**
+ * A listed model's price, from USD for one of each unit. A part at "0" has no price of its own; it is not
+ * free. Undefined if the price varies.
+ */
+function readPrice(pricing: Listed['pricing']): Rate[] | undefined {
+  const rates = listedRates.flatMap(([name, billed]): Rate[] => {
+    const stated = pricing?.[name];
+    if (typeof stated !== 'string' || !isDecimal(stated)) return [];
+    const isWhole = name === 'prompt' || name === 'completion';
+    if (Number(stated) === 0 && !isWhole) return [];
+    return [{ ...billed, rate: facts[billed.unit].per === 1 ? stated : shiftDecimal(stated, 6) }];
+  });
+  const [input, output] = rates;
+  return input?.unit === 'input' && output?.unit === 'output' ? rates : undefined;
 }
 
 const knownModalities = new Set(['text', 'image', 'audio', 'video', 'pdf', 'file']);

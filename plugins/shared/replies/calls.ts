@@ -9,6 +9,11 @@ export const loss = z.object({ path: z.string(), reason: z.string(), code: z.str
 export type Loss = Reply<z.output<typeof loss>>;
 const losses = { losses: z.array(loss), losses_omitted: z.int().optional() };
 
+/** How much of each unit was used. */
+export const uses = z
+  .array(z.object({ unit: z.string(), modality: z.string().optional(), count: z.number() }))
+  .meta({ description: 'Counts by unit; those of `input` and `output` include their parts.' });
+
 const target = z.object({
   provider: z.string(),
   key: z.int().optional().meta({ description: "Which of the provider's keys, if it has several." }),
@@ -46,7 +51,7 @@ const facts = {
   rule: z.string().nullable().meta({
     description: 'The rates that priced the call: the rule of its time, its service mode, its tier.',
   }),
-  usage: z.record(z.string(), z.unknown()),
+  usage: uses,
   ...losses,
   not_granted: z.array(target).optional(),
   attempts: z.array(attempt),
@@ -117,11 +122,13 @@ export const storedCall = ownCall
   .meta({ title: 'StoredCall' });
 
 const costLine = z.object({
-  kind: z.string(),
-  units: z.int(),
+  kind: z.string().meta({ description: 'The unit, and its modality behind it.' }),
+  unit: z.string(),
+  modality: z.string().optional(),
+  units: z.number(),
   price: usd.meta({ description: 'USD of `per` units.' }),
   per: z.int().meta({ description: 'A million for tokens, else 1.' }),
-  amount: z.string().meta({ description: 'USD of this line, unrounded: up to 15 decimal places.' }),
+  amount: z.string().meta({ description: 'USD of this line, unrounded.' }),
 });
 export type CostLine = Reply<z.output<typeof costLine>>;
 

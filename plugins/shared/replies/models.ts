@@ -8,9 +8,15 @@ const offer = z.object({
   upstream: z.string().meta({ description: "The vendor's own name of the model." }),
   protocols: z.array(z.string()),
   free: z.boolean(),
-  price: z.record(z.string(), z.unknown()).nullable().meta({
-    description: 'USD per million tokens, and fees, as decimal strings; with tiers, modes and rules.',
-  }),
+  price: z
+    .looseObject({
+      rates: z.array(z.object({ unit: z.string(), modality: z.string().optional(), rate: z.string() })),
+    })
+    .nullable()
+    .meta({
+      description:
+        'USD for one of a unit, or for a million tokens, as decimals; with tiers, modes and rules.',
+    }),
   price_date: z.iso.date().nullable().meta({ description: 'When the price was checked last.' }),
   price_source: z.string().nullable(),
   example_cost: z.string().meta({

@@ -5,7 +5,13 @@
  * call is refused.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { CanonicalRequest, Model, Tool, HostedTool } from '../../../core/index.ts';
+import {
+  getRate,
+  type CanonicalRequest,
+  type Model,
+  type Tool,
+  type HostedTool,
+} from '../../../core/index.ts';
 import type { Encoding } from './encoding.ts';
 import { refusePart, type Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
@@ -15,7 +21,7 @@ export const codeResult = 'code_result';
 
 /** Whether the tool's fee, which providers charge apart from tokens, is known. */
 export function isPriced({ free, price }: Pick<Model, 'free' | 'price'>, kind: HostedTool['kind']): boolean {
-  return kind !== 'web-search' || free === true || price?.webSearch !== undefined;
+  return kind !== 'web-search' || free === true || getRate(price, 'webSearch') !== undefined;
 }
 
 /** Whether the model's provider runs such a tool, at a known price. */

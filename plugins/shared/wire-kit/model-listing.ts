@@ -6,12 +6,14 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import {
-  formatUsd,
+  freePrice,
+  getRates,
+  kinds,
   mayCall,
+  shiftDecimal,
   type Catalog,
   type GatewayError,
   type Model,
-  type Nano,
   type Price,
   type Principal,
   type RouteReply,
@@ -22,32 +24,25 @@ import {
 import { readOwner } from './fit-to-model.ts';
 import { cutPage, readWantedPage, type Page, type PageParameters } from './listing-pages.ts';
 
-const digits = 15;
+/** The names of a listing, each with the kinds of which the first that has a rate stands under it. */
+export type ListedRates = Readonly<Record<string, readonly string[]>>;
 
-/** Nano-USD per million tokens as USD per token, exact: 1250000000n → `"0.00000125"`. */
-export function formatUsdPerToken(price: Nano): string {
-  const text = price.toString().padStart(digits + 1, '0');
-  const fraction = text.slice(-digits).replace(/(?<!0)0+$/, '');
-  return `${text.slice(0, -digits)}${fraction && `.${fraction}`}`;
-}
+/** Units for which no listing has a name of its own. */
+const others: ListedRates = Object.fromEntries(
+  kinds
+    .filter(({ per, isFee }) => per === 1 && !isFee)
+    .map(({ name }) => [name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), [name]]),
+);
 
-type Rates = readonly (readonly [name: string, rate: Nano | undefined])[];
-
-/** A listing's `pricing`: each rate that the model has, by its name in the listing. */
-export function formatPrices(rates: Rates, format = formatUsdPerToken): Record<string, string> {
+/** A listing's `pricing`: rates by their names in the listing, in USD for one of each, tokens too. */
+export function formatPricing(price: Price | undefined, names: ListedRates): Record<string, string> {
+  const rates = getRates(price ?? freePrice);
   return Object.fromEntries(
-    rates.flatMap(([name, rate]) => (rate === undefined ? [] : [[name, format(rate)]])),
+    Object.entries({ ...names, ...others }).flatMap(([name, listed]) => {
+      const found = listed.map((kind) => rates.get(kind)).find((known) => known !== undefined);
+      return found ? [[name, shiftDecimal(found.rate, found.kind.per === 1 ? 0 : -6)]] : [];
+    }),
   );
-}
-
-/** The fees that are charged apart from tokens, in USD. */
-export function formatFees(price: Price | undefined): Record<string, string> {
-  const fees = [
-    ['request', price?.request],
-    ['image', price?.image],
-    ['web_search', price?.webSearch],
-  ] as const;
-  return formatPrices(fees, formatUsd);
 }
 
 /** The parameters that a model takes, as its vendor lists them, or else as its capabilities tell. */

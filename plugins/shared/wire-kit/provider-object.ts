@@ -3,12 +3,12 @@
  * that routes calls itself is sent it. Unknown members are refused, because nothing would act on them.
  */
 import { z } from 'zod';
-import { GatewayError, type Preferences } from '../../../core/index.ts';
+import { GatewayError, kinds, type Preferences } from '../../../core/index.ts';
 
 const mostNames = 100;
 const names = z.array(z.string().min(1)).max(mostNames);
 const decimal = /^\d+(\.\d{1,9})?$/;
-const amount = 'an amount in USD per million tokens, such as "0.5"';
+const tokenPrice = 'an amount in USD per million tokens, such as "0.5"';
 /** JavaScript writes numbers from here on with an exponent. */
 const unwritable = 1e21;
 const writtenPrice = z.string().regex(decimal, { abort: true });
@@ -18,8 +18,7 @@ const numericPrice = z
   .lt(unwritable)
   .transform((value) => value.toFixed(9));
 const buildPriceSchema = (words: string) => z.union([writtenPrice, numericPrice], words);
-const price = buildPriceSchema(amount);
-const requestPrice = buildPriceSchema('an amount in USD, such as "0.005"');
+const price = buildPriceSchema('an amount in USD, such as "0.005"');
 
 /** A field that may be null, which means the same as leaving it out. */
 function allowNull<Schema extends z.ZodType>(schema: Schema) {
@@ -39,6 +38,14 @@ const others = {
   preferred_max_latency: allowNull(pace),
 };
 
+/** OpenRouter's two words for tokens, and every other unit by its own. */
+const limits = [
+  ...['prompt', 'completion'].map((name) => [name, allowNull(buildPriceSchema(tokenPrice))] as const),
+  ...kinds
+    .filter(({ name }) => name !== 'input' && name !== 'output')
+    .map(({ name, per }) => [name, allowNull(per === 1 ? price : buildPriceSchema(tokenPrice))] as const),
+];
+
 export const providerObject = z.strictObject({
   ...others,
   order: allowNull(names),
@@ -49,13 +56,7 @@ export const providerObject = z.strictObject({
   routing: allowNull(z.enum(['priority', 'cost', 'latency', 'balanced'])),
   sort: allowNull(z.enum(['price', 'latency', 'throughput'])),
   fallback: allowNull(z.union([z.string().min(1), names], `a model id, or an array of at most ${mostNames}`)),
-  max_price: allowNull(
-    z.strictObject({
-      prompt: allowNull(price),
-      completion: allowNull(price),
-      request: allowNull(requestPrice),
-    }),
-  ),
+  max_price: allowNull(z.strictObject(Object.fromEntries(limits))),
 });
 
 /** The preferences of a call without a `provider` object. */

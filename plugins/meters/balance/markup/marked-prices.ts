@@ -1,17 +1,23 @@
 /**
  * What is charged above or below the vendor's price: by account, key or model, as a percentage of every rate
  * and fee, as a fixed sum for each call, or both. The rule becomes part of the price before a call reserves,
- * so that reservation, charge and audit use the same rates: each rate is rounded half to even to the
- * nano-USD, and the call's sum once, as without a markup.
+ * so that reservation, charge and audit use the same rates. They are exact, and the call's sum is rounded
+ * once, as without a markup.
  */
 import { z } from 'zod';
 import {
+  addDecimals,
+  formatUsd,
+  getRate,
+  mapRates,
+  multiplyDecimals,
   parseUsd,
+  shiftDecimal,
   usd,
-  type Nano,
   type Offer,
   type Price,
   type Principal,
+  type Table,
   type Target,
 } from '../../../../core/index.ts';
 import { rememberVendorPrice } from '../../../shared/vendor-price.ts';
@@ -81,33 +87,28 @@ export function findMarkup(
   return found;
 }
 
-const whole = 1_000_000n;
-
-/** A rate with its percentage, rounded half to even. */
-function markRate(rate: Nano, millionths: bigint): Nano {
-  const product = rate * (whole + millionths);
-  const [quotient, twice] = [product / whole, 2n * (product % whole)];
-  return twice > whole || (twice === whole && quotient % 2n === 1n) ? quotient + 1n : quotient;
-}
-
-/** Every amount in a part of a price is a rate or a fee. */
-function markAll<Part>(part: Part, millionths: bigint): Part {
-  if (typeof part === 'bigint') return markRate(part, millionths) as Part;
-  if (Array.isArray(part)) return part.map((each: unknown) => markAll(each, millionths)) as Part;
-  if (typeof part !== 'object' || part === null) return part;
-  return Object.fromEntries(
-    Object.entries(part).map(([name, each]) => [name, markAll(each, millionths)]),
-  ) as Part;
-}
-
 /** A price with a rule. The fixed sum is part of the fee for each call. */
 export function markPrice(price: Price, { percent: millionths = 0n, fixed: sum = 0n }: Markup): Price {
-  const scaled = markAll(price, millionths);
-  const addSum = <Terms extends { request?: Nano | undefined }>(terms: Terms): Terms =>
-    sum === 0n ? terms : { ...terms, request: (terms.request ?? 0n) + sum };
-  const marked = { ...addSum(scaled), ...(scaled.rules ? { rules: scaled.rules.map(addSum) } : {}) };
-  rememberVendorPrice(marked, price);
-  return marked;
+  const times = shiftDecimal(String(1_000_000n + millionths), -6);
+  const marked = mapRates(price, (rates) =>
+    rates.map((each) => ({ ...each, rate: multiplyDecimals(each.rate, times) })),
+  );
+  const whole = sum === 0n ? marked : addFee(marked, formatUsd(sum));
+  rememberVendorPrice(whole, price);
+  return whole;
+}
+
+/** Adds to the fee for a request, at all times: modes and tiers have none of their own. */
+function addFee(price: Price, sum: string): Price {
+  const add = ({ rates }: Table): Pick<Table, 'rates'> => {
+    const [others, own] = [rates.filter(({ unit }) => unit !== 'request'), getRate({ rates }, 'request')];
+    return { rates: [...others, { unit: 'request', rate: addDecimals(own ?? '0', sum) }] };
+  };
+  return {
+    ...price,
+    ...add(price),
+    ...(price.rules && { rules: price.rules.map((rule) => ({ ...rule, ...add(rule) })) }),
+  };
 }
 
 /** The rules in force, and the prices that they make, each made once: all calls of a rule share it. */

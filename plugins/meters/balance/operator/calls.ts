@@ -1,7 +1,16 @@
 /** What operators read of stored calls: pages of them, one with all its details, and those that end now. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { formatUsd, getRateUnits, parseUsd, toOneLine, usd } from '../../../../core/index.ts';
+import {
+  addDecimals,
+  findKind,
+  formatUsd,
+  multiplyDecimals,
+  parseUsd,
+  shiftDecimal,
+  toOneLine,
+  usd,
+} from '../../../../core/index.ts';
 import {
   describeOwnCall,
   describeCall,
@@ -30,36 +39,28 @@ import { accountName, buildNumberSchema, period, checkPeriod } from './reading.t
 import { buildPage, buildRefusal } from './replies.ts';
 import { describeEntry } from './reports.ts';
 
+const bookedSchema = z.array(z.tuple([z.string(), z.coerce.number(), z.string()]));
+
 /**
- * What an entry was charged for, line by line, from the lines that were booked with it. A line is not
- * rounded, so its amount has up to 15 decimal places; the ledger rounds the sum once.
+ * What an entry was charged for, line by line, from the lines booked with it. Amounts are exact; the
+ * ledger rounds their sum once.
  */
-const million = 1_000_000n;
-
-const bookedSchema = z.array(z.tuple([z.string(), z.union([z.int(), z.string()]), z.string()]));
-
-/** USD of a millionth of a nano-USD. */
-function formatExactUsd(value: bigint): string {
-  const digits = String(value).padStart(16, '0');
-  const fraction = digits.slice(-15).replace(/(?<!0)0+$/, '');
-  return `${digits.slice(0, -15)}${fraction && `.${fraction}`}`;
-}
-
 export function computeBill(costs: unknown) {
   const booked = bookedSchema.safeParse(costs).data ?? [];
-  const amounts = booked.map(
-    ([kind, units, price]) => BigInt(units) * parseUsd(price) * (million / getRateUnits(kind)),
-  );
-  return {
-    lines: booked.map(([kind, units, price], index) => ({
-      kind,
-      units: Number(units),
+  const lines = booked.map(([name, units, price]) => {
+    const { unit = name, modality, per = 1 } = findKind(name) ?? {};
+    const amount = multiplyDecimals(String(units), price);
+    return {
+      kind: name,
+      unit,
+      modality,
+      units,
       price,
-      per: Number(getRateUnits(kind)),
-      amount: formatExactUsd(amounts[index] ?? 0n),
-    })),
-    total: formatExactUsd(amounts.reduce((sum, amount) => sum + amount, 0n)),
-  };
+      per,
+      amount: shiftDecimal(amount, per === 1 ? 0 : -6),
+    };
+  });
+  return { lines, total: lines.reduce((sum, { amount }) => addDecimals(sum, amount), '0') };
 }
 
 const name = z.string().min(1).max(200, 'it has at most 200 characters');

@@ -2,7 +2,7 @@
  * What operators read in the books: summed up usage, rows for an export, and what is reserved at the moment.
  */
 import { z } from 'zod';
-import { formatUsd, parseUsd, usageSchema } from '../../../../core/index.ts';
+import { formatUsd, listUses, parseUsd } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
@@ -29,10 +29,8 @@ const narrowing = {
   ...period,
 };
 
-/** The name of the rule that priced an entry. Entries written before rules had names have none. */
-function readRule(usage: unknown): string | undefined {
-  return usageSchema.safeParse(usage).data?.rule;
-}
+/** What an entry keeps of a usage. The rule that priced it is unknown if it is older than names of rules. */
+const usageSchema = z.looseObject({ rule: z.string().optional() }).optional();
 
 export function describeEntry({
   at,
@@ -54,14 +52,14 @@ export function describeEntry({
     reserved: formatUsd(reserved),
     revenue: formatUsd(revenue),
   };
-  const used = parseJson(usage);
+  const used = usageSchema.parse(parseJson(usage));
   return {
     ...rest,
     ...legs,
     at: toIso(at),
     flags: flags.join(' '),
-    rule: readRule(used),
-    usage: used,
+    rule: used?.rule,
+    usage: used && listUses(used),
     costs: parseJson(costs),
     ...(vendor === undefined ? {} : { vendorCost: formatUsd(vendor) }),
     ...(budgets === undefined ? {} : { budgets: describeShares(budgets) }),

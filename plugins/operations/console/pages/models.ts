@@ -5,7 +5,7 @@ import { buildAmountColumn, buildColumn, buildFigureColumn, type Column } from '
 import { bindQuery, renderSelect } from './controls.ts';
 import { formatCount, formatShort, formatThings } from './format.ts';
 import { html, openDialog, useMemo } from './kit.ts';
-import { renderUsd } from './money.ts';
+import { findRate, renderUsd } from './money.ts';
 import { renderBadge, renderCode, renderFacts, renderHead } from './parts.ts';
 import { buildHref, type Place } from './router.ts';
 import { renderTable } from './table.ts';
@@ -18,11 +18,6 @@ function computeAge({ price_date: date }: Offer): number | undefined {
 }
 
 const isOld = (offer: Offer): boolean => (computeAge(offer) ?? 0) > oldAfter;
-
-function getRate({ price }: Offer, kind: string): string | null {
-  const value = price?.[kind];
-  return typeof value === 'string' ? value : null;
-}
 
 function renderPriceDate(offer: Offer | undefined) {
   if (!offer) return null;
@@ -41,17 +36,17 @@ const offerColumns: readonly Column<Offer>[] = [
   buildColumn('Source', ({ price_source: source }) => source),
 ];
 
-/** Rates and fees of a price with their amounts, and its tiers, modes and rules as they are. */
+/** Rates with their amounts, and the tiers, modes and rules of the price as they are. */
 function splitPrice(price: Offer['price']) {
-  const members = Object.entries(price ?? {});
+  const { rates = [], ...further } = price ?? {};
   return {
-    rates: members.flatMap(([kind, rate]) =>
-      typeof rate === 'string' && kind !== 'billedAt' && kind !== 'name'
-        ? [[kind, renderUsd(rate)] as const]
-        : [],
+    rates: rates.map(
+      ({ unit, modality = '', rate }) => [`${unit} ${modality}`.trim(), renderUsd(rate)] as const,
     ),
     further: Object.fromEntries(
-      members.filter(([, value]) => typeof value === 'object' && JSON.stringify(value) !== '[]'),
+      Object.entries(further).filter(
+        ([, value]) => typeof value === 'object' && JSON.stringify(value) !== '[]',
+      ),
     ),
   };
 }
@@ -88,7 +83,10 @@ function openModel(model: Model, example: string): void {
 
 function buildColumns(example: string): Column<Model>[] {
   const buildPriceColumn = (title: string, kind: string): Column<Model> =>
-    buildAmountColumn(title, ({ offers: [offer] }) => offer && (offer.free ? '0' : getRate(offer, kind)));
+    buildAmountColumn(
+      title,
+      ({ offers: [offer] }) => offer && (offer.free ? '0' : findRate(offer.price, kind)),
+    );
   const buildTokensColumn = (title: string, value: (model: Model) => number): Column<Model> =>
     buildFigureColumn(title, value, (model) => formatShort(value(model)));
   return [

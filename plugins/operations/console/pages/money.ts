@@ -1,4 +1,5 @@
 /** Exact amounts: decimal strings in USD with up to nine places, added as integers and never as floats. */
+import type { Offer } from '../../../shared/replies/models.ts';
 import { html } from './kit.ts';
 
 const places = 9;
@@ -41,4 +42,10 @@ export function renderUsd(amount: string | null | undefined) {
   const cents = text.indexOf('.') + 3;
   const tail = text.length > cents && html`<wbr /><span class="tail">${text.slice(cents)}</span>`;
   return html`<span class="amount">${text.slice(0, cents)}${tail}</span>`;
+}
+
+/** What a unit costs in all modalities, as the price states it. */
+export function findRate(price: Offer['price'], wanted: string): string | null {
+  const found = price?.rates.find(({ unit, modality }) => unit === wanted && modality === undefined);
+  return found?.rate ?? null;
 }

@@ -3,7 +3,7 @@ import { ApiError, call, session, useData } from './api.ts';
 import { getPublicUrl, type Facts } from './client-settings.ts';
 import { renderCheckbox, bindQuery, renderInput, renderSelect } from './controls.ts';
 import { effect, html, getMessage, signal, useSignal, type ComponentChildren } from './kit.ts';
-import { sumAmounts, renderUsd } from './money.ts';
+import { findRate, sumAmounts, renderUsd } from './money.ts';
 import { renderHead, renderProblem } from './parts.ts';
 import { KeyChooser, playgroundKey } from './playground-key.ts';
 import {
@@ -206,11 +206,10 @@ const at: CallPlace = {
 export function Page() {
   const { data: facts, error, reload } = useData('GET /console/facts');
   const listing = useData('GET /admin/models');
-  const readText = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   const models = listing.data?.data.map(({ id, offers: [offer] }) => ({
     id,
-    input: readText(offer?.price?.['input']),
-    output: readText(offer?.price?.['output']),
+    input: findRate(offer?.price ?? null, 'input'),
+    output: findRate(offer?.price ?? null, 'output'),
   }));
   const stage =
     facts &&
