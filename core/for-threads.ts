@@ -4,7 +4,7 @@
  */
 
 export { computeCost } from './billing/cost.ts';
-export { kinds, listUses } from './canonical/units.ts';
+export { findKind, kinds, listUses, nameKind } from './canonical/units.ts';
 export { restorePrice } from './price-terms.ts';
 export { formatUsd } from './util/money.ts';
 export { readOwnVersion } from './util/own-version.ts';

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { OverviewQuery, Store } from '../../plugins/meters/balance/store.ts';
-import { foldAll } from '../contract/fold-all.ts';
+import { sumUpAll } from '../contract/sum-up-all.ts';
 import { openDatabase } from '../support/database.ts';
 import { newKey, price, quote, settlement } from './calls.ts';
 import { makeTemporaryFolder } from './ledger-file.ts';
@@ -48,7 +48,7 @@ async function makeCalls(store: Store): Promise<void> {
   await store.addCredit({ account: 'a', amount: 1000n, kind: 'bonus', reference: undefined, at: 1 });
   await store.createKey(newKey('aaaaaaaaaaaa0001', 'a'));
   for (const [index, vendor] of [5n, 12n, undefined, 10n, 4n].entries()) {
-    if (index === 4) await foldAll(store);
+    if (index === 4) await sumUpAll(store);
     const at = 1 + Math.floor(index / 2) * hour;
     const id = `call-${index}`;
     await store.reserve({ id, account: 'a', key: 'aaaaaaaaaaaa0001', quotes: [quote(10n)], at });
@@ -79,7 +79,7 @@ it.each([
   expect(await store.audit()).toMatchObject({ ok: true, findings: [] });
   await store.close();
 
-  await ledger.run("UPDATE series SET margin = margin + 1 WHERE dimension = 'provider' AND start = 0");
+  await ledger.run("UPDATE summed SET margin = margin + 1 WHERE dimension = 'provider' AND start = 0");
   store = await ledger.open();
   const { findings } = await store.audit();
   expect(findings.map((each) => JSON.stringify(each)).join()).toContain('margin 0.000000008');

@@ -202,24 +202,24 @@ describe('the file', () => {
     await store.definePrice(price);
     await reserve(store, 'r1');
     await store.settle(settlement('r1', 4n));
-    await store.fold({ limit: 100 });
+    await store.addCalls({ calls: [] });
     expect(await store.audit()).toMatchObject({ ok: true });
     withDatabase(file, (database) =>
-      database.exec("UPDATE series SET cost = cost + 1 WHERE dimension = 'model'"),
+      database.exec("UPDATE summed SET cost = cost + 1 WHERE dimension = 'model'"),
     );
     expect(await store.audit()).toMatchObject({
       ok: false,
       findings: [{ rule: 'I12', message: expect.stringContaining('model by 1h') }],
     });
     withDatabase(file, (database) => {
-      database.exec("UPDATE series SET cost = cost - 1 WHERE dimension = 'model'");
-      database.exec('DELETE FROM rollups');
+      database.exec("UPDATE summed SET cost = cost - 1 WHERE dimension = 'model'");
+      database.exec('DELETE FROM hourly');
     });
     const fresh = await openSqlite({ file });
     expect(await fresh.audit()).toMatchObject({
       ok: false,
       findings: [
-        { rule: 'I12', message: expect.stringContaining('rollups has nothing for a k house/model house') },
+        { rule: 'I12', message: expect.stringContaining('of hours has nothing for a k house/model house') },
       ],
     });
     await fresh.close();

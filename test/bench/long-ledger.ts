@@ -37,7 +37,7 @@ function buildInsertions(numbers: string): string[] {
     SELECT ${call}, 1700000000000 + number, 1700000000900 + number, 'bench', ${key}, 'gpt-5-mini',
       'openai/gpt-5-mini', 'openai', 'chat-completions', 'generate', 0, 'completed', 200, 300, 900, 1, 1200,
       300, 0, 0, number * 37 % 900000, 'usage', '', '{}', '{}' FROM numbers WHERE number % 10 = 0`,
-    `INSERT INTO series (dimension, unit, start, name) ${numbers}
+    `INSERT INTO summed (dimension, step, start, name) ${numbers}
     SELECT 'key', 300000, number / 1000 * 300000, 'key-' || (number % 1000)
     FROM numbers WHERE number % 100 = 0`,
   ];
@@ -53,8 +53,7 @@ async function addHistory(
       await run(statement);
     process.stderr.write(`\r${from} entries`);
   }
-  for (const log of ['entries', 'calls'])
-    await run(`UPDATE folds SET last = (SELECT max(number) FROM ${log}) WHERE log = '${log}'`);
+  await run('DELETE FROM unsummed');
 }
 
 async function prepare(store: Store): Promise<Store> {

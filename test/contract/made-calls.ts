@@ -1,4 +1,5 @@
 /** Ended calls of any kind, and their sums. */
+import { findCount } from '../../core/index.ts';
 import { units } from '../../plugins/meters/balance/calls/figures.ts';
 import type { OverviewRow, Store } from '../../plugins/meters/balance/store.ts';
 
@@ -45,12 +46,13 @@ export function buildCall(
     basis: 'usage',
     flags: '',
     tags: {},
+    usage: { input: 10, inputAudio: 4, output: 5, secondIn: 0.5 },
     ...more,
   };
 }
 
-export function add(store: Store, ...calls: readonly MadeCall[]): Promise<void> {
-  return store.addCalls({ calls: calls.map((call) => JSON.stringify(call)) });
+export async function add(store: Store, ...calls: readonly MadeCall[]): Promise<void> {
+  await store.addCalls({ calls: calls.map((call) => JSON.stringify(call)) });
 }
 
 export function sumRows(rows: readonly OverviewRow[]) {
@@ -62,7 +64,9 @@ export function sumRows(rows: readonly OverviewRow[]) {
     posts: sum((row) => row.posts),
     calls: sum((row) => row.counts.calls),
     errors: sum((row) => row.counts.errors),
-    input: sum((row) => row.counts.input),
+    input: sum((row) => findCount(row.uses, 'input') ?? 0),
+    audio: sum((row) => findCount(row.uses, 'input', 'audio') ?? 0),
+    seconds: sum((row) => findCount(row.uses, 'secondIn') ?? 0),
     hits: sum((row) => row.counts.cache_hits),
     timed: sum((row) => row.buckets.reduce((all, one) => all + one, 0)),
   };

@@ -24,6 +24,7 @@ export async function expectEqual(store: Store, name: string, calls: readonly Ma
           hits: number;
           errors: number;
           timed: number;
+          seconds: number;
         }
       >();
       const getCell = (group: unknown, at: number) => {
@@ -36,6 +37,7 @@ export async function expectEqual(store: Store, name: string, calls: readonly Ma
           hits: 0,
           errors: 0,
           timed: 0,
+          seconds: 0,
         };
         wanted.set(id, known);
         return known;
@@ -52,11 +54,12 @@ export async function expectEqual(store: Store, name: string, calls: readonly Ma
         if (Number(call.cached) > 0) sums.hits += 1;
         if (call.outcome === 'failed' || call.outcome === 'refused') sums.errors += 1;
         if (call.first_event !== null) sums.timed += 1;
+        sums.seconds += 0.5;
       }
       const indexRows = (rows: readonly OverviewRow[]) =>
         Object.fromEntries(
           rows.map((row) => {
-            const { input: _input, ...sums } = sumRows([row]);
+            const { input: _input, audio: _audio, ...sums } = sumRows([row]);
             return [`${row.name} ${row.start}`, sums];
           }),
         );
@@ -73,10 +76,12 @@ export async function expectEqual(store: Store, name: string, calls: readonly Ma
     }
   const tags = await store.sumCalls({ ...always, by: 'tag', tag: 'of', top: 1_000_000 });
   const own = sumRows(tags.filter((row) => row.name === `of:${name}`));
+  const tagged = entries.filter((entry) => calls.some(({ call }) => call === entry.call));
   expect(own).toMatchObject({
     calls: calls.length,
-    cost: BigInt(calls.length) * 7n,
-    margin: BigInt(calls.length) * 2n,
+    audio: calls.length * 4,
+    cost: tagged.reduce((sum, { revenue }) => sum + revenue, 0n),
+    margin: tagged.reduce((sum, { revenue, vendor = revenue }) => sum + revenue - vendor, 0n),
   });
 }
 

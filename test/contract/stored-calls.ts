@@ -5,9 +5,9 @@ import { units } from '../../plugins/meters/balance/calls/figures.ts';
 import type { CallQuery } from '../../plugins/meters/balance/store.ts';
 import { quote, settlement } from '../balance/calls.ts';
 import { request, type Bench } from './bench.ts';
-import { foldAll } from './fold-all.ts';
 import { type MadeCall, add, always, buildCall, sumRows } from './made-calls.ts';
 import { expectEqual, expectRanked } from './overviews.ts';
+import { sumUpAll } from './sum-up-all.ts';
 
 export function testStoredCalls({ account, store, opened }: Bench): void {
   describe('stored calls', () => {
@@ -108,7 +108,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
       expect(await listOwn({ tag: 'team:a:b', outcome: 'failed' })).toBe('');
     });
 
-    it('are deleted after their time, in slices, but not before they are summed up', async () => {
+    it('are deleted after their time, in slices, and stay summed up', async () => {
       const name = await account(0n);
       await add(
         store(),
@@ -117,8 +117,6 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
         ),
       );
       const sweep = (before: number) => store().sweepCalls({ before, limit: 2, at: before });
-      expect(await sweep(-9000)).toBe(0);
-      await foldAll(store());
       const before = sumRows(await store().sumCalls({ ...always, from: -units['1d'], account: name }));
       expect([await sweep(-9998), await sweep(-9000), await sweep(-9000)]).toEqual([1, 2, 0]);
       expect(await listIds({ account: name })).toEqual([]);
@@ -151,14 +149,13 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
       {
         weight: 3,
         arbitrary: fc.record({
-          kind: fc.constant('fold' as const),
-          limit: fc.integer({ min: 1, max: 7 }),
+          kind: fc.constant('sum up' as const),
           isOther: fc.boolean(),
         }),
       },
     );
 
-    it('equal the entries and calls, with what is beyond them, whatever was folded when', async () => {
+    it('equal the entries and calls, whatever was summed up when', async () => {
       const other = await opened().another();
       try {
         await fc.assert(
@@ -166,10 +163,10 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
             const name = await account(1_000_000n);
             const calls: MadeCall[] = [];
             for (const [index, each] of steps.entries()) {
-              if (each.kind === 'fold') {
+              if (each.kind === 'sum up') {
                 await Promise.all([
-                  store().fold({ limit: each.limit }),
-                  each.isOther ? other.fold({ limit: each.limit }) : undefined,
+                  store().addCalls({ calls: [] }),
+                  each.isOther ? other.addCalls({ calls: [] }) : undefined,
                 ]);
                 continue;
               }
@@ -196,7 +193,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
             }
             await expectEqual(store(), name, calls);
             await expectRanked(store());
-            await foldAll(store());
+            await sumUpAll(store());
             await expectEqual(store(), name, calls);
           }),
           { numRuns: Number(process.env.HISTORIES ?? 3), endOnFailure: true },
@@ -204,7 +201,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
       } finally {
         await other.close();
       }
-      expect(await store().countUnfolded()).toBe(0);
+      expect(await store().countUnsummed()).toBe(0);
       await expectRanked(store());
       expect(await store().audit()).toMatchObject({ ok: true, findings: [] });
     });

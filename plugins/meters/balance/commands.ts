@@ -5,7 +5,6 @@
 import type { Command } from '../../../core/index.ts';
 import { buildCommands } from '../../shared/operator-verbs.ts';
 import { buildVerbAction, findCommandAuthor } from './operator/actions.ts';
-import { createRepairCommand } from './operator/audit.ts';
 import type { Offer } from './operator/model-patterns.ts';
 import { verbs } from './operator/table.ts';
 import type { Store } from './store.ts';
@@ -20,7 +19,6 @@ const groups: Readonly<Record<string, string>> = {
   calls: 'look at calls',
   actions: 'see what operators changed',
   entries: 'export the entries of the ledger',
-  ledger: 'correct what can be computed from the entries',
 };
 
 type Open = (settings: { readonly mustExist: boolean }) => Promise<Store>;
@@ -28,7 +26,7 @@ type Open = (settings: { readonly mustExist: boolean }) => Promise<Store>;
 /** The verbs, on a ledger that `open` opens. */
 export function listCommands(open: Open, offer: Offer): Command[] {
   const author = findCommandAuthor();
-  const commands = buildCommands(
+  return buildCommands(
     verbs,
     async ({ name, creates = false }, { words, options }) => {
       const store = await open({ mustExist: !creates });
@@ -40,5 +38,4 @@ export function listCommands(open: Open, offer: Offer): Command[] {
     },
     groups,
   );
-  return [...commands, createRepairCommand(author, () => open({ mustExist: true }))];
 }

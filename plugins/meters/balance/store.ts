@@ -41,7 +41,6 @@ import type { BudgetRecord, CreatedBudget, NewBudget, Terms, Warning } from './b
 import type { Move, Moved } from './budgets/teams.ts';
 import type { MinuteQuery, MinuteRow, OverviewQuery, OverviewRow } from './calls/overview.ts';
 import type { CallQuery, CallRow, StoredCall } from './calls/records.ts';
-import type { RollupGaps } from './calls/rollup-repair.ts';
 import type { Action, ActionRecord } from './corrections.ts';
 import type { ExportSlice } from './export/lines.ts';
 import type {
@@ -173,17 +172,13 @@ export const operations = {
   /** Adds to the log of operators' actions. */
   recordAction: defineWrite<(action: Action) => void>(),
 
-  /** Stores ended calls, as JSON text. A call is stored once. */
-  addCalls: defineUpkeep<(batch: Readonly<{ calls: readonly string[] }>) => void>(),
   /**
-   * Adds up to `limit` numbers of each log to the roll-ups; returns whether there are no more at the
-   * moment.
+   * Stores ended calls, as JSON text, and sums up what was written; returns whether nothing is left to sum
+   * up. A call is stored once.
    */
-  fold: defineUpkeep<(request: Readonly<{ limit: number }>) => { readonly isDone: boolean }>(),
+  addCalls: defineUpkeep<(batch: Readonly<{ calls: readonly string[] }>) => { readonly isDone: boolean }>(),
   /** Deletes up to `limit` calls that ended before a time, and old roll-ups. Returns how many calls. */
   sweepCalls: defineUpkeep<(request: Readonly<{ before: number; limit: number; at: number }>) => number>(),
-  /** Adds missing amounts to the roll-ups; false if there was another repair since they were found. */
-  closeGaps: defineUpkeep<(request: RollupGaps & { readonly at: number }) => boolean>(),
 
   /**
    * Runs those migrations of a plugin's tables that have not run, and remembers what the plugin writes for
@@ -248,16 +243,14 @@ export const operations = {
   listCalls: defineReport<(query: CallQuery) => readonly CallRow[]>(),
   /** A stored call with its record; undefined if there is none. */
   findCall: defineReport<(id: string) => StoredCall | undefined>(),
-  /** Roll-ups and what is beyond them, by one dimension and step. */
+  /** Roll-ups by one dimension and step. What was written before is summed up first. */
   sumCalls: defineReport<(query: OverviewQuery) => readonly OverviewRow[]>(),
-  /** How many numbers of both logs are beyond the roll-ups. */
-  countUnfolded: defineReport<() => number>(),
+  /** How many entries and calls are not summed up yet. */
+  countUnsummed: defineReport<() => number>(),
   /** What an account was charged in some hours, for days that begin within an hour of UTC. */
   sumChargesByMinute: defineReport<(query: MinuteQuery) => readonly MinuteRow[]>(),
   /** What an account was credited before a time, less what was taken back. */
   sumCreditsBefore: defineReport<(asked: Readonly<{ account: string; at: number }>) => Nano>(),
-  /** Up to `limit` sums of roll-ups that differ from the entries. */
-  findGaps: defineReport<(request: { readonly limit: number }) => RollupGaps>(),
 };
 
 type Functions<Table> = {

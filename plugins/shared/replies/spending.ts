@@ -1,7 +1,7 @@
 /** What was spent: the overview, an account's statement, and what the holder of a key sees of it. */
 import { z } from 'zod';
 import { budget } from './budgets.ts';
-import { tokens } from './calls.ts';
+import { tokens, uses } from './calls.ts';
 import { time, usd, type Reply } from './values.ts';
 
 const limits = z.object({
@@ -60,6 +60,7 @@ const buildCounts = <Schema extends z.ZodType>(each: Schema) => ({
 
 const totals = z.object({
   ...buildCounts(z.int()),
+  uses,
   cost: usd,
   vendor_cost: usd.meta({ description: 'USD that the vendors bill.' }),
   margin: usd,

@@ -1,10 +1,8 @@
 /**
- * What roll-ups sum up. `cost`, `margin` (what was charged above the vendor's bill) and `posts` come from the
- * entries of the ledger, the other figures from the stored calls. Times to the first event are counted in
- * buckets, from which percentiles are read.
+ * What is summed up of calls, by hour and by dimension. `cost`, `margin` (what was charged above the vendor's
+ * bill) and `posts` come from the entries of the ledger, the other figures from the stored calls. Uses have
+ * a row for each kind. Times to the first event are counted in buckets, from which percentiles are read.
  */
-
-/** Upper bounds of the buckets in milliseconds; one more bucket is for what takes longer. */
 export const bucketBounds: readonly number[] = [
   25, 50, 75, 100, 150, 200, 300, 400, 500, 700, 1000, 1400, 2000, 2800, 4000, 5600, 8000, 11_000, 16_000,
   22_000, 32_000, 45_000, 60_000, 120_000,
@@ -13,9 +11,17 @@ export const bucketBounds: readonly number[] = [
 export const buckets: readonly string[] = [...bucketBounds, Infinity].map((_, index) => `bucket_${index}`);
 
 export const booked = ['cost', 'margin', 'posts'] as const;
-export const counted = ['calls', 'errors', 'input', 'output', 'cached', 'reasoning', 'cache_hits'] as const;
+export const counted = ['calls', 'errors', 'cache_hits'] as const;
 
 export const figures: readonly string[] = [...booked, ...counted, ...buckets];
+
+/** Amounts of uses are integers: counts have at most three decimals. */
+export const amountParts = 1000;
+
+/** Whether an entry adds to the sums; `row` is its table. */
+export function buildCounted(row: string): string {
+  return `${row}.revenue <> 0 OR ${row}.vendor <> 0 OR ${row}.kind = 'post'`;
+}
 
 /** The outcomes that count as errors. A client that disconnects is not one. */
 export const errorOutcomes = ['failed', 'cut', 'refused'] as const;

@@ -1,9 +1,9 @@
 /**
- * Stores the records of ended calls: it queues them, writes them in batches, adds them to the roll-ups,
- * and deletes them after their time. No call waits for any of it. If the database is away for long,
- * records are lost and counted, so that the queue never fills the memory. A batch, and a fold, touch about
- * as many pages for one call as for hundreds, so both wait for more calls. Readers still see every call:
- * they flush first, and a query adds what the roll-ups lack.
+ * Stores the records of ended calls: it queues them, writes them in batches, with which the store sums up
+ * calls and entries, and deletes them after their time. No call waits for any of it. If the database is away
+ * for long, records are lost and counted, so that the queue never fills the memory. A batch touches about as
+ * many pages for one call as for hundreds, so it waits for more calls. Readers still see every call: they
+ * flush first.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGatewayError, type End, type Host } from '../../../../core/index.ts';
@@ -21,22 +21,16 @@ export interface CallKeeperOptions {
 
 /** Milliseconds for which calls wait at most for a batch to fill. */
 const pause = 3000;
-/** Pauses between two folds, and calls that are stored at most between them. */
-const pausesPerFold = 4;
-const callsPerFold = 2500;
 /** Milliseconds between two searches for old calls, and for entries that no call of this process made. */
 const idlePause = 60_000;
-/** Calls of one batch, and numbers of one fold: so few that the ledger's writes wait for milliseconds. */
+/** Calls of one batch, and of one slice of a sweep: so few that the ledger's writes wait for milliseconds. */
 const batchSize = 250;
-const foldSize = 200;
 const sweepSize = 500;
-/** Folds, and slices of a sweep, in one turn. */
+/** Slices of a sweep in one turn. */
 const mostSlices = 40;
 /** Calls and characters that may wait. */
 const mostWaiting = 20_000;
 const mostCharacters = 32 * 1024 * 1024;
-/** Folds after the last call: PostgreSQL folds an entry once all earlier transactions have ended. */
-const lastFolds = 3;
 
 function isOutage(error: unknown): boolean {
   return isGatewayError(error) && error.code === 'ledger_unavailable';
@@ -51,23 +45,19 @@ export class CallKeeper {
   #lost = 0;
   /** False while the database is away: then full batches wait for the next turn too. */
   #isOpen = true;
-  #turn = 0;
-  #turnsLeft = 0;
-  #storedSinceFold = 0;
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
   #idle: NodeJS.Timeout | undefined;
-  #working: Promise<void> = Promise.resolve();
-  #isWorking = false;
+  #sweeping: Promise<void> | undefined;
 
   constructor(options: CallKeeperOptions) {
     this.#options = options;
   }
 
   start(): void {
-    this.#idle = setInterval(() => this.#enqueueWork(() => this.#sweep()), idlePause).unref();
-    // What another process or version left is folded immediately.
-    this.#schedule();
+    this.#idle = setInterval(() => this.#startSweep(), idlePause).unref();
+    // What another process or version left is summed up.
+    this.#startTimer();
   }
 
   /** Adds no call without a valid key: strangers must not fill the database. */
@@ -81,12 +71,12 @@ export class CallKeeper {
       this.#characters += record.length;
     }
     if (this.#waiting.length >= batchSize && this.#isOpen) void this.flush();
-    this.#schedule();
+    this.#startTimer();
   }
 
   /**
-   * Stores the waiting calls. Never rejects: calls that could not be stored keep waiting, or are lost and
-   * counted.
+   * Stores the waiting calls, and sums up what was written. Never rejects: calls that could not be stored
+   * keep waiting, or are lost and counted.
    */
   flush(): Promise<void> {
     return (this.#flushing ??= this.#flush().finally(() => {
@@ -99,65 +89,38 @@ export class CallKeeper {
     clearInterval(this.#idle);
     clearTimeout(this.#timer);
     this.#closing.abort();
-    await this.#working;
+    await this.#sweeping;
+    await this.#flushing;
     await this.flush();
     this.#reportLost(this.#waiting.length, new Error('the gateway stopped'));
   }
 
-  #schedule(): void {
-    this.#turnsLeft = lastFolds * pausesPerFold;
-    this.#startTimer();
-  }
-
   #startTimer(): void {
-    this.#timer ??= setTimeout(() => this.#takeTurn(), pause).unref();
-  }
-
-  #takeTurn(): void {
-    this.#timer = undefined;
-    // The database is slow. Turns must not pile up: a stop waits for all of them.
-    if (this.#isWorking) return this.#startTimer();
-    this.#turnsLeft -= 1;
-    const isForFold = this.#turn % pausesPerFold === 0 || this.#storedSinceFold >= callsPerFold;
-    this.#turn += 1;
-    this.#enqueueWork(async () => {
-      await this.flush();
-      if (isForFold) await this.#fold();
-    });
-    if (this.#turnsLeft > 0 && !this.#closing.signal.aborted) this.#startTimer();
-  }
-
-  /** Runs one piece of work at a time; a failure is logged, and the next turn tries again. */
-  #enqueueWork(work: () => Promise<void>): void {
-    this.#isWorking = true;
-    const working = this.#working
-      .then(work)
-      .catch((error: unknown) => {
-        // Readiness and refused calls already report an outage.
-        if (!this.#closing.signal.aborted && !isOutage(error))
-          this.#options.logger.warn({ error }, 'stored calls could not be summed up; it is tried again');
-      })
-      .then(() => {
-        if (this.#working === working) this.#isWorking = false;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      // While the database is away calls wait for it.
+      void this.flush().then(() => {
+        if (this.#waiting.length > 0 && !this.#closing.signal.aborted) this.#startTimer();
       });
-    this.#working = working;
+    }, pause).unref();
   }
 
   async #flush(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    for (let isDone = false; !isDone;) {
       const batch = this.#waiting.slice(0, batchSize);
       try {
-        await this.#options.store.addCalls({ calls: batch });
+        ({ isDone } = await this.#options.store.addCalls({ calls: batch }));
         this.#isOpen = true;
-        this.#storedSinceFold += batch.length;
       } catch (error) {
         this.#isOpen = !isOutage(error);
         // They wait for the database, and are lost only if too many wait.
         if (!this.#isOpen) return;
         this.#reportLost(batch.length, error);
+        isDone = true;
       }
       this.#waiting = this.#waiting.slice(batch.length);
       this.#characters = this.#waiting.reduce((sum, { length }) => sum + length, 0);
+      isDone &&= this.#waiting.length === 0;
     }
   }
 
@@ -172,21 +135,20 @@ export class CallKeeper {
     );
   }
 
-  async #fold(): Promise<void> {
-    this.#storedSinceFold = 0;
-    for (let slice = 0; slice < mostSlices && !this.#closing.signal.aborted; slice += 1) {
-      const began = performance.now();
-      if ((await this.#options.store.fold({ limit: foldSize })).isDone) return;
-      // A long history is summed up half of the time, so that calls do not wait for it.
-      await sleep(performance.now() - began);
-    }
-    // There is much more: the next turn continues.
-    this.#schedule();
+  /** One at a time; a failure is logged, and the next turn tries again. */
+  #startSweep(): void {
+    this.#sweeping ??= this.#sweep()
+      .catch((error: unknown) => {
+        // Readiness and refused calls already report an outage.
+        if (!this.#closing.signal.aborted && !isOutage(error))
+          this.#options.logger.warn({ error }, 'old calls could not be deleted; it is tried again');
+      })
+      .finally(() => (this.#sweeping = undefined));
   }
 
   async #sweep(): Promise<void> {
     const { store, retention } = this.#options;
-    await this.#fold();
+    await this.flush();
     for (let slice = 0; slice < mostSlices && !this.#closing.signal.aborted; slice += 1) {
       const at = Date.now();
       const before = retention === 0 ? at : at - retention;

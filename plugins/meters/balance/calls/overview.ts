@@ -1,4 +1,6 @@
-/** The query behind an overview: sums by one dimension and step, of the largest series and the rest. */
+/** The queries behind an overview: sums by one dimension and step, of the largest series and the rest. */
+import { findKind } from '../../../../core/for-threads.ts';
+import type { Use } from '../../../../core/index.ts';
 import {
   readCount,
   readInteger,
@@ -8,8 +10,7 @@ import {
   type RecordOf,
   type Row,
 } from '../rows.ts';
-import { buckets, counted, figures, units, type Dimension, type Unit } from './figures.ts';
-import { buildTagTailSql, buildTailsSql } from './rollup-sql.ts';
+import { amountParts, buckets, counted, figures, units, type Dimension, type Unit } from './figures.ts';
 
 /** Which calls an overview is about. */
 export interface OverviewFilter {
@@ -51,9 +52,12 @@ const rowFields = {
   /** How many first events came within each bucket. */
   buckets: (row: Row) => buckets.map((name) => readCount(row, name)),
 };
+type SumsRow = RecordOf<typeof rowFields>;
+const readSumsRow = createReader(rowFields);
 /** The sums of one series and step. */
-export type OverviewRow = RecordOf<typeof rowFields>;
-const readOverviewRow = createReader(rowFields);
+export interface OverviewRow extends SumsRow {
+  readonly uses: readonly Use[];
+}
 
 export interface Asked {
   readonly text: string;
@@ -98,35 +102,36 @@ function buildSeriesSql(query: OverviewQuery): Asked {
   const values = [from, to, top];
   const place = (value: number): string => `$${values.push(value)}`;
   const length = units[unit];
-  const series = `dimension = '${by}' AND unit = ${length}`;
   const narrow = splitRange(query).map(
     ([step, start, end]) => `
-      SELECT name, cost, calls FROM series
-      WHERE dimension = '${by}' AND unit = ${step} AND start >= ${place(start)} AND start < ${place(end)}`,
+      SELECT name, cost, calls FROM summed
+      WHERE dimension = '${by}' AND step = ${step} AND start >= ${place(start)} AND start < ${place(end)}`,
   );
-  const fresh = buildTailsSql({ name: by, unit: String(length), where: 'at >= $1 AND at < $2' });
-  const isMore = `(SELECT count(*) FROM ranked) > $3`;
   const text = `
-    WITH RECURSIVE fresh AS MATERIALIZED
-      (SELECT name, start, ${sums} FROM (${fresh}) AS tail GROUP BY name, start),
-    ranked AS MATERIALIZED (
+    WITH RECURSIVE ranked AS MATERIALIZED (
       SELECT name AS ranked_name, row_number() OVER (ORDER BY sum(cost) DESC, sum(calls) DESC, name) AS place
-      FROM (${narrow.join(' UNION ALL ')} UNION ALL SELECT name, cost, calls FROM fresh) AS narrow
-      GROUP BY name),
+      FROM (${narrow.join(' UNION ALL ')}) AS narrow GROUP BY name),
     leading_names AS MATERIALIZED (SELECT ranked_name, place FROM ranked WHERE place <= $3),
-    starts (step_start) AS (
-      SELECT CAST($1 AS bigint) UNION ALL SELECT step_start + ${length} FROM starts
-      WHERE step_start + ${length} < $2)
+    ${buildStarts(length)}
     SELECT name, start, CAST(min(place) AS bigint) AS place, (SELECT count(*) FROM ranked) AS names, ${sums}
     FROM (
       SELECT name, start, place, ${all} FROM starts CROSS JOIN leading_names
-        JOIN series ON ${series} AND start = step_start AND name = ranked_name
-      UNION ALL SELECT name, start, place, ${all} FROM fresh JOIN leading_names ON ranked_name = name
-      UNION ALL SELECT NULL, start, CAST($3 AS bigint) + 1, ${all} FROM series
-        WHERE dimension = 'provider' AND unit = ${length} AND start >= $1 AND start < $2 AND ${isMore}
-      UNION ALL SELECT NULL, start, CAST($3 AS bigint) + 1, ${all} FROM fresh WHERE ${isMore}) AS parts
+        JOIN summed ON dimension = '${by}' AND step = ${length} AND start = step_start AND name = ranked_name
+      UNION ALL SELECT NULL, start, CAST($3 AS bigint) + 1, ${all} FROM summed
+        WHERE ${buildAllSeries(length)} AND (SELECT count(*) FROM ranked) > $3) AS parts
     GROUP BY name, start ORDER BY 3, 2`;
   return { text, values };
+}
+
+/** The steps of a range, for a recursive query. */
+function buildStarts(length: number): string {
+  return `starts (step_start) AS (
+    SELECT CAST($1 AS bigint) UNION ALL SELECT step_start + ${length} FROM starts
+    WHERE step_start + ${length} < $2)`;
+}
+
+function buildAllSeries(length: number): string {
+  return `dimension = 'provider' AND step = ${length} AND start >= $1 AND start < $2`;
 }
 
 /** Whether series have the sums that a query adds up: of tags, or of one name. */
@@ -134,43 +139,38 @@ function hasSeries(query: OverviewQuery): boolean {
   return filters.every((name) => query[name] === undefined || name === query.by);
 }
 
-/**
- * Adds up the rows of some series, or of what filters select among the finest roll-ups. These are summed up
- * before they are ranked, since there are a thousand times as many.
- */
-function buildWholeSql(query: OverviewQuery): Asked {
-  const { from, to, by, tag, unit, top } = query;
-  const values: (string | number)[] = [from, to, top];
+/** Reads `columns` of some series, or of what filters select among the hours, step by step. */
+function buildKeptSql(query: OverviewQuery, table: 'uses' | 'sums', values: (string | number)[]): string {
   const place = (value: string | number): string => `$${values.push(value)}`;
-  const length = String(units[unit]);
+  const { by, tag } = query;
+  const length = units[query.unit];
+  const [suffix, columns] = table === 'uses' ? ['_uses', 'kind, amount'] : ['', all];
+  if (hasSeries(query)) {
+    const named = by !== 'tag' && query[by] !== undefined ? [`name = ${place(query[by])}`] : [];
+    const prefix = tag === undefined ? [] : [`name >= ${place(`${tag}:`)}`, `name < ${place(`${tag};`)}`];
+    const where = [`dimension = '${by}'`, `step = ${length}`, 'start = step_start', ...named, ...prefix];
+    return `SELECT name, start, ${columns} FROM starts CROSS JOIN summed${suffix}
+      WHERE ${where.join(' AND ')}`;
+  }
   const narrowed = filters.flatMap((name) => {
     const value = query[name];
     return value === undefined ? [] : [`${name} = ${place(value)}`];
   });
-  const prefix = tag === undefined ? [] : [`name >= ${place(`${tag}:`)}`, `name < ${place(`${tag};`)}`];
-  const where = ['at >= $1', 'at < $2', ...narrowed].join(' AND ');
-  const inSeries = `dimension = '${by}' AND unit = ${length}`;
-  const named = by === 'tag' || query[by] === undefined ? prefix : [`name = $4`];
-  // The primary key of the roll-ups begins with the account.
-  const inRollups =
-    query.key !== undefined && query.account === undefined
-      ? ['account IN (SELECT name FROM accounts)', ...narrowed]
-      : narrowed;
-  const kept = hasSeries(query)
-    ? `SELECT name, start, ${all} FROM starts CROSS JOIN series
-       WHERE ${[inSeries, 'start = step_start', ...named].join(' AND ')}`
-    : `SELECT ${by} AS name, hour / ${length} * ${length} AS start, ${sums} FROM rollups
-       WHERE ${['hour >= $1', 'hour < $2', ...inRollups].join(' AND ')} GROUP BY 1, 2`;
-  const fresh =
-    by === 'tag'
-      ? buildTagTailSql({ unit: length, where })
-      : buildTailsSql({ name: by, unit: length, where });
-  const rest = prefix.length > 0 ? `SELECT * FROM (${fresh}) AS fresh WHERE ${prefix.join(' AND ')}` : fresh;
+  // The primary key of the hours begins with the account.
+  if (query.key !== undefined && query.account === undefined)
+    narrowed.push('account IN (SELECT name FROM accounts)');
+  const added = table === 'uses' ? 'kind, CAST(sum(amount) AS bigint) AS amount' : sums;
+  return `SELECT ${by} AS name, hour / ${length} * ${length} AS start, ${added} FROM hourly${suffix}
+    WHERE ${['hour >= $1', 'hour < $2', ...narrowed].join(' AND ')}
+    GROUP BY 1, 2${table === 'uses' ? ', 3' : ''}`;
+}
+
+/** Hours are summed up before they are ranked, since there are a thousand times as many. */
+function buildWholeSql(query: OverviewQuery): Asked {
+  const values: (string | number)[] = [query.from, query.to, query.top];
   const text = `
-    WITH RECURSIVE starts (step_start) AS (
-      SELECT min(start) FROM series WHERE ${inSeries} AND start >= $1 AND start < $2
-      UNION ALL SELECT step_start + ${length} FROM starts WHERE step_start + ${length} < $2),
-    parts AS MATERIALIZED (${kept} UNION ALL ${rest}),
+    WITH RECURSIVE ${buildStarts(units[query.unit])},
+    parts AS MATERIALIZED (${buildKeptSql(query, 'sums', values)}),
     ranked AS (
       SELECT name AS ranked_name, row_number() OVER (ORDER BY sum(cost) DESC, sum(calls) DESC, name) AS place
       FROM parts GROUP BY name)
@@ -184,16 +184,43 @@ function isSeries(query: OverviewQuery): boolean {
   return query.by !== 'tag' && filters.every((name) => query[name] === undefined);
 }
 
-export function buildOverviewSql(query: OverviewQuery): Asked {
+export function buildSumsSql(query: OverviewQuery): Asked {
   return isSeries(query) ? buildSeriesSql(query) : buildWholeSql(query);
 }
 
+/** What the series of these rows used; one without a name has all of it. */
+export function buildUsesSql(query: OverviewQuery, rows: readonly SumsRow[]): Asked {
+  const { from, to, by, unit } = query;
+  const length = units[unit];
+  const sum = 'CAST(sum(amount) AS bigint) AS amount';
+  if (!isSeries(query)) {
+    const values: (string | number)[] = [from, to];
+    const kept = buildKeptSql(query, 'uses', values);
+    const text = `
+      WITH RECURSIVE ${buildStarts(length)}
+      SELECT name, start, kind, ${sum} FROM (${kept}) AS parts GROUP BY 1, 2, 3`;
+    return { text, values };
+  }
+  const names = new Set(rows.flatMap(({ name }) => name ?? []));
+  const rest = rows.some(({ name }) => name === undefined)
+    ? `UNION ALL SELECT NULL, start, kind, ${sum} FROM summed_uses WHERE ${buildAllSeries(length)}
+       GROUP BY start, kind`
+    : '';
+  const text = `
+    WITH RECURSIVE ${buildStarts(length)}
+    SELECT name, start, kind, ${sum} FROM starts CROSS JOIN json_array_elements_text($3::json) AS wanted
+      JOIN summed_uses ON dimension = '${by}' AND step = ${length} AND start = step_start
+        AND name = wanted.value
+    GROUP BY name, start, kind ${rest}`;
+  return { text, values: [from, to, JSON.stringify([...names])] };
+}
+
 /**
- * Rows of the query above; of series that have no name it gives the sum of all, from which the named are
+ * Rows of the first query; of series that have no name it gives the sum of all, from which the named are
  * taken.
  */
-export function readOverviewRows(query: OverviewQuery, rows: readonly Row[]): OverviewRow[] {
-  const read = rows.map(readOverviewRow);
+export function readSumRows(query: OverviewQuery, rows: readonly Row[]): SumsRow[] {
+  const read = rows.map(readSumsRow);
   if (!isSeries(query)) return read;
   const named = Map.groupBy(
     read.filter(({ name }) => name !== undefined),
@@ -204,7 +231,7 @@ export function readOverviewRows(query: OverviewQuery, rows: readonly Row[]): Ov
     .filter(({ counts, posts, cost }) => counts.calls !== 0 || posts !== 0 || cost !== 0n);
 }
 
-function subtractRow(all: OverviewRow, one: OverviewRow): OverviewRow {
+function subtractRow(all: SumsRow, one: SumsRow): SumsRow {
   const counts: Record<keyof Counts, number> = { ...all.counts };
   for (const name of counted) counts[name] -= one.counts[name];
   return {
@@ -215,4 +242,35 @@ function subtractRow(all: OverviewRow, one: OverviewRow): OverviewRow {
     counts,
     buckets: all.buckets.map((count, index) => count - (one.buckets[index] ?? 0)),
   };
+}
+
+const useFields = { name: allowNull(readText), start: readCount, kind: readText, amount: readCount };
+const readUse = createReader(useFields);
+
+/** Adds rows of the second query. */
+export function addUses(query: OverviewQuery, rows: readonly SumsRow[], used: readonly Row[]): OverviewRow[] {
+  const names = new Set(rows.map(({ name }) => name));
+  const amounts = new Map<string | undefined, Map<number, Map<string, number>>>();
+  const add = (name: string | undefined, start: number, kind: string, amount: number): void => {
+    let steps = amounts.get(name);
+    if (!steps) amounts.set(name, (steps = new Map()));
+    let found = steps.get(start);
+    if (!found) steps.set(start, (found = new Map()));
+    found.set(kind, (found.get(kind) ?? 0) + amount);
+  };
+  for (const { name, start, kind, amount } of used.map(readUse)) {
+    add(names.has(name) ? name : undefined, start, kind, amount);
+    if (isSeries(query) && name !== undefined) add(undefined, start, kind, -amount);
+  }
+  return rows.map((row) => {
+    const own = amounts.get(row.name)?.get(row.start) ?? [];
+    return { ...row, uses: [...own].flatMap(([kind, amount]) => buildUse(kind, amount)) };
+  });
+}
+
+function buildUse(name: string, amount: number): Use[] {
+  const kind = findKind(name);
+  if (!kind || amount === 0) return [];
+  const { unit, modality } = kind;
+  return [{ unit, ...(modality && { modality }), count: amount / amountParts }];
 }

@@ -1,13 +1,13 @@
 /**
- * Rule I12 of the audit: the money of the roll-ups, with that of entries beyond them, is the money of the
- * entries. Every hour or day is compared, and now and then every key at every model.
+ * Rule I12 of the audit: the money of the roll-ups, with that of entries that are not summed up yet, is the
+ * money of the entries. Every hour or day is compared, and now and then every key at every model.
  */
 import { formatUsd } from '../../../../core/for-threads.ts';
 import type { Nano } from '../../../../core/index.ts';
 import type { Entry } from '../books.ts';
 import { readInteger, type Row } from '../rows.ts';
 import { units, type Dimension, type Unit } from './figures.ts';
-import { entriesBeyond } from './rollup-sql.ts';
+import { unsummedEntries } from './sums.ts';
 
 /** A query for stored sums, and how its groups are named. */
 export interface RollupCheck {
@@ -31,7 +31,8 @@ function buildCheck(table: string, kept: string, by: readonly string[], step?: n
       CAST(sum(posts) AS bigint) AS posts
     FROM (
       ${kept}
-      UNION ALL SELECT account, key, model, provider, at, cost, margin, posts FROM (${entriesBeyond}) AS rest
+      UNION ALL SELECT account, key, model, provider, at, cost, margin, posts
+      FROM (${unsummedEntries}) AS rest
     ) AS parts
     GROUP BY ${by.map((_, index) => index + 1).join(', ')}`;
   return { table, step, text };
@@ -40,8 +41,8 @@ function buildCheck(table: string, kept: string, by: readonly string[], step?: n
 function buildStepCheck(dimension: Dimension, unit: Unit): RollupCheck {
   const step = units[unit];
   const kept = `
-    SELECT '' AS account, '' AS key, '' AS model, '' AS provider, start AS at, cost, margin, posts FROM series
-    WHERE dimension = '${dimension}' AND unit = ${step}`;
+    SELECT '' AS account, '' AS key, '' AS model, '' AS provider, start AS at, cost, margin, posts FROM summed
+    WHERE dimension = '${dimension}' AND step = ${step}`;
   return buildCheck(`${dimension} by ${unit}`, kept, [`at / ${step} * ${step}`], step);
 }
 
@@ -52,8 +53,8 @@ const steps = [
   buildStepCheck('key', '1d'),
 ];
 const everything = buildCheck(
-  'rollups',
-  'SELECT account, key, model, provider, hour AS at, cost, margin, posts FROM rollups',
+  'of hours',
+  'SELECT account, key, model, provider, hour AS at, cost, margin, posts FROM hourly',
   parties,
 );
 

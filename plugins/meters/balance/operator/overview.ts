@@ -1,6 +1,13 @@
 /** What an overview shows: spend, calls, tokens, errors, cache hits and times, as totals and series. */
 import { z } from 'zod';
-import { formatUsd, type GatewayError } from '../../../../core/index.ts';
+import {
+  findCount,
+  formatUsd,
+  kinds,
+  nameKind,
+  type GatewayError,
+  type Use,
+} from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import { counted, dimensions, computePercentile, shortestKept, units, type Unit } from '../calls/figures.ts';
 import type { OverviewRow } from '../store.ts';
@@ -78,10 +85,29 @@ function sumMoney(rows: readonly OverviewRow[]) {
   return { cost: formatUsd(cost), vendor_cost: formatUsd(cost - margin), margin: formatUsd(margin) };
 }
 
-type Count = (typeof counted)[number];
+/** The units that are counted step by step, under their names in an overview. */
+const listed = { input: 'input', output: 'output', cached: 'cacheRead', reasoning: 'reasoning' } as const;
+const countNames = [...counted, ...Object.keys(listed)];
+
+type Count = (typeof counted)[number] | keyof typeof listed;
+
+function readCounts({ counts, uses }: OverviewRow): Record<Count, number> {
+  const used = Object.entries(listed).map(([name, unit]) => [name, findCount(uses, unit) ?? 0]);
+  return { ...counts, ...Object.fromEntries(used) };
+}
 
 function mapCounts<Value>(value: (name: Count) => Value): Record<Count, Value> {
-  return Object.fromEntries(counted.map((name) => [name, value(name)])) as Record<Count, Value>;
+  return Object.fromEntries(countNames.map((name) => [name, value(name as Count)])) as Record<Count, Value>;
+}
+
+/** What was used of each unit. */
+function sumUses(rows: readonly OverviewRow[]): Use[] {
+  const sums = new Map<string, Use>();
+  for (const use of rows.flatMap(({ uses }) => uses)) {
+    const name = nameKind(use);
+    sums.set(name, { ...use, count: (sums.get(name)?.count ?? 0) + use.count });
+  }
+  return kinds.flatMap(({ name }) => sums.get(name) ?? []);
 }
 
 export function computeTotals(rows: readonly OverviewRow[]) {
@@ -89,7 +115,8 @@ export function computeTotals(rows: readonly OverviewRow[]) {
     rows.reduce((total, row) => total + read(row), 0);
   const counts = rows[0]?.buckets.map((_, index) => sumRows(({ buckets }) => buckets[index] ?? 0)) ?? [];
   return {
-    ...mapCounts((name) => sumRows((row) => row.counts[name])),
+    ...mapCounts((name) => sumRows((row) => readCounts(row)[name])),
+    uses: sumUses(rows),
     ...sumMoney(rows),
     first_event_ms: {
       count: counts.reduce((total, count) => total + count, 0),
@@ -108,7 +135,7 @@ function computeColumns(rows: readonly OverviewRow[], starts: readonly number[])
       return row ? read(row) : none;
     });
   return {
-    ...mapCounts((name) => computeColumn(({ counts }) => counts[name], 0)),
+    ...mapCounts((name) => computeColumn((row) => readCounts(row)[name], 0)),
     cost: computeColumn(({ cost }) => formatUsd(cost), '0'),
     vendor_cost: computeColumn(({ cost, margin }) => formatUsd(cost - margin), '0'),
     margin: computeColumn(({ margin }) => formatUsd(margin), '0'),
@@ -123,7 +150,7 @@ async function computeOverview({ store, lastAudit: audit }: Ledger, query: Query
   const [rows, totals, behind] = await Promise.all([
     store.sumCalls({ from, to, unit, by, tag, top, account, key, model, provider }),
     store.sumTotals(),
-    store.countUnfolded(),
+    store.countUnsummed(),
   ]);
   const starts = Array.from({ length: (to - from) / units[unit] }, (_, index) => from + index * units[unit]);
   const keyIds = by === 'key' ? new Set(rows.flatMap(({ name: id }) => id ?? [])) : [];

@@ -1,6 +1,6 @@
 /** An account's statement, like a bank's: what it had, what came and went, and what it has. */
 import { z } from 'zod';
-import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
+import { formatUsd, type Nano } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
@@ -90,10 +90,6 @@ export async function computeStatement(store: Store, account: string, query: Que
   await requireBalance(store, account);
   const range = computeRange(query);
   const { from, to, zone } = range;
-  if ((await store.countUnfolded()) > mostBehind)
-    throw new GatewayError('overloaded', 'The roll-ups of the ledger are still being made; try again soon.', {
-      retryAfter: 10,
-    });
   const used = await computeSpentBefore(store, account, from);
   const opening = (await store.sumCreditsBefore({ account, at: from })) - used;
   const moves = [
@@ -126,9 +122,6 @@ export async function computeStatement(store: Store, account: string, query: Que
     lines,
   };
 }
-
-/** Entries beyond the roll-ups that a query still reads. */
-const mostBehind = 40_000;
 
 /** Within a day credits come first, since the usage of a day has no time. */
 function rankLine({ kind }: Line): number {

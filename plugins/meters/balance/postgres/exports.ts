@@ -1,5 +1,6 @@
 /** Where an export from a PostgreSQL ledger ends. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { buildOutageError } from '../queue.ts';
 import { readCount, readFlag } from '../rows.ts';
 import { nameStatements } from '../sql/steps.ts';
 import type { Query } from './connection.ts';
@@ -10,22 +11,20 @@ const sql = nameStatements('exports', {
   // Higher than the id of every transaction that has begun to write.
   horizon: 'SELECT pg_current_xact_id()::text::bigint AS number',
   ended: `SELECT ${buildNoneOpenSql("'entry_numbers'", '$1::bigint')} AS ended`,
-  safe: "SELECT safe AS number FROM folds WHERE log = 'entries'",
 });
 
-async function readNumber(query: Query, name: 'taken' | 'horizon' | 'safe'): Promise<number> {
+async function readNumber(query: Query, name: 'taken' | 'horizon'): Promise<number> {
   const [row] = await query(sql[name]);
   return row ? readCount(row, 'number') : 0;
 }
 
 /** Milliseconds between two checks, and the number of checks. */
 const pause = 25;
-const mostLooks = 40;
+const mostLooks = 400;
 
 /**
  * Entries take their numbers before they are committed. So this waits until all transactions that have
- * taken one are over. If one takes too long, the result is the number up to which the roll-ups are known
- * to be complete.
+ * taken one are over. Throws if one takes too long.
  */
 export async function findLastEntry(query: Query): Promise<number> {
   const taken = await readNumber(query, 'taken');
@@ -35,5 +34,5 @@ export async function findLastEntry(query: Query): Promise<number> {
     if (row && readFlag(row, 'ended')) return taken;
     await sleep(pause);
   }
-  return readNumber(query, 'safe');
+  throw buildOutageError(new Error('a transaction takes too long, whose entries may still appear'));
 }

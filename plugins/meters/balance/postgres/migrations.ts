@@ -5,6 +5,7 @@
  */
 import type { ClientBase } from 'pg';
 import { readCount, readFlag } from '../rows.ts';
+import { buildSums } from '../sql/call-tables.ts';
 import { buildAllTables, expansion, type Dialect } from '../sql/tables.ts';
 import { selectSteps, computeNewest, type Migrations } from '../versions.ts';
 
@@ -29,6 +30,15 @@ const dialect: Dialect = {
   indexes: `
 CREATE INDEX booked_of_account ON entries (account, number) WHERE kind <> 'reserve';
 CREATE INDEX pending_of_owner ON pending (owner);`,
+  buildNote: (log, buildCondition) => `
+CREATE FUNCTION note_${log}() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO ${schema}.unsummed (log, number)
+      SELECT '${log}', number FROM added ${buildCondition ? `WHERE ${buildCondition('added')}` : ''};
+    RETURN NULL;
+  END $$;
+CREATE TRIGGER ${log}_are_noted AFTER INSERT ON ${log} REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION note_${log}();`,
   buildGuard: (table, rows) => `
 CREATE TRIGGER ${rows}_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON ${table}
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();`,
@@ -68,6 +78,12 @@ export async function migrate(client: ClientBase): Promise<void> {
         OR to_regclass('declared_recoveries') IS NULL AS missing`,
     );
     if (found[0] && readFlag(found[0], 'missing')) await client.query(expansion);
+    const { rows: sums } = await client.query("SELECT to_regclass('unsummed') IS NULL AS missing");
+    if (sums[0] && readFlag(sums[0], 'missing'))
+      // The version before may be adding to its own sums.
+      await client.query(
+        `LOCK TABLE folds, entries, calls IN SHARE ROW EXCLUSIVE MODE; ${buildSums(dialect)}`,
+      );
     await client.query('DELETE FROM steps');
     await client.query('INSERT INTO steps VALUES ($1)', [computeNewest(migrations)]);
     await client.query('COMMIT');

@@ -25,7 +25,7 @@ import type { Write } from '../sql/writes.ts';
 import type { Store } from '../store.ts';
 import { NoLedger } from '../versions.ts';
 import { createAudit } from './auditing.ts';
-import { addCalls, fold } from './calls.ts';
+import { addCalls } from './calls.ts';
 import { classifyFault, createQuery, runSteps, type Query } from './connection.ts';
 import { findLastEntry } from './exports.ts';
 import type { HeartbeatData, HeartbeatMessage } from './heartbeat-worker.ts';
@@ -112,7 +112,6 @@ type ReadHandler<Name extends Read> = (query: Query, argument: Argument<Name>) =
 
 const handlers: { readonly [Name in Exclude<Read, SharedName>]: ReadHandler<Name> } = {
   addCalls: (query, argument) => runSteps(query, addCalls(argument)),
-  fold: (query, argument) => runSteps(query, fold(argument)),
   exportEntries: (query, argument) => runSteps(query, exportEntries(argument)),
   findLastEntry,
 };

@@ -1,5 +1,5 @@
 /** The tables of stored calls and roll-ups. */
-import { figures } from '../calls/figures.ts';
+import { amountParts, booked, buckets, buildCounted, figures } from '../calls/figures.ts';
 import type { Dialect } from './tables.ts';
 
 /** One row for each ended call, written behind it and deleted after the retention. Nothing depends on it. */
@@ -54,9 +54,16 @@ CREATE TABLE call_tags (
 CREATE INDEX tags_of_call ON call_tags (number);`;
 }
 
-/** Sums of calls and entries, up to the numbers that `folds` says. */
+/** Kinds of use that had columns in the version before. */
+const formerKinds = { input: 'input', output: 'output', cached: 'cacheRead', reasoning: 'reasoning' };
+const formerFigures = [...booked, 'calls', 'errors', ...Object.keys(formerKinds), 'cache_hits', ...buckets];
+
+/**
+ * The sums of the version before, which it continues while both versions run. Nothing of this version reads
+ * them after it has opened a ledger first; they go with the next release.
+ */
 export function buildRollupTables({ integer, sorted: text, keyed }: Dialect): string {
-  const sums = figures.map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0`).join(',\n  ');
+  const sums = formerFigures.map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0`).join(',\n  ');
   return `
 CREATE TABLE rollups (
   account ${text} NOT NULL,
@@ -88,4 +95,81 @@ CREATE TABLE folds (
   horizon ${integer} NOT NULL DEFAULT 0
 )${keyed};
 INSERT INTO folds (log) VALUES ('entries'), ('calls');`;
+}
+
+/** Columns of a primary key: their names, those in the version before, and whether they are numbers. */
+type KeyColumns = readonly (readonly [name: string, former: string, isNumber?: true])[];
+
+const hourlyKey: KeyColumns = [
+  ['account', 'account'],
+  ['key', 'key'],
+  ['hour', 'hour', true],
+  ['model', 'model'],
+  ['provider', 'provider'],
+];
+const summedKey: KeyColumns = [
+  ['dimension', 'dimension'],
+  ['step', 'unit', true],
+  ['start', 'start', true],
+  ['name', 'name'],
+];
+
+/** A table of sums, one of uses beside it, and what the version before kept, each kind in its own column. */
+function buildSumTables(
+  table: string,
+  former: string,
+  key: KeyColumns,
+  { integer, sorted, keyed }: Dialect,
+): string {
+  const columns = key
+    .map(([name, , isNumber]) => `${name} ${isNumber ? integer : sorted} NOT NULL,`)
+    .join('\n  ');
+  const names = key.map(([name]) => name).join(', ');
+  const formerNames = key.map(([, name]) => name).join(', ');
+  const sums = figures.map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0`).join(',\n  ');
+  const uses = Object.entries(formerKinds).map(
+    ([column, kind]) => `
+INSERT INTO ${table}_uses (${names}, kind, amount)
+  SELECT ${formerNames}, '${kind}', ${column} * ${amountParts} FROM ${former} WHERE ${column} <> 0;`,
+  );
+  return `
+CREATE TABLE ${table} (
+  ${columns}
+  ${sums},
+  PRIMARY KEY (${names})
+)${keyed};
+-- How much of each kind was used, in thousandths.
+CREATE TABLE ${table}_uses (
+  ${columns}
+  kind ${sorted} NOT NULL,
+  amount ${integer} NOT NULL,
+  PRIMARY KEY (${names}, kind)
+)${keyed};
+INSERT INTO ${table} (${names}, ${figures.join(', ')})
+  SELECT ${formerNames}, ${figures.join(', ')} FROM ${former};${uses.join('')}`;
+}
+
+/** Notes what the version before has not summed up. */
+function buildNoteBeyond(log: string, condition = ''): string {
+  return `
+INSERT INTO unsummed (log, number)
+  SELECT '${log}', number FROM ${log}
+  WHERE number > (SELECT last FROM folds WHERE log = '${log}')${condition};`;
+}
+
+/**
+ * The sums, made from those of the version before and from what it has not summed up. Triggers note entries
+ * and calls in `unsummed`, also those that the version before writes.
+ */
+export function buildSums(dialect: Dialect): string {
+  const { integer, sorted, keyed, buildNote } = dialect;
+  return `
+CREATE TABLE unsummed (
+  log ${sorted} NOT NULL, number ${integer} NOT NULL, PRIMARY KEY (log, number))${keyed};
+${buildSumTables('hourly', 'rollups', hourlyKey, dialect)}
+${buildSumTables('summed', 'series', summedKey, dialect)}
+${buildNoteBeyond('entries', ` AND (${buildCounted('entries')})`)}
+${buildNoteBeyond('calls')}
+${buildNote('entries', buildCounted)}
+${buildNote('calls')}`;
 }

@@ -1,6 +1,6 @@
 /** Reads stored calls and roll-ups, and deletes those that are too old. */
-import { shortestKept, units } from '../calls/figures.ts';
-import { readOverviewRows, buildOverviewSql } from '../calls/overview.ts';
+import { dimensions, shortestKept, units } from '../calls/figures.ts';
+import { addUses, buildSumsSql, buildUsesSql, readSumRows } from '../calls/overview.ts';
 import { readCallRow, buildCallsSql, fewCalls, buildProbeSql, readStoredCall } from '../calls/records.ts';
 import { readCount, readInteger } from '../rows.ts';
 import { askRows, nameStatements, type Operations } from './steps.ts';
@@ -8,8 +8,15 @@ import { askRows, nameStatements, type Operations } from './steps.ts';
 /** Deletes the rows of calls that ended before $1, up to $2 of them, but none that is not summed up yet. */
 function buildDeleteSql(table: string): string {
   return `DELETE FROM ${table} WHERE number IN (
-    SELECT number FROM calls WHERE ended < $1 AND number <= (SELECT last FROM folds WHERE log = 'calls')
+    SELECT number FROM calls WHERE ended < $1
+      AND NOT EXISTS (SELECT 1 FROM unsummed WHERE log = 'calls' AND unsummed.number = calls.number)
     ORDER BY ended, number LIMIT $2)`;
+}
+
+/** Every dimension is named, so that an index finds the rows. */
+function buildSweepSql(table: string): string {
+  const names = dimensions.map((name) => `'${name}'`).join(', ');
+  return `DELETE FROM ${table} WHERE dimension IN (${names}) AND step = $1 AND start < $2`;
 }
 
 const sql = nameStatements('stored calls', {
@@ -18,21 +25,17 @@ const sql = nameStatements('stored calls', {
     SELECT CAST(coalesce(sum(-credits), 0) AS bigint) AS credited FROM entries
     JOIN accounts ON accounts.id = entries.account
     WHERE credits <> 0 AND accounts.name = $1 AND entries.at < $2`,
-  behind: `
-    SELECT
-      (SELECT coalesce(max(number), 0) FROM entries) 
-        - (SELECT last FROM folds WHERE log = 'entries') AS entries,
-      (SELECT coalesce(max(number), 0) FROM calls)
-        - (SELECT last FROM folds WHERE log = 'calls') AS calls`,
+  unsummed: 'SELECT count(*) AS number FROM unsummed',
   sweepTags: buildDeleteSql('call_tags'),
   sweepCalls: `${buildDeleteSql('calls')} RETURNING number`,
-  sweepSeries: `DELETE FROM series WHERE dimension IN ('model', 'key', 'account', 'provider', 'tag') 
-      AND unit = $1 AND start < $2`,
+  sweepSums: buildSweepSql('summed'),
+  sweepUses: buildSweepSql('summed_uses'),
 });
 
 export const calls = {
   *sweepCalls({ before, limit, at }) {
-    yield* askRows(sql.sweepSeries, units['5m'], at - shortestKept);
+    for (const statement of [sql.sweepSums, sql.sweepUses])
+      yield* askRows(statement, units['5m'], at - shortestKept);
     yield* askRows(sql.sweepTags, before, limit);
     return (yield* askRows(sql.sweepCalls, before, limit)).length;
   },
@@ -50,13 +53,14 @@ export const calls = {
     return row && readStoredCall(row);
   },
   *sumCalls(query) {
-    const { text, values } = buildOverviewSql(query);
-    return readOverviewRows(query, yield* askRows({ text }, ...values));
+    const sums = buildSumsSql(query);
+    const rows = readSumRows(query, yield* askRows({ text: sums.text }, ...sums.values));
+    const uses = buildUsesSql(query, rows);
+    return addUses(query, rows, yield* askRows({ text: uses.text }, ...uses.values));
   },
-  /** A log whose last rows were swept is not behind. */
-  *countUnfolded() {
-    const [row] = yield* askRows(sql.behind);
-    return row ? Math.max(0, readCount(row, 'entries')) + Math.max(0, readCount(row, 'calls')) : 0;
+  *countUnsummed() {
+    const [row] = yield* askRows(sql.unsummed);
+    return row ? readCount(row, 'number') : 0;
   },
   *sumCreditsBefore(asked) {
     const [row] = yield* askRows(sql.credited, asked.account, asked.at);

@@ -1,5 +1,4 @@
 /** All operations that both databases run, by their names. */
-import { repair } from '../calls/rollup-repair.ts';
 import type { Answer, Operation } from '../operations.ts';
 import { accounts } from './accounts.ts';
 import { budgets } from './budgets.ts';
@@ -18,7 +17,6 @@ const all = {
   ...kept,
   ...owners,
   ...reports,
-  ...repair,
   ...pluginTables,
   findClaim,
   sweep,

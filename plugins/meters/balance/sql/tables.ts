@@ -31,6 +31,8 @@ export interface Dialect {
   readonly ofAccount: string;
   readonly entryColumns: string;
   readonly indexes: string;
+  /** A trigger that notes what is inserted into a log, if the condition on its row holds. */
+  readonly buildNote: (log: string, buildCondition?: (row: string) => string) => string;
   /** Refuses changes of a table; `rows` says what they are. */
   readonly buildGuard: (table: string, rows: string) => string;
 }

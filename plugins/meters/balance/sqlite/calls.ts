@@ -1,8 +1,7 @@
-/** How SQLite stores calls, and finds what is new of both logs: one transaction writes at a time. */
+/** How SQLite stores calls: one transaction writes at a time. */
 import { formatTag } from '../../../shared/calls/tag-text.ts';
 import { callColumns } from '../calls/records.ts';
-import { logs, type Log } from '../calls/rollup-sql.ts';
-import { addSlices } from '../calls/slice-sums.ts';
+import { addNoted } from '../calls/sums.ts';
 import type { Answer, Argument } from '../operations.ts';
 import { readCount, type Row } from '../rows.ts';
 import {
@@ -13,7 +12,6 @@ import {
   selectRecords,
   sendAll,
   type Asked,
-  type Statement,
   type Steps,
 } from '../sql/steps.ts';
 
@@ -24,12 +22,7 @@ const sql = nameStatements('stored calls of SQLite', {
   addTag: `
     INSERT INTO call_tags (tag, ended, number) SELECT $1, ended, number FROM calls WHERE call = $2
     ON CONFLICT DO NOTHING`,
-  folded: 'SELECT last AS number FROM folds WHERE log = $1',
-});
-
-const newest: Readonly<Record<Log, Statement>> = nameStatements('newest', {
-  entries: 'SELECT coalesce(max(number), 0) AS number FROM entries',
-  calls: 'SELECT coalesce(max(number), 0) AS number FROM calls',
+  newest: 'SELECT coalesce(max(number), 0) AS number FROM entries',
 });
 
 /** What a record has of its call; its other fields have the names of their columns. */
@@ -38,7 +31,7 @@ interface Columns {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-export function* addCalls({ calls }: Argument<'addCalls'>): Steps<void> {
+export function* addCalls({ calls }: Argument<'addCalls'>): Steps<Answer<'addCalls'>> {
   const rows: Row[] = [];
   const tags: Asked[] = [];
   for (const body of calls) {
@@ -48,28 +41,11 @@ export function* addCalls({ calls }: Argument<'addCalls'>): Steps<void> {
       tags.push(ask(sql.addTag, formatTag(name, value), call.call));
   }
   yield* sendAll([askRecords(sql.add, rows), ...tags]);
-}
-
-function* readNumber(statement: Statement, ...values: readonly string[]): Steps<number> {
-  const [row] = yield* askRows(statement, ...values);
-  return row ? readCount(row, 'number') : 0;
-}
-
-export function* fold({ limit }: Argument<'fold'>): Steps<Answer<'fold'>> {
-  let isDone = true;
-  const slices = [];
-  for (const log of logs) {
-    const last = yield* readNumber(sql.folded, log);
-    const end = yield* readNumber(newest[log]);
-    const to = Math.max(last, Math.min(last + limit, end));
-    if (to > last) slices.push({ log, last, to });
-    isDone &&= to >= end;
-  }
-  yield* addSlices(slices);
-  return { isDone };
+  return { isDone: yield* addNoted() };
 }
 
 /** Entries appear in the order of their numbers. */
-export function findLastEntry(): Steps<number> {
-  return readNumber(newest.entries);
+export function* findLastEntry(): Steps<number> {
+  const [row] = yield* askRows(sql.newest);
+  return row ? readCount(row, 'number') : 0;
 }

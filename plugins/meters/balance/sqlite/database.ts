@@ -1,5 +1,6 @@
 /** Opens a ledger file so that a commit is on disk when it returns, and brings its tables up to date. */
 import { DatabaseSync } from 'node:sqlite';
+import { buildSums } from '../sql/call-tables.ts';
 import { expansion, buildAllTables, type Dialect } from '../sql/tables.ts';
 import { selectSteps, computeNewest, type Migrations } from '../versions.ts';
 
@@ -20,6 +21,10 @@ const dialect: Dialect = {
   ofAccount: ' REFERENCES accounts (id)',
   entryColumns: '',
   indexes: '',
+  buildNote: (log, buildCondition) => `
+CREATE TRIGGER ${log}_are_noted AFTER INSERT ON ${log}
+  ${buildCondition ? `WHEN ${buildCondition('NEW')}` : ''}
+  BEGIN INSERT INTO unsummed (log, number) VALUES ('${log}', NEW.number); END;`,
   buildGuard: (table, rows) => `
 CREATE TRIGGER ${rows}_stay BEFORE UPDATE ON ${table}
   BEGIN SELECT RAISE(ABORT, '${rows} are never changed'); END;
@@ -106,6 +111,10 @@ function requireUnused(database: DatabaseSync, version: number): void {
   }
 }
 
+function hasSums(database: DatabaseSync): boolean {
+  return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'unsummed'").get() !== undefined;
+}
+
 /** Runs in one transaction, since another process may be opening the same new file. */
 function migrate(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE');
@@ -113,6 +122,7 @@ function migrate(database: DatabaseSync): void {
     const steps = selectSteps(migrations, readVersion(database));
     for (const step of steps) database.exec(step);
     database.exec(expansion);
+    if (!hasSums(database)) database.exec(buildSums(dialect));
     if (steps.length > 0) database.exec(`PRAGMA user_version = ${computeNewest(migrations)}`);
     database.exec('COMMIT');
   } catch (error) {

@@ -21,7 +21,7 @@ import {
 import { beatWhilePending } from '../sql/owners.ts';
 import { isSharedOperation, runShared, type SharedName } from '../sql/shared.ts';
 import { runWrites, type Write } from '../sql/writes.ts';
-import { addCalls, findLastEntry, fold } from './calls.ts';
+import { addCalls, findLastEntry } from './calls.ts';
 import { openDatabase, getResultCode } from './database.ts';
 import { Statements } from './statements.ts';
 import type { Parcel } from './thread.ts';
@@ -99,7 +99,6 @@ async function createRunner(
 ): Promise<(parcel: Parcel<Operation>) => Outcome[]> {
   const handlers: Handlers = {
     addCalls: (argument) => statements.run(addCalls(argument)),
-    fold: (argument) => statements.run(fold(argument)),
     findLastEntry: () => statements.run(findLastEntry()),
     ...(audits
       ? await loadReports(database, statements, audited)

@@ -14,12 +14,12 @@ const spellings: readonly (readonly [postgres: RegExp, sqlite: string])[] = [
   ],
   [/nextval\('\w+'\)|pg_advisory_xact_lock\(\d+\)/g, 'NULL'],
   [/\(extract\(epoch FROM clock_timestamp\(\)\) \* 1000\)/g, "CAST(unixepoch('subsec') * 1000 AS INTEGER)"],
-  [/json_array_elements(?:_text)?\(([\w.]+)::json\)/g, 'json_each($1)'],
+  [/json_(?:array_elements|each)(?:_text)?\(([\w.$]+)::json\)/g, 'json_each($1)'],
   [/\$(\d+)/g, '?$1'],
 ];
 
 /** A list as PostgreSQL takes it. A statement about nothing else runs for each item, which is faster. */
-const list = /= ANY\((\$\d+)::text\[\]\)/g;
+const list = /= ANY\((\$\d+)::(?:text|bigint)\[\]\)/g;
 
 function toSqlite(text: string): string {
   const isAboutItems = !text.includes('$2');
