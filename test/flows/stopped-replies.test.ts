@@ -166,12 +166,12 @@ it('a call that was stopped without a charge may be sent again with its idempote
   expect((await ask(false, headers)).text).toContain(content);
 });
 
-describe('a call that was stopped and charged is not made again with its idempotency key', () => {
+describe('a call that was stopped and charged', () => {
   it.each([
     ['a whole reply', false, 'finish', 'outcome_not_kept'],
     ['a stream before its first output', true, 'block-delta', 'outcome_not_kept'],
     ['a stream after output, which is repeated with its error', true, 'finish', content],
-  ] as const)('%s', async (name, stream, before, shown) => {
+  ] as const)('is not made again with its idempotency key: %s', async (name, stream, before, shown) => {
     stop = { before, thrown: block({ charge: true }) };
     const headers = { 'idempotency-key': name };
     const first = await ask(stream, headers);

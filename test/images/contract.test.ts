@@ -43,7 +43,7 @@ describe('the usage of the input', () => {
     ],
     ['of an edit has its pictures by the letter of the interface', 'required', edit, 0],
     ['of an edit has its pictures for the clients of today', 'optional', edit, 0],
-  ] as const)('%s', (_, quality, call, pictures) => {
+  ] as const)('counts pictures: the input %s', (_, quality, call, pictures) => {
     const details = `{"text_tokens":5${pictures === '' ? '' : `,"image_tokens":${pictures}`}}`;
     expect(encodeDetails(createProtocol({ quality }), call)).toEqual([details, details]);
   });
