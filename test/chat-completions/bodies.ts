@@ -71,8 +71,5 @@ export const say = (content: unknown): Record<string, unknown> => ({
 
 export const message = (fields: unknown): Record<string, unknown> => ({ messages: [fields] });
 
-export const callTool = (fields: unknown): Record<string, unknown> =>
-  message({ role: 'assistant', content: null, tool_calls: [fields] });
-
 /** The model with these differences of what it can do. */
 export const makeCapable = (capabilities: ModelFacts['capabilities']): Model => makeModel({ capabilities });

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../core/index.ts';
 import { decodeError, encodeError } from '../../plugins/shared/wire-kit/openai-error.ts';
+import { readCases } from '../support/cases.ts';
+
+const cases = readCases<readonly (readonly [string, string, object])[]>('errors.json', import.meta.url);
 
 describe('an error of the gateway', () => {
   it.each([
@@ -31,59 +34,7 @@ describe('an error of the gateway', () => {
 });
 
 describe("a provider's error about the client's content", () => {
-  it.each([
-    [
-      'in the usual shape',
-      '{"error":{"message":"Bad n","type":"invalid_request_error","param":"n","code":"bad_n"}}',
-      { message: 'Bad n', type: 'invalid_request_error', param: 'n', code: 'bad_n' },
-    ],
-    [
-      'with a number for a code',
-      '{"error":{"code":400,"message":"Bad n","metadata":{"raw":"x"}}}',
-      { message: 'Bad n', type: 'invalid_request_error', param: null, code: 400, metadata: { raw: 'x' } },
-    ],
-    [
-      'in an array',
-      '[{"error":{"code":400,"message":"Bad n","status":"INVALID_ARGUMENT"}}]',
-      {
-        message: 'Bad n',
-        type: 'invalid_request_error',
-        param: null,
-        code: null,
-        status: 'INVALID_ARGUMENT',
-      },
-    ],
-    [
-      'as bare text',
-      '{"error":"Bad n"}',
-      { message: 'Bad n', type: 'invalid_request_error', param: null, code: null },
-    ],
-    [
-      'without an error object',
-      '{"object":"error","message":"Bad n","type":"BadRequestError","param":null,"code":40001}',
-      { message: 'Bad n', type: 'BadRequestError', param: null, code: 40001 },
-    ],
-    [
-      'as a list of details',
-      '{"detail":[{"loc":["body","messages",0],"msg":"field required","type":"missing"}]}',
-      {
-        message: 'messages.0: field required',
-        type: 'invalid_request_error',
-        param: 'messages.0',
-        code: null,
-      },
-    ],
-    [
-      'as text',
-      'Failed to deserialize the JSON body into the target type: missing field `messages`\n',
-      {
-        message: 'Failed to deserialize the JSON body into the target type: missing field `messages`',
-        type: 'invalid_request_error',
-        param: null,
-        code: null,
-      },
-    ],
-  ])('keeps what helps the client: %s', (_, text, error) => {
+  it.each(cases)('keeps what helps the client: %s', (_, text, error) => {
     expect(encodeError(decodeError(400, text)).body).toEqual({ error });
     expect(encodeError(decodeError(422, text)).body).toEqual({ error });
   });

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { decodeAll, fold } from '../contract/replies.ts';
+import { readCases } from '../support/cases.ts';
 import { makeCall } from './bodies.ts';
 import { choices, decode, done, read, upstream } from './upstream-events.ts';
+
+const cases = readCases<readonly (readonly [string, object, object])[]>(
+  'upstream-stream.json',
+  import.meta.url,
+);
 
 describe('the end of a reply', () => {
   it('is a finish reason for every candidate with content, and [DONE]', () => {
@@ -119,43 +125,7 @@ describe('the end of a reply', () => {
 });
 
 describe('an error inside a stream', () => {
-  it.each([
-    [
-      'beside choices',
-      { ...choices([{ content: '' }]), error: { code: 502, message: 'gone', metadata: {} } },
-      { message: 'gone', code: '502', status: 502 },
-    ],
-    [
-      'in their place',
-      { error: { message: 'no', type: 'server_error', code: null, param: null } },
-      { message: 'no' },
-    ],
-    ['as bare text', { error: 'no' }, { message: 'no' }],
-    [
-      'in a choice',
-      {
-        choices: [
-          { index: 0, delta: {}, finish_reason: 'error', error: { code: 429, message: 'slow down' } },
-        ],
-      },
-      { message: 'slow down', code: '429', status: 429 },
-    ],
-    [
-      'named by a code',
-      { error: { message: 'slow down', type: 'requests', code: 'rate_limit_exceeded' } },
-      { message: 'slow down', status: 429, meaning: 'rate_limited' },
-    ],
-    [
-      'a status as text',
-      { error: { message: 'no room', type: 'None', param: 'None', code: '503' } },
-      { message: 'no room', status: 503, meaning: 'upstream_overloaded' },
-    ],
-    [
-      'in a finish reason',
-      choices([{}, 'insufficient_system_resource']),
-      { message: 'it ended with "insufficient_system_resource".' },
-    ],
-  ])('may be %s, and is the last event', (_, chunk, error) => {
+  it.each(cases)('may be %s, and is the last event', (_, chunk, error) => {
     const events = decode([choices([{ content: 'Half' }]), chunk, choices([{ content: ' more' }, 'stop'])]);
     expect(events.at(-1)).toMatchObject({ type: 'error', ...error });
     expect(events.some(({ type }) => type === 'response-end')).toBe(false);

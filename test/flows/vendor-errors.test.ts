@@ -1,9 +1,3 @@
-/**
- * Every shape in which vendors write their errors, in each place where it can come: the body of a refusal, a
- * body with status 200, the first event of a stream, and a later one. Clients of all protocols get the kind
- * of error and the vendor's reason, except where these concern our key, and never a reply that looks
- * complete.
- */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorTable, type ErrorCode } from '../../core/index.ts';
 import { minimax } from '../../plugins/providers/minimax.ts';
@@ -11,6 +5,13 @@ import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
 import { fold, decodeAll, readStream } from '../contract/replies.ts';
 import { least } from '../matrix/spelling.ts';
+/**
+ * Every shape in which vendors write their errors, in each place where it can come: the body of a refusal, a
+ * body with status 200, the first event of a stream, and a later one. Clients of all protocols get the kind
+ * of error and the vendor's reason, except where these concern our key, and never a reply that looks
+ * complete.
+ */
+import { readCases } from '../support/cases.ts';
 import { families, readCall } from '../support/families.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -38,7 +39,6 @@ interface Shape {
 }
 
 const long = 'The prompt has 9000 tokens, too many.';
-const slow = 'Too many requests, slow down.';
 
 function build(more: Partial<Shape>, vendor: string, body: unknown, own: Partial<Shape> = {}): Shape {
   const usual = { wire: 'chat-completions', status: 400, code: 'invalid_request', reason: long } as const;
@@ -46,20 +46,11 @@ function build(more: Partial<Shape>, vendor: string, body: unknown, own: Partial
 }
 
 type Rest = readonly [vendor: string, body: unknown, own?: Partial<Shape>];
-
-const request = (...rest: Rest): Shape => build({}, ...rest);
-const busy = (...rest: Rest): Shape => build({ status: 429, code: 'rate_limited', reason: slow }, ...rest);
 const ours = (status: number, ...rest: Rest): Shape =>
   build({ status, code: 'upstream_failed', reason: undefined }, ...rest);
 
-/** A choice that OpenRouter's provider broke, whole or streamed. */
-const broken = { index: 0, delta: { content: '' }, message: { content: '' }, finish_reason: 'error' };
-
 const shapes: readonly Shape[] = [
-  request('OpenAI', {
-    error: { message: long, type: 'invalid_request_error', param: 'messages', code: null },
-  }),
-  busy('OpenAI', { error: { message: slow, type: 'requests', param: null, code: 'rate_limit_exceeded' } }),
+  ...readCases<readonly Shape[]>('vendor-errors.json', import.meta.url),
   ours(401, 'OpenAI', {
     error: {
       message: 'Incorrect API key provided: sk-x.',
@@ -74,97 +65,18 @@ const shapes: readonly Shape[] = [
       code: 'insufficient_quota',
     },
   }),
-  request(
-    'Azure',
-    { error: { code: 'content_filter', message: long, status: 400 } },
-    { code: 'content_policy_violation' },
-  ),
-  busy("Azure's gateway", { statusCode: 429, message: slow }),
-  request('OpenRouter', {
-    error: { code: 400, message: long, metadata: { provider_name: 'Sun' } },
-    user_id: 'user_1',
-  }),
-  busy('OpenRouter, beside a reason', { error: { code: 429, message: slow }, choices: [broken] }),
-  busy('OpenRouter, inside a choice', { choices: [{ ...broken, error: { code: 429, message: slow } }] }),
-  request(
-    'Mistral, a detail in the message',
-    {
-      object: 'error',
-      message: { detail: [{ type: 'value_error', loc: ['body', 'messages'], msg: long }] },
-      type: 'invalid_request_error',
-      param: null,
-      code: null,
-    },
-    { status: 422 },
-  ),
-  request('Mistral, a text', {
-    object: 'error',
-    message: long,
-    type: 'invalid_request_error',
-    param: null,
-    code: '3051',
-  }),
-  request(
-    'FastAPI, a list',
-    { detail: [{ type: 'missing', loc: ['body', 'messages'], msg: long }] },
-    { status: 422, bare: 'upstream_failed' },
-  ),
-  request('FastAPI, a text', { detail: long }, { bare: 'upstream_failed' }),
-  request('NVIDIA', { type: 'about:blank', title: 'Bad Request', status: 400, detail: long }),
-  busy('MiniMax', { base_resp: { status_code: 1002, status_msg: slow } }, { status: 200 }),
-  busy(
-    'MiniMax',
-    { id: '', choices: null, base_resp: { status_code: 1039, status_msg: slow } },
-    { status: 200 },
-  ),
   ours(200, 'MiniMax', {
     base_resp: { status_code: 1004, status_msg: 'login fail: carry the API secret key' },
   }),
   ours(200, 'MiniMax', { base_resp: { status_code: 1008, status_msg: 'no money' } }),
-  request(
-    'MiniMax',
-    { base_resp: { status_code: 1027, status_msg: long } },
-    { status: 200, code: 'content_policy_violation' },
-  ),
-  request('MiniMax', { base_resp: { status_code: 2013, status_msg: long } }, { status: 200 }),
   ours(401, 'MiniMax', {
     type: 'error',
     error: { type: 'authorized_error', message: 'login fail (1004)', http_code: '401' },
     request_id: 'r1',
   }),
-  request(
-    'vLLM, nested',
-    { error: { message: long, type: 'UnprocessableEntityError', code: 422 } },
-    { status: 422, within: 422 },
-  ),
-  request('vLLM, flat', { object: 'error', message: long, type: 'BadRequestError', param: null, code: 400 }),
-  request('vLLM, nested', { error: { message: long, type: 'BadRequestError', param: null, code: 400 } }),
-  request(
-    'Cloudflare',
-    { success: false, errors: [{ code: 5007, message: long }], messages: [], result: null },
-    { bare: 'upstream_failed' },
-  ),
-  busy("Cloudflare's gateway", {
-    success: false,
-    result: [],
-    messages: [],
-    error: [{ code: 2003, message: slow }],
-  }),
-  request('xAI', { code: 'Client specified an invalid argument', error: long }, { bare: 'upstream_failed' }),
-  request('Cohere', { id: 'c1', message: long }, { bare: 'upstream_failed' }),
-  request('Hugging Face', { error: long, error_type: 'validation' }, { bare: 'upstream_failed' }),
-  request('Ollama', { error: long }, { bare: 'upstream_failed' }),
-  busy('Groq', { error: { message: slow, type: 'tokens', code: 'rate_limit_exceeded', status_code: 429 } }),
-  busy('LiteLLM', { error: { message: slow, type: 'None', param: 'None', code: '429' } }),
-  busy('Z.AI', { error: { code: '1302', message: slow } }),
   ours(429, 'Moonshot', {
     error: { message: 'Your account is suspended.', type: 'exceeded_current_quota_error' },
   }),
-  busy(
-    'Moonshot',
-    { error: { message: slow, type: 'engine_overloaded_error' } },
-    { status: 503, code: 'upstream_overloaded' },
-  ),
   ours(402, 'DeepSeek', {
     error: {
       message: 'Insufficient Balance',
@@ -173,66 +85,11 @@ const shapes: readonly Shape[] = [
       code: 'invalid_request_error',
     },
   }),
-  request('Alibaba', {
-    error: { code: 'InvalidParameter', message: long, param: null, type: 'invalid_request_error' },
-    request_id: 'r1',
-  }),
-  busy('Alibaba, flat', { code: 'Throttling.RateQuota', message: slow, request_id: 'r1' }),
-  request('Google, in an array', [{ error: { code: 400, message: long, status: 'INVALID_ARGUMENT' } }]),
-  request(
-    'Anthropic',
-    { type: 'error', error: { type: 'invalid_request_error', message: long }, request_id: 'r1' },
-    { wire: 'messages' },
-  ),
-  busy(
-    'Anthropic',
-    { type: 'error', error: { type: 'rate_limit_error', message: slow } },
-    { wire: 'messages' },
-  ),
-  busy(
-    'Anthropic',
-    { type: 'error', error: { type: 'overloaded_error', message: slow } },
-    { wire: 'messages', status: 529, code: 'upstream_overloaded' },
-  ),
   ours(
     401,
     'Anthropic',
     { type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key' } },
     { wire: 'messages' },
-  ),
-  request(
-    'vLLM',
-    { object: 'error', message: long, type: 'BadRequestError', param: null, code: 400 },
-    { wire: 'messages' },
-  ),
-  busy('MiniMax', { base_resp: { status_code: 1002, status_msg: slow } }, { wire: 'messages', status: 200 }),
-  request(
-    'OpenAI, nested',
-    {
-      type: 'error',
-      error: { type: 'invalid_request_error', code: 'invalid_prompt', message: long, param: null },
-    },
-    { wire: 'responses' },
-  ),
-  busy(
-    'OpenAI, flat',
-    { type: 'error', code: 'rate_limit_exceeded', message: slow, param: null, sequence_number: 3 },
-    { wire: 'responses' },
-  ),
-  request(
-    'vLLM',
-    { error: { message: long, type: 'BadRequestError', param: null, code: 400 } },
-    { wire: 'responses' },
-  ),
-  request(
-    'Google',
-    { error: { code: 400, message: long, status: 'INVALID_ARGUMENT' } },
-    { wire: 'generate-content' },
-  ),
-  busy(
-    'Google',
-    { error: { code: 429, message: slow, status: 'RESOURCE_EXHAUSTED' } },
-    { wire: 'generate-content' },
   ),
   ours(
     403,

@@ -1,6 +1,9 @@
-/** The verbatim lane over real sockets: bytes compared, both ways. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+/** The verbatim lane over real sockets: bytes compared, both ways. */
+import { readCases } from '../support/cases.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
+
+const cases = readCases<readonly (readonly [string, string, string])[]>('verbatim.json', import.meta.url);
 
 let harness: Harness;
 beforeAll(async () => {
@@ -64,45 +67,7 @@ describe('the reply', () => {
   const renameModel = (text: string): string =>
     text.replaceAll('gpt-4o-mini-2024-07-18', 'openai/gpt-4o-mini');
 
-  it.each([
-    [
-      'as it is',
-      words + finish + usage + 'data: [DONE]\n\n',
-      renameModel(words + finish) + 'data: [DONE]\n\n',
-    ],
-    [
-      'with comments',
-      `: OPENROUTER PROCESSING\n\n${words}: again\n\n${finish}${usage}data: [DONE]\n\n`,
-      `: OPENROUTER PROCESSING\n\n${renameModel(words)}: again\n\n${renameModel(finish)}data: [DONE]\n\n`,
-    ],
-    ['without its [DONE]', words + finish + usage, renameModel(words + finish) + 'data: [DONE]\n\n'],
-    [
-      'with more after its end',
-      `${words}${finish}${usage}data: [DONE]\n\ndata: [DONE]\n\n${words}`,
-      renameModel(words + finish) + 'data: [DONE]\n\n',
-    ],
-    [
-      'with its usage on the last chunk',
-      words +
-        chunk(
-          '"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,' +
-            '"completion_tokens":2,"total_tokens":3}',
-        ) +
-        'data: [DONE]\n\n',
-      renameModel(
-        words +
-          chunk(
-            '"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,' +
-              '"completion_tokens":2,"total_tokens":3}',
-          ),
-      ) + 'data: [DONE]\n\n',
-    ],
-    [
-      'in lines that end in CRLF',
-      (words + finish + usage + 'data: [DONE]\n\n').replaceAll('\n', '\r\n'),
-      renameModel(words + finish).replaceAll('\n', '\r\n') + 'data: [DONE]\r\n\r\n',
-    ],
-  ])('of a stream reaches the client on %s', async (_, sent, received) => {
+  it.each(cases)('of a stream reaches the client on %s', async (_, sent, received) => {
     harness.vendor.script('gpt-4o-mini', {
       reply: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: sent },
     });

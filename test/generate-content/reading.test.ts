@@ -2,8 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { ClientCall } from '../../core/index.ts';
 import { createProtocol } from '../../plugins/protocols/generate-content/index.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
-import { expectRefusal, wrapRows } from '../support/refusals.ts';
+import { readCases } from '../support/cases.ts';
+import { expectRefusal } from '../support/refusals.ts';
 import { makeCall, makeMatch, protocol } from './bodies.ts';
+
+const cases = readCases<{
+  readonly addresses: readonly (readonly [string, string, object])[];
+  readonly bodies: readonly [fields: Record<string, unknown>, param: string, expected: RegExp][];
+}>('reading.json', import.meta.url);
 
 const { client } = protocol;
 
@@ -13,53 +19,7 @@ function read(body: unknown, match = makeMatch()): ClientCall {
 }
 
 describe('a call address', () => {
-  it.each([
-    [
-      '/beta/v1beta/models/google/gemini-3-pro:generateContent',
-      '',
-      { operation: 'generate', model: 'google/gemini-3-pro', stream: false },
-    ],
-    [
-      '/beta/v1/models/google/gemini-3-pro:generateContent',
-      'key=sk-1',
-      { operation: 'generate', model: 'google/gemini-3-pro', stream: false },
-    ],
-    [
-      '/beta/v1beta/google/gemini-3-pro:generateContent',
-      '',
-      { operation: 'generate', model: 'google/gemini-3-pro', stream: false },
-    ],
-    [
-      '/beta/v1beta/models/vendor/family/name:free:generateContent',
-      '',
-      { operation: 'generate', model: 'vendor/family/name:free', stream: false },
-    ],
-    [
-      '/beta/v1beta/models/a/b:streamGenerateContent',
-      'alt=sse',
-      { operation: 'generate', model: 'a/b', stream: true, framing: 'events' },
-    ],
-    [
-      '/beta/v1beta/models/a/b:streamGenerateContent',
-      'key=x&alt=sse&beta=true',
-      { operation: 'generate', model: 'a/b', stream: true, framing: 'events' },
-    ],
-    [
-      '/beta/v1beta/models/a/b:streamGenerateContent',
-      '',
-      { operation: 'generate', model: 'a/b', stream: true, framing: 'array' },
-    ],
-    [
-      '/beta/v1beta/models/a/b:streamGenerateContent',
-      '%24alt=json%3Benum-encoding=int',
-      { operation: 'generate', model: 'a/b', stream: true, framing: 'array' },
-    ],
-    ['/v1/models/a/b:countTokens', '', { operation: 'count', model: 'a/b', stream: false }],
-    ['/v1beta/a/b:countTokens', '', { operation: 'count', model: 'a/b', stream: false }],
-    ['/models/a/b:countTokens', '', { operation: 'count', model: 'a/b', stream: false }],
-    ['/beta/models/a/b:countTokens', '', { operation: 'count', model: 'a/b', stream: false }],
-    ['/beta/v1beta/models/a/b:countTokens', '', { operation: 'count', model: 'a/b', stream: false }],
-  ])('of %s?%s gives the model and the method', (path, query, match) => {
+  it.each(cases.addresses)('of %s?%s gives the model and the method', (path, query, match) => {
     expect(client.match('POST', path, query)).toEqual(match);
   });
 
@@ -91,79 +51,7 @@ describe('a request body', () => {
     ).toBe('constructor');
   });
 
-  it.each<[fields: Record<string, unknown>, param: string, expected: RegExp]>([
-    [{ contents: [] }, 'contents', /an array of 1 or more/],
-    [{ contents: 'x' }, 'contents', /an array/],
-    [{ contents: [{ role: 7, parts: [{ text: 'x' }] }] }, 'contents[0].role', /a string/],
-    [{ contents: [{ role: 'user', parts: [] }] }, 'contents[0].parts', /1 or more/],
-    [{ contents: [{ role: 'user' }] }, 'contents[0].parts', /is missing/],
-    [
-      { generationConfig: { maxOutputTokens: 5 }, generation_config: { max_output_tokens: 500 } },
-      'generation_config',
-      /is also written as "generationConfig"/,
-    ],
-    [
-      { generation_config: { max_output_tokens: 1.5 } },
-      'generation_config.max_output_tokens',
-      /whole number/,
-    ],
-    [
-      { toolConfig: { functionCallingConfig: { mode: 7 } } },
-      'toolConfig.functionCallingConfig.mode',
-      /a string/,
-    ],
-    [
-      { tool_config: { function_calling_config: { mode: 'AUTO', allowed_function_names: ['f'] } } },
-      'tool_config.function_calling_config.allowed_function_names',
-      /"ANY" and "VALIDATED"/,
-    ],
-    [{ safetySettings: [{ threshold: 'x' }] }, 'safetySettings[0].category', /is missing/],
-    [{ cachedContent: 5 }, 'cachedContent', /a string/],
-    ...wrapRows((part) => ({ contents: [{ parts: [part] }] }), 'contents[0].parts[0].', [
-      [{ text: 1 }, 'text', /a string/],
-      [{ inlineData: { data: 'AAAA' } }, 'inlineData.mimeType', /is missing/],
-      [{ inline_data: { mime_type: 'image/png' } }, 'inline_data.data', /base64/],
-      [{ functionCall: { args: {} } }, 'functionCall.name', /is missing/],
-      [{ functionCall: { name: 'f', args: [] } }, 'functionCall.args', /an object/],
-      [{ functionResponse: { name: 'f', response: 'x' } }, 'functionResponse.response', /an object/],
-      [{ text: 'x', functionCall: { name: 'f' } }, 'functionCall', /cannot be combined with "text"/],
-      [
-        { text: 'x', inline_data: { mime_type: 'a/b', data: 'AAAA' } },
-        'inline_data',
-        /cannot be combined with "text"/,
-      ],
-      [{ inlineData: { mimeType: 'a/b', data: 'AAAA' }, inline_data: null }, 'inline_data', /one of the two/],
-    ]),
-    ...wrapRows((generationConfig) => ({ generationConfig }), 'generationConfig.', [
-      [
-        { maxOutputTokens: 5, max_output_tokens: 500 },
-        'max_output_tokens',
-        /is also written as "maxOutputTokens"/,
-      ],
-      [{ maxOutputTokens: 0 }, 'maxOutputTokens', /at least 1/],
-      [{ temperature: 2.1 }, 'temperature', /from 0 to 2/],
-      [{ topP: -1 }, 'topP', /from 0 to 1/],
-      [{ candidateCount: 9 }, 'candidateCount', /from 1 to 8/],
-      [{ stopSequences: Array.from({ length: 1001 }, () => '1') }, 'stopSequences', /at most 1000/],
-      [{ seed: 2147483648 }, 'seed', /from -2147483648 to 2147483647/],
-      [{ thinkingConfig: { thinkingBudget: -2 } }, 'thinkingConfig.thinkingBudget', /-1/],
-      [
-        { thinkingConfig: { thinkingBudget: 1, thinkingLevel: 'LOW' } },
-        'thinkingConfig.thinkingLevel',
-        /cannot be combined with/,
-      ],
-      [{ responseSchema: {}, responseJsonSchema: {} }, 'responseJsonSchema', /cannot be combined with/],
-    ]),
-    ...wrapRows((tool) => ({ tools: [tool] }), 'tools[0].', [
-      [{ futureTool: {}, future_tool: { max_calls: 9 } }, 'future_tool', /is also written as "futureTool"/],
-      [{ functionDeclarations: [{ description: 'x' }] }, 'functionDeclarations[0].name', /is missing/],
-      [
-        { function_declarations: [{ name: 'f', parameters: {}, parameters_json_schema: {} }] },
-        'function_declarations[0].parameters_json_schema',
-        /cannot be combined with/,
-      ],
-    ]),
-  ])('with %j is refused by the name of the bad field', (fields, param, expected) => {
+  it.each(cases.bodies)('with %j is refused by the name of the bad field', (fields, param, expected) => {
     expect(expectRefusal(() => makeCall(fields))).toMatchObject({
       code: 'invalid_request',
       message: expect.stringMatching(expected),

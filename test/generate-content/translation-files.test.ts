@@ -1,51 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import type { Block, Turn } from '../../core/index.ts';
+import { readCases } from '../support/cases.ts';
 import { call, assistant, file, result, text, tool, user } from '../support/turns.ts';
 import { older, encode } from './bodies.ts';
 import { encodeParts } from './encoded.ts';
 
+const cases = readCases<readonly [block: Block, parts: unknown[], lost: string[]][]>(
+  'translation-files.json',
+  import.meta.url,
+);
+
 const image = file('image', 'iVBORw0KGgo=', { mediaType: 'image/png' });
 
 describe('encoding files', () => {
-  it.each<[block: Block, parts: unknown[], lost: string[]]>([
-    [
-      { ...image, detail: 'low' },
-      [
-        {
-          inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' },
-          mediaResolution: { level: 'MEDIA_RESOLUTION_LOW' },
-        },
-      ],
-      [],
-    ],
-    [
-      { ...image, detail: 'original' },
-      [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }],
-      ['turns[0].blocks[0].detail'],
-    ],
-    [{ ...image, detail: 'auto' }, [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }], []],
-    [
-      file('image', 'https://x.example/a.JPG?b'),
-      [{ fileData: { mimeType: 'image/jpeg', fileUri: 'https://x.example/a.JPG?b' } }],
-      [],
-    ],
-    [
-      file('document', 'JVBE', { mediaType: 'application/pdf', filename: 'tides.pdf' }),
-      [{ text: 'tides.pdf:' }, { inlineData: { mimeType: 'application/pdf', data: 'JVBE' } }],
-      [],
-    ],
-    [file('document', text('2 m'), { title: 'Tides' }), [{ text: 'Tides:\n\n2 m' }], []],
-    [
-      file('video', { type: 'file', vendor: 'google', id: 'gs://b/v.mp4' }, { mediaType: 'video/mp4' }),
-      [{ fileData: { mimeType: 'video/mp4', fileUri: 'gs://b/v.mp4' } }],
-      [],
-    ],
-    [
-      { ...image, cache: {} },
-      [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }],
-      ['turns[0].blocks[0].cache'],
-    ],
-  ])('encodes the file %j', (block, parts, lost) => {
+  it.each(cases)('encodes the file %j', (block, parts, lost) => {
     const encoded = encode({ turns: [user(block)] });
     expect(encoded).toEqual({ body: { contents: [{ role: 'user', parts }] }, lost });
   });

@@ -1,70 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Usage } from '../../core/index.ts';
+import { readCases } from '../support/cases.ts';
 import { chunk, decode, decodeChunks } from './upstream-events.ts';
 
+const cases = readCases<readonly [wire: Record<string, unknown>, usage: Usage][]>(
+  'upstream-usage.json',
+  import.meta.url,
+);
+
 describe('usage', () => {
-  it.each<[wire: Record<string, unknown>, usage: Usage]>([
-    [
-      { promptTokenCount: 9, candidatesTokenCount: 4, thoughtsTokenCount: 3, totalTokenCount: 16 },
-      { input: 9, output: 7, reasoning: 3 },
-    ],
-    [
-      {
-        promptTokenCount: 17,
-        toolUsePromptTokenCount: 102,
-        candidatesTokenCount: 41,
-        thoughtsTokenCount: 412,
-        totalTokenCount: 572,
-      },
-      { input: 119, toolPrompt: 102, output: 453, reasoning: 412 },
-    ],
-    [
-      { promptTokenCount: 14, totalTokenCount: 14 },
-      { input: 14, output: 0 },
-    ],
-    [{ promptTokenCount: 14 }, { input: 14 }],
-    [
-      { promptTokenCount: 10, candidatesTokenCount: 2, totalTokenCount: 20 },
-      { input: 10, output: 10 },
-    ],
-    [
-      {
-        promptTokenCount: 300,
-        promptTokensDetails: [
-          { modality: 'TEXT', tokenCount: 100 },
-          { modality: 'AUDIO', tokenCount: 200 },
-        ],
-        cachedContentTokenCount: 180,
-        cacheTokensDetails: [
-          { modality: 'AUDIO', tokenCount: 150 },
-          { modality: 'TEXT', tokenCount: 30 },
-        ],
-        candidatesTokenCount: 2,
-        totalTokenCount: 302,
-      },
-      { input: 300, cacheRead: 180, cacheReadAudio: 150, inputAudio: 200, output: 2 },
-    ],
-    [
-      {
-        promptTokenCount: 3520,
-        cachedContentTokenCount: 3512,
-        candidatesTokenCount: 2,
-        totalTokenCount: 3522,
-      },
-      { input: 3520, cacheRead: 3512, output: 2 },
-    ],
-    [
-      {
-        promptTokenCount: 5,
-        candidatesTokenCount: 1290,
-        totalTokenCount: 1295,
-        candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1290 }],
-        promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 3 }],
-      },
-      { input: 5, cacheRead: 0, inputAudio: 3, output: 1290, reasoning: 0, outputImage: 1290 },
-    ],
-    [{ promptTokenCount: -1, candidatesTokenCount: '5', totalTokenCount: 1.5 }, {}],
-  ])('is decoded from %j', (usageMetadata, usage) => {
+  it.each(cases)('is decoded from %j', (usageMetadata, usage) => {
     expect(
       decodeChunks([{ ...chunk([{ text: 'x' }], { finishReason: 'STOP' }), usageMetadata }]).usage,
     ).toEqual(usage);

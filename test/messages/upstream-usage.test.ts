@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { readCases } from '../support/cases.ts';
 import { makeCall, protocol } from './bodies.ts';
 import { end, readReply, start } from './upstream-events.ts';
+
+const cases = readCases<readonly [what: string, first: object | null, end: object, writes: object][]>(
+  'upstream-usage.json',
+  import.meta.url,
+);
 
 describe("a provider's stream", () => {
   it('counts the whole input, only its latest figures, and its cache by time to live', () => {
@@ -66,45 +72,7 @@ describe("a provider's stream", () => {
     cache_creation: { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: tokens },
   });
 
-  it.each<[what: string, first: object | null, end: object, writes: object]>([
-    [
-      'for an hour, as those of the first round',
-      hour(1000),
-      { cache_creation_input_tokens: 5000 },
-      { cacheWrite5m: 0, cacheWrite1h: 5000 },
-    ],
-    [
-      'for five minutes, as those of the first round',
-      hour(0, 1000),
-      { cache_creation_input_tokens: 5000 },
-      { cacheWrite5m: 5000, cacheWrite1h: 0 },
-    ],
-    [
-      'for five minutes, behind marks for both',
-      hour(1000, 10),
-      { cache_creation_input_tokens: 5000 },
-      { cacheWrite5m: 4000, cacheWrite1h: 1000 },
-    ],
-    [
-      'for an hour, as each round reports',
-      hour(0, 10),
-      {
-        cache_creation_input_tokens: 5000,
-        iterations: [
-          { type: 'message', ...hour(2000, 10) },
-          { type: 'message', ...hour(2990) },
-        ],
-      },
-      { cacheWrite5m: 10, cacheWrite1h: 4990 },
-    ],
-    [
-      'for an hour, fewer than reported at first',
-      hour(1000),
-      { cache_creation_input_tokens: 400 },
-      { cacheWrite5m: 0, cacheWrite1h: 400 },
-    ],
-    ['by a split at the end', hour(1000), hour(4000, 2), { cacheWrite5m: 2, cacheWrite1h: 4000 }],
-  ])('counts the cache writes of later rounds %s', (_, first, end, writes) => {
+  it.each(cases)('counts the cache writes of later rounds %s', (_, first, end, writes) => {
     expect(readWrites(first, end).usage).toMatchObject(writes);
   });
 

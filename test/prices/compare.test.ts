@@ -1,8 +1,9 @@
-/** `npm run prices:check` names what others state differently from the catalogue. */
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { checkModel, type Model, type ModelFacts } from '../../core/index.ts';
 import { readLiteLlm } from '../../plugins/operations/catalogue/litellm.ts';
+/** `npm run prices:check` names what others state differently from the catalogue. */
+import { readCases } from '../support/cases.ts';
 import { serve } from '../support/serve.ts';
 import { buildModelFacts } from '../support/test-provider.ts';
 import {
@@ -18,64 +19,7 @@ import { fetchListings } from './sources.ts';
 const today = '2026-11-26';
 
 /** A price file like LiteLLM's, of models that no vendor has. */
-const priceFile = {
-  sample_spec: { litellm_provider: 'one of', mode: 'one of' },
-  plain: { litellm_provider: 'house', mode: 'chat', input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 },
-  dear: {
-    litellm_provider: 'house',
-    mode: 'chat',
-    input_cost_per_token: 1.5e-6,
-    output_cost_per_token: 2e-6,
-    input_cost_per_token_above_272k_tokens: 2.5e-6,
-    output_cost_per_token_priority: 5e-6,
-    cache_creation_input_token_cost: 1.25e-6,
-    cache_creation_input_token_cost_above_12hr: 2.5e-6,
-    max_input_tokens: 7,
-  },
-  cheap: {
-    litellm_provider: 'house',
-    mode: 'responses',
-    input_cost_per_token: 1e-6,
-    output_cost_per_token: 2e-6,
-    cache_read_input_token_cost: 1e-7,
-    cache_creation_input_token_cost: 0,
-    output_cost_per_reasoning_token: 2e-6,
-    output_cost_per_token_ultrafast: 1.2e-5,
-  },
-  ruled: { litellm_provider: 'house', mode: 'chat', input_cost_per_token: 2e-6, output_cost_per_token: 4e-6 },
-  painter: {
-    litellm_provider: 'house',
-    mode: 'image_generation',
-    input_cost_per_token: 1e-6,
-    output_cost_per_image_token: 3e-6,
-  },
-  'plain-2026-11-20': {
-    litellm_provider: 'house',
-    mode: 'chat',
-    input_cost_per_token: 1,
-    output_cost_per_token: 1,
-  },
-  unheard: {
-    litellm_provider: 'house',
-    mode: 'chat',
-    input_cost_per_token: 1e-6,
-    output_cost_per_token: 1e-6,
-  },
-  old: {
-    litellm_provider: 'house',
-    mode: 'chat',
-    deprecation_date: '2026-11-26',
-    input_cost_per_token: 1e-6,
-    output_cost_per_token: 1e-6,
-  },
-  'ft:plain': { litellm_provider: 'house', mode: 'chat', input_cost_per_token: 1, output_cost_per_token: 1 },
-  ears: {
-    litellm_provider: 'house',
-    mode: 'audio_transcription',
-    input_cost_per_token: 1e-6,
-    output_cost_per_token: 1e-6,
-  },
-};
+const priceFile = readCases<object>('compare.json', import.meta.url);
 
 function buildModel(upstream: string, facts: Partial<ModelFacts> = {}): Model {
   return checkModel(buildModelFacts({ id: `house/${upstream}`, upstream, ...facts }));

@@ -1,10 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { CanonicalEvent, ReplyContext } from '../../core/index.ts';
 /**
  * The gateway reports what a provider said and a client's protocol has no field for, whole and streamed
  * alike, and nothing else.
  */
-import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
-import type { CanonicalEvent, ReplyContext } from '../../core/index.ts';
+import { readCases } from '../support/cases.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 
 const plain: Readonly<Record<Wire, object>> = {
@@ -49,45 +50,10 @@ function listLost(client: Wire, events: readonly CanonicalEvent[], streamed: boo
   return [...kinds].toSorted();
 }
 
-const rows: readonly [vendor: Wire, name: string, lost: Partial<Record<Wire, string[]>>][] = [
-  ['chat-completions', 'text', {}],
-  ['chat-completions', 'parallel-tool-calls', {}],
-  ['chat-completions', 'candidates', { responses: ['candidates[1]'], messages: ['candidates[1]'] }],
-  ['chat-completions', 'citations', {}],
-  [
-    'chat-completions',
-    'media-output',
-    { responses: ['audio'], messages: ['audio', 'image'], 'generate-content': ['audio.transcript'] },
-  ],
-  [
-    'responses',
-    'web-search',
-    {
-      'chat-completions': ['annotations.file', 'server-tool'],
-      messages: ['annotations.file', 'server-tool'],
-      'generate-content': ['annotations', 'server-tool'],
-    },
-  ],
-  ['responses', 'logprobs', { messages: ['logprobs'] }],
-  [
-    'messages',
-    'web-search',
-    { 'chat-completions': ['server-tool'], responses: ['server-tool'], 'generate-content': ['server-tool'] },
-  ],
-  ['messages', 'thinking', {}],
-  [
-    'generate-content',
-    'code-execution',
-    { 'chat-completions': ['code', 'server-tool'], messages: ['code', 'server-tool'] },
-  ],
-  ['generate-content', 'grounding', {}],
-  // One of its pictures is a draft within its reasoning.
-  [
-    'generate-content',
-    'image-output',
-    { 'chat-completions': ['server-tool'], responses: ['server-tool'], messages: ['image', 'server-tool'] },
-  ],
-];
+const rows = readCases<readonly [vendor: Wire, name: string, lost: Partial<Record<Wire, string[]>>][]>(
+  'reply-losses.json',
+  import.meta.url,
+);
 
 describe.each(rows)('the %s reply "%s"', (vendor, name, lost) => {
   const events = decodeGolden(vendor, name);

@@ -1,71 +1,18 @@
 import { describe, expect, it } from 'vitest';
+import { readCases } from '../support/cases.ts';
 import { decode, decoders, encoders } from './vendor-replies.ts';
 
+const cases = readCases<{
+  readonly kept: readonly [string, number, object, object?][];
+  readonly statuses: readonly (readonly [
+    number,
+    string,
+    Record<'openai' | 'messages' | 'google', [number, object]>,
+  ])[];
+}>('vendor-error-fields.json', import.meta.url);
+
 describe("a provider's error on its own protocol", () => {
-  it.each<[string, number, object, object?]>([
-    [
-      'Groq',
-      400,
-      {
-        message: 'Failed to call a function.',
-        type: 'invalid_request_error',
-        code: 'tool_use_failed',
-        failed_generation: '<function=f>{}</function>',
-      },
-    ],
-    [
-      'OpenRouter',
-      429,
-      {
-        code: 429,
-        message: 'Provider returned error',
-        metadata: { provider_name: 'Google', raw: 'rate-limited upstream' },
-      },
-      { type: 'requests', param: null },
-    ],
-    [
-      'llama.cpp',
-      400,
-      {
-        code: 400,
-        message: 'the request exceeds the available context size',
-        type: 'exceed_context_size_error',
-        n_prompt_tokens: 9000,
-        n_ctx: 4096,
-      },
-      { code: 'context_length_exceeded', param: null },
-    ],
-    [
-      'OpenAI',
-      409,
-      {
-        message: 'The conversation is locked.',
-        type: 'invalid_request_error',
-        param: null,
-        code: 'conversation_locked',
-      },
-    ],
-    [
-      'OpenAI',
-      413,
-      {
-        message: 'The file is larger than 512 MB.',
-        type: 'invalid_request_error',
-        param: null,
-        code: 'file_too_large',
-      },
-    ],
-    [
-      'OpenAI',
-      429,
-      {
-        message: 'Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000.',
-        type: 'tokens',
-        param: null,
-        code: 'rate_limit_exceeded',
-      },
-    ],
-  ])('keeps all its fields: %s, %i', (_, status, error, added = {}) => {
+  it.each(cases.kept)('keeps all its fields: %s, %i', (_, status, error, added = {}) => {
     const wrapped = { error, user_id: 'user_abc' };
     expect(encoders.openai(decoders.openai(status, JSON.stringify(wrapped)))).toEqual({
       status,
@@ -184,53 +131,7 @@ describe("a provider's error on another protocol", () => {
     });
   });
 
-  it.each([
-    [
-      404,
-      'File not found: file_1',
-      {
-        openai: [404, { type: 'invalid_request_error', code: 'not_found' }],
-        messages: [404, { type: 'not_found_error' }],
-        google: [404, { code: 404, status: 'NOT_FOUND' }],
-      },
-    ],
-    [
-      409,
-      'Busy.',
-      {
-        openai: [409, { type: 'invalid_request_error', code: 'conflict' }],
-        messages: [409, { type: 'conflict_error' }],
-        google: [409, { code: 409, status: 'ABORTED' }],
-      },
-    ],
-    [
-      413,
-      'Too much.',
-      {
-        openai: [413, { code: 'request_too_large' }],
-        messages: [413, { type: 'request_too_large' }],
-        google: [413, { code: 413, status: 'INVALID_ARGUMENT' }],
-      },
-    ],
-    [
-      429,
-      'Slow down.',
-      {
-        openai: [429, { type: 'requests', code: 'rate_limit_exceeded' }],
-        messages: [429, { type: 'rate_limit_error' }],
-        google: [429, { code: 429, status: 'RESOURCE_EXHAUSTED' }],
-      },
-    ],
-    [
-      529,
-      'Overloaded',
-      {
-        openai: [503, { type: 'server_error', code: 'server_is_overloaded' }],
-        messages: [529, { type: 'overloaded_error' }],
-        google: [503, { code: 503, status: 'UNAVAILABLE' }],
-      },
-    ],
-  ] as const)(
+  it.each(cases.statuses)(
     'with status %i keeps its message, and has the status and type of each protocol',
     (status, message, expectations) => {
       const families = ['openai', 'messages', 'google'] as const;

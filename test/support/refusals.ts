@@ -1,4 +1,4 @@
-/** What tests of wrong fields share: the error of a refused body, and rows about one part of a body. */
+/** The error of a refused body. */
 import { isGatewayError, type GatewayError } from '../../core/index.ts';
 
 /** The error with which the gateway refuses. Every other outcome fails the test. */
@@ -10,15 +10,4 @@ export function expectRefusal(run: () => unknown): GatewayError {
     throw error;
   }
   throw new Error('nothing was refused');
-}
-
-type Fields = Record<string, unknown>;
-
-/** Puts each value into a body, and the body's path before the field that the error names. */
-export function wrapRows<Rest extends unknown[]>(
-  wrap: (value: unknown) => Fields,
-  path: string,
-  rows: [value: unknown, param: string, ...Rest][],
-): [fields: Fields, param: string, ...Rest][] {
-  return rows.map(([value, param, ...rest]) => [wrap(value), `${path}${param}`, ...rest]);
 }
