@@ -31,75 +31,73 @@ function buildSentCall(id: string, delivered: number): Routed {
   return { ...exchange, id };
 }
 
-describe('a beat', () => {
-  it('is not sent while nothing is reserved, unless the ledger failed', async () => {
-    const own = createHeartbeat();
-    await own.sendBeat();
-    expect(beat).not.toHaveBeenCalled();
-    breakStore();
-    await own.sendBeat();
-    expect(beat).toHaveBeenCalledWith({ lease: 3000, progress: [] });
-  });
+it('a beat is not sent while nothing is reserved, unless the ledger failed', async () => {
+  const own = createHeartbeat();
+  await own.sendBeat();
+  expect(beat).not.toHaveBeenCalled();
+  breakStore();
+  await own.sendBeat();
+  expect(beat).toHaveBeenCalledWith({ lease: 3000, progress: [] });
+});
 
-  it('reports what a call would cost if it ended now, and again after more of its reply', async () => {
-    const own = createHeartbeat();
-    const exchange = buildSentCall('call-1', 8);
-    own.begin(exchange);
-    await own.sendBeat();
-    expect(beat).toHaveBeenLastCalledWith({
-      lease: 3000,
-      progress: [
-        expect.objectContaining({
-          id: 'call-1',
-          sent: true,
-          delivered: 8,
-          input: Math.ceil(exchange.call.size.textBytes / 4),
-          output: 2,
-        }),
-      ],
-    });
-    await own.sendBeat();
-    expect(beat).toHaveBeenLastCalledWith({ lease: 3000, progress: [] });
-    Object.assign(exchange.attempt.tally, { deliveredBytes: 12 });
-    beat.mockRejectedValueOnce(new GatewayError('ledger_unavailable', 'busy'));
-    await own.sendBeat().catch(() => undefined);
-    await own.sendBeat();
-    expect(beat).toHaveBeenLastCalledWith({
-      lease: 3000,
-      progress: [expect.objectContaining({ delivered: 12, output: 3 })],
-    });
-    own.end('call-1');
-    beat.mockClear();
-    await own.sendBeat();
-    expect(beat).not.toHaveBeenCalled();
+it('a beat reports what a call would cost if it ended now, and again after more of its reply', async () => {
+  const own = createHeartbeat();
+  const exchange = buildSentCall('call-1', 8);
+  own.begin(exchange);
+  await own.sendBeat();
+  expect(beat).toHaveBeenLastCalledWith({
+    lease: 3000,
+    progress: [
+      expect.objectContaining({
+        id: 'call-1',
+        sent: true,
+        delivered: 8,
+        input: Math.ceil(exchange.call.size.textBytes / 4),
+        output: 2,
+      }),
+    ],
   });
-
-  it('is sent for a call that began and ended since the last one', async () => {
-    const own = createHeartbeat();
-    own.begin(buildSentCall('call-1', 8));
-    own.end('call-1');
-    await own.sendBeat();
-    await own.sendBeat();
-    expect(beat).toHaveBeenCalledOnce();
+  await own.sendBeat();
+  expect(beat).toHaveBeenLastCalledWith({ lease: 3000, progress: [] });
+  Object.assign(exchange.attempt.tally, { deliveredBytes: 12 });
+  beat.mockRejectedValueOnce(new GatewayError('ledger_unavailable', 'busy'));
+  await own.sendBeat().catch(() => undefined);
+  await own.sendBeat();
+  expect(beat).toHaveBeenLastCalledWith({
+    lease: 3000,
+    progress: [expect.objectContaining({ delivered: 12, output: 3 })],
   });
+  own.end('call-1');
+  beat.mockClear();
+  await own.sendBeat();
+  expect(beat).not.toHaveBeenCalled();
+});
 
-  it('reports nothing about a call that no provider was sent', async () => {
-    const own = createHeartbeat();
-    own.begin({ ...buildRouted(target('house', { input: '1', output: '2' })), id: 'call-2' });
-    await own.sendBeat();
-    expect(beat).toHaveBeenCalledWith({ lease: 3000, progress: [] });
-  });
+it('a beat is sent for a call that began and ended since the last one', async () => {
+  const own = createHeartbeat();
+  own.begin(buildSentCall('call-1', 8));
+  own.end('call-1');
+  await own.sendBeat();
+  await own.sendBeat();
+  expect(beat).toHaveBeenCalledOnce();
+});
 
-  it('reports that a call costs nothing after its attempt failed', async () => {
-    const own = createHeartbeat();
-    const exchange = buildSentCall('call-3', 0);
-    Object.assign(exchange.attempt, { phase: 'end', error: new GatewayError('upstream_failed', 'no') });
-    own.begin(exchange);
-    await own.sendBeat();
-    expect(beat).toHaveBeenCalledWith({
-      lease: 3000,
-      progress: [expect.objectContaining({ id: 'call-3', owed: 0n })],
-    });
+it('a beat reports nothing about a call that no provider was sent', async () => {
+  const own = createHeartbeat();
+  own.begin({ ...buildRouted(target('house', { input: '1', output: '2' })), id: 'call-2' });
+  await own.sendBeat();
+  expect(beat).toHaveBeenCalledWith({ lease: 3000, progress: [] });
+});
+
+it('a beat reports that a call costs nothing after its attempt failed', async () => {
+  const own = createHeartbeat();
+  const exchange = buildSentCall('call-3', 0);
+  Object.assign(exchange.attempt, { phase: 'end', error: new GatewayError('upstream_failed', 'no') });
+  own.begin(exchange);
+  await own.sendBeat();
+  expect(beat).toHaveBeenCalledWith({
+    lease: 3000,
+    progress: [expect.objectContaining({ id: 'call-3', owed: 0n })],
   });
 });
 
@@ -189,13 +187,11 @@ describe('another process', () => {
   });
 });
 
-describe('a machine that sleeps for a moment', () => {
-  it('takes no other process for dead when it wakes', async () => {
-    const own = createHeartbeat();
-    owners.mockResolvedValue([{ owner: 'other', beat: 1, lease: 3000, pending: 1 }]);
-    for (const now of [0, 1000, 3900]) await own.checkOwners(now);
-    expect(recover).not.toHaveBeenCalled();
-  });
+it('a machine that sleeps for a moment takes no other process for dead when it wakes', async () => {
+  const own = createHeartbeat();
+  owners.mockResolvedValue([{ owner: 'other', beat: 1, lease: 3000, pending: 1 }]);
+  for (const now of [0, 1000, 3900]) await own.checkOwners(now);
+  expect(recover).not.toHaveBeenCalled();
 });
 
 describe('the heartbeat loop', () => {

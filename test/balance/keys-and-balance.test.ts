@@ -71,40 +71,36 @@ describe('the balance endpoint', () => {
   });
 });
 
-describe('a first start', () => {
-  it('makes no key without credit, and prints how to make one', async () => {
-    const gateway = await start(undefined, { firstCredit: '0' });
-    expect(await gateway.verb('keys list')).toEqual([]);
-    expect(gateway.printed).toEqual([expect.stringContaining('`keys create --credit 5`')]);
-  });
+it('a first start makes no key without credit, and prints how to make one', async () => {
+  const gateway = await start(undefined, { firstCredit: '0' });
+  expect(await gateway.verb('keys list')).toEqual([]);
+  expect(gateway.printed).toEqual([expect.stringContaining('`keys create --credit 5`')]);
+});
 
-  it('makes a key with credit and prints it once', async () => {
-    const messages: string[] = [];
-    const closers: (() => unknown)[] = [];
-    const host: TestHost = {
-      ...createHost([]),
-      dataFolder,
-      addNote: (line) => void messages.push(line),
-      async openResource(_key, options, open, close) {
-        const thing = await open(options);
-        closers.push(() => close(thing));
-        return thing;
-      },
-    };
-    balance({ firstCredit: '3' }).apply(host);
-    await host.calls.ready.promise();
-    await host.calls.ready.promise();
-    expect(messages).toHaveLength(1);
-    const secret = /sk-\w+/.exec(messages[0] ?? '')?.[0] ?? '';
-    expect(await host.keyrings.get('balance').verify(secret)).toMatchObject({
-      kind: 'user',
-      account: 'default',
-    });
-    await Promise.all(closers.map((close) => close()));
-    expect(readLedger().accounts).toEqual([
-      { name: 'default', total: 3_000_000_000n, used: 0n, pending: 0n },
-    ]);
+it('a first start makes a key with credit and prints it once', async () => {
+  const messages: string[] = [];
+  const closers: (() => unknown)[] = [];
+  const host: TestHost = {
+    ...createHost([]),
+    dataFolder,
+    addNote: (line) => void messages.push(line),
+    async openResource(_key, options, open, close) {
+      const thing = await open(options);
+      closers.push(() => close(thing));
+      return thing;
+    },
+  };
+  balance({ firstCredit: '3' }).apply(host);
+  await host.calls.ready.promise();
+  await host.calls.ready.promise();
+  expect(messages).toHaveLength(1);
+  const secret = /sk-\w+/.exec(messages[0] ?? '')?.[0] ?? '';
+  expect(await host.keyrings.get('balance').verify(secret)).toMatchObject({
+    kind: 'user',
+    account: 'default',
   });
+  await Promise.all(closers.map((close) => close()));
+  expect(readLedger().accounts).toEqual([{ name: 'default', total: 3_000_000_000n, used: 0n, pending: 0n }]);
 });
 
 describe('the commands', () => {

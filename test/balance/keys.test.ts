@@ -6,55 +6,53 @@ import type { KeyRecord, Store } from '../../plugins/meters/balance/store.ts';
 import { createSecret, hashSecret, isSecret } from '../../plugins/shared/secret.ts';
 import { buildStore, keyRecord } from './calls.ts';
 
-describe('a secret', () => {
-  it('starts with sk-, is random each time, and needs no escaping in a URL', () => {
-    const secrets = Array.from({ length: 2000 }, createSecret);
-    expect(new Set(secrets).size).toBe(2000);
-    for (const secret of secrets) expect(secret).toMatch(/^sk-[0-9A-Za-z]{42}$/);
-    expect(createSecret('operator')).toMatch(/^gw-[0-9A-Za-z]{42}$/);
-  });
+it('a secret starts with sk-, is random each time, and needs no escaping in a URL', () => {
+  const secrets = Array.from({ length: 2000 }, createSecret);
+  expect(new Set(secrets).size).toBe(2000);
+  for (const secret of secrets) expect(secret).toMatch(/^sk-[0-9A-Za-z]{42}$/);
+  expect(createSecret('operator')).toMatch(/^gw-[0-9A-Za-z]{42}$/);
+});
 
-  it('is recognised without asking the ledger', () => {
-    for (const secret of Array.from({ length: 100 }, createSecret)) expect(isSecret(secret)).toBe(true);
-  });
+it('a secret is recognised without asking the ledger', () => {
+  for (const secret of Array.from({ length: 100 }, createSecret)) expect(isSecret(secret)).toBe(true);
+});
 
-  it('is no longer valid after any of its characters changed', () => {
-    const secret = createSecret();
-    for (let index = 0; index < secret.length; index += 1) {
-      const other = secret[index] === 'a' ? 'b' : 'a';
-      const changed = secret.slice(0, index) + other + secret.slice(index + 1);
-      expect(isSecret(changed), `character ${index}`).toBe(false);
-    }
-  });
+it('a secret is no longer valid after any of its characters changed', () => {
+  const secret = createSecret();
+  for (let index = 0; index < secret.length; index += 1) {
+    const other = secret[index] === 'a' ? 'b' : 'a';
+    const changed = secret.slice(0, index) + other + secret.slice(index + 1);
+    expect(isSecret(changed), `character ${index}`).toBe(false);
+  }
+});
 
-  const genuine = createSecret();
-  it.each([
-    '',
-    'sk-',
-    'sk-test',
-    genuine.slice(1),
-    `${genuine}0`,
-    genuine.replace('sk-', 'op-'),
-    genuine.toUpperCase(),
-    `${genuine}\n`,
-  ])('%j is not a secret', (text) => {
-    expect(isSecret(text)).toBe(false);
-  });
+const genuine = createSecret();
+it.each([
+  '',
+  'sk-',
+  'sk-test',
+  genuine.slice(1),
+  `${genuine}0`,
+  genuine.replace('sk-', 'op-'),
+  genuine.toUpperCase(),
+  `${genuine}\n`,
+])('a secret %j is not a secret', (text) => {
+  expect(isSecret(text)).toBe(false);
+});
 
-  it('has one kind: the checksum covers its prefix', () => {
-    const operators = createSecret('operator');
-    expect([isSecret(operators), isSecret(operators, 'operator'), isSecret(genuine, 'operator')]).toEqual([
-      false,
-      true,
-      false,
-    ]);
-    expect(isSecret(operators.replace('gw-', 'sk-'))).toBe(false);
-  });
+it('a secret has one kind: the checksum covers its prefix', () => {
+  const operators = createSecret('operator');
+  expect([isSecret(operators), isSecret(operators, 'operator'), isSecret(genuine, 'operator')]).toEqual([
+    false,
+    true,
+    false,
+  ]);
+  expect(isSecret(operators.replace('gw-', 'sk-'))).toBe(false);
+});
 
-  it('is stored as its SHA-256', () => {
-    expect(hashSecret('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
-    expect(toKeyId(hashSecret('abc'))).toBe('ba7816bf8f01cfea');
-  });
+it('a secret is stored as its SHA-256', () => {
+  expect(hashSecret('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  expect(toKeyId(hashSecret('abc'))).toBe('ba7816bf8f01cfea');
 });
 
 describe('the keyring', () => {

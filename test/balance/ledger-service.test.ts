@@ -149,45 +149,43 @@ describe('entries that wait for the ledger', () => {
   });
 });
 
-describe('metrics', () => {
-  it('report pending reservations, read from the ledger with each scrape', async () => {
-    expect([
-      await readMetric('tollgate_ledger_pending_calls'),
-      await readMetric('tollgate_ledger_pending_usd'),
-    ]).toEqual([3, 2.5]);
-    expect(await readMetric('tollgate_ledger_oldest_pending_seconds')).toBeGreaterThanOrEqual(5);
-  });
+it('metrics report pending reservations, read from the ledger with each scrape', async () => {
+  expect([
+    await readMetric('tollgate_ledger_pending_calls'),
+    await readMetric('tollgate_ledger_pending_usd'),
+  ]).toEqual([3, 2.5]);
+  expect(await readMetric('tollgate_ledger_oldest_pending_seconds')).toBeGreaterThanOrEqual(5);
+});
 
-  it('count overages, late ends and suspect usage', async () => {
-    settle.mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 2n });
-    await service.settle(settlement('dear', 7n));
-    settle.mockResolvedValueOnce({ status: 'adjusted', by: -3n });
-    await service.settle(settlement('late', 2n));
-    settle.mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 0n });
-    await service.settle(settlement('lied', 5n, { suspect: true, provider: 'liar', model: 'house/model' }));
-    const names = ['overage', 'late', 'suspect'].map((name) => `tollgate_ledger_${name}_total`);
-    expect(await Promise.all(names.map(readMetric))).toEqual([1, 1, 1]);
-    expect(log.map((line) => JSON.parse(line).call)).toEqual(['dear', 'late', 'lied']);
-    expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ level: 40, provider: 'liar', model: 'house/model' });
-  });
+it('metrics count overages, late ends and suspect usage', async () => {
+  settle.mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 2n });
+  await service.settle(settlement('dear', 7n));
+  settle.mockResolvedValueOnce({ status: 'adjusted', by: -3n });
+  await service.settle(settlement('late', 2n));
+  settle.mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 0n });
+  await service.settle(settlement('lied', 5n, { suspect: true, provider: 'liar', model: 'house/model' }));
+  const names = ['overage', 'late', 'suspect'].map((name) => `tollgate_ledger_${name}_total`);
+  expect(await Promise.all(names.map(readMetric))).toEqual([1, 1, 1]);
+  expect(log.map((line) => JSON.parse(line).call)).toEqual(['dear', 'late', 'lied']);
+  expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ level: 40, provider: 'liar', model: 'house/model' });
+});
 
-  it('show the result of the last audit, and the log shows its findings', async () => {
-    const report = { ok: true, entries: 1, accounts: 1, pending: 0, broken: 0, findings: [] };
-    audit.mockResolvedValueOnce(report);
-    await service.audit();
-    expect([
-      await readMetric('tollgate_ledger_audit_ok'),
-      await readMetric('tollgate_ledger_audit_findings'),
-    ]).toEqual([1, 0]);
-    const findings = [{ rule: 'I2' as const, entry: 7, account: 'a', message: 'wrong' }];
-    audit.mockResolvedValueOnce({ ...report, ok: false, broken: 4, findings });
-    await service.audit();
-    expect([
-      await readMetric('tollgate_ledger_audit_ok'),
-      await readMetric('tollgate_ledger_audit_findings'),
-    ]).toEqual([0, 4]);
-    expect(JSON.parse(log.at(-1) ?? '{}')).toMatchObject({ level: 50, broken: 4, findings });
-  });
+it('metrics show the result of the last audit, and the log shows its findings', async () => {
+  const report = { ok: true, entries: 1, accounts: 1, pending: 0, broken: 0, findings: [] };
+  audit.mockResolvedValueOnce(report);
+  await service.audit();
+  expect([
+    await readMetric('tollgate_ledger_audit_ok'),
+    await readMetric('tollgate_ledger_audit_findings'),
+  ]).toEqual([1, 0]);
+  const findings = [{ rule: 'I2' as const, entry: 7, account: 'a', message: 'wrong' }];
+  audit.mockResolvedValueOnce({ ...report, ok: false, broken: 4, findings });
+  await service.audit();
+  expect([
+    await readMetric('tollgate_ledger_audit_ok'),
+    await readMetric('tollgate_ledger_audit_findings'),
+  ]).toEqual([0, 4]);
+  expect(JSON.parse(log.at(-1) ?? '{}')).toMatchObject({ level: 50, broken: 4, findings });
 });
 
 describe('workers that share a ledger', () => {
@@ -229,15 +227,13 @@ describe('workers that share a ledger', () => {
   });
 });
 
-describe('closing', () => {
-  it('tries failed writes once more, and then closes the store', async () => {
-    settle.mockRejectedValue(away);
-    const settled = service.settle(settlement('r1', 5n));
-    await vi.waitFor(() => expect(log.join('')).toContain('the call is settled again later'), 120_000);
-    await service.close();
-    expect(await settled).toBeUndefined();
-    expect(settle).toHaveBeenCalledTimes(2);
-    expect(log.join('')).toContain('"calls":1,"msg":"the gateway stops while calls wait for the ledger');
-    expect(close).toHaveBeenCalled();
-  });
+it('closing tries failed writes once more, and then closes the store', async () => {
+  settle.mockRejectedValue(away);
+  const settled = service.settle(settlement('r1', 5n));
+  await vi.waitFor(() => expect(log.join('')).toContain('the call is settled again later'), 120_000);
+  await service.close();
+  expect(await settled).toBeUndefined();
+  expect(settle).toHaveBeenCalledTimes(2);
+  expect(log.join('')).toContain('"calls":1,"msg":"the gateway stops while calls wait for the ledger');
+  expect(close).toHaveBeenCalled();
 });

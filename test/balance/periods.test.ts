@@ -129,9 +129,7 @@ describe('a period', () => {
   });
 });
 
-describe('a zone', () => {
-  it('is known by its name, and an offset is not a zone', () => {
-    expect(['Europe/Berlin', 'UTC', 'America/St_Johns'].map(isZone)).toEqual([true, true, true]);
-    expect(['+01:00', 'Mars/Base', '', 'Europe/Berlin '].map(isZone)).toEqual([false, false, false, false]);
-  });
+it('a zone is known by its name, and an offset is not a zone', () => {
+  expect(['Europe/Berlin', 'UTC', 'America/St_Johns'].map(isZone)).toEqual([true, true, true]);
+  expect(['+01:00', 'Mars/Base', '', 'Europe/Berlin '].map(isZone)).toEqual([false, false, false, false]);
 });

@@ -117,24 +117,20 @@ describe('a call', () => {
   });
 });
 
-describe('a token count', () => {
-  it('reserves nothing: it does not even ask the ledger', async () => {
-    const { calls } = createHost([balance()]);
-    const exchange = buildRouted(target('house', { input: '1', output: '2' }));
-    const grant = { targets: exchange.targets };
-    await expect(calls.authorize.promise(grant, exchange)).rejects.toMatchObject({
-      code: 'ledger_unavailable',
-    });
-    expect(await calls.authorize.promise(grant, { ...exchange, operation: 'count' })).toBe(grant);
+it('a token count reserves nothing: it does not even ask the ledger', async () => {
+  const { calls } = createHost([balance()]);
+  const exchange = buildRouted(target('house', { input: '1', output: '2' }));
+  const grant = { targets: exchange.targets };
+  await expect(calls.authorize.promise(grant, exchange)).rejects.toMatchObject({
+    code: 'ledger_unavailable',
   });
+  expect(await calls.authorize.promise(grant, { ...exchange, operation: 'count' })).toBe(grant);
 });
 
-describe('a wrong option', () => {
-  it.each<[Options, RegExp]>([
-    [{ firstCredit: '-1' }, /firstCredit.*negative/],
-    [{ leastOutput: 0 }, /leastOutput/],
-    [{ addresses: ['v1'] }, /addresses/],
-  ])('%j is reported by name', (options, message) => {
-    expect(() => balance(options)).toThrow(message);
-  });
+it.each<[Options, RegExp]>([
+  [{ firstCredit: '-1' }, /firstCredit.*negative/],
+  [{ leastOutput: 0 }, /leastOutput/],
+  [{ addresses: ['v1'] }, /addresses/],
+])('a wrong option %j is reported by name', (options, message) => {
+  expect(() => balance(options)).toThrow(message);
 });

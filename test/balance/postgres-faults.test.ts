@@ -169,30 +169,26 @@ describe('a server that becomes read-only, as a standby is', () => {
   });
 });
 
-describe('two machines', () => {
-  it('never both reserve the last of a balance, even at the same moment', async () => {
-    const { store, url, another } = await open();
-    const other = await another();
-    closers.push(() => other.close());
-    const holder = await startHolder(url);
-    await holder.freeze('entries');
-    const reply = Promise.all(
-      [store, other].map((by, index) => by.reserve(request(`r${index}`, 'a', { quotes: [quote(1000n)] }))),
-    );
-    await waitForLocks(url, 2);
-    await holder.release();
-    expect((await reply).map(({ status }) => status).toSorted()).toEqual(['reserved', 'short']);
-  });
+it('two machines never both reserve the last of a balance, even at the same moment', async () => {
+  const { store, url, another } = await open();
+  const other = await another();
+  closers.push(() => other.close());
+  const holder = await startHolder(url);
+  await holder.freeze('entries');
+  const reply = Promise.all(
+    [store, other].map((by, index) => by.reserve(request(`r${index}`, 'a', { quotes: [quote(1000n)] }))),
+  );
+  await waitForLocks(url, 2);
+  await holder.release();
+  expect((await reply).map(({ status }) => status).toSorted()).toEqual(['reserved', 'short']);
 });
 
-describe('another machine that freezes', () => {
-  it('does not block the others with an account that it has locked', async () => {
-    const { store, url } = await open();
-    const holder = await startHolder(url);
-    await holder.take('a');
-    await expect(store.reserve(request('r1', 'a'))).rejects.toMatchObject(refused);
-    await holder.release();
-    expect(await store.reserve(request('r2', 'a'))).toMatchObject({ status: 'reserved' });
-    expect(store.findFault()).toBeUndefined();
-  });
+it('another machine that freezes does not block the others with an account that it has locked', async () => {
+  const { store, url } = await open();
+  const holder = await startHolder(url);
+  await holder.take('a');
+  await expect(store.reserve(request('r1', 'a'))).rejects.toMatchObject(refused);
+  await holder.release();
+  expect(await store.reserve(request('r2', 'a'))).toMatchObject({ status: 'reserved' });
+  expect(store.findFault()).toBeUndefined();
 });

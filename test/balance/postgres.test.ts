@@ -16,56 +16,54 @@ closeStores();
 
 testStore('PostgreSQL', () => openFresh());
 
-describe('a group', () => {
-  it('is written in one transaction, however many operations share the turn', async () => {
-    const groups: number[] = [];
-    const { store, url } = await open({ onGroup: ({ operations }) => groups.push(operations) });
-    groups.length = 0;
-    await Promise.all(Array.from({ length: 64 }, (_, index) => store.reserve(request(`r${index}`, 'a'))));
-    expect(groups).toEqual([64]);
-    expect(
-      await queryDatabase(url, "SELECT DISTINCT written FROM entries WHERE kind = 'reserve'"),
-    ).toHaveLength(1);
-  });
+it('a group is written in one transaction, however many operations share the turn', async () => {
+  const groups: number[] = [];
+  const { store, url } = await open({ onGroup: ({ operations }) => groups.push(operations) });
+  groups.length = 0;
+  await Promise.all(Array.from({ length: 64 }, (_, index) => store.reserve(request(`r${index}`, 'a'))));
+  expect(groups).toEqual([64]);
+  expect(
+    await queryDatabase(url, "SELECT DISTINCT written FROM entries WHERE kind = 'reserve'"),
+  ).toHaveLength(1);
+});
 
-  it('keeps the other operations if one is refused and one breaks a rule of the tables', async () => {
-    const { store, books } = await open();
-    const answers = await Promise.allSettled([
-      store.reserve(request('r1', 'a')),
-      store.reserve(request('too-much', 'a', { quotes: [quote(5000n)] })),
-      store.settle(settlement('unknown', 1n)),
-      store.reserve(request('r1', 'a')),
-      store.addCredit({ account: 'a', amount: 2n ** 63n, kind: 'bonus', reference: undefined, at: 1 }),
-      store.settle(settlement('r1', 4n)),
-    ]);
-    expect(answers).toMatchObject([
-      { value: { status: 'reserved' } },
-      { value: { status: 'short' } },
-      { value: { status: 'not_found' } },
-      { reason: { code: '23505' } },
-      { reason: { code: '22003' } },
-      { value: { status: 'posted' } },
-    ]);
-    expect(store.findFault()).toBeUndefined();
-    expectSound(await books());
-  });
+it('a group keeps the other operations if one is refused and one breaks a rule of the tables', async () => {
+  const { store, books } = await open();
+  const answers = await Promise.allSettled([
+    store.reserve(request('r1', 'a')),
+    store.reserve(request('too-much', 'a', { quotes: [quote(5000n)] })),
+    store.settle(settlement('unknown', 1n)),
+    store.reserve(request('r1', 'a')),
+    store.addCredit({ account: 'a', amount: 2n ** 63n, kind: 'bonus', reference: undefined, at: 1 }),
+    store.settle(settlement('r1', 4n)),
+  ]);
+  expect(answers).toMatchObject([
+    { value: { status: 'reserved' } },
+    { value: { status: 'short' } },
+    { value: { status: 'not_found' } },
+    { reason: { code: '23505' } },
+    { reason: { code: '22003' } },
+    { value: { status: 'posted' } },
+  ]);
+  expect(store.findFault()).toBeUndefined();
+  expectSound(await books());
+});
 
-  it('is written again after a deadlock with another transaction', async () => {
-    const { store, url, books } = await open();
-    await store.createAccount({ name: 'b', at: 1 });
-    const holder = await startHolder(url);
-    await holder.take('b');
-    const answers = Promise.all([
-      store.addCredit({ account: 'a', amount: 1n, kind: 'bonus', reference: undefined, at: 1 }),
-      store.reserve(request('r1', 'b', { quotes: [quote(0n)] })),
-    ]);
-    await waitForLocks(url, 1);
-    // Each wants what the other has: the database ends the one that waited longer.
-    await holder.take('a');
-    await holder.release();
-    expect(await answers).toMatchObject(['credited', { status: 'reserved' }]);
-    expectSound(await books());
-  });
+it('a group is written again after a deadlock with another transaction', async () => {
+  const { store, url, books } = await open();
+  await store.createAccount({ name: 'b', at: 1 });
+  const holder = await startHolder(url);
+  await holder.take('b');
+  const answers = Promise.all([
+    store.addCredit({ account: 'a', amount: 1n, kind: 'bonus', reference: undefined, at: 1 }),
+    store.reserve(request('r1', 'b', { quotes: [quote(0n)] })),
+  ]);
+  await waitForLocks(url, 1);
+  // Each wants what the other has: the database ends the one that waited longer.
+  await holder.take('a');
+  await holder.release();
+  expect(await answers).toMatchObject(['credited', { status: 'reserved' }]);
+  expectSound(await books());
 });
 
 describe('a plugin whose table someone locks for long', () => {

@@ -69,56 +69,52 @@ function readStates(): Map<string, string> {
   );
 }
 
-describe('several processes on one file', () => {
-  it('create it together and spend from one account to the nano', async () => {
-    const pairs = 150;
-    const children = [spend('shared', 'first', pairs), spend('shared', 'second', pairs)];
-    const store = await openSqlite({ file });
-    await store.createAccount({ name: 'shared', at: 1 });
-    await store.addCredit({
+it('several processes on one file create it together and spend from one account to the nano', async () => {
+  const pairs = 150;
+  const children = [spend('shared', 'first', pairs), spend('shared', 'second', pairs)];
+  const store = await openSqlite({ file });
+  await store.createAccount({ name: 'shared', at: 1 });
+  await store.addCredit({
+    account: 'shared',
+    amount: 1_000_000_000n,
+    kind: 'bonus',
+    reference: 'for shared',
+    at: 1,
+  });
+  await Promise.all(children.map(({ reached }) => reached(1)));
+  for (let index = 0; index < pairs; index += 1) {
+    await store.reserve({
+      id: `own-${index}`,
       account: 'shared',
-      amount: 1_000_000_000n,
-      kind: 'bonus',
-      reference: 'for shared',
+      key: 'own',
+      quotes: [quote(100n)],
       at: 1,
     });
-    await Promise.all(children.map(({ reached }) => reached(1)));
-    for (let index = 0; index < pairs; index += 1) {
-      await store.reserve({
-        id: `own-${index}`,
-        account: 'shared',
-        key: 'own',
-        quotes: [quote(100n)],
-        at: 1,
-      });
-      await store.settle(settlement(`own-${index}`, 60n));
-    }
-    expect(await Promise.all(children.map(({ exited }) => exited))).toEqual([0, 0]);
-    const posts = pairs + 2 * pairs * (4 / 5);
-    expect(await store.readBalance('shared')).toEqual({
-      total: 1_000_000_000n,
-      used: 60n * BigInt(posts),
-      pending: 0n,
-    });
-    await store.close();
-    expectSound(readBooks(file));
+    await store.settle(settlement(`own-${index}`, 60n));
+  }
+  expect(await Promise.all(children.map(({ exited }) => exited))).toEqual([0, 0]);
+  const posts = pairs + 2 * pairs * (4 / 5);
+  expect(await store.readBalance('shared')).toEqual({
+    total: 1_000_000_000n,
+    used: 60n * BigInt(posts),
+    pending: 0n,
   });
+  await store.close();
+  expectSound(readBooks(file));
 });
 
-describe('a full disk', () => {
-  it('refuses writes without room, and keeps what was acknowledged before', async () => {
-    const filler = [process.execPath, join(import.meta.dirname, 'fill-disk.ts'), file];
-    const child = spawn('sh', ['-c', 'ulimit -f 600; exec "$0" "$@"', ...filler], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [output, [code]] = await Promise.all([Array.fromAsync(child.stdout), once(child, 'exit')]);
-    expect(code).toBe(0);
-    const { reserved, refusals } = JSON.parse(Buffer.concat(output).toString());
-    expect(refusals).toEqual(['ledger_unavailable']);
-    expect(reserved).toBeGreaterThan(0);
-    expect(readStates().size).toBe(reserved);
-    expectSound(readBooks(file));
+it('a full disk refuses writes without room, and keeps what was acknowledged before', async () => {
+  const filler = [process.execPath, join(import.meta.dirname, 'fill-disk.ts'), file];
+  const child = spawn('sh', ['-c', 'ulimit -f 600; exec "$0" "$@"', ...filler], {
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
+  const [output, [code]] = await Promise.all([Array.fromAsync(child.stdout), once(child, 'exit')]);
+  expect(code).toBe(0);
+  const { reserved, refusals } = JSON.parse(Buffer.concat(output).toString());
+  expect(refusals).toEqual(['ledger_unavailable']);
+  expect(reserved).toBeGreaterThan(0);
+  expect(readStates().size).toBe(reserved);
+  expectSound(readBooks(file));
 });
 
 describe('a process that is killed', () => {

@@ -167,43 +167,39 @@ describe('a stream of chunks', () => {
   });
 });
 
-describe('a whole completion', () => {
-  it('has all fields that the service interface lists', () => {
-    const events = [start, ...buildBlock(0, 'text', ['Ah', 'oy']), stop, usage, end];
-    expect(
-      client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: makeCall() }),
-    ).toMatchObject({
-      id: 'chatcmpl-k7',
-      object: 'chat.completion',
-      created: 5,
-      model: 'a/b',
-      choices: [
-        {
-          index: 0,
-          message: { role: 'assistant', content: 'Ahoy', refusal: null },
-          logprobs: null,
-          finish_reason: 'stop',
-        },
-      ],
-      usage: { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 },
-    });
+it('a whole completion has all fields that the service interface lists', () => {
+  const events = [start, ...buildBlock(0, 'text', ['Ah', 'oy']), stop, usage, end];
+  expect(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: makeCall() })).toMatchObject({
+    id: 'chatcmpl-k7',
+    object: 'chat.completion',
+    created: 5,
+    model: 'a/b',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: 'Ahoy', refusal: null },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
+    ],
+    usage: { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 },
   });
+});
 
-  it('has an empty text if it holds nothing else, and no text with tool calls', () => {
-    const encodeContent = (events: CanonicalEvent[]): unknown => {
-      const body = client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: makeCall() });
-      const [choice]: unknown[] = isChunk(body) ? [...body.choices] : [];
-      return isObject(choice) && isObject(choice.message) ? choice.message.content : undefined;
-    };
-    expect(encodeContent([start, stop, end])).toBe('');
-    expect(
-      encodeContent([start, ...buildBlock(0, 'tool-call', ['{}'], { id: 'c', name: 'f' }), stop, end]),
-    ).toBeNull();
-  });
+it('a whole completion has an empty text if it holds nothing else, and no text with tool calls', () => {
+  const encodeContent = (events: CanonicalEvent[]): unknown => {
+    const body = client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: makeCall() });
+    const [choice]: unknown[] = isChunk(body) ? [...body.choices] : [];
+    return isObject(choice) && isObject(choice.message) ? choice.message.content : undefined;
+  };
+  expect(encodeContent([start, stop, end])).toBe('');
+  expect(
+    encodeContent([start, ...buildBlock(0, 'tool-call', ['{}'], { id: 'c', name: 'f' }), stop, end]),
+  ).toBeNull();
+});
 
-  it('has no usage if the provider sent none', () => {
-    expect(
-      client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: makeCall() }),
-    ).not.toHaveProperty('usage');
-  });
+it('a whole completion has no usage if the provider sent none', () => {
+  expect(
+    client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: makeCall() }),
+  ).not.toHaveProperty('usage');
 });

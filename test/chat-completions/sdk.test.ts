@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import type { ChatCompletion } from 'openai/resources/chat/completions';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { fold } from '../contract/replies.ts';
@@ -59,52 +59,50 @@ function summarizeEvents(events: readonly CanonicalEvent[]): unknown {
   }));
 }
 
-describe('the official SDK', () => {
-  it.each(cases)('assembles our stream of %s into the whole reply', async (name) => {
-    const events = readEvents(name);
-    const encoder = client.encodeEvents(context);
-    const frames = events.map((event) => encoder.push(event)).join('');
-    const stream = createSdk(frames, {
-      'content-type': 'text/event-stream; charset=utf-8',
-    }).chat.completions.stream({ ...request, stream: true });
-    expect(summarizeReply(await stream.finalChatCompletion())).toEqual(summarizeEvents(events));
-  });
+it.each(cases)('the official SDK assembles our stream of %s into the whole reply', async (name) => {
+  const events = readEvents(name);
+  const encoder = client.encodeEvents(context);
+  const frames = events.map((event) => encoder.push(event)).join('');
+  const stream = createSdk(frames, {
+    'content-type': 'text/event-stream; charset=utf-8',
+  }).chat.completions.stream({ ...request, stream: true });
+  expect(summarizeReply(await stream.finalChatCompletion())).toEqual(summarizeEvents(events));
+});
 
-  it.each(cases)('reads our whole completion of %s', async (name) => {
-    const events = readEvents(name);
-    const body = JSON.stringify(client.encodeReply(events, context));
-    expect(
-      summarizeReply(
-        await createSdk(body, { 'content-type': 'application/json' }).chat.completions.create(request),
-      ),
-    ).toEqual(summarizeEvents(events));
-  });
+it.each(cases)('the official SDK reads our whole completion of %s', async (name) => {
+  const events = readEvents(name);
+  const body = JSON.stringify(client.encodeReply(events, context));
+  expect(
+    summarizeReply(
+      await createSdk(body, { 'content-type': 'application/json' }).chat.completions.create(request),
+    ),
+  ).toEqual(summarizeEvents(events));
+});
 
-  it('throws on an error inside a stream, with or without comments before it', async () => {
-    const frames =
-      client.keepAlive +
-      client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), makeCall(), true);
-    const stream = await createSdk(frames, {
-      'content-type': 'text/event-stream; charset=utf-8',
-    }).chat.completions.create({ ...request, stream: true });
-    await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
-  });
+it('the official SDK throws on an error inside a stream, with or without comments before it', async () => {
+  const frames =
+    client.keepAlive +
+    client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), makeCall(), true);
+  const stream = await createSdk(frames, {
+    'content-type': 'text/event-stream; charset=utf-8',
+  }).chat.completions.create({ ...request, stream: true });
+  await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
+});
 
-  it('exposes the status, code and field of an error before the reply', async () => {
-    const { status, body } = client.encodeError(
-      new GatewayError('invalid_request', 'Why.', { param: 'n', vendor: { code: 'bad_n' } }),
-      'exchange-1',
-    );
-    const call = createSdk(
-      JSON.stringify(body),
-      { 'content-type': 'application/json' },
-      status,
-    ).chat.completions.create(request);
-    await expect(call).rejects.toMatchObject({
-      status: 400,
-      code: 'bad_n',
-      param: 'n',
-      type: 'invalid_request_error',
-    });
+it('the official SDK exposes the status, code and field of an error before the reply', async () => {
+  const { status, body } = client.encodeError(
+    new GatewayError('invalid_request', 'Why.', { param: 'n', vendor: { code: 'bad_n' } }),
+    'exchange-1',
+  );
+  const call = createSdk(
+    JSON.stringify(body),
+    { 'content-type': 'application/json' },
+    status,
+  ).chat.completions.create(request);
+  await expect(call).rejects.toMatchObject({
+    status: 400,
+    code: 'bad_n',
+    param: 'n',
+    type: 'invalid_request_error',
   });
 });

@@ -58,35 +58,29 @@ describe('names and ids that this protocol does not take', () => {
   });
 });
 
-describe('a loss', () => {
-  it('is reported by its path in the client body', () => {
-    const request = makeCall({
-      messages: [
-        { role: 'system', content: 'a' },
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'b' },
-            { type: 'text', text: 'c', x_new: 1 },
-          ],
-        },
-      ],
-      tools: [{ type: 'function', function: { name: 'f' }, x_tool: 1 }],
-      logit_bias: { 1: 1 },
-    }).decode();
-    const words = [
-      'turns[1].blocks[1].x_new',
-      'tools[0].x_tool',
-      'topP',
-      'reasoning.budget',
-      'logit_bias',
-    ].map((path) => toClientPath(path, request, protocol.client.fieldNames));
-    expect(words).toEqual([
-      'messages[1].content[1].x_new',
-      'tools[0].x_tool',
-      'top_p',
-      'reasoning.max_tokens',
-      'logit_bias',
-    ]);
-  });
+it('a loss is reported by its path in the client body', () => {
+  const request = makeCall({
+    messages: [
+      { role: 'system', content: 'a' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'b' },
+          { type: 'text', text: 'c', x_new: 1 },
+        ],
+      },
+    ],
+    tools: [{ type: 'function', function: { name: 'f' }, x_tool: 1 }],
+    logit_bias: { 1: 1 },
+  }).decode();
+  const words = ['turns[1].blocks[1].x_new', 'tools[0].x_tool', 'topP', 'reasoning.budget', 'logit_bias'].map(
+    (path) => toClientPath(path, request, protocol.client.fieldNames),
+  );
+  expect(words).toEqual([
+    'messages[1].content[1].x_new',
+    'tools[0].x_tool',
+    'top_p',
+    'reasoning.max_tokens',
+    'logit_bias',
+  ]);
 });

@@ -147,109 +147,104 @@ describe('an error inside a stream', () => {
   });
 });
 
-describe('reasoning', () => {
-  it('is read once if a provider sends it in two fields', () => {
-    const chunk = choices([
-      { reasoning: 'hm', reasoning_details: [{ type: 'reasoning.text', text: 'hm', index: 0 }] },
-    ]);
-    expect(read([chunk, choices([{ content: 'a' }, 'stop'])]).candidates[0]).toMatchObject({
-      reasoning: 'hm',
-      text: 'a',
-    });
-  });
-
-  it('is read from the plain field if the entries only hold seals', () => {
-    const chunk = choices([
-      {
-        reasoning: 'hm',
-        reasoning_details: [{ type: 'reasoning.encrypted', data: 'xx', format: 'openai-responses-v1' }],
-      },
-    ]);
-    expect(read([chunk, choices([{ content: 'a' }, 'stop'])]).candidates[0]).toMatchObject({
-      reasoning: 'hm',
-      sealed: [[{ vendor: 'openai', kind: 'encrypted', value: 'xx' }]],
-    });
-  });
-
-  it('keeps entries apart, each with its own seal', () => {
-    const entry = (index: number, fields: object): object =>
-      choices([
-        { reasoning_details: [{ type: 'reasoning.text', format: 'anthropic-claude-v1', index, ...fields }] },
-      ]);
-    const { candidates } = read([
-      entry(0, { text: 'a' }),
-      entry(0, { signature: 'A' }),
-      entry(1, { text: 'b' }),
-      entry(1, { signature: 'B' }),
-      choices([{}, 'stop']),
-    ]);
-    expect(candidates[0]?.sealed).toEqual([
-      [{ vendor: 'anthropic', kind: 'signature', value: 'A' }],
-      [{ vendor: 'anthropic', kind: 'signature', value: 'B' }],
-    ]);
+it('reasoning is read once if a provider sends it in two fields', () => {
+  const chunk = choices([
+    { reasoning: 'hm', reasoning_details: [{ type: 'reasoning.text', text: 'hm', index: 0 }] },
+  ]);
+  expect(read([chunk, choices([{ content: 'a' }, 'stop'])]).candidates[0]).toMatchObject({
+    reasoning: 'hm',
+    text: 'a',
   });
 });
 
-describe('usage', () => {
-  it('is emitted as soon as it is known, and later counts replace it', () => {
-    const events = decode([
-      { ...choices([{ content: 'a' }]), usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 } },
-      { ...choices([{}, 'stop']), usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } },
+it('reasoning is read from the plain field if the entries only hold seals', () => {
+  const chunk = choices([
+    {
+      reasoning: 'hm',
+      reasoning_details: [{ type: 'reasoning.encrypted', data: 'xx', format: 'openai-responses-v1' }],
+    },
+  ]);
+  expect(read([chunk, choices([{ content: 'a' }, 'stop'])]).candidates[0]).toMatchObject({
+    reasoning: 'hm',
+    sealed: [[{ vendor: 'openai', kind: 'encrypted', value: 'xx' }]],
+  });
+});
+
+it('reasoning keeps entries apart, each with its own seal', () => {
+  const entry = (index: number, fields: object): object =>
+    choices([
+      { reasoning_details: [{ type: 'reasoning.text', format: 'anthropic-claude-v1', index, ...fields }] },
     ]);
-    expect(events.filter(({ type }) => type === 'usage').length).toBe(2);
-    expect(fold(events).usage).toEqual({ input: 5, output: 2 });
-  });
+  const { candidates } = read([
+    entry(0, { text: 'a' }),
+    entry(0, { signature: 'A' }),
+    entry(1, { text: 'b' }),
+    entry(1, { signature: 'B' }),
+    choices([{}, 'stop']),
+  ]);
+  expect(candidates[0]?.sealed).toEqual([
+    [{ vendor: 'anthropic', kind: 'signature', value: 'A' }],
+    [{ vendor: 'anthropic', kind: 'signature', value: 'B' }],
+  ]);
+});
 
-  it('is the only event of a chunk without choices', () => {
-    expect(
-      upstream
-        .decodeEvents(makeCall())
-        .push({ event: undefined, data: JSON.stringify({ choices: [], usage: { prompt_tokens: 1 } }) })
-        .map(({ type }) => type),
-    ).toEqual(['response-start', 'usage']);
-    const decoder = upstream.decodeEvents(makeCall());
-    decoder.push({ event: undefined, data: JSON.stringify(choices([{}, 'stop'])) });
-    expect(decoder.push({ event: undefined, data: '{"choices":[],"usage":{"prompt_tokens":1}}' })).toEqual([
-      { type: 'usage', usage: { input: 1 } },
-    ]);
-  });
+it('usage is emitted as soon as it is known, and later counts replace it', () => {
+  const events = decode([
+    { ...choices([{ content: 'a' }]), usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 } },
+    { ...choices([{}, 'stop']), usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } },
+  ]);
+  expect(events.filter(({ type }) => type === 'usage').length).toBe(2);
+  expect(fold(events).usage).toEqual({ input: 5, output: 2 });
+});
 
-  it('counts reasoning that a provider leaves out of its output', () => {
-    const usage = {
-      prompt_tokens: 10,
-      completion_tokens: 5,
-      total_tokens: 75,
-      completion_tokens_details: { reasoning_tokens: 60 },
-    };
-    expect(read([{ ...choices([{}, 'stop']), usage }]).usage).toEqual({
-      input: 10,
-      output: 65,
-      reasoning: 60,
-    });
-  });
+it('usage is the only event of a chunk without choices', () => {
+  expect(
+    upstream
+      .decodeEvents(makeCall())
+      .push({ event: undefined, data: JSON.stringify({ choices: [], usage: { prompt_tokens: 1 } }) })
+      .map(({ type }) => type),
+  ).toEqual(['response-start', 'usage']);
+  const decoder = upstream.decodeEvents(makeCall());
+  decoder.push({ event: undefined, data: JSON.stringify(choices([{}, 'stop'])) });
+  expect(decoder.push({ event: undefined, data: '{"choices":[],"usage":{"prompt_tokens":1}}' })).toEqual([
+    { type: 'usage', usage: { input: 1 } },
+  ]);
+});
 
-  it('ignores values that are no counts', () => {
-    const usage = {
-      prompt_tokens: '5',
-      completion_tokens: -1,
-      total_tokens: 1e300,
-      prompt_tokens_details: { cached_tokens: 1.5 },
-      completion_tokens_details: [],
-    };
-    expect(decode([{ ...choices([{}, 'stop']), usage }]).some(({ type }) => type === 'usage')).toBe(false);
+it('usage counts reasoning that a provider leaves out of its output', () => {
+  const usage = {
+    prompt_tokens: 10,
+    completion_tokens: 5,
+    total_tokens: 75,
+    completion_tokens_details: { reasoning_tokens: 60 },
+  };
+  expect(read([{ ...choices([{}, 'stop']), usage }]).usage).toEqual({
+    input: 10,
+    output: 65,
+    reasoning: 60,
   });
+});
 
-  it('is found in the fields of Groq, DeepSeek and Alibaba', () => {
-    expect(
-      read([{ ...choices([{}, 'stop']), x_groq: { usage: { prompt_tokens: 3, completion_tokens: 4 } } }])
-        .usage,
-    ).toEqual({ input: 3, output: 4 });
-    expect(
-      read([{ ...choices([{}, 'stop']), usage: { prompt_tokens: 9, prompt_cache_hit_tokens: 8 } }]).usage,
-    ).toEqual({ input: 9, cacheRead: 8 });
-    const alibaba = { prompt_tokens: 9, prompt_tokens_details: { cache_creation_input_tokens: 8 } };
-    expect(read([{ ...choices([{}, 'stop']), usage: alibaba }]).usage).toEqual({ input: 9, cacheWrite5m: 8 });
-  });
+it('usage ignores values that are no counts', () => {
+  const usage = {
+    prompt_tokens: '5',
+    completion_tokens: -1,
+    total_tokens: 1e300,
+    prompt_tokens_details: { cached_tokens: 1.5 },
+    completion_tokens_details: [],
+  };
+  expect(decode([{ ...choices([{}, 'stop']), usage }]).some(({ type }) => type === 'usage')).toBe(false);
+});
+
+it('usage is found in the fields of Groq, DeepSeek and Alibaba', () => {
+  expect(
+    read([{ ...choices([{}, 'stop']), x_groq: { usage: { prompt_tokens: 3, completion_tokens: 4 } } }]).usage,
+  ).toEqual({ input: 3, output: 4 });
+  expect(
+    read([{ ...choices([{}, 'stop']), usage: { prompt_tokens: 9, prompt_cache_hit_tokens: 8 } }]).usage,
+  ).toEqual({ input: 9, cacheRead: 8 });
+  const alibaba = { prompt_tokens: 9, prompt_tokens_details: { cache_creation_input_tokens: 8 } };
+  expect(read([{ ...choices([{}, 'stop']), usage: alibaba }]).usage).toEqual({ input: 9, cacheWrite5m: 8 });
 });
 
 describe('usage in other places and spellings', () => {
@@ -304,23 +299,21 @@ describe('usage in other places and spellings', () => {
   });
 });
 
-describe('a chunk', () => {
-  it('is ignored if it does not concern the reply', () => {
-    const chunks = [
-      {},
-      { choices: null },
-      { choices: [null, 5] },
-      { choices: [{ index: 0 }] },
-      { choices: [{ index: 0, delta: { content: '', tool_calls: null, x: 1 } }], obfuscation: 'zz' },
-      { choices: [], prompt_filter_results: [] },
-    ];
-    expect(decode([...chunks, choices([{ content: 'a' }, 'stop'])]).map(({ type }) => type)).toEqual([
-      'response-start',
-      'block-start',
-      'block-delta',
-      'block-end',
-      'finish',
-      'response-end',
-    ]);
-  });
+it('a chunk is ignored if it does not concern the reply', () => {
+  const chunks = [
+    {},
+    { choices: null },
+    { choices: [null, 5] },
+    { choices: [{ index: 0 }] },
+    { choices: [{ index: 0, delta: { content: '', tool_calls: null, x: 1 } }], obfuscation: 'zz' },
+    { choices: [], prompt_filter_results: [] },
+  ];
+  expect(decode([...chunks, choices([{ content: 'a' }, 'stop'])]).map(({ type }) => type)).toEqual([
+    'response-start',
+    'block-start',
+    'block-delta',
+    'block-end',
+    'finish',
+    'response-end',
+  ]);
 });

@@ -26,20 +26,18 @@ function createCatalog(...models: ReturnType<typeof model>[]): Catalog {
   return made;
 }
 
-describe('shared catalogue data', () => {
-  it('protects models and targets from changes by a call', () => {
-    const made = new Catalog();
-    const served: Provider = { ...provider('p'), endpoints: { plain: 'http://vendor.invalid' } };
-    made.offer(served, [model({ id: 'house/one' })]);
-    const protocols = new Registry<Protocol>('protocol');
-    protocols.add(plainProtocol);
-    const targets = createTargetFinder(made, protocols)('house/one', plainProtocol);
-    const [target] = targets;
-    if (!target) throw new Error('no target');
-    expect(() => Reflect.apply(Array.prototype.pop, targets, [])).toThrow(TypeError);
-    for (const shared of [target, target.model, target.model.capabilities, target.price])
-      expect(Object.isFrozen(shared)).toBe(true);
-  });
+it('the shared catalogue protects models and targets from changes by a call', () => {
+  const made = new Catalog();
+  const served: Provider = { ...provider('p'), endpoints: { plain: 'http://vendor.invalid' } };
+  made.offer(served, [model({ id: 'house/one' })]);
+  const protocols = new Registry<Protocol>('protocol');
+  protocols.add(plainProtocol);
+  const targets = createTargetFinder(made, protocols)('house/one', plainProtocol);
+  const [target] = targets;
+  if (!target) throw new Error('no target');
+  expect(() => Reflect.apply(Array.prototype.pop, targets, [])).toThrow(TypeError);
+  for (const shared of [target, target.model, target.model.capabilities, target.price])
+    expect(Object.isFrozen(shared)).toBe(true);
 });
 
 describe('retired models', () => {
@@ -112,25 +110,23 @@ describe('retired models', () => {
   });
 });
 
-describe('model ids', () => {
-  it('finds a model by alias or canonical slug, unless another model has that id', () => {
-    const made = createCatalog(
-      model({ id: 'house/one', aliases: ['house/first', 'house/two'], canonicalSlug: 'house/one-20260101' }),
-      model({ id: 'house/two' }),
-    );
-    for (const id of ['house/one', 'house/first', 'house/one-20260101'])
-      expect(made.find(id)[0]?.model.id).toBe('house/one');
-    expect(made.find('house/two')[0]?.model.id).toBe('house/two');
-    expect(made.find('house/none')).toEqual([]);
-    expect(made.listModels()).toHaveLength(2);
-  });
+it('the catalog finds a model by alias or canonical slug, unless another model has that id', () => {
+  const made = createCatalog(
+    model({ id: 'house/one', aliases: ['house/first', 'house/two'], canonicalSlug: 'house/one-20260101' }),
+    model({ id: 'house/two' }),
+  );
+  for (const id of ['house/one', 'house/first', 'house/one-20260101'])
+    expect(made.find(id)[0]?.model.id).toBe('house/one');
+  expect(made.find('house/two')[0]?.model.id).toBe('house/two');
+  expect(made.find('house/none')).toEqual([]);
+  expect(made.listModels()).toHaveLength(2);
+});
 
-  it('refuses an unknown id by name', () => {
-    expect(createCatalog().buildMissingError('house/none', 'provider.fallback')).toMatchObject({
-      code: 'model_not_found',
-      details: { param: 'provider.fallback' },
-      message: expect.stringContaining('house/none'),
-    });
+it('the catalog refuses an unknown id by name', () => {
+  expect(createCatalog().buildMissingError('house/none', 'provider.fallback')).toMatchObject({
+    code: 'model_not_found',
+    details: { param: 'provider.fallback' },
+    message: expect.stringContaining('house/none'),
   });
 });
 

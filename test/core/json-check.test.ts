@@ -1,5 +1,5 @@
 /** Answers held against a JSON schema that the provider got only as an instruction. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { CanonicalEvent } from '../../core/canonical/events.ts';
 import { checkJson } from '../../core/crossing/json-check.ts';
 
@@ -36,25 +36,23 @@ function buildDoubling(levels: number): object {
   return { ...repeatReference('#/$defs/level0'), $defs };
 }
 
-describe('an answer', () => {
-  it.each<[string, unknown, unknown]>([
-    ['members in another order than a constant', { b: 1, a: 2 }, { const: { a: 2, b: 1 } }],
-    ['one of the choices', { kind: 'b' }, { properties: { kind: { enum: ['a', 'b'] } } }],
-    ['a reference with an escaped name', 3, { $ref: '#/$defs/a~1b', $defs: { 'a/b': { type: 'integer' } } }],
-  ])('matches a schema with %s', async (_, answer, schema) => {
-    expect(await check(answer, schema)).toEqual([]);
-  });
+it.each<[string, unknown, unknown]>([
+  ['members in another order than a constant', { b: 1, a: 2 }, { const: { a: 2, b: 1 } }],
+  ['one of the choices', { kind: 'b' }, { properties: { kind: { enum: ['a', 'b'] } } }],
+  ['a reference with an escaped name', 3, { $ref: '#/$defs/a~1b', $defs: { 'a/b': { type: 'integer' } } }],
+])('an answer matches a schema with %s', async (_, answer, schema) => {
+  expect(await check(answer, schema)).toEqual([]);
+});
 
-  it.each<[string, unknown, unknown]>([
-    ['a constant', { a: 2 }, { const: { a: 1 } }],
-    ['a reference', 'three', { $ref: '#/$defs/number', $defs: { number: { type: 'number' } } }],
-    ['required members', {}, { type: 'object', required: ['city'] }],
-  ])('that does not match %s is reported', async (_, answer, schema) => {
-    expect(await check(answer, schema)).toEqual([mismatch]);
-  });
+it.each<[string, unknown, unknown]>([
+  ['a constant', { a: 2 }, { const: { a: 1 } }],
+  ['a reference', 'three', { $ref: '#/$defs/number', $defs: { number: { type: 'number' } } }],
+  ['required members', {}, { type: 'object', required: ['city'] }],
+])('an answer that does not match %s is reported', async (_, answer, schema) => {
+  expect(await check(answer, schema)).toEqual([mismatch]);
+});
 
-  it('is reported as unchecked if a short schema asks for millions of checks', async () => {
-    expect(await check({}, buildDoubling(10))).toEqual([]);
-    expect(await check({}, buildDoubling(60))).toEqual(['the schema asks for too many checks of the answer']);
-  });
+it('an answer is reported as unchecked if a short schema asks for millions of checks', async () => {
+  expect(await check({}, buildDoubling(10))).toEqual([]);
+  expect(await check({}, buildDoubling(60))).toEqual(['the schema asks for too many checks of the answer']);
 });

@@ -7,28 +7,26 @@ import {
   readOpenFilesLimit,
 } from '../../core/http/open-files.ts';
 
-describe('the default number of connections', () => {
-  it.each([
-    [256, 96],
-    [1024, 480],
-    [20_000, 9968],
-    [1_048_576, 20_000],
-    [Infinity, 20_000],
-  ])('is, for %d file descriptors, %d', (files, connections) => {
-    expect(computeMostConnections(files)).toBe(connections);
-    expect(computeNeededFiles(connections)).toBeLessThanOrEqual(files);
-    expect(checkConnections(connections, files)).toBeUndefined();
-  });
+it.each([
+  [256, 96],
+  [1024, 480],
+  [20_000, 9968],
+  [1_048_576, 20_000],
+  [Infinity, 20_000],
+])('the default number of connections is, for %d file descriptors, %d', (files, connections) => {
+  expect(computeMostConnections(files)).toBe(connections);
+  expect(computeNeededFiles(connections)).toBeLessThanOrEqual(files);
+  expect(checkConnections(connections, files)).toBeUndefined();
+});
 
-  it('is at least one, however few file descriptors there are', () => {
-    expect(computeMostConnections(10)).toBe(1);
-  });
+it('the default number of connections is at least one, however few file descriptors there are', () => {
+  expect(computeMostConnections(10)).toBe(1);
+});
 
-  it('follows the file descriptors of this process', () => {
-    const files = readOpenFilesLimit() ?? Infinity;
-    expect(files).toBeGreaterThan(100);
-    expect(checkConfig({ plugins: [] }, 'test').server.maxConnections).toBe(computeMostConnections(files));
-  });
+it('the default number of connections follows the file descriptors of this process', () => {
+  const files = readOpenFilesLimit() ?? Infinity;
+  expect(files).toBeGreaterThan(100);
+  expect(checkConfig({ plugins: [] }, 'test').server.maxConnections).toBe(computeMostConnections(files));
 });
 
 describe('configured connections', () => {

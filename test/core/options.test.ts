@@ -52,47 +52,42 @@ function eraseType(options: unknown): never {
   return options as never;
 }
 
-describe('options', () => {
-  it.each([
-    [{ limit: 1 }, 'unknown option "limit"; it has "store", "limits", "rules", "onAbort", "names"'],
-    [
-      { limits: { paralel: 1 } },
-      'unknown option "limits.paralel"; "limits" has "parallel", "share", "window"',
-    ],
-    [{ limits: { window: '60' } }, 'option "limits.window": expected number, received string'],
-    [{ limits: { parallel: 0 } }, 'option "limits.parallel": must be at least 1'],
-    [{ limits: { parallel: 11 } }, 'option "limits.parallel": must be at most 10'],
-    [{ limits: { parallel: 1.5 } }, 'option "limits.parallel": must be a whole number'],
-    [{ limits: { share: 0 } }, 'option "limits.share": must be more than 0'],
-    [{ limits: { share: 2 } }, 'option "limits.share": must be less than 2'],
-    [{ rules: [{ model: '' }] }, 'option "rules.0.model": must not be empty'],
-    [
-      { rules: [{ model: 'x' }, { model: 'y' }, { model: 'z' }] },
-      'option "rules": must have at most 2 entries',
-    ],
-    [{ rules: [{ model: 'x' }, { modle: 'x' }] }, 'unknown option "rules.1.modle"; "rules.1" has "model"'],
-    [{ store: { kind: 'file', path: 'x', fiel: 'x' } }, /unknown option "store\.fiel"; "store" has .*"path"/],
-    [{ store: { kind: 'none', path: 'x' } }, /unknown option "store\.path"; "store" has "kind"$/],
-    [{ store: { kind: 'tape' } }, /option "store\.kind": .*'file' \| 'none'/],
-    [
-      { onAbort: { drain: { secs: 1 } } },
-      'unknown option "onAbort.drain.secs"; "onAbort.drain" has "seconds"',
-    ],
-    [{ onAbort: 'never' }, 'option "onAbort": expected "cancel", or: expected object, received string'],
-    [{ names: { b: 'x' } }, 'option "names.b": must begin with a'],
-    [3, /plugin "sample": .*expected object/],
-  ])('names a wrong option by its path, and lists the known ones: %j', (options, expected) => {
+it.each([
+  [{ limit: 1 }, 'unknown option "limit"; it has "store", "limits", "rules", "onAbort", "names"'],
+  [{ limits: { paralel: 1 } }, 'unknown option "limits.paralel"; "limits" has "parallel", "share", "window"'],
+  [{ limits: { window: '60' } }, 'option "limits.window": expected number, received string'],
+  [{ limits: { parallel: 0 } }, 'option "limits.parallel": must be at least 1'],
+  [{ limits: { parallel: 11 } }, 'option "limits.parallel": must be at most 10'],
+  [{ limits: { parallel: 1.5 } }, 'option "limits.parallel": must be a whole number'],
+  [{ limits: { share: 0 } }, 'option "limits.share": must be more than 0'],
+  [{ limits: { share: 2 } }, 'option "limits.share": must be less than 2'],
+  [{ rules: [{ model: '' }] }, 'option "rules.0.model": must not be empty'],
+  [
+    { rules: [{ model: 'x' }, { model: 'y' }, { model: 'z' }] },
+    'option "rules": must have at most 2 entries',
+  ],
+  [{ rules: [{ model: 'x' }, { modle: 'x' }] }, 'unknown option "rules.1.modle"; "rules.1" has "model"'],
+  [{ store: { kind: 'file', path: 'x', fiel: 'x' } }, /unknown option "store\.fiel"; "store" has .*"path"/],
+  [{ store: { kind: 'none', path: 'x' } }, /unknown option "store\.path"; "store" has "kind"$/],
+  [{ store: { kind: 'tape' } }, /option "store\.kind": .*'file' \| 'none'/],
+  [{ onAbort: { drain: { secs: 1 } } }, 'unknown option "onAbort.drain.secs"; "onAbort.drain" has "seconds"'],
+  [{ onAbort: 'never' }, 'option "onAbort": expected "cancel", or: expected object, received string'],
+  [{ names: { b: 'x' } }, 'option "names.b": must begin with a'],
+  [3, /plugin "sample": .*expected object/],
+])(
+  'the check of options names a wrong option by its path, and lists the known ones: %j',
+  (options, expected) => {
     expect(() => sample(eraseType(options))).toThrow(expected);
     expect(() => sample(eraseType(options))).toThrow(/^plugin "sample": /);
-  });
+  },
+);
 
-  it("names all wrong options of the gateway's own configuration at once", () => {
-    const wrong = { server: { prot: 1, host: 7 }, timeouts: { idel: 1 }, plugins: [] };
-    expect(() => checkConfig(wrong, 'my.config.ts')).toThrow(
-      /^my\.config\.ts: .*"server\.host".*unknown option "server\.prot"; "server" has "host", "port"/,
-    );
-    expect(() => checkConfig(wrong, 'my.config.ts')).toThrow(/"timeouts\.idel"; "timeouts" has "connect"/);
-  });
+it("the check of options names all wrong options of the gateway's own configuration at once", () => {
+  const wrong = { server: { prot: 1, host: 7 }, timeouts: { idel: 1 }, plugins: [] };
+  expect(() => checkConfig(wrong, 'my.config.ts')).toThrow(
+    /^my\.config\.ts: .*"server\.host".*unknown option "server\.prot"; "server" has "host", "port"/,
+  );
+  expect(() => checkConfig(wrong, 'my.config.ts')).toThrow(/"timeouts\.idel"; "timeouts" has "connect"/);
 });
 
 const plugins = await listBundledPlugins();

@@ -26,70 +26,69 @@ function createFailingPlugin(message: string): Plugin {
   };
 }
 
-describe('plugin options', () => {
-  it('names the plugin and the wrong option, and lists the known ones', () => {
-    expect(() => sample(JSON.parse('{"sise":1}'))).toThrow(
-      'plugin "sample": unknown option "sise"; it has "size", "mode"',
-    );
-    expect(() => sample(JSON.parse('{"mode":"c"}'))).toThrow(/plugin "sample": option "mode": .*"a"\|"b"/);
-  });
-
-  it('are none where a plugin declares none', () => {
-    let applied = false;
-    const bare = definePlugin({ name: 'bare', apply: () => void (applied = true) });
-    bare().apply(JSON.parse('{}'));
-    expect(applied).toBe(true);
-    expect(() => bare(JSON.parse('{"size":1}'))).toThrow('plugin "bare": unknown option "size"');
-  });
-
-  it('fills in defaults', () => {
-    let given: unknown;
-    definePlugin({
-      name: 'x',
-      options: z.strictObject({ size: z.int().default(3) }),
-      apply: (_, options) => void (given = options),
-    })().apply(JSON.parse('{}'));
-    expect(given).toEqual({ size: 3 });
-  });
+it('the reading of plugin options names the plugin and the wrong option, and lists the known ones', () => {
+  expect(() => sample(JSON.parse('{"sise":1}'))).toThrow(
+    'plugin "sample": unknown option "sise"; it has "size", "mode"',
+  );
+  expect(() => sample(JSON.parse('{"mode":"c"}'))).toThrow(/plugin "sample": option "mode": .*"a"\|"b"/);
 });
 
-describe('configurations', () => {
-  it('ignores falsy plugin entries', () => {
-    expect(
-      checkConfig({ plugins: [false, sample(), undefined, '', null] }, 'f').plugins.map(({ name }) => name),
-    ).toEqual(['sample']);
-  });
+it('plugin options are none where a plugin declares none', () => {
+  let applied = false;
+  const bare = definePlugin({ name: 'bare', apply: () => void (applied = true) });
+  bare().apply(JSON.parse('{}'));
+  expect(applied).toBe(true);
+  expect(() => bare(JSON.parse('{"size":1}'))).toThrow('plugin "bare": unknown option "size"');
+});
 
-  it.each([
-    [{ plugins: [], sever: {} }, 'sever'],
-    [{ plugins: [], server: { port: 'x' } }, 'server.port'],
-    [{ plugins: [sample] }, 'call its factory'],
-    [{ plugins: [sample(), sample()] }, '"sample" is listed twice'],
-    [{}, 'plugins'],
-  ])('refuses a wrong configuration, naming the file and the fault: %#', (config, fault) => {
+it('the reading of plugin options fills in defaults', () => {
+  let given: unknown;
+  definePlugin({
+    name: 'x',
+    options: z.strictObject({ size: z.int().default(3) }),
+    apply: (_, options) => void (given = options),
+  })().apply(JSON.parse('{}'));
+  expect(given).toEqual({ size: 3 });
+});
+
+it('the check of configurations ignores falsy plugin entries', () => {
+  expect(
+    checkConfig({ plugins: [false, sample(), undefined, '', null] }, 'f').plugins.map(({ name }) => name),
+  ).toEqual(['sample']);
+});
+
+it.each([
+  [{ plugins: [], sever: {} }, 'sever'],
+  [{ plugins: [], server: { port: 'x' } }, 'server.port'],
+  [{ plugins: [sample] }, 'call its factory'],
+  [{ plugins: [sample(), sample()] }, '"sample" is listed twice'],
+  [{}, 'plugins'],
+])(
+  'the check of configurations refuses a wrong configuration, naming the file and the fault: %#',
+  (config, fault) => {
     expect(() => checkConfig(config, 'my.config.ts')).toThrow(fault);
     expect(() => checkConfig(config, 'my.config.ts')).toThrow('my.config.ts');
-  });
+  },
+);
 
-  it('names the plugin that could not be applied', () => {
-    expect(() =>
-      createGateway(checkConfig({ plugins: [createFailingPlugin('no such file')] }, 'f'), quiet),
-    ).toThrow('plugin "failing": no such file');
-  });
+it('the check of configurations names the plugin that could not be applied', () => {
+  expect(() =>
+    createGateway(checkConfig({ plugins: [createFailingPlugin('no such file')] }, 'f'), quiet),
+  ).toThrow('plugin "failing": no such file');
+});
 
-  it('names the plugin and the hook that it taps without a function', () => {
-    const own = definePlugin({
-      name: 'own',
-      apply: ({ hooks }) => Reflect.apply(hooks.route.tap, hooks, ['x']),
-    });
-    expect(() => createGateway(checkConfig({ plugins: [own()] }, 'f'), quiet)).toThrow(
-      'plugin "own": its tap on "route" has no function: hooks.route.tap(name, function)',
-    );
+it('the check of configurations names the plugin and the hook that it taps without a function', () => {
+  const own = definePlugin({
+    name: 'own',
+    apply: ({ hooks }) => Reflect.apply(hooks.route.tap, hooks, ['x']),
   });
+  expect(() => createGateway(checkConfig({ plugins: [own()] }, 'f'), quiet)).toThrow(
+    'plugin "own": its tap on "route" has no function: hooks.route.tap(name, function)',
+  );
+});
 
-  it('names the file that could not be read', async () => {
-    await expect(loadConfig('/nowhere/gateway.config.ts')).rejects.toThrow('/nowhere/gateway.config.ts');
-  });
+it('the check of configurations names the file that could not be read', async () => {
+  await expect(loadConfig('/nowhere/gateway.config.ts')).rejects.toThrow('/nowhere/gateway.config.ts');
 });
 
 describe('the version of the plugin interface', () => {
@@ -124,14 +123,12 @@ describe('the version of the plugin interface', () => {
   });
 });
 
-describe('registries', () => {
-  it('accepts a name once, and lists the known names for an unknown one', () => {
-    const registry = new Registry<{ name: string }>('protocol');
-    registry.add({ name: 'one' });
-    registry.add({ name: 'two' });
-    expect(() => registry.add({ name: 'one' })).toThrow('protocol "one" already exists');
-    expect(() => registry.get('three')).toThrow('no protocol "three"; known: one, two');
-  });
+it('a registry accepts a name once, and lists the known names for an unknown one', () => {
+  const registry = new Registry<{ name: string }>('protocol');
+  registry.add({ name: 'one' });
+  registry.add({ name: 'two' });
+  expect(() => registry.add({ name: 'one' })).toThrow('protocol "one" already exists');
+  expect(() => registry.get('three')).toThrow('no protocol "three"; known: one, two');
 });
 
 describe('process resources', () => {

@@ -91,52 +91,48 @@ describe('the rules that a call can meet', () => {
   });
 });
 
-describe('a time zone', () => {
-  const buildZonePrice = (zone: string): object => ({
-    input: '1',
-    output: '2',
-    rules: [{ name: 'night', times: '2', when: { zone, hours: ['00:00-06:00'] } }],
-  });
-
-  it('may have an older name', () => {
-    expect(priceSchema.safeParse(buildZonePrice('US/Eastern')).success).toBe(true);
-  });
-
-  it('takes the memory of a formatter only when a price depends on it', () => {
-    const formatters = vi.spyOn(Intl, 'DateTimeFormat');
-    try {
-      const { rules = [] } = priceSchema.parse(buildZonePrice('Asia/Shanghai'));
-      const schedule = new PriceSchedule(rules, hour);
-      expect(formatters).not.toHaveBeenCalled();
-      expect(schedule.findRule(Date.parse('2026-11-23T18:00Z'))).toBe('night');
-      expect(formatters).toHaveBeenCalledOnce();
-    } finally {
-      formatters.mockRestore();
-    }
-  });
+const buildZonePrice = (zone: string): object => ({
+  input: '1',
+  output: '2',
+  rules: [{ name: 'night', times: '2', when: { zone, hours: ['00:00-06:00'] } }],
 });
 
-describe('a price', () => {
-  it.each([
-    [{ rules: [{ name: 'two words', times: '2' }] }, 'one word'],
-    [
-      {
-        rules: [
-          { name: 'a', times: '2' },
-          { name: 'a', times: '3' },
-        ],
-      },
-      'two rules of one name',
-    ],
-    [{ rules: [{ name: 'standard', times: '2' }] }, 'two rules of one name'],
-    [{ rules: [{ name: 'a', input: '1', output: '1' }], modes: { flex: { times: '0.5' } } }, 'other modes'],
-    [{ rules: [{ name: 'a', times: '0' }] }, 'more than 0'],
-    [{ rules: [{ name: 'a', times: '2', when: { zone: 'Mars/Base' } }] }, 'time zone'],
-    [{ rules: [{ name: 'a', times: '2', when: { hours: ['25:00-26:00'] } }] }, 'times of the day'],
-    [{ rules: [{ name: 'a', times: '2', when: { except: ['2026-02-30'] } }] }, 'has to be a day'],
-    [{ input: '-1' }, 'not negative'],
-  ])('refuses the rules %j', (wrong, message) => {
-    const { error } = priceSchema.safeParse({ input: '1', output: '1', ...wrong });
-    expect(JSON.stringify(error?.issues)).toContain(message);
-  });
+it('a time zone may have an older name', () => {
+  expect(priceSchema.safeParse(buildZonePrice('US/Eastern')).success).toBe(true);
+});
+
+it('a time zone takes the memory of a formatter only when a price depends on it', () => {
+  const formatters = vi.spyOn(Intl, 'DateTimeFormat');
+  try {
+    const { rules = [] } = priceSchema.parse(buildZonePrice('Asia/Shanghai'));
+    const schedule = new PriceSchedule(rules, hour);
+    expect(formatters).not.toHaveBeenCalled();
+    expect(schedule.findRule(Date.parse('2026-11-23T18:00Z'))).toBe('night');
+    expect(formatters).toHaveBeenCalledOnce();
+  } finally {
+    formatters.mockRestore();
+  }
+});
+
+it.each([
+  [{ rules: [{ name: 'two words', times: '2' }] }, 'one word'],
+  [
+    {
+      rules: [
+        { name: 'a', times: '2' },
+        { name: 'a', times: '3' },
+      ],
+    },
+    'two rules of one name',
+  ],
+  [{ rules: [{ name: 'standard', times: '2' }] }, 'two rules of one name'],
+  [{ rules: [{ name: 'a', input: '1', output: '1' }], modes: { flex: { times: '0.5' } } }, 'other modes'],
+  [{ rules: [{ name: 'a', times: '0' }] }, 'more than 0'],
+  [{ rules: [{ name: 'a', times: '2', when: { zone: 'Mars/Base' } }] }, 'time zone'],
+  [{ rules: [{ name: 'a', times: '2', when: { hours: ['25:00-26:00'] } }] }, 'times of the day'],
+  [{ rules: [{ name: 'a', times: '2', when: { except: ['2026-02-30'] } }] }, 'has to be a day'],
+  [{ input: '-1' }, 'not negative'],
+])('a price refuses the rules %j', (wrong, message) => {
+  const { error } = priceSchema.safeParse({ input: '1', output: '1', ...wrong });
+  expect(JSON.stringify(error?.issues)).toContain(message);
 });

@@ -247,68 +247,66 @@ const formatRoute = ({ provider, model }: Target): string => `${provider.name} $
 
 const isSilent = ({ error }: Attempt): boolean => error?.code === 'timeout';
 
-describe('arbitrary histories', () => {
-  it('always stop, keep the limits, and never repeat what must not be repeated', () => {
-    const targetsOf = fc.uniqueArray(anyTarget, {
-      minLength: 1,
-      maxLength: 6,
-      selector: ({ name, key }) => `${name} ${key}`,
-    });
-    fc.assert(
-      fc.property(targetsOf, fc.infiniteStream(anyFailure), anySettings, (wanted, supply, options) => {
-        const targets = wanted.map(({ name, key, paints, contextLength }) =>
-          buildTarget(name, { contextLength, ...(paints ? { output: ['image'] } : {}) }, key),
-        );
-        const attempts: Attempt[] = [];
-        let elapsed = 0;
-        let target = targets[0];
-        let withoutReasoning = false;
-        while (target) {
-          const { value } = supply.next();
-          if (!value) throw new Error('the supply is endless');
-          const { retryAfter, failure, took, hasBudget, random } = value;
-          elapsed += took;
-          const details = 'details' in failure ? failure.details : {};
-          const latest = fail(
-            target,
-            { ...failure, details: { ...details, retryAfter } },
-            { withoutReasoning },
-          );
-          attempts.push(latest);
-          const kind = latest.error && classifyFailure(latest.error, latest);
-          const step = judge(attempts, targets, { elapsed, hasBudget, random }, options);
-          const last = target;
-          target = undefined;
-          if (step.type === 'retry') {
-            expect(['transient', 'limit', 'silence', 'seal']).toContain(kind);
-            if (kind === 'seal') expect(withoutReasoning).toBe(false);
-            if (kind === 'silence') expect(attempts.filter(isSilent)).toHaveLength(1);
-            expect(step.wait).toBeLessThanOrEqual(options.longestWait + options.base / 2);
-            if (kind !== 'seal') expect(hasBudget && elapsed + step.wait <= options.deadline).toBe(true);
-            elapsed += step.wait;
-            ({ withoutReasoning } = step);
-            target = last;
-          } else if (step.type === 'next') {
-            expect(['transient', 'limit', 'silence', 'target', 'overflow']).toContain(kind);
-            const tooSmall = attempts.filter(({ error }) => error?.code === 'context_length_exceeded');
-            for (const { model } of step.targets)
-              for (const { target: before } of tooSmall)
-                expect(model.contextLength).toBeGreaterThan(before.model.contextLength);
-            const isStillSilent = (left: Target): boolean => {
-              const latest = attempts.findLast((each) => formatRoute(each.target) === formatRoute(left));
-              return latest !== undefined && isSilent(latest);
-            };
-            for (const left of step.targets) {
-              expect(attempts.some((attempt) => attempt.target === left)).toBe(false);
-              expect(isStillSilent(left)).toBe(false);
-            }
-            withoutReasoning = false;
-            [target] = step.targets;
-          }
-        }
-        expect(attempts.length).toBeLessThanOrEqual(targets.length * (options.attempts + 1));
-      }),
-      { numRuns: 500 },
-    );
+it('arbitrary histories always stop, keep the limits, and never repeat what must not be repeated', () => {
+  const targetsOf = fc.uniqueArray(anyTarget, {
+    minLength: 1,
+    maxLength: 6,
+    selector: ({ name, key }) => `${name} ${key}`,
   });
+  fc.assert(
+    fc.property(targetsOf, fc.infiniteStream(anyFailure), anySettings, (wanted, supply, options) => {
+      const targets = wanted.map(({ name, key, paints, contextLength }) =>
+        buildTarget(name, { contextLength, ...(paints ? { output: ['image'] } : {}) }, key),
+      );
+      const attempts: Attempt[] = [];
+      let elapsed = 0;
+      let target = targets[0];
+      let withoutReasoning = false;
+      while (target) {
+        const { value } = supply.next();
+        if (!value) throw new Error('the supply is endless');
+        const { retryAfter, failure, took, hasBudget, random } = value;
+        elapsed += took;
+        const details = 'details' in failure ? failure.details : {};
+        const latest = fail(
+          target,
+          { ...failure, details: { ...details, retryAfter } },
+          { withoutReasoning },
+        );
+        attempts.push(latest);
+        const kind = latest.error && classifyFailure(latest.error, latest);
+        const step = judge(attempts, targets, { elapsed, hasBudget, random }, options);
+        const last = target;
+        target = undefined;
+        if (step.type === 'retry') {
+          expect(['transient', 'limit', 'silence', 'seal']).toContain(kind);
+          if (kind === 'seal') expect(withoutReasoning).toBe(false);
+          if (kind === 'silence') expect(attempts.filter(isSilent)).toHaveLength(1);
+          expect(step.wait).toBeLessThanOrEqual(options.longestWait + options.base / 2);
+          if (kind !== 'seal') expect(hasBudget && elapsed + step.wait <= options.deadline).toBe(true);
+          elapsed += step.wait;
+          ({ withoutReasoning } = step);
+          target = last;
+        } else if (step.type === 'next') {
+          expect(['transient', 'limit', 'silence', 'target', 'overflow']).toContain(kind);
+          const tooSmall = attempts.filter(({ error }) => error?.code === 'context_length_exceeded');
+          for (const { model } of step.targets)
+            for (const { target: before } of tooSmall)
+              expect(model.contextLength).toBeGreaterThan(before.model.contextLength);
+          const isStillSilent = (left: Target): boolean => {
+            const latest = attempts.findLast((each) => formatRoute(each.target) === formatRoute(left));
+            return latest !== undefined && isSilent(latest);
+          };
+          for (const left of step.targets) {
+            expect(attempts.some((attempt) => attempt.target === left)).toBe(false);
+            expect(isStillSilent(left)).toBe(false);
+          }
+          withoutReasoning = false;
+          [target] = step.targets;
+        }
+      }
+      expect(attempts.length).toBeLessThanOrEqual(targets.length * (options.attempts + 1));
+    }),
+    { numRuns: 500 },
+  );
 });

@@ -144,55 +144,51 @@ describe('tapping', () => {
   });
 });
 
-describe('isolation', () => {
-  it.each(['meter', 'observe'] as const)('runs every %s tap although one throws', async (name) => {
-    const ran: string[] = [];
-    hooks[name].tapPromise('throws', async () => {
-      throw new Error('broken');
-    });
-    hooks[name].tapPromise('runs', async () => void ran.push('runs'));
-    hooks[name].tap('throws at once', () => {
-      throw new Error('broken');
-    });
-    hooks[name].tap('runs at once', () => void ran.push('runs at once'));
-    await expect(core[name].promise(eraseType({ exchange: { id: 'one-call' } }))).resolves.toBeUndefined();
-    expect(ran).toEqual(['runs', 'runs at once']);
-    expect(log.join()).toContain('"tap":"throws at once"');
-    expect(log.join()).toContain('"call":"one-call","hook"');
-    expect(log.join()).toContain('"tap":"throws"');
+it.each(['meter', 'observe'] as const)('the core runs every %s tap although one throws', async (name) => {
+  const ran: string[] = [];
+  hooks[name].tapPromise('throws', async () => {
+    throw new Error('broken');
   });
-
-  it('runs every meter tap although one never returns', () => {
-    const runs = vi.fn(async () => undefined);
-    hooks.meter.tapPromise('never', () => new Promise(() => undefined));
-    hooks.meter.tapPromise('runs', runs);
-    void core.meter.promise(eraseType({ exchange: { id: 'one-call' } }));
-    expect(runs).toHaveBeenCalledOnce();
+  hooks[name].tapPromise('runs', async () => void ran.push('runs'));
+  hooks[name].tap('throws at once', () => {
+    throw new Error('broken');
   });
-
-  it('never lets an attempt tap fail a call', () => {
-    hooks.attempt.tap('throws', () => {
-      throw new Error('broken');
-    });
-    expect(() => core.attempt.call(eraseType({}), eraseType({}))).not.toThrow();
-    expect(log.join()).toContain('broken');
-  });
+  hooks[name].tap('runs at once', () => void ran.push('runs at once'));
+  await expect(core[name].promise(eraseType({ exchange: { id: 'one-call' } }))).resolves.toBeUndefined();
+  expect(ran).toEqual(['runs', 'runs at once']);
+  expect(log.join()).toContain('"tap":"throws at once"');
+  expect(log.join()).toContain('"call":"one-call","hook"');
+  expect(log.join()).toContain('"tap":"throws"');
 });
 
-describe('conditions', () => {
-  it('runs a transform only if its condition holds, and lets the lanes know', async () => {
-    hooks.transformRequest.tapPromise(
-      { name: 'shout', when: ({ call }) => call.stream },
-      async (request) => ({ ...request, model: request.model.toUpperCase() }),
-    );
-    const streamed = eraseType({ call: { stream: true } });
-    const whole = eraseType({ call: { stream: false } });
-    expect([streamed, whole].map((call) => isTapped(core.transformRequest, call))).toEqual([true, false]);
-    expect(
-      await core.transformRequest.promise({ model: 'a', stream: true, turns: [] }, streamed),
-    ).toMatchObject({ model: 'A' });
-    expect(
-      await core.transformRequest.promise({ model: 'a', stream: false, turns: [] }, whole),
-    ).toMatchObject({ model: 'a' });
+it('the core runs every meter tap although one never returns', () => {
+  const runs = vi.fn(async () => undefined);
+  hooks.meter.tapPromise('never', () => new Promise(() => undefined));
+  hooks.meter.tapPromise('runs', runs);
+  void core.meter.promise(eraseType({ exchange: { id: 'one-call' } }));
+  expect(runs).toHaveBeenCalledOnce();
+});
+
+it('the core never lets an attempt tap fail a call', () => {
+  hooks.attempt.tap('throws', () => {
+    throw new Error('broken');
+  });
+  expect(() => core.attempt.call(eraseType({}), eraseType({}))).not.toThrow();
+  expect(log.join()).toContain('broken');
+});
+
+it('the core runs a transform only if its condition holds, and lets the lanes know', async () => {
+  hooks.transformRequest.tapPromise({ name: 'shout', when: ({ call }) => call.stream }, async (request) => ({
+    ...request,
+    model: request.model.toUpperCase(),
+  }));
+  const streamed = eraseType({ call: { stream: true } });
+  const whole = eraseType({ call: { stream: false } });
+  expect([streamed, whole].map((call) => isTapped(core.transformRequest, call))).toEqual([true, false]);
+  expect(
+    await core.transformRequest.promise({ model: 'a', stream: true, turns: [] }, streamed),
+  ).toMatchObject({ model: 'A' });
+  expect(await core.transformRequest.promise({ model: 'a', stream: false, turns: [] }, whole)).toMatchObject({
+    model: 'a',
   });
 });

@@ -27,40 +27,37 @@ const buildSize = (textBytes: number): Partial<ClientCall> => ({
   size: { textBytes, images: 0, mediaBytes: 0 },
 });
 
-describe('stream timeouts', () => {
-  it('allows a stream 45 seconds, and one more for each 40 kB of input', () => {
-    expect([
-      computeSeconds({}),
-      computeSeconds(buildSize(40_000)),
-      computeSeconds(buildSize(4_000_000)),
-    ]).toEqual([45, 46, 145]);
-  });
+it('stream timeouts allows a stream 45 seconds, and one more for each 40 kB of input', () => {
+  expect([
+    computeSeconds({}),
+    computeSeconds(buildSize(40_000)),
+    computeSeconds(buildSize(4_000_000)),
+  ]).toEqual([45, 46, 145]);
+});
 
-  it.each<[ClientCall['effort'], number]>([
-    ['none', 45],
-    ['minimal', 50],
-    ['low', 60],
-    ['medium', 75],
-    ['high', 135],
-    ['xhigh', 225],
-    ['max', 225],
-    [0, 45],
-    [3000, 75],
-    [100_000, 225],
-  ])('adds time to reason for the effort %s', (effort, expected) => {
-    expect(computeSeconds({ effort })).toBe(expected);
-  });
+it.each<[ClientCall['effort'], number]>([
+  ['none', 45],
+  ['minimal', 50],
+  ['low', 60],
+  ['medium', 75],
+  ['high', 135],
+  ['xhigh', 225],
+  ['max', 225],
+  [0, 45],
+  [3000, 75],
+  [100_000, 225],
+])('stream timeouts adds time to reason for the effort %s', (effort, expected) => {
+  expect(computeSeconds({ effort })).toBe(expected);
+});
 
-  it('assumes medium effort for a model that reasons by default', () => {
-    expect([computeSeconds({}, thinker), computeSeconds({ effort: 'none' }, thinker)]).toEqual([75, 45]);
-  });
+it('stream timeouts assumes medium effort for a model that reasons by default', () => {
+  expect([computeSeconds({}, thinker), computeSeconds({ effort: 'none' }, thinker)]).toEqual([75, 45]);
+});
 
-  it('allows time for a picture, up to 300 seconds in all', () => {
-    expect([
-      computeSeconds({}, painter),
-      computeSeconds({ effort: 'max', ...buildSize(40_000_000) }),
-    ]).toEqual([285, 300]);
-  });
+it('stream timeouts allows time for a picture, up to 300 seconds in all', () => {
+  expect([computeSeconds({}, painter), computeSeconds({ effort: 'max', ...buildSize(40_000_000) })]).toEqual([
+    285, 300,
+  ]);
 });
 
 describe('JSON reply timeouts', () => {

@@ -1,6 +1,6 @@
 /** Answers that a provider was asked for inside an object. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { CanonicalEvent } from '../../core/canonical/events.ts';
 import { unwrapAnswers } from '../../core/crossing/unwrap-answer.ts';
 
@@ -27,35 +27,33 @@ const chop = (text: string, cuts: readonly number[]): string[] => {
   return [...places, text.length].map((end, index) => text.slice(places[index - 1] ?? 0, end));
 };
 
-describe('an answer in an object', () => {
-  it('is shown without it, whatever it is and however it is cut', () =>
-    fc.assert(
-      fc.asyncProperty(fc.jsonValue(), fc.nat(4), fc.array(fc.nat()), async (value, indent, cuts) => {
-        const text = JSON.stringify({ answer: value }, undefined, indent);
-        const shown: unknown = JSON.parse(await show(chop(text, cuts)));
-        expect(shown).toEqual(JSON.parse(JSON.stringify(value)));
-      }),
-    ));
+it('an answer in an object is shown without it, whatever it is and however it is cut', () =>
+  fc.assert(
+    fc.asyncProperty(fc.jsonValue(), fc.nat(4), fc.array(fc.nat()), async (value, indent, cuts) => {
+      const text = JSON.stringify({ answer: value }, undefined, indent);
+      const shown: unknown = JSON.parse(await show(chop(text, cuts)));
+      expect(shown).toEqual(JSON.parse(JSON.stringify(value)));
+    }),
+  ));
 
-  it('keeps the blanks and braces of its strings, one character at a time', () =>
-    fc.assert(
-      fc.asyncProperty(fc.string({ unit: fc.constantFrom('}', '{', ' ', '"', 'a') }), async (value) => {
-        expect(JSON.parse(await show([...JSON.stringify({ answer: [value] })]))).toEqual([value]);
-      }),
-    ));
+it('an answer in an object keeps the blanks and braces of its strings, one character at a time', () =>
+  fc.assert(
+    fc.asyncProperty(fc.string({ unit: fc.constantFrom('}', '{', ' ', '"', 'a') }), async (value) => {
+      expect(JSON.parse(await show([...JSON.stringify({ answer: [value] })]))).toEqual([value]);
+    }),
+  ));
 
-  it.each([['I cannot do that.'], ['{"other":1}'], ['{"answers":[1]}'], ['{'], ['[1]']])(
-    'is not taken apart if it is %s',
-    async (text) => {
-      expect(await show([...text])).toBe(text);
-    },
-  );
+it.each([['I cannot do that.'], ['{"other":1}'], ['{"answers":[1]}'], ['{'], ['[1]']])(
+  'an answer in an object is not taken apart if it is %s',
+  async (text) => {
+    expect(await show([...text])).toBe(text);
+  },
+);
 
-  it('is shown as far as it came if the provider broke it off', async () => {
-    expect(await show(['{"answer":[{"a":1},', '{"a"'])).toBe('[{"a":1},{"a"');
-  });
+it('an answer in an object is shown as far as it came if the provider broke it off', async () => {
+  expect(await show(['{"answer":[{"a":1},', '{"a"'])).toBe('[{"a":1},{"a"');
+});
 
-  it('is only looked for in the text', async () => {
-    expect(await show(['{"answer":1}'], 'reasoning')).toBe('{"answer":1}');
-  });
+it('an answer in an object is only looked for in the text', async () => {
+  expect(await show(['{"answer":1}'], 'reasoning')).toBe('{"answer":1}');
 });

@@ -36,16 +36,14 @@ async function checkChat(base: string, shown: string, model: string): Promise<vo
   });
 }
 
-describe('Open WebUI', () => {
-  it('fills its menu, and calls what is in it, by its .env', async () => {
-    const { OPENAI_API_BASE_URL: base = '', OPENAI_API_KEY: shown = '' } = parseEnv(
-      readSettings('open-webui/.env'),
-    );
-    const listed = await fetch(`${base}/models`, { headers: { authorization: `Bearer ${shown}` } });
-    const { data } = z.object({ data: z.array(z.object({ id: z.string() })) }).parse(await listed.json());
-    expect(data.map(({ id }) => id)).toContain('demo/echo');
-    await checkChat(base, shown, 'demo/echo');
-  });
+it('Open WebUI fills its menu, and calls what is in it, by its .env', async () => {
+  const { OPENAI_API_BASE_URL: base = '', OPENAI_API_KEY: shown = '' } = parseEnv(
+    readSettings('open-webui/.env'),
+  );
+  const listed = await fetch(`${base}/models`, { headers: { authorization: `Bearer ${shown}` } });
+  const { data } = z.object({ data: z.array(z.object({ id: z.string() })) }).parse(await listed.json());
+  expect(data.map(({ id }) => id)).toContain('demo/echo');
+  await checkChat(base, shown, 'demo/echo');
 });
 
 describe('Continue', () => {

@@ -47,43 +47,41 @@ const environment = Object.fromEntries(
     .map((pair) => pair.split('=') as [string, string]),
 );
 
-describe('the Dockerfile', () => {
-  it('builds in stages, on a Node the project runs on, pinned to its major version', () => {
-    expect(stages.length).toBe(2);
-    for (const [first] of stages)
-      expect(Number(/^node:(\d+)-slim/.exec(first?.rest ?? '')?.[1])).toBeGreaterThanOrEqual(24);
-  });
+it('the Dockerfile builds in stages, on a Node the project runs on, pinned to its major version', () => {
+  expect(stages.length).toBe(2);
+  for (const [first] of stages)
+    expect(Number(/^node:(\d+)-slim/.exec(first?.rest ?? '')?.[1])).toBeGreaterThanOrEqual(24);
+});
 
-  it('runs as somebody who is not root, by number', () => {
-    expect(findLast('USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/);
-  });
+it('the Dockerfile runs as somebody who is not root, by number', () => {
+  expect(findLast('USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+});
 
-  it('sets variables that are read, and exposes both ports on all addresses', () => {
-    expect(findUnread(Object.keys(environment))).toEqual([]);
-    expect([environment.PORT, environment.TOLLGATE_ADMIN_PORT]).toEqual(['8787', '8788']);
-    expect(findLast('EXPOSE')).toBe('8787 8788');
-    expect([environment.HOST, environment.TOLLGATE_ADMIN_HOST]).toEqual(['0.0.0.0', '0.0.0.0']);
-    expect(environment.TOLLGATE_DATA).toBe(findLast('VOLUME'));
-  });
+it('the Dockerfile sets variables that are read, and exposes both ports on all addresses', () => {
+  expect(findUnread(Object.keys(environment))).toEqual([]);
+  expect([environment.PORT, environment.TOLLGATE_ADMIN_PORT]).toEqual(['8787', '8788']);
+  expect(findLast('EXPOSE')).toBe('8787 8788');
+  expect([environment.HOST, environment.TOLLGATE_ADMIN_HOST]).toEqual(['0.0.0.0', '0.0.0.0']);
+  expect(environment.TOLLGATE_DATA).toBe(findLast('VOLUME'));
+});
 
-  it('starts the gateway without a shell, which would keep signals from it', () => {
-    expect(words.parse(JSON.parse(findLast('ENTRYPOINT')))[0]).toBe('node');
-    expect(words.parse(JSON.parse(findLast('CMD')))).toEqual(['start']);
-  });
+it('the Dockerfile starts the gateway without a shell, which would keep signals from it', () => {
+  expect(words.parse(JSON.parse(findLast('ENTRYPOINT')))[0]).toBe('node');
+  expect(words.parse(JSON.parse(findLast('CMD')))).toEqual(['start']);
+});
 
-  it('copies nothing that its .dockerignore keeps out', () => {
-    const allowed = read('Dockerfile.dockerignore')
-      .split('\n')
-      .filter((line) => line.startsWith('!'))
-      .map((line) => line.slice(1));
-    const copied = stages
-      .flat()
-      .filter(({ word, rest }) => word === 'COPY' && !rest.startsWith('--from'))
-      .flatMap(({ rest }) => rest.split(' ').slice(0, -1));
-    expect(copied.length).toBeGreaterThan(5);
-    expect(copied.filter((path) => !allowed.includes(path))).toEqual([]);
-    expect(allowed.filter((path) => !existsSync(join(root, path)))).toEqual([]);
-  });
+it('the Dockerfile copies nothing that its .dockerignore keeps out', () => {
+  const allowed = read('Dockerfile.dockerignore')
+    .split('\n')
+    .filter((line) => line.startsWith('!'))
+    .map((line) => line.slice(1));
+  const copied = stages
+    .flat()
+    .filter(({ word, rest }) => word === 'COPY' && !rest.startsWith('--from'))
+    .flatMap(({ rest }) => rest.split(' ').slice(0, -1));
+  expect(copied.length).toBeGreaterThan(5);
+  expect(copied.filter((path) => !allowed.includes(path))).toEqual([]);
+  expect(allowed.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
 describe('the steps of the Dockerfile, followed in an empty folder', () => {

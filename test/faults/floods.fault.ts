@@ -25,24 +25,22 @@ function openKeyring(secret: string): { readonly keyring: ReturnType<typeof crea
   return Object.assign(lookups, { keyring: createKeyring(() => store) });
 }
 
-describe('a million invalid keys', () => {
-  it('cause no ledger query, hold no memory, and cost a moment each', async () => {
-    const secret = createSecret();
-    const harness = openKeyring(secret);
-    const before = process.memoryUsage().heapUsed;
-    const began = performance.now();
-    for (let count = 0; count < 1_000_000; count += 1)
-      await harness.keyring.verify(`sk-${String(Math.random()).slice(2).padEnd(42, 'x')}`);
-    const microseconds = (performance.now() - began) / 1000;
-    process.stdout.write(
-      `${microseconds.toFixed(2)} ` +
-        `µs each, ${((process.memoryUsage().heapUsed - before) / 2 ** 20).toFixed(1)} MB more\n`,
-    );
-    expect(harness.asked).toBe(0);
-    expect(microseconds).toBeLessThan(50);
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(100 * 2 ** 20);
-    expect(await harness.keyring.verify(secret)).toBeDefined();
-  });
+it('a million invalid keys cause no ledger query, hold no memory, and cost a moment each', async () => {
+  const secret = createSecret();
+  const harness = openKeyring(secret);
+  const before = process.memoryUsage().heapUsed;
+  const began = performance.now();
+  for (let count = 0; count < 1_000_000; count += 1)
+    await harness.keyring.verify(`sk-${String(Math.random()).slice(2).padEnd(42, 'x')}`);
+  const microseconds = (performance.now() - began) / 1000;
+  process.stdout.write(
+    `${microseconds.toFixed(2)} ` +
+      `µs each, ${((process.memoryUsage().heapUsed - before) / 2 ** 20).toFixed(1)} MB more\n`,
+  );
+  expect(harness.asked).toBe(0);
+  expect(microseconds).toBeLessThan(50);
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(100 * 2 ** 20);
+  expect(await harness.keyring.verify(secret)).toBeDefined();
 });
 
 describe('twenty thousand connections to a process with a limit of 4096 files', () => {

@@ -58,57 +58,55 @@ function buildAttempt(base: string, kept: number, sealed: boolean): string {
 const samples = 200_000;
 const tries = 3;
 
-describe('the duration of a refusal', () => {
-  const [held, strange] = [0, 1].map(() => Array.from({ length: 500 }, () => createSecret()));
-  const records = new Map((held ?? []).map((secret) => [hashSecret(secret), keyRecord(secret)]));
-  const keyring = createKeyring(() => buildStore({ findKey: async (hash) => records.get(hash) }));
-  const pick = (secrets: readonly string[] = []): string =>
-    secrets[Math.floor(Math.random() * secrets.length)] ?? '';
+const [held, strange] = [0, 1].map(() => Array.from({ length: 500 }, () => createSecret()));
+const records = new Map((held ?? []).map((secret) => [hashSecret(secret), keyRecord(secret)]));
+const keyring = createKeyring(() => buildStore({ findKey: async (hash) => records.get(hash) }));
+const pick = (secrets: readonly string[] = []): string =>
+  secrets[Math.floor(Math.random() * secrets.length)] ?? '';
 
-  /**
-   * The t statistic of keys that exist, compared with keys built in the same way that do not; without the
-   * slowest hundredth, which is the machine's own noise.
-   */
-  async function compare(make: (base: string) => string): Promise<number> {
-    const times: [held: number[], strange: number[]] = [[], []];
-    for (let batch = 0; batch < 40; batch += 1) {
-      const texts = Array.from({ length: samples / 40 }, (): [0 | 1, string] =>
-        Math.random() < 0.5 ? [0, make(pick(held))] : [1, make(pick(strange))],
-      );
-      for (const [kind, text] of texts) {
-        const began = process.hrtime.bigint();
-        await keyring.verify(text);
-        times[kind].push(Number(process.hrtime.bigint() - began));
-      }
-    }
-    const slow = times.flat().toSorted((one, other) => one - other)[samples * 0.99] ?? Infinity;
-    return computeWelch(
-      times[0].filter((time) => time < slow),
-      times[1].filter((time) => time < slow),
+/**
+ * The t statistic of keys that exist, compared with keys built in the same way that do not; without the
+ * slowest hundredth, which is the machine's own noise.
+ */
+async function compare(make: (base: string) => string): Promise<number> {
+  const times: [held: number[], strange: number[]] = [[], []];
+  for (let batch = 0; batch < 40; batch += 1) {
+    const texts = Array.from({ length: samples / 40 }, (): [0 | 1, string] =>
+      Math.random() < 0.5 ? [0, make(pick(held))] : [1, make(pick(strange))],
     );
+    for (const [kind, text] of texts) {
+      const began = process.hrtime.bigint();
+      await keyring.verify(text);
+      times[kind].push(Number(process.hrtime.bigint() - began));
+    }
   }
-
-  it.each([
-    ['all but its last characters', 33, false],
-    ['half of it', 24, false],
-    ['all but its checksum', unsealed, false],
-    ['all but some characters, with a checksum that fits', 33, true],
-    ['half of it, with a checksum that fits', 24, true],
-  ] as const)(
-    'does not reveal whether %s of a key belongs to a real one or to a random one',
-    async (_, kept, sealed) => {
-      const all: number[] = [];
-      // A real difference shows every time; the machine's noise does not.
-      while (all.length < tries && all.every((t) => Math.abs(t) >= 4.5))
-        all.push(await compare((base) => buildAttempt(base, kept, sealed)));
-      process.stdout.write(`t = ${all.map((t) => t.toFixed(2)).join(', ')}\n`);
-      expect(Math.min(...all.map(Math.abs))).toBeLessThan(4.5);
-    },
+  const slow = times.flat().toSorted((one, other) => one - other)[samples * 0.99] ?? Infinity;
+  return computeWelch(
+    times[0].filter((time) => time < slow),
+    times[1].filter((time) => time < slow),
   );
+}
 
-  it('is measured precisely enough to tell a key from an invalid one', async () => {
-    expect(Math.abs(await compare((base) => base))).toBeGreaterThan(4.5);
-  });
+it.each([
+  ['all but its last characters', 33, false],
+  ['half of it', 24, false],
+  ['all but its checksum', unsealed, false],
+  ['all but some characters, with a checksum that fits', 33, true],
+  ['half of it, with a checksum that fits', 24, true],
+] as const)(
+  'the duration of a refusal does not reveal whether %s of a key belongs to a real one or to a random one',
+  async (_, kept, sealed) => {
+    const all: number[] = [];
+    // A real difference shows every time; the machine's noise does not.
+    while (all.length < tries && all.every((t) => Math.abs(t) >= 4.5))
+      all.push(await compare((base) => buildAttempt(base, kept, sealed)));
+    process.stdout.write(`t = ${all.map((t) => t.toFixed(2)).join(', ')}\n`);
+    expect(Math.min(...all.map(Math.abs))).toBeLessThan(4.5);
+  },
+);
+
+it('the duration of a refusal is measured precisely enough to tell a key from an invalid one', async () => {
+  expect(Math.abs(await compare((base) => base))).toBeGreaterThan(4.5);
 });
 
 const flood = join(import.meta.dirname, '../support/key-flood.ts');

@@ -129,19 +129,17 @@ it('loses nothing by an empty list, a switch that is off, or reasoning that is o
   expect(chat.end).toMatchObject({ losses: [] });
 });
 
-describe('a call without arguments', () => {
-  it.each([
-    ['chat-completions', 'responses'],
-    ['responses', 'chat-completions'],
-  ] as const)('of a %s provider reaches a %s client as JSON', async (wire, client) => {
-    const { id, upstream } = getModel(wire);
-    harness.vendors[wire].script(upstream, { toolCalls: [{ name: 'look', arguments: '' }] });
-    for (const stream of [false, true]) {
-      const { text } = await harness.ask(client, id, client === 'responses' ? { input: 'Go' } : hi, stream);
-      expect(text).toContain('"arguments":"{}"');
-    }
-    harness.vendors[wire].unscript();
-  });
+it.each([
+  ['chat-completions', 'responses'],
+  ['responses', 'chat-completions'],
+] as const)('a call without arguments of a %s provider reaches a %s client as JSON', async (wire, client) => {
+  const { id, upstream } = getModel(wire);
+  harness.vendors[wire].script(upstream, { toolCalls: [{ name: 'look', arguments: '' }] });
+  for (const stream of [false, true]) {
+    const { text } = await harness.ask(client, id, client === 'responses' ? { input: 'Go' } : hi, stream);
+    expect(text).toContain('"arguments":"{}"');
+  }
+  harness.vendors[wire].unscript();
 });
 
 describe.each(['', ' \n'])('a reply of nothing but "%s"', (text) => {

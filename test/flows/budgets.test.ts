@@ -142,18 +142,16 @@ describe('the budget commands', () => {
   });
 });
 
-describe('a call', () => {
-  it('gets its output limit lowered to what its budget covers, as with its balance', async () => {
-    const gateway = await start();
-    const { key } = await createKey(gateway);
-    const free = await call(gateway, key, 1000);
-    await gateway.verb('budgets set', ['account', 'acme', '0.0005/day']);
-    const limited = await call(gateway, key, 1_000_000);
-    expect([free.status, limited.status]).toEqual([200, 200]);
-    const [, end] = await gateway.ended(2);
-    const granted = end && 'grant' in end.exchange ? end.exchange.grant : undefined;
-    expect(granted).toMatchObject({ outputLimit: expect.any(Number) });
-  });
+it('a call gets its output limit lowered to what its budget covers, as with its balance', async () => {
+  const gateway = await start();
+  const { key } = await createKey(gateway);
+  const free = await call(gateway, key, 1000);
+  await gateway.verb('budgets set', ['account', 'acme', '0.0005/day']);
+  const limited = await call(gateway, key, 1_000_000);
+  expect([free.status, limited.status]).toEqual([200, 200]);
+  const [, end] = await gateway.ended(2);
+  const granted = end && 'grant' in end.exchange ? end.exchange.grant : undefined;
+  expect(granted).toMatchObject({ outputLimit: expect.any(Number) });
 });
 
 describe('the webhook', () => {

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeDataFolder, startProcess } from '../support/process.ts';
 
 const cache = mkdtempSync(join(tmpdir(), 'tollgate-cache-'));
@@ -13,17 +13,15 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(cache, { recursive: true, force: true }));
 
-describe('the second start', () => {
-  it('strips no types and compiles no file', async () => {
-    const gateway = await startProcess({
-      TOLLGATE_DATA: makeDataFolder(),
-      NODE_COMPILE_CACHE: cache,
-      NODE_DEBUG_NATIVE: 'COMPILE_CACHE',
-    });
-    const { output, errors } = await gateway.stop('SIGTERM');
-    const message = output + errors;
-    expect(message.match(/was accepted/g)?.length).toBeGreaterThan(300);
-    expect(message).toContain('plugins/meters/balance/sqlite/worker.ts');
-    expect(message).not.toMatch(/saving transpilation|was (rejected|not initialized)/);
+it('the second start strips no types and compiles no file', async () => {
+  const gateway = await startProcess({
+    TOLLGATE_DATA: makeDataFolder(),
+    NODE_COMPILE_CACHE: cache,
+    NODE_DEBUG_NATIVE: 'COMPILE_CACHE',
   });
+  const { output, errors } = await gateway.stop('SIGTERM');
+  const message = output + errors;
+  expect(message.match(/was accepted/g)?.length).toBeGreaterThan(300);
+  expect(message).toContain('plugins/meters/balance/sqlite/worker.ts');
+  expect(message).not.toMatch(/saving transpilation|was (rejected|not initialized)/);
 });

@@ -157,90 +157,84 @@ describe('a variable of the default configuration', () => {
   });
 });
 
-describe('a start', () => {
-  it('reports a data folder that is a file, and a ledger that is not one', async () => {
-    const file = write(usual);
-    writeFileSync(join(folder, 'file'), '');
-    expectFault(
-      await start(file, { TOLLGATE_DATA: join(folder, 'file') }),
-      'the data folder cannot be used: ENOTDIR',
-      file,
-    );
-    mkdirSync(join(folder, 'garbage'));
-    writeFileSync(join(folder, 'garbage/ledger.db'), 'no database at all');
-    expectFault(
-      await start(file, { TOLLGATE_DATA: join(folder, 'garbage') }),
-      /plugin "balance": the ledger .*ledger\.db cannot be opened: file is not a database/,
-      file,
-    );
-  });
-
-  it('reports an unreachable PostgreSQL, and never its password', async () => {
-    const file = write([...usual.slice(0, 3), "balance({ store: { kind: 'postgres' } })"]);
-    const finished = await start(file, { TOLLGATE_LEDGER_URL: 'postgres://user:canary@127.0.0.1:1/books' });
-    expectFault(
-      finished,
-      'plugin "balance": the ledger 127.0.0.1:1/books cannot be opened: connect ECONNREFUSED',
-      file,
-    );
-    expect(finished.errors + finished.output).not.toContain('canary');
-  });
-
-  it('reports an address that is in use or does not exist', async () => {
-    const taken = await serve(createServer());
-    const port = String(taken.port);
-    expectFault(
-      await start(write(usual), { PORT: port }),
-      `address already in use 127.0.0.1:${port}: set server.port (PORT) to another one, or stop the process`,
-    );
-    await taken.close();
-    expectFault(
-      await start('gateway.config.ts', { HOST: 'nowhere.invalid' }),
-      /nowhere\.invalid: set server\.host \(HOST\) to an address of this machine/,
-    );
-  });
-});
-
-describe('a command of a plugin', () => {
-  it('may start with the words of another, in either order', async () => {
-    const file = write([...usual, buildVerbs(buildVerb('mill wheel'), buildVerb('mill <corn>'))]);
-    const run = (...words: string[]): Promise<Finished> =>
-      runVerb([...words, '--json'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder });
-    expect(await Promise.all([run('mill', 'wheel'), run('mill', 'rye')])).toMatchObject([
-      { code: 0, output: '1\n' },
-      { code: 0, output: '1\n' },
-    ]);
-  });
-
-  it('whose options cannot be read is reported with its plugin', async () => {
-    const file = write([
-      ...usual,
-      buildVerbs(buildVerb('mill', ", options: [{ flags: 'wheel', description: '' }]")),
-    ]);
-    expectFault(
-      await runVerb(['mill'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder }),
-      /^tollgate: plugin "mine": .*'wheel'/,
-    );
-  });
-});
-
-describe('help', () => {
-  it.each(['--help', 'help'])(
-    'lists the commands that need no configuration, and says why there are no more: %s',
-    async (word) => {
-      const file = write(['demo({ pase: 3 })']);
-      const { code, output } = await runVerb([word], {
-        TOLLGATE_CONFIG: file,
-        PORT: '0',
-        TOLLGATE_DATA: folder,
-      });
-      expect([code, output]).toEqual([
-        0,
-        expect.stringMatching(
-          "doctor[^]*The plugins' verbs are missing, because the configuration could not be read: " +
-            '.*plugin "demo": unknown option "pase"',
-        ),
-      ]);
-    },
+it('a start reports a data folder that is a file, and a ledger that is not one', async () => {
+  const file = write(usual);
+  writeFileSync(join(folder, 'file'), '');
+  expectFault(
+    await start(file, { TOLLGATE_DATA: join(folder, 'file') }),
+    'the data folder cannot be used: ENOTDIR',
+    file,
+  );
+  mkdirSync(join(folder, 'garbage'));
+  writeFileSync(join(folder, 'garbage/ledger.db'), 'no database at all');
+  expectFault(
+    await start(file, { TOLLGATE_DATA: join(folder, 'garbage') }),
+    /plugin "balance": the ledger .*ledger\.db cannot be opened: file is not a database/,
+    file,
   );
 });
+
+it('a start reports an unreachable PostgreSQL, and never its password', async () => {
+  const file = write([...usual.slice(0, 3), "balance({ store: { kind: 'postgres' } })"]);
+  const finished = await start(file, { TOLLGATE_LEDGER_URL: 'postgres://user:canary@127.0.0.1:1/books' });
+  expectFault(
+    finished,
+    'plugin "balance": the ledger 127.0.0.1:1/books cannot be opened: connect ECONNREFUSED',
+    file,
+  );
+  expect(finished.errors + finished.output).not.toContain('canary');
+});
+
+it('a start reports an address that is in use or does not exist', async () => {
+  const taken = await serve(createServer());
+  const port = String(taken.port);
+  expectFault(
+    await start(write(usual), { PORT: port }),
+    `address already in use 127.0.0.1:${port}: set server.port (PORT) to another one, or stop the process`,
+  );
+  await taken.close();
+  expectFault(
+    await start('gateway.config.ts', { HOST: 'nowhere.invalid' }),
+    /nowhere\.invalid: set server\.host \(HOST\) to an address of this machine/,
+  );
+});
+
+it('a command of a plugin may start with the words of another, in either order', async () => {
+  const file = write([...usual, buildVerbs(buildVerb('mill wheel'), buildVerb('mill <corn>'))]);
+  const run = (...words: string[]): Promise<Finished> =>
+    runVerb([...words, '--json'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder });
+  expect(await Promise.all([run('mill', 'wheel'), run('mill', 'rye')])).toMatchObject([
+    { code: 0, output: '1\n' },
+    { code: 0, output: '1\n' },
+  ]);
+});
+
+it('a command of a plugin whose options cannot be read is reported with its plugin', async () => {
+  const file = write([
+    ...usual,
+    buildVerbs(buildVerb('mill', ", options: [{ flags: 'wheel', description: '' }]")),
+  ]);
+  expectFault(
+    await runVerb(['mill'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder }),
+    /^tollgate: plugin "mine": .*'wheel'/,
+  );
+});
+
+it.each(['--help', 'help'])(
+  'help lists the commands that need no configuration, and says why there are no more: %s',
+  async (word) => {
+    const file = write(['demo({ pase: 3 })']);
+    const { code, output } = await runVerb([word], {
+      TOLLGATE_CONFIG: file,
+      PORT: '0',
+      TOLLGATE_DATA: folder,
+    });
+    expect([code, output]).toEqual([
+      0,
+      expect.stringMatching(
+        "doctor[^]*The plugins' verbs are missing, because the configuration could not be read: " +
+          '.*plugin "demo": unknown option "pase"',
+      ),
+    ]);
+  },
+);

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
 import { buildEditForm, openGallery, type Gallery } from '../images/gallery.ts';
@@ -55,29 +55,27 @@ async function leave(
 
 const form = 'multipart/form-data; boundary=there';
 
-describe('a client that disconnects', () => {
-  it.each([
-    ['/v1/chat/completions', 'application/json'],
-    [edits, form],
-  ])('while its key is looked up ends its call: %s', async (path, type) => {
-    const ended = gallery.gateway.ends.length;
-    await leave(path, type, { 'user-agent': 'impatient' });
-    expect((await gallery.gateway.ended(ended + 1))[ended]).toMatchObject({
+it.each([
+  ['/v1/chat/completions', 'application/json'],
+  [edits, form],
+])('a client that disconnects while its key is looked up ends its call: %s', async (path, type) => {
+  const ended = gallery.gateway.ends.length;
+  await leave(path, type, { 'user-agent': 'impatient' });
+  expect((await gallery.gateway.ended(ended + 1))[ended]).toMatchObject({
+    type: 'refused',
+    error: { code: 'client_gone' },
+  });
+});
+
+it('a client that disconnects at any moment releases the memory reserved for its form', async () => {
+  const ended = gallery.gateway.ends.length;
+  const rounds = 20;
+  for (let round = 0; round < rounds; round += 1) {
+    await leave(edits, form);
+    expect((await gallery.gateway.ended(ended + round + 1))[ended + round]).toMatchObject({
       type: 'refused',
       error: { code: 'client_gone' },
     });
-  });
-
-  it('at any moment releases the memory reserved for its form', async () => {
-    const ended = gallery.gateway.ends.length;
-    const rounds = 20;
-    for (let round = 0; round < rounds; round += 1) {
-      await leave(edits, form);
-      expect((await gallery.gateway.ended(ended + round + 1))[ended + round]).toMatchObject({
-        type: 'refused',
-        error: { code: 'client_gone' },
-      });
-    }
-    expect((await gallery.post(edits, buildEditForm())).status).toBe(200);
-  });
+  }
+  expect((await gallery.post(edits, buildEditForm())).status).toBe(200);
 });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it } from 'vitest';
 import { waitUntil } from '../support/operated.ts';
 import { clone, makeDataFolder, runAlone, runVerb } from '../support/process.ts';
 import { serve } from '../support/serve.ts';
@@ -67,50 +67,48 @@ async function beginStart(workers: number): Promise<Starting> {
   return { child, printed: () => text };
 }
 
-describe('a start', () => {
-  it.each([1, 2])('that receives a reload signal reloads once it is ready: %i', async (workers) => {
-    const { child, printed } = await beginStart(workers);
-    child.kill('SIGHUP');
-    // The next command is answered after the signal was delivered: the start continues once the signal
-    // could have ended it.
-    await runVerb(['--help'], { TOLLGATE_CONFIG: join(folder, 'nowhere') });
-    writeFileSync(gate, '');
-    await waitUntil(
-      () =>
-        printed().includes('the configuration was read again') ||
-        child.exitCode !== null ||
-        child.signalCode !== null,
-    );
-    expect([child.exitCode, child.signalCode, printed()]).toEqual([
-      null,
-      null,
-      expect.stringContaining('is ready at'),
-    ]);
-    child.kill('SIGTERM');
-    await waitUntil(() => child.exitCode !== null);
-    expect(child.exitCode).toBe(0);
-  });
+it.each([1, 2])('a start that receives a reload signal reloads once it is ready: %i', async (workers) => {
+  const { child, printed } = await beginStart(workers);
+  child.kill('SIGHUP');
+  // The next command is answered after the signal was delivered: the start continues once the signal
+  // could have ended it.
+  await runVerb(['--help'], { TOLLGATE_CONFIG: join(folder, 'nowhere') });
+  writeFileSync(gate, '');
+  await waitUntil(
+    () =>
+      printed().includes('the configuration was read again') ||
+      child.exitCode !== null ||
+      child.signalCode !== null,
+  );
+  expect([child.exitCode, child.signalCode, printed()]).toEqual([
+    null,
+    null,
+    expect.stringContaining('is ready at'),
+  ]);
+  child.kill('SIGTERM');
+  await waitUntil(() => child.exitCode !== null);
+  expect(child.exitCode).toBe(0);
+});
 
-  it('of several workers that receives a stop signal stops without an error', async () => {
-    const { child, printed } = await beginStart(2);
-    const closed = once(child, 'close');
-    child.kill('SIGTERM');
-    await closed;
-    expect([child.exitCode, printed()]).toEqual([0, 'it is being read\n']);
-  });
+it('a start of several workers that receives a stop signal stops without an error', async () => {
+  const { child, printed } = await beginStart(2);
+  const closed = once(child, 'close');
+  child.kill('SIGTERM');
+  await closed;
+  expect([child.exitCode, printed()]).toEqual([0, 'it is being read\n']);
+});
 
-  it('of several workers that cannot listen says in one line what to do', async () => {
-    writeFileSync(gate, '');
-    const taken = await serve(createServer());
-    const port = String(taken.port);
-    const { code, errors } = await runAlone(['start'], { TOLLGATE_CONFIG: file, PORT: port, WORKERS: '2' });
-    await taken.close();
-    expect([code, errors]).toEqual([
-      1,
-      expect.stringMatching(
-        '^it is being read\ntollgate: .*EADDRINUSE.*: ' +
-          'set server.port \\(PORT\\) to another one, or stop the process that uses it\n$',
-      ),
-    ]);
-  });
+it('a start of several workers that cannot listen says in one line what to do', async () => {
+  writeFileSync(gate, '');
+  const taken = await serve(createServer());
+  const port = String(taken.port);
+  const { code, errors } = await runAlone(['start'], { TOLLGATE_CONFIG: file, PORT: port, WORKERS: '2' });
+  await taken.close();
+  expect([code, errors]).toEqual([
+    1,
+    expect.stringMatching(
+      '^it is being read\ntollgate: .*EADDRINUSE.*: ' +
+        'set server.port \\(PORT\\) to another one, or stop the process that uses it\n$',
+    ),
+  ]);
 });

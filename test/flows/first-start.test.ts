@@ -22,37 +22,35 @@ function findFirstKey(): string {
   return /sk-[\w-]+/.exec(gateway.printed())?.[0] ?? '';
 }
 
-describe('a first start', () => {
-  it('prints the address, a key, and an example call for each protocol', () => {
-    expect(gateway.printed()).toContain(gateway.url);
-    expect(findFirstKey()).toMatch(/^sk-.{27,}/);
-    const paths = [
-      '/v1/chat/completions',
-      '/v1/responses',
-      '/alpha/v1/messages',
-      '/beta/v1beta/models/demo/echo:generateContent',
-    ];
-    for (const path of paths) expect(gateway.printed()).toContain(`curl ${gateway.url}${path}`);
-  });
+it('a first start prints the address, a key, and an example call for each protocol', () => {
+  expect(gateway.printed()).toContain(gateway.url);
+  expect(findFirstKey()).toMatch(/^sk-.{27,}/);
+  const paths = [
+    '/v1/chat/completions',
+    '/v1/responses',
+    '/alpha/v1/messages',
+    '/beta/v1beta/models/demo/echo:generateContent',
+  ];
+  for (const path of paths) expect(gateway.printed()).toContain(`curl ${gateway.url}${path}`);
+});
 
-  it('answers the example calls as a shell runs them', async () => {
-    for (const line of gateway
-      .printed()
-      .split('\n')
-      .filter((printed) => printed.startsWith('curl '))) {
-      const { stdout } = await promisify(execFile)('bash', ['-c', line], {
-        env: { ...process.env, KEY: findFirstKey() },
-      });
-      expect(stdout).toMatch(line.includes('/images/') ? /"b64_json":"iVBORw0KGgo/ : /Tollgate's demo model/);
-    }
-  });
+it('a first start answers the example calls as a shell runs them', async () => {
+  for (const line of gateway
+    .printed()
+    .split('\n')
+    .filter((printed) => printed.startsWith('curl '))) {
+    const { stdout } = await promisify(execFile)('bash', ['-c', line], {
+      env: { ...process.env, KEY: findFirstKey() },
+    });
+    expect(stdout).toMatch(line.includes('/images/') ? /"b64_json":"iVBORw0KGgo/ : /Tollgate's demo model/);
+  }
+});
 
-  it('reports health, readiness and metrics', async () => {
-    for (const path of ['/healthz', '/readyz']) expect((await fetch(gateway.url + path)).status).toBe(200);
-    expect(await (await fetch(`${gateway.url}/metrics`)).text()).toContain(
-      'tollgate_requests_total{protocol="chat-completions",model="demo/echo",provider="demo",code="200"} 1',
-    );
-  });
+it('a first start reports health, readiness and metrics', async () => {
+  for (const path of ['/healthz', '/readyz']) expect((await fetch(gateway.url + path)).status).toBe(200);
+  expect(await (await fetch(`${gateway.url}/metrics`)).text()).toContain(
+    'tollgate_requests_total{protocol="chat-completions",model="demo/echo",provider="demo",code="200"} 1',
+  );
 });
 
 describe('the command line beside it', () => {

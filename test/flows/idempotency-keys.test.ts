@@ -180,64 +180,62 @@ describe('a key', () => {
   );
 });
 
-describe('a call whose process died', () => {
-  /**
-   * Leaves the call as another process finds it: pending, its owner silent, and in the last state it
-   * recorded.
-   */
-  async function recover(sent: boolean): Promise<void> {
-    const file = join(harness.gateway.dataFolder, 'ledger.db');
-    const store = await openSqlite({ file });
-    const [pending] = await store.listPending({ limit: 1 });
-    if (!pending) throw new Error('nothing is pending');
-    const { owner, call } = pending;
-    const itself = await openSqlite({ file, owner });
-    const consumption = {
-      model,
-      provider: 'groq',
-      price: undefined,
-      input: 5,
-      output: 1,
-      usage: '{}',
-      costs: '[]',
-      attempts: 1,
-    };
-    const readBeat = async (): Promise<number> =>
-      (await store.listOwners()).find((each) => each.owner === owner)?.beat ?? 0;
-    const progress = [{ ...consumption, id: call, sent, delivered: 4, owed: 7n }];
-    // The gateway's own heartbeat, once a second, would report what is true: then it is tried again.
-    await expect
-      .poll(async () => {
-        const beat = (await readBeat()) + 1;
-        await itself.beat({ lease: 1, progress });
-        return store.recover({ owner, beat, limit: 10, at: Date.now() });
-      })
-      .toHaveLength(1);
-    await Promise.all([store.close(), itself.close()]);
-  }
+/**
+ * Leaves the call as another process finds it: pending, its owner silent, and in the last state it
+ * recorded.
+ */
+async function recover(sent: boolean): Promise<void> {
+  const file = join(harness.gateway.dataFolder, 'ledger.db');
+  const store = await openSqlite({ file });
+  const [pending] = await store.listPending({ limit: 1 });
+  if (!pending) throw new Error('nothing is pending');
+  const { owner, call } = pending;
+  const itself = await openSqlite({ file, owner });
+  const consumption = {
+    model,
+    provider: 'groq',
+    price: undefined,
+    input: 5,
+    output: 1,
+    usage: '{}',
+    costs: '[]',
+    attempts: 1,
+  };
+  const readBeat = async (): Promise<number> =>
+    (await store.listOwners()).find((each) => each.owner === owner)?.beat ?? 0;
+  const progress = [{ ...consumption, id: call, sent, delivered: 4, owed: 7n }];
+  // The gateway's own heartbeat, once a second, would report what is true: then it is tried again.
+  await expect
+    .poll(async () => {
+      const beat = (await readBeat()) + 1;
+      await itself.beat({ lease: 1, progress });
+      return store.recover({ owner, beat, limit: 10, at: Date.now() });
+    })
+    .toHaveLength(1);
+  await Promise.all([store.close(), itself.close()]);
+}
 
-  async function sendWhileRunning(sent: boolean): Promise<ClientReply> {
-    const go = Promise.withResolvers<void>();
-    harness.vendor.script(upstream, { text: ['One', ' two'], hold: go.promise, holdAfter: 2 }, {});
-    const running = send(chat(true));
-    await expect.poll(countCalls).toBe(1);
-    expect((await send(chat(true))).status).toBe(409);
-    await recover(sent);
-    const again = await send(chat(true));
-    go.resolve();
-    await running;
-    return again;
-  }
+async function sendWhileRunning(sent: boolean): Promise<ClientReply> {
+  const go = Promise.withResolvers<void>();
+  harness.vendor.script(upstream, { text: ['One', ' two'], hold: go.promise, holdAfter: 2 }, {});
+  const running = send(chat(true));
+  await expect.poll(countCalls).toBe(1);
+  expect((await send(chat(true))).status).toBe(409);
+  await recover(sent);
+  const again = await send(chat(true));
+  go.resolve();
+  await running;
+  return again;
+}
 
-  it('is not made again if a provider had received it', async () => {
-    const { status, text } = await sendWhileRunning(true);
-    expect([status, JSON.parse(text)]).toMatchObject([409, { error: { code: 'outcome_not_kept' } }]);
-    expect(countCalls()).toBe(1);
-  });
+it('a call whose process died is not made again if a provider had received it', async () => {
+  const { status, text } = await sendWhileRunning(true);
+  expect([status, JSON.parse(text)]).toMatchObject([409, { error: { code: 'outcome_not_kept' } }]);
+  expect(countCalls()).toBe(1);
+});
 
-  it('is made if no provider had received it', async () => {
-    const { status, text } = await sendWhileRunning(false);
-    expect([status, text]).toEqual([200, expect.stringContaining('[DONE]')]);
-    expect(countCalls()).toBe(2);
-  });
+it('a call whose process died is made if no provider had received it', async () => {
+  const { status, text } = await sendWhileRunning(false);
+  expect([status, text]).toEqual([200, expect.stringContaining('[DONE]')]);
+  expect(countCalls()).toBe(2);
 });

@@ -135,41 +135,39 @@ describe('a reply that is too long to store', () => {
   });
 });
 
-describe('a form', () => {
-  const pixel =
-    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const pixel =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-  function edit(picture: Buffer<ArrayBuffer>, prompt = 'Make it night'): Promise<ClientReply> {
-    const form = new FormData();
-    for (const [name, value] of Object.entries({
-      model: 'demo/paint',
-      prompt,
-      quality: 'low',
-      size: '512x512',
-    }))
-      form.append(name, value);
-    form.append('image', new Blob([picture], { type: 'image/png' }), 'picture.png');
-    const headers = { authorization: `Bearer ${harness.key}`, 'idempotency-key': order };
-    return fetch(`${harness.gateway.url}/v1/images/edits`, { method: 'POST', headers, body: form }).then(
-      async ({ status, headers: replyHeaders, ...response }) => ({
-        status,
-        headers: replyHeaders,
-        text: await new Response(response.body).text(),
-      }),
-    );
-  }
+function edit(picture: Buffer<ArrayBuffer>, prompt = 'Make it night'): Promise<ClientReply> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries({
+    model: 'demo/paint',
+    prompt,
+    quality: 'low',
+    size: '512x512',
+  }))
+    form.append(name, value);
+  form.append('image', new Blob([picture], { type: 'image/png' }), 'picture.png');
+  const headers = { authorization: `Bearer ${harness.key}`, 'idempotency-key': order };
+  return fetch(`${harness.gateway.url}/v1/images/edits`, { method: 'POST', headers, body: form }).then(
+    async ({ status, headers: replyHeaders, ...response }) => ({
+      status,
+      headers: replyHeaders,
+      text: await new Response(response.body).text(),
+    }),
+  );
+}
 
-  it('is the same call if and only if its decoded parts are equal, whatever the boundary', async () => {
-    const picture = Buffer.from(pixel, 'base64');
-    const first = await edit(picture);
-    expect(first.status, first.text).toBe(200);
-    const again = await edit(picture);
-    expect([again.status, again.headers.get('idempotent-replayed'), again.text === first.text]).toEqual([
-      200,
-      'true',
-      true,
-    ]);
-    expect((await edit(Buffer.concat([picture, Buffer.from('.')]))).status).toBe(422);
-    expect((await edit(picture, 'Make it day')).status).toBe(422);
-  });
+it('a form is the same call if and only if its decoded parts are equal, whatever the boundary', async () => {
+  const picture = Buffer.from(pixel, 'base64');
+  const first = await edit(picture);
+  expect(first.status, first.text).toBe(200);
+  const again = await edit(picture);
+  expect([again.status, again.headers.get('idempotent-replayed'), again.text === first.text]).toEqual([
+    200,
+    'true',
+    true,
+  ]);
+  expect((await edit(Buffer.concat([picture, Buffer.from('.')]))).status).toBe(422);
+  expect((await edit(picture, 'Make it day')).status).toBe(422);
 });

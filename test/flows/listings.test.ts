@@ -137,147 +137,143 @@ describe.each(families)('$path', ({ path, list, id, prefix, error }) => {
   });
 });
 
-describe('the SDKs', () => {
-  it('of OpenAI list and find models, with an escaped slash', async () => {
-    const client = new OpenAI({ apiKey: 'none', baseURL: `${gateway.url}/v1`, maxRetries: 0 });
-    const ids = (await Array.fromAsync(await client.models.list())).map((each) => each.id);
-    expect(ids).toContain('house/family/deep:free');
-    expect(await client.models.retrieve('openai/gpt-5')).toMatchObject({
-      id: 'openai/gpt-5',
-      object: 'model',
-      owned_by: 'openai',
-    });
-    await expect(client.models.retrieve('openai/none')).rejects.toMatchObject({
-      status: 404,
-      code: 'model_not_found',
-    });
+it('the SDKs of OpenAI list and find models, with an escaped slash', async () => {
+  const client = new OpenAI({ apiKey: 'none', baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+  const ids = (await Array.fromAsync(await client.models.list())).map((each) => each.id);
+  expect(ids).toContain('house/family/deep:free');
+  expect(await client.models.retrieve('openai/gpt-5')).toMatchObject({
+    id: 'openai/gpt-5',
+    object: 'model',
+    owned_by: 'openai',
   });
-
-  it('of Anthropic list and find models', async () => {
-    const client = new Anthropic({ apiKey: 'none', baseURL: `${gateway.url}/alpha`, maxRetries: 0 });
-    const ids = (await client.models.list()).data.map((each) => each.id);
-    expect(ids).toContain('house/model');
-    expect(await client.models.retrieve('house/family/deep:free')).toMatchObject({
-      id: 'house/family/deep:free',
-      type: 'model',
-    });
+  await expect(client.models.retrieve('openai/none')).rejects.toMatchObject({
+    status: 404,
+    code: 'model_not_found',
   });
 });
 
-describe('pages', () => {
-  const styles = [
-    ['/v1/models', 'data', 'id', 'limit', 'after'],
-    ['/alpha/v1/models', 'data', 'id', 'limit', 'after_id'],
-    ['/beta/v1beta/models', 'models', 'name', 'pageSize', 'pageToken'],
-  ] as const;
-  const listAll = async (path: string, list: string): Promise<Record<string, unknown>[]> =>
-    getList((await get(path)).body, list);
-
-  it.each(styles)(
-    'of %s follow each other, and are the whole listing',
-    async (path, list, id, size, cursor) => {
-      const all = await listAll(path, list);
-      const first = await get(`${path}?${size}=7`);
-      const readCursor = ({ body }: { body: unknown }): string =>
-        String(Object(body)[list === 'models' ? 'nextPageToken' : 'last_id']);
-      const second = await get(`${path}?${size}=7&${cursor}=${encodeURIComponent(readCursor(first))}`);
-      expect([...getList(first.body, list), ...getList(second.body, list)]).toEqual(all.slice(0, 14));
-      const rest = await get(`${path}?${cursor}=${encodeURIComponent(readCursor(first))}`);
-      expect(getList(rest.body, list)).toEqual(all.slice(7));
-      expect(rest.body).not.toHaveProperty('nextPageToken');
-      expect(getList((await get(`${path}?${size}=1000`)).body, list)).toEqual(all);
-      expect((await get(`${path}?other=1`)).text).toBe((await get(path)).text);
-      expect(all[0]).toHaveProperty(id);
-    },
-  );
-
-  it('of messages go back from an id, and say whether more precedes', async () => {
-    const all = (await listAll('/alpha/v1/models', 'data')).map(({ id }) => String(id));
-    const read = async (query: string): Promise<unknown> =>
-      JSON.parse((await get(`/alpha/v1/models?${query}`)).text, (_key, value: unknown) =>
-        typeof value === 'object' && value !== null && 'id' in value ? value.id : value,
-      );
-    expect(await read(`before_id=${all[5]}&limit=3`)).toEqual({
-      data: all.slice(2, 5),
-      has_more: true,
-      first_id: all[2],
-      last_id: all[4],
-    });
-    expect(await read(`before_id=${all[2]}&limit=3`)).toMatchObject({
-      data: all.slice(0, 2),
-      has_more: false,
-    });
-    expect(await read(`after_id=${all.at(-1)}`)).toEqual({
-      data: [],
-      has_more: false,
-      first_id: null,
-      last_id: null,
-    });
+it('the SDKs of Anthropic list and find models', async () => {
+  const client = new Anthropic({ apiKey: 'none', baseURL: `${gateway.url}/alpha`, maxRetries: 0 });
+  const ids = (await client.models.list()).data.map((each) => each.id);
+  expect(ids).toContain('house/model');
+  expect(await client.models.retrieve('house/family/deep:free')).toMatchObject({
+    id: 'house/family/deep:free',
+    type: 'model',
   });
+});
 
-  it("of an owner and of a key's own models hold only those", async () => {
-    const { body } = await get('/alpha/v1/models/house?limit=1');
-    expect(body).toMatchObject({ data: [{ id: 'house/model' }], has_more: true });
-    const authorization = `Bearer ${limitedKey}`;
-    const own = getList((await get('/v1/models', { authorization })).body, 'data');
-    const page = await get('/v1/models?limit=1', { authorization });
-    expect(page.body).toMatchObject({ data: [own[0]], last_id: own[0]?.['id'] });
-    expect((await get('/v1/models?after=openai%2Fgpt-5', { authorization })).status).toBe(400);
-  });
+const styles = [
+  ['/v1/models', 'data', 'id', 'limit', 'after'],
+  ['/alpha/v1/models', 'data', 'id', 'limit', 'after_id'],
+  ['/beta/v1beta/models', 'models', 'name', 'pageSize', 'pageToken'],
+] as const;
+const listAll = async (path: string, list: string): Promise<Record<string, unknown>[]> =>
+  getList((await get(path)).body, list);
 
-  it('are sent once to a client that caches them', async () => {
-    const { headers } = await get('/v1/models?limit=3');
-    const again = await get('/v1/models?limit=3', { 'if-none-match': String(headers.get('etag')) });
-    expect([again.status, again.text]).toEqual([304, '']);
-    expect(headers.get('etag')).not.toBe((await get('/v1/models?limit=4')).headers.get('etag'));
-  });
+it.each(styles)(
+  'pages of %s follow each other, and are the whole listing',
+  async (path, list, id, size, cursor) => {
+    const all = await listAll(path, list);
+    const first = await get(`${path}?${size}=7`);
+    const readCursor = ({ body }: { body: unknown }): string =>
+      String(Object(body)[list === 'models' ? 'nextPageToken' : 'last_id']);
+    const second = await get(`${path}?${size}=7&${cursor}=${encodeURIComponent(readCursor(first))}`);
+    expect([...getList(first.body, list), ...getList(second.body, list)]).toEqual(all.slice(0, 14));
+    const rest = await get(`${path}?${cursor}=${encodeURIComponent(readCursor(first))}`);
+    expect(getList(rest.body, list)).toEqual(all.slice(7));
+    expect(rest.body).not.toHaveProperty('nextPageToken');
+    expect(getList((await get(`${path}?${size}=1000`)).body, list)).toEqual(all);
+    expect((await get(`${path}?other=1`)).text).toBe((await get(path)).text);
+    expect(all[0]).toHaveProperty(id);
+  },
+);
 
-  it.each([
-    ['/v1/models', 'limit=0', 'limit'],
-    ['/v1/models', 'limit=', 'limit'],
-    ['/v1/models', 'limit=1001', 'limit'],
-    ['/v1/models', 'limit=2.5', 'limit'],
-    ['/v1/models', 'after=openai%2Fnone', 'after'],
-    ['/alpha/v1/models', 'limit=-1', 'limit'],
-    ['/alpha/v1/models', 'after_id=none', 'after_id'],
-    ['/alpha/v1/models', 'before_id=none', 'before_id'],
-    ['/alpha/v1/models', 'before_id=house%2Fmodel&after_id=house%2Fmodel', 'before_id'],
-    ['/alpha/v1/models/house', 'after_id=openai%2Fgpt-5', 'after_id'],
-    ['/beta/v1beta/models', 'pageSize=-1', 'pageSize'],
-    ['/beta/v1beta/models', 'pageSize=many', 'pageSize'],
-    ['/beta/v1beta/models', 'pageToken=none', 'pageToken'],
-  ])('of %s refuse %s by the name of the parameter', async (path, query, name) => {
-    const { status, text } = await get(`${path}?${query}`);
-    expect([status, text]).toEqual([400, expect.stringContaining(`\\"${name}\\"`)]);
-  });
-
-  it('of Google take a size of 0 for none, and one beyond the highest for the highest', async () => {
-    const whole = await listAll('/beta/v1beta/models', 'models');
-    for (const query of ['pageSize=0', 'pageSize=5000', 'pageToken='])
-      expect(getList((await get(`/beta/v1beta/models?${query}`)).body, 'models')).toEqual(whole);
-  });
-
-  it("are walked by each vendor's SDK", async () => {
-    const url = gateway.url;
-    const openai = new OpenAI({ apiKey: 'none', baseURL: `${url}/v1`, maxRetries: 0 });
-    const anthropic = new Anthropic({ apiKey: 'none', baseURL: url, maxRetries: 0 });
-    const google = new GoogleGenAI({ apiKey: 'none', httpOptions: { baseUrl: url } });
-    const all = (await listAll('/v1/models', 'data')).map(({ id }) => String(id));
-    const texts = (await listAll('/alpha/v1/models', 'data')).map(({ id }) => String(id));
-    const query = { limit: 10 };
-    const pages = openai.getAPIList<{ id: string }, CursorPage<{ id: string }>>('/models', CursorPage, {
-      query,
-    });
-    expect(await Array.fromAsync(pages, ({ id }) => id)).toEqual(all);
-    expect(await Array.fromAsync(anthropic.models.list(query), ({ id }) => id)).toEqual(texts);
-    const back = await Array.fromAsync(
-      anthropic.models.list({ limit: 10, before_id: String(texts.at(-1)) }),
-      ({ id }) => id,
+it('pages of messages go back from an id, and say whether more precedes', async () => {
+  const all = (await listAll('/alpha/v1/models', 'data')).map(({ id }) => String(id));
+  const read = async (query: string): Promise<unknown> =>
+    JSON.parse((await get(`/alpha/v1/models?${query}`)).text, (_key, value: unknown) =>
+      typeof value === 'object' && value !== null && 'id' in value ? value.id : value,
     );
-    expect(back.toSorted()).toEqual(texts.slice(0, -1).toSorted());
-    const named = await google.models.list({ config: { pageSize: 10 } });
-    expect(await Array.fromAsync(named, ({ name }) => name)).toEqual(all.map((id) => `models/${id}`));
+  expect(await read(`before_id=${all[5]}&limit=3`)).toEqual({
+    data: all.slice(2, 5),
+    has_more: true,
+    first_id: all[2],
+    last_id: all[4],
   });
+  expect(await read(`before_id=${all[2]}&limit=3`)).toMatchObject({
+    data: all.slice(0, 2),
+    has_more: false,
+  });
+  expect(await read(`after_id=${all.at(-1)}`)).toEqual({
+    data: [],
+    has_more: false,
+    first_id: null,
+    last_id: null,
+  });
+});
+
+it("pages of an owner and of a key's own models hold only those", async () => {
+  const { body } = await get('/alpha/v1/models/house?limit=1');
+  expect(body).toMatchObject({ data: [{ id: 'house/model' }], has_more: true });
+  const authorization = `Bearer ${limitedKey}`;
+  const own = getList((await get('/v1/models', { authorization })).body, 'data');
+  const page = await get('/v1/models?limit=1', { authorization });
+  expect(page.body).toMatchObject({ data: [own[0]], last_id: own[0]?.['id'] });
+  expect((await get('/v1/models?after=openai%2Fgpt-5', { authorization })).status).toBe(400);
+});
+
+it('pages are sent once to a client that caches them', async () => {
+  const { headers } = await get('/v1/models?limit=3');
+  const again = await get('/v1/models?limit=3', { 'if-none-match': String(headers.get('etag')) });
+  expect([again.status, again.text]).toEqual([304, '']);
+  expect(headers.get('etag')).not.toBe((await get('/v1/models?limit=4')).headers.get('etag'));
+});
+
+it.each([
+  ['/v1/models', 'limit=0', 'limit'],
+  ['/v1/models', 'limit=', 'limit'],
+  ['/v1/models', 'limit=1001', 'limit'],
+  ['/v1/models', 'limit=2.5', 'limit'],
+  ['/v1/models', 'after=openai%2Fnone', 'after'],
+  ['/alpha/v1/models', 'limit=-1', 'limit'],
+  ['/alpha/v1/models', 'after_id=none', 'after_id'],
+  ['/alpha/v1/models', 'before_id=none', 'before_id'],
+  ['/alpha/v1/models', 'before_id=house%2Fmodel&after_id=house%2Fmodel', 'before_id'],
+  ['/alpha/v1/models/house', 'after_id=openai%2Fgpt-5', 'after_id'],
+  ['/beta/v1beta/models', 'pageSize=-1', 'pageSize'],
+  ['/beta/v1beta/models', 'pageSize=many', 'pageSize'],
+  ['/beta/v1beta/models', 'pageToken=none', 'pageToken'],
+])('pages of %s refuse %s by the name of the parameter', async (path, query, name) => {
+  const { status, text } = await get(`${path}?${query}`);
+  expect([status, text]).toEqual([400, expect.stringContaining(`\\"${name}\\"`)]);
+});
+
+it('pages of Google take a size of 0 for none, and one beyond the highest for the highest', async () => {
+  const whole = await listAll('/beta/v1beta/models', 'models');
+  for (const query of ['pageSize=0', 'pageSize=5000', 'pageToken='])
+    expect(getList((await get(`/beta/v1beta/models?${query}`)).body, 'models')).toEqual(whole);
+});
+
+it("pages are walked by each vendor's SDK", async () => {
+  const url = gateway.url;
+  const openai = new OpenAI({ apiKey: 'none', baseURL: `${url}/v1`, maxRetries: 0 });
+  const anthropic = new Anthropic({ apiKey: 'none', baseURL: url, maxRetries: 0 });
+  const google = new GoogleGenAI({ apiKey: 'none', httpOptions: { baseUrl: url } });
+  const all = (await listAll('/v1/models', 'data')).map(({ id }) => String(id));
+  const texts = (await listAll('/alpha/v1/models', 'data')).map(({ id }) => String(id));
+  const query = { limit: 10 };
+  const pages = openai.getAPIList<{ id: string }, CursorPage<{ id: string }>>('/models', CursorPage, {
+    query,
+  });
+  expect(await Array.fromAsync(pages, ({ id }) => id)).toEqual(all);
+  expect(await Array.fromAsync(anthropic.models.list(query), ({ id }) => id)).toEqual(texts);
+  const back = await Array.fromAsync(
+    anthropic.models.list({ limit: 10, before_id: String(texts.at(-1)) }),
+    ({ id }) => id,
+  );
+  expect(back.toSorted()).toEqual(texts.slice(0, -1).toSorted());
+  const named = await google.models.list({ config: { pageSize: 10 } });
+  expect(await Array.fromAsync(named, ({ name }) => name)).toEqual(all.map((id) => `models/${id}`));
 });
 
 it('a call to a model past its shutdown date gets the same error', async () => {

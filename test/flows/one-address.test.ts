@@ -28,41 +28,37 @@ async function join<Part>(parts: AsyncIterable<Part>, readText: (part: Part) => 
   return (await Array.fromAsync(parts, readText)).join('');
 }
 
-describe("OpenAI's SDK", () => {
-  it.each(['', '/v1'])('generates, streams, counts and lists at "%s"', async (base) => {
-    const client = new OpenAI({ apiKey: key, baseURL: gateway.url + base, maxRetries: 0 });
-    const whole = await client.chat.completions.create({ model, messages });
-    expect(whole.choices[0]?.message.content).toContain('Hello!');
-    const chunks = await client.chat.completions.create({ model, messages, stream: true });
-    expect(await join(chunks, ({ choices }) => choices[0]?.delta.content ?? '')).toContain('Hello!');
-    expect((await client.responses.create({ model, input: 'Hello!' })).output_text).toContain('Hello!');
-    expect(
-      (await client.responses.inputTokens.count({ model, input: 'Hello!' })).input_tokens,
-    ).toBeGreaterThan(0);
-    const picture = await client.images.generate({
-      model: 'demo/paint',
-      prompt: 'A lighthouse',
-      quality: 'auto',
-      size: '512x512',
-    });
-    expect(picture.data).toHaveLength(1);
-    const ids = await Array.fromAsync(await client.models.list(), ({ id }) => id);
-    expect(ids).toContain(model);
-    expect((await client.models.retrieve(model)).object).toBe('model');
+it.each(['', '/v1'])('OpenAI\'s SDK generates, streams, counts and lists at "%s"', async (base) => {
+  const client = new OpenAI({ apiKey: key, baseURL: gateway.url + base, maxRetries: 0 });
+  const whole = await client.chat.completions.create({ model, messages });
+  expect(whole.choices[0]?.message.content).toContain('Hello!');
+  const chunks = await client.chat.completions.create({ model, messages, stream: true });
+  expect(await join(chunks, ({ choices }) => choices[0]?.delta.content ?? '')).toContain('Hello!');
+  expect((await client.responses.create({ model, input: 'Hello!' })).output_text).toContain('Hello!');
+  expect((await client.responses.inputTokens.count({ model, input: 'Hello!' })).input_tokens).toBeGreaterThan(
+    0,
+  );
+  const picture = await client.images.generate({
+    model: 'demo/paint',
+    prompt: 'A lighthouse',
+    quality: 'auto',
+    size: '512x512',
   });
+  expect(picture.data).toHaveLength(1);
+  const ids = await Array.fromAsync(await client.models.list(), ({ id }) => id);
+  expect(ids).toContain(model);
+  expect((await client.models.retrieve(model)).object).toBe('model');
 });
 
-describe("Anthropic's SDK", () => {
-  it.each(['', '/alpha'])('generates, streams, counts and lists at "%s"', async (base) => {
-    const client = new Anthropic({ apiKey: key, baseURL: gateway.url + base, maxRetries: 0 });
-    const asked = { model, messages, max_tokens: 100 };
-    expect(JSON.stringify((await client.messages.create(asked)).content)).toContain('Hello!');
-    expect(await client.messages.stream(asked).finalText()).toContain('Hello!');
-    expect((await client.messages.countTokens({ model, messages })).input_tokens).toBeGreaterThan(0);
-    const listed = await Array.fromAsync(client.models.list());
-    expect(listed).toContainEqual(expect.objectContaining({ id: model, type: 'model' }));
-    expect((await client.models.retrieve(model)).type).toBe('model');
-  });
+it.each(['', '/alpha'])('Anthropic\'s SDK generates, streams, counts and lists at "%s"', async (base) => {
+  const client = new Anthropic({ apiKey: key, baseURL: gateway.url + base, maxRetries: 0 });
+  const asked = { model, messages, max_tokens: 100 };
+  expect(JSON.stringify((await client.messages.create(asked)).content)).toContain('Hello!');
+  expect(await client.messages.stream(asked).finalText()).toContain('Hello!');
+  expect((await client.messages.countTokens({ model, messages })).input_tokens).toBeGreaterThan(0);
+  const listed = await Array.fromAsync(client.models.list());
+  expect(listed).toContainEqual(expect.objectContaining({ id: model, type: 'model' }));
+  expect((await client.models.retrieve(model)).type).toBe('model');
 });
 
 describe("Google's SDK", () => {

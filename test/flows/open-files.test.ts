@@ -86,19 +86,17 @@ describe('a flood of connections to a process with few files', () => {
   });
 });
 
-describe('a connection limit above the file limit', () => {
-  it('causes a warning in a check and at the start', async () => {
-    const environment = {
-      TOLLGATE_DATA: join(folder, 'other'),
-      TOLLGATE_CONFIG: join(clone.folder, 'test/support/many-connections.config.ts'),
-      PORT: '0',
-    };
-    const checked = await runAlone(['check', '--json'], environment, { ...clone, openFiles });
-    expect(JSON.parse(checked.output)).toMatchObject({
-      ok: true,
-      warnings: [expect.stringMatching(/maxConnections is 300, .*512 files/)],
-    });
-    const started = await startProcess(environment, { ...clone, openFiles });
-    expect((await started.stop('SIGTERM')).output).toContain('Warning: server.maxConnections is 300');
+it('a connection limit above the file limit causes a warning in a check and at the start', async () => {
+  const environment = {
+    TOLLGATE_DATA: join(folder, 'other'),
+    TOLLGATE_CONFIG: join(clone.folder, 'test/support/many-connections.config.ts'),
+    PORT: '0',
+  };
+  const checked = await runAlone(['check', '--json'], environment, { ...clone, openFiles });
+  expect(JSON.parse(checked.output)).toMatchObject({
+    ok: true,
+    warnings: [expect.stringMatching(/maxConnections is 300, .*512 files/)],
   });
+  const started = await startProcess(environment, { ...clone, openFiles });
+  expect((await started.stop('SIGTERM')).output).toContain('Warning: server.maxConnections is 300');
 });

@@ -99,90 +99,86 @@ describe('an overview', () => {
   });
 });
 
-describe('a statement', () => {
-  it('lists every line from the opening balance to the closing one', async () => {
-    const month = new Date().toISOString().slice(0, 7);
-    const monthly = z
-      .object({
-        opening: z.string(),
-        closing: z.string(),
-        lines: z.array(
-          z.object({ kind: z.string(), text: z.string(), amount: z.string(), balance: z.string() }),
-        ),
-      })
-      .parse(await readAdmin(`/accounts/acme/statement?month=${month}`));
-    expect(monthly.opening).toBe('0');
-    expect(monthly.lines[0]).toMatchObject({ kind: 'credit', text: 'top-up', amount: '5', balance: '5' });
-    expect(monthly.lines[1]).toMatchObject({ kind: 'usage', text: 'house/model' });
-    expect(monthly.closing).toBe(monthly.lines.at(-1)?.balance);
-    expect(await readAdmin('/accounts/acme')).toMatchObject({ balance: monthly.closing });
-    const csv = await (
-      await fetchWithKey(`${adminUrl}/admin/accounts/acme/statement?month=${month}&format=csv`, secret)
-    ).text();
-    expect(csv).toContain('opening balance');
-    expect(await readAdmin('/accounts/acme/statement?month=2020-01')).toMatchObject({
-      lines: [],
-      opening: '0',
-    });
-    expect(await readAdmin('/accounts/acme/statement')).toMatchObject({
-      opening: '0',
-      closing: monthly.closing,
-    });
-    expect(await readAdmin('/accounts/acme/statement?month=2020-03&zone=Europe/Berlin')).toMatchObject({
-      zone: 'Europe/Berlin',
-      from: '2020-02-29T23:00:00.000Z',
-      to: '2020-03-31T22:00:00.000Z',
-    });
-    expect(await gateway.verb('accounts statement', ['acme'], { month })).toMatchObject({
-      opening: '0',
-      closing: monthly.closing,
-    });
-    await readAdmin('/accounts/acme/statement?zone=Mars/Base', 400);
-    await readAdmin('/accounts/acme/statement?to=2026-01-01', 400);
-    await readAdmin('/accounts/acme/statement?month=2026-01&from=2026-01-01', 400);
-    await readAdmin('/accounts/unknown/statement?month=2020-01', 404);
+it('a statement lists every line from the opening balance to the closing one', async () => {
+  const month = new Date().toISOString().slice(0, 7);
+  const monthly = z
+    .object({
+      opening: z.string(),
+      closing: z.string(),
+      lines: z.array(
+        z.object({ kind: z.string(), text: z.string(), amount: z.string(), balance: z.string() }),
+      ),
+    })
+    .parse(await readAdmin(`/accounts/acme/statement?month=${month}`));
+  expect(monthly.opening).toBe('0');
+  expect(monthly.lines[0]).toMatchObject({ kind: 'credit', text: 'top-up', amount: '5', balance: '5' });
+  expect(monthly.lines[1]).toMatchObject({ kind: 'usage', text: 'house/model' });
+  expect(monthly.closing).toBe(monthly.lines.at(-1)?.balance);
+  expect(await readAdmin('/accounts/acme')).toMatchObject({ balance: monthly.closing });
+  const csv = await (
+    await fetchWithKey(`${adminUrl}/admin/accounts/acme/statement?month=${month}&format=csv`, secret)
+  ).text();
+  expect(csv).toContain('opening balance');
+  expect(await readAdmin('/accounts/acme/statement?month=2020-01')).toMatchObject({
+    lines: [],
+    opening: '0',
   });
+  expect(await readAdmin('/accounts/acme/statement')).toMatchObject({
+    opening: '0',
+    closing: monthly.closing,
+  });
+  expect(await readAdmin('/accounts/acme/statement?month=2020-03&zone=Europe/Berlin')).toMatchObject({
+    zone: 'Europe/Berlin',
+    from: '2020-02-29T23:00:00.000Z',
+    to: '2020-03-31T22:00:00.000Z',
+  });
+  expect(await gateway.verb('accounts statement', ['acme'], { month })).toMatchObject({
+    opening: '0',
+    closing: monthly.closing,
+  });
+  await readAdmin('/accounts/acme/statement?zone=Mars/Base', 400);
+  await readAdmin('/accounts/acme/statement?to=2026-01-01', 400);
+  await readAdmin('/accounts/acme/statement?month=2026-01&from=2026-01-01', 400);
+  await readAdmin('/accounts/unknown/statement?month=2020-01', 404);
 });
 
-describe('the holder of a key', () => {
-  it('reads its balance, limits and usage', async () => {
-    const body = await (await fetchWithKey(`${gateway.url}/v1/key`, key.key)).json();
-    const account = z.looseObject({ used: z.string() }).parse(await readAdmin('/accounts/acme'));
-    expect(body).toMatchObject({
-      object: 'key',
-      id: key.id,
-      name: 'laptop',
-      last_four: key.key.slice(-4),
-      account: 'acme',
-      balance: { total: '5', used: account.used },
-      limits: {
-        spend_cap: '3',
-        spend_used: account.used,
-        models: ['house/*', 'demo/*'],
-        expires: null,
-        calls_per_minute: null,
-      },
-    });
-    const { data } = z
-      .object({
-        usage: z.object({
-          data: z.array(z.looseObject({ model: z.string().nullable(), calls: z.number(), cost: z.string() })),
-        }),
-      })
-      .parse(body).usage;
-    const house = data.find(({ model }) => model === 'house/model');
-    expect(house?.cost).toBe(account.used);
+it('the holder of a key reads its balance, limits and usage', async () => {
+  const body = await (await fetchWithKey(`${gateway.url}/v1/key`, key.key)).json();
+  const account = z.looseObject({ used: z.string() }).parse(await readAdmin('/accounts/acme'));
+  expect(body).toMatchObject({
+    object: 'key',
+    id: key.id,
+    name: 'laptop',
+    last_four: key.key.slice(-4),
+    account: 'acme',
+    balance: { total: '5', used: account.used },
+    limits: {
+      spend_cap: '3',
+      spend_used: account.used,
+      models: ['house/*', 'demo/*'],
+      expires: null,
+      calls_per_minute: null,
+    },
   });
+  const { data } = z
+    .object({
+      usage: z.object({
+        data: z.array(z.looseObject({ model: z.string().nullable(), calls: z.number(), cost: z.string() })),
+      }),
+    })
+    .parse(body).usage;
+  const house = data.find(({ model }) => model === 'house/model');
+  expect(house?.cost).toBe(account.used);
+});
 
-  it('lists its own calls only', async () => {
-    const own = z
-      .object({ data: z.array(z.looseObject({ id: z.string() })) })
-      .parse(await (await fetchWithKey(`${gateway.url}/v1/calls?limit=1000`, key.key)).json());
-    expect(own.data.map(({ id }) => id)).toEqual(await listIds(`/calls?key=${key.id}&limit=1000`));
-    expect(own.data[0]).not.toHaveProperty('account');
-    expect((await fetchWithKey(`${gateway.url}/v1/calls?account=beta`, key.key)).status).toBe(400);
-    const backwards = await fetchWithKey(`${gateway.url}/v1/calls?from=2026-11-25&to=2026-11-24`, key.key);
-    expect([backwards.status, await backwards.json()]).toMatchObject([400, { error: { param: 'from' } }]);
-    expect((await fetchWithKey(`${gateway.url}/v1/key`, secret)).status).toBe(403);
-  });
+it('the holder of a key lists its own calls only', async () => {
+  const own = z
+    .object({ data: z.array(z.looseObject({ id: z.string() })) })
+    .parse(await (await fetchWithKey(`${gateway.url}/v1/calls?limit=1000`, key.key)).json());
+  expect(own.data.map(({ id }) => id)).toEqual(await listIds(`/calls?key=${key.id}&limit=1000`));
+  expect(own.data[0]).not.toHaveProperty('account');
+  expect((await fetchWithKey(`${gateway.url}/v1/calls?account=beta`, key.key)).status).toBe(400);
+  const backwards = await fetchWithKey(`${gateway.url}/v1/calls?from=2026-11-25&to=2026-11-24`, key.key);
+  expect([backwards.status, await backwards.json()]).toMatchObject([400, { error: { param: 'from' } }]);
+  expect((await fetchWithKey(`${gateway.url}/v1/key`, secret)).status).toBe(403);
 });

@@ -77,15 +77,13 @@ describe('a picture named by URL', () => {
   });
 });
 
-describe('the reservation for a picture', () => {
-  it.each(wires)('is the same by URL as by bytes: %s', (wire) => {
-    const readSize = (url: string): unknown => readCall(wire, buildBody(wire, 'house/model', [url])).size;
-    const [address, data] = [readSize('https://a.example/b.png'), readSize(`data:image/png;base64,${bytes}`)];
-    expect([address, data]).toMatchObject([
-      { images: 1, mediaBytes: 0 },
-      { images: 1, mediaBytes: 0 },
-    ]);
-  });
+it.each(wires)('the reservation for a picture is the same by URL as by bytes: %s', (wire) => {
+  const readSize = (url: string): unknown => readCall(wire, buildBody(wire, 'house/model', [url])).size;
+  const [address, data] = [readSize('https://a.example/b.png'), readSize(`data:image/png;base64,${bytes}`)];
+  expect([address, data]).toMatchObject([
+    { images: 1, mediaBytes: 0 },
+    { images: 1, mediaBytes: 0 },
+  ]);
 });
 
 describe('the catalogue', () => {

@@ -127,16 +127,14 @@ describe('the id of a request', () => {
   });
 });
 
-describe('a log line', () => {
-  it('stays short, however long the model name in the request', async () => {
-    const before = harness.gateway.log.length;
-    await harness.post({
-      model: `openai/${'x'.repeat(50_000)}`,
-      messages: [{ role: 'user', content: 'Hello!' }],
-    });
-    await expect
-      .poll(() => harness.gateway.log.slice(before).some((line) => line.includes('"msg":"call"')))
-      .toBe(true);
-    for (const line of harness.gateway.log.slice(before)) expect(line.length).toBeLessThan(5000);
+it('a log line stays short, however long the model name in the request', async () => {
+  const before = harness.gateway.log.length;
+  await harness.post({
+    model: `openai/${'x'.repeat(50_000)}`,
+    messages: [{ role: 'user', content: 'Hello!' }],
   });
+  await expect
+    .poll(() => harness.gateway.log.slice(before).some((line) => line.includes('"msg":"call"')))
+    .toBe(true);
+  for (const line of harness.gateway.log.slice(before)) expect(line.length).toBeLessThan(5000);
 });

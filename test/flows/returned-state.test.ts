@@ -50,42 +50,38 @@ describe.each(wires)('a tool loop of a %s client with a DeepSeek model', (client
   });
 });
 
-describe('a loop that a Gemini model without signatures started', () => {
-  it.each(['google/gemini-3-flash-preview', 'google/gemini-2.5-flash', 'anthropic/claude-sonnet-4-5'])(
-    'continues with %s',
-    async (second) => {
-      const talk = harness.clients['generate-content']({ text: 'Look around.', tools, thinks: false });
-      await talk.ask('google/gemini-2.5-flash', 'whole');
-      talk.answer(['Whitby', 'noon']);
-      expect((await talk.ask(second, 'whole')).text).toContain('said: Whitby');
+it.each(['google/gemini-3-flash-preview', 'google/gemini-2.5-flash', 'anthropic/claude-sonnet-4-5'])(
+  'a loop that a Gemini model without signatures started continues with %s',
+  async (second) => {
+    const talk = harness.clients['generate-content']({ text: 'Look around.', tools, thinks: false });
+    await talk.ask('google/gemini-2.5-flash', 'whole');
+    talk.answer(['Whitby', 'noon']);
+    expect((await talk.ask(second, 'whole')).text).toContain('said: Whitby');
+  },
+);
+
+it("fields of a beta reach their provider with the beta's name on the way back too", async () => {
+  const unsigned = [
+    { type: 'thinking', thinking: 'Hm.', signature: '' },
+    { type: 'text', text: 'Yes.' },
+  ];
+  const reply = await postJson(
+    `${harness.gateway.url}/alpha/v1/messages`,
+    {
+      model: 'anthropic/claude-sonnet-4-5',
+      max_tokens: 2000,
+      context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
+      messages: [
+        { role: 'user', content: 'Well?' },
+        { role: 'assistant', content: unsigned },
+        { role: 'user', content: 'Really?' },
+      ],
+    },
+    {
+      'x-api-key': harness.key,
+      'anthropic-version': '2023-06-01',
+      'anthropic-beta': 'context-management-2025-06-27',
     },
   );
-});
-
-describe('fields of a beta', () => {
-  it("reach their provider with the beta's name on the way back too", async () => {
-    const unsigned = [
-      { type: 'thinking', thinking: 'Hm.', signature: '' },
-      { type: 'text', text: 'Yes.' },
-    ];
-    const reply = await postJson(
-      `${harness.gateway.url}/alpha/v1/messages`,
-      {
-        model: 'anthropic/claude-sonnet-4-5',
-        max_tokens: 2000,
-        context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
-        messages: [
-          { role: 'user', content: 'Well?' },
-          { role: 'assistant', content: unsigned },
-          { role: 'user', content: 'Really?' },
-        ],
-      },
-      {
-        'x-api-key': harness.key,
-        'anthropic-version': '2023-06-01',
-        'anthropic-beta': 'context-management-2025-06-27',
-      },
-    );
-    expect(await reply.json()).toMatchObject({ type: 'message' });
-  });
+  expect(await reply.json()).toMatchObject({ type: 'message' });
 });

@@ -165,19 +165,17 @@ describe('a route that returns an invalid reply', () => {
   );
 });
 
-describe('a readiness check that fails', () => {
-  it("is reported with its plugin's name, and hides no other fault", async () => {
-    const response = await fetch(`${gateway.url}/readyz`);
-    expect([response.status, await response.json()]).toMatchObject([
-      503,
-      {
-        faults: [
-          expect.stringMatching(/^mill: the check of the plugin "careless" failed: .*wheel/),
-          expect.stringMatching(/^late: .* plugin "careless" failed: .* returned a promise$/),
-        ],
-      },
-    ]);
-  });
+it("a readiness check that fails is reported with its plugin's name, and hides no other fault", async () => {
+  const response = await fetch(`${gateway.url}/readyz`);
+  expect([response.status, await response.json()]).toMatchObject([
+    503,
+    {
+      faults: [
+        expect.stringMatching(/^mill: the check of the plugin "careless" failed: .*wheel/),
+        expect.stringMatching(/^late: .* plugin "careless" failed: .* returned a promise$/),
+      ],
+    },
+  ]);
 });
 
 describe('a body for a route', () => {

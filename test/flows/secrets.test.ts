@@ -20,86 +20,82 @@ async function keep(response: Response): Promise<void> {
   if (!response.bodyUsed) await response.arrayBuffer();
 }
 
-describe('canaries', () => {
-  it('appear in no log, metric, error, database or file after calls of every kind', async () => {
-    const { vendor } = harness;
-    for (const stream of [false, true]) {
-      for (const scenario of [
-        { text: canary.reply },
-        { text: [canary.reply, 'x'], cut: { how: 'rst' as const, bytes: 300 } },
-        { text: canary.reply, hold: 'forever' as const },
-        { text: [canary.reply], fail: { after: 1, error: { message: `our key ${vendor.key} was refused` } } },
-        {
-          reply: {
-            status: 401,
-            body: {
-              error: {
-                message: `wrong key ${vendor.key}`,
-                type: 'invalid_request_error',
-                code: 'invalid_api_key',
-              },
+it('canaries appear in no log, metric, error, database or file after calls of every kind', async () => {
+  const { vendor } = harness;
+  for (const stream of [false, true]) {
+    for (const scenario of [
+      { text: canary.reply },
+      { text: [canary.reply, 'x'], cut: { how: 'rst' as const, bytes: 300 } },
+      { text: canary.reply, hold: 'forever' as const },
+      { text: [canary.reply], fail: { after: 1, error: { message: `our key ${vendor.key} was refused` } } },
+      {
+        reply: {
+          status: 401,
+          body: {
+            error: {
+              message: `wrong key ${vendor.key}`,
+              type: 'invalid_request_error',
+              code: 'invalid_api_key',
             },
           },
         },
-        { reply: { status: 500, body: `<html>${vendor.key} ${canary.prompt}</html>` } },
-        { reply: { status: 302, headers: { location: `http://127.0.0.1:1/?key=${vendor.key}` }, body: '' } },
-        { reply: { status: 200, body: `${vendor.key} is no JSON` } },
-      ]) {
-        vendor.script('gpt-4o-mini', scenario);
-        await keep(await send('/v1/chat/completions', { ...body, stream }));
-        await keep(await send('/alpha/v1/messages', { ...body, stream, max_tokens: 20 }));
-      }
-    }
-    vendor.unscript();
-    const broken = JSON.stringify(body).slice(0, -20);
-    for (const path of [
-      '/v1/chat/completions',
-      '/v1/responses',
-      '/alpha/v1/messages',
-      `/beta/v1beta/models/${model}:generateContent`,
+      },
+      { reply: { status: 500, body: `<html>${vendor.key} ${canary.prompt}</html>` } },
+      { reply: { status: 302, headers: { location: `http://127.0.0.1:1/?key=${vendor.key}` }, body: '' } },
+      { reply: { status: 200, body: `${vendor.key} is no JSON` } },
     ]) {
-      // The part of a body that JSON's parser quotes is the client's own, and only the client sees it.
-      await (await send(path, broken)).arrayBuffer();
-      await keep(await send(path, { ...body, model: 'openai/none' }));
-      for (const header of ['authorization', 'x-api-key', 'x-goog-api-key'])
-        await keep(
-          await send(path, body, {
-            authorization: '',
-            [header]: header === 'authorization' ? `Bearer ${canary.junk}` : canary.junk,
-          }),
-        );
+      vendor.script('gpt-4o-mini', scenario);
+      await keep(await send('/v1/chat/completions', { ...body, stream }));
+      await keep(await send('/alpha/v1/messages', { ...body, stream, max_tokens: 20 }));
     }
-    await keep(
-      await fetch(`${harness.gateway.url}/beta/v1beta/models/${model}:generateContent?key=${canary.junk}`, {
-        method: 'POST',
-        body: '{}',
-      }),
-    );
-    await keep(await fetch(`${harness.gateway.url}/${canary.junk}?key=${harness.key}`));
-    await keep(await send('/v1/chat/completions', body, { 'idempotency-key': 'a-key' }));
-    const metrics = await (await fetch(`${harness.gateway.url}/metrics`)).text();
-    const operator = readFileSync(join(harness.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
-    const files = readdirSync(harness.gateway.dataFolder, { recursive: true, encoding: 'utf8' }).filter(
-      (name) => name !== 'operator-secret' && /\.(db|sqlite|db-wal|sqlite-wal|wal)/.test(name),
-    );
-    expect(files.length).toBeGreaterThan(0);
-    const written = {
-      log: harness.gateway.log.join('\n'),
-      metrics,
-      replies: texts.join('\n'),
-      database: files
-        .map((name) => readFileSync(join(harness.gateway.dataFolder, name), 'latin1'))
-        .join('\n'),
-    };
-    for (const [place, text] of Object.entries(written)) {
-      const found = Object.entries({ ...canary, key: harness.key, vendor: vendor.key, operator })
-        .filter(([, secret]) => text.includes(secret))
-        .map(([name]) => `${name} in ${place}`);
-      // An outcome stored for a retry is the one place where the gateway writes a reply down.
-      expect(found.filter((name) => name !== 'junk in replies' && name !== 'reply in database')).toEqual([]);
-    }
-    expect(written.log).toContain('"msg":"call"');
-  });
+  }
+  vendor.unscript();
+  const broken = JSON.stringify(body).slice(0, -20);
+  for (const path of [
+    '/v1/chat/completions',
+    '/v1/responses',
+    '/alpha/v1/messages',
+    `/beta/v1beta/models/${model}:generateContent`,
+  ]) {
+    // The part of a body that JSON's parser quotes is the client's own, and only the client sees it.
+    await (await send(path, broken)).arrayBuffer();
+    await keep(await send(path, { ...body, model: 'openai/none' }));
+    for (const header of ['authorization', 'x-api-key', 'x-goog-api-key'])
+      await keep(
+        await send(path, body, {
+          authorization: '',
+          [header]: header === 'authorization' ? `Bearer ${canary.junk}` : canary.junk,
+        }),
+      );
+  }
+  await keep(
+    await fetch(`${harness.gateway.url}/beta/v1beta/models/${model}:generateContent?key=${canary.junk}`, {
+      method: 'POST',
+      body: '{}',
+    }),
+  );
+  await keep(await fetch(`${harness.gateway.url}/${canary.junk}?key=${harness.key}`));
+  await keep(await send('/v1/chat/completions', body, { 'idempotency-key': 'a-key' }));
+  const metrics = await (await fetch(`${harness.gateway.url}/metrics`)).text();
+  const operator = readFileSync(join(harness.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
+  const files = readdirSync(harness.gateway.dataFolder, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name !== 'operator-secret' && /\.(db|sqlite|db-wal|sqlite-wal|wal)/.test(name),
+  );
+  expect(files.length).toBeGreaterThan(0);
+  const written = {
+    log: harness.gateway.log.join('\n'),
+    metrics,
+    replies: texts.join('\n'),
+    database: files.map((name) => readFileSync(join(harness.gateway.dataFolder, name), 'latin1')).join('\n'),
+  };
+  for (const [place, text] of Object.entries(written)) {
+    const found = Object.entries({ ...canary, key: harness.key, vendor: vendor.key, operator })
+      .filter(([, secret]) => text.includes(secret))
+      .map(([name]) => `${name} in ${place}`);
+    // An outcome stored for a retry is the one place where the gateway writes a reply down.
+    expect(found.filter((name) => name !== 'junk in replies' && name !== 'reply in database')).toEqual([]);
+  }
+  expect(written.log).toContain('"msg":"call"');
 });
 
 describe('a header', () => {

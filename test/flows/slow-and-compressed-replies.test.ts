@@ -122,40 +122,38 @@ describe.each(wires)('the SDK of %s', (wire) => {
   });
 });
 
-describe('a stream', () => {
-  it.each<[string, object, RegExp | undefined]>([
-    ['/v1/chat/completions', { ...request, stream: true }, /^: keep-alive$/m],
-    ['/v1/responses', { model: 'house/model', input: question, stream: true }, /^: keep-alive$/m],
-    ['/alpha/v1/messages', { ...request, max_tokens: 100, stream: true }, /^event: ping$/m],
-    [
-      '/beta/v1beta/models/house/model:streamGenerateContent?alt=sse',
-      { contents: [{ parts: [{ text: question }] }] },
-      undefined,
-    ],
-  ])('at %s sends keep-alives in a form its clients accept', async (path, body, sign) => {
-    const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    vendor.conduct(async (response) => {
-      asked.resolve();
-      await held.promise;
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(events.join(''));
-    });
-    const asking = postJson(gateway.url + path, body, { 'anthropic-version': '2023-06-01' });
-    let text = '';
-    if (sign) {
-      const parts = (await asking).body?.pipeThrough(new TextDecoderStream());
-      for await (const part of parts ?? []) {
-        text += part;
-        if (sign.test(text)) held.resolve();
-      }
-    } else {
-      await asked.promise;
-      await sleep(silence);
-      held.resolve();
-      text = await (await asking).text();
-    }
-    expect(text).toContain('sure');
-    if (!sign) for (const line of text.split(/\r?\n/)) expect(line).toMatch(/^(data: \{.*\})?$/);
+it.each<[string, object, RegExp | undefined]>([
+  ['/v1/chat/completions', { ...request, stream: true }, /^: keep-alive$/m],
+  ['/v1/responses', { model: 'house/model', input: question, stream: true }, /^: keep-alive$/m],
+  ['/alpha/v1/messages', { ...request, max_tokens: 100, stream: true }, /^event: ping$/m],
+  [
+    '/beta/v1beta/models/house/model:streamGenerateContent?alt=sse',
+    { contents: [{ parts: [{ text: question }] }] },
+    undefined,
+  ],
+])('a stream at %s sends keep-alives in a form its clients accept', async (path, body, sign) => {
+  const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  vendor.conduct(async (response) => {
+    asked.resolve();
+    await held.promise;
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(events.join(''));
   });
+  const asking = postJson(gateway.url + path, body, { 'anthropic-version': '2023-06-01' });
+  let text = '';
+  if (sign) {
+    const parts = (await asking).body?.pipeThrough(new TextDecoderStream());
+    for await (const part of parts ?? []) {
+      text += part;
+      if (sign.test(text)) held.resolve();
+    }
+  } else {
+    await asked.promise;
+    await sleep(silence);
+    held.resolve();
+    text = await (await asking).text();
+  }
+  expect(text).toContain('sure');
+  if (!sign) for (const line of text.split(/\r?\n/)) expect(line).toMatch(/^(data: \{.*\})?$/);
 });
 
 describe('a provider that keeps sending after the end of its reply', () => {
@@ -181,50 +179,46 @@ describe('a provider that keeps sending after the end of its reply', () => {
   });
 });
 
-describe('a compressed stream', () => {
-  it('reaches the client as it arrives', async () => {
-    const held = Promise.withResolvers<void>();
-    vendor.conduct(async (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
-      const packing = createGzip();
-      packing.pipe(response);
-      packing.write(events.slice(0, 2).join(''));
-      packing.flush();
-      await held.promise;
-      packing.end(events.slice(2).join(''));
-    });
-    const stream = await new OpenAI({
-      apiKey: 'k',
-      baseURL: `${gateway.url}/v1`,
-      maxRetries: 0,
-    }).chat.completions.create({ ...request, stream: true });
-    let heard = '';
-    for await (const { choices } of stream) {
-      heard += choices[0]?.delta.content ?? '';
-      if (heard === 'slow and ') held.resolve();
-    }
-    expect(heard).toBe('slow and sure');
+it('a compressed stream reaches the client as it arrives', async () => {
+  const held = Promise.withResolvers<void>();
+  vendor.conduct(async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
+    const packing = createGzip();
+    packing.pipe(response);
+    packing.write(events.slice(0, 2).join(''));
+    packing.flush();
+    await held.promise;
+    packing.end(events.slice(2).join(''));
   });
+  const stream = await new OpenAI({
+    apiKey: 'k',
+    baseURL: `${gateway.url}/v1`,
+    maxRetries: 0,
+  }).chat.completions.create({ ...request, stream: true });
+  let heard = '';
+  for await (const { choices } of stream) {
+    heard += choices[0]?.delta.content ?? '';
+    if (heard === 'slow and ') held.resolve();
+  }
+  expect(heard).toBe('slow and sure');
 });
 
-describe('a JSON reply', () => {
-  const whole = JSON.stringify(chatReply('slow and sure', { usage }));
+const whole = JSON.stringify(chatReply('slow and sure', { usage }));
 
-  const packed = gzipSync(whole);
+const packed = gzipSync(whole);
 
-  it.each([
-    ['packed, comes whole', 'gzip', packed, 200, 'slow and sure'],
-    ['packed and broken off, is an error', 'gzip', packed.subarray(0, -12), 502, 'upstream_error'],
-    ['packed otherwise than it says, is an error', 'br', packed, 502, 'upstream_error'],
-    ['of an unknown encoding, is an error', 'compress', packed, 502, 'upstream_error'],
-  ])('is read by its encoding: one %s', async (_, encoding, bytes, status, expected) => {
-    vendor.conduct(
-      (response) =>
-        void response
-          .writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding })
-          .end(bytes),
-    );
-    const response = await postJson(`${gateway.url}/v1/chat/completions`, request);
-    expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(expected)]);
-  });
+it.each([
+  ['packed, comes whole', 'gzip', packed, 200, 'slow and sure'],
+  ['packed and broken off, is an error', 'gzip', packed.subarray(0, -12), 502, 'upstream_error'],
+  ['packed otherwise than it says, is an error', 'br', packed, 502, 'upstream_error'],
+  ['of an unknown encoding, is an error', 'compress', packed, 502, 'upstream_error'],
+])('a JSON reply is read by its encoding: one %s', async (_, encoding, bytes, status, expected) => {
+  vendor.conduct(
+    (response) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding })
+        .end(bytes),
+  );
+  const response = await postJson(`${gateway.url}/v1/chat/completions`, request);
+  expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(expected)]);
 });

@@ -170,32 +170,30 @@ describe.each(helpers)('%s', (_, client, run) => {
   });
 });
 
-describe('@anthropic-ai/sdk 1, beta.messages.toolRunner', () => {
-  describe.each(wires)('on %s', (wire) => {
-    beforeEach(() => scriptLoop(wire));
+describe.each(wires)('@anthropic-ai/sdk 1, beta.messages.toolRunner on %s', (wire) => {
+  beforeEach(() => scriptLoop(wire));
 
-    it.each(['plain', 'thinking'] as const)(
-      'learns that the gateway stores no conversation, and sends all of it, to a %s model',
-      async (kind) => {
-        const received: unknown[] = [];
-        const run = (input: unknown): string => {
-          received.push(input);
-          return answerTide(input);
-        };
-        const tools = [betaTool({ name: 'tide_at', description, inputSchema: parameters, run })];
-        const message = await new Anthropic(buildAnthropicOptions()).beta.messages.toolRunner({
-          model: getModel(wire, kind).id,
-          max_tokens: 2000,
-          tools,
-          messages: [{ role: 'user', content: 'Tides?' }],
-        });
-        expect(received).toEqual(harbours.map((harbour) => ({ harbour })));
-        expect(message.content.map((block) => (block.type === 'text' ? block.text : '')).join('')).toBe(
-          'All at noon.',
-        );
-        const sent = harness.vendors[wire].requests.at(-1)?.body.toString() ?? '';
-        for (const said of ['Tides?', ...harbours]) expect(sent).toContain(said);
-      },
-    );
-  });
+  it.each(['plain', 'thinking'] as const)(
+    'learns that the gateway stores no conversation, and sends all of it, to a %s model',
+    async (kind) => {
+      const received: unknown[] = [];
+      const run = (input: unknown): string => {
+        received.push(input);
+        return answerTide(input);
+      };
+      const tools = [betaTool({ name: 'tide_at', description, inputSchema: parameters, run })];
+      const message = await new Anthropic(buildAnthropicOptions()).beta.messages.toolRunner({
+        model: getModel(wire, kind).id,
+        max_tokens: 2000,
+        tools,
+        messages: [{ role: 'user', content: 'Tides?' }],
+      });
+      expect(received).toEqual(harbours.map((harbour) => ({ harbour })));
+      expect(message.content.map((block) => (block.type === 'text' ? block.text : '')).join('')).toBe(
+        'All at noon.',
+      );
+      const sent = harness.vendors[wire].requests.at(-1)?.body.toString() ?? '';
+      for (const said of ['Tides?', ...harbours]) expect(sent).toContain(said);
+    },
+  );
 });

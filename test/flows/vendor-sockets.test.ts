@@ -172,43 +172,41 @@ describe('a client that disconnects before there is a connection', () => {
   });
 });
 
-describe('silence', () => {
-  it('is no stall of a client that has read everything there was', async () => {
-    const { gateway } = await open(
-      async (response) => {
-        beginStream(response).write(chunk({ content: 'long '.repeat(50_000) }));
-        await pause(6000);
-        response.end(ending);
-      },
-      { write: 5 },
-    );
-    expect(await (await call(gateway, { stream: true })).text()).toMatch(/data: \[DONE\]\n\n$/);
-    expect(await gateway.ended(1)).toMatchObject([{ outcome: 'completed' }]);
-  });
+it('silence is no stall of a client that has read everything there was', async () => {
+  const { gateway } = await open(
+    async (response) => {
+      beginStream(response).write(chunk({ content: 'long '.repeat(50_000) }));
+      await pause(6000);
+      response.end(ending);
+    },
+    { write: 5 },
+  );
+  expect(await (await call(gateway, { stream: true })).text()).toMatch(/data: \[DONE\]\n\n$/);
+  expect(await gateway.ended(1)).toMatchObject([{ outcome: 'completed' }]);
+});
 
-  it('is filled with keep-alives, which end with the stream', async () => {
-    const began = Promise.withResolvers<ServerResponse>();
-    const { gateway } = await open((response) => began.resolve(beginStream(response)), { keepAlive: 1 });
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const asking = call(gateway, { stream: true });
-    const vendor = await began.promise;
-    vendor.write(chunk({ content: 'word 0' }));
-    const reader = (await asking).body?.pipeThrough(new TextDecoderStream()).getReader();
-    let heard = '';
-    const hear = async (words: string): Promise<void> => {
-      while (!heard.includes(words)) heard += (await reader?.read())?.value ?? '(the end)';
-    };
-    for (const word of ['word 1', 'word 2', 'word 3']) {
-      vi.advanceTimersByTime(700);
-      vendor.write(chunk({ content: word }));
-      await hear(word);
-    }
-    expect(heard).not.toContain('keep-alive');
-    vi.advanceTimersByTime(1100);
-    await hear('keep-alive');
-    vendor.end(ending);
-    await hear('[DONE]');
-    await gateway.ended(1);
-    expect(vi.getTimerCount()).toBe(0);
-  });
+it('silence is filled with keep-alives, which end with the stream', async () => {
+  const began = Promise.withResolvers<ServerResponse>();
+  const { gateway } = await open((response) => began.resolve(beginStream(response)), { keepAlive: 1 });
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const asking = call(gateway, { stream: true });
+  const vendor = await began.promise;
+  vendor.write(chunk({ content: 'word 0' }));
+  const reader = (await asking).body?.pipeThrough(new TextDecoderStream()).getReader();
+  let heard = '';
+  const hear = async (words: string): Promise<void> => {
+    while (!heard.includes(words)) heard += (await reader?.read())?.value ?? '(the end)';
+  };
+  for (const word of ['word 1', 'word 2', 'word 3']) {
+    vi.advanceTimersByTime(700);
+    vendor.write(chunk({ content: word }));
+    await hear(word);
+  }
+  expect(heard).not.toContain('keep-alive');
+  vi.advanceTimersByTime(1100);
+  await hear('keep-alive');
+  vendor.end(ending);
+  await hear('[DONE]');
+  await gateway.ended(1);
+  expect(vi.getTimerCount()).toBe(0);
 });

@@ -222,34 +222,30 @@ describe('a stream to a client', () => {
   });
 });
 
-describe('an error inside a stream', () => {
-  const error = new GatewayError('upstream_failed', 'It broke off.');
+const error = new GatewayError('upstream_failed', 'It broke off.');
 
-  it('is a chunk, or the last element of an array that it closes', () => {
-    const [events, array] = [makeCall({}, makeMatch(true)), makeCall({}, makeMatch(true, 'array'))];
-    const frame = client.encodeStreamError(error, events, true);
-    expect(JSON.parse(frame.slice('data: '.length))).toMatchObject({
-      error: { code: 503, message: 'It broke off.', status: 'UNAVAILABLE' },
-    });
-    expect(client.encodeStreamError(error, events, false)).toBe(frame);
-    const begun = encodeFrames([start, ...buildBlock(0, 'text', ['Ahoy'])], array).join('');
-    expect(JSON.parse(begun + client.encodeStreamError(error, array, true))).toMatchObject([
-      { candidates: [{}] },
-      { error: { code: 503 } },
-    ]);
-    expect(JSON.parse(client.encodeStreamError(error, array, false))).toMatchObject([
-      { error: { code: 503 } },
-    ]);
+it('an error inside a stream is a chunk, or the last element of an array that it closes', () => {
+  const [events, array] = [makeCall({}, makeMatch(true)), makeCall({}, makeMatch(true, 'array'))];
+  const frame = client.encodeStreamError(error, events, true);
+  expect(JSON.parse(frame.slice('data: '.length))).toMatchObject({
+    error: { code: 503, message: 'It broke off.', status: 'UNAVAILABLE' },
   });
+  expect(client.encodeStreamError(error, events, false)).toBe(frame);
+  const begun = encodeFrames([start, ...buildBlock(0, 'text', ['Ahoy'])], array).join('');
+  expect(JSON.parse(begun + client.encodeStreamError(error, array, true))).toMatchObject([
+    { candidates: [{}] },
+    { error: { code: 503 } },
+  ]);
+  expect(JSON.parse(client.encodeStreamError(error, array, false))).toMatchObject([{ error: { code: 503 } }]);
+});
 
-  it('looks the same if the vendor sent it', () => {
-    const array = makeCall({}, makeMatch(true, 'array'));
-    const broken: CanonicalEvent = { type: 'error', message: 'It broke off.' };
-    expect(JSON.parse(encodeFrames([start, broken], array).join(''))).toMatchObject([
-      { error: { message: 'It broke off.' } },
-    ]);
-    expect(
-      JSON.parse(encodeFrames([start, ...buildBlock(0, 'text', ['a']), broken], array).join('')),
-    ).toMatchObject([{}, { error: { message: 'It broke off.' } }]);
-  });
+it('an error inside a stream looks the same if the vendor sent it', () => {
+  const array = makeCall({}, makeMatch(true, 'array'));
+  const broken: CanonicalEvent = { type: 'error', message: 'It broke off.' };
+  expect(JSON.parse(encodeFrames([start, broken], array).join(''))).toMatchObject([
+    { error: { message: 'It broke off.' } },
+  ]);
+  expect(
+    JSON.parse(encodeFrames([start, ...buildBlock(0, 'text', ['a']), broken], array).join('')),
+  ).toMatchObject([{}, { error: { message: 'It broke off.' } }]);
 });

@@ -18,29 +18,27 @@ function read(body: unknown, match = makeMatch()): ClientCall {
   return client.read(JSON.parse(text), text, match, {});
 }
 
-describe('a call address', () => {
-  it.each(cases.addresses)('of %s?%s gives the model and the method', (path, query, match) => {
-    expect(client.match('POST', path, query)).toEqual(match);
-  });
+it.each(cases.addresses)('a call address of %s?%s gives the model and the method', (path, query, match) => {
+  expect(client.match('POST', path, query)).toEqual(match);
+});
 
-  it.each([
-    ['GET', '/beta/v1beta/models/a/b:generateContent'],
-    ['POST', '/beta/v1beta/models/a/b:embedContent'],
-    ['POST', '/beta/v1beta/models/a/b:constructor'],
-    ['POST', '/beta/v1beta/models/a/b'],
-    ['POST', '/beta/v2/models/a/b:generateContent'],
-    ['POST', '/v1beta/v1beta/models/a/b:generateContent'],
-    ['POST', '/a/b:generateContent'],
-    ['POST', '/beta/a/b:generateContent'],
-    ['POST', '/betamax/v1beta/models/a/b:generateContent'],
-  ])('does not match %s %s', (method, path) => {
-    expect(client.match(method, path, '')).toBeUndefined();
-  });
+it.each([
+  ['GET', '/beta/v1beta/models/a/b:generateContent'],
+  ['POST', '/beta/v1beta/models/a/b:embedContent'],
+  ['POST', '/beta/v1beta/models/a/b:constructor'],
+  ['POST', '/beta/v1beta/models/a/b'],
+  ['POST', '/beta/v2/models/a/b:generateContent'],
+  ['POST', '/v1beta/v1beta/models/a/b:generateContent'],
+  ['POST', '/a/b:generateContent'],
+  ['POST', '/beta/a/b:generateContent'],
+  ['POST', '/betamax/v1beta/models/a/b:generateContent'],
+])('a call address does not match %s %s', (method, path) => {
+  expect(client.match(method, path, '')).toBeUndefined();
+});
 
-  it('is below the mount that the operator chooses', () => {
-    expect(createProtocol('').client.match('POST', '/v1beta/models/a/b:countTokens', '')).toMatchObject({
-      model: 'a/b',
-    });
+it('a call address is below the mount that the operator chooses', () => {
+  expect(createProtocol('').client.match('POST', '/v1beta/models/a/b:countTokens', '')).toMatchObject({
+    model: 'a/b',
   });
 });
 
@@ -162,27 +160,25 @@ describe('the body of a count', () => {
   });
 });
 
-describe('a number in a conversation', () => {
-  it.each([
-    [
-      'a call',
-      '{"functionCall":{"name":"look","args":{"list":[{"id":12345678901234567890}]}}}',
-      { arguments: '{"list":[{"id":12345678901234567890}]}' },
-    ],
-    [
-      'a call with a point',
-      '{"functionCall":{"name":"look","args":{"size":1.0}}}',
-      { arguments: '{"size":1.0}' },
-    ],
-    [
-      'a response',
-      '{"functionResponse":{"name":"look","response":{"output":1.50}}}',
-      { content: [{ type: 'text', text: '1.50' }] },
-    ],
-  ])('keeps its digits in %s', (_, part, block) => {
-    const question = '{"role":"user","parts":[{"text":"a: 1.0, 2"}]}';
-    const body = `{"contents":[${question},{"role":"model","parts":[${part}]}]}`;
-    const turns = client.read(JSON.parse(body), body, makeMatch(), {}).decode().turns;
-    expect(turns.at(-1)?.blocks).toMatchObject([block]);
-  });
+it.each([
+  [
+    'a call',
+    '{"functionCall":{"name":"look","args":{"list":[{"id":12345678901234567890}]}}}',
+    { arguments: '{"list":[{"id":12345678901234567890}]}' },
+  ],
+  [
+    'a call with a point',
+    '{"functionCall":{"name":"look","args":{"size":1.0}}}',
+    { arguments: '{"size":1.0}' },
+  ],
+  [
+    'a response',
+    '{"functionResponse":{"name":"look","response":{"output":1.50}}}',
+    { content: [{ type: 'text', text: '1.50' }] },
+  ],
+])('a number in a conversation keeps its digits in %s', (_, part, block) => {
+  const question = '{"role":"user","parts":[{"text":"a: 1.0, 2"}]}';
+  const body = `{"contents":[${question},{"role":"model","parts":[${part}]}]}`;
+  const turns = client.read(JSON.parse(body), body, makeMatch(), {}).decode().turns;
+  expect(turns.at(-1)?.blocks).toMatchObject([block]);
 });

@@ -144,119 +144,117 @@ describe('a request that Google cannot fulfil', () => {
   });
 });
 
-describe('decoding a request of this protocol', () => {
-  const decoded = makeCall({
-    systemInstruction: { parts: [{ text: 'a' }] },
-    contents: [
+const decoded = makeCall({
+  systemInstruction: { parts: [{ text: 'a' }] },
+  contents: [
+    {
+      parts: [
+        { text: 'x' },
+        {
+          inlineData: { mimeType: 'image/png', data: '_-8' },
+          mediaResolution: { level: 'MEDIA_RESOLUTION_LOW' },
+          videoMetadata: { fps: 1 },
+        },
+      ],
+    },
+  ],
+  tools: [
+    {
+      functionDeclarations: [
+        {
+          name: 'f',
+          parameters: {
+            type: 'OBJECT',
+            properties: { b: { type: 'STRING' }, a: { type: 'INTEGER', nullable: true } },
+            propertyOrdering: ['a', 'b'],
+          },
+        },
+      ],
+    },
+    { googleSearch: {} },
+  ],
+  toolConfig: {
+    functionCallingConfig: { mode: 'VALIDATED', allowedFunctionNames: ['f'] },
+    retrievalConfig: { languageCode: 'pt' },
+  },
+  generationConfig: {
+    maxOutputTokens: 5,
+    responseMimeType: 'application/json',
+    responseSchema: { type: 'ARRAY', items: { type: 'STRING' }, minItems: '2' },
+    thinkingConfig: { thinkingLevel: 'HIGH' },
+    imageConfig: { aspectRatio: '1:1' },
+  },
+  safetySettings: [],
+  cachedContent: 'cachedContents/x',
+  serviceTier: 'standard',
+}).decode();
+
+it('decoding a request of this protocol gives the canonical names', () => {
+  expect(decoded).toMatchObject({
+    turns: [
       {
-        parts: [
+        role: 'system',
+        at: 'systemInstruction',
+        blocks: [{ text: 'a', at: 'systemInstruction.parts[0]' }],
+      },
+      {
+        role: 'user',
+        at: 'contents[0]',
+        blocks: [
           { text: 'x' },
           {
-            inlineData: { mimeType: 'image/png', data: '_-8' },
-            mediaResolution: { level: 'MEDIA_RESOLUTION_LOW' },
-            videoMetadata: { fps: 1 },
+            kind: 'image',
+            detail: 'low',
+            source: { type: 'base64', data: '/+8=' },
+            at: 'contents[0].parts[1]',
           },
         ],
       },
     ],
     tools: [
       {
-        functionDeclarations: [
-          {
-            name: 'f',
-            parameters: {
-              type: 'OBJECT',
-              properties: { b: { type: 'STRING' }, a: { type: 'INTEGER', nullable: true } },
-              propertyOrdering: ['a', 'b'],
-            },
-          },
-        ],
+        type: 'function',
+        name: 'f',
+        schema: { type: 'object', properties: { a: { type: ['integer', 'null'] }, b: { type: 'string' } } },
+        at: 'tools[0].functionDeclarations[0]',
       },
-      { googleSearch: {} },
+      { type: 'hosted', kind: 'web-search', at: 'tools[1].googleSearch' },
     ],
-    toolConfig: {
-      functionCallingConfig: { mode: 'VALIDATED', allowedFunctionNames: ['f'] },
-      retrievalConfig: { languageCode: 'pt' },
-    },
-    generationConfig: {
-      maxOutputTokens: 5,
-      responseMimeType: 'application/json',
-      responseSchema: { type: 'ARRAY', items: { type: 'STRING' }, minItems: '2' },
-      thinkingConfig: { thinkingLevel: 'HIGH' },
-      imageConfig: { aspectRatio: '1:1' },
-    },
-    safetySettings: [],
-    cachedContent: 'cachedContents/x',
-    serviceTier: 'standard',
-  }).decode();
-
-  it('gives the canonical names', () => {
-    expect(decoded).toMatchObject({
-      turns: [
-        {
-          role: 'system',
-          at: 'systemInstruction',
-          blocks: [{ text: 'a', at: 'systemInstruction.parts[0]' }],
-        },
-        {
-          role: 'user',
-          at: 'contents[0]',
-          blocks: [
-            { text: 'x' },
-            {
-              kind: 'image',
-              detail: 'low',
-              source: { type: 'base64', data: '/+8=' },
-              at: 'contents[0].parts[1]',
-            },
-          ],
-        },
-      ],
-      tools: [
-        {
-          type: 'function',
-          name: 'f',
-          schema: { type: 'object', properties: { a: { type: ['integer', 'null'] }, b: { type: 'string' } } },
-          at: 'tools[0].functionDeclarations[0]',
-        },
-        { type: 'hosted', kind: 'web-search', at: 'tools[1].googleSearch' },
-      ],
-      toolChoice: { mode: 'subset', names: ['f'], required: false },
-      format: { type: 'schema', schema: { type: 'array', items: { type: 'string' }, minItems: 2 } },
-      reasoning: { effort: 'high' },
-      serviceTier: 'default',
-      outputLimit: 5,
-    });
+    toolChoice: { mode: 'subset', names: ['f'], required: false },
+    format: { type: 'schema', schema: { type: 'array', items: { type: 'string' }, minItems: 2 } },
+    reasoning: { effort: 'high' },
+    serviceTier: 'default',
+    outputLimit: 5,
   });
+});
 
-  it('does not report the role of instructions as lost', () => {
-    const { turns } = makeCall({ systemInstruction: { role: 'user', parts: [{ text: 'a' }] } }).decode();
-    expect(turns[0]?.vendor).toBeUndefined();
-  });
+it('decoding a request of this protocol does not report the role of instructions as lost', () => {
+  const { turns } = makeCall({ systemInstruction: { role: 'user', parts: [{ text: 'a' }] } }).decode();
+  expect(turns[0]?.vendor).toBeUndefined();
+});
 
-  it("reports losses by the client's own path", () => {
-    const { fieldNames } = protocol.client;
-    const formatPath = (path: string): string => toClientPath(path, decoded, fieldNames);
-    expect(
-      [
-        'turns[1].blocks[1].detail',
-        'turns[1].blocks[1].videoMetadata',
-        'topK',
-        'reasoning.effort',
-        'tools[0].strict',
-        'generationConfig.imageConfig',
-        'cachedContent',
-        'toolConfig.retrievalConfig',
-      ].map(formatPath),
-    ).toEqual([
-      'contents[0].parts[1].mediaResolution',
-      'contents[0].parts[1].videoMetadata',
-      'generationConfig.topK',
-      'generationConfig.thinkingConfig.thinkingLevel',
-      'tools[0].functionDeclarations[0].strict',
+it("decoding a request of this protocol reports losses by the client's own path", () => {
+  const { fieldNames } = protocol.client;
+  const formatPath = (path: string): string => toClientPath(path, decoded, fieldNames);
+  expect(
+    [
+      'turns[1].blocks[1].detail',
+      'turns[1].blocks[1].videoMetadata',
+      'topK',
+      'reasoning.effort',
+      'tools[0].strict',
       'generationConfig.imageConfig',
       'cachedContent',
       'toolConfig.retrievalConfig',
-    ]);
-  });
+    ].map(formatPath),
+  ).toEqual([
+    'contents[0].parts[1].mediaResolution',
+    'contents[0].parts[1].videoMetadata',
+    'generationConfig.topK',
+    'generationConfig.thinkingConfig.thinkingLevel',
+    'tools[0].functionDeclarations[0].strict',
+    'generationConfig.imageConfig',
+    'cachedContent',
+    'toolConfig.retrievalConfig',
+  ]);
 });

@@ -188,9 +188,7 @@ describe('encoding settings', () => {
   });
 });
 
-describe('encoding sound', () => {
-  it('asks a speaking model for audio only', () => {
-    const { body } = encode({ modalities: ['text', 'audio'] }, makeModel({ output: ['audio'] }));
-    expect(body.generationConfig).toEqual({ responseModalities: ['AUDIO'] });
-  });
+it('encoding sound asks a speaking model for audio only', () => {
+  const { body } = encode({ modalities: ['text', 'audio'] }, makeModel({ output: ['audio'] }));
+  expect(body.generationConfig).toEqual({ responseModalities: ['AUDIO'] });
 });

@@ -128,36 +128,34 @@ describe('a client that stores a stream chunk by chunk', () => {
   });
 });
 
-describe('decoding calls without ids', () => {
-  it('makes stable ids, and matches results by name and order', () => {
-    const body = {
-      contents: [
-        {
-          role: 'model',
-          parts: [
-            { functionCall: { name: 'f' } },
-            { functionCall: { name: 'g' } },
-            { functionCall: { name: 'f' } },
-          ],
-        },
-        {
-          role: 'user',
-          parts: [
-            { functionResponse: { name: 'f', response: { output: '1' } } },
-            { functionResponse: { id: 'theirs', name: 'f', response: { output: '2' } } },
-            { functionResponse: { name: 'g', response: { output: '3' } } },
-          ],
-        },
-      ],
-    };
-    const pairResults = (): unknown[] => {
-      const [model, answers] = makeCall(body).decode().turns;
-      const ids = model?.blocks.map((block) => (block.type === 'tool-call' ? block.id : ''));
-      return (
-        answers?.blocks.map((block) => (block.type === 'tool-result' ? ids?.indexOf(block.callId) : -1)) ?? []
-      );
-    };
-    expect(pairResults()).toEqual([0, 2, 1]);
-    expect(makeCall(body).decode()).toEqual(makeCall(body).decode());
-  });
+it('decoding calls without ids makes stable ids, and matches results by name and order', () => {
+  const body = {
+    contents: [
+      {
+        role: 'model',
+        parts: [
+          { functionCall: { name: 'f' } },
+          { functionCall: { name: 'g' } },
+          { functionCall: { name: 'f' } },
+        ],
+      },
+      {
+        role: 'user',
+        parts: [
+          { functionResponse: { name: 'f', response: { output: '1' } } },
+          { functionResponse: { id: 'theirs', name: 'f', response: { output: '2' } } },
+          { functionResponse: { name: 'g', response: { output: '3' } } },
+        ],
+      },
+    ],
+  };
+  const pairResults = (): unknown[] => {
+    const [model, answers] = makeCall(body).decode().turns;
+    const ids = model?.blocks.map((block) => (block.type === 'tool-call' ? block.id : ''));
+    return (
+      answers?.blocks.map((block) => (block.type === 'tool-result' ? ids?.indexOf(block.callId) : -1)) ?? []
+    );
+  };
+  expect(pairResults()).toEqual([0, 2, 1]);
+  expect(makeCall(body).decode()).toEqual(makeCall(body).decode());
 });

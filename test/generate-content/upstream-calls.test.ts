@@ -73,15 +73,13 @@ describe('a function call', () => {
   });
 });
 
-describe('sealed thoughts', () => {
-  it('are two if they have two seals, whereas text with two seals is one block', () => {
-    const decodeKinds = (thought: boolean): string[] =>
-      decode([
-        chunk([{ text: 'a', thought, thoughtSignature: 'AAAA' }]),
-        chunk([{ text: 'b', thought }]),
-        chunk([{ text: '', thought, thoughtSignature: 'BBBB' }], { finishReason: 'STOP' }),
-      ]).flatMap((event) => (event.type === 'block-start' ? [event.kind] : []));
-    expect(decodeKinds(true)).toEqual(['reasoning', 'reasoning']);
-    expect(decodeKinds(false)).toEqual(['text']);
-  });
+it('sealed thoughts are two if they have two seals, whereas text with two seals is one block', () => {
+  const decodeKinds = (thought: boolean): string[] =>
+    decode([
+      chunk([{ text: 'a', thought, thoughtSignature: 'AAAA' }]),
+      chunk([{ text: 'b', thought }]),
+      chunk([{ text: '', thought, thoughtSignature: 'BBBB' }], { finishReason: 'STOP' }),
+    ]).flatMap((event) => (event.type === 'block-start' ? [event.kind] : []));
+  expect(decodeKinds(true)).toEqual(['reasoning', 'reasoning']);
+  expect(decodeKinds(false)).toEqual(['text']);
 });

@@ -58,70 +58,66 @@ function makeFields(count: number): object {
 
 const contents = [{ role: 'user', parts: [{ text: 'Hello!' }] }];
 
-describe('a schema', () => {
-  it.each(['messages', 'responses'])(
-    'that refers to itself in its choices stays as long as it is, for %s',
-    async (model) => {
-      const itself = {
-        type: 'object',
-        anyOf: Array.from({ length: 256 }, () => ({ $ref: '#' })),
-        properties: makeFields(10_000),
-      };
-      expect(
-        await measureRequest('/v1/chat/completions', 'openai', offerTools(model, [itself])),
-      ).toBeLessThan(most);
-    },
-  );
-
-  it('that does so is as short with hundreds of choices', async () => {
-    const itself = { type: 'object', anyOf: Array.from({ length: 50 }, () => ({ $ref: '#' })) };
-    expect(
-      await measureRequest(
-        '/v1/chat/completions',
-        'openai',
-        offerTools(
-          'messages',
-          Array.from({ length: 1200 }, () => itself),
-        ),
-      ),
-    ).toBeLessThan(most);
-  });
-
-  it.each([
-    ['words', { description: 'a'.repeat(300_000) }],
-    ['values', { enum: Object.keys(makeFields(30_000)) }],
-    ['fields', makeFields(20_000)],
-  ])('of many %s is not written out for each reference to it', async (_, long) => {
-    const schema = {
+it.each(['messages', 'responses'])(
+  'a schema that refers to itself in its choices stays as long as it is, for %s',
+  async (model) => {
+    const itself = {
       type: 'object',
-      $defs: { long },
-      properties: { one: { anyOf: Array.from({ length: 4000 }, () => ({ $ref: '#/$defs/long' })) } },
+      anyOf: Array.from({ length: 256 }, () => ({ $ref: '#' })),
+      properties: makeFields(10_000),
     };
-    expect(
-      await measureRequest('/v1/chat/completions', 'openai', offerTools('generate-content', [schema])),
-    ).toBeLessThan(most);
-  });
+    expect(await measureRequest('/v1/chat/completions', 'openai', offerTools(model, [itself]))).toBeLessThan(
+      most,
+    );
+  },
+);
+
+it('a schema that does so is as short with hundreds of choices', async () => {
+  const itself = { type: 'object', anyOf: Array.from({ length: 50 }, () => ({ $ref: '#' })) };
+  expect(
+    await measureRequest(
+      '/v1/chat/completions',
+      'openai',
+      offerTools(
+        'messages',
+        Array.from({ length: 1200 }, () => itself),
+      ),
+    ),
+  ).toBeLessThan(most);
 });
 
-describe('a body in snake_case', () => {
-  it('may contain any number of search tools', async () => {
-    const tools = Array.from({ length: 10_000 }, () => ({ google_search: {} }));
-    expect(
-      await measureRequest('/beta/v1beta/models/house/generate-content:generateContent', 'google', {
-        contents,
-        tools,
-      }),
-    ).toBeLessThan(most);
-  });
+it.each([
+  ['words', { description: 'a'.repeat(300_000) }],
+  ['values', { enum: Object.keys(makeFields(30_000)) }],
+  ['fields', makeFields(20_000)],
+])('a schema of many %s is not written out for each reference to it', async (_, long) => {
+  const schema = {
+    type: 'object',
+    $defs: { long },
+    properties: { one: { anyOf: Array.from({ length: 4000 }, () => ({ $ref: '#/$defs/long' })) } },
+  };
+  expect(
+    await measureRequest('/v1/chat/completions', 'openai', offerTools('generate-content', [schema])),
+  ).toBeLessThan(most);
+});
 
-  const many = Array.from({ length: 2000 }, () => ({ mime_type: 'a' }));
-  it.each([
-    ['a long name', { ['a'.repeat(100_000)]: many }],
-    ['many names', JSON.parse(`{"${'a'.repeat(54)}":`.repeat(100) + JSON.stringify(many) + '}'.repeat(100))],
-  ])('does not make %s cache each of its fields', (_, deep) => {
-    const { body, spelling } = readSpelling({ contents, ...(isObject(deep) ? deep : {}) });
-    expect(spelling.join('').length).toBeLessThan(10 * JSON.stringify(body).length);
-  });
+it('a body in snake_case may contain any number of search tools', async () => {
+  const tools = Array.from({ length: 10_000 }, () => ({ google_search: {} }));
+  expect(
+    await measureRequest('/beta/v1beta/models/house/generate-content:generateContent', 'google', {
+      contents,
+      tools,
+    }),
+  ).toBeLessThan(most);
+});
+
+const many = Array.from({ length: 2000 }, () => ({ mime_type: 'a' }));
+it.each([
+  ['a long name', { ['a'.repeat(100_000)]: many }],
+  ['many names', JSON.parse(`{"${'a'.repeat(54)}":`.repeat(100) + JSON.stringify(many) + '}'.repeat(100))],
+])('a body in snake_case does not make %s cache each of its fields', (_, deep) => {
+  const { body, spelling } = readSpelling({ contents, ...(isObject(deep) ? deep : {}) });
+  expect(spelling.join('').length).toBeLessThan(10 * JSON.stringify(body).length);
 });
 
 describe('a list without a valid entry', () => {

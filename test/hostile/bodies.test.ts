@@ -25,34 +25,32 @@ function expectNothingFailed(): void {
   expect({}).not.toHaveProperty('polluted');
 }
 
-describe('every endpoint', () => {
-  it.each(endpoints.map((endpoint) => [endpoint.path, endpoint] as const))(
-    '(%s) answers a valid body',
-    async (_, endpoint) => {
-      expect(await hostile.findFault({ endpoint, body: JSON.stringify(endpoint.body) })).toBeUndefined();
-    },
+it.each(endpoints.map((endpoint) => [endpoint.path, endpoint] as const))(
+  'every endpoint (%s) answers a valid body',
+  async (_, endpoint) => {
+    expect(await hostile.findFault({ endpoint, body: JSON.stringify(endpoint.body) })).toBeUndefined();
+  },
+);
+
+it('every endpoint answers the bodies of the corpus in its own format', async () => {
+  const faults: string[] = [];
+  for (const { name, input } of readCorpus()) {
+    const fault = await hostile.findFault(input).catch(String);
+    if (fault !== undefined) faults.push(`${name}: ${fault.slice(0, 300)}`);
+  }
+  expect(faults).toEqual([]);
+  expectNothingFailed();
+});
+
+it('every endpoint answers many invalid bodies in its own format', async () => {
+  const before = hostile.gateway.ends.length;
+  await sendHostile(hostile, 700);
+  // They fail in all sorts of places, and some are valid.
+  expect(new Set(hostile.gateway.ends.slice(before).map(({ type }) => type))).toEqual(
+    new Set(['refused', 'failed', 'answered']),
   );
-
-  it('answers the bodies of the corpus in its own format', async () => {
-    const faults: string[] = [];
-    for (const { name, input } of readCorpus()) {
-      const fault = await hostile.findFault(input).catch(String);
-      if (fault !== undefined) faults.push(`${name}: ${fault.slice(0, 300)}`);
-    }
-    expect(faults).toEqual([]);
-    expectNothingFailed();
-  });
-
-  it('answers many invalid bodies in its own format', async () => {
-    const before = hostile.gateway.ends.length;
-    await sendHostile(hostile, 700);
-    // They fail in all sorts of places, and some are valid.
-    expect(new Set(hostile.gateway.ends.slice(before).map(({ type }) => type))).toEqual(
-      new Set(['refused', 'failed', 'answered']),
-    );
-    expectNothingFailed();
-    expect(await hostile.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
-  });
+  expectNothingFailed();
+  expect(await hostile.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
 });
 
 interface Doubled {
@@ -171,79 +169,74 @@ async function readRefusal(
   };
 }
 
-describe('a body', () => {
-  it.each([
-    ['that is empty', ''],
-    ['that is no JSON', '{"model":'],
-    ['that is a list', '[]'],
-    ['in invalid UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
-    ['that says a field twice', `{"model":"${model}","model":"x","messages":[]}`],
-    ['nested without end', `{"messages":${'['.repeat(9000)}${']'.repeat(9000)}}`],
-    ['nested one level deeper than it may be', `{"messages":${'['.repeat(128)}${']'.repeat(128)}}`],
-    ['of objects nested without end', `${'{"a":'.repeat(3000)}1${'}'.repeat(3000)}`],
-    [
-      'in invalid UTF-8 within a value',
-      new Uint8Array([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]),
-    ],
-    ['that begins with a mark of the byte order', `\ufeff${JSON.stringify({ model, messages })}`],
-    ['with something behind it', `${JSON.stringify({ model, messages })}{}`],
-    [
-      'of many keys and no call',
-      JSON.stringify(Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`k${index}`, 1]))),
-    ],
-    [
-      'with a number too large to be one',
-      `{"model":"${model}","messages":[{"role":"user","content":"a"}],"max_tokens":1e400}`,
-    ],
-  ])('%s is refused', async (_, body) => {
-    expect(await readRefusal(body)).toMatchObject({
-      status: 400,
-      retry: 'false',
-      error: { type: 'invalid_request_error', message: expect.any(String) },
-    });
+it.each([
+  ['that is empty', ''],
+  ['that is no JSON', '{"model":'],
+  ['that is a list', '[]'],
+  ['in invalid UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+  ['that says a field twice', `{"model":"${model}","model":"x","messages":[]}`],
+  ['nested without end', `{"messages":${'['.repeat(9000)}${']'.repeat(9000)}}`],
+  ['nested one level deeper than it may be', `{"messages":${'['.repeat(128)}${']'.repeat(128)}}`],
+  ['of objects nested without end', `${'{"a":'.repeat(3000)}1${'}'.repeat(3000)}`],
+  ['in invalid UTF-8 within a value', new Uint8Array([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d])],
+  ['that begins with a mark of the byte order', `\ufeff${JSON.stringify({ model, messages })}`],
+  ['with something behind it', `${JSON.stringify({ model, messages })}{}`],
+  [
+    'of many keys and no call',
+    JSON.stringify(Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`k${index}`, 1]))),
+  ],
+  [
+    'with a number too large to be one',
+    `{"model":"${model}","messages":[{"role":"user","content":"a"}],"max_tokens":1e400}`,
+  ],
+])('a body %s is refused', async (_, body) => {
+  expect(await readRefusal(body)).toMatchObject({
+    status: 400,
+    retry: 'false',
+    error: { type: 'invalid_request_error', message: expect.any(String) },
   });
+});
 
-  it('over the limit is refused as too large, with or without a content-length', async () => {
-    const large = JSON.stringify({ model, messages: [{ role: 'user', content: 'a'.repeat(30_000) }] });
-    expect(await readRefusal(large)).toMatchObject({ status: 413 });
-    const { port } = new URL(harness.gateway.url);
-    const answer = await new Promise<string>((resolve) => {
-      const socket = connect(Number(port), '127.0.0.1', () => {
-        socket.write(
-          `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${harness.key}\r\n` +
-            'transfer-encoding: chunked\r\n\r\n',
-        );
-        for (let index = 0; index < 5; index += 1) socket.write(`1388\r\n${'a'.repeat(5000)}\r\n`);
-      });
-      socket.on('error', () => undefined);
-      socket.once('data', (data) => (socket.destroy(), resolve(data.toString())));
+it('a body over the limit is refused as too large, with or without a content-length', async () => {
+  const large = JSON.stringify({ model, messages: [{ role: 'user', content: 'a'.repeat(30_000) }] });
+  expect(await readRefusal(large)).toMatchObject({ status: 413 });
+  const { port } = new URL(harness.gateway.url);
+  const answer = await new Promise<string>((resolve) => {
+    const socket = connect(Number(port), '127.0.0.1', () => {
+      socket.write(
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${harness.key}\r\n` +
+          'transfer-encoding: chunked\r\n\r\n',
+      );
+      for (let index = 0; index < 5; index += 1) socket.write(`1388\r\n${'a'.repeat(5000)}\r\n`);
     });
-    expect(answer).toMatch(/^HTTP\/1\.1 413/);
+    socket.on('error', () => undefined);
+    socket.once('data', (data) => (socket.destroy(), resolve(data.toString())));
   });
+  expect(answer).toMatch(/^HTTP\/1\.1 413/);
+});
 
-  it('with a form content type is refused, and the error names the type to send', async () => {
-    const form = `--there\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n--there--\r\n`;
-    const refusal = await readRefusal(form, {
-      headers: { 'content-type': 'multipart/form-data; boundary=there' },
-    });
-    expect(refusal).toMatchObject({
-      status: 415,
-      retry: 'false',
-      error: { code: 'unsupported_media_type', message: 'The body must be sent as application/json.' },
-    });
+it('a body with a form content type is refused, and the error names the type to send', async () => {
+  const form = `--there\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n--there--\r\n`;
+  const refusal = await readRefusal(form, {
+    headers: { 'content-type': 'multipart/form-data; boundary=there' },
   });
-
-  it('of exactly the maximum size is accepted, and one byte more is refused', async () => {
-    const text = JSON.stringify({ model, messages });
-    expect((await harness.post(text.padEnd(20_000))).status).toBe(200);
-    expect((await harness.post(text.padEnd(20_001))).status).toBe(413);
+  expect(refusal).toMatchObject({
+    status: 415,
+    retry: 'false',
+    error: { code: 'unsupported_media_type', message: 'The body must be sent as application/json.' },
   });
+});
 
-  it('with a content-encoding is refused, and the error says so', async () => {
-    expect(await readRefusal('x', { headers: { 'content-encoding': 'gzip' } })).toMatchObject({
-      status: 415,
-      error: { message: expect.stringContaining('gzip') },
-    });
+it('a body of exactly the maximum size is accepted, and one byte more is refused', async () => {
+  const text = JSON.stringify({ model, messages });
+  expect((await harness.post(text.padEnd(20_000))).status).toBe(200);
+  expect((await harness.post(text.padEnd(20_001))).status).toBe(413);
+});
+
+it('a body with a content-encoding is refused, and the error says so', async () => {
+  expect(await readRefusal('x', { headers: { 'content-encoding': 'gzip' } })).toMatchObject({
+    status: 415,
+    error: { message: expect.stringContaining('gzip') },
   });
 });
 
@@ -316,61 +309,57 @@ describe('a field named like a property of every object', () => {
   );
 });
 
-describe('a key', () => {
-  it.each([
-    ['none', ''],
-    ['of another scheme', 'Basic abc'],
-    ['junk', 'Bearer junk'],
-    ['of the right form but unknown', 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'],
-  ])('%s is refused before the body is read', async (_, authorization) => {
-    expect(await readRefusal('{', { headers: { authorization } })).toMatchObject({
-      status: 401,
-      error: { code: 'invalid_api_key' },
-    });
-  });
-
-  it('never appears in the error', async () => {
-    const response = await harness.post('{}', { headers: { authorization: 'Bearer sk-canary-canary' } });
-    expect(await response.text()).not.toContain('canary');
-    expect(harness.gateway.log.join()).not.toContain('canary');
+it.each([
+  ['none', ''],
+  ['of another scheme', 'Basic abc'],
+  ['junk', 'Bearer junk'],
+  ['of the right form but unknown', 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'],
+])('a key %s is refused before the body is read', async (_, authorization) => {
+  expect(await readRefusal('{', { headers: { authorization } })).toMatchObject({
+    status: 401,
+    error: { code: 'invalid_api_key' },
   });
 });
 
-describe('an address', () => {
-  it.each([
-    ['POST', '/v1/chat/completionsx'],
-    ['POST', '/V1/CHAT/COMPLETIONS/%2e%2e'],
-    ['GET', '/%E0%A4%A'],
-  ])('%s %s gets a not-found error that names it', async (method, path) => {
-    const response = await fetch(`${harness.gateway.url}${path}`, { method });
-    expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'not_found' } }]);
-  });
+it('a key never appears in the error', async () => {
+  const response = await harness.post('{}', { headers: { authorization: 'Bearer sk-canary-canary' } });
+  expect(await response.text()).not.toContain('canary');
+  expect(harness.gateway.log.join()).not.toContain('canary');
+});
 
-  it("survives a header named like a prototype's property, and half a request", async () => {
-    const { port } = new URL(harness.gateway.url);
-    const answer = await new Promise<string>((resolve) => {
-      const socket = connect(Number(port), '127.0.0.1', () =>
-        socket.write(
-          'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n__proto__: y\r\nconstructor: z\r\n' +
-            'content-length: 2\r\n\r\n{}',
-        ),
-      );
-      socket.once('data', (data) => (socket.destroy(), resolve(data.toString())));
-    });
-    expect(answer).toMatch(/^HTTP\/1\.1 401/);
-    const ended = harness.gateway.ends.length;
-    const half = connect(Number(port), '127.0.0.1', () =>
-      half.write(
-        `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${harness.key}\r\n` +
-          'expect: 100-continue\r\ncontent-length: 50\r\n\r\n{"a',
+it.each([
+  ['POST', '/v1/chat/completionsx'],
+  ['POST', '/V1/CHAT/COMPLETIONS/%2e%2e'],
+  ['GET', '/%E0%A4%A'],
+])('an address %s %s gets a not-found error that names it', async (method, path) => {
+  const response = await fetch(`${harness.gateway.url}${path}`, { method });
+  expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'not_found' } }]);
+});
+
+it("an address survives a header named like a prototype's property, and half a request", async () => {
+  const { port } = new URL(harness.gateway.url);
+  const answer = await new Promise<string>((resolve) => {
+    const socket = connect(Number(port), '127.0.0.1', () =>
+      socket.write(
+        'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n__proto__: y\r\nconstructor: z\r\n' +
+          'content-length: 2\r\n\r\n{}',
       ),
     );
-    // The answer to `expect` says that the call has begun.
-    await once(half, 'data');
-    half.destroy();
-    expect((await harness.gateway.ended(ended + 1))[ended]).toMatchObject({
-      type: 'refused',
-      error: { code: 'client_gone' },
-    });
+    socket.once('data', (data) => (socket.destroy(), resolve(data.toString())));
+  });
+  expect(answer).toMatch(/^HTTP\/1\.1 401/);
+  const ended = harness.gateway.ends.length;
+  const half = connect(Number(port), '127.0.0.1', () =>
+    half.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${harness.key}\r\n` +
+        'expect: 100-continue\r\ncontent-length: 50\r\n\r\n{"a',
+    ),
+  );
+  // The answer to `expect` says that the call has begun.
+  await once(half, 'data');
+  half.destroy();
+  expect((await harness.gateway.ended(ended + 1))[ended]).toMatchObject({
+    type: 'refused',
+    error: { code: 'client_gone' },
   });
 });

@@ -66,46 +66,44 @@ async function findGrowth(prepare: Prepare): Promise<string[]> {
   return grown;
 }
 
-describe('the counter', () => {
-  const listNumbers = (size: number): number[] => Array.from({ length: size }, (_, index) => index);
-  it.each<[string, Prepare]>([
-    [
-      'a search of all items for each',
-      (size) => () => listNumbers(size * 4).filter((each, _, all) => all.includes(-each - 1)),
-    ],
-    [
-      'a copy of all items for each',
-      (size) => () => listNumbers(size).reduce<number[]>((all, each) => [...all, each], []),
-    ],
-    [
-      'a text parsed again with each piece',
-      (size) => () =>
-        listNumbers(size * 2).reduce(
-          (text, each) => (JSON.stringify(JSON.parse(text)), `${text.slice(0, -1)},${each}]`),
-          '[0]',
-        ),
-    ],
-    [
-      'an object copied with each field',
-      (size) => () =>
-        listNumbers(4).map(() =>
-          listNumbers(size / 2).reduce<object>((all, each) => ({ ...all, [`f${each}`]: each }), {}),
-        ),
-    ],
-  ])('sees quadratic work: %s', async (_, prepare) => {
-    expect(await measureGrowth(smallest, prepare)).not.toEqual([]);
-  });
-
-  it('accepts linear work', async () => {
-    expect(
-      await findGrowth(
-        (size) => () =>
-          listNumbers(size * 100)
-            .map(String)
-            .join(','),
+const listNumbers = (size: number): number[] => Array.from({ length: size }, (_, index) => index);
+it.each<[string, Prepare]>([
+  [
+    'a search of all items for each',
+    (size) => () => listNumbers(size * 4).filter((each, _, all) => all.includes(-each - 1)),
+  ],
+  [
+    'a copy of all items for each',
+    (size) => () => listNumbers(size).reduce<number[]>((all, each) => [...all, each], []),
+  ],
+  [
+    'a text parsed again with each piece',
+    (size) => () =>
+      listNumbers(size * 2).reduce(
+        (text, each) => (JSON.stringify(JSON.parse(text)), `${text.slice(0, -1)},${each}]`),
+        '[0]',
       ),
-    ).toEqual([]);
-  });
+  ],
+  [
+    'an object copied with each field',
+    (size) => () =>
+      listNumbers(4).map(() =>
+        listNumbers(size / 2).reduce<object>((all, each) => ({ ...all, [`f${each}`]: each }), {}),
+      ),
+  ],
+])('the counter sees quadratic work: %s', async (_, prepare) => {
+  expect(await measureGrowth(smallest, prepare)).not.toEqual([]);
+});
+
+it('the counter accepts linear work', async () => {
+  expect(
+    await findGrowth(
+      (size) => () =>
+        listNumbers(size * 100)
+          .map(String)
+          .join(','),
+    ),
+  ).toEqual([]);
 });
 
 const side = fc.constantFrom(...sides);

@@ -34,81 +34,75 @@ afterAll(() => void unsubscribe('net.server.socket', accept));
 const body = JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] });
 const buildAuthorization = (): string => `authorization: Bearer ${harness.key}`;
 
-describe('two ways to frame a body', () => {
-  it.each(smuggled)('(%s) are refused as one request', async (_, status, request) => {
-    const requestCount = harness.vendor.requests.length;
-    expect(await sendRaw(harness.gateway.url, request(buildAuthorization()))).toMatchObject({
-      statuses: [status],
-      closed: true,
-    });
-    expect(harness.vendor.requests.length).toBe(requestCount);
+it.each(smuggled)('two ways to frame a body (%s) are refused as one request', async (_, status, request) => {
+  const requestCount = harness.vendor.requests.length;
+  expect(await sendRaw(harness.gateway.url, request(buildAuthorization()))).toMatchObject({
+    statuses: [status],
+    closed: true,
   });
+  expect(harness.vendor.requests.length).toBe(requestCount);
 });
 
-describe('a head', () => {
-  it.each<[string, string, number]>([
-    ['of one long line', buildCallHead('host: x', `x: ${'a'.repeat(40_000)}`), 431],
-    [
-      'of three thousand lines',
-      buildCallHead('host: x', ...Array.from({ length: 3000 }, (_, index) => `x-${index}: aaaaa`)),
-      431,
-    ],
-    ['with a path of 64 kB', `GET /${'a'.repeat(65_536)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
-    ['of no protocol', 'hello there\r\n\r\n', 400],
-    ['of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
-  ])('%s is refused', async (_, request, status) => {
+it.each<[string, string, number]>([
+  ['of one long line', buildCallHead('host: x', `x: ${'a'.repeat(40_000)}`), 431],
+  [
+    'of three thousand lines',
+    buildCallHead('host: x', ...Array.from({ length: 3000 }, (_, index) => `x-${index}: aaaaa`)),
+    431,
+  ],
+  ['with a path of 64 kB', `GET /${'a'.repeat(65_536)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
+  ['of no protocol', 'hello there\r\n\r\n', 400],
+  ['of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
+])('a head %s is refused', async (_, request, status) => {
+  const logged = harness.gateway.log.length;
+  expect(await sendRaw(harness.gateway.url, request)).toMatchObject({
+    statuses: [status],
+    closed: true,
+  });
+  // A client that sends many of them does not fill a disk.
+  expect(harness.gateway.log.slice(logged)).toEqual([]);
+});
+
+it.each(['http://[', 'http://h:99999/v1/models', 'foo://bar['])(
+  'a head with the malformed target %s gets a 404, and the gateway serves the next',
+  async (target) => {
+    const request = `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
     const logged = harness.gateway.log.length;
-    expect(await sendRaw(harness.gateway.url, request)).toMatchObject({
-      statuses: [status],
-      closed: true,
-    });
-    // A client that sends many of them does not fill a disk.
+    expect(await sendRaw(harness.gateway.url, request)).toMatchObject({ statuses: [404], closed: true });
     expect(harness.gateway.log.slice(logged)).toEqual([]);
-  });
+  },
+);
 
-  it.each(['http://[', 'http://h:99999/v1/models', 'foo://bar['])(
-    'with the malformed target %s gets a 404, and the gateway serves the next',
-    async (target) => {
-      const request = `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
-      const logged = harness.gateway.log.length;
-      expect(await sendRaw(harness.gateway.url, request)).toMatchObject({ statuses: [404], closed: true });
-      expect(harness.gateway.log.slice(logged)).toEqual([]);
-    },
+it('a head that asks for a tunnel, or another version, is refused', async () => {
+  expect(
+    (await sendRaw(harness.gateway.url, 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nhost: x\r\n\r\n')).text,
+  ).not.toMatch(/^HTTP\/1\.1 2/);
+  expect((await sendRaw(harness.gateway.url, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')).text).not.toMatch(
+    /^HTTP\/1\.1 2/,
   );
-
-  it('that asks for a tunnel, or another version, is refused', async () => {
-    expect(
-      (await sendRaw(harness.gateway.url, 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nhost: x\r\n\r\n')).text,
-    ).not.toMatch(/^HTTP\/1\.1 2/);
-    expect((await sendRaw(harness.gateway.url, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')).text).not.toMatch(
-      /^HTTP\/1\.1 2/,
-    );
-  });
 });
 
-describe('an upgrade', () => {
-  it('to a WebSocket is refused at once, and the error names the alternative', async () => {
-    const { statuses, closed, text } = await sendRaw(
-      harness.gateway.url,
-      'GET /v1/responses HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
-        'sec-websocket-key: aaaaaaaaaaaaaaaaaaaaaa==\r\nsec-websocket-version: 13\r\n\r\n',
-    );
-    expect([statuses, closed]).toEqual([[426], true]);
-    expect(text).toContain('upgrade_not_supported');
-    expect(text).toMatch(/\r\nx-request-id: [\w-]{36}\r\n/);
-  });
+it('an upgrade to a WebSocket is refused at once, and the error names the alternative', async () => {
+  const { statuses, closed, text } = await sendRaw(
+    harness.gateway.url,
+    'GET /v1/responses HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
+      'sec-websocket-key: aaaaaaaaaaaaaaaaaaaaaa==\r\nsec-websocket-version: 13\r\n\r\n',
+  );
+  expect([statuses, closed]).toEqual([[426], true]);
+  expect(text).toContain('upgrade_not_supported');
+  expect(text).toMatch(/\r\nx-request-id: [\w-]{36}\r\n/);
+});
 
-  it('to HTTP/2, which some clients offer with every request, is ignored', async () => {
-    const head = buildCallHead(
-      'host: x',
-      buildAuthorization(),
-      'connection: Upgrade, HTTP2-Settings, close',
-      'upgrade: h2c',
-      'http2-settings: AAMAAABkAARAAAAAAAIAAAAA',
-      `content-length: ${body.length}`,
-    );
-    expect(await sendRaw(harness.gateway.url, head + body)).toMatchObject({ statuses: [200], closed: true });
-  });
+it('an upgrade to HTTP/2, which some clients offer with every request, is ignored', async () => {
+  const head = buildCallHead(
+    'host: x',
+    buildAuthorization(),
+    'connection: Upgrade, HTTP2-Settings, close',
+    'upgrade: h2c',
+    'http2-settings: AAMAAABkAARAAAAAAAIAAAAA',
+    `content-length: ${body.length}`,
+  );
+  expect(await sendRaw(harness.gateway.url, head + body)).toMatchObject({ statuses: [200], closed: true });
 });
 
 describe('a body', () => {
@@ -192,20 +186,18 @@ describe('a body', () => {
   );
 });
 
-describe('clients that send slowly', () => {
-  it('delay no other client', async () => {
-    const sockets = await Promise.all(Array.from({ length: 200 }, () => openSocket(harness.gateway.url)));
-    for (const [index, socket] of sockets.entries()) {
-      socket.on('error', () => undefined);
-      socket.write(
-        index % 2 === 0
-          ? 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-'
-          : `${buildCallHead('host: x', buildAuthorization(), 'content-length: 1000')}{`,
-      );
-    }
-    expect((await harness.post(body)).status).toBe(200);
-    for (const socket of sockets) socket.destroy();
-  });
+it('clients that send slowly delay no other client', async () => {
+  const sockets = await Promise.all(Array.from({ length: 200 }, () => openSocket(harness.gateway.url)));
+  for (const [index, socket] of sockets.entries()) {
+    socket.on('error', () => undefined);
+    socket.write(
+      index % 2 === 0
+        ? 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-'
+        : `${buildCallHead('host: x', buildAuthorization(), 'content-length: 1000')}{`,
+    );
+  }
+  expect((await harness.post(body)).status).toBe(200);
+  for (const socket of sockets) socket.destroy();
 });
 
 /**

@@ -155,146 +155,138 @@ describe('chat-completions', () => {
   });
 });
 
-describe('responses', () => {
-  it('gets an image generation call, with the settings of its image tool', async () => {
-    const tools = [
-      {
-        type: 'image_generation',
-        quality: 'low',
-        size: '1024x1536',
-        output_format: 'png',
-        background: 'auto',
-      },
-    ];
-    const { output } = await gallery.client.responses.create({
-      model,
-      input: 'A heron',
-      tools: tools as never,
-    });
-    expect(output).toMatchObject([
-      { type: 'image_generation_call', status: 'completed', output_format: 'png', result: pixel(1) },
-    ]);
-    expect(JSON.parse(getLastRequest().body)).toEqual({
-      model: 'gpt-image-1.5',
-      prompt: 'A heron',
+it('a client of responses gets an image generation call, with the settings of its image tool', async () => {
+  const tools = [
+    {
+      type: 'image_generation',
       quality: 'low',
       size: '1024x1536',
       output_format: 'png',
       background: 'auto',
-    });
+    },
+  ];
+  const { output } = await gallery.client.responses.create({
+    model,
+    input: 'A heron',
+    tools: tools as never,
   });
-
-  it('gets it in a stream', async () => {
-    const stream = gallery.client.responses.stream({ model, input: 'A heron' });
-    expect((await stream.finalResponse()).output).toMatchObject([
-      { type: 'image_generation_call', result: pixel(1) },
-    ]);
-  });
-});
-
-describe('generate-content', () => {
-  const createSdk = (): GoogleGenAI =>
-    new GoogleGenAI({ apiKey: gallery.key, httpOptions: { baseUrl: `${gallery.gateway.url}/beta` } });
-
-  it('gets a picture from a provider of images', async () => {
-    const { candidates, usageMetadata } = await createSdk().models.generateContent({
-      model,
-      contents: 'A heron',
-    });
-    expect(candidates?.[0]?.content?.parts).toEqual([
-      { inlineData: { mimeType: 'image/png', data: pixel(1) } },
-    ]);
-    expect(usageMetadata?.candidatesTokensDetails).toEqual([{ modality: 'IMAGE', tokenCount: 1056 }]);
-    const chunks = await Array.fromAsync(
-      await createSdk().models.generateContentStream({ model, contents: 'A heron' }),
-    );
-    const parts = chunks.flatMap((chunk) => chunk.candidates?.[0]?.content?.parts ?? []);
-    expect(parts.flatMap(({ inlineData }) => inlineData ?? [])).toEqual([
-      { mimeType: 'image/png', data: pixel(1) },
-    ]);
-  });
-
-  it('has its inline picture edited by a Gemini model', async () => {
-    const contents = [
-      {
-        role: 'user',
-        parts: [{ text: 'Make it night' }, { inlineData: { mimeType: 'image/png', data: picture } }],
-      },
-    ];
-    const { candidates } = await createSdk().models.generateContent({
-      model: 'google/gemini-2.5-flash-image',
-      contents,
-      config: { responseModalities: ['TEXT', 'IMAGE'], imageConfig: { aspectRatio: '16:9' } },
-    });
-    expect(
-      candidates?.[0]?.content?.parts?.some(({ inlineData }) => inlineData?.mimeType === 'image/png'),
-    ).toBe(true);
-    expect(JSON.parse(String(gallery.gemini.requests.at(-1)?.body))).toMatchObject({
-      contents,
-      generationConfig: { responseModalities: ['TEXT', 'IMAGE'], imageConfig: { aspectRatio: '16:9' } },
-    });
-  });
-
-  it('has its picture edited by a provider of images', async () => {
-    const contents = [
-      {
-        role: 'user',
-        parts: [{ text: 'Make it night' }, { inlineData: { mimeType: 'image/png', data: picture } }],
-      },
-    ];
-    const { candidates } = await createSdk().models.generateContent({ model, contents });
-    expect([getLastRequest().path, candidates?.[0]?.content?.parts?.[0]?.inlineData?.data]).toEqual([
-      '/v1/images/edits',
-      pixel(1),
-    ]);
+  expect(output).toMatchObject([
+    { type: 'image_generation_call', status: 'completed', output_format: 'png', result: pixel(1) },
+  ]);
+  expect(JSON.parse(getLastRequest().body)).toEqual({
+    model: 'gpt-image-1.5',
+    prompt: 'A heron',
+    quality: 'low',
+    size: '1024x1536',
+    output_format: 'png',
+    background: 'auto',
   });
 });
 
-describe('messages', () => {
-  it('is refused before anything is made, since it cannot show a picture', async () => {
-    const before = gallery.painter.requests.length;
-    const headers = {
-      'x-api-key': gallery.key,
-      'anthropic-version': '2023-06-01',
-      'content-type': 'application/json',
-    };
-    const body = JSON.stringify({ model, max_tokens: 10, messages: [{ role: 'user', content: 'A heron' }] });
-    const response = await fetch(`${gallery.gateway.url}/alpha/v1/messages`, {
-      method: 'POST',
-      headers,
-      body,
-    });
-    const answer: unknown = await response.json();
-    expect([response.status, isObject(answer) && answer.type]).toEqual([400, 'error']);
-    expect(JSON.stringify(answer)).toContain('returns only pictures');
-    expect(gallery.painter.requests).toHaveLength(before);
+it('a client of responses gets it in a stream', async () => {
+  const stream = gallery.client.responses.stream({ model, input: 'A heron' });
+  expect((await stream.finalResponse()).output).toMatchObject([
+    { type: 'image_generation_call', result: pixel(1) },
+  ]);
+});
+
+const createSdk = (): GoogleGenAI =>
+  new GoogleGenAI({ apiKey: gallery.key, httpOptions: { baseUrl: `${gallery.gateway.url}/beta` } });
+
+it('a client of generate-content gets a picture from a provider of images', async () => {
+  const { candidates, usageMetadata } = await createSdk().models.generateContent({
+    model,
+    contents: 'A heron',
+  });
+  expect(candidates?.[0]?.content?.parts).toEqual([
+    { inlineData: { mimeType: 'image/png', data: pixel(1) } },
+  ]);
+  expect(usageMetadata?.candidatesTokensDetails).toEqual([{ modality: 'IMAGE', tokenCount: 1056 }]);
+  const chunks = await Array.fromAsync(
+    await createSdk().models.generateContentStream({ model, contents: 'A heron' }),
+  );
+  const parts = chunks.flatMap((chunk) => chunk.candidates?.[0]?.content?.parts ?? []);
+  expect(parts.flatMap(({ inlineData }) => inlineData ?? [])).toEqual([
+    { mimeType: 'image/png', data: pixel(1) },
+  ]);
+});
+
+it('a client of generate-content has its inline picture edited by a Gemini model', async () => {
+  const contents = [
+    {
+      role: 'user',
+      parts: [{ text: 'Make it night' }, { inlineData: { mimeType: 'image/png', data: picture } }],
+    },
+  ];
+  const { candidates } = await createSdk().models.generateContent({
+    model: 'google/gemini-2.5-flash-image',
+    contents,
+    config: { responseModalities: ['TEXT', 'IMAGE'], imageConfig: { aspectRatio: '16:9' } },
+  });
+  expect(
+    candidates?.[0]?.content?.parts?.some(({ inlineData }) => inlineData?.mimeType === 'image/png'),
+  ).toBe(true);
+  expect(JSON.parse(String(gallery.gemini.requests.at(-1)?.body))).toMatchObject({
+    contents,
+    generationConfig: { responseModalities: ['TEXT', 'IMAGE'], imageConfig: { aspectRatio: '16:9' } },
   });
 });
 
-describe('images', () => {
-  it('reaches only models that make pictures', async () => {
-    const response = await gallery.post('/v1/images/generations', {
-      model: 'openai/gpt-5.5',
-      prompt: 'A heron',
-      quality: 'low',
-    });
-    expect([response.status, await response.json()]).toEqual([
-      400,
-      {
-        error: expect.objectContaining({
-          message: 'The model "openai/gpt-5.5" cannot create images.',
-          param: 'model',
-        }),
-      },
-    ]);
-  });
+it('a client of generate-content has its picture edited by a provider of images', async () => {
+  const contents = [
+    {
+      role: 'user',
+      parts: [{ text: 'Make it night' }, { inlineData: { mimeType: 'image/png', data: picture } }],
+    },
+  ];
+  const { candidates } = await createSdk().models.generateContent({ model, contents });
+  expect([getLastRequest().path, candidates?.[0]?.content?.parts?.[0]?.inlineData?.data]).toEqual([
+    '/v1/images/edits',
+    pixel(1),
+  ]);
+});
 
-  it('names an unknown model in its error', async () => {
-    const response = await gallery.post('/v1/images/generations', {
-      model: 'openai/gpt-image-9',
-      prompt: 'A heron',
-      quality: 'low',
-    });
-    expect(response.status).toBe(404);
+it('a client of messages is refused before anything is made, since it cannot show a picture', async () => {
+  const before = gallery.painter.requests.length;
+  const headers = {
+    'x-api-key': gallery.key,
+    'anthropic-version': '2023-06-01',
+    'content-type': 'application/json',
+  };
+  const body = JSON.stringify({ model, max_tokens: 10, messages: [{ role: 'user', content: 'A heron' }] });
+  const response = await fetch(`${gallery.gateway.url}/alpha/v1/messages`, {
+    method: 'POST',
+    headers,
+    body,
   });
+  const answer: unknown = await response.json();
+  expect([response.status, isObject(answer) && answer.type]).toEqual([400, 'error']);
+  expect(JSON.stringify(answer)).toContain('returns only pictures');
+  expect(gallery.painter.requests).toHaveLength(before);
+});
+
+it('a client of images reaches only models that make pictures', async () => {
+  const response = await gallery.post('/v1/images/generations', {
+    model: 'openai/gpt-5.5',
+    prompt: 'A heron',
+    quality: 'low',
+  });
+  expect([response.status, await response.json()]).toEqual([
+    400,
+    {
+      error: expect.objectContaining({
+        message: 'The model "openai/gpt-5.5" cannot create images.',
+        param: 'model',
+      }),
+    },
+  ]);
+});
+
+it('a client of images names an unknown model in its error', async () => {
+  const response = await gallery.post('/v1/images/generations', {
+    model: 'openai/gpt-image-9',
+    prompt: 'A heron',
+    quality: 'low',
+  });
+  expect(response.status).toBe(404);
 });

@@ -1,5 +1,5 @@
 /** Forms as clients without a browser's form library write them, part by part. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { gallery, makePng, useGallery } from './gallery.ts';
 
 useGallery();
@@ -38,85 +38,83 @@ async function readRefusal(response: Response): Promise<[number, unknown]> {
   return [response.status, await response.json()];
 }
 
-describe('a part', () => {
-  it.each([
-    [
-      'no type, as requests of Python sends it',
-      'Content-Disposition: form-data; name="image"; filename="a.png"',
-    ],
-    ['an empty type', 'Content-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: '],
-    [
-      'its name in the extended form alone',
-      'Content-Disposition: form-data; name="image"; filename*=utf-8\'\'n%C3%A4chtlich.png\r\n' +
-        'Content-Type: image/png',
-    ],
-    ['its name before the name of its field', 'content-disposition:form-data;filename="a.png";name="image"'],
-    ['an empty name', 'Content-Disposition: form-data; name="image"; filename=""\r\nContent-Type: image/png'],
-  ])('is a file if it has a filename: %s', async (_, head) => {
-    const response = await post(model, prompt, quality, [head, makePng()]);
-    expect([response.status, await response.text()]).toEqual([
-      200,
-      expect.stringContaining('"num_input_images":1'),
-    ]);
-  });
+it.each([
+  [
+    'no type, as requests of Python sends it',
+    'Content-Disposition: form-data; name="image"; filename="a.png"',
+  ],
+  ['an empty type', 'Content-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: '],
+  [
+    'its name in the extended form alone',
+    'Content-Disposition: form-data; name="image"; filename*=utf-8\'\'n%C3%A4chtlich.png\r\n' +
+      'Content-Type: image/png',
+  ],
+  ['its name before the name of its field', 'content-disposition:form-data;filename="a.png";name="image"'],
+  ['an empty name', 'Content-Disposition: form-data; name="image"; filename=""\r\nContent-Type: image/png'],
+])('a part is a file if it has a filename: %s', async (_, head) => {
+  const response = await post(model, prompt, quality, [head, makePng()]);
+  expect([response.status, await response.text()]).toEqual([
+    200,
+    expect.stringContaining('"num_input_images":1'),
+  ]);
+});
 
-  it.each(['7bit', '8bit', 'binary', 'utf-8', 'base64'])(
-    'may state the transfer encoding %s',
-    async (encoding) => {
-      const text = encoding === 'base64' ? Buffer.from('Nacht – 夜').toString('base64') : 'Nacht – 夜';
-      expect(
-        (
-          await post(
-            model,
-            [`${nameField('prompt')}\r\nContent-Transfer-Encoding: ${encoding}`, text],
-            quality,
-            image,
-          )
-        ).status,
-      ).toBe(200);
-      expect(getReceived()).toContain('name="prompt"\r\n\r\nNacht – 夜\r\n');
-    },
-  );
-
-  it.each<[string, string, string, string | null]>([
-    ['not UTF-8', nameField('prompt'), '"prompt" is not UTF-8', 'prompt'],
-    [
-      'not UTF-8, as its type says',
-      `${nameField('prompt')}\r\nContent-Type: text/plain; charset=iso-8859-1`,
-      '"prompt" is not UTF-8',
-      'prompt',
-    ],
-    ['of no name', 'Content-Disposition: form-data', 'A part of the form has no name.', null],
-    ['of no disposition', 'Content-Type: text/plain', 'A part of the form has no name.', null],
-  ])('is refused if it is %s', async (_, head, message, param) => {
-    const requestCount = gallery.painter.requests.length;
-    const response = await post(model, quality, image, [head, Buffer.from('Größe', 'latin1')]);
-    expect(await readRefusal(response)).toMatchObject([
-      400,
-      { error: { message: expect.stringContaining(message), param } },
-    ]);
-    expect(gallery.painter.requests.length).toBe(requestCount);
-  });
-
-  it('is refused if its headers never end', async () => {
-    const response = await post(model, prompt, quality, [
-      `${nameField('image')}; ${'filename="a"x '.repeat(60_000)}`,
-      makePng(),
-    ]);
-    expect(await readRefusal(response)).toMatchObject([
-      400,
-      { error: { message: expect.stringContaining('a head of more than 4096 bytes') } },
-    ]);
-  });
-
-  it('is named in the error even if its name is __proto__', async () => {
+it.each(['7bit', '8bit', 'binary', 'utf-8', 'base64'])(
+  'a part may state the transfer encoding %s',
+  async (encoding) => {
+    const text = encoding === 'base64' ? Buffer.from('Nacht – 夜').toString('base64') : 'Nacht – 夜';
     expect(
-      await readRefusal(await post(model, prompt, quality, image, [nameField('__proto__'), 'x'])),
-    ).toMatchObject([400, { error: { param: '__proto__' } }]);
-    expect(
-      await readRefusal(
-        await post(model, prompt, quality, image, [`${nameField('__proto__')}; filename="a.png"`, makePng()]),
-      ),
-    ).toMatchObject([400, { error: { param: '__proto__' } }]);
-  });
+      (
+        await post(
+          model,
+          [`${nameField('prompt')}\r\nContent-Transfer-Encoding: ${encoding}`, text],
+          quality,
+          image,
+        )
+      ).status,
+    ).toBe(200);
+    expect(getReceived()).toContain('name="prompt"\r\n\r\nNacht – 夜\r\n');
+  },
+);
+
+it.each<[string, string, string, string | null]>([
+  ['not UTF-8', nameField('prompt'), '"prompt" is not UTF-8', 'prompt'],
+  [
+    'not UTF-8, as its type says',
+    `${nameField('prompt')}\r\nContent-Type: text/plain; charset=iso-8859-1`,
+    '"prompt" is not UTF-8',
+    'prompt',
+  ],
+  ['of no name', 'Content-Disposition: form-data', 'A part of the form has no name.', null],
+  ['of no disposition', 'Content-Type: text/plain', 'A part of the form has no name.', null],
+])('a part is refused if it is %s', async (_, head, message, param) => {
+  const requestCount = gallery.painter.requests.length;
+  const response = await post(model, quality, image, [head, Buffer.from('Größe', 'latin1')]);
+  expect(await readRefusal(response)).toMatchObject([
+    400,
+    { error: { message: expect.stringContaining(message), param } },
+  ]);
+  expect(gallery.painter.requests.length).toBe(requestCount);
+});
+
+it('a part is refused if its headers never end', async () => {
+  const response = await post(model, prompt, quality, [
+    `${nameField('image')}; ${'filename="a"x '.repeat(60_000)}`,
+    makePng(),
+  ]);
+  expect(await readRefusal(response)).toMatchObject([
+    400,
+    { error: { message: expect.stringContaining('a head of more than 4096 bytes') } },
+  ]);
+});
+
+it('a part is named in the error even if its name is __proto__', async () => {
+  expect(
+    await readRefusal(await post(model, prompt, quality, image, [nameField('__proto__'), 'x'])),
+  ).toMatchObject([400, { error: { param: '__proto__' } }]);
+  expect(
+    await readRefusal(
+      await post(model, prompt, quality, image, [`${nameField('__proto__')}; filename="a.png"`, makePng()]),
+    ),
+  ).toMatchObject([400, { error: { param: '__proto__' } }]);
 });

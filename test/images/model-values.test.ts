@@ -143,62 +143,60 @@ describe('the values of each model', () => {
   });
 });
 
-describe('a model with more than the interface lists', () => {
-  const mapToSelf = (...values: string[]): Record<string, string> =>
-    Object.fromEntries(values.map((value) => [value, value]));
-  const studio = checkModel({
-    id: 'openai/studio',
-    upstream: 'studio',
-    name: 'Studio',
-    description: 'For tests.',
-    created: '2026-11-05',
-    contextLength: 150_000,
-    outputLimit: 64_000,
-    input: ['text', 'image'],
-    output: ['image'],
-    price: { input: '5', output: '30' },
-    capabilities: {
-      image: {
-        tokens: { low: 1000, medium: 4000, high: 16_000, xhigh: 32_000, max: 64_000 },
-        sizes: mapToSelf('auto', '1024x1024', '2048x1024'),
-        sizeRules: {
-          multiple: 16,
-          longestEdge: 8192,
-          leastPixels: 65_536,
-          mostPixels: 67_108_864,
-          mostRatio: 4,
-        },
-        qualities: mapToSelf('auto', 'low', 'medium', 'high', 'xhigh', 'max'),
-        formats: mapToSelf('png', 'gif', 'svg'),
-        backgrounds: mapToSelf('auto', 'gradient'),
+const mapToSelf = (...values: string[]): Record<string, string> =>
+  Object.fromEntries(values.map((value) => [value, value]));
+const studio = checkModel({
+  id: 'openai/studio',
+  upstream: 'studio',
+  name: 'Studio',
+  description: 'For tests.',
+  created: '2026-11-05',
+  contextLength: 150_000,
+  outputLimit: 64_000,
+  input: ['text', 'image'],
+  output: ['image'],
+  price: { input: '5', output: '30' },
+  capabilities: {
+    image: {
+      tokens: { low: 1000, medium: 4000, high: 16_000, xhigh: 32_000, max: 64_000 },
+      sizes: mapToSelf('auto', '1024x1024', '2048x1024'),
+      sizeRules: {
+        multiple: 16,
+        longestEdge: 8192,
+        leastPixels: 65_536,
+        mostPixels: 67_108_864,
+        mostRatio: 4,
       },
+      qualities: mapToSelf('auto', 'low', 'medium', 'high', 'xhigh', 'max'),
+      formats: mapToSelf('png', 'gif', 'svg'),
+      backgrounds: mapToSelf('auto', 'gradient'),
     },
-  });
+  },
+});
 
-  it.each([
-    { quality: 'xhigh' },
-    { quality: 'max' },
-    { output_format: 'gif' },
-    { output_format: 'svg' },
-    { background: 'gradient' },
-    { size: '256x256' },
-    { size: '4096x4096' },
-    { moderation: 'strict' },
-  ])('gets %j unchanged', (fields) => {
-    const { body, losses } = protocol.upstream.encodeRequest(readJson(fields).decode(), studio, undefined);
-    expect(body).toEqual({ model: 'studio', prompt: 'A heron', quality: 'low', ...fields });
-    expect(losses).toEqual([]);
-  });
+it.each([
+  { quality: 'xhigh' },
+  { quality: 'max' },
+  { output_format: 'gif' },
+  { output_format: 'svg' },
+  { background: 'gradient' },
+  { size: '256x256' },
+  { size: '4096x4096' },
+  { moderation: 'strict' },
+])('a model with more than the interface lists gets %j unchanged', (fields) => {
+  const { body, losses } = protocol.upstream.encodeRequest(readJson(fields).decode(), studio, undefined);
+  expect(body).toEqual({ model: 'studio', prompt: 'A heron', quality: 'low', ...fields });
+  expect(losses).toEqual([]);
+});
 
-  it.each([
-    ['a listed size', { size: '2048x1024', quality: 'low' }, 1000],
-    ['a smaller one', { size: '256x256', quality: 'low' }, 1000],
-    ['one of eight times the pixels', { size: '4096x4096', quality: 'low' }, 8000],
-    ['more than the dearest quality costs', { size: '4096x4096', quality: 'high' }, 64_000],
-    ['the best quality there is', { quality: 'max' }, 64_000],
-  ])('reserves the tokens of %s', (_, fields, tokens) => {
-    expect(countPictureTokens(readJson(fields), studio)).toBe(tokens);
-  });
+it.each([
+  ['a listed size', { size: '2048x1024', quality: 'low' }, 1000],
+  ['a smaller one', { size: '256x256', quality: 'low' }, 1000],
+  ['one of eight times the pixels', { size: '4096x4096', quality: 'low' }, 8000],
+  ['more than the dearest quality costs', { size: '4096x4096', quality: 'high' }, 64_000],
+  ['the best quality there is', { quality: 'max' }, 64_000],
+])('a model with more than the interface lists reserves the tokens of %s', (_, fields, tokens) => {
+  expect(countPictureTokens(readJson(fields), studio)).toBe(tokens);
 });
 
 it('reports what the image tool of responses has beside settings', () => {

@@ -10,59 +10,57 @@ function describeRefusal(run: () => unknown): { code: string; param: string | un
   return { code, param: details.param, message };
 }
 
-describe('a generation', () => {
-  it.each([
-    ['model', { model: '' }, /"": send a model id of the form/],
-    ['model', { model: undefined }, /is missing/],
-    ['prompt', { prompt: '' }, /1 or more/],
-    ['prompt', { prompt: 'x'.repeat(32_001) }, /at most 32000/],
-    ['prompt', { prompt: ['A heron'] }, /an array: send a string/],
-    ['quality', { quality: undefined }, /is missing: send "auto", "low"/],
-    ['quality', { quality: null }, /is missing/],
-    ['quality', { quality: 7 }, /a string/],
-    ['n', { n: 0 }, /1 to 10/],
-    ['n', { n: 11 }, /1 to 10/],
-    ['n', { n: 1.5 }, /1 to 10/],
-    ['n', { n: '2' }, /1 to 10/],
-    ['size', { size: 'huge' }, /"auto", or a width and a height/],
-    ['size', { size: '1024×1024' }, /"auto", or a width and a height/],
-    ['output_format', { output_format: 7 }, /a string/],
-    ['output_compression', { output_compression: 101 }, /0 to 100/],
-    ['background', { background: 7 }, /a string/],
-    ['moderation', { moderation: 7 }, /a string/],
-    ['stream', { stream: 'true' }, /true or false/],
-    ['partial_images', { stream: true, partial_images: 4 }, /0 to 3/],
-    ['partial_images', { partial_images: 1 }, /only for streams/],
-    ['response_format', { response_format: 'url' }, /"b64_json", or leave it out/],
-    ['user', { user: 7 }, /a string/],
-  ])('is refused by its field %s: %j', (param, body, message) => {
-    expect(describeRefusal(() => readJson(body))).toEqual({
-      code: 'invalid_request',
-      param,
-      message: expect.stringMatching(message),
-    });
+it.each([
+  ['model', { model: '' }, /"": send a model id of the form/],
+  ['model', { model: undefined }, /is missing/],
+  ['prompt', { prompt: '' }, /1 or more/],
+  ['prompt', { prompt: 'x'.repeat(32_001) }, /at most 32000/],
+  ['prompt', { prompt: ['A heron'] }, /an array: send a string/],
+  ['quality', { quality: undefined }, /is missing: send "auto", "low"/],
+  ['quality', { quality: null }, /is missing/],
+  ['quality', { quality: 7 }, /a string/],
+  ['n', { n: 0 }, /1 to 10/],
+  ['n', { n: 11 }, /1 to 10/],
+  ['n', { n: 1.5 }, /1 to 10/],
+  ['n', { n: '2' }, /1 to 10/],
+  ['size', { size: 'huge' }, /"auto", or a width and a height/],
+  ['size', { size: '1024×1024' }, /"auto", or a width and a height/],
+  ['output_format', { output_format: 7 }, /a string/],
+  ['output_compression', { output_compression: 101 }, /0 to 100/],
+  ['background', { background: 7 }, /a string/],
+  ['moderation', { moderation: 7 }, /a string/],
+  ['stream', { stream: 'true' }, /true or false/],
+  ['partial_images', { stream: true, partial_images: 4 }, /0 to 3/],
+  ['partial_images', { partial_images: 1 }, /only for streams/],
+  ['response_format', { response_format: 'url' }, /"b64_json", or leave it out/],
+  ['user', { user: 7 }, /a string/],
+])('a generation is refused by its field %s: %j', (param, body, message) => {
+  expect(describeRefusal(() => readJson(body))).toEqual({
+    code: 'invalid_request',
+    param,
+    message: expect.stringMatching(message),
   });
+});
 
-  it('may leave everything else out, or set it to null', () => {
-    const nothing = {
-      n: null,
-      size: null,
-      output_format: null,
-      background: null,
-      stream: null,
-      partial_images: null,
-      response_format: null,
-      user: null,
-      moderation: null,
-    };
-    expect(readJson(nothing)).toMatchObject({ stream: false, candidates: 1, statesCount: false });
-    expect(readJson({ n: 1 })).toMatchObject({ candidates: 1, statesCount: true });
-  });
+it('a generation may leave everything else out, or set it to null', () => {
+  const nothing = {
+    n: null,
+    size: null,
+    output_format: null,
+    background: null,
+    stream: null,
+    partial_images: null,
+    response_format: null,
+    user: null,
+    moderation: null,
+  };
+  expect(readJson(nothing)).toMatchObject({ stream: false, candidates: 1, statesCount: false });
+  expect(readJson({ n: 1 })).toMatchObject({ candidates: 1, statesCount: true });
+});
 
-  it('counts the picture of a form as a picture', () => {
-    const form = readForm({}, [['image', makePng()]]);
-    expect(form.size).toMatchObject({ images: 1, mediaBytes: 0 });
-  });
+it('a generation counts the picture of a form as a picture', () => {
+  const form = readForm({}, [['image', makePng()]]);
+  expect(form.size).toMatchObject({ images: 1, mediaBytes: 0 });
 });
 
 describe('an edit', () => {
@@ -206,45 +204,39 @@ describe('an edit', () => {
   });
 });
 
-describe('an edit in JSON', () => {
-  const png = `data:image/png;base64,${Buffer.from('89504e470d0a1a0a', 'hex').toString('base64')}`;
-  const readEdit = (fields: Record<string, unknown>): ReturnType<typeof readJson> => readJson(fields, 'edit');
+const png = `data:image/png;base64,${Buffer.from('89504e470d0a1a0a', 'hex').toString('base64')}`;
+const readEdit = (fields: Record<string, unknown>): ReturnType<typeof readJson> => readJson(fields, 'edit');
 
-  it.each<[string, Record<string, unknown>, RegExp]>([
-    ['images', {}, /is missing/],
-    ['images', { images: [] }, /is an empty array/],
-    ['images', { images: Array.from({ length: 17 }, () => ({ image_url: png })) }, /at most 16/],
-    ['images[0].detail', { images: [{ image_url: png, detail: 'low' }] }, /not known here/],
-    ['images[0].image_url', { images: [{}] }, /is missing: send a picture as a data URL/],
-    ['images[0].image_url', { images: [{ image_url: 'a.png' }] }, /is not a data URL in base64/],
-    [
-      'images[0].image_url',
-      { images: [{ image_url: 'data:image/gif;base64,R0lGODlh' }] },
-      /not a PNG or JPEG/,
-    ],
-    ['images[0].file_id', { images: [{ file_id: 'file-1' }] }, /names a file that a vendor stores/],
-    ['mask.file_id', { images: [{ image_url: png }], mask: { file_id: 'file-1' } }, /that a vendor stores/],
-    ['image', { images: [{ image_url: png }], image: png }, /is for forms only/],
-    ['quality', { images: [{ image_url: png }], quality: 'hd' }, /"low"/],
-  ])('is refused by its field %s: %j', (param, fields, message) => {
-    const error = expectRefusal(() => readEdit(fields));
-    expect(error.details.param).toBe(param);
-    expect(error.message).toMatch(message);
-  });
+it.each<[string, Record<string, unknown>, RegExp]>([
+  ['images', {}, /is missing/],
+  ['images', { images: [] }, /is an empty array/],
+  ['images', { images: Array.from({ length: 17 }, () => ({ image_url: png })) }, /at most 16/],
+  ['images[0].detail', { images: [{ image_url: png, detail: 'low' }] }, /not known here/],
+  ['images[0].image_url', { images: [{}] }, /is missing: send a picture as a data URL/],
+  ['images[0].image_url', { images: [{ image_url: 'a.png' }] }, /is not a data URL in base64/],
+  ['images[0].image_url', { images: [{ image_url: 'data:image/gif;base64,R0lGODlh' }] }, /not a PNG or JPEG/],
+  ['images[0].file_id', { images: [{ file_id: 'file-1' }] }, /names a file that a vendor stores/],
+  ['mask.file_id', { images: [{ image_url: png }], mask: { file_id: 'file-1' } }, /that a vendor stores/],
+  ['image', { images: [{ image_url: png }], image: png }, /is for forms only/],
+  ['quality', { images: [{ image_url: png }], quality: 'hd' }, /"low"/],
+])('an edit in JSON is refused by its field %s: %j', (param, fields, message) => {
+  const error = expectRefusal(() => readEdit(fields));
+  expect(error.details.param).toBe(param);
+  expect(error.message).toMatch(message);
+});
 
-  it('counts its pictures as pictures, not as text', () => {
-    const image_url = `${png}${'A'.repeat(100_000)}`;
-    const { size } = readEdit({ images: [{ image_url }, { image_url }] });
-    expect([size.images, size.textBytes < 200]).toEqual([2, true]);
-  });
+it('an edit in JSON counts its pictures as pictures, not as text', () => {
+  const image_url = `${png}${'A'.repeat(100_000)}`;
+  const { size } = readEdit({ images: [{ image_url }, { image_url }] });
+  expect([size.images, size.textBytes < 200]).toEqual([2, true]);
+});
 
-  it('has a picture by its address refused by its field, if nothing fetches it', () => {
-    const call = readEdit({ images: [{ image_url: 'https://images.example/a.png' }] });
-    const model = requireModel('openai/gpt-image-1.5');
-    const error = expectRefusal(() => protocol.upstream.encodeRequest(call.decode(), model, undefined));
-    expect([error.details.param, error.message]).toEqual([
-      'images[0].image_url',
-      expect.stringMatching(/send a data URL/),
-    ]);
-  });
+it('an edit in JSON has a picture by its address refused by its field, if nothing fetches it', () => {
+  const call = readEdit({ images: [{ image_url: 'https://images.example/a.png' }] });
+  const model = requireModel('openai/gpt-image-1.5');
+  const error = expectRefusal(() => protocol.upstream.encodeRequest(call.decode(), model, undefined));
+  expect([error.details.param, error.message]).toEqual([
+    'images[0].image_url',
+    expect.stringMatching(/send a data URL/),
+  ]);
 });

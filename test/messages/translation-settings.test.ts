@@ -3,15 +3,13 @@ import type { CanonicalRequest } from '../../core/index.ts';
 import { assistant, call, system, text, user } from '../support/turns.ts';
 import { makeCapable, makeModel, send } from './bodies.ts';
 
-describe('the output limit', () => {
-  it("is the model's own if the client states none, and the granted one before all", () => {
-    expect(send({}).body.max_tokens).toBe(64_000);
-    expect(send({ outputLimit: 50 }).body.max_tokens).toBe(50);
-    expect(send({ outputLimit: 50 }, makeModel(), 20).body.max_tokens).toBe(20);
-    expect(send({ outputLimit: 100_000 })).toMatchObject({
-      body: { max_tokens: 64_000 },
-      lost: ['outputLimit'],
-    });
+it("the output limit is the model's own if the client states none, and the granted one before all", () => {
+  expect(send({}).body.max_tokens).toBe(64_000);
+  expect(send({ outputLimit: 50 }).body.max_tokens).toBe(50);
+  expect(send({ outputLimit: 50 }, makeModel(), 20).body.max_tokens).toBe(20);
+  expect(send({ outputLimit: 100_000 })).toMatchObject({
+    body: { max_tokens: 64_000 },
+    lost: ['outputLimit'],
   });
 });
 

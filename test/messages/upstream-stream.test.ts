@@ -190,22 +190,20 @@ describe("a provider's stream", () => {
   });
 });
 
-describe("a provider's whole reply", () => {
-  it('that is invalid is refused', () => {
-    for (const body of [null, [], 'x', {}, { content: 'x' }])
-      expect(() => upstream.decodeReply(body, makeCall())).toThrow(/not a message/);
-  });
+it("a provider's whole reply that is invalid is refused", () => {
+  for (const body of [null, [], 'x', {}, { content: 'x' }])
+    expect(() => upstream.decodeReply(body, makeCall())).toThrow(/not a message/);
+});
 
-  it('is complete, though a relay omitted why it ended', () => {
-    expect(fold(upstream.decodeReply({ content: [{ type: 'text', text: 'x' }] }, makeCall()))).toMatchObject({
-      complete: true,
-      candidates: { 0: { text: 'x', reason: 'stop' } },
-    });
+it("a provider's whole reply is complete, though a relay omitted why it ended", () => {
+  expect(fold(upstream.decodeReply({ content: [{ type: 'text', text: 'x' }] }, makeCall()))).toMatchObject({
+    complete: true,
+    candidates: { 0: { text: 'x', reason: 'stop' } },
   });
+});
 
-  it('that is an error is reported as one', () => {
-    expect(
-      upstream.decodeReply({ type: 'error', error: { type: 'api_error', message: 'x' } }, makeCall()),
-    ).toMatchObject([{ type: 'error', message: 'x', code: 'api_error', status: 500 }]);
-  });
+it("a provider's whole reply that is an error is reported as one", () => {
+  expect(
+    upstream.decodeReply({ type: 'error', error: { type: 'api_error', message: 'x' } }, makeCall()),
+  ).toMatchObject([{ type: 'error', message: 'x', code: 'api_error', status: 500 }]);
 });

@@ -2,7 +2,7 @@
  * The memory of past calls is bounded by bytes as well as by number: a hostile client makes long ones for
  * free.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { calls } from '../../plugins/operations/calls.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
@@ -46,24 +46,22 @@ async function fetchCall(id: string): Promise<{ status: number; length: number }
   return { status: response.status, length: (await response.text()).length };
 }
 
-describe('the memory of past calls', () => {
-  it('keeps only a part of the names in a refusal', async () => {
-    const id = await call({ tool_choice: { type: 'function', function: { name: 'a'.repeat(500_000) } } });
-    const { status, length } = await fetchCall(id);
-    expect(status).toBe(200);
-    expect(length).toBeLessThan(10_000);
-  });
+it('the memory of past calls keeps only a part of the names in a refusal', async () => {
+  const id = await call({ tool_choice: { type: 'function', function: { name: 'a'.repeat(500_000) } } });
+  const { status, length } = await fetchCall(id);
+  expect(status).toBe(200);
+  expect(length).toBeLessThan(10_000);
+});
 
-  it('stays within its limit for calls with long lists of losses', async () => {
-    const lossy = Object.fromEntries(
-      Array.from({ length: 200 }, (_, index) => [`${index}${'a'.repeat(200)}`, 1]),
-    );
-    const first = await call(lossy);
-    const { status, length } = await fetchCall(first);
-    expect(status).toBe(200);
-    expect(length).toBeGreaterThan(50_000);
-    let last = '';
-    for (let count = 0; count < 10; count += 1) last = await call(lossy);
-    expect([(await fetchCall(first)).status, (await fetchCall(last)).status]).toEqual([404, 200]);
-  });
+it('the memory of past calls stays within its limit for calls with long lists of losses', async () => {
+  const lossy = Object.fromEntries(
+    Array.from({ length: 200 }, (_, index) => [`${index}${'a'.repeat(200)}`, 1]),
+  );
+  const first = await call(lossy);
+  const { status, length } = await fetchCall(first);
+  expect(status).toBe(200);
+  expect(length).toBeGreaterThan(50_000);
+  let last = '';
+  for (let count = 0; count < 10; count += 1) last = await call(lossy);
+  expect([(await fetchCall(first)).status, (await fetchCall(last)).status]).toEqual([404, 200]);
 });

@@ -246,30 +246,28 @@ describe('the configuration in force', () => {
   });
 });
 
-describe('several workers', () => {
-  it('reload together, and share the providers an operator takes out of service', async () => {
-    const other = makeDataFolder();
-    configure({ server: 'workers: 2,' }, other);
-    const pair = await startProcess({
-      TOLLGATE_CONFIG: join(other, 'gateway.config.ts'),
-      TOLLGATE_DATA: other,
-      ...secrets,
-    });
-    const own = readFileSync(join(other, 'operator-secret'), 'utf8').trim();
-    try {
-      const at = findAdminUrl(pair.printed());
-      const send = (path: string): Promise<AdminReply> => askAdmin(at, own, ['POST', path]);
-      await expect.poll(async () => (await send('/reload')).body).toMatchObject({ ok: true, workers: 1 });
-      expect((await send('/providers/openai/rest')).body).toMatchObject({ workers: 2 });
-      for (let look = 0; look < 6; look += 1) {
-        const { body } = await askAdmin(at, own, ['GET', '/providers']);
-        expect(body).toMatchObject({
-          workers: 2,
-          providers: expect.arrayContaining([expect.objectContaining({ provider: 'openai', state: 'held' })]),
-        });
-      }
-    } finally {
-      await pair.stop('SIGKILL');
-    }
+it('several workers reload together, and share the providers an operator takes out of service', async () => {
+  const other = makeDataFolder();
+  configure({ server: 'workers: 2,' }, other);
+  const pair = await startProcess({
+    TOLLGATE_CONFIG: join(other, 'gateway.config.ts'),
+    TOLLGATE_DATA: other,
+    ...secrets,
   });
+  const own = readFileSync(join(other, 'operator-secret'), 'utf8').trim();
+  try {
+    const at = findAdminUrl(pair.printed());
+    const send = (path: string): Promise<AdminReply> => askAdmin(at, own, ['POST', path]);
+    await expect.poll(async () => (await send('/reload')).body).toMatchObject({ ok: true, workers: 1 });
+    expect((await send('/providers/openai/rest')).body).toMatchObject({ workers: 2 });
+    for (let look = 0; look < 6; look += 1) {
+      const { body } = await askAdmin(at, own, ['GET', '/providers']);
+      expect(body).toMatchObject({
+        workers: 2,
+        providers: expect.arrayContaining([expect.objectContaining({ provider: 'openai', state: 'held' })]),
+      });
+    }
+  } finally {
+    await pair.stop('SIGKILL');
+  }
 });

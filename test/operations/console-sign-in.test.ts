@@ -212,35 +212,33 @@ describe('other sites', () => {
   });
 });
 
-describe('guesses', () => {
-  it('are limited for each address, even if they come at once', async () => {
-    open = await openConsole();
-    const tries = await Promise.all(
-      Array.from({ length: 30 }, (_, index) => signIn({ origin: open.adminUrl }, `gw-guess-${index}`)),
-    );
-    const count = (status: number): number => tries.filter((each) => each.status === status).length;
-    expect([count(401), count(429)]).toEqual([10, 20]);
-    const late = await signIn({ origin: open.adminUrl });
-    expect([late.status, Number(late.headers['retry-after'])]).toEqual([429, expect.any(Number)]);
-  });
+it('guesses are limited for each address, even if they come at once', async () => {
+  open = await openConsole();
+  const tries = await Promise.all(
+    Array.from({ length: 30 }, (_, index) => signIn({ origin: open.adminUrl }, `gw-guess-${index}`)),
+  );
+  const count = (status: number): number => tries.filter((each) => each.status === status).length;
+  expect([count(401), count(429)]).toEqual([10, 20]);
+  const late = await signIn({ origin: open.adminUrl });
+  expect([late.status, Number(late.headers['retry-after'])]).toEqual([429, expect.any(Number)]);
+});
 
-  it('reveal nothing: a user key, junk and a missing key get the same refusal', async () => {
-    open = await openConsole();
-    const replies = [];
-    for (const secret of [open.harness.key, 'junk', `${open.secret}x`, ''])
-      replies.push(await signIn({ origin: open.adminUrl }, secret));
-    expect(replies.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
-    expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
-  });
+it('guesses reveal nothing: a user key, junk and a missing key get the same refusal', async () => {
+  open = await openConsole();
+  const replies = [];
+  for (const secret of [open.harness.key, 'junk', `${open.secret}x`, ''])
+    replies.push(await signIn({ origin: open.adminUrl }, secret));
+  expect(replies.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+  expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
+});
 
-  it('and secrets are never logged', async () => {
-    open = await openConsole();
-    await signIn({ origin: open.adminUrl }, 'a-secret-that-is-wrong');
-    const cookie = await open.signIn();
-    const log = open.harness.gateway.log.join('');
-    expect(log).toContain('an operator signed in to the console');
-    expect(log).toContain('an attempt to sign in to the console failed');
-    for (const text of [open.secret, 'a-secret-that-is-wrong', cookie.split('=')[1] ?? ''])
-      expect(log).not.toContain(text);
-  });
+it('guesses and secrets are never logged', async () => {
+  open = await openConsole();
+  await signIn({ origin: open.adminUrl }, 'a-secret-that-is-wrong');
+  const cookie = await open.signIn();
+  const log = open.harness.gateway.log.join('');
+  expect(log).toContain('an operator signed in to the console');
+  expect(log).toContain('an attempt to sign in to the console failed');
+  for (const text of [open.secret, 'a-secret-that-is-wrong', cookie.split('=')[1] ?? ''])
+    expect(log).not.toContain(text);
 });

@@ -231,23 +231,21 @@ describe('the preview of a call', () => {
   });
 });
 
-describe('the capabilities', () => {
-  it('are listed by group, client and wire', async () => {
-    const { body } = await listener.ask('GET', '/capabilities');
-    expect(body).toMatchObject({
-      groups: expect.arrayContaining([
-        {
-          name: 'conversation',
-          capabilities: expect.arrayContaining([
-            {
-              name: 'developer message',
-              cells: expect.objectContaining({
-                responses: expect.objectContaining({ messages: 'approximated' }),
-              }),
-            },
-          ]),
-        },
-      ]),
-    });
+it('the capabilities are listed by group, client and wire', async () => {
+  const { body } = await listener.ask('GET', '/capabilities');
+  expect(body).toMatchObject({
+    groups: expect.arrayContaining([
+      {
+        name: 'conversation',
+        capabilities: expect.arrayContaining([
+          {
+            name: 'developer message',
+            cells: expect.objectContaining({
+              responses: expect.objectContaining({ messages: 'approximated' }),
+            }),
+          },
+        ]),
+      },
+    ]),
   });
 });

@@ -51,53 +51,51 @@ function load(
 
 const toUrl = (path: string): string => server.origin + path;
 
-describe('a picture', () => {
-  it('arrives unchanged, and its type follows from its bytes, not from the server', async () => {
-    expect(await load(toUrl('/picture.png'))).toEqual({
-      mediaType: 'image/png',
-      data: png.toString('base64'),
-    });
-    expect(await load(toUrl('/unnamed'))).toEqual({ mediaType: 'image/jpeg', data: jpeg.toString('base64') });
+it('a picture arrives unchanged, and its type follows from its bytes, not from the server', async () => {
+  expect(await load(toUrl('/picture.png'))).toEqual({
+    mediaType: 'image/png',
+    data: png.toString('base64'),
   });
+  expect(await load(toUrl('/unnamed'))).toEqual({ mediaType: 'image/jpeg', data: jpeg.toString('base64') });
+});
 
-  it('is requested without revealing who wants it', async () => {
-    await load(toUrl('/picture.png'));
-    expect(Object.keys(server.asked[0]?.headers ?? {}).toSorted()).toEqual([
-      'accept',
-      'accept-encoding',
-      'connection',
-      'host',
-      'user-agent',
-    ]);
-  });
+it('a picture is requested without revealing who wants it', async () => {
+  await load(toUrl('/picture.png'));
+  expect(Object.keys(server.asked[0]?.headers ?? {}).toSorted()).toEqual([
+    'accept',
+    'accept-encoding',
+    'connection',
+    'host',
+    'user-agent',
+  ]);
+});
 
-  it('is fetched through redirects, without the cookies that the server sets', async () => {
-    expect(await load(toUrl(`/to?${encodeURIComponent('/to?%2Fpicture.png')}`))).toMatchObject({
-      mediaType: 'image/png',
-    });
-    expect(server.asked.map(({ path }) => path)).toEqual([
-      '/to?%2Fto%3F%252Fpicture.png',
-      '/to?%2Fpicture.png',
-      '/picture.png',
-    ]);
-    expect(server.asked.every(({ headers }) => headers.cookie === undefined)).toBe(true);
+it('a picture is fetched through redirects, without the cookies that the server sets', async () => {
+  expect(await load(toUrl(`/to?${encodeURIComponent('/to?%2Fpicture.png')}`))).toMatchObject({
+    mediaType: 'image/png',
   });
+  expect(server.asked.map(({ path }) => path)).toEqual([
+    '/to?%2Fto%3F%252Fpicture.png',
+    '/to?%2Fpicture.png',
+    '/picture.png',
+  ]);
+  expect(server.asked.every(({ headers }) => headers.cookie === undefined)).toBe(true);
+});
 
-  it('is counted piece by piece, and the fetch stops at the memory limit', async () => {
-    let sum = 0;
-    await load(toUrl('/picture.png'), { onBytes: (bytes) => void (sum += bytes) });
-    expect(sum).toBe(png.length);
-    await expect(
-      load(toUrl('/endless'), {
-        wanted: { maxBytes: 1e9 },
-        onBytes: (bytes) => {
-          sum += bytes;
-          if (sum > 50_000) throw new RangeError('full');
-        },
-      }),
-    ).rejects.toThrow();
-    await expect.poll(() => server.openConnections()).toBe(0);
-  });
+it('a picture is counted piece by piece, and the fetch stops at the memory limit', async () => {
+  let sum = 0;
+  await load(toUrl('/picture.png'), { onBytes: (bytes) => void (sum += bytes) });
+  expect(sum).toBe(png.length);
+  await expect(
+    load(toUrl('/endless'), {
+      wanted: { maxBytes: 1e9 },
+      onBytes: (bytes) => {
+        sum += bytes;
+        if (sum > 50_000) throw new RangeError('full');
+      },
+    }),
+  ).rejects.toThrow();
+  await expect.poll(() => server.openConnections()).toBe(0);
 });
 
 describe('a URL that leads to a private address', () => {
@@ -181,27 +179,25 @@ describe('a URL that leads to a private address', () => {
   });
 });
 
-describe('a name whose address changes', () => {
-  it('is resolved once, and the connection goes to that address', async () => {
-    let requestCount = 0;
-    const resolveFlipping = async () => [
-      { address: requestCount++ === 0 ? '127.0.0.1' : '10.0.0.1', family: 4 },
-    ];
-    const reach = createReach(undefined, [], resolveFlipping, (address) => address === '127.0.0.1');
-    expect(await load(`http://flip.test:${server.port}/picture.png`, { reach })).toMatchObject({
-      mediaType: 'image/png',
-    });
-    expect(requestCount).toBe(1);
+it('a name whose address changes is resolved once, and the connection goes to that address', async () => {
+  let requestCount = 0;
+  const resolveFlipping = async () => [
+    { address: requestCount++ === 0 ? '127.0.0.1' : '10.0.0.1', family: 4 },
+  ];
+  const reach = createReach(undefined, [], resolveFlipping, (address) => address === '127.0.0.1');
+  expect(await load(`http://flip.test:${server.port}/picture.png`, { reach })).toMatchObject({
+    mediaType: 'image/png',
   });
+  expect(requestCount).toBe(1);
+});
 
-  it('is checked again after a redirect', async () => {
-    let requestCount = 0;
-    const reach = createReach(undefined, [], resolveLoopback, () => requestCount++ === 0);
-    await expect(
-      load(`http://flip.test:${server.port}/to?${encodeURIComponent('/picture.png')}`, { reach }),
-    ).rejects.toThrow('does not fetch from');
-    expect(server.asked).toHaveLength(1);
-  });
+it('a name whose address changes is checked again after a redirect', async () => {
+  let requestCount = 0;
+  const reach = createReach(undefined, [], resolveLoopback, () => requestCount++ === 0);
+  await expect(
+    load(`http://flip.test:${server.port}/to?${encodeURIComponent('/picture.png')}`, { reach }),
+  ).rejects.toThrow('does not fetch from');
+  expect(server.asked).toHaveLength(1);
 });
 
 describe('a URL that is refused before any lookup', () => {
@@ -244,60 +240,56 @@ describe('a URL that is refused before any lookup', () => {
   });
 });
 
-describe('a faulty server', () => {
-  it.each<[string, RegExp]>([
-    ['/page', /none of the pictures/],
-    ['/short', /none of the pictures/],
-    ['/empty', /none of the pictures/],
-    ['/packed', /compressed/],
-    ['/long', /more than the 100000 bytes/],
-    ['/endless', /more than the 100000 bytes/],
-    ['/endless-page', /none of the pictures/],
-    ['/cut', /breaks off/],
-    ['/gone', /answers 404/],
-    ['/nowhere', /answers 302/],
-    ['/loop', /more redirects/],
-    ['/to?https%3A%2F%2Fa.test%2F', /from one scheme to another/],
-    ['/to?file%3A%2F%2F%2Fetc%2Fpasswd', /begins with https/],
-    ['/to?http%3A%2F%2F%5B', /begins with https/],
-  ])('is given up: %s', async (path, message) => {
-    await expect(load(toUrl(path))).rejects.toThrow(message);
-    await expect.poll(() => server.openConnections()).toBe(0);
-  });
-
-  it.each(['/slow', '/silent'])('times out at %s', async (path) => {
-    const signal = AbortSignal.timeout(200);
-    await expect(load(toUrl(path), { signal })).rejects.toBeDefined();
-    expect(signal.aborted).toBe(true);
-    await expect.poll(() => server.openConnections()).toBe(0);
-  });
-
-  it('times out while its name is resolved', async () => {
-    const endless = createReach(undefined, [], () => new Promise(() => undefined));
-    await expect(
-      load('http://slow.test/', { reach: endless, signal: AbortSignal.timeout(50) }),
-    ).rejects.toMatchObject({ name: 'TimeoutError' });
-  });
-
-  it('is followed through at most the configured number of redirects', async () => {
-    await load(toUrl('/loop'), { wanted: { maxRedirects: 5 } }).catch(() => undefined);
-    expect(server.asked).toHaveLength(6);
-  });
+it.each<[string, RegExp]>([
+  ['/page', /none of the pictures/],
+  ['/short', /none of the pictures/],
+  ['/empty', /none of the pictures/],
+  ['/packed', /compressed/],
+  ['/long', /more than the 100000 bytes/],
+  ['/endless', /more than the 100000 bytes/],
+  ['/endless-page', /none of the pictures/],
+  ['/cut', /breaks off/],
+  ['/gone', /answers 404/],
+  ['/nowhere', /answers 302/],
+  ['/loop', /more redirects/],
+  ['/to?https%3A%2F%2Fa.test%2F', /from one scheme to another/],
+  ['/to?file%3A%2F%2F%2Fetc%2Fpasswd', /begins with https/],
+  ['/to?http%3A%2F%2F%5B', /begins with https/],
+])('a faulty server is given up: %s', async (path, message) => {
+  await expect(load(toUrl(path))).rejects.toThrow(message);
+  await expect.poll(() => server.openConnections()).toBe(0);
 });
 
-describe('public addresses', () => {
-  it.each(['8.8.8.8', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001::1'])(
-    'include the address %s',
-    (address) => {
-      expect(isPublic(address)).toBe(true);
-    },
-  );
+it.each(['/slow', '/silent'])('a faulty server times out at %s', async (path) => {
+  const signal = AbortSignal.timeout(200);
+  await expect(load(toUrl(path), { signal })).rejects.toBeDefined();
+  expect(signal.aborted).toBe(true);
+  await expect.poll(() => server.openConnections()).toBe(0);
+});
 
-  const others =
-    'localhost 127.0.0.1. 1.2.3 ::ffff:8.8.8.8 ::808:808 4000::1 2001::1 ' +
-    '2001:db8::1 ff02::1 100::1 192.0.2.1 198.18.0.1 240.0.0.1 0.0.0.0 fe80::1%eth0';
+it('a faulty server times out while its name is resolved', async () => {
+  const endless = createReach(undefined, [], () => new Promise(() => undefined));
+  await expect(
+    load('http://slow.test/', { reach: endless, signal: AbortSignal.timeout(50) }),
+  ).rejects.toMatchObject({ name: 'TimeoutError' });
+});
 
-  it.each(['', ...others.split(' ')])('do not include "%s"', (address) => {
-    expect(isPublic(address)).toBe(false);
-  });
+it('a faulty server is followed through at most the configured number of redirects', async () => {
+  await load(toUrl('/loop'), { wanted: { maxRedirects: 5 } }).catch(() => undefined);
+  expect(server.asked).toHaveLength(6);
+});
+
+it.each(['8.8.8.8', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001::1'])(
+  'public addresses include the address %s',
+  (address) => {
+    expect(isPublic(address)).toBe(true);
+  },
+);
+
+const others =
+  'localhost 127.0.0.1. 1.2.3 ::ffff:8.8.8.8 ::808:808 4000::1 2001::1 ' +
+  '2001:db8::1 ff02::1 100::1 192.0.2.1 198.18.0.1 240.0.0.1 0.0.0.0 fe80::1%eth0';
+
+it.each(['', ...others.split(' ')])('public addresses do not include "%s"', (address) => {
+  expect(isPublic(address)).toBe(false);
 });

@@ -142,63 +142,59 @@ function readText(stream: Readable): string {
   return String(stream.read() ?? '');
 }
 
-describe('events of other workers', () => {
-  it('arrive while a client listens, and cost nothing before', async () => {
-    const { workers, asked: requests } = createWorkerPair();
-    const [here, there] = workers.map((worker) => new LiveCalls(worker));
-    if (!here || !there) throw new Error('there are two');
-    opened.push(here, there);
-    let reads = 0;
-    there.addEnd(buildRefused('unheard', () => (reads += 1)));
-    expect(reads).toBe(0);
-    const stream = here.open();
-    there.addEnd(buildRefused('heard', () => (reads += 1)));
-    expect(reads).toBeGreaterThan(0);
-    let text = '';
-    await vi.waitFor(() => {
-      text += readText(stream);
-      expect(text).toContain('"id":"heard"');
-    });
-    expect(text).not.toContain('unheard');
-    expect(requests[0]).toBe('listen');
+it('events of other workers arrive while a client listens, and cost nothing before', async () => {
+  const { workers, asked: requests } = createWorkerPair();
+  const [here, there] = workers.map((worker) => new LiveCalls(worker));
+  if (!here || !there) throw new Error('there are two');
+  opened.push(here, there);
+  let reads = 0;
+  there.addEnd(buildRefused('unheard', () => (reads += 1)));
+  expect(reads).toBe(0);
+  const stream = here.open();
+  there.addEnd(buildRefused('heard', () => (reads += 1)));
+  expect(reads).toBeGreaterThan(0);
+  let text = '';
+  await vi.waitFor(() => {
+    text += readText(stream);
+    expect(text).toContain('"id":"heard"');
   });
-
-  it('travel in batches', async () => {
-    const { workers, asked: requests } = createWorkerPair();
-    const [here, there] = workers.map((worker) => new LiveCalls(worker));
-    if (!here || !there) throw new Error('there are two');
-    opened.push(here, there);
-    const stream = here.open();
-    for (let index = 0; index < 500; index += 1) there.addEnd(buildRefused(`call-${index}`));
-    let text = '';
-    await vi.waitFor(() => {
-      text += readText(stream);
-      expect(text).toContain('"id":"call-499"');
-    });
-    expect(requests).toHaveLength(2);
-    expect(text.match(/event: end/g)).toHaveLength(1);
-  });
+  expect(text).not.toContain('unheard');
+  expect(requests[0]).toBe('listen');
 });
 
-describe('a client that reads nothing', () => {
-  it('is dropped with a message, and others continue', async () => {
-    const { workers } = createWorkerPair();
-    const live = new LiveCalls(workers[0]);
-    opened.push(live);
-    const [slow, quick] = [live.open(), live.open()];
-    const heard: string[] = [];
-    quick.on('data', (piece) => heard.push(String(piece)));
-    const long = 'x'.repeat(1_000_000);
-    let isSlow = true;
-    for (let batch = 0; batch < 100 && isSlow; batch += 1) {
-      live.addEnd(buildRefused(`${batch}-${long}`));
-      await vi.waitFor(() => expect(heard.join('')).toContain(`"${batch}-`));
-      isSlow = !slow.readableEnded && slow.readableLength < 4.2 * 1024 * 1024;
-    }
-    let text = '';
-    for await (const piece of slow) text += String(piece);
-    expect(text).toMatch(/event: dropped\ndata: \{"message":"This client reads too slowly[^\n]*\}\n\n$/);
-    live.addEnd(buildRefused('last'));
-    await vi.waitFor(() => expect(heard.join('')).toContain('"id":"last"'));
+it('events of other workers travel in batches', async () => {
+  const { workers, asked: requests } = createWorkerPair();
+  const [here, there] = workers.map((worker) => new LiveCalls(worker));
+  if (!here || !there) throw new Error('there are two');
+  opened.push(here, there);
+  const stream = here.open();
+  for (let index = 0; index < 500; index += 1) there.addEnd(buildRefused(`call-${index}`));
+  let text = '';
+  await vi.waitFor(() => {
+    text += readText(stream);
+    expect(text).toContain('"id":"call-499"');
   });
+  expect(requests).toHaveLength(2);
+  expect(text.match(/event: end/g)).toHaveLength(1);
+});
+
+it('a client that reads nothing is dropped with a message, and others continue', async () => {
+  const { workers } = createWorkerPair();
+  const live = new LiveCalls(workers[0]);
+  opened.push(live);
+  const [slow, quick] = [live.open(), live.open()];
+  const heard: string[] = [];
+  quick.on('data', (piece) => heard.push(String(piece)));
+  const long = 'x'.repeat(1_000_000);
+  let isSlow = true;
+  for (let batch = 0; batch < 100 && isSlow; batch += 1) {
+    live.addEnd(buildRefused(`${batch}-${long}`));
+    await vi.waitFor(() => expect(heard.join('')).toContain(`"${batch}-`));
+    isSlow = !slow.readableEnded && slow.readableLength < 4.2 * 1024 * 1024;
+  }
+  let text = '';
+  for await (const piece of slow) text += String(piece);
+  expect(text).toMatch(/event: dropped\ndata: \{"message":"This client reads too slowly[^\n]*\}\n\n$/);
+  live.addEnd(buildRefused('last'));
+  await vi.waitFor(() => expect(heard.join('')).toContain('"id":"last"'));
 });

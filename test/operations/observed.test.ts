@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parser } from '@prometheus-io/lezer-promql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
@@ -102,26 +102,24 @@ const expressions = [
     .groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => [`alert: ${alert}`, expr] as const)),
 ];
 
-describe('the metrics in dashboards and alerts', () => {
-  it.each(expressions)('%s reads metrics that exist', (_, expression) => {
-    const { names, labels } = readExpression(expression);
-    expect(names.length).toBeGreaterThan(0);
-    for (const name of names) expect([...listOffered()]).toContain(omitSuffix(name));
-    const known = new Set(['le', ...names.flatMap((name) => documented.get(omitSuffix(name)) ?? [])]);
-    for (const label of labels) expect([...known]).toContain(label);
-  });
+it.each(expressions)('the metrics in dashboards and alerts %s reads metrics that exist', (_, expression) => {
+  const { names, labels } = readExpression(expression);
+  expect(names.length).toBeGreaterThan(0);
+  for (const name of names) expect([...listOffered()]).toContain(omitSuffix(name));
+  const known = new Set(['le', ...names.flatMap((name) => documented.get(omitSuffix(name)) ?? [])]);
+  for (const label of labels) expect([...known]).toContain(label);
+});
 
-  it('are all documented', () => {
-    const own = [...listOffered()].filter((name) => name.startsWith('tollgate_'));
-    expect(own.toSorted()).toEqual([...documented.keys()].toSorted());
-  });
+it('the metrics in dashboards and alerts are all documented', () => {
+  const own = [...listOffered()].filter((name) => name.startsWith('tollgate_'));
+  expect(own.toSorted()).toEqual([...documented.keys()].toSorted());
+});
 
-  it('have the documented labels, and no others', () => {
-    for (const [, name = '', labels = ''] of text.matchAll(/^(tollgate_\w+)\{(.*)\} /gm)) {
-      const texts = [...labels.matchAll(/(\w+)="/g)]
-        .map(([, label = '']) => label)
-        .filter((label) => label !== 'le');
-      expect(texts, name).toEqual(documented.get(omitSuffix(name)));
-    }
-  });
+it('the metrics in dashboards and alerts have the documented labels, and no others', () => {
+  for (const [, name = '', labels = ''] of text.matchAll(/^(tollgate_\w+)\{(.*)\} /gm)) {
+    const texts = [...labels.matchAll(/(\w+)="/g)]
+      .map(([, label = '']) => label)
+      .filter((label) => label !== 'le');
+    expect(texts, name).toEqual(documented.get(omitSuffix(name)));
+  }
 });

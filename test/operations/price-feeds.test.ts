@@ -52,51 +52,47 @@ describe('a feed at a URL', () => {
   });
 });
 
-describe('a signed feed', () => {
-  it('is applied if the signature fits, and refused otherwise', async () => {
-    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-    await open({ publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString() });
-    const text = buildModelsDev(0.2, 0.8);
-    const source = writeSource('signed.json', text);
-    await expect(update(source)).rejects.toThrow(/its signature, .*signed\.json\.sig: ENOENT/);
-    writeSource('signed.json.sig', sign(null, Buffer.from(`${text} `), privateKey).toString('base64'));
-    await expect(update(source)).rejects.toThrow('its signature does not fit');
-    writeSource('signed.json.sig', sign(null, Buffer.from(text), privateKey).toString('base64'));
-    expect((await update(source)).applied).toBe(1);
-  });
-
-  it('needs a valid public key', async () => {
-    await open();
-    expect(() => catalogue({ prices: { publicKey: 'abc' } })).toThrow('must be an Ed25519 public key');
-  });
+it('a signed feed is applied if the signature fits, and refused otherwise', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  await open({ publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString() });
+  const text = buildModelsDev(0.2, 0.8);
+  const source = writeSource('signed.json', text);
+  await expect(update(source)).rejects.toThrow(/its signature, .*signed\.json\.sig: ENOENT/);
+  writeSource('signed.json.sig', sign(null, Buffer.from(`${text} `), privateKey).toString('base64'));
+  await expect(update(source)).rejects.toThrow('its signature does not fit');
+  writeSource('signed.json.sig', sign(null, Buffer.from(text), privateKey).toString('base64'));
+  expect((await update(source)).applied).toBe(1);
 });
 
-describe('the admin API', () => {
-  it('lists updates, and lets operators alone confirm and roll them back', async () => {
-    await open(undefined, admin({ port: 0 }));
-    const url = findAdminUrl(harness.gateway.printed);
-    const secret = readFileSync(join(harness.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
-    const ask = async (path: string, method = 'GET', key = secret): Promise<unknown> => {
-      const response = await fetch(`${url}/admin/prices${path}`, {
-        method,
-        headers: { authorization: `Bearer ${key}` },
-      });
-      return [response.status, await response.json()];
-    };
-    await update(writeSource('admin.json', buildModelsDev(0.01, 0.8)));
-    expect(await ask('')).toMatchObject([200, { data: [{ id: 1, state: 'held', models: 1 }] }]);
-    expect(await ask('/1/confirm', 'POST', harness.key)).toMatchObject([403, {}]);
-    expect(await ask('/1/confirm', 'POST')).toMatchObject([
-      200,
-      { state: 'applied', by: expect.stringMatching(/^key /) },
-    ]);
-    await waitForPrice('0.00000001');
-    expect(await ask('/1/undo', 'POST')).toMatchObject([200, { state: 'undone' }]);
-    expect(await ask('/1/undo', 'POST')).toMatchObject([409, {}]);
-    expect(await ask('/7/undo', 'POST')).toMatchObject([404, {}]);
-    expect(await ask('/x/undo', 'POST')).toMatchObject([400, {}]);
-    await waitForPrice('0.00000015');
-  });
+it('a signed feed needs a valid public key', async () => {
+  await open();
+  expect(() => catalogue({ prices: { publicKey: 'abc' } })).toThrow('must be an Ed25519 public key');
+});
+
+it('the admin API lists updates, and lets operators alone confirm and roll them back', async () => {
+  await open(undefined, admin({ port: 0 }));
+  const url = findAdminUrl(harness.gateway.printed);
+  const secret = readFileSync(join(harness.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
+  const ask = async (path: string, method = 'GET', key = secret): Promise<unknown> => {
+    const response = await fetch(`${url}/admin/prices${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}` },
+    });
+    return [response.status, await response.json()];
+  };
+  await update(writeSource('admin.json', buildModelsDev(0.01, 0.8)));
+  expect(await ask('')).toMatchObject([200, { data: [{ id: 1, state: 'held', models: 1 }] }]);
+  expect(await ask('/1/confirm', 'POST', harness.key)).toMatchObject([403, {}]);
+  expect(await ask('/1/confirm', 'POST')).toMatchObject([
+    200,
+    { state: 'applied', by: expect.stringMatching(/^key /) },
+  ]);
+  await waitForPrice('0.00000001');
+  expect(await ask('/1/undo', 'POST')).toMatchObject([200, { state: 'undone' }]);
+  expect(await ask('/1/undo', 'POST')).toMatchObject([409, {}]);
+  expect(await ask('/7/undo', 'POST')).toMatchObject([404, {}]);
+  expect(await ask('/x/undo', 'POST')).toMatchObject([400, {}]);
+  await waitForPrice('0.00000015');
 });
 
 describe('the automatic feed', () => {

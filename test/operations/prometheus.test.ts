@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { GatewayError, type Attempt, type Replayed, type Routed } from '../../core/index.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
@@ -20,51 +20,49 @@ import {
 
 clearRegistries();
 
-describe('GET /metrics', () => {
-  it('reports the state of the process, with event loop and memory', async () => {
-    const text = await scrape(createWatchedHost());
-    expect(text).toContain('nodejs_eventloop_lag_seconds');
-    expect(text).toContain('process_resident_memory_bytes');
-  });
+it('GET /metrics reports the state of the process, with event loop and memory', async () => {
+  const text = await scrape(createWatchedHost());
+  expect(text).toContain('nodejs_eventloop_lag_seconds');
+  expect(text).toContain('process_resident_memory_bytes');
+});
 
-  it('is public and at the usual path', () => {
-    expect(createWatchedHost().routes.get('prometheus')).toMatchObject({
-      method: 'GET',
-      path: '/metrics',
-      access: 'public',
-    });
+it('GET /metrics is public and at the usual path', () => {
+  expect(createWatchedHost().routes.get('prometheus')).toMatchObject({
+    method: 'GET',
+    path: '/metrics',
+    access: 'public',
   });
+});
 
-  it.each([
-    ['both', 200],
-    ['admin', 404],
-  ] as const)(
-    'with the listener "%s" gets %i on the public listener, 200 on the other',
-    async (listener, status) => {
-      const gateway = await startGateway({ plugins: [demo(), admin({ port: 0 }), prometheus({ listener })] });
-      const operators = findAdminUrl(gateway.printed);
-      expect((await fetch(`${gateway.url}/metrics`)).status).toBe(status);
-      const page = await fetch(`${operators}/metrics`);
-      expect([page.status, await page.text()]).toEqual([
-        200,
-        expect.stringContaining('tollgate_requests_total'),
-      ]);
-      await gateway.close();
-    },
+it.each([
+  ['both', 200],
+  ['admin', 404],
+] as const)(
+  'GET /metrics with the listener "%s" gets %i on the public listener, 200 on the other',
+  async (listener, status) => {
+    const gateway = await startGateway({ plugins: [demo(), admin({ port: 0 }), prometheus({ listener })] });
+    const operators = findAdminUrl(gateway.printed);
+    expect((await fetch(`${gateway.url}/metrics`)).status).toBe(status);
+    const page = await fetch(`${operators}/metrics`);
+    expect([page.status, await page.text()]).toEqual([
+      200,
+      expect.stringContaining('tollgate_requests_total'),
+    ]);
+    await gateway.close();
+  },
+);
+
+it('GET /metrics cannot be for the admin listener alone where there is none', () => {
+  expect(() => createHost([prometheus({ listener: 'admin' })])).toThrow(/needs the plugin "admin"/);
+});
+
+it('GET /metrics keeps counting after a reload', async () => {
+  const before = createWatchedHost();
+  await before.calls.observe.promise(buildAnswered(before));
+  const after = createHost([demo(), prometheus()], before.metrics);
+  expect(await scrapeAfter(after, buildAnswered(after))).toContain(
+    'tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="200"} 2',
   );
-
-  it('cannot be for the admin listener alone where there is none', () => {
-    expect(() => createHost([prometheus({ listener: 'admin' })])).toThrow(/needs the plugin "admin"/);
-  });
-
-  it('keeps counting after a reload', async () => {
-    const before = createWatchedHost();
-    await before.calls.observe.promise(buildAnswered(before));
-    const after = createHost([demo(), prometheus()], before.metrics);
-    expect(await scrapeAfter(after, buildAnswered(after))).toContain(
-      'tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="200"} 2',
-    );
-  });
 });
 
 it('counts a replayed outcome by its status', async () => {

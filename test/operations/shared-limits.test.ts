@@ -25,35 +25,33 @@ import {
 
 closeGateways();
 
-describe('gateways that share a ledger in PostgreSQL', () => {
-  it('count requests and concurrent calls together', async () => {
-    const database = await openDatabase();
-    const store = await openPostgres({ url: database.url });
-    await store.createAccount({ name: 'a', at: 1 });
-    await store.addCredit({ account: 'a', amount: 10n ** 12n, kind: 'bonus', reference: undefined, at: 1 });
-    const ledger = balance({ store: { kind: 'postgres', url: database.url }, firstCredit: '0' });
-    const held: (() => void)[] = [];
-    const limits = { perKey: { requests: 3, parallel: 2 }, shared: true };
-    const [one] = await start(
-      limits,
-      (response) => void held.push(() => answerWell(response, response.req, '')),
-      [ledger],
-    );
-    const [, two] = await startAnother({ ...limits, window: 61 }, [ledger]);
-    if (!one || !two) throw new Error('no gateways');
-    const running = [call(one), call(two)];
-    await expect.poll(() => held.length).toBe(2);
-    expect([(await call(one)).status, (await call(two)).status]).toEqual([429, 429]);
-    for (const release of held.splice(0)) release();
-    expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
-    await Promise.all([one.ended(2), two.ended(2)]);
-    vendor.conduct(answerWell);
-    expect([(await call(one)).status, (await call(two)).status]).toEqual([200, 429]);
-    expect(await store.audit()).toMatchObject({ ok: true, pending: 0 });
-    await store.close();
-    // The gateways close behind the test, and do without the database.
-    onTestFinished(() => database.drop());
-  });
+it('gateways that share a ledger in PostgreSQL count requests and concurrent calls together', async () => {
+  const database = await openDatabase();
+  const store = await openPostgres({ url: database.url });
+  await store.createAccount({ name: 'a', at: 1 });
+  await store.addCredit({ account: 'a', amount: 10n ** 12n, kind: 'bonus', reference: undefined, at: 1 });
+  const ledger = balance({ store: { kind: 'postgres', url: database.url }, firstCredit: '0' });
+  const held: (() => void)[] = [];
+  const limits = { perKey: { requests: 3, parallel: 2 }, shared: true };
+  const [one] = await start(
+    limits,
+    (response) => void held.push(() => answerWell(response, response.req, '')),
+    [ledger],
+  );
+  const [, two] = await startAnother({ ...limits, window: 61 }, [ledger]);
+  if (!one || !two) throw new Error('no gateways');
+  const running = [call(one), call(two)];
+  await expect.poll(() => held.length).toBe(2);
+  expect([(await call(one)).status, (await call(two)).status]).toEqual([429, 429]);
+  for (const release of held.splice(0)) release();
+  expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
+  await Promise.all([one.ended(2), two.ended(2)]);
+  vendor.conduct(answerWell);
+  expect([(await call(one)).status, (await call(two)).status]).toEqual([200, 429]);
+  expect(await store.audit()).toMatchObject({ ok: true, pending: 0 });
+  await store.close();
+  // The gateways close behind the test, and do without the database.
+  onTestFinished(() => database.drop());
 });
 
 describe('public pages', () => {

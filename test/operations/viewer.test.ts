@@ -15,35 +15,33 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-describe('the viewer', () => {
-  it('loads everything it needs from the gateway alone', async () => {
-    const page = await fetch(`${harness.gateway.url}/docs`);
-    const html = await page.text();
-    const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file ?? '');
-    expect(files.length).toBeGreaterThan(2);
-    for (const file of files) {
-      const address = new URL(file, page.url);
-      expect(address.origin).toBe(harness.gateway.url);
-      expect([file, (await fetch(address)).status]).toEqual([file, 200]);
-    }
-  });
-
-  it('forbids everything else, and inline scripts and styles', async () => {
-    const { headers } = await fetch(`${harness.gateway.url}/docs`);
-    const policy = headers.get('content-security-policy') ?? '';
-    expect(policy).toContain("default-src 'none'");
-    expect(policy).not.toMatch(/unsafe|https?:|\*/);
-    expect(headers.get('x-content-type-options')).toBe('nosniff');
-  });
-
-  it.each(['docs/package.json', 'docs/..%2f..%2fpackage.json', 'docs/swagger-ui.js.map', 'docs/constructor'])(
-    'serves no file but its own: %s',
-    async (file) => {
-      const response = await fetch(`${harness.gateway.url}/${file}`);
-      expect(response.status).toBe(404);
-    },
-  );
+it('the viewer loads everything it needs from the gateway alone', async () => {
+  const page = await fetch(`${harness.gateway.url}/docs`);
+  const html = await page.text();
+  const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file ?? '');
+  expect(files.length).toBeGreaterThan(2);
+  for (const file of files) {
+    const address = new URL(file, page.url);
+    expect(address.origin).toBe(harness.gateway.url);
+    expect([file, (await fetch(address)).status]).toEqual([file, 200]);
+  }
 });
+
+it('the viewer forbids everything else, and inline scripts and styles', async () => {
+  const { headers } = await fetch(`${harness.gateway.url}/docs`);
+  const policy = headers.get('content-security-policy') ?? '';
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).not.toMatch(/unsafe|https?:|\*/);
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+});
+
+it.each(['docs/package.json', 'docs/..%2f..%2fpackage.json', 'docs/swagger-ui.js.map', 'docs/constructor'])(
+  'the viewer serves no file but its own: %s',
+  async (file) => {
+    const response = await fetch(`${harness.gateway.url}/${file}`);
+    expect(response.status).toBe(404);
+  },
+);
 
 const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 

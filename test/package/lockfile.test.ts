@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 
 const root = join(import.meta.dirname, '../..');
@@ -18,20 +18,18 @@ const { packages } = z
   .parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')));
 const runtime = Object.entries(packages).filter(([path, { dev }]) => path !== '' && !dev);
 
-describe('the runtime tree', () => {
-  it('holds what package.json asks for', () => {
-    const requests = Object.keys(packages['']?.dependencies ?? {}).map((name) => `node_modules/${name}`);
-    expect(requests.length).toBeGreaterThan(10);
-    expect(runtime.map(([path]) => path)).toEqual(expect.arrayContaining(requests));
-  });
+it('the runtime tree holds what package.json asks for', () => {
+  const requests = Object.keys(packages['']?.dependencies ?? {}).map((name) => `node_modules/${name}`);
+  expect(requests.length).toBeGreaterThan(10);
+  expect(runtime.map(([path]) => path)).toEqual(expect.arrayContaining(requests));
+});
 
-  it('has no more packages than the security policy says', () => {
-    const policy = readFileSync(join(root, '.github/SECURITY.md'), 'utf8');
-    const [, most] = /at most (\d+) packages/.exec(policy) ?? [];
-    expect(runtime.length).toBeLessThanOrEqual(Number(most));
-  });
+it('the runtime tree has no more packages than the security policy says', () => {
+  const policy = readFileSync(join(root, '.github/SECURITY.md'), 'utf8');
+  const [, most] = /at most (\d+) packages/.exec(policy) ?? [];
+  expect(runtime.length).toBeLessThanOrEqual(Number(most));
+});
 
-  it('has no install script', () => {
-    expect(runtime.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path)).toEqual([]);
-  });
+it('the runtime tree has no install script', () => {
+  expect(runtime.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path)).toEqual([]);
 });

@@ -234,60 +234,55 @@ describe.each(copies)('plugin packages of others, %s', (name, copy) => {
   });
 });
 
-describe('the installed package', () => {
-  it('writes a configuration in a folder that has none, and serves by it', async () => {
-    const copy = { entry: program, folder: join(app, 'fresh') };
-    mkdirSync(copy.folder);
-    const { code, output } = await runAlone(['init', '--json'], { MISTRAL_API_KEY: 'any' }, copy);
-    expect([code, JSON.parse(output)]).toMatchObject([
-      0,
-      { file: join(copy.folder, 'gateway.config.mjs'), on: ['demo', 'mistral'] },
-    ]);
-    const gateway = await startProcess({}, copy);
-    expect((await ask(gateway, 'demo/echo')).status).toBe(200);
-    expect((await gateway.stop('SIGTERM')).code).toBe(0);
-    writeFileSync(join(copy.folder, 'package.json'), '{"type":"module"}');
-    expect((await runAlone(['init'], {}, copy)).output).toContain(join(copy.folder, 'gateway.config.js'));
-  });
+it('the installed package writes a configuration in a folder that has none, and serves by it', async () => {
+  const copy = { entry: program, folder: join(app, 'fresh') };
+  mkdirSync(copy.folder);
+  const { code, output } = await runAlone(['init', '--json'], { MISTRAL_API_KEY: 'any' }, copy);
+  expect([code, JSON.parse(output)]).toMatchObject([
+    0,
+    { file: join(copy.folder, 'gateway.config.mjs'), on: ['demo', 'mistral'] },
+  ]);
+  const gateway = await startProcess({}, copy);
+  expect((await ask(gateway, 'demo/echo')).status).toBe(200);
+  expect((await gateway.stop('SIGTERM')).code).toBe(0);
+  writeFileSync(join(copy.folder, 'package.json'), '{"type":"module"}');
+  expect((await runAlone(['init'], {}, copy)).output).toContain(join(copy.folder, 'gateway.config.js'));
+});
 
-  it('has every bundled plugin under the name its file has', async () => {
-    const imports = [
-      ...readFileSync(join(root, 'gateway.config.ts'), 'utf8').matchAll(
-        /from '\.\/(plugins\/[\w/-]+?)(?:\/index)?\.ts'/g,
-      ),
-    ].map(([, path]) => `tollgate/${path}`);
-    expect(imports.length).toBeGreaterThan(30);
-    const script = `for (const name of ${JSON.stringify(imports)}) await import(name)`;
-    await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: app, env });
-  });
+it('the installed package has every bundled plugin under the name its file has', async () => {
+  const imports = [
+    ...readFileSync(join(root, 'gateway.config.ts'), 'utf8').matchAll(
+      /from '\.\/(plugins\/[\w/-]+?)(?:\/index)?\.ts'/g,
+    ),
+  ].map(([, path]) => `tollgate/${path}`);
+  expect(imports.length).toBeGreaterThan(30);
+  const script = `for (const name of ${JSON.stringify(imports)}) await import(name)`;
+  await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: app, env });
+});
 
-  it('has types that complete a configuration and refuse a wrong one', async () => {
-    writeFileSync(join(app, 'typed.ts'), typed);
-    writeFileSync(
-      join(app, 'tsconfig.json'),
-      JSON.stringify({ compilerOptions: strict, files: ['typed.ts'] }),
-    );
-    const { stdout } = await runNode(app, 'typescript/bin/tsc', '--singleThreaded').catch(
-      (error: { stdout: string }) => error,
-    );
-    expect(stdout).toBe('');
-  });
+it('the installed package has types that complete a configuration and refuse a wrong one', async () => {
+  writeFileSync(join(app, 'typed.ts'), typed);
+  writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions: strict, files: ['typed.ts'] }));
+  const { stdout } = await runNode(app, 'typescript/bin/tsc', '--singleThreaded').catch(
+    (error: { stdout: string }) => error,
+  );
+  expect(stdout).toBe('');
+});
 
-  it('lets a package of others run the contract in its own vitest', async () => {
-    for (const name of ['vitest', 'fast-check']) symlinkSync(join(tools, name), join(packages, name));
-    cpSync(join(import.meta.dirname, 'harbour-provider/harbour.test.js'), join(app, 'harbour.test.js'));
-    const report = join(folder, 'report.json');
-    await runNode(app, 'vitest/vitest.mjs', 'run', '--reporter=json', `--outputFile=${report}`).catch(
-      () => undefined,
-    );
-    expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ success: true, numPassedTests: 9 });
-  });
+it('the installed package lets a package of others run the contract in its own vitest', async () => {
+  for (const name of ['vitest', 'fast-check']) symlinkSync(join(tools, name), join(packages, name));
+  cpSync(join(import.meta.dirname, 'harbour-provider/harbour.test.js'), join(app, 'harbour.test.js'));
+  const report = join(folder, 'report.json');
+  await runNode(app, 'vitest/vitest.mjs', 'run', '--reporter=json', `--outputFile=${report}`).catch(
+    () => undefined,
+  );
+  expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ success: true, numPassedTests: 9 });
+});
 
-  it('is small, has no tests, and runs nothing when it is installed', () => {
-    const { scripts } = JSON.parse(readFileSync(join(packages, 'tollgate/package.json'), 'utf8'));
-    expect(Object.keys(scripts).filter((name) => /^(pre|post)?(install|prepare)$/.test(name))).toEqual([]);
-    const [tarball = ''] = globSync('tollgate-*.tgz', { cwd: folder });
-    expect(readFileSync(join(folder, tarball)).length).toBeLessThan(1_200_000);
-    expect(globSync('node_modules/tollgate/**/*.test.*', { cwd: app })).toEqual([]);
-  });
+it('the installed package is small, has no tests, and runs nothing when it is installed', () => {
+  const { scripts } = JSON.parse(readFileSync(join(packages, 'tollgate/package.json'), 'utf8'));
+  expect(Object.keys(scripts).filter((name) => /^(pre|post)?(install|prepare)$/.test(name))).toEqual([]);
+  const [tarball = ''] = globSync('tollgate-*.tgz', { cwd: folder });
+  expect(readFileSync(join(folder, tarball)).length).toBeLessThan(1_200_000);
+  expect(globSync('node_modules/tollgate/**/*.test.*', { cwd: app })).toEqual([]);
 });

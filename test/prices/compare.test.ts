@@ -55,38 +55,36 @@ function compare(others: Others): string[] {
 
 afterEach(() => vi.unstubAllEnvs());
 
-describe('a price file', () => {
-  it('says what is dearer, cheaper, new and gone, and what is unconfirmed is named too', () => {
-    expect(compare({ facts })).toEqual([
-      'dearer dear: input 1 → 1.5',
-      'dearer dear: input above 272000 2 → 2.5',
-      'dearer dear: output served fast 4 → 5',
-      'dearer dear: cacheWrite12h 2.4 → 2.5',
-      'cheaper cheap: cacheRead 1 → 0.1',
-      'new cheap: rates served ultrafast',
-      'dearer painter: output 2.5 → 3',
-      'gone ours: the price file lacks it',
-      'unconfirmed ours: no vendor says so',
-      'new unheard: in the price file',
-    ]);
-  });
+it('a price file says what is dearer, cheaper, new and gone, and what is unconfirmed is named too', () => {
+  expect(compare({ facts })).toEqual([
+    'dearer dear: input 1 → 1.5',
+    'dearer dear: input above 272000 2 → 2.5',
+    'dearer dear: output served fast 4 → 5',
+    'dearer dear: cacheWrite12h 2.4 → 2.5',
+    'cheaper cheap: cacheRead 1 → 0.1',
+    'new cheap: rates served ultrafast',
+    'dearer painter: output 2.5 → 3',
+    'gone ours: the price file lacks it',
+    'unconfirmed ours: no vendor says so',
+    'new unheard: in the price file',
+  ]);
+});
 
-  it('says nothing of a vendor that it does not know, except what is unconfirmed', () => {
-    expect(compare({})).toEqual(['unconfirmed ours: no vendor says so']);
-  });
+it('a price file says nothing of a vendor that it does not know, except what is unconfirmed', () => {
+  expect(compare({})).toEqual(['unconfirmed ours: no vendor says so']);
+});
 
-  it('becomes lines by kind, with the models of which the same is said together', () => {
-    const found = compareVendor(
-      'house',
-      [buildModel('one'), buildModel('two'), ...catalogue],
-      { facts },
-      today,
-    );
-    const lines = formatFindings(found).split('\n');
-    expect(lines[0]).toBe('new         house: rates served ultrafast: cheap');
-    expect(lines).toContain('gone        house: the price file lacks it: one, two, ours');
-    expect(lines.at(-2)).toBe('unconfirmed house: no vendor says so: ours');
-  });
+it('a price file becomes lines by kind, with the models of which the same is said together', () => {
+  const found = compareVendor(
+    'house',
+    [buildModel('one'), buildModel('two'), ...catalogue],
+    { facts },
+    today,
+  );
+  const lines = formatFindings(found).split('\n');
+  expect(lines[0]).toBe('new         house: rates served ultrafast: cheap');
+  expect(lines).toContain('gone        house: the price file lacks it: one, two, ours');
+  expect(lines.at(-2)).toBe('unconfirmed house: no vendor says so: ours');
 });
 
 describe('the list of a vendor', () => {

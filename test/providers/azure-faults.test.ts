@@ -9,27 +9,25 @@ import { cloud, hello, harness, model, openAzure } from './azure-harness.ts';
 
 openAzure();
 
-describe('several keys', () => {
-  it('take turns, and one at its limit rests alone', async () => {
-    const both = await openCloudHarness(
-      azure({ baseUrl: cloud.origin, apiKey: [key, otherKey] }),
-      keys(),
-      health(),
-    );
-    const call = async (): Promise<unknown> => {
-      expect((await both.post('/v1/chat/completions', { model, messages: hello })).status).toBe(200);
-      return cloud.arrived.at(-1)?.headers['api-key'];
-    };
-    expect([await call(), await call()].toSorted()).toEqual([key, otherKey]);
-    cloud.full.add(key);
-    const before = cloud.arrived.length;
-    await Promise.all([call(), call()]);
-    expect([await call(), await call()]).toEqual([otherKey, otherKey]);
-    expect(
-      cloud.arrived.slice(before).filter(({ headers }) => headers['api-key'] === key).length,
-    ).toBeLessThanOrEqual(2);
-    await both.close();
-  });
+it('several keys take turns, and one at its limit rests alone', async () => {
+  const both = await openCloudHarness(
+    azure({ baseUrl: cloud.origin, apiKey: [key, otherKey] }),
+    keys(),
+    health(),
+  );
+  const call = async (): Promise<unknown> => {
+    expect((await both.post('/v1/chat/completions', { model, messages: hello })).status).toBe(200);
+    return cloud.arrived.at(-1)?.headers['api-key'];
+  };
+  expect([await call(), await call()].toSorted()).toEqual([key, otherKey]);
+  cloud.full.add(key);
+  const before = cloud.arrived.length;
+  await Promise.all([call(), call()]);
+  expect([await call(), await call()]).toEqual([otherKey, otherKey]);
+  expect(
+    cloud.arrived.slice(before).filter(({ headers }) => headers['api-key'] === key).length,
+  ).toBeLessThanOrEqual(2);
+  await both.close();
 });
 
 describe('the time it has', () => {

@@ -209,67 +209,63 @@ describe('the end of a response', () => {
   });
 });
 
-describe('settings in a response', () => {
-  it('are repeated as the client sent them', () => {
-    const fields = {
-      instructions: 'Be brief.',
-      metadata: { a: 'b' },
-      store: false,
-      temperature: 0.2,
-      truncation: 'auto',
-      text: { format: { type: 'json_object' } },
-      reasoning: { effort: 'low' },
-      tools: [{ type: 'function', name: 'f', parameters: {} }],
-      max_output_tokens: 20,
-      user: 'u',
-      service_tier: 'flex',
-      prompt_cache_key: 'k',
-    };
-    const tools = [{ type: 'function', name: 'f', parameters: {}, description: null, strict: null }];
-    const body = client.encodeReply([start, ...end], {
-      id: 'x',
-      model: 'a/b',
-      created: 1,
-      call: makeCall(fields),
-    });
-    expect(body).toMatchObject({
-      ...fields,
-      tools,
-      reasoning: { effort: 'low', summary: null },
-      model: 'a/b',
-    });
+it('settings in a response are repeated as the client sent them', () => {
+  const fields = {
+    instructions: 'Be brief.',
+    metadata: { a: 'b' },
+    store: false,
+    temperature: 0.2,
+    truncation: 'auto',
+    text: { format: { type: 'json_object' } },
+    reasoning: { effort: 'low' },
+    tools: [{ type: 'function', name: 'f', parameters: {} }],
+    max_output_tokens: 20,
+    user: 'u',
+    service_tier: 'flex',
+    prompt_cache_key: 'k',
+  };
+  const tools = [{ type: 'function', name: 'f', parameters: {}, description: null, strict: null }];
+  const body = client.encodeReply([start, ...end], {
+    id: 'x',
+    model: 'a/b',
+    created: 1,
+    call: makeCall(fields),
   });
-
-  it("have OpenAI's defaults if the client did not send them", () => {
-    expect(
-      client.encodeReply([start, ...end], { id: 'x', model: 'a/b', created: 1, call: makeCall() }),
-    ).toMatchObject({
-      background: false,
-      instructions: null,
-      max_output_tokens: null,
-      max_tool_calls: null,
-      metadata: {},
-      parallel_tool_calls: true,
-      previous_response_id: null,
-      reasoning: { effort: null, summary: null },
-      store: true,
-      temperature: 1,
-      text: { format: { type: 'text' } },
-      tool_choice: 'auto',
-      tools: [],
-      top_p: 1,
-      truncation: 'disabled',
-    });
+  expect(body).toMatchObject({
+    ...fields,
+    tools,
+    reasoning: { effort: 'low', summary: null },
+    model: 'a/b',
   });
 });
 
-describe('errors before a reply', () => {
-  it('reports an empty account as 429 with the only code at which Codex stops', () => {
-    expect(client.encodeError(new GatewayError('out_of_balance', 'Empty.'), 'x')).toEqual({
-      status: 429,
-      body: {
-        error: { message: 'Empty.', type: 'insufficient_quota', param: null, code: 'insufficient_quota' },
-      },
-    });
+it("settings in a response have OpenAI's defaults if the client did not send them", () => {
+  expect(
+    client.encodeReply([start, ...end], { id: 'x', model: 'a/b', created: 1, call: makeCall() }),
+  ).toMatchObject({
+    background: false,
+    instructions: null,
+    max_output_tokens: null,
+    max_tool_calls: null,
+    metadata: {},
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    reasoning: { effort: null, summary: null },
+    store: true,
+    temperature: 1,
+    text: { format: { type: 'text' } },
+    tool_choice: 'auto',
+    tools: [],
+    top_p: 1,
+    truncation: 'disabled',
+  });
+});
+
+it('an error before a reply reports an empty account as 429 with the only code at which Codex stops', () => {
+  expect(client.encodeError(new GatewayError('out_of_balance', 'Empty.'), 'x')).toEqual({
+    status: 429,
+    body: {
+      error: { message: 'Empty.', type: 'insufficient_quota', param: null, code: 'insufficient_quota' },
+    },
   });
 });

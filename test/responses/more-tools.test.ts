@@ -9,26 +9,24 @@ function offered(...tools: readonly object[]): { readonly input: readonly object
   return { input: [user, { type: 'additional_tools', role: 'developer', tools }] };
 }
 
-describe('tools in an item', () => {
-  it.each([
-    ['web_search', { fees: [{ name: 'webSearch', field: 'input[1].tools[1].type', spared: true }] }],
-    ['code_interpreter', { fees: [{ name: 'container', field: 'input[1].tools[1].type' }] }],
-    ['image_generation', { modes: [{ name: 'image_generation', field: 'input[1].tools[1].type' }] }],
-  ])('have the price of their like in `tools`: %s', (type, facts) => {
-    expect(makeCall(offered(find, { type }))).toMatchObject(facts);
-  });
+it.each([
+  ['web_search', { fees: [{ name: 'webSearch', field: 'input[1].tools[1].type', spared: true }] }],
+  ['code_interpreter', { fees: [{ name: 'container', field: 'input[1].tools[1].type' }] }],
+  ['image_generation', { modes: [{ name: 'image_generation', field: 'input[1].tools[1].type' }] }],
+])('tools in an item have the price of their like in `tools`: %s', (type, facts) => {
+  expect(makeCall(offered(find, { type }))).toMatchObject(facts);
+});
 
-  it('can be chosen, and come after those of `tools`', () => {
-    const { tools, toolChoice } = makeCall({
-      ...offered(find),
-      tools: [{ ...find, name: 'first' }],
-      tool_choice: { type: 'function', name: 'find' },
-    }).decode();
-    expect(tools).toMatchObject([{ name: 'first' }, { name: 'find', at: 'input[1].tools[0]' }]);
-    expect(toolChoice).toMatchObject({ mode: 'one', names: ['find'] });
-    expect(makeCall({ ...offered(find), tool_choice: 'required' }).decode().toolChoice).toEqual({
-      mode: 'required',
-    });
+it('tools in an item can be chosen, and come after those of `tools`', () => {
+  const { tools, toolChoice } = makeCall({
+    ...offered(find),
+    tools: [{ ...find, name: 'first' }],
+    tool_choice: { type: 'function', name: 'find' },
+  }).decode();
+  expect(tools).toMatchObject([{ name: 'first' }, { name: 'find', at: 'input[1].tools[0]' }]);
+  expect(toolChoice).toMatchObject({ mode: 'one', names: ['find'] });
+  expect(makeCall({ ...offered(find), tool_choice: 'required' }).decode().toolChoice).toEqual({
+    mode: 'required',
   });
 });
 

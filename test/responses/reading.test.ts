@@ -38,39 +38,37 @@ describe('an assistant message in the input', () => {
   });
 });
 
-describe('unset and unknown fields', () => {
-  it('accepts null as unset in every optional field', () => {
-    const call = makeCall({
-      temperature: null,
-      max_output_tokens: null,
-      stream: null,
-      tools: null,
-      tool_choice: null,
-      provider: null,
-      text: null,
-      reasoning: null,
-      previous_response_id: null,
-      conversation: null,
-      background: null,
-    });
-    expect([call.outputLimit, call.stream, call.candidates]).toEqual([undefined, false, 1]);
+it('the reader accepts null as unset in every optional field', () => {
+  const call = makeCall({
+    temperature: null,
+    max_output_tokens: null,
+    stream: null,
+    tools: null,
+    tool_choice: null,
+    provider: null,
+    text: null,
+    reasoning: null,
+    previous_response_id: null,
+    conversation: null,
+    background: null,
   });
+  expect([call.outputLimit, call.stream, call.candidates]).toEqual([undefined, false, 1]);
+});
 
-  it('accepts unknown fields, items and tools', () => {
-    const { turns, tools } = makeCall({
-      x_new: 1,
-      input: [
-        { type: 'later_thing', x: 1 },
-        { role: 'user', content: [{ type: 'input_text', text: 'x', x_new: [] }], x_new: 0 },
-      ],
-      tools: [{ type: 'later_tool' }, { type: 'web_search' }],
-    }).decode();
-    expect(turns).toMatchObject([
-      { role: 'assistant', blocks: [{ type: 'foreign', protocol: 'responses' }] },
-      { role: 'user' },
-    ]);
-    expect(tools?.map((each) => each.type === 'hosted' && each.kind)).toEqual(['other', 'web-search']);
-  });
+it('the reader accepts unknown fields, items and tools', () => {
+  const { turns, tools } = makeCall({
+    x_new: 1,
+    input: [
+      { type: 'later_thing', x: 1 },
+      { role: 'user', content: [{ type: 'input_text', text: 'x', x_new: [] }], x_new: 0 },
+    ],
+    tools: [{ type: 'later_tool' }, { type: 'web_search' }],
+  }).decode();
+  expect(turns).toMatchObject([
+    { role: 'assistant', blocks: [{ type: 'foreign', protocol: 'responses' }] },
+    { role: 'user' },
+  ]);
+  expect(tools?.map((each) => each.type === 'hosted' && each.kind)).toEqual(['other', 'web-search']);
 });
 
 describe('the facts of a call', () => {
@@ -179,32 +177,28 @@ describe('the facts of a call', () => {
   });
 });
 
-describe('endpoints', () => {
-  it('match their exact path, with POST only', () => {
-    expect(protocol.client.match('POST', '/v1/responses')).toEqual({ operation: 'generate' });
-    expect(protocol.client.match('POST', '/v1/responses/input_tokens')).toEqual({ operation: 'count' });
-    expect(protocol.client.match('GET', '/v1/responses')).toBeUndefined();
-    expect(protocol.client.match('POST', '/v1/responses/resp_1')).toBeUndefined();
-    expect(protocol.client.match('POST', 'constructor')).toBeUndefined();
-  });
+it('endpoints match their exact path, with POST only', () => {
+  expect(protocol.client.match('POST', '/v1/responses')).toEqual({ operation: 'generate' });
+  expect(protocol.client.match('POST', '/v1/responses/input_tokens')).toEqual({ operation: 'count' });
+  expect(protocol.client.match('GET', '/v1/responses')).toBeUndefined();
+  expect(protocol.client.match('POST', '/v1/responses/resp_1')).toBeUndefined();
+  expect(protocol.client.match('POST', 'constructor')).toBeUndefined();
 });
 
-describe('a token count', () => {
-  const count = (body: Record<string, unknown>): ReturnType<typeof protocol.client.read> =>
-    protocol.client.read(body, JSON.stringify(body), { operation: 'count' }, {});
+const count = (body: Record<string, unknown>): ReturnType<typeof protocol.client.read> =>
+  protocol.client.read(body, JSON.stringify(body), { operation: 'count' }, {});
 
-  it('accepts a body without input, and every body that a call accepts', () => {
-    expect(count({ model: 'a/b' }).decode().turns).toEqual([]);
-    expect(count({ model: 'a/b', input: 'x', instructions: 'y' }).decode().turns).toHaveLength(2);
-    expect(expectRefusal(() => count({ model: 'a/b', previous_response_id: 'resp_1' })).details.param).toBe(
-      'previous_response_id',
-    );
-  });
+it('a token count accepts a body without input, and every body that a call accepts', () => {
+  expect(count({ model: 'a/b' }).decode().turns).toEqual([]);
+  expect(count({ model: 'a/b', input: 'x', instructions: 'y' }).decode().turns).toHaveLength(2);
+  expect(expectRefusal(() => count({ model: 'a/b', previous_response_id: 'resp_1' })).details.param).toBe(
+    'previous_response_id',
+  );
+});
 
-  it('reads and writes the number of input tokens', () => {
-    expect(protocol.count?.decodeReply({ object: 'response.input_tokens', input_tokens: 51 })).toBe(51);
-    expect(protocol.count?.encodeReply(51)).toEqual({ object: 'response.input_tokens', input_tokens: 51 });
-    expect(() => protocol.count?.decodeReply({ input_tokens: '51' })).toThrow(/input_tokens/);
-    expect(() => protocol.count?.decodeReply([])).toThrow();
-  });
+it('a token count reads and writes the number of input tokens', () => {
+  expect(protocol.count?.decodeReply({ object: 'response.input_tokens', input_tokens: 51 })).toBe(51);
+  expect(protocol.count?.encodeReply(51)).toEqual({ object: 'response.input_tokens', input_tokens: 51 });
+  expect(() => protocol.count?.decodeReply({ input_tokens: '51' })).toThrow(/input_tokens/);
+  expect(() => protocol.count?.decodeReply([])).toThrow();
 });

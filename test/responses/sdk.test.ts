@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import type { Response as Answer } from 'openai/resources/responses/responses';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { fold } from '../contract/replies.ts';
@@ -87,92 +87,90 @@ function summarizeEvents(events: readonly CanonicalEvent[]): unknown {
   };
 }
 
-describe('the official SDK', () => {
-  it.each(cases)('assembles our stream of %s to the whole reply', async (name) => {
-    const events = readEvents(name);
-    const seen: string[] = [];
-    const stream = createSdk(encodeFrames(events), streamed).responses.stream({ ...request });
-    stream.on('event', ({ type }) => void seen.push(type));
-    expect(summarizeReply(await stream.finalResponse())).toEqual(summarizeEvents(events));
-    expect(seen.slice(0, 2)).toEqual(['response.created', 'response.in_progress']);
-  });
+it.each(cases)('the official SDK assembles our stream of %s to the whole reply', async (name) => {
+  const events = readEvents(name);
+  const seen: string[] = [];
+  const stream = createSdk(encodeFrames(events), streamed).responses.stream({ ...request });
+  stream.on('event', ({ type }) => void seen.push(type));
+  expect(summarizeReply(await stream.finalResponse())).toEqual(summarizeEvents(events));
+  expect(seen.slice(0, 2)).toEqual(['response.created', 'response.in_progress']);
+});
 
-  it.each(cases)('reads our response of %s', async (name) => {
-    const events = readEvents(name);
-    const body = JSON.stringify(client.encodeReply(events, context));
-    expect(
-      summarizeReply(await createSdk(body, { 'content-type': 'application/json' }).responses.create(request)),
-    ).toEqual(summarizeEvents(events));
-  });
+it.each(cases)('the official SDK reads our response of %s', async (name) => {
+  const events = readEvents(name);
+  const body = JSON.stringify(client.encodeReply(events, context));
+  expect(
+    summarizeReply(await createSdk(body, { 'content-type': 'application/json' }).responses.create(request)),
+  ).toEqual(summarizeEvents(events));
+});
 
-  it('reads text, calls and more text, with two calls open at the same time', async () => {
-    const place = (block: number): { candidate: 0; block: number } => ({ candidate: 0, block });
-    const events: CanonicalEvent[] = [
-      { type: 'response-start' },
-      { type: 'block-start', ...place(0), kind: 'text' },
-      { type: 'block-delta', ...place(0), text: 'First. ' },
-      { type: 'block-end', ...place(0) },
-      { type: 'block-start', ...place(1), kind: 'tool-call', id: 'call_1', name: 'a' },
-      { type: 'block-delta', ...place(1), text: '{"a":' },
-      { type: 'block-start', ...place(2), kind: 'tool-call', id: 'call_2', name: 'b' },
-      { type: 'block-delta', ...place(2), text: '{}' },
-      { type: 'block-delta', ...place(1), text: '1}' },
-      { type: 'block-end', ...place(1) },
-      { type: 'block-end', ...place(2) },
-      { type: 'block-start', ...place(3), kind: 'text' },
-      { type: 'block-delta', ...place(3), text: 'Second.' },
-      { type: 'block-end', ...place(3) },
-      { type: 'finish', candidate: 0, reason: { unified: 'tool-calls', raw: 'x' } },
-      { type: 'usage', usage: { input: 1, output: 2 } },
-      { type: 'response-end' },
-    ];
-    const answer = await createSdk(encodeFrames(events), streamed)
+it('the official SDK reads text, calls and more text, with two calls open at the same time', async () => {
+  const place = (block: number): { candidate: 0; block: number } => ({ candidate: 0, block });
+  const events: CanonicalEvent[] = [
+    { type: 'response-start' },
+    { type: 'block-start', ...place(0), kind: 'text' },
+    { type: 'block-delta', ...place(0), text: 'First. ' },
+    { type: 'block-end', ...place(0) },
+    { type: 'block-start', ...place(1), kind: 'tool-call', id: 'call_1', name: 'a' },
+    { type: 'block-delta', ...place(1), text: '{"a":' },
+    { type: 'block-start', ...place(2), kind: 'tool-call', id: 'call_2', name: 'b' },
+    { type: 'block-delta', ...place(2), text: '{}' },
+    { type: 'block-delta', ...place(1), text: '1}' },
+    { type: 'block-end', ...place(1) },
+    { type: 'block-end', ...place(2) },
+    { type: 'block-start', ...place(3), kind: 'text' },
+    { type: 'block-delta', ...place(3), text: 'Second.' },
+    { type: 'block-end', ...place(3) },
+    { type: 'finish', candidate: 0, reason: { unified: 'tool-calls', raw: 'x' } },
+    { type: 'usage', usage: { input: 1, output: 2 } },
+    { type: 'response-end' },
+  ];
+  const answer = await createSdk(encodeFrames(events), streamed)
+    .responses.stream({ ...request })
+    .finalResponse();
+  expect(answer.output.map(({ type }) => type)).toEqual([
+    'message',
+    'function_call',
+    'function_call',
+    'message',
+  ]);
+  expect(summarizeReply(answer)).toEqual(summarizeEvents(events));
+});
+
+it('the official SDK throws on an error inside a stream, with or without comments before it', async () => {
+  const frames =
+    client.keepAlive +
+    client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), context.call, true);
+  const stream = await createSdk(frames, streamed).responses.create({ ...request, stream: true });
+  await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
+  await expect(
+    createSdk(frames, streamed)
       .responses.stream({ ...request })
-      .finalResponse();
-    expect(answer.output.map(({ type }) => type)).toEqual([
-      'message',
-      'function_call',
-      'function_call',
-      'message',
-    ]);
-    expect(summarizeReply(answer)).toEqual(summarizeEvents(events));
-  });
+      .finalResponse(),
+  ).rejects.toThrow('It broke off.');
+});
 
-  it('throws on an error inside a stream, with or without comments before it', async () => {
-    const frames =
-      client.keepAlive +
-      client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), context.call, true);
-    const stream = await createSdk(frames, streamed).responses.create({ ...request, stream: true });
-    await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
-    await expect(
-      createSdk(frames, streamed)
-        .responses.stream({ ...request })
-        .finalResponse(),
-    ).rejects.toThrow('It broke off.');
+it('the official SDK reports the status, code and field of an error before the reply', async () => {
+  const { status, body } = client.encodeError(
+    new GatewayError('invalid_request', 'Why.', { param: 'input', vendor: { code: 'bad_input' } }),
+    'x',
+  );
+  const call = createSdk(
+    JSON.stringify(body),
+    { 'content-type': 'application/json' },
+    status,
+  ).responses.create(request);
+  await expect(call).rejects.toMatchObject({
+    status: 400,
+    code: 'bad_input',
+    param: 'input',
+    type: 'invalid_request_error',
   });
+});
 
-  it('reports the status, code and field of an error before the reply', async () => {
-    const { status, body } = client.encodeError(
-      new GatewayError('invalid_request', 'Why.', { param: 'input', vendor: { code: 'bad_input' } }),
-      'x',
-    );
-    const call = createSdk(
-      JSON.stringify(body),
-      { 'content-type': 'application/json' },
-      status,
-    ).responses.create(request);
-    await expect(call).rejects.toMatchObject({
-      status: 400,
-      code: 'bad_input',
-      param: 'input',
-      type: 'invalid_request_error',
-    });
-  });
-
-  it('reads our token count', async () => {
-    const body = JSON.stringify(protocol.count?.encodeReply(51));
-    expect(
-      await createSdk(body, { 'content-type': 'application/json' }).responses.inputTokens.count(request),
-    ).toEqual({ object: 'response.input_tokens', input_tokens: 51 });
-  });
+it('the official SDK reads our token count', async () => {
+  const body = JSON.stringify(protocol.count?.encodeReply(51));
+  expect(
+    await createSdk(body, { 'content-type': 'application/json' }).responses.inputTokens.count(request),
+  ).toEqual({ object: 'response.input_tokens', input_tokens: 51 });
 });

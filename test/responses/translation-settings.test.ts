@@ -161,80 +161,74 @@ describe('settings', () => {
   });
 });
 
-describe('a token count', () => {
-  it('sends only the fields that OpenAI counts', () => {
-    const asked = protocol.count?.encodeRequest(
-      {
-        model: 'a/b',
-        stream: false,
-        turns: [ahoy],
-        outputLimit: 100,
-        temperature: 1,
-        tools: [{ type: 'function', name: 'f' }],
-      },
-      makeModel(),
-    ).body;
-    expect(Object.keys(isObject(asked) ? asked : {}).toSorted()).toEqual(['input', 'model', 'tools']);
-  });
-});
-
-describe('losses', () => {
-  it.each([
-    ['outputLimit', 'max_output_tokens'],
-    ['format', 'text.format'],
-    ['reasoning.display', 'reasoning.summary'],
-    ['turns[0].blocks[0].opaque', 'input[1].content[0].encrypted_content'],
-    ['tools[0].strict', 'tools[0].tools[0].strict'],
-    ['turns[0].blocks[0].item.phase', 'input[1].phase'],
-  ])("names the canonical path %s as the client's path %s", (path, expected) => {
-    const request = makeCall({
-      input: [
-        { type: 'reasoning', summary: [] },
-        { role: 'assistant', content: [{ type: 'output_text', text: 'x' }] },
-      ],
-      tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'f' }] }],
-    }).decode();
-    expect(
-      toClientPath('user', makeCall({ safety_identifier: 's' }).decode(), protocol.client.fieldNames),
-    ).toBe('safety_identifier');
-    const [thought, said] = request.turns[0]?.blocks ?? [];
-    const turns = [assistant(...(said && thought ? [said, thought] : []))];
-    expect(toClientPath(path, { ...request, turns }, protocol.client.fieldNames)).toBe(expected);
-  });
-
-  it('reports fields that only this protocol has, but not those that agents send needlessly', () => {
-    const request = makeCall({
-      store: false,
-      include: ['reasoning.encrypted_content'],
-      truncation: 'disabled',
-      client_metadata: { a: '1' },
-      input: [
-        {
-          type: 'message',
-          id: 'msg_1',
-          status: 'completed',
-          role: 'assistant',
-          phase: 'commentary',
-          content: [{ type: 'output_text', text: 'x', annotations: [], logprobs: [] }],
-        },
-      ],
-    }).decode();
-    expect(Object.keys(request.vendor?.responses ?? {})).toEqual(['client_metadata']);
-    expect(request.turns[0]?.blocks[0]?.vendor).toEqual({ responses: { item: { phase: 'commentary' } } });
-  });
-});
-
-describe('stop sequences', () => {
-  it('are applied to the reply by the gateway, and refused if there are too many', () => {
-    const request = (count: number): CanonicalRequest => ({
+it('a token count sends only the fields that OpenAI counts', () => {
+  const asked = protocol.count?.encodeRequest(
+    {
       model: 'a/b',
       stream: false,
       turns: [ahoy],
-      stop: Array.from({ length: count }, (_, place) => `end ${place}`),
-    });
-    expect(protocol.upstream.encodeRequest(request(1000), makeModel(), undefined).stops).toHaveLength(1000);
-    expect(
-      expectRefusal(() => protocol.upstream.encodeRequest(request(1001), makeModel(), undefined)),
-    ).toMatchObject({ code: 'unsupported_parameter', details: { param: 'stop' } });
+      outputLimit: 100,
+      temperature: 1,
+      tools: [{ type: 'function', name: 'f' }],
+    },
+    makeModel(),
+  ).body;
+  expect(Object.keys(isObject(asked) ? asked : {}).toSorted()).toEqual(['input', 'model', 'tools']);
+});
+
+it.each([
+  ['outputLimit', 'max_output_tokens'],
+  ['format', 'text.format'],
+  ['reasoning.display', 'reasoning.summary'],
+  ['turns[0].blocks[0].opaque', 'input[1].content[0].encrypted_content'],
+  ['tools[0].strict', 'tools[0].tools[0].strict'],
+  ['turns[0].blocks[0].item.phase', 'input[1].phase'],
+])("the table of losses names the canonical path %s as the client's path %s", (path, expected) => {
+  const request = makeCall({
+    input: [
+      { type: 'reasoning', summary: [] },
+      { role: 'assistant', content: [{ type: 'output_text', text: 'x' }] },
+    ],
+    tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'f' }] }],
+  }).decode();
+  expect(
+    toClientPath('user', makeCall({ safety_identifier: 's' }).decode(), protocol.client.fieldNames),
+  ).toBe('safety_identifier');
+  const [thought, said] = request.turns[0]?.blocks ?? [];
+  const turns = [assistant(...(said && thought ? [said, thought] : []))];
+  expect(toClientPath(path, { ...request, turns }, protocol.client.fieldNames)).toBe(expected);
+});
+
+it('the encoder reports fields that only this protocol has, but not what agents send needlessly', () => {
+  const request = makeCall({
+    store: false,
+    include: ['reasoning.encrypted_content'],
+    truncation: 'disabled',
+    client_metadata: { a: '1' },
+    input: [
+      {
+        type: 'message',
+        id: 'msg_1',
+        status: 'completed',
+        role: 'assistant',
+        phase: 'commentary',
+        content: [{ type: 'output_text', text: 'x', annotations: [], logprobs: [] }],
+      },
+    ],
+  }).decode();
+  expect(Object.keys(request.vendor?.responses ?? {})).toEqual(['client_metadata']);
+  expect(request.turns[0]?.blocks[0]?.vendor).toEqual({ responses: { item: { phase: 'commentary' } } });
+});
+
+it('stop sequences are applied to the reply by the gateway, and refused if there are too many', () => {
+  const request = (count: number): CanonicalRequest => ({
+    model: 'a/b',
+    stream: false,
+    turns: [ahoy],
+    stop: Array.from({ length: count }, (_, place) => `end ${place}`),
   });
+  expect(protocol.upstream.encodeRequest(request(1000), makeModel(), undefined).stops).toHaveLength(1000);
+  expect(
+    expectRefusal(() => protocol.upstream.encodeRequest(request(1001), makeModel(), undefined)),
+  ).toMatchObject({ code: 'unsupported_parameter', details: { param: 'stop' } });
 });

@@ -4,56 +4,54 @@ import { fold, type Folded } from '../contract/replies.ts';
 import { makeCall } from './bodies.ts';
 import { complete, created, decode, delta, read, upstream } from './upstream-events.ts';
 
-describe('the end of a stream', () => {
-  it.each([
-    [{ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }, 'length'],
-    [{ status: 'incomplete', incomplete_details: { reason: 'content_filter' } }, 'content-filter'],
-    [{ status: 'incomplete', incomplete_details: { reason: 'steered' } }, 'other'],
-    [{ status: 'incomplete', incomplete_details: null }, 'other'],
-  ])('reads %j as a complete reply with the finish reason %s', (fields, reason) => {
-    expect(
-      read(created, delta('a'), { type: 'response.incomplete', response: { output: [], ...fields } }),
-    ).toMatchObject({ complete: true, candidates: { 0: { reason } } });
-  });
+it.each([
+  [{ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }, 'length'],
+  [{ status: 'incomplete', incomplete_details: { reason: 'content_filter' } }, 'content-filter'],
+  [{ status: 'incomplete', incomplete_details: { reason: 'steered' } }, 'other'],
+  [{ status: 'incomplete', incomplete_details: null }, 'other'],
+])('the end of a stream reads %j as a complete reply with the finish reason %s', (fields, reason) => {
+  expect(
+    read(created, delta('a'), { type: 'response.incomplete', response: { output: [], ...fields } }),
+  ).toMatchObject({ complete: true, candidates: { 0: { reason } } });
+});
 
-  it.each([
-    [
-      { type: 'error', error: { code: 'server_error', message: 'Broke.' } },
-      { message: 'Broke.', code: 'server_error' },
-    ],
-    [
-      { type: 'error', code: 'rate_limit_exceeded', message: 'Too much.', param: null },
-      { message: 'Too much.', code: 'rate_limit_exceeded', status: 429 },
-    ],
-    [
-      {
-        type: 'response.failed',
-        response: { status: 'failed', error: { code: 'invalid_prompt', message: 'Not that.' } },
-      },
-      { message: 'Not that.', code: 'invalid_prompt', status: 400 },
-    ],
-    [
-      { error: { message: 'Bare.', code: 'context_length_exceeded' } },
-      { message: 'Bare.', code: 'context_length_exceeded', status: 400 },
-    ],
-    [
-      { type: 'response.cancelled', response: { status: 'cancelled' } },
-      { message: 'The provider broke off its reply and gave no reason.' },
-    ],
-  ])('reads %j as an error', (event, error) => {
-    expect(decode(created, delta('a'), event, complete()).at(-1)).toMatchObject({ type: 'error', ...error });
-  });
+it.each([
+  [
+    { type: 'error', error: { code: 'server_error', message: 'Broke.' } },
+    { message: 'Broke.', code: 'server_error' },
+  ],
+  [
+    { type: 'error', code: 'rate_limit_exceeded', message: 'Too much.', param: null },
+    { message: 'Too much.', code: 'rate_limit_exceeded', status: 429 },
+  ],
+  [
+    {
+      type: 'response.failed',
+      response: { status: 'failed', error: { code: 'invalid_prompt', message: 'Not that.' } },
+    },
+    { message: 'Not that.', code: 'invalid_prompt', status: 400 },
+  ],
+  [
+    { error: { message: 'Bare.', code: 'context_length_exceeded' } },
+    { message: 'Bare.', code: 'context_length_exceeded', status: 400 },
+  ],
+  [
+    { type: 'response.cancelled', response: { status: 'cancelled' } },
+    { message: 'The provider broke off its reply and gave no reason.' },
+  ],
+])('the end of a stream reads %j as an error', (event, error) => {
+  expect(decode(created, delta('a'), event, complete()).at(-1)).toMatchObject({ type: 'error', ...error });
+});
 
-  it('does not treat a stream that breaks off as complete, with or without [DONE]', () => {
-    const decoder = upstream.decodeEvents(makeCall());
-    const events = [
-      ...decoder.push({ event: undefined, data: JSON.stringify(delta('a')) }),
-      ...decoder.push({ event: undefined, data: '[DONE]' }),
-      ...decoder.end(),
-    ];
-    expect(fold(events).complete).toBe(false);
-    checkEvents(events);
-  });
+it('the end of a stream does not treat a stream that breaks off as complete, with or without [DONE]', () => {
+  const decoder = upstream.decodeEvents(makeCall());
+  const events = [
+    ...decoder.push({ event: undefined, data: JSON.stringify(delta('a')) }),
+    ...decoder.push({ event: undefined, data: '[DONE]' }),
+    ...decoder.end(),
+  ];
+  expect(fold(events).complete).toBe(false);
+  checkEvents(events);
 });
 
 describe('the decoder of a whole reply', () => {

@@ -3,65 +3,63 @@ import { fold } from '../contract/replies.ts';
 import { makeCall } from './bodies.ts';
 import { complete, created, decode, delta, read, upstream } from './upstream-events.ts';
 
-describe('the decoder of an irregular stream', () => {
-  it('reads deltas without events that start items and parts', () => {
-    expect(read(created, delta('a'), delta('b'), complete()).candidates[0]?.text).toBe('ab');
-  });
+it('the decoder of an irregular stream reads deltas without events that start items and parts', () => {
+  expect(read(created, delta('a'), delta('b'), complete()).candidates[0]?.text).toBe('ab');
+});
 
-  it('reads events without indices', () => {
-    expect(
-      read(
-        created,
-        { type: 'response.output_item.added', item: { type: 'message' } },
-        delta('a', {}),
-        delta('b', {}),
-        complete(),
-      ),
-    ).toMatchObject({ complete: true, candidates: { 0: { text: 'ab' } } });
-  });
-
-  it('reads a stream without an event that starts the response', () => {
-    expect(read(delta('a'), complete())).toMatchObject({
-      complete: true,
-      candidates: { 0: { text: 'a', reason: 'stop' } },
-    });
-  });
-
-  it('does not double a text that the provider repeats whole', () => {
-    const item = { type: 'message', content: [{ type: 'output_text', text: 'ab' }] };
-    const part = { output_index: 0, content_index: 0 };
-    const events = [
+it('the decoder of an irregular stream reads events without indices', () => {
+  expect(
+    read(
       created,
-      delta('a'),
-      { type: 'response.content_part.done', ...part, part: item.content[0] },
-      { type: 'response.output_item.done', output_index: 0, item },
-      { type: 'response.output_item.done', output_index: 0, item },
-      complete({ output: [item] }),
-    ];
-    expect(read(...events).candidates[0]?.text).toBe('ab');
-  });
+      { type: 'response.output_item.added', item: { type: 'message' } },
+      delta('a', {}),
+      delta('b', {}),
+      complete(),
+    ),
+  ).toMatchObject({ complete: true, candidates: { 0: { text: 'ab' } } });
+});
 
-  it('ignores unknown events and fields of the wrong type', () => {
-    const odd = [
-      { type: 'response.later' },
-      { type: 'constructor' },
-      { type: 5 },
-      { type: 'response.output_item.added', item: 'x' },
-      { type: 'response.output_item.done' },
-      delta(5),
-      { type: 'response.output_text.annotation.added', annotation: 'x' },
-      { type: 'response.function_call_arguments.delta', output_index: 7, delta: '{' },
-    ];
-    expect(
-      read(created, ...odd, delta('a'), complete({ usage: { input_tokens: 'many', output_tokens: -1 } })),
-    ).toEqual({ ...read(created, delta('a'), complete()) });
+it('the decoder of an irregular stream reads a stream without an event that starts the response', () => {
+  expect(read(delta('a'), complete())).toMatchObject({
+    complete: true,
+    candidates: { 0: { text: 'a', reason: 'stop' } },
   });
+});
 
-  it('ignores events after the end', () => {
-    const events = decode(created, delta('a'), complete(), delta('b'), complete());
-    expect(events.at(-1)).toEqual({ type: 'response-end' });
-    expect(fold(events).candidates[0]?.text).toBe('a');
-  });
+it('the decoder of an irregular stream does not double a text that the provider repeats whole', () => {
+  const item = { type: 'message', content: [{ type: 'output_text', text: 'ab' }] };
+  const part = { output_index: 0, content_index: 0 };
+  const events = [
+    created,
+    delta('a'),
+    { type: 'response.content_part.done', ...part, part: item.content[0] },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.output_item.done', output_index: 0, item },
+    complete({ output: [item] }),
+  ];
+  expect(read(...events).candidates[0]?.text).toBe('ab');
+});
+
+it('the decoder of an irregular stream ignores unknown events and fields of the wrong type', () => {
+  const odd = [
+    { type: 'response.later' },
+    { type: 'constructor' },
+    { type: 5 },
+    { type: 'response.output_item.added', item: 'x' },
+    { type: 'response.output_item.done' },
+    delta(5),
+    { type: 'response.output_text.annotation.added', annotation: 'x' },
+    { type: 'response.function_call_arguments.delta', output_index: 7, delta: '{' },
+  ];
+  expect(
+    read(created, ...odd, delta('a'), complete({ usage: { input_tokens: 'many', output_tokens: -1 } })),
+  ).toEqual({ ...read(created, delta('a'), complete()) });
+});
+
+it('the decoder of an irregular stream ignores events after the end', () => {
+  const events = decode(created, delta('a'), complete(), delta('b'), complete());
+  expect(events.at(-1)).toEqual({ type: 'response-end' });
+  expect(fold(events).candidates[0]?.text).toBe('a');
 });
 
 describe('a lenient decoder', () => {
@@ -109,108 +107,106 @@ describe('a lenient decoder', () => {
   });
 });
 
-describe('blocks', () => {
-  it('are identified by the index of their item and part', () => {
-    const place = (item: number, part: number): object => ({ output_index: item, content_index: part });
-    const events = decode(
-      created,
-      delta('a', place(0, 0)),
-      delta('b', place(0, 1)),
-      delta('c', place(1, 0)),
-      complete(),
-    );
-    expect(events.filter(({ type }) => type === 'block-start')).toHaveLength(3);
-    expect(fold(events).candidates[0]?.text).toBe('abc');
-  });
+it('blocks are identified by the index of their item and part', () => {
+  const place = (item: number, part: number): object => ({ output_index: item, content_index: part });
+  const events = decode(
+    created,
+    delta('a', place(0, 0)),
+    delta('b', place(0, 1)),
+    delta('c', place(1, 0)),
+    complete(),
+  );
+  expect(events.filter(({ type }) => type === 'block-start')).toHaveLength(3);
+  expect(fold(events).candidates[0]?.text).toBe('abc');
+});
 
-  it('stay separate for parallel calls', () => {
-    const addItem = (index: number): object => ({
+it('blocks stay separate for parallel calls', () => {
+  const addItem = (index: number): object => ({
+    type: 'response.output_item.added',
+    output_index: index,
+    item: { type: 'function_call', call_id: `c${index}`, name: 'f', arguments: '' },
+  });
+  const piece = (index: number, text: string): object => ({
+    type: 'response.function_call_arguments.delta',
+    output_index: index,
+    delta: text,
+  });
+  const { candidates } = read(
+    created,
+    addItem(0),
+    addItem(1),
+    piece(0, '{"a"'),
+    piece(1, '{}'),
+    piece(0, ':1}'),
+    complete(),
+  );
+  expect(candidates[0]?.calls).toMatchObject([
+    { id: 'c0', arguments: '{"a":1}' },
+    { id: 'c1', arguments: '{}' },
+  ]);
+  expect(candidates[0]?.reason).toBe('tool-calls');
+});
+
+it('blocks keep the parts of a summary separate, and the last sealed state only', () => {
+  const thought = (part: number, text: string): object => ({
+    type: 'response.reasoning_summary_text.delta',
+    output_index: 0,
+    summary_index: part,
+    delta: text,
+  });
+  const item = {
+    type: 'reasoning',
+    summary: [
+      { type: 'summary_text', text: 'One' },
+      { type: 'summary_text', text: 'Two' },
+    ],
+    encrypted_content: 'final',
+  };
+  const { candidates } = read(
+    created,
+    {
       type: 'response.output_item.added',
-      output_index: index,
-      item: { type: 'function_call', call_id: `c${index}`, name: 'f', arguments: '' },
-    });
-    const piece = (index: number, text: string): object => ({
-      type: 'response.function_call_arguments.delta',
-      output_index: index,
-      delta: text,
-    });
-    const { candidates } = read(
-      created,
-      addItem(0),
-      addItem(1),
-      piece(0, '{"a"'),
-      piece(1, '{}'),
-      piece(0, ':1}'),
-      complete(),
-    );
-    expect(candidates[0]?.calls).toMatchObject([
-      { id: 'c0', arguments: '{"a":1}' },
-      { id: 'c1', arguments: '{}' },
-    ]);
-    expect(candidates[0]?.reason).toBe('tool-calls');
-  });
-
-  it('keep the parts of a summary separate, and the last sealed state only', () => {
-    const thought = (part: number, text: string): object => ({
-      type: 'response.reasoning_summary_text.delta',
       output_index: 0,
-      summary_index: part,
-      delta: text,
-    });
-    const item = {
-      type: 'reasoning',
-      summary: [
-        { type: 'summary_text', text: 'One' },
-        { type: 'summary_text', text: 'Two' },
-      ],
-      encrypted_content: 'final',
-    };
-    const { candidates } = read(
-      created,
+      item: { type: 'reasoning', summary: [], encrypted_content: 'first' },
+    },
+    thought(0, 'On'),
+    thought(0, 'e'),
+    thought(1, 'Two'),
+    { type: 'response.output_item.done', output_index: 0, item },
+    complete(),
+  );
+  expect(candidates[0]).toMatchObject({
+    reasoning: 'One\n\nTwo',
+    sealed: [[{ vendor: 'openai', kind: 'encrypted', value: 'final' }]],
+  });
+});
+
+it('blocks take from the whole item what its deltas lacked', () => {
+  const item = {
+    type: 'message',
+    content: [
       {
-        type: 'response.output_item.added',
-        output_index: 0,
-        item: { type: 'reasoning', summary: [], encrypted_content: 'first' },
+        type: 'output_text',
+        text: 'a',
+        annotations: [
+          { type: 'url_citation', url: 'https://a.example', title: 'A', start_index: 0, end_index: 1 },
+        ],
+        logprobs: [{ token: 'a' }],
       },
-      thought(0, 'On'),
-      thought(0, 'e'),
-      thought(1, 'Two'),
-      { type: 'response.output_item.done', output_index: 0, item },
-      complete(),
-    );
-    expect(candidates[0]).toMatchObject({
-      reasoning: 'One\n\nTwo',
-      sealed: [[{ vendor: 'openai', kind: 'encrypted', value: 'final' }]],
-    });
+    ],
+  };
+  expect(
+    read(created, delta('a'), { type: 'response.output_item.done', output_index: 0, item }, complete())
+      .candidates[0],
+  ).toMatchObject({
+    text: 'a',
+    annotations: [{ kind: 'url', url: 'https://a.example', end: 1 }],
+    logprobs: [{ token: 'a' }],
   });
+});
 
-  it('take from the whole item what its deltas lacked', () => {
-    const item = {
-      type: 'message',
-      content: [
-        {
-          type: 'output_text',
-          text: 'a',
-          annotations: [
-            { type: 'url_citation', url: 'https://a.example', title: 'A', start_index: 0, end_index: 1 },
-          ],
-          logprobs: [{ token: 'a' }],
-        },
-      ],
-    };
-    expect(
-      read(created, delta('a'), { type: 'response.output_item.done', output_index: 0, item }, complete())
-        .candidates[0],
-    ).toMatchObject({
-      text: 'a',
-      annotations: [{ kind: 'url', url: 'https://a.example', end: 1 }],
-      logprobs: [{ token: 'a' }],
-    });
-  });
-
-  it("do not include a provider's keep-alive, which becomes a ping", () => {
-    expect(decode(created, { type: 'keepalive', sequence_number: 3 })).toContainEqual({ type: 'ping' });
-  });
+it("blocks do not include a provider's keep-alive, which becomes a ping", () => {
+  expect(decode(created, { type: 'keepalive', sequence_number: 3 })).toContainEqual({ type: 'ping' });
 });
 
 it('emits partial images, and what the response reports at its end only', () => {

@@ -79,20 +79,18 @@ describe('an error about what the client named', () => {
   });
 });
 
-describe('an error about our key', () => {
-  it.each([401, 402, 403])(
-    '(%i) is not shown: the call goes to another provider, and so do the next',
-    async (status) => {
-      await gateway.close();
-      const providers = [first, second].map(({ origin }, index) =>
-        testProvider({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }),
-      );
-      gateway = await startGateway({ plugins: [acceptAnyKey(), chatCompletions(), health(), ...providers] });
-      refuse(status, { message: 'You may not do this with key sk-1.', type: 'x', param: null, code: null });
-      const requestCount = first.bodies.length;
-      for (let count = 0; count < 3; count += 1)
-        expect((await ask()).headers.get('x-tollgate-provider')).toBe('second');
-      expect(first.bodies.length).toBe(requestCount + 1);
-    },
-  );
-});
+it.each([401, 402, 403])(
+  'an error about our key (%i) is not shown: the call goes to another provider, and so do the next',
+  async (status) => {
+    await gateway.close();
+    const providers = [first, second].map(({ origin }, index) =>
+      testProvider({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }),
+    );
+    gateway = await startGateway({ plugins: [acceptAnyKey(), chatCompletions(), health(), ...providers] });
+    refuse(status, { message: 'You may not do this with key sk-1.', type: 'x', param: null, code: null });
+    const requestCount = first.bodies.length;
+    for (let count = 0; count < 3; count += 1)
+      expect((await ask()).headers.get('x-tollgate-provider')).toBe('second');
+    expect(first.bodies.length).toBe(requestCount + 1);
+  },
+);

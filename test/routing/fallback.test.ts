@@ -200,35 +200,33 @@ it.each([true, false])('a provider that is silent once answers the retry (stream
   ).toEqual({ choice: 'first', attempts: 2 });
 });
 
-describe('a reused connection that closes as a call is sent', () => {
-  const createClosingConduct = (): Conduct => {
-    const used = new WeakSet<object>();
-    return (response, request, body) => {
-      if (used.has(request.socket)) return void request.socket.destroy();
-      used.add(request.socket);
-      answerWell(response, request, body);
-    };
+const createClosingConduct = (): Conduct => {
+  const used = new WeakSet<object>();
+  return (response, request, body) => {
+    if (used.has(request.socket)) return void request.socket.destroy();
+    used.add(request.socket);
+    answerWell(response, request, body);
   };
+};
 
-  it('loses no reply', async () => {
-    for (const stream of [true, false, true]) {
-      const fault = createClosingConduct();
-      await ask({ ...nowhere(0), fault, stream: 'cut' }, { stream });
-      expect(await ask({ ...nowhere(0), fault, stream: 'cut' }, { stream })).toEqual({
-        choice: 'first',
-        attempts: 1,
-      });
-    }
-  });
-
-  it('has no picture produced twice', async () => {
+it('a reused connection that closes as a call is sent loses no reply', async () => {
+  for (const stream of [true, false, true]) {
     const fault = createClosingConduct();
-    const before = faulty.bodies.length;
-    await ask({ ...nowhere(0), fault, stream: 'cut' }, { model: 'house/painter' });
-    expect(await ask({ ...nowhere(0), fault, stream: 'cut' }, { model: 'house/painter' })).toEqual({
-      choice: 502,
+    await ask({ ...nowhere(0), fault, stream: 'cut' }, { stream });
+    expect(await ask({ ...nowhere(0), fault, stream: 'cut' }, { stream })).toEqual({
+      choice: 'first',
       attempts: 1,
     });
-    expect(faulty.bodies).toHaveLength(before + 2);
+  }
+});
+
+it('a reused connection that closes as a call is sent has no picture produced twice', async () => {
+  const fault = createClosingConduct();
+  const before = faulty.bodies.length;
+  await ask({ ...nowhere(0), fault, stream: 'cut' }, { model: 'house/painter' });
+  expect(await ask({ ...nowhere(0), fault, stream: 'cut' }, { model: 'house/painter' })).toEqual({
+    choice: 502,
+    attempts: 1,
   });
+  expect(faulty.bodies).toHaveLength(before + 2);
 });

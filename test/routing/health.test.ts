@@ -169,34 +169,30 @@ describe('a clock that jumps a year ahead and back', () => {
   });
 });
 
-describe('a failure that is not the fault of the provider', () => {
-  it.each([
-    ['requests that are wrong', wrong, 400],
-    ['clients that leave', new GatewayError('client_gone', 'Gone.'), undefined],
-  ])('(%s) leaves it healthy', async (_, error, status) => {
-    const started = await openTraffic((_target, number) => ({
-      after: 10,
-      ...(number <= 50 ? { error, ...(status ? { status } : {}) } : {}),
-    }));
-    await runTogether(50, () => started.call([buildTarget('a')]));
-    expect(await callOnce(started, buildTarget('a'))).toMatchObject({ provider: 'a', error: undefined });
-  });
+it.each([
+  ['requests that are wrong', wrong, 400],
+  ['clients that leave', new GatewayError('client_gone', 'Gone.'), undefined],
+])('a failure that is not the fault of the provider (%s) leaves it healthy', async (_, error, status) => {
+  const started = await openTraffic((_target, number) => ({
+    after: 10,
+    ...(number <= 50 ? { error, ...(status ? { status } : {}) } : {}),
+  }));
+  await runTogether(50, () => started.call([buildTarget('a')]));
+  expect(await callOnce(started, buildTarget('a'))).toMatchObject({ provider: 'a', error: undefined });
 });
 
-describe('several keys', () => {
-  it('take turns, and then another provider is asked', async () => {
-    const started = await openTraffic(() => ({ after: 1 }), [keys()]);
-    const targets = [
-      buildTarget('a', {}, 1),
-      buildTarget('a', {}, 2),
-      buildTarget('a', {}, 3),
-      buildTarget('b'),
-    ];
-    const outcomes: Outcome[] = [];
-    for (let call = 0; call < 6; call += 1) outcomes.push(await callOnce(started, ...targets));
-    expect(outcomes.map(({ credential }) => credential).toSorted()).toEqual([1, 1, 2, 2, 3, 3]);
-    expect((await started.route(targets)).at(-1)?.provider.name).toBe('b');
-  });
+it('several keys take turns, and then another provider is asked', async () => {
+  const started = await openTraffic(() => ({ after: 1 }), [keys()]);
+  const targets = [
+    buildTarget('a', {}, 1),
+    buildTarget('a', {}, 2),
+    buildTarget('a', {}, 3),
+    buildTarget('b'),
+  ];
+  const outcomes: Outcome[] = [];
+  for (let call = 0; call < 6; call += 1) outcomes.push(await callOnce(started, ...targets));
+  expect(outcomes.map(({ credential }) => credential).toSorted()).toEqual([1, 1, 2, 2, 3, 3]);
+  expect((await started.route(targets)).at(-1)?.provider.name).toBe('b');
 });
 
 describe('workers that share the port', () => {

@@ -117,26 +117,24 @@ async function askForModel(
   return String(named);
 }
 
-describe('official SDKs', () => {
-  it('call models by their usual names, and read the id that answered', async () => {
-    const openai = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
-    const anthropic = new Anthropic({ apiKey: key, baseURL: `${gateway.url}/alpha`, maxRetries: 0 });
-    const google = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: `${gateway.url}/beta` } });
-    const said = [{ role: 'user' as const, content: 'Hi' }];
-    const chat = await openai.chat.completions.create({ model: 'gpt-4o', messages: said });
-    const message = await anthropic.messages.create({
-      model: 'claude-sonnet',
-      max_tokens: 50,
-      messages: said,
-    });
-    const content = await google.models.generateContent({ model: 'gemini-flash', contents: 'Hi' });
-    expect([chat.model, message.model, content.modelVersion]).toEqual([
-      'openai/gpt-4o',
-      'anthropic/claude-sonnet',
-      'google/gemini-flash',
-    ]);
-    expect((await openai.models.retrieve('gpt-4o')).id).toBe('openai/gpt-4o');
+it('official SDKs call models by their usual names, and read the id that answered', async () => {
+  const openai = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+  const anthropic = new Anthropic({ apiKey: key, baseURL: `${gateway.url}/alpha`, maxRetries: 0 });
+  const google = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: `${gateway.url}/beta` } });
+  const said = [{ role: 'user' as const, content: 'Hi' }];
+  const chat = await openai.chat.completions.create({ model: 'gpt-4o', messages: said });
+  const message = await anthropic.messages.create({
+    model: 'claude-sonnet',
+    max_tokens: 50,
+    messages: said,
   });
+  const content = await google.models.generateContent({ model: 'gemini-flash', contents: 'Hi' });
+  expect([chat.model, message.model, content.modelVersion]).toEqual([
+    'openai/gpt-4o',
+    'anthropic/claude-sonnet',
+    'google/gemini-flash',
+  ]);
+  expect((await openai.models.retrieve('gpt-4o')).id).toBe('openai/gpt-4o');
 });
 
 describe('a name', () => {
@@ -198,51 +196,47 @@ describe('a name', () => {
   });
 });
 
-describe('a weighted split', () => {
-  it('deals short calls by weight', async () => {
-    const draw = vi.spyOn(Math, 'random');
-    const dealt: string[] = [];
-    for (const drawn of [0, 0.74, 0.76, 0.99]) {
-      draw.mockReturnValue(drawn);
-      dealt.push(await askForModel('house/split'));
-    }
-    expect(dealt).toEqual(['openai/gpt-4o', 'openai/gpt-4o', 'openai/gpt-mini', 'openai/gpt-mini']);
-  });
-
-  it('keeps a long conversation, and a named session, with one model', async () => {
-    const seen = new Set<string>();
-    for (const topic of ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']) {
-      const turns = [{ role: 'user', content: `${topic} ${'x'.repeat(5000)}` }];
-      const first = await askForModel('house/split', { messages: turns });
-      const more = [...turns, { role: 'assistant', content: 'Yes.' }, { role: 'user', content: 'Go on.' }];
-      expect(await askForModel('house/split', { messages: more })).toBe(first);
-      seen.add(first);
-    }
-    expect(seen.size).toBe(2);
-    const random = vi.spyOn(Math, 'random').mockReturnValueOnce(0).mockReturnValueOnce(0.99);
-    const session = { 'x-session-id': 'abc' };
-    const first = await askForModel('house/split', {}, session);
-    expect(await askForModel('house/split', {}, session)).toBe(first);
-    random.mockRestore();
-  });
-
-  it('falls back to its other models', async () => {
-    const response = await ask('house/shaky');
-    expect(response.headers.get('x-tollgate-model')).toBe('openai/gpt-4o');
-    expect(response.headers.get('x-tollgate-alias')).toBe('house/shaky');
-    const record: unknown = await (
-      await fetch(`${gateway.url}/v1/calls/${response.headers.get('x-request-id')}`, {
-        headers: { authorization: `Bearer ${key}` },
-      })
-    ).json();
-    expect(record).toMatchObject({ model: 'house/shaky', answered_by: 'openai/gpt-4o' });
-  });
+it('a weighted split deals short calls by weight', async () => {
+  const draw = vi.spyOn(Math, 'random');
+  const dealt: string[] = [];
+  for (const drawn of [0, 0.74, 0.76, 0.99]) {
+    draw.mockReturnValue(drawn);
+    dealt.push(await askForModel('house/split'));
+  }
+  expect(dealt).toEqual(['openai/gpt-4o', 'openai/gpt-4o', 'openai/gpt-mini', 'openai/gpt-mini']);
 });
 
-describe('options', () => {
-  it('that are contradictory are refused by name', () => {
-    expect(() => aliases({ 'a*b*': 'openai/gpt-4o' })).toThrow('may have one *');
-    expect(() => aliases({ fast: [{ model: 'a/b', weight: 0 }] })).toThrow('fast.0.weight');
-    expect(() => aliases({ fast: [] })).toThrow('option "fast"');
-  });
+it('a weighted split keeps a long conversation, and a named session, with one model', async () => {
+  const seen = new Set<string>();
+  for (const topic of ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']) {
+    const turns = [{ role: 'user', content: `${topic} ${'x'.repeat(5000)}` }];
+    const first = await askForModel('house/split', { messages: turns });
+    const more = [...turns, { role: 'assistant', content: 'Yes.' }, { role: 'user', content: 'Go on.' }];
+    expect(await askForModel('house/split', { messages: more })).toBe(first);
+    seen.add(first);
+  }
+  expect(seen.size).toBe(2);
+  const random = vi.spyOn(Math, 'random').mockReturnValueOnce(0).mockReturnValueOnce(0.99);
+  const session = { 'x-session-id': 'abc' };
+  const first = await askForModel('house/split', {}, session);
+  expect(await askForModel('house/split', {}, session)).toBe(first);
+  random.mockRestore();
+});
+
+it('a weighted split falls back to its other models', async () => {
+  const response = await ask('house/shaky');
+  expect(response.headers.get('x-tollgate-model')).toBe('openai/gpt-4o');
+  expect(response.headers.get('x-tollgate-alias')).toBe('house/shaky');
+  const record: unknown = await (
+    await fetch(`${gateway.url}/v1/calls/${response.headers.get('x-request-id')}`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+  ).json();
+  expect(record).toMatchObject({ model: 'house/shaky', answered_by: 'openai/gpt-4o' });
+});
+
+it('options that are contradictory are refused by name', () => {
+  expect(() => aliases({ 'a*b*': 'openai/gpt-4o' })).toThrow('may have one *');
+  expect(() => aliases({ fast: [{ model: 'a/b', weight: 0 }] })).toThrow('fast.0.weight');
+  expect(() => aliases({ fast: [] })).toThrow('option "fast"');
 });

@@ -8,75 +8,73 @@ import { findProvider, ask, down, gateway, keys, openPreferred, vendor } from '.
 
 openPreferred();
 
-describe('a preference', () => {
-  it.each([
-    [undefined, 'dear'],
-    [{}, 'dear'],
-    [{ routing: 'priority' }, 'dear'],
-    [{ order: ['free'] }, 'free'],
-    [{ order: ['unknown', 'cheap', 'free'] }, 'cheap'],
-    [{ only: ['cheap', 'free'] }, 'cheap'],
-    [{ ignore: ['dear', 'cheap'] }, 'free'],
-    [{ routing: 'cost' }, 'free'],
-    [{ sort: 'price' }, 'free'],
-    [{ routing: 'cost', ignore: ['free'], max_price: { prompt: '9' } }, 'down → cheap'],
-    [{ sort: 'price', order: ['dear'] }, 'dear'],
-    [{ max_price: { prompt: '2', completion: 1 } }, 'free'],
-    [{ max_price: { request: '0.005' }, order: ['dear'] }, 'cheap'],
-    [{ max_price: { prompt: '2' }, only: ['cheap'] }, 'cheap'],
-  ])('%j is met', async (provider, expected) => {
-    const [wanted] = expected.split(' → ').toReversed();
-    expect(await findProvider(provider)).toBe(wanted);
-  });
+it.each([
+  [undefined, 'dear'],
+  [{}, 'dear'],
+  [{ routing: 'priority' }, 'dear'],
+  [{ order: ['free'] }, 'free'],
+  [{ order: ['unknown', 'cheap', 'free'] }, 'cheap'],
+  [{ only: ['cheap', 'free'] }, 'cheap'],
+  [{ ignore: ['dear', 'cheap'] }, 'free'],
+  [{ routing: 'cost' }, 'free'],
+  [{ sort: 'price' }, 'free'],
+  [{ routing: 'cost', ignore: ['free'], max_price: { prompt: '9' } }, 'down → cheap'],
+  [{ sort: 'price', order: ['dear'] }, 'dear'],
+  [{ max_price: { prompt: '2', completion: 1 } }, 'free'],
+  [{ max_price: { request: '0.005' }, order: ['dear'] }, 'cheap'],
+  [{ max_price: { prompt: '2' }, only: ['cheap'] }, 'cheap'],
+])('a preference %j is met', async (provider, expected) => {
+  const [wanted] = expected.split(' → ').toReversed();
+  expect(await findProvider(provider)).toBe(wanted);
+});
 
-  it('for a price compares what a call of this length costs', async () => {
-    const long = { messages: [{ role: 'user', content: 'x'.repeat(500) }] };
-    expect(await findProvider({ max_price: { prompt: '2' }, only: ['cheap', 'free'] }, long)).toBe('free');
-  });
+it('a preference for a price compares what a call of this length costs', async () => {
+  const long = { messages: [{ role: 'user', content: 'x'.repeat(500) }] };
+  expect(await findProvider({ max_price: { prompt: '2' }, only: ['cheap', 'free'] }, long)).toBe('free');
+});
 
-  it.each([
-    [{ only: ['unknown'] }, 404, 'provider'],
-    [{ max_price: { prompt: '0.5' }, ignore: ['free'] }, 404, 'provider'],
-    [{ fallback: 'house/unknown' }, 404, 'provider.fallback'],
-    [{ routing: 'latency' }, 400, 'provider.routing'],
-    [{ sort: 'throughput' }, 400, 'provider.sort'],
-    [{ sort: 'price', routing: 'latency' }, 400, 'provider.sort'],
-    [{ data_collection: 'maybe' }, 400, 'provider.data_collection'],
-    [{ zero_retention: true }, 400, 'provider.zero_retention'],
-    [{ zdr: true, require_parameters: true }, 400, 'provider.zdr'],
-    [{ order: 'openai' }, 400, 'provider.order'],
-    [{ fallback: [1] }, 400, 'provider.fallback'],
-    ['cheap', 400, 'provider'],
-  ])('%j that cannot be met is refused by its name', async (provider, status, param) => {
-    const response = await ask(provider);
-    expect([response.status, await response.json()]).toMatchObject([
-      status,
-      { error: { param: expect.stringContaining(param) } },
-    ]);
-  });
+it.each([
+  [{ only: ['unknown'] }, 404, 'provider'],
+  [{ max_price: { prompt: '0.5' }, ignore: ['free'] }, 404, 'provider'],
+  [{ fallback: 'house/unknown' }, 404, 'provider.fallback'],
+  [{ routing: 'latency' }, 400, 'provider.routing'],
+  [{ sort: 'throughput' }, 400, 'provider.sort'],
+  [{ sort: 'price', routing: 'latency' }, 400, 'provider.sort'],
+  [{ data_collection: 'maybe' }, 400, 'provider.data_collection'],
+  [{ zero_retention: true }, 400, 'provider.zero_retention'],
+  [{ zdr: true, require_parameters: true }, 400, 'provider.zdr'],
+  [{ order: 'openai' }, 400, 'provider.order'],
+  [{ fallback: [1] }, 400, 'provider.fallback'],
+  ['cheap', 400, 'provider'],
+])('a preference %j that cannot be met is refused by its name', async (provider, status, param) => {
+  const response = await ask(provider);
+  expect([response.status, await response.json()]).toMatchObject([
+    status,
+    { error: { param: expect.stringContaining(param) } },
+  ]);
+});
 
-  it('for no fallback makes one attempt', async () => {
-    const response = await ask({ order: ['down'], allow_fallbacks: false });
-    expect([
-      response.status,
-      response.headers.get('retry-after'),
-      response.headers.get('x-should-retry'),
-    ]).toEqual([503, '4', 'false']);
-    expect(down.bodies.length).toBeGreaterThan(0);
-  });
+it('a preference for no fallback makes one attempt', async () => {
+  const response = await ask({ order: ['down'], allow_fallbacks: false });
+  expect([
+    response.status,
+    response.headers.get('retry-after'),
+    response.headers.get('x-should-retry'),
+  ]).toEqual([503, '4', 'false']);
+  expect(down.bodies.length).toBeGreaterThan(0);
+});
 
-  it('for whole calls skips targets that would lose a part', async () => {
-    const response = await ask(
-      { fallback: ['house/model'], require_parameters: true, only: ['anthropic-like', 'free'] },
-      { model: 'other/claude', seed: 7 },
-    );
-    await response.text();
-    expect([
-      response.status,
-      response.headers.get('x-tollgate-provider'),
-      response.headers.get('x-tollgate-attempts'),
-    ]).toEqual([200, 'free', '2']);
-  });
+it('a preference for whole calls skips targets that would lose a part', async () => {
+  const response = await ask(
+    { fallback: ['house/model'], require_parameters: true, only: ['anthropic-like', 'free'] },
+    { model: 'other/claude', seed: 7 },
+  );
+  await response.text();
+  expect([
+    response.status,
+    response.headers.get('x-tollgate-provider'),
+    response.headers.get('x-tollgate-attempts'),
+  ]).toEqual([200, 'free', '2']);
 });
 
 describe('a wish that only a broker can fulfil', () => {

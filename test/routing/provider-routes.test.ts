@@ -121,27 +121,25 @@ describe('the health of providers', () => {
   });
 });
 
-describe('a provider that cannot be reached', () => {
-  it('has its failed attempts counted, with the reason', async () => {
-    const gone = { contextLength: 8192, outputLimit: 1000, free: true } as const;
-    const local = ollama({ baseUrl: 'http://127.0.0.1:1/v1', models: { 'ollama/gone': gone } });
-    const listener = await openIn({ retries: { attempts: 1 } }, [local]);
-    expect(await call(listener, { model: 'ollama/gone' })).toEqual([502, null]);
-    expect(await see(listener, 'ollama')).toMatchObject({
-      attempts: 1,
-      failed: 1,
-      targets: [
-        {
-          lastErrors: [
-            {
-              code: 'upstream_failed',
-              status: null,
-              message: expect.stringContaining('(connect ECONNREFUSED 127.0.0.1:1)'),
-            },
-          ],
-        },
-      ],
-    });
+it('a provider that cannot be reached has its failed attempts counted, with the reason', async () => {
+  const gone = { contextLength: 8192, outputLimit: 1000, free: true } as const;
+  const local = ollama({ baseUrl: 'http://127.0.0.1:1/v1', models: { 'ollama/gone': gone } });
+  const listener = await openIn({ retries: { attempts: 1 } }, [local]);
+  expect(await call(listener, { model: 'ollama/gone' })).toEqual([502, null]);
+  expect(await see(listener, 'ollama')).toMatchObject({
+    attempts: 1,
+    failed: 1,
+    targets: [
+      {
+        lastErrors: [
+          {
+            code: 'upstream_failed',
+            status: null,
+            message: expect.stringContaining('(connect ECONNREFUSED 127.0.0.1:1)'),
+          },
+        ],
+      },
+    ],
   });
 });
 
@@ -245,37 +243,33 @@ describe('a provider that an operator takes out of service', () => {
   });
 });
 
-describe('the test of a provider', () => {
-  it('asks each key for free, and says how long it took', async () => {
-    const asked: (string | undefined)[] = [];
-    const server = await serve(
-      createServer((request, response) => {
-        asked.push(request.headers.authorization);
-        const status = request.headers.authorization === 'Bearer good-key' ? 200 : 401;
-        // Node would write the real date, and tests have one of their own.
-        response.writeHead(status, { date: new Date().toUTCString() }).end('{"data":[]}');
-      }),
-    );
-    try {
-      const listener = await open(
-        openai({ apiKey: ['good-key', 'bad-key'], baseUrl: `${server.origin}/v1` }),
-      );
-      const { body, text } = await listener.ask('POST', '/providers/openai/test');
-      expect(body).toMatchObject({
-        results: [
-          { key: 1, ok: true, milliseconds: expect.any(Number) },
-          {
-            key: 2,
-            ok: false,
-            findings: expect.arrayContaining([expect.objectContaining({ state: 'fault' })]),
-          },
-        ],
-      });
-      expect(text).not.toMatch(/good-key|bad-key/);
-      await listener.ask('POST', '/providers/openai/test', { key: 1 });
-      expect(asked.toSorted()).toEqual(['Bearer bad-key', 'Bearer good-key', 'Bearer good-key']);
-    } finally {
-      await server.close();
-    }
-  });
+it('the test of a provider asks each key for free, and says how long it took', async () => {
+  const asked: (string | undefined)[] = [];
+  const server = await serve(
+    createServer((request, response) => {
+      asked.push(request.headers.authorization);
+      const status = request.headers.authorization === 'Bearer good-key' ? 200 : 401;
+      // Node would write the real date, and tests have one of their own.
+      response.writeHead(status, { date: new Date().toUTCString() }).end('{"data":[]}');
+    }),
+  );
+  try {
+    const listener = await open(openai({ apiKey: ['good-key', 'bad-key'], baseUrl: `${server.origin}/v1` }));
+    const { body, text } = await listener.ask('POST', '/providers/openai/test');
+    expect(body).toMatchObject({
+      results: [
+        { key: 1, ok: true, milliseconds: expect.any(Number) },
+        {
+          key: 2,
+          ok: false,
+          findings: expect.arrayContaining([expect.objectContaining({ state: 'fault' })]),
+        },
+      ],
+    });
+    expect(text).not.toMatch(/good-key|bad-key/);
+    await listener.ask('POST', '/providers/openai/test', { key: 1 });
+    expect(asked.toSorted()).toEqual(['Bearer bad-key', 'Bearer good-key', 'Bearer good-key']);
+  } finally {
+    await server.close();
+  }
 });

@@ -14,34 +14,32 @@ function readAttribution(
   return getAttribution({ headers, call, principal: { kind: 'user', account: 'a', key: 'k', tags } });
 }
 
-describe('the header of tags', () => {
-  it('reads names and values, and ignores spaces and empty parts', () => {
-    expect(readTagsHeader('team:search, env:prod,, research ,url:a:b/c')).toEqual([
-      ['team', 'search'],
-      ['env', 'prod'],
-      ['research', ''],
-      ['url', 'a:b/c'],
-    ]);
-  });
+it('the header of tags reads names and values, and ignores spaces and empty parts', () => {
+  expect(readTagsHeader('team:search, env:prod,, research ,url:a:b/c')).toEqual([
+    ['team', 'search'],
+    ['env', 'prod'],
+    ['research', ''],
+    ['url', 'a:b/c'],
+  ]);
+});
 
-  it.each([
-    ['team=search', /"team=search" is not a tag/],
-    ['team:', /"team:" is not a tag/],
-    [':search', /is not a tag/],
-    [`${'n'.repeat(65)}:v`, /is not a tag/],
-    [`n:${'v'.repeat(129)}`, /is not a tag/],
-    ['team:a,team:b', /more than one tag named "team"/],
-    [Array.from({ length: 21 }, (_, index) => `t${index}`).join(), /more than 20 tags/],
-    [Array.from({ length: 500 }, (_, index) => `t${index}`).join(), /more than 20 tags/],
-  ])('refuses %s by name', (header, message) => {
-    expect(() => readTagsHeader(header)).toThrow(message);
-    expect(() => readTagsHeader(header)).toThrow('x-tollgate-tags');
-  });
+it.each([
+  ['team=search', /"team=search" is not a tag/],
+  ['team:', /"team:" is not a tag/],
+  [':search', /is not a tag/],
+  [`${'n'.repeat(65)}:v`, /is not a tag/],
+  [`n:${'v'.repeat(129)}`, /is not a tag/],
+  ['team:a,team:b', /more than one tag named "team"/],
+  [Array.from({ length: 21 }, (_, index) => `t${index}`).join(), /more than 20 tags/],
+  [Array.from({ length: 500 }, (_, index) => `t${index}`).join(), /more than 20 tags/],
+])('the header of tags refuses %s by name', (header, message) => {
+  expect(() => readTagsHeader(header)).toThrow(message);
+  expect(() => readTagsHeader(header)).toThrow('x-tollgate-tags');
+});
 
-  it('takes names, values and numbers of tags up to their limits', () => {
-    expect(readTagsHeader(`${'n'.repeat(64)}:${'v'.repeat(128)}`)).toHaveLength(1);
-    expect(readTagsHeader(Array.from({ length: 20 }, (_, index) => `t${index}`).join())).toHaveLength(20);
-  });
+it('the header of tags takes names, values and numbers of tags up to their limits', () => {
+  expect(readTagsHeader(`${'n'.repeat(64)}:${'v'.repeat(128)}`)).toHaveLength(1);
+  expect(readTagsHeader(Array.from({ length: 20 }, (_, index) => `t${index}`).join())).toHaveLength(20);
 });
 
 describe('the tags of a call', () => {

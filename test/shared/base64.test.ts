@@ -1,6 +1,6 @@
 /** Base64 of requests: what is accepted as such, and what each protocol refuses by the name of its field. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Match } from '../../core/index.ts';
 import { isBase64 } from '../../plugins/shared/wire-kit/media.ts';
 import { textProtocols } from '../support/front.ts';
@@ -155,28 +155,26 @@ const cases: readonly (readonly [string, object, string])[] = [
   ],
 ];
 
-describe('bad base64', () => {
-  const paths: Readonly<Record<string, string>> = {
-    'chat-completions': '/v1/chat/completions',
-    responses: '/v1/responses',
-    messages: '/v1/messages',
-    'generate-content': '/v1/models/a/b:generateContent',
-  };
-  const read = (name: string, body: object): unknown => {
-    const { client } = protocols.get(name);
-    const match: Match | undefined = client.match('POST', paths[name] ?? '', '');
-    if (!match) throw new Error(`${name} is not at ${paths[name]}`);
-    return client.read(body, JSON.stringify(body), match, { 'anthropic-version': '2023-06-01' });
-  };
+const paths: Readonly<Record<string, string>> = {
+  'chat-completions': '/v1/chat/completions',
+  responses: '/v1/responses',
+  messages: '/v1/messages',
+  'generate-content': '/v1/models/a/b:generateContent',
+};
+const read = (name: string, body: object): unknown => {
+  const { client } = protocols.get(name);
+  const match: Match | undefined = client.match('POST', paths[name] ?? '', '');
+  if (!match) throw new Error(`${name} is not at ${paths[name]}`);
+  return client.read(body, JSON.stringify(body), match, { 'anthropic-version': '2023-06-01' });
+};
 
-  it.each(cases)(
-    'is refused by %s (%#), and good base64 at the same place is accepted',
-    (name, body, param) => {
-      expect(() => read(name, body)).toThrow(
-        expect.objectContaining({ code: 'invalid_request', details: expect.objectContaining({ param }) }),
-      );
-      const mended: object = JSON.parse(JSON.stringify(body).replaceAll(bad, 'iVBORw0KGgo='));
-      expect(() => read(name, mended)).not.toThrow();
-    },
-  );
-});
+it.each(cases)(
+  'bad base64 is refused by %s (%#), and good base64 at the same place is accepted',
+  (name, body, param) => {
+    expect(() => read(name, body)).toThrow(
+      expect.objectContaining({ code: 'invalid_request', details: expect.objectContaining({ param }) }),
+    );
+    const mended: object = JSON.parse(JSON.stringify(body).replaceAll(bad, 'iVBORw0KGgo='));
+    expect(() => read(name, mended)).not.toThrow();
+  },
+);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Block, Turn } from '../../core/index.ts';
 import { makeCallIdsUnique } from '../../plugins/shared/wire-kit/calls-and-results.ts';
 import { expectLinear } from '../support/linear.ts';
@@ -8,17 +8,15 @@ const listCallIds = (turns: readonly Turn[]): string[] =>
   turns.flatMap(({ blocks }) => blocks.map((block) => (block.type === 'tool-call' ? block.id : '')));
 const say = (...blocks: readonly Block[]): Turn => ({ role: 'assistant', blocks: [...blocks] });
 
-describe('the ids of calls', () => {
-  it('are numbered after the existing ones', () => {
-    expect(
-      listCallIds(makeCallIdsUnique([say(call('a')), say(call('a_2')), say(call('a')), say(call('a'))])),
-    ).toEqual(['a', 'a_2', 'a_3', 'a_4']);
-  });
+it('the ids of calls are numbered after the existing ones', () => {
+  expect(
+    listCallIds(makeCallIdsUnique([say(call('a')), say(call('a_2')), say(call('a')), say(call('a'))])),
+  ).toEqual(['a', 'a_2', 'a_3', 'a_4']);
+});
 
-  it('are replaced in linear time if thousands are the same', async () => {
-    await expectLinear((count) => {
-      const ids = listCallIds(makeCallIdsUnique(Array.from({ length: count }, () => say(call('a')))));
-      expect(new Set(ids).size).toBe(count);
-    }, 2000);
-  });
+it('the ids of calls are replaced in linear time if thousands are the same', async () => {
+  await expectLinear((count) => {
+    const ids = listCallIds(makeCallIdsUnique(Array.from({ length: count }, () => say(call('a')))));
+    expect(new Set(ids).size).toBe(count);
+  }, 2000);
 });

@@ -81,138 +81,132 @@ function encodeTools(
   return { tools, options, lost: encoded.losses.map(({ path }) => path).toSorted() };
 }
 
-describe('a search', () => {
-  it.each([
+it.each([
+  [
+    'chat-completions',
+    'responses',
+    [{ type: 'web_search', search_context_size: 'low', user_location: { type: 'approximate', ...oslo } }],
+    [],
+  ],
+  [
+    'chat-completions',
+    'messages',
+    [{ type: 'web_search_20250305', name: 'web_search', user_location: { type: 'approximate', ...oslo } }],
+    ['tools[0].search_context_size'],
+  ],
+  [
+    'chat-completions',
+    'generate-content',
+    [{ googleSearch: {} }],
+    ['tools[0].search_context_size', 'tools[0].user_location'],
+  ],
+  [
+    'responses',
+    'messages',
     [
-      'chat-completions',
-      'responses',
-      [{ type: 'web_search', search_context_size: 'low', user_location: { type: 'approximate', ...oslo } }],
-      [],
+      {
+        type: 'web_search_20250305',
+        name: 'web_search',
+        user_location: { type: 'approximate', ...oslo },
+        allowed_domains: ['a.no'],
+      },
     ],
+    ['tools[0].search_context_size'],
+  ],
+  [
+    'responses',
+    'generate-content',
+    [{ googleSearch: {} }],
+    ['tools[0].filters.allowed_domains', 'tools[0].search_context_size', 'tools[0].user_location'],
+  ],
+  [
+    'messages',
+    'responses',
     [
-      'chat-completions',
-      'messages',
-      [{ type: 'web_search_20250305', name: 'web_search', user_location: { type: 'approximate', ...oslo } }],
-      ['tools[0].search_context_size'],
+      {
+        type: 'web_search',
+        filters: { allowed_domains: ['a.no'] },
+        user_location: { type: 'approximate', ...oslo },
+      },
     ],
-    [
-      'chat-completions',
-      'generate-content',
-      [{ googleSearch: {} }],
-      ['tools[0].search_context_size', 'tools[0].user_location'],
-    ],
-    [
-      'responses',
-      'messages',
-      [
-        {
-          type: 'web_search_20250305',
-          name: 'web_search',
-          user_location: { type: 'approximate', ...oslo },
-          allowed_domains: ['a.no'],
-        },
-      ],
-      ['tools[0].search_context_size'],
-    ],
-    [
-      'responses',
-      'generate-content',
-      [{ googleSearch: {} }],
-      ['tools[0].filters.allowed_domains', 'tools[0].search_context_size', 'tools[0].user_location'],
-    ],
-    [
-      'messages',
-      'responses',
-      [
-        {
-          type: 'web_search',
-          filters: { allowed_domains: ['a.no'] },
-          user_location: { type: 'approximate', ...oslo },
-        },
-      ],
-      [],
-    ],
-    ['generate-content', 'responses', [{ type: 'web_search' }], []],
-    ['generate-content', 'messages', [{ type: 'web_search_20250305', name: 'web_search' }], []],
-  ] as const)('of %s becomes one of %s with the options it has', (client, wire, tools, lost) => {
-    expect(encodeTools(client, searches[client], wire)).toEqual({ tools, options: undefined, lost });
-  });
+    [],
+  ],
+  ['generate-content', 'responses', [{ type: 'web_search' }], []],
+  ['generate-content', 'messages', [{ type: 'web_search_20250305', name: 'web_search' }], []],
+] as const)('a search of %s becomes one of %s with the options it has', (client, wire, tools, lost) => {
+  expect(encodeTools(client, searches[client], wire)).toEqual({ tools, options: undefined, lost });
+});
 
-  it.each(['chat-completions', 'generate-content'] as const)(
-    'is not requested of %s if no tool may be called, which does not concern it there',
-    (wire) => {
-      expect(encodeTools('messages', { ...searches.messages, tool_choice: { type: 'none' } }, wire)).toEqual({
-        tools: undefined,
-        options: undefined,
-        lost: [],
-      });
-    },
-  );
-
-  function encodeLimits(client: Wire, more: object, wire: Wire): { limits: unknown[]; lost: string[] } {
-    const encoded = families[wire].protocol.upstream.encodeRequest(
-      readCall(client, { ...searches[client], ...more }).decode(),
-      targets[wire],
-      undefined,
-    );
-    const {
-      tools = [],
-      max_tool_calls: calls,
-    }: { tools?: { max_uses?: number }[]; max_tool_calls?: number } = JSON.parse(
-      JSON.stringify(encoded.body),
-    );
-    const lost = encoded.losses.flatMap(({ path }) => (/max_/.test(path) ? [path] : []));
-    return { limits: [calls, ...tools.map(({ max_uses: uses }) => uses)], lost };
-  }
-
-  it('alone is limited as its client says, in the terms of either wire', () => {
-    expect(encodeLimits('messages', {}, 'responses')).toEqual({ limits: [2, undefined], lost: [] });
-    expect(encodeLimits('responses', { max_tool_calls: 3 }, 'messages')).toEqual({
-      limits: [undefined, 3],
+it.each(['chat-completions', 'generate-content'] as const)(
+  'a search is not requested of %s if no tool may be called, which does not concern it there',
+  (wire) => {
+    expect(encodeTools('messages', { ...searches.messages, tool_choice: { type: 'none' } }, wire)).toEqual({
+      tools: undefined,
+      options: undefined,
       lost: [],
     });
-    expect(encodeLimits('responses', { max_tool_calls: 3 }, 'generate-content')).toEqual({
-      limits: [undefined, undefined],
-      lost: ['max_tool_calls'],
-    });
-  });
+  },
+);
 
-  it('beside other tools of the provider has no equivalent limit, and the loss is reported', () => {
-    const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 2 };
-    expect(
-      encodeLimits(
-        'messages',
-        { tools: [search, { type: 'code_execution_20250825', name: 'code_execution' }] },
-        'responses',
-      ),
-    ).toEqual({ limits: [undefined, undefined, undefined], lost: ['tools[0].max_uses'] });
-    const coder = { type: 'code_interpreter', container: { type: 'auto' } };
-    expect(
-      encodeLimits('responses', { tools: [{ type: 'web_search' }, coder], max_tool_calls: 3 }, 'messages'),
-    ).toEqual({ limits: [undefined, undefined, undefined], lost: ['max_tool_calls'] });
-  });
-
-  it.each(['responses', 'messages', 'generate-content'] as const)(
-    'of %s becomes one of chat-completions if the model is listed for it',
-    (client) => {
-      const { options } = encodeTools(client, searches[client], 'chat-completions');
-      expect(options).toEqual(
-        {
-          responses: {
-            search_context_size: 'low',
-            user_location: { type: 'approximate', approximate: oslo },
-          },
-          messages: { user_location: { type: 'approximate', approximate: oslo } },
-          'generate-content': {},
-        }[client],
-      );
-    },
+function encodeLimits(client: Wire, more: object, wire: Wire): { limits: unknown[]; lost: string[] } {
+  const encoded = families[wire].protocol.upstream.encodeRequest(
+    readCall(client, { ...searches[client], ...more }).decode(),
+    targets[wire],
+    undefined,
   );
+  const { tools = [], max_tool_calls: calls }: { tools?: { max_uses?: number }[]; max_tool_calls?: number } =
+    JSON.parse(JSON.stringify(encoded.body));
+  const lost = encoded.losses.flatMap(({ path }) => (/max_/.test(path) ? [path] : []));
+  return { limits: [calls, ...tools.map(({ max_uses: uses }) => uses)], lost };
+}
 
-  it('requested in two spellings is requested once', () => {
-    const body = { ...searches['chat-completions'], tools: [{ type: 'openrouter:web_search' }] };
-    expect(encodeTools('chat-completions', body, 'messages').tools).toHaveLength(1);
+it('a search alone is limited as its client says, in the terms of either wire', () => {
+  expect(encodeLimits('messages', {}, 'responses')).toEqual({ limits: [2, undefined], lost: [] });
+  expect(encodeLimits('responses', { max_tool_calls: 3 }, 'messages')).toEqual({
+    limits: [undefined, 3],
+    lost: [],
   });
+  expect(encodeLimits('responses', { max_tool_calls: 3 }, 'generate-content')).toEqual({
+    limits: [undefined, undefined],
+    lost: ['max_tool_calls'],
+  });
+});
+
+it('a search beside other tools of the provider has no equivalent limit, and the loss is reported', () => {
+  const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 2 };
+  expect(
+    encodeLimits(
+      'messages',
+      { tools: [search, { type: 'code_execution_20250825', name: 'code_execution' }] },
+      'responses',
+    ),
+  ).toEqual({ limits: [undefined, undefined, undefined], lost: ['tools[0].max_uses'] });
+  const coder = { type: 'code_interpreter', container: { type: 'auto' } };
+  expect(
+    encodeLimits('responses', { tools: [{ type: 'web_search' }, coder], max_tool_calls: 3 }, 'messages'),
+  ).toEqual({ limits: [undefined, undefined, undefined], lost: ['max_tool_calls'] });
+});
+
+it.each(['responses', 'messages', 'generate-content'] as const)(
+  'a search of %s becomes one of chat-completions if the model is listed for it',
+  (client) => {
+    const { options } = encodeTools(client, searches[client], 'chat-completions');
+    expect(options).toEqual(
+      {
+        responses: {
+          search_context_size: 'low',
+          user_location: { type: 'approximate', approximate: oslo },
+        },
+        messages: { user_location: { type: 'approximate', approximate: oslo } },
+        'generate-content': {},
+      }[client],
+    );
+  },
+);
+
+it('a search requested in two spellings is requested once', () => {
+  const body = { ...searches['chat-completions'], tools: [{ type: 'openrouter:web_search' }] };
+  expect(encodeTools('chat-completions', body, 'messages').tools).toHaveLength(1);
 });
 
 const coders = wires.filter((wire) => coding[wire]);

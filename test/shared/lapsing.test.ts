@@ -80,18 +80,16 @@ describe('a credential that expires', () => {
   });
 });
 
-describe('an optional package', () => {
-  it('that is not installed is named, with the command to install it', async () => {
-    const missing = 'a-missing-package';
-    await expect(loadOptional('house', missing, () => import(missing))).rejects.toMatchObject({
-      code: 'upstream_failed',
-      message: 'The provider "house" needs the package "a-missing-package": npm install a-missing-package',
-    });
+it('an optional package that is not installed is named, with the command to install it', async () => {
+  const missing = 'a-missing-package';
+  await expect(loadOptional('house', missing, () => import(missing))).rejects.toMatchObject({
+    code: 'upstream_failed',
+    message: 'The provider "house" needs the package "a-missing-package": npm install a-missing-package',
   });
+});
 
-  it('that is broken is not reported as missing', async () => {
-    await expect(loadOptional('house', 'p', () => Promise.reject(new SyntaxError('broken')))).rejects.toThrow(
-      SyntaxError,
-    );
-  });
+it('an optional package that is broken is not reported as missing', async () => {
+  await expect(loadOptional('house', 'p', () => Promise.reject(new SyntaxError('broken')))).rejects.toThrow(
+    SyntaxError,
+  );
 });

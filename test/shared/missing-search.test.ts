@@ -23,40 +23,38 @@ function crossToChat(client: Wire, body: object): unknown {
   }
 }
 
-describe('a search that the provider lacks', () => {
-  it.each<[string, Wire, object]>([
-    ['alone in messages', 'messages', { ...messages, tools: [search] }],
-    ['alone in responses', 'responses', { ...responses, tools: [{ type: 'web_search' }] }],
-    ['of Groq', 'responses', { ...responses, tools: [{ type: 'browser_search' }] }],
-    [
-      'that must be called',
-      'messages',
-      { ...messages, tools: [search, run], tool_choice: { type: 'tool', name: 'web_search' } },
-    ],
-  ])('is refused by the name of its field: %s', (_case, client, body) => {
-    expect(crossToChat(client, body)).toEqual(['unsupported_parameter', 'tools[0]']);
-  });
+it.each<[string, Wire, object]>([
+  ['alone in messages', 'messages', { ...messages, tools: [search] }],
+  ['alone in responses', 'responses', { ...responses, tools: [{ type: 'web_search' }] }],
+  ['of Groq', 'responses', { ...responses, tools: [{ type: 'browser_search' }] }],
+  [
+    'that must be called',
+    'messages',
+    { ...messages, tools: [search, run], tool_choice: { type: 'tool', name: 'web_search' } },
+  ],
+])('a search that the provider lacks is refused by the name of its field: %s', (_case, client, body) => {
+  expect(crossToChat(client, body)).toEqual(['unsupported_parameter', 'tools[0]']);
+});
 
-  it.each<[string, Wire, object]>([
-    ['beside other tools in messages', 'messages', { ...messages, tools: [search, run] }],
-    [
-      'beside other tools in responses',
-      'responses',
-      { ...responses, tools: [{ type: 'web_search' }, { type: 'function', name: 'run' }] },
-    ],
-    [
-      'beside the tool that must be called',
-      'messages',
-      { ...messages, tools: [search, run], tool_choice: { type: 'tool', name: 'run' } },
-    ],
-  ])('is reported as lost: %s', (_case, client, body) => {
-    expect(crossToChat(client, body)).toEqual(['tools[0]']);
-  });
+it.each<[string, Wire, object]>([
+  ['beside other tools in messages', 'messages', { ...messages, tools: [search, run] }],
+  [
+    'beside other tools in responses',
+    'responses',
+    { ...responses, tools: [{ type: 'web_search' }, { type: 'function', name: 'run' }] },
+  ],
+  [
+    'beside the tool that must be called',
+    'messages',
+    { ...messages, tools: [search, run], tool_choice: { type: 'tool', name: 'run' } },
+  ],
+])('a search that the provider lacks is reported as lost: %s', (_case, client, body) => {
+  expect(crossToChat(client, body)).toEqual(['tools[0]']);
+});
 
-  it('is left out of a call that may call no tool', () => {
-    const body = { ...messages, tools: [search], tool_choice: { type: 'none' } };
-    expect(crossToChat('messages', body)).toEqual([]);
-  });
+it('a search that the provider lacks is left out of a call that may call no tool', () => {
+  const body = { ...messages, tools: [search], tool_choice: { type: 'none' } };
+  expect(crossToChat('messages', body)).toEqual([]);
 });
 
 describe('a tool that makes pictures', () => {

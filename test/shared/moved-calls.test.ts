@@ -3,41 +3,39 @@ import { makeModel as chatModel } from '../chat-completions/bodies.ts';
 import { families, readCall } from '../support/families.ts';
 import { call, encodeBody, suits, tools } from './moved.ts';
 
-describe('ids of calls in a chat', () => {
-  const mistral = chatModel({
-    id: 'mistralai/mistral-large',
-    capabilities: { wire: { 'chat-completions': { extras: false, callIds: 'nine' } } },
-  });
-  const buildConversation = (id: string): object => ({
-    model: 'a/b',
-    tools,
-    messages: [
-      { role: 'user', content: 'Look.' },
-      { role: 'assistant', content: null, tool_calls: [{ ...call, id }] },
-      { role: 'tool', tool_call_id: id, content: 'Seen.' },
-    ],
-  });
-
-  it('reach any provider that accepts them unchanged', () => {
-    expect(suits('chat-completions', buildConversation('D681PevKs'), mistral)).toBe(true);
-    expect(suits('chat-completions', buildConversation('call_1'))).toBe(true);
-  });
-
-  it.each(['call_1', 'toolu_01A09q90qw90lq917835lq9'])(
-    'are replaced for a provider that requires nine letters and digits: %s',
-    (id) => {
-      expect(suits('chat-completions', buildConversation(id), mistral)).toBe(false);
-      const { messages } = JSON.parse(encodeBody('chat-completions', buildConversation(id), mistral));
-      const fresh: unknown = messages[1].tool_calls[0].id;
-      expect(fresh).toMatch(/^[a-zA-Z0-9]{9}$/);
-      expect(messages[2].tool_call_id).toBe(fresh);
-      expect(
-        JSON.parse(encodeBody('chat-completions', buildConversation('D681PevKs'), mistral)).messages[1]
-          .tool_calls[0].id,
-      ).toBe('D681PevKs');
-    },
-  );
+const mistral = chatModel({
+  id: 'mistralai/mistral-large',
+  capabilities: { wire: { 'chat-completions': { extras: false, callIds: 'nine' } } },
 });
+const buildConversation = (id: string): object => ({
+  model: 'a/b',
+  tools,
+  messages: [
+    { role: 'user', content: 'Look.' },
+    { role: 'assistant', content: null, tool_calls: [{ ...call, id }] },
+    { role: 'tool', tool_call_id: id, content: 'Seen.' },
+  ],
+});
+
+it('ids of calls in a chat reach any provider that accepts them unchanged', () => {
+  expect(suits('chat-completions', buildConversation('D681PevKs'), mistral)).toBe(true);
+  expect(suits('chat-completions', buildConversation('call_1'))).toBe(true);
+});
+
+it.each(['call_1', 'toolu_01A09q90qw90lq917835lq9'])(
+  'ids of calls in a chat are replaced for a provider that requires nine letters and digits: %s',
+  (id) => {
+    expect(suits('chat-completions', buildConversation(id), mistral)).toBe(false);
+    const { messages } = JSON.parse(encodeBody('chat-completions', buildConversation(id), mistral));
+    const fresh: unknown = messages[1].tool_calls[0].id;
+    expect(fresh).toMatch(/^[a-zA-Z0-9]{9}$/);
+    expect(messages[2].tool_call_id).toBe(fresh);
+    expect(
+      JSON.parse(encodeBody('chat-completions', buildConversation('D681PevKs'), mistral)).messages[1]
+        .tool_calls[0].id,
+    ).toBe('D681PevKs');
+  },
+);
 
 describe('the name of a tool beside its result, in a chat', () => {
   const body = {
