@@ -1,5 +1,5 @@
-import { pino } from 'pino';
 /** How warnings are delivered: one process repeats each until the receiver accepts it, for a day at most. */
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import {

@@ -2,19 +2,70 @@
  * The ready settings of coding agents: each file is read as its client reads it, and what it says is called
  * the way the client calls, with its headers and framing, at a gateway with the demo model.
  */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { parse as parseToml } from 'smol-toml';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, describe, it } from 'vitest';
+import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
-import {
-  hello,
-  key,
-  openClients,
-  parseCommented,
-  post,
-  readSettings,
-  splitFrames,
-} from './client-settings.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { demo } from '../../plugins/providers/demo.ts';
+import { keyHeaders } from '../support/front.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
+
+const folder = join(import.meta.dirname, '../../examples/clients');
+const asWritten = { origin: 'http://127.0.0.1:8787', key: 'sk-your-key' };
+let gateway: TestGateway;
+let key: string;
+
+function openClients(): void {
+  beforeAll(async () => {
+    const plugins = [
+      ...keyHeaders(),
+      chatCompletions(),
+      responses(),
+      messages(),
+      generateContent(),
+      demo({ pace: 0 }),
+      balance(),
+    ];
+    gateway = await startGateway({ plugins });
+    key = await gateway.newKey({ credit: '5' });
+  });
+  afterAll(() => gateway.close());
+}
+
+/** A settings file, with this gateway's address and key where it has those of its reader. */
+function readSettings(path: string): string {
+  const text = readFileSync(join(folder, path), 'utf8');
+  return text.replaceAll(asWritten.origin, gateway.url).replaceAll(asWritten.key, key);
+}
+
+/** JSON with comments on lines of their own, as Gemini CLI and opencode take it. */
+function parseCommented(text: string): unknown {
+  return JSON.parse(text.replaceAll(/^\s*\/\/.*$/gm, ''));
+}
+
+async function post(url: string, headers: Record<string, string>, body: object): Promise<string> {
+  const response = await postJson(url, body, headers);
+  const text = await response.text();
+  expect([response.status, response.status === 200 ? '' : text]).toEqual([200, '']);
+  return text;
+}
+
+/** The frames of a stream, each as its lines; Google ends its lines with two characters. */
+function splitFrames(text: string): string[][] {
+  const ended = text.replaceAll('\r\n', '\n').trimEnd();
+  return ended.split('\n\n').map((frame) => frame.split('\n'));
+}
+
+const hello = 'Say pong.';
 
 openClients();
 
@@ -192,5 +243,85 @@ describe('Gemini CLI', () => {
     expect(JSON.parse(stream.at(-1)?.[0]?.slice('data: '.length) ?? '')).toMatchObject({
       candidates: [{ finishReason: 'STOP' }],
     });
+  });
+});
+
+async function checkChat(base: string, shown: string, model: string): Promise<void> {
+  const headers = { authorization: `Bearer ${shown}` };
+  const stream = splitFrames(
+    await post(`${base}/chat/completions`, headers, {
+      model,
+      stream: true,
+      stream_options: { include_usage: true },
+      messages: [
+        { role: 'system', content: 'You are brief.' },
+        { role: 'user', content: hello },
+      ],
+    }),
+  );
+  expect(stream.every((frame) => frame.length === 1 && /^(data: |: )/.test(frame[0] ?? ''))).toBe(true);
+  expect(stream.at(-1)).toEqual(['data: [DONE]']);
+  expect(JSON.parse(stream.at(-2)?.[0]?.slice('data: '.length) ?? '')).toMatchObject({
+    choices: [],
+    usage: { completion_tokens: expect.any(Number) },
+  });
+}
+
+it('Open WebUI fills its menu, and calls what is in it, by its .env', async () => {
+  const { OPENAI_API_BASE_URL: base = '', OPENAI_API_KEY: shown = '' } = parseEnv(
+    readSettings('open-webui/.env'),
+  );
+  const listed = await fetch(`${base}/models`, { headers: { authorization: `Bearer ${shown}` } });
+  const { data } = z.object({ data: z.array(z.object({ id: z.string() })) }).parse(await listed.json());
+  expect(data.map(({ id }) => id)).toContain('demo/echo');
+  await checkChat(base, shown, 'demo/echo');
+});
+
+describe('Continue', () => {
+  const schema = z.object({
+    name: z.string(),
+    version: z.string(),
+    schema: z.literal('v1'),
+    models: z
+      .array(
+        z.object({
+          provider: z.literal('openai'),
+          model: z.string(),
+          apiBase: z.string(),
+          apiKey: z.string(),
+        }),
+      )
+      .min(1),
+  });
+
+  it('calls by its config.yaml', async () => {
+    const { models } = schema.parse(parseYaml(readSettings('continue/config.yaml')));
+    for (const { model, apiBase, apiKey } of models) {
+      expect(apiKey).toBe('${{ secrets.TOLLGATE_KEY }}');
+      await checkChat(apiBase, key, model);
+    }
+  });
+});
+
+describe('opencode', () => {
+  const providerSchema = z.object({
+    npm: z.literal('@ai-sdk/openai-compatible'),
+    options: z.object({ baseURL: z.string(), apiKey: z.string() }),
+    models: z.record(z.string(), z.object({ name: z.string() })),
+  });
+  const schema = z.object({
+    model: z.string(),
+    small_model: z.string(),
+    provider: z.record(z.string(), providerSchema),
+  });
+
+  it('calls by its opencode.json', async () => {
+    const settings = schema.parse(parseCommented(readSettings('opencode/opencode.json')));
+    for (const chosen of [settings.model, settings.small_model]) {
+      const [, name = '', model = ''] = /^(\w+)\/(.+)$/.exec(chosen) ?? [];
+      const { options, models } = providerSchema.parse(settings.provider[name]);
+      expect([options.apiKey, Object.keys(models)]).toEqual(['{env:TOLLGATE_KEY}', [model]]);
+      await checkChat(options.baseURL, key, model);
+    }
   });
 });

@@ -1,14 +1,66 @@
 /**
  * The public listings over real sockets, in every protocol's format: all models, one owner's, and a single
- * one, with every way to write a slash.
+ * one, with every way to write a slash; and models that a provider lists itself.
  */
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { CursorPage } from 'openai/pagination';
-import { afterAll, describe, expect, it } from 'vitest';
+import { beforeAll, afterAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { pluginInterface, type Catalog, type Host } from '../../core/index.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { deepseek } from '../../plugins/providers/deepseek.ts';
+import { openai } from '../../plugins/providers/openai.ts';
+import { openrouter } from '../../plugins/providers/openrouter.ts';
+import { vllm } from '../../plugins/providers/vllm.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
-import { gateway, gone, limitedKey, openListings } from './listed-models.ts';
+import { makeDataFolder, runVerb } from '../support/process.ts';
+import { serve, type Served } from '../support/serve.ts';
+import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
+
+const secret = 'sk-canary-of-the-vendor';
+const upstream = 'http://upstream-canary.invalid/v1';
+const gone = { id: 'house/old', expires: '2020-01-31', successor: 'house/model' };
+let gateway: TestGateway;
+
+/** A key that may call only the models of one owner. */
+let limitedKey: string;
+
+function openListings(): void {
+  beforeAll(async () => {
+    gateway = await startGateway({
+      plugins: [
+        bearer(),
+        acceptAnyKey(),
+        balance({ firstCredit: '0' }),
+        chatCompletions(),
+        messages(),
+        generateContent(),
+        openai({ apiKey: secret, baseUrl: upstream }),
+        deepseek({ apiKey: [secret, `${secret}-2`], baseUrl: upstream }),
+        testProvider({
+          name: 'provider-canary',
+          endpoints: { 'chat-completions': upstream },
+          models: [
+            { upstream: 'inner-canary', aliases: ['house/alias'] },
+            { id: 'house/family/deep:free', upstream: 'inner-canary-2', expires: '2099-12-31' },
+            gone,
+          ],
+        }),
+      ],
+    });
+    limitedKey = await gateway.newKey({ models: 'deepseek/*' });
+  });
+}
 
 openListings();
 
@@ -291,4 +343,104 @@ it('a call to a model past its shutdown date gets the same error', async () => {
       },
     },
   ]);
+});
+
+describe('a provider that lists its own models', () => {
+  const listed = {
+    data: [
+      {
+        id: 'openai/gpt-4o-mini',
+        name: 'GPT',
+        created: 1750000000,
+        context_length: 128_000,
+        pricing: { prompt: '0.00000015', completion: '0.0000006' },
+      },
+    ],
+  };
+  let vendor: Served;
+  beforeAll(async () => {
+    vendor = await serve(
+      createServer(
+        (_, response) =>
+          void response.setHeader('content-type', 'application/json').end(JSON.stringify(listed)),
+      ),
+    );
+  });
+  afterAll(() => vendor.close());
+
+  it('keeps its place in the configuration, however late its list arrives', async () => {
+    let catalog: Catalog | undefined;
+    const looker = {
+      name: 'looker',
+      interface: pluginInterface,
+      apply: (host: Host) => void (catalog = host.catalog),
+    };
+    const own = await startGateway({
+      plugins: [
+        acceptAnyKey(),
+        chatCompletions(),
+        openrouter({ apiKey: secret, baseUrl: vendor.origin }),
+        openai({ apiKey: secret, baseUrl: upstream }),
+        looker,
+      ],
+    });
+    const listProviders = (): string[] =>
+      (catalog?.find('openai/gpt-4o-mini') ?? []).map(({ provider }) => provider.name);
+    await expect.poll(() => listProviders().length).toBe(2);
+    expect(listProviders()).toEqual(['openrouter', 'openai']);
+    await own.close();
+  });
+
+  it('has each model that is not offered named in the log with the reason, once', async () => {
+    let looks = 0;
+    const local = await serve(
+      createServer((_, response) => {
+        looks += 1;
+        const data = [{ id: 'Qwen 3 (8B)', meta: { n_ctx: '4096' } }, { id: '模型' }, { id: '模型二' }];
+        response.setHeader('content-type', 'application/json').end(JSON.stringify({ data }));
+      }),
+    );
+    const own = await startGateway({
+      plugins: [
+        acceptAnyKey(),
+        chatCompletions(),
+        vllm({ baseUrl: `${local.origin}/v1`, free: true, discoverEvery: 1 }),
+      ],
+    });
+    await expect.poll(() => looks).toBeGreaterThan(2);
+    const { data } = z
+      .object({ data: z.array(z.object({ id: z.string() })) })
+      .parse(await (await fetch(`${own.url}/v1/models`)).json());
+    expect(data).toMatchObject([{ id: 'vllm/Qwen-3-8B-' }]);
+    const said = own.log.filter((line) => line.includes('not offered'));
+    expect(said.map((line) => z.object({ msg: z.string() }).parse(JSON.parse(line)).msg)).toEqual([
+      'not offered: "模型", "模型二": its id does not begin with a letter or a digit of ASCII',
+    ]);
+    await own.close();
+    await local.close();
+  });
+
+  it('is also asked by the command line, which opens no gateway', async () => {
+    const folder = makeDataFolder();
+    const file = join(folder, 'gateway.config.mjs');
+    writeFileSync(
+      file,
+      "import { balance } from 'tollgate/plugins/meters/balance';\n" +
+        "import { catalogue } from 'tollgate/plugins/operations/catalogue';\n" +
+        "import { openrouter } from 'tollgate/plugins/providers/openrouter';\n" +
+        `export default { dataFolder: ${JSON.stringify(folder)},\n` +
+        '  plugins: [openrouter(), catalogue(), balance()] };\n',
+    );
+    const environment = {
+      TOLLGATE_CONFIG: file,
+      OPENROUTER_API_KEY: secret,
+      OPENROUTER_BASE_URL: vendor.origin,
+    };
+    const { output } = await runVerb(['models'], environment);
+    // A key may be limited to what a provider lists, and to nothing else.
+    const createKey = (models: string) => runVerb(['keys', 'create', '--models', models], environment);
+    expect((await createKey('openai/gpt-4o-mini')).code).toBe(0);
+    expect((await createKey('openai/gpt-4o-mimi')).errors).toContain('did you mean "openai/gpt-4o-mini"?');
+    expect(output).toMatch(/^openai\/gpt-4o-mini +0\.15 +0\.6 .*openrouter$/m);
+  });
 });

@@ -1,3 +1,9 @@
+/**
+ * Every shape in which vendors write their errors, in each place where it can come: the body of a refusal, a
+ * body with status 200, the first event of a stream, and a later one. Clients of all protocols get the kind
+ * of error and the vendor's reason, except where these concern our key, and never a reply that looks
+ * complete.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorTable, type ErrorCode } from '../../core/index.ts';
 import { minimax } from '../../plugins/providers/minimax.ts';
@@ -5,12 +11,6 @@ import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
 import { fold, decodeAll, readStream } from '../contract/replies.ts';
 import { least } from '../matrix/spelling.ts';
-/**
- * Every shape in which vendors write their errors, in each place where it can come: the body of a refusal, a
- * body with status 200, the first event of a stream, and a later one. Clients of all protocols get the kind
- * of error and the vendor's reason, except where these concern our key, and never a reply that looks
- * complete.
- */
 import { readCases } from '../support/cases.ts';
 import { families, readCall } from '../support/families.ts';
 import { textProtocols } from '../support/front.ts';

@@ -1,5 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 /** The verbatim lane over real sockets: bytes compared, both ways. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readCases } from '../support/cases.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 

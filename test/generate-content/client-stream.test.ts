@@ -1,10 +1,40 @@
-import { describe, expect, it } from 'vitest';
-import { GatewayError, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
+/** Replies as canonical events, and the chunks that a client gets of them. */
+import { expect, describe, it } from 'vitest';
+import { type CanonicalEvent, type ClientCall, GatewayError } from '../../core/index.ts';
 import { seal, unseal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { buildBlock } from '../support/events.ts';
 import { isObject } from '../support/json.ts';
-import { makeCall, makeMatch } from './bodies.ts';
-import { encodeChunks, client, end, encodeFrames, start, stop, usage } from './client-events.ts';
+import { makeCall, makeMatch, protocol, showingThoughts } from './bodies.ts';
+
+const { client } = protocol;
+const start: CanonicalEvent = { type: 'response-start' };
+const end: CanonicalEvent = { type: 'response-end' };
+
+const stop: CanonicalEvent = {
+  type: 'finish',
+  candidate: 0,
+  reason: { unified: 'stop', raw: 'end_turn' },
+};
+
+const usage: CanonicalEvent = { type: 'usage', usage: { input: 7, output: 5, reasoning: 2 } };
+
+function encodeFrames(
+  events: readonly CanonicalEvent[],
+  call: ClientCall = makeCall(showingThoughts, makeMatch(true)),
+): string[] {
+  const encoder = client.encodeEvents({ id: 'k7', model: 'a/b', created: 1, call });
+  return events.map((event) => encoder.push(event));
+}
+
+function encodeChunks(events: readonly CanonicalEvent[], call?: ClientCall): unknown[] {
+  const all = encodeFrames(events, call).join('');
+  // Each frame is a single data line. Any other line breaks some client.
+  expect(all).toMatch(/^(data: [^\r\n]+\r\n\r\n)*$/);
+  return all
+    .split('\r\n\r\n')
+    .filter(Boolean)
+    .map((frame): unknown => JSON.parse(frame.slice('data: '.length)));
+}
 
 function encodeParts(events: readonly CanonicalEvent[], call?: ClientCall): unknown[] {
   return encodeChunks(events, call)
@@ -248,4 +278,83 @@ it('an error inside a stream looks the same if the vendor sent it', () => {
   expect(
     JSON.parse(encodeFrames([start, ...buildBlock(0, 'text', ['a']), broken], array).join('')),
   ).toMatchObject([{}, { error: { message: 'It broke off.' } }]);
+});
+
+it('a whole reply to a client has every field that the service promises', () => {
+  const call = makeCall(showingThoughts);
+  const opaque = [{ vendor: 'google', kind: 'signature', value: 'AAAA' }];
+  const events = [
+    start,
+    ...buildBlock(0, 'reasoning', ['h', 'm'], {}, opaque),
+    ...buildBlock(1, 'text', ['Ah', 'oy']),
+    ...buildBlock(2, 'image', ['iVBO'], { mediaType: 'image/png' }),
+    stop,
+    usage,
+    end,
+  ];
+  expect(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call })).toEqual({
+    candidates: [
+      {
+        content: {
+          parts: [
+            { text: 'hm', thought: true, thoughtSignature: 'AAAA' },
+            { text: 'Ahoy' },
+            { inlineData: { mimeType: 'image/png', data: 'iVBO' } },
+          ],
+          role: 'model',
+        },
+        finishReason: 'STOP',
+        index: 0,
+      },
+    ],
+    usageMetadata: expect.objectContaining({
+      promptTokenCount: 7,
+      candidatesTokenCount: 3,
+      thoughtsTokenCount: 2,
+      totalTokenCount: 12,
+      candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 3 }],
+    }),
+    modelVersion: 'a/b',
+    responseId: 'k7',
+  });
+});
+
+it("a whole reply to a client keeps Gemini's token counts by modality and its tier, streamed or not", () => {
+  const counts = {
+    promptTokenCount: 100,
+    candidatesTokenCount: 20,
+    toolUsePromptTokenCount: 7,
+    totalTokenCount: 127,
+  };
+  const media = {
+    promptTokensDetails: [
+      { modality: 'TEXT', tokenCount: 40 },
+      { modality: 'VIDEO', tokenCount: 60 },
+    ],
+    toolUsePromptTokensDetails: [{ modality: 'TEXT', tokenCount: 7 }],
+  };
+  const usageMetadata = {
+    ...counts,
+    ...media,
+    candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 20 }],
+    trafficType: 'ON_DEMAND',
+  };
+  const events = protocol.upstream.decodeReply(
+    { candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata },
+    makeCall(),
+  );
+  const reply: unknown = JSON.parse(
+    JSON.stringify(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: makeCall() })),
+  );
+  expect([reply, encodeChunks(events).at(-1)]).toMatchObject([{ usageMetadata }, { usageMetadata }]);
+});
+
+it('a whole reply to a client has no usage if the provider counted none', () => {
+  expect(
+    client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: makeCall() }),
+  ).toEqual({
+    candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, finishReason: 'STOP', index: 0 }],
+    modelVersion: 'a/b',
+    responseId: 'k7',
+  });
 });

@@ -5,12 +5,276 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { WireEvent } from '../../core/index.ts';
 import { chunk } from '../support/chat-stream.ts';
-import { crossAnswer, crossRequest, sides } from '../support/crossing.ts';
+import { type Side, crossAnswer, crossRequest, sides } from '../support/crossing.ts';
 import { listGolden, readGolden, readGoldenStream } from '../support/golden.ts';
-import { growAt, growStream, findPlaces, findStreamPlaces, type Place } from '../support/growth.ts';
+import { isObject } from '../support/json.ts';
 import { countOperations, type OperationCounter, type Operations } from '../support/operations.ts';
-import { known, makeMany } from './growth-requests.ts';
+
+type Path = readonly (string | number)[];
+
+/**
+ * How a place grows: a list by the same items again, or by items with their own names, an object by unknown
+ * fields, a text by itself.
+ */
+type Manner = 'same' | 'distinct' | 'fields' | 'text';
+
+interface Place {
+  readonly path: Path;
+  readonly manner: Manner;
+}
+
+/** Every place of a value that can grow. */
+function* findPlaces(value: unknown, path: Path = []): Generator<Place> {
+  if (typeof value === 'string') yield { path, manner: 'text' };
+  if (Array.isArray(value)) {
+    if (value.length > 0)
+      yield* [
+        { path, manner: 'same' },
+        { path, manner: 'distinct' },
+      ] as const;
+    for (const [index, item] of value.entries()) yield* findPlaces(item, [...path, index]);
+  } else if (isObject(value)) {
+    yield { path, manner: 'fields' };
+    for (const [name, member] of Object.entries(value)) yield* findPlaces(member, [...path, name]);
+  }
+}
+
+const names = /^(.*_)?(id|name|Id)$|uri|url|title/;
+const numbers = /index$|^sequence_number$/i;
+
+/** The same with other names and numbers, equal for equal `times`. */
+function renameValue(value: unknown, times: number, field = ''): unknown {
+  if (typeof value === 'string') return names.test(field) ? `${value}_${times}` : value;
+  if (typeof value === 'number') return numbers.test(field) ? value + times : value;
+  if (Array.isArray(value)) return value.map((item) => renameValue(item, times, field));
+  return isObject(value)
+    ? Object.fromEntries(
+        Object.entries(value).map(([name, member]) => [name, renameValue(member, times, name)]),
+      )
+    : value;
+}
+
+function repeatItems(items: readonly unknown[], manner: Manner, size: number): unknown[] {
+  return Array.from({ length: size * items.length }, (_, index) => {
+    const item = items[index % items.length];
+    return manner === 'distinct' ? renameValue(item, Math.floor(index / items.length)) : item;
+  });
+}
+
+function growValue(value: unknown, manner: Manner, size: number): unknown {
+  if (Array.isArray(value)) return repeatItems(value, manner, size);
+  if (typeof value === 'string') return value.padEnd(20, '-').repeat(size);
+  return isObject(value)
+    ? { ...value, ...Object.fromEntries(Array.from({ length: size }, (_, index) => [`x_${index}`, index])) }
+    : value;
+}
+
+/** The value, made so many times as large at one place. */
+function growAt(value: unknown, { path, manner }: Place, size: number): unknown {
+  const [first, ...rest] = path;
+  if (first === undefined) return growValue(value, manner, size);
+  if (Array.isArray(value))
+    return value.map((item, index) => (index === first ? growAt(item, { path: rest, manner }, size) : item));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      name === first ? growAt(member, { path: rest, manner }, size) : member,
+    ]),
+  );
+}
+
+/** A part of a stream that is repeated, or an event that grows at one place. */
+type StreamPlace =
+  | { readonly from: number; readonly to: number; readonly manner: 'same' | 'distinct' }
+  | { readonly event: number; readonly place: Place };
+
+function parseJson(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Every place of a stream that can grow: any event, any few in sequence, and any place in one. */
+function* findStreamPlaces(events: readonly WireEvent[]): Generator<StreamPlace> {
+  for (const [from, { data }] of events.entries()) {
+    for (const length of [1, 2, 3, 6]) {
+      if (from + length > events.length) continue;
+      for (const manner of ['same', 'distinct'] as const) yield { from, to: from + length, manner };
+    }
+    for (const place of findPlaces(parseJson(data))) yield { event: from, place };
+  }
+}
+
+function growStream(events: readonly WireEvent[], place: StreamPlace, size: number): string {
+  const joinFrames = (each: readonly WireEvent[]): string =>
+    each
+      .map(({ event, data }) => `${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`)
+      .join('');
+  if ('event' in place) {
+    return joinFrames(
+      events.map((each, index) =>
+        index === place.event
+          ? { ...each, data: JSON.stringify(growAt(parseJson(each.data), place.place, size)) }
+          : each,
+      ),
+    );
+  }
+  const part = events.slice(place.from, place.to);
+  const again = Array.from({ length: size }, (_, times) =>
+    place.manner === 'same'
+      ? part
+      : part.map(({ event, data }) => ({
+          event,
+          data: data.startsWith('{') ? JSON.stringify(renameValue(parseJson(data), times)) : data,
+        })),
+  );
+  return joinFrames([...events.slice(0, place.from), ...again.flat(), ...events.slice(place.to)]);
+}
+
+type Shape = (size: number) => object;
+
+function makeMany(size: number, make: (index: number) => unknown): unknown[] {
+  return Array.from({ length: size }, (_, index) => make(index));
+}
+
+const user = { role: 'user', content: 'Ahoy' };
+const chatCall = (id: string): object => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+
+/** Shapes that were slow once. */
+const known: readonly [Side, string, Shape][] = [
+  [
+    'chat-completions',
+    'short turns',
+    (size) => ({
+      model: 'a/b',
+      messages: makeMany(size * 10, (index) => ({ role: index % 2 ? 'assistant' : 'user', content: 'a' })),
+    }),
+  ],
+  [
+    'chat-completions',
+    'calls without results',
+    (size) => ({
+      model: 'a/b',
+      messages: [
+        user,
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: makeMany(size * 5, (index) => chatCall(`c${index}`)),
+        },
+        user,
+      ],
+    }),
+  ],
+  [
+    'chat-completions',
+    'calls of one id',
+    (size) => ({
+      model: 'a/b',
+      messages: makeMany(size * 5, () => ({ role: 'assistant', content: null, tool_calls: [chatCall('c')] })),
+    }),
+  ],
+  [
+    'chat-completions',
+    'results without calls',
+    (size) => ({
+      model: 'a/b',
+      messages: [
+        user,
+        ...makeMany(size * 5, (index) => ({ role: 'tool', tool_call_id: `c${index}`, content: 'a' })),
+      ],
+    }),
+  ],
+  [
+    'chat-completions',
+    'stop sequences',
+    (size) => ({ model: 'a/b', messages: [user], stop: makeMany(size, String) }),
+  ],
+  [
+    'messages',
+    'unknown fields',
+    (size) => ({
+      model: 'a/b',
+      max_tokens: 9,
+      messages: makeMany(size * 5, () => ({ ...user, x: 1, y: 2 })),
+    }),
+  ],
+  [
+    'responses',
+    'outputs without calls',
+    (size) => ({
+      model: 'a/b',
+      input: makeMany(size * 5, (index) => ({
+        type: 'function_call_output',
+        call_id: `c${index}`,
+        output: 'a',
+      })),
+    }),
+  ],
+  [
+    'responses',
+    'tools',
+    (size) => ({
+      model: 'a/b',
+      input: 'a',
+      tools: makeMany(size * 5, (index) => ({
+        type: 'function',
+        name: `f ${index}`,
+        parameters: null,
+        strict: false,
+      })),
+    }),
+  ],
+  [
+    'generate-content',
+    'calls without ids',
+    (size) => ({
+      contents: makeMany(size * 5, (index) =>
+        index % 2
+          ? { role: 'user', parts: [{ functionResponse: { name: 'f', response: {} } }] }
+          : { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] },
+      ),
+    }),
+  ],
+  [
+    'generate-content',
+    'calls before results',
+    (size) => ({
+      contents: ['functionCall', 'functionResponse'].map((kind, index) => ({
+        role: index === 0 ? 'model' : 'user',
+        parts: makeMany(size * 5, () => ({
+          [kind]: { name: 'f', ...(index === 0 ? { args: {} } : { response: {} }) },
+        })),
+      })),
+    }),
+  ],
+  [
+    'chat-completions',
+    'results of one id',
+    (size) => ({
+      model: 'a/b',
+      messages: [
+        user,
+        { role: 'assistant', content: null, tool_calls: makeMany(size * 5, () => chatCall('c')) },
+        ...makeMany(size * 5, () => ({ role: 'tool', tool_call_id: 'c', content: 'a' })),
+      ],
+    }),
+  ],
+  [
+    'generate-content',
+    'fields in snake_case',
+    (size) => ({
+      contents: [
+        { parts: makeMany(size * 5, () => ({ inline_data: { mime_type: 'image/png', data: 'AAAA' } })) },
+      ],
+    }),
+  ],
+];
 
 const runs = Number(process.env.GROWTH ?? 2);
 const smallest = 100;

@@ -1,8 +1,8 @@
-import type { Kind, FourWires } from '../support/four-wires.ts';
 /**
  * A capability: what a client of each protocol asks for, how the vendor of each wire is asked for it, what
  * the vendor does, and how each client is shown it. A protocol that is not named has no word for it.
  */
+import type { Kind, FourWires } from '../support/four-wires.ts';
 import { isObject, type Json } from '../support/json.ts';
 import type { Wire } from '../support/replaying-vendor.ts';
 import type { Scenario } from '../support/vendor/scenario.ts';

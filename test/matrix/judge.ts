@@ -1,5 +1,5 @@
-import { getModel, type Crossing, type FourWires, type Wire } from '../support/four-wires.ts';
 /** Runs one capability between a client and a wire, through sockets, and judges what came of it. */
+import { getModel, type Crossing, type FourWires, type Wire } from '../support/four-wires.ts';
 import type { Json } from '../support/json.ts';
 import { joinStream } from '../support/listen.ts';
 import type { Capability } from './capability.ts';

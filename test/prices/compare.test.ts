@@ -1,8 +1,8 @@
+/** `npm run prices:check` names what others state differently from the catalogue. */
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { checkModel, type Model, type ModelFacts } from '../../core/index.ts';
 import { readLiteLlm } from '../../plugins/operations/catalogue/litellm.ts';
-/** `npm run prices:check` names what others state differently from the catalogue. */
 import { readCases } from '../support/cases.ts';
 import { serve } from '../support/serve.ts';
 import { buildModelFacts } from '../support/test-provider.ts';

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
-import type { CanonicalEvent, ReplyContext } from '../../core/index.ts';
 /**
  * The gateway reports what a provider said and a client's protocol has no field for, whole and streamed
  * alike, and nothing else.
  */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { CanonicalEvent, ReplyContext } from '../../core/index.ts';
 import { readCases } from '../support/cases.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 

@@ -1,9 +1,9 @@
-import { expect, it } from 'vitest';
-import type { CanonicalRequest } from '../../core/index.ts';
 /**
  * A part of a tool's result that only its protocol has stays where it is, beside parts that a plugin may
  * change.
  */
+import { expect, it } from 'vitest';
+import type { CanonicalRequest } from '../../core/index.ts';
 import { readCases } from '../support/cases.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 

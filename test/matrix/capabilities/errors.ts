@@ -1,5 +1,5 @@
-import { buildPath, getModel, type Crossing, type FourWires, type Wire } from '../../support/four-wires.ts';
 /** What is no reply: errors in both phases, and counts of tokens. */
+import { buildPath, getModel, type Crossing, type FourWires, type Wire } from '../../support/four-wires.ts';
 import { isObject, type Json } from '../../support/json.ts';
 import { readData, readObjects } from '../../support/listen.ts';
 import { postJson } from '../../support/post.ts';

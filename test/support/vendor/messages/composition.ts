@@ -1,13 +1,55 @@
 /** What whole and streamed replies share: identity, blocks, the reason for the end, and usage. */
-import { improvise, saysNothing } from '../improvise.ts';
+import { type Asked, improvise, saysNothing } from '../improvise.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Seals } from '../seal.ts';
 import { speak, countSpeechTokens, type Speech } from '../speech.ts';
 import { countAll } from '../words.ts';
-import { describeRequest } from './asked.ts';
 import type { Cached } from './cache.ts';
+import { groupTurns } from './conversation.ts';
 import type { ClaudeFacts } from './models.ts';
-import type { CountRequest, MessagesRequest } from './request.ts';
+import type { Block, MessagesRequest, CountRequest } from './request.ts';
+
+function joinText(block: Extract<Block, { type: 'tool_result' }>): string {
+  if (typeof block.content === 'string') return block.content;
+  return (block.content ?? []).map((part) => (part.type === 'text' ? part.text : `(${part.type})`)).join(' ');
+}
+
+function listResults({ messages }: MessagesRequest): Asked['results'] {
+  const [before, last] = groupTurns(messages.filter(({ role }) => role !== 'system')).slice(-2);
+  const names = new Map(
+    (before?.blocks ?? []).flatMap((block) =>
+      block.type === 'tool_use' ? [[block.id, block.name] as const] : [],
+    ),
+  );
+  return (last?.blocks ?? []).flatMap((block) =>
+    block.type === 'tool_result' ? [{ name: names.get(block.tool_use_id) ?? '', text: joinText(block) }] : [],
+  );
+}
+
+function describeRequest(request: MessagesRequest): Asked {
+  const { model, tools = [], tool_choice: choice, thinking, output_config: config } = request;
+  const custom = tools.flatMap((tool) =>
+    'input_schema' in tool ? [{ name: tool.name, schema: tool.input_schema }] : [],
+  );
+  const offered =
+    choice?.type === 'tool'
+      ? custom.filter(({ name }) => name === choice.name)
+      : choice?.type === 'none'
+        ? []
+        : custom;
+  return {
+    model,
+    tools: offered,
+    mustCall: choice?.type === 'any' || choice?.type === 'tool',
+    parallel: !(choice && 'disable_parallel_tool_use' in choice && choice.disable_parallel_tool_use),
+    results: listResults(request),
+    ...(config?.format ? { schema: config.format.schema } : {}),
+    reasons: thinking !== undefined && thinking.type !== 'disabled',
+    searches: tools.some(
+      ({ name, type }) => name === 'web_search' && type !== undefined && type !== null && type !== 'custom',
+    ),
+  };
+}
 
 /** A finished block, and the deltas it is streamed in. */
 export interface ToldBlock {

@@ -1,16 +1,84 @@
 /**
  * What whole and streamed replies share: the response object at its start and its end, and the items between.
  */
-import { improvise, saysNothing } from '../improvise.ts';
+import { type Asked, type OfferedTool, improvise, saysNothing } from '../improvise.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Seals } from '../seal.ts';
 import { speak, countSpeechTokens, type Speech } from '../speech.ts';
 import { countAll } from '../words.ts';
-import { describeRequest } from './asked.ts';
+import type { InputItem } from './items.ts';
 import type { ResponsesFacts } from './models.ts';
 import { buildOutput, type ItemGroup } from './output.ts';
-import { listTools, type CountRequest, type ResponsesRequest } from './request.ts';
-import { mapNamespaces, type Tool } from './tools.ts';
+import { listTools, type ResponsesRequest, type CountRequest } from './request.ts';
+import { flattenTools, mapNamespaces, type Tool } from './tools.ts';
+
+function listOfferedTools(request: ResponsesRequest): OfferedTool[] {
+  const { tool_choice: choice } = request;
+  if (choice === 'none') return [];
+  const all = flattenTools(listTools(request)).map((tool): OfferedTool =>
+    tool.type === 'custom'
+      ? { name: tool.name, freeform: true }
+      : { name: tool.name, schema: tool.parameters ?? undefined },
+  );
+  if (!choice || typeof choice === 'string') return all;
+  if (choice.type === 'allowed_tools' && 'tools' in choice) {
+    const names = new Set(choice.tools.map(({ name }) => name));
+    return all.filter(({ name }) => names.has(name));
+  }
+  return 'name' in choice ? all.filter(({ name }) => name === choice.name) : [];
+}
+
+function joinText(item: InputItem): string {
+  if (!('output' in item)) return '';
+  if (typeof item.output === 'string') return item.output;
+  return item.output.map((part) => (part.type === 'input_text' ? part.text : `(${part.type})`)).join(' ');
+}
+
+const outputs = new Set(['function_call_output', 'custom_tool_call_output']);
+
+function listResults({ input }: ResponsesRequest): Asked['results'] {
+  if (!Array.isArray(input)) return [];
+  const start = input.findLastIndex(({ type }) => !outputs.has(type ?? '')) + 1;
+  const names = new Map(
+    input.flatMap((item) =>
+      'name' in item && 'call_id' in item ? [[item.call_id, item.name] as const] : [],
+    ),
+  );
+  return input.slice(start).map((item) => ({
+    name: ('call_id' in item && item.call_id ? names.get(item.call_id) : undefined) ?? '',
+    text: joinText(item),
+  }));
+}
+
+function describeRequest(request: ResponsesRequest, reasons: boolean): Asked {
+  const { model, tool_choice: choice, parallel_tool_calls: parallel, text } = request;
+  const schema =
+    text?.format?.type === 'json_schema'
+      ? text.format.schema
+      : text?.format?.type === 'json_object'
+        ? true
+        : undefined;
+  const has = (type: string): boolean =>
+    choice !== 'none' && listTools(request).some((tool) => tool.type.startsWith(type));
+  return {
+    model,
+    tools: listOfferedTools(request),
+    mustCall:
+      choice === 'required' ||
+      (typeof choice === 'object' && choice !== null && 'name' in choice) ||
+      (typeof choice === 'object' &&
+        choice?.type === 'allowed_tools' &&
+        'mode' in choice &&
+        choice.mode === 'required'),
+    parallel: parallel ?? true,
+    results: listResults(request),
+    ...(schema === undefined ? {} : { schema }),
+    reasons,
+    searches: has('web_search'),
+    draws: has('image_generation'),
+    runsCode: has('code_interpreter'),
+  };
+}
 
 export interface Composition {
   readonly request: ResponsesRequest;
