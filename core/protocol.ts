@@ -282,8 +282,16 @@ export interface UpstreamSide {
   buildHeaders(client: ClientHeaders): Readonly<Record<string, string>>;
   /** Returns the edits that a client's own bytes need for this target. Nothing else of them changes. */
   retarget(target: Retarget): readonly Edit[];
-  /** Encodes a canonical request for a model: the wire body, and what it cannot express. */
-  encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest;
+  /**
+   * Encodes a canonical request for a model: the wire body, and what it cannot express. `inPlace`: its
+   * settings go into the body of a client of this protocol, whose names of tools stay.
+   */
+  encodeRequest(
+    request: CanonicalRequest,
+    model: Model,
+    outputLimit: number | undefined,
+    inPlace?: boolean,
+  ): EncodedRequest;
   /** Absent: a request that cannot go on as the client wrote it is encoded whole, from its canonical form. */
   readonly parts?: PartsSide;
   /** Starts a decoder for one stream of a model. */

@@ -419,7 +419,7 @@ class Restoration {
   #encodeSettings(request: CanonicalRequest, instructions: readonly Turn[]): EncodedRequest & { body: Body } {
     const { model, outputLimit } = this.#options;
     const turns = [...instructions, standIn];
-    const encoded = this.#upstream.encodeRequest({ ...request, turns }, model, outputLimit);
+    const encoded = this.#upstream.encodeRequest({ ...request, turns }, model, outputLimit, true);
     return { ...encoded, body: isObject(encoded.body) ? { ...encoded.body } : {} };
   }
 }

@@ -52,7 +52,9 @@ export function encodeOwn(
   const after = change(structuredClone(before));
   if (!upstream.parts) {
     const { body, losses } = upstream.encodeRequest(after, model, undefined);
-    return { body: asJson(body), losses };
+    // What is off or unset anyway need not be said.
+    const unsaid = Object.entries(Object(JSON.parse(text))).filter(([, value]) => !value);
+    return { body: { ...Object.fromEntries(unsaid), ...Object(asJson(body)) }, losses };
   }
   const options = { call, text, before, after, model, outputLimit: undefined };
   const { json, losses } = restoreRequest(upstream, upstream.parts, options);

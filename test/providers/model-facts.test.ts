@@ -47,6 +47,7 @@ describe.each(models)('%s is sent, for %s,', (vendor, upstream) => {
       readCall(wire, bodies[wire]).decode(),
       model,
       undefined,
+      wire === 'chat-completions',
     );
     const sent = { body, lost: losses.map(({ path, reason }) => `${path}: ${reason}`), expects };
     const file = `../golden/vendors/${vendor}.${upstream}.${wire}.json`;

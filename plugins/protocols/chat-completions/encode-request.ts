@@ -43,8 +43,8 @@ export function createEncoding(
   const flags = chatFlags(model.capabilities);
   return {
     ...buildEncoding(request, model, lose, inPlace),
-    extras: flags.extras,
-    marks: flags.cacheMarks,
+    extras: inPlace || flags.extras,
+    marks: inPlace || flags.cacheMarks,
     marksLike: request.names?.['.cache'] === foreignField ? 'anthropic' : 'openai',
     flags,
     reasoningOff:
@@ -56,11 +56,12 @@ export function encodeRequest(
   asked: CanonicalRequest,
   model: Model,
   outputLimit: number | undefined,
+  inPlace = false,
 ): EncodedRequest {
   const { losses, lose } = collectLosses();
   const flags = chatFlags(model.capabilities);
   const request = { ...asked, reasoning: fitReasoning(asked, flags, lose) };
-  const encoding = createEncoding(request, model, lose);
+  const encoding = createEncoding(request, model, lose, inPlace);
   const shared = flags.extras ? selectOpenaiFields(flags.cacheMarks) : undefined;
   const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
   const { sent, watched } = splitStops(request, model);
@@ -220,13 +221,13 @@ function encodeSwitch({ budget }: Reasoning, wanted: string, { model, flags, los
 function encodeFormat(
   { format }: CanonicalRequest,
   { mode, schema }: FormatPlan,
-  { lose }: Encoding,
+  { inPlace, lose }: Encoding,
 ): Fields | undefined {
   if (format?.type === 'text') return { type: 'text' };
   if (mode === 'json') return { type: 'json_object' };
   if (mode !== 'schema' || format?.type !== 'schema') return undefined;
   const { name = 'answer', description } = format;
-  const strict = fitStrict(format, schema, 'format', lose);
+  const strict = inPlace ? format.strict : fitStrict(format, schema, 'format', lose);
   return {
     type: 'json_schema',
     json_schema: overlay(bag.getFields(format), { name, description, schema, strict }),

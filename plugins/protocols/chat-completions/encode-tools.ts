@@ -90,13 +90,13 @@ function takesNoNames({ flags }: Encoding): boolean {
   return flags.forcedTools === 'unnamed';
 }
 
-function encodeTool(tool: OwnTool, path: string, { extras, lose }: Encoding): Fields {
+function encodeTool(tool: OwnTool, path: string, { inPlace, extras, lose }: Encoding): Fields {
   const fields = bag.getFields(tool);
   const { description } = tool;
-  const name = fitName(tool.name);
+  const name = inPlace ? tool.name : fitName(tool.name);
   if (tool.type === 'function') {
     const parameters = tool.schema === undefined ? undefined : toObjectSchema(tool.schema, path, lose);
-    const strict = fitStrict(tool, parameters, path, lose);
+    const strict = inPlace ? tool.strict : fitStrict(tool, parameters, path, lose);
     return overlay(fields, { type: 'function', function: { name, description, parameters, strict } });
   }
   if (extras) return overlay(fields, { type: 'custom', custom: { name, description, format: tool.format } });
@@ -105,9 +105,13 @@ function encodeTool(tool: OwnTool, path: string, { extras, lose }: Encoding): Fi
   return { type: 'function', function: definition };
 }
 
-function encodeReference(canonicalName: string, tools: readonly Tool[], { extras }: Encoding): Fields {
+function encodeReference(
+  canonicalName: string,
+  tools: readonly Tool[],
+  { inPlace, extras }: Encoding,
+): Fields {
   const custom = extras && tools.some((tool) => tool.type === 'custom' && tool.name === canonicalName);
-  const name = fitName(canonicalName);
+  const name = inPlace ? canonicalName : fitName(canonicalName);
   return custom ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } };
 }
 

@@ -18,9 +18,10 @@ export function encodeRequest(
   request: CanonicalRequest,
   model: Model,
   outputLimit: number | undefined,
+  inPlace = false,
 ): EncodedRequest {
   const { losses, lose } = collectLosses();
-  const encoding = createEncoding(request, model, lose);
+  const encoding = createEncoding(request, model, lose, inPlace);
   const { systemInstruction, contents } = encodeTurns(request.turns, encoding);
   const { tools, toolConfig } = encodeTools(request, encoding);
   const { format, instruction, expects } = encodeFormat(request, encoding);

@@ -86,9 +86,9 @@ function encodeHosted(
   });
 }
 
-function encodeFunction(tool: OwnTool, path: string, { lose }: Encoding): Fields {
+function encodeFunction(tool: OwnTool, path: string, { inPlace, lose }: Encoding): Fields {
   if (tool.cache) lose(`${path}.cache`, noCacheMarks);
-  const name = fitName(tool.name);
+  const name = inPlace ? tool.name : fitName(tool.name);
   if (tool.type === 'custom') {
     const { description, schema: parametersJsonSchema } = convertToFunction(tool, path, lose);
     return { name, description, parametersJsonSchema };
@@ -109,12 +109,13 @@ function fitMode({ mode, required }: ToolChoice): string {
   return { auto: 'AUTO', none: 'NONE', required: 'ANY', one: 'ANY' }[mode];
 }
 
-function encodeChoice(request: CanonicalRequest, { lose }: Encoding): Fields | undefined {
+function encodeChoice(request: CanonicalRequest, { inPlace, lose }: Encoding): Fields | undefined {
   const { toolChoice } = request;
   if (!toolChoice) return undefined;
   const { names } = toolChoice;
   const mode = fitMode(toolChoice);
   if (names === undefined) return { mode };
   const offered = selectOfferedNames(request, lose);
-  return offered.length > 0 ? { mode, allowedFunctionNames: offered.map(fitName) } : undefined;
+  const sent = inPlace ? offered : offered.map(fitName);
+  return sent.length > 0 ? { mode, allowedFunctionNames: sent } : undefined;
 }

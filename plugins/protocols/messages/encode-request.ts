@@ -19,9 +19,10 @@ export function encodeRequest(
   request: CanonicalRequest,
   model: Model,
   outputLimit: number | undefined,
+  inPlace = false,
 ): EncodedRequest {
   const { losses, lose } = collectLosses();
-  const encoding = createEncoding(request, model, lose);
+  const encoding = createEncoding(request, model, lose, inPlace);
   const limit = fitOutputLimit(request, outputLimit, encoding);
   const { system, messages } = encodeConversation(request.turns, encoding);
   const { tools, choice, instruction: callInstruction } = encodeTools(request, encoding);

@@ -60,10 +60,11 @@ export function encodeRequest(
   original: CanonicalRequest,
   model: Model,
   outputLimit: number | undefined,
+  inPlace = false,
 ): EncodedRequest {
   const { losses, lose } = collectLosses();
   const request = { ...original, turns: [...makeCallIdsUnique(original.turns)] };
-  const encoding = createEncoding(request, model, lose);
+  const encoding = createEncoding(request, model, lose, inPlace);
   const plan = planFormat(request, encoding);
   const shared = encoding.owner === nativeVendor ? selectOpenaiFields(encoding.marks) : undefined;
   const body = overlay(
