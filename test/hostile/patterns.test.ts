@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { decodeError as decodeGoogleError } from '../../plugins/protocols/generate-content/errors.ts';
-import { decodeError as decodeMessagesError } from '../../plugins/protocols/messages/errors.ts';
+import { decodeError as decodeMessagesError } from '../../plugins/protocols/messages/encoding.ts';
 import { decodeError as decodeOpenAiError } from '../../plugins/shared/wire-kit/openai-error.ts';
 import { findPatterns, type Pattern } from '../support/patterns.ts';
 

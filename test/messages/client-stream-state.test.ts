@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent, Opaque } from '../../core/index.ts';
-import { StreamEncoder } from '../../plugins/protocols/messages/encode-events.ts';
+import { StreamEncoder } from '../../plugins/protocols/messages/reply-out.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { sendOwn } from '../support/families.ts';
 import { isObject } from '../support/json.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UnsealedBlocks, writeEnvelope } from '../../plugins/protocols/messages/sealed.ts';
+import { UnsealedBlocks, writeEnvelope } from '../../plugins/protocols/messages/encoding.ts';
 import { expectLinear } from '../support/linear.ts';
 
 const state = { vendor: 'google', kind: 'signature', value: 'v' };

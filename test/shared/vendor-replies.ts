@@ -7,7 +7,7 @@ import {
 import {
   decodeError as decodeMessages,
   encodeError as encodeMessages,
-} from '../../plugins/protocols/messages/errors.ts';
+} from '../../plugins/protocols/messages/encoding.ts';
 import {
   decodeError as decodeOpenai,
   encodeError as encodeOpenai,

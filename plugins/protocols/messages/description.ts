@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, describeListing, listedModel } from '../../shared/wire-kit/reply-schemas.ts';
-import { pages } from './listing.ts';
-import { betaHeader, neutralVersionHeader, versionHeader, versions } from './read-request.ts';
+import { betaHeader, neutralVersionHeader, versionHeader, versions } from './call.ts';
+import { pages } from './index.ts';
 import * as Wire from './wire.ts';
 
 const errorSchema = z

@@ -1,10 +1,131 @@
-/** The context that all parts of the request encoder share, and the flags of a model's messages endpoint. */
+/**
+ * What all parts of this protocol share: its name and bag, the context of its encoders, the flags of a model,
+ * the names and ids that it accepts, cache marks, the envelopes with state of other vendors, and errors.
+ */
 import { z } from 'zod';
-import { createFlagReader, type CanonicalRequest, type Model } from '../../../core/index.ts';
+import {
+  type CanonicalRequest,
+  createFlagReader,
+  type Model,
+  type Block,
+  type Opaque,
+  type ErrorReply,
+  type GatewayError,
+  type EventOf,
+} from '../../../core/index.ts';
 import { buildEncoding, type Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
+import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
-import { protocolName } from './bag.ts';
-import { createMarkEncoder, type MarkEncoder } from './cache.ts';
+import { hashText, fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
+import { findKnown } from '../../shared/wire-kit/open-values.ts';
+import { createBag, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  selectClientStatus,
+  decodeVendorError,
+  buildErrorEvent,
+  readVendorError,
+} from '../../shared/wire-kit/vendor-error.ts';
+import type * as Wire from './wire.ts';
+
+export const protocolName = 'messages';
+export const bag = createBag(protocolName);
+/** The vendor of this protocol's file ids, signatures and encrypted reasoning. */
+export const nativeVendor = 'anthropic';
+
+const rule = { good: /^[A-Za-z0-9_-]{1,128}$/, strange: /[^A-Za-z0-9_-]/g, longest: 128 };
+const goodId = /^[A-Za-z0-9_-]{1,64}$/;
+
+export function fitName(name: string): string {
+  return fitNameByRule(name, rule);
+}
+
+/** Returns the id itself if Anthropic accepts it, or else a hash of it: a call and its result stay paired. */
+export function fitCallId(id: string): string {
+  return goodId.test(id) ? id : `toolu_${hashText(id)}`;
+}
+
+/** Makes the id of a call without one, from the id of the reply and the number of the block. */
+export function makeCallId(reply: string, block: number): string {
+  return `toolu_${hashText(JSON.stringify([reply, block]))}`;
+}
+
+type Lifetime = '5m' | '1h';
+
+interface Mark {
+  readonly ttl?: Lifetime | '30m' | '12h' | undefined;
+}
+
+export type Marked = Pick<Wire.Text, 'cache_control'>;
+
+const times = ['5m', '1h'] as const;
+const timed = new Set(['type', 'ttl']);
+const untimed = new Set(['type']);
+const markType = 'ephemeral';
+const mostMarks = 4;
+
+export function decodeMark({ cache_control: mark }: Marked): { cache?: Mark } {
+  return mark?.type === markType ? { cache: { ttl: findKnown(mark.ttl, times) } } : {};
+}
+
+/** Returns the fields of a mark that have no canonical name. */
+export function readMarkLeftover({ cache_control: mark }: Marked): Fields {
+  if (!mark) return {};
+  if (mark.type !== markType) return { cache_control: mark };
+  return nestFields('cache_control', pickUnread(mark, findKnown(mark.ttl, times) ? timed : untimed));
+}
+
+/** Encodes the mark of a block or tool as `cache_control`. `path` is the canonical path of its owner. */
+type MarkEncoder = (mark: Mark | undefined, path: string) => Fields | undefined;
+
+/** The encoder keeps the last four marks of a request, because they cover the most text. */
+function createMarkEncoder(request: CanonicalRequest, lose: Lose): MarkEncoder {
+  const paths = listMarks(request).map(({ path }) => path);
+  const tooMany = new Set(paths.slice(0, Math.max(0, paths.length - mostMarks)));
+  return (mark, path) => {
+    if (!mark) return undefined;
+    if (tooMany.has(path)) {
+      lose(`${path}.cache`, `messages accepts ${mostMarks} cache marks; the last ones are kept`);
+      return undefined;
+    }
+    const ttl = fitLifetime(mark);
+    if (ttl !== mark.ttl) lose(`${path}.cache.ttl`, `sent as "${ttl}"`, 'approximated');
+    return { type: markType, ttl };
+  };
+}
+
+/** The nearest lifetime that is not longer: a longer one costs more to write. */
+function fitLifetime({ ttl }: Mark): Lifetime | undefined {
+  if (ttl === '30m') return '5m';
+  return ttl === '12h' ? '1h' : ttl;
+}
+
+interface PlacedMark {
+  readonly path: string;
+  readonly mark: Mark;
+}
+
+function listMarks({ tools = [], turns }: CanonicalRequest): PlacedMark[] {
+  const marks: PlacedMark[] = [];
+  const add = (path: string, mark: Mark | undefined): void => {
+    if (mark) marks.push({ path, mark });
+  };
+  for (const [index, tool] of tools.entries()) add(`tools[${index}]`, tool.cache);
+  for (const [index, { blocks }] of turns.entries()) {
+    for (const [position, block] of blocks.entries()) {
+      const path = `turns[${index}].blocks[${position}]`;
+      if (block.type === 'tool-result')
+        for (const [place, part] of block.content.entries()) add(`${path}.content[${place}]`, part.cache);
+      add(path, block.cache);
+    }
+  }
+  return marks;
+}
+
+/** Returns the requested cache lifetime: one hour only if all marks request it. */
+export function getRequestedLifetime(request: CanonicalRequest): Lifetime {
+  const marks = listMarks(request);
+  return marks.length > 0 && marks.every(({ mark }) => fitLifetime(mark) === '1h') ? '1h' : '5m';
+}
 
 export interface Encoding extends BaseEncoding {
   readonly mark: MarkEncoder;
@@ -29,3 +150,136 @@ export const flagsSchema = z.strictObject({
 });
 
 export const readFlags = createFlagReader(protocolName, flagsSchema);
+
+const ofCall = 'call ';
+const nextText = 'next text';
+
+/** The block that sealed state belongs to. */
+export type Owner = 'reasoning' | 'text' | typeof nextText | { readonly call: string };
+
+export function writeEnvelope(opaque: Opaque, owner: Owner | undefined): string {
+  return seal(opaque, typeof owner === 'object' ? ofCall + owner.call : owner);
+}
+
+/** The blocks of a message, indexed by owner: a search for every envelope would take quadratic time. */
+export class UnsealedBlocks {
+  readonly blocks: Block[] = [];
+  readonly #owners = new Map<string, Extract<Block, { opaque?: unknown }>>();
+  /** State of calls and texts that follow after it. */
+  readonly #early = new Map<string, Opaque[]>();
+
+  add(block: Block): void {
+    this.blocks.push(block);
+    if (block.type === 'text' || block.type === 'reasoning') this.#owners.set(block.type, block);
+    if (block.type === 'text') this.#claim(nextText, block);
+    if (block.type !== 'tool-call' || this.#owners.has(ofCall + block.id)) return;
+    this.#owners.set(ofCall + block.id, block);
+    this.#claim(ofCall + block.id, block);
+  }
+
+  #claim(owner: string, block: Extract<Block, { opaque?: unknown }>): void {
+    const early = this.#early.get(owner);
+    if (!early) return;
+    block.opaque = early;
+    this.#early.delete(owner);
+  }
+
+  /** Attaches the state in an envelope to its owner. Returns false if `data` is not an envelope. */
+  open(data: string, at: string): boolean {
+    const sealed = unsealOwned(data);
+    if (!sealed) return false;
+    const { opaque, owner } = sealed;
+    // Some clients send the seal of reasoning back without its text.
+    if (owner === undefined || (owner === 'reasoning' && !this.#owners.has(owner))) {
+      this.add({ type: 'reasoning', text: '', opaque: [opaque], at });
+    } else {
+      this.#findStates(owner).push(opaque);
+    }
+    return true;
+  }
+
+  #findStates(owner: string): Opaque[] {
+    const block = this.#owners.get(owner);
+    const states = block ? (block.opaque ??= []) : (this.#early.get(owner) ?? []);
+    if (!block) this.#early.set(owner, states);
+    return states;
+  }
+}
+
+/** The error types and their HTTP statuses. */
+const statuses = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  conflict_error: 409,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
+
+const typesByStatus: ReadonlyMap<number, string> = new Map(
+  Object.entries(statuses).map(([type, status]) => [status, type]),
+);
+
+/** For an overload, all other protocols use status 503. */
+function readStatus({ status }: GatewayError): number {
+  return status === 503 ? statuses.overloaded_error : status;
+}
+
+function readType(error: GatewayError): string {
+  const otherwise = error.status < 499 ? 'invalid_request_error' : 'api_error';
+  return typesByStatus.get(readStatus(error)) ?? otherwise;
+}
+
+/** Clients recognize a conversation that is too long by this text. */
+const tooLong = 'prompt is too long';
+
+const family = 'messages';
+
+function buildErrorBody(error: GatewayError, id: string | undefined): Fields {
+  const { vendor } = error.details;
+  const type = readType(error);
+  const body =
+    vendor?.family === family
+      ? { type, ...vendor.body, message: buildMessage(error) }
+      : {
+          type,
+          message: buildMessage(error),
+          // Clients distinguish errors of their request by the vendor's code.
+          ...(error.status === 400 && vendor?.code ? { details: { error_code: vendor.code } } : {}),
+        };
+  return { type: 'error', error: body, ...(id === undefined ? {} : { request_id: id }) };
+}
+
+/** The body has no field for the name of a parameter. As with Anthropic, the message starts with it. */
+function buildMessage({ code, message, details: { param, vendor } }: GatewayError): string {
+  if (code === 'context_length_exceeded')
+    return message.toLowerCase().includes(tooLong) ? message : `${tooLong}: ${message}`;
+  return param === undefined || vendor || message.includes(param) ? message : `${param}: ${message}`;
+}
+
+export function encodeError(error: GatewayError, id?: string): ErrorReply {
+  return {
+    status: selectClientStatus(error, family) ?? readStatus(error),
+    body: buildErrorBody(error, id),
+  };
+}
+
+/** No `message_stop` follows: it would make a broken reply look complete. */
+export function encodeStreamError(error: GatewayError): string {
+  return `event: error\ndata: ${JSON.stringify(buildErrorBody(error, undefined))}\n\n`;
+}
+
+export function readStreamError(event: Fields): EventOf<'error'> {
+  const error = readVendorError(event);
+  return buildErrorEvent(family, { ...error, code: error.type ?? error.code });
+}
+
+/** Turns a provider's status and error body into an error that is safe to show to the client. */
+export function decodeError(status: number, text: string): GatewayError {
+  return decodeVendorError(family, status, text);
+}

@@ -1,6 +1,10 @@
 /** Anthropic's messages protocol: client side, upstream side, token counts and the model listing. */
 import { z } from 'zod';
 import {
+  toGatewayError,
+  type Catalog,
+  type Model,
+  type Route,
   definePlugin,
   type ClientHeaders,
   type Match,
@@ -10,19 +14,88 @@ import {
   type CountSide,
 } from '../../../core/index.ts';
 import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
+import type { Page } from '../../shared/wire-kit/listing-pages.ts';
+import {
+  describeListed,
+  formatPricing,
+  buildListingRoutes,
+  type ListedRates,
+  listPlaces,
+} from '../../shared/wire-kit/model-listing.ts';
 import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { protocolName } from './bag.ts';
-import { ReplyDecoder } from './decode-events.ts';
-import { ping, StreamEncoder, encodeReply } from './encode-events.ts';
-import { encodeRequest } from './encode-request.ts';
-import { flagsSchema } from './encoding.ts';
-import { decodeError, encodeError, encodeStreamError } from './errors.ts';
-import { correctReply } from './finish.ts';
-import { buildModelRoutes } from './listing.ts';
-import { parts } from './parts.ts';
-import { readRequest, versionHeader, readVersion, MessagesCall } from './read-request.ts';
+import { readVersion, parts, readRequest, versionHeader, MessagesCall } from './call.ts';
+import { encodeError, protocolName, flagsSchema, decodeError, encodeStreamError } from './encoding.ts';
+import { correctReply } from './reply-facts.ts';
+import { ReplyDecoder } from './reply-in.ts';
+import { ping, StreamEncoder, encodeReply } from './reply-out.ts';
+import { encodeRequest } from './request.ts';
 import { leastBudget } from './thinking.ts';
+
+/** Cached input without its own price costs as much as other input. */
+const listedRates: ListedRates = {
+  prompt: ['input'],
+  completion: ['output'],
+  input_cache_read: ['cacheRead', 'input'],
+  input_cache_write_5m: ['cacheWrite5m', 'cacheWrite30m', 'input'],
+  input_cache_write_1h: ['cacheWrite1h', 'input'],
+};
+
+/** Fields that Anthropic's SDKs require. The catalogue does not know every capability that they list. */
+function describeForSdks({ contextLength, outputLimit, expires }: Model): Record<string, unknown> {
+  return {
+    max_input_tokens: contextLength,
+    max_tokens: outputLimit,
+    capabilities: null,
+    line: null,
+    lifecycle: expires ? 'deprecated' : 'active',
+    deprecated_at: null,
+    retires_at: expires && `${expires}T00:00:00Z`,
+  };
+}
+
+interface Described extends Record<string, unknown> {
+  readonly id: string;
+}
+
+function describeModel(model: Model): Described {
+  return {
+    type: 'model',
+    id: model.id,
+    display_name: model.name,
+    created_at: `${model.created}T00:00:00Z`,
+    ...describeForSdks(model),
+    pricing: formatPricing(model.price, listedRates),
+    ...describeListed(model),
+  };
+}
+
+/** Wraps all models as a single page, unless they are one of several. */
+function wrapPage(data: readonly Described[], page?: Page): Record<string, unknown> {
+  return {
+    data,
+    has_more: page?.more ?? false,
+    first_id: data.at(0)?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  };
+}
+
+export const pages = { limit: 'limit', after: 'after_id', before: 'before_id' } as const;
+
+function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
+  return buildListingRoutes(catalog, {
+    names: ['messages-models', 'messages-model'],
+    places: listPlaces([mount, ''], '/v1', ({ headers }) => readVersion(headers) !== undefined),
+    encodeError: (error, id) => encodeError(toGatewayError(error), id),
+    // This protocol only reaches models with text output.
+    listModels: () => catalog.listModels().filter(({ output }) => output.includes('text')),
+    describeModel,
+    wrap: wrapPage,
+    pages,
+    byOwner: true,
+    describe: () => import('./description.ts'),
+  });
+}
 
 /** Fields that Anthropic refuses in a count request. */
 const notCounted = splitNames(`
@@ -31,7 +104,7 @@ const notCounted = splitNames(`
 `);
 
 /** Counts the input tokens of a request. The count request is a normal one without fields about the reply. */
-export const count: CountSide = {
+const count: CountSide = {
   buildAddress: (calls) => calls.replace(/(?=\?|$)/, '/count_tokens'),
   encodeRequest(request, model) {
     const { body, losses } = encodeRequest(request, model, undefined);
@@ -154,7 +227,7 @@ export const messages = definePlugin({
   },
 });
 
-export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[] {
+function retarget({ call, model, outputLimit }: Retarget): readonly Edit[] {
   const edits: Edit[] = [{ path: ['model'], value: model }];
   if (call instanceof MessagesCall && call.namesProvider)
     edits.push({ path: ['provider'], value: undefined });

@@ -1,9 +1,11 @@
 /**
- * Encodes reasoning as the model's generation expects it: as a token budget, or as an effort for a model that
- * decides itself. Thinking is omitted if a tool is forced, or if the reasoning at the start of a tool loop is
- * missing.
+ * What a request asks of the answer: how deeply the model thinks, as its generation expects it, and the
+ * format. Anthropic enforces only schemas with closed objects and a few keywords. Other keywords go into the
+ * descriptions, for the model to read.
  */
-import type { CanonicalRequest, Reasoning } from '../../../core/index.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { CanonicalRequest, Format, Reasoning } from '../../../core/index.ts';
+import { describeFormat, nameSchema, type FormatInWords } from '../../shared/wire-kit/json-mode.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import {
   efforts,
@@ -12,8 +14,79 @@ import {
   loseReasoning,
 } from '../../shared/wire-kit/reasoning-effort.ts';
 import { readObjects } from '../../shared/wire-kit/values.ts';
-import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import type { Encoding } from './encoding.ts';
+import {
+  isObject,
+  nestFields,
+  overlay,
+  splitNames,
+  trackReads,
+  type Fields,
+} from '../../shared/wire-kit/vendor-bag.ts';
+import { type Encoding, bag } from './encoding.ts';
+import * as Wire from './wire.ts';
+
+const canonicalDisplays: ReadonlyMap<unknown, NonNullable<Reasoning['display']>> = new Map([
+  ['summarized', 'summary'],
+  ['omitted', 'none'],
+]);
+
+interface DecodedAnswer extends Pick<CanonicalRequest, 'reasoning' | 'format'> {
+  /** Two fields hold the reasoning. If the client sent only one, losses of both are reported by its name. */
+  readonly names?: Record<string, string> | undefined;
+  readonly rest: Fields;
+}
+
+/** `thinking` enables reasoning, `output_config.effort` sets its depth; a client may send only one. */
+export function decodeAnswer(wire: Wire.Request): DecodedAnswer {
+  const { thinking } = wire;
+  const [output, pickOutput] = trackReads(wire.output_config ?? {});
+  const format = decodeFormat(output, wire);
+  // An effort together with disabled thinking has a meaning only in this protocol.
+  const effort = thinking?.type === 'disabled' ? undefined : (output.effort ?? undefined);
+  const { reasoning, names, rest } = decodeThinking(thinking, effort);
+  return {
+    reasoning,
+    format: format.value,
+    names: format.isOlder ? { ...names, format: Wire.olderFormat } : names,
+    rest: { ...format.rest, ...nestFields('output_config', pickOutput()), ...rest },
+  };
+}
+
+function decodeThinking(thinking: Wire.Request['thinking'], effort: string | undefined): DecodedAnswer {
+  const depth = effort === undefined ? undefined : { effort };
+  if (!thinking) return { reasoning: depth, names: depth && { reasoning: 'output_config.effort' }, rest: {} };
+  if (!Wire.isKnownThinking(thinking)) return { reasoning: depth, rest: { thinking } };
+  const [seen, pickRest] = trackReads(thinking);
+  if (seen.type === 'disabled')
+    return {
+      reasoning: { effort: 'none' },
+      names: { 'reasoning.effort': 'thinking' },
+      rest: nestFields('thinking', pickRest()),
+    };
+  const budget = seen.type === 'enabled' ? seen.budget_tokens : undefined;
+  const { display: shown } = seen;
+  const display = canonicalDisplays.get(shown);
+  const rest = { ...pickRest(), ...(shown && !display ? { display: shown } : {}) };
+  return { reasoning: { effort, budget, display }, rest: nestFields('thinking', rest) };
+}
+
+interface DecodedFormat {
+  readonly value?: Format;
+  /** Whether the client sent it under its name from the beta. */
+  readonly isOlder?: boolean;
+  readonly rest: Fields;
+}
+
+function decodeFormat(output: NonNullable<Wire.Request['output_config']>, wire: Wire.Request): DecodedFormat {
+  const { [Wire.olderFormat]: older } = wire;
+  const isOlder = !output.format && older ? Wire.isSchemaFormat(older) : false;
+  const format = isOlder ? older : output.format;
+  const unused = older && !isOlder ? { [Wire.olderFormat]: older } : {};
+  if (!format) return { rest: unused };
+  if (!Wire.isSchemaFormat(format)) return { rest: { ...unused, output_config: { format } } };
+  const [{ type: _type, schema }, pickRest] = trackReads(format);
+  return { value: { type: 'schema', schema, ...bag.keep(pickRest()) }, isOlder, rest: unused };
+}
 
 interface EncodedThinking {
   readonly thinking?: Fields;
@@ -130,4 +203,83 @@ function beginsWithThoughts(messages: readonly Fields[]): boolean {
   const answered: unknown = messages.findLast(({ role }) => role === 'assistant')?.content;
   const first: Fields | undefined = Array.isArray(answered) ? answered[0] : undefined;
   return thoughts.has(first?.type);
+}
+
+/** Returns the field, or an instruction in its place. */
+export function encodeFormat(
+  { format }: CanonicalRequest,
+  { model, lose }: Encoding,
+): FormatInWords & { readonly format?: Fields } {
+  if (!format || format.type === 'text') return {};
+  if (format.type === 'json' || format.schema === undefined) {
+    lose('format', 'messages has no JSON mode; an instruction asks for it', 'approximated');
+    return describeFormat({ type: 'json' });
+  }
+  if (!model.capabilities.structuredOutput) {
+    lose('format', 'the model has no structured output; an instruction asks for it', 'approximated');
+    return describeFormat(format);
+  }
+  const schema = isObject(format.schema) ? nameSchema(format, format.schema) : format.schema;
+  const fitted = { type: 'json_schema', schema: tightenSchema(schema, 'format', lose) };
+  return { format: overlay(bag.getFields(format), fitted) };
+}
+
+/** Returns the schema as Anthropic enforces it. Reports a loss if it differs from the client's. */
+export function tightenSchema(schema: unknown, path: string, lose: Lose): unknown {
+  const fitted = fitSchema(schema);
+  const { $schema: _, ...original } = isObject(schema) ? schema : {};
+  if (isObject(schema) && !isDeepStrictEqual(fitted, original))
+    lose(
+      `${path}.schema`,
+      'objects are closed, and rules that the model does not enforce are sent in descriptions',
+      'approximated',
+    );
+  return fitted;
+}
+
+const formats: ReadonlySet<unknown> = splitNames(`
+  date-time time date duration email hostname uri ipv4 ipv6 uuid
+`);
+const kept = splitNames(`
+  type description title properties required additionalProperties items enum const anyOf allOf $ref $defs
+  definitions default
+`);
+
+function isKept([name, value]: [string, unknown]): boolean {
+  if (name === 'format') return formats.has(value);
+  if (name === 'minItems') return value === 0 || value === 1;
+  return kept.has(name);
+}
+
+/** Closes objects, turns `oneOf` into `anyOf`, and moves other keywords into the description. */
+function fitSchema(schema: unknown): unknown {
+  if (!isObject(schema)) return schema;
+  const { oneOf, $schema: _, ...rest } = schema;
+  const entries = Object.entries(oneOf === undefined ? rest : { anyOf: oneOf, ...rest });
+  const described = entries
+    .filter((entry) => !isKept(entry))
+    .map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  const fitted = Object.fromEntries(
+    entries.filter(isKept).map(([name, value]) => [name, fitMember(name, value)]),
+  );
+  const closed =
+    fitted.type === 'object' || isObject(fitted.properties)
+      ? { ...fitted, additionalProperties: false }
+      : fitted;
+  if (described.length === 0) return closed;
+  return {
+    ...closed,
+    description: [fitted.description, `{${described.join(', ')}}`].filter(Boolean).join('\n\n'),
+  };
+}
+
+const namedSchemas: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
+const listedSchemas: ReadonlySet<string> = new Set(['anyOf', 'allOf']);
+
+function fitMember(name: string, value: unknown): unknown {
+  if (namedSchemas.has(name) && isObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, schema]) => [key, fitSchema(schema)]));
+  }
+  if (listedSchemas.has(name) && Array.isArray(value)) return value.map(fitSchema);
+  return name === 'items' ? fitSchema(value) : value;
 }

@@ -28,9 +28,24 @@ function contains(names: Names, name: string): boolean {
   return 'has' in names ? names.has(name) : names.includes(name);
 }
 
-/** The members that are not in `known`, and those that are null: unset, but the client wrote them. */
+/** The members that are not in `known`, and those that are null: published types may require them. */
 export function pickUnread(wire: object, known: Names): Fields {
   return pick(wire, (name, value) => value === null || !contains(known, name));
+}
+
+/**
+ * A view of a wire object that notes which of its members are read, and a function that picks the others that
+ * are not null: the vendor's own. A decoder of such a view needs no list of the fields that it knows.
+ */
+export function trackReads<Wire extends object>(wire: Wire): readonly [seen: Wire, pickRest: () => Fields] {
+  const read = new Set<PropertyKey>();
+  const seen = new Proxy(wire, {
+    get(target, name) {
+      read.add(name);
+      return Reflect.get(target, name);
+    },
+  });
+  return [seen, () => pick(wire, (name, value) => value !== null && !read.has(name))];
 }
 
 /** A request's own fields without a canonical name. Its `provider` object is for routing only. */

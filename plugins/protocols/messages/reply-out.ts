@@ -1,27 +1,85 @@
-/**
- * Translates canonical events to this protocol's events, for streams and for JSON replies. This protocol
- * opens only one block at a time: a block that runs in parallel (another vendor's parallel call) waits until
- * the open block has ended.
- */
-import type { CanonicalEvent, Opaque, ReplyContext, Usage, EventOf } from '../../../core/index.ts';
-import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
-import { longestCited, longestPassages, Transcript } from '../../shared/wire-kit/transcript.ts';
-import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { encodeAnnotation } from './annotations.ts';
-import { bag, nativeVendor, protocolName } from './bag.ts';
-import { encodeFinish } from './finish.ts';
+/** Writes canonical events as this protocol's reply: a stream event by event, or one JSON object. */
 import {
-  buildBlock,
-  buildDelta,
-  buildMessage,
-  findOwner,
-  isOwn,
-  isShown,
-  isSignature,
-} from './reply-blocks.ts';
-import { writeEnvelope } from './sealed.ts';
-import { fitCallId, makeCallId } from './tool-names.ts';
-import { encodeUsage } from './usage.ts';
+  type Opaque,
+  type ReplyContext,
+  type EventOf,
+  type CanonicalEvent,
+  type Usage,
+  GatewayError,
+  type EventEncoder,
+} from '../../../core/index.ts';
+import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
+import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
+import { longestCited, longestPassages, Transcript } from '../../shared/wire-kit/transcript.ts';
+import { type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  bag,
+  nativeVendor,
+  type Owner,
+  protocolName,
+  writeEnvelope,
+  fitCallId,
+  makeCallId,
+  encodeStreamError,
+} from './encoding.ts';
+import { encodeAnnotation, encodeFinish, isCrossedBlock, CrossedSearches } from './reply-facts.ts';
+import { encodeUsage } from './reply-in.ts';
+
+type BlockStart = EventOf<'block-start'>;
+
+/** Builds the message of `message_start`: without content and stop reason. */
+function buildMessage(own: Fields, { id, model }: ReplyContext, usage: Fields): Fields {
+  return {
+    container: null,
+    diagnostics: null,
+    ...own,
+    id: `msg_${id}`,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    stop_details: null,
+    usage,
+  };
+}
+
+function buildBlock({ kind, id = '', name = '', vendor }: BlockStart): Fields {
+  const own = bag.getFields({ vendor });
+  if (kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
+  if (kind === 'server-tool') return own;
+  if (kind !== 'tool-call') return { type: 'text', text: '' };
+  return { type: 'tool_use', id, name, input: {}, caller: { type: 'direct' }, ...own };
+}
+
+/** Returns the owner of the sealed state after a block, or undefined if nothing of the block was sent. */
+function findOwner({ kind, id = '' }: BlockStart, isSent: boolean): Owner | undefined {
+  if (kind === 'tool-call') return { call: id };
+  if (kind === 'text') return 'text';
+  return isSent ? 'reasoning' : undefined;
+}
+
+const shown: ReadonlySet<string> = new Set(['text', 'refusal', 'reasoning', 'tool-call']);
+
+function isShown(start: BlockStart): boolean {
+  return shown.has(start.kind) || isOwn(start);
+}
+
+/** Whether the block of a server tool came in this protocol. Only then is it sent unchanged. */
+function isOwn({ vendor }: BlockStart): boolean {
+  return bag.getFields({ vendor }).type !== undefined;
+}
+
+function isSignature({ vendor, kind }: Opaque): boolean {
+  return vendor === nativeVendor && kind === 'signature';
+}
+
+function buildDelta(kind: BlockStart['kind'], text: string): Fields | undefined {
+  if (kind === 'text' || kind === 'refusal') return { type: 'text_delta', text };
+  if (kind === 'reasoning') return { type: 'thinking_delta', thinking: text };
+  return kind === 'tool-call' ? { type: 'input_json_delta', partial_json: text } : undefined;
+}
 
 export type WireEventBody = Readonly<Record<string, unknown>> & { readonly type: string };
 
@@ -41,7 +99,7 @@ const tokensPerImage = 1600;
 /** Why reasoning is left out. */
 const unused = 'the caller neither asked for thinking nor offered tools';
 
-export class ReplyEvents {
+class ReplyEvents {
   readonly #context: ReplyContext;
   readonly #whole: boolean;
   /** Blocks that started while another was open, in order, with their events. */
@@ -295,5 +353,87 @@ export class ReplyEvents {
       ...bag.getFields({ vendor }),
     };
     this.#events.push({ type: 'message_delta', delta, usage }, { type: 'message_stop' });
+  }
+}
+
+/** Byte for byte as Anthropic sends it, with the space. */
+export const ping = 'event: ping\ndata: {"type": "ping"}\n\n';
+
+export class StreamEncoder implements EventEncoder {
+  readonly #events: ReplyEvents;
+  readonly #searches: CrossedSearches;
+
+  constructor(context: ReplyContext) {
+    this.#events = new ReplyEvents(context);
+    this.#searches = new CrossedSearches(context);
+  }
+
+  push(event: CanonicalEvent): string {
+    if (event.type === 'error') return encodeStreamError(new GatewayError('upstream_failed', event.message));
+    let frames = '';
+    for (const each of this.#searches.add(this.#events.push(event)))
+      frames += each.type === 'ping' ? ping : `event: ${each.type}\ndata: ${JSON.stringify(each)}\n\n`;
+    return frames;
+  }
+}
+
+type Content = Record<string, unknown>;
+
+export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
+  const wire = new ReplyEvents(context, true);
+  const searches = new CrossedSearches(context);
+  let message: Content = {};
+  const content: Content[] = [];
+  /** The JSON text of arguments, by block index. */
+  const inputs = new Map<number, string>();
+  for (const each of events)
+    for (const event of searches.add(wire.push(each))) {
+      const index = Number(event.index);
+      const block = content[index];
+      if (event.type === 'message_start' && isObject(event.message)) message = { ...event.message, content };
+      else if (event.type === 'content_block_start' && isObject(event.content_block))
+        content[index] = { ...event.content_block };
+      else if (event.type === 'content_block_delta' && block && isObject(event.delta))
+        mergeDelta(block, event.delta, index, inputs);
+      else if (event.type === 'message_delta' && isObject(event.delta))
+        message = { ...message, ...event.delta, usage: event.usage };
+    }
+  for (const [index, text] of inputs)
+    Object.assign(content[index] ?? {}, { input: parseArguments(text) ?? { _raw: text } });
+  closeWithText(content);
+  return message;
+}
+
+/**
+ * Moves a final text behind sealed state and crossed searches: Claude Code prints only the last block, and
+ * only if it is text.
+ */
+function closeWithText(content: Content[]): void {
+  const last = content.findLastIndex((block) => block.type !== 'redacted_thinking' && !isCrossedBlock(block));
+  const text = content[last];
+  if (text?.type !== 'text') return;
+  content.splice(last, 1);
+  content.push(text);
+}
+
+function mergeDelta(block: Content, delta: Fields, index: number, inputs: Map<number, string>): void {
+  switch (delta.type) {
+    case 'text_delta':
+      block.text = String(block.text) + String(delta.text);
+      break;
+    case 'thinking_delta':
+      block.thinking = String(block.thinking) + String(delta.thinking);
+      break;
+    case 'signature_delta':
+      block.signature = delta.signature;
+      break;
+    case 'input_json_delta':
+      inputs.set(index, (inputs.get(index) ?? '') + String(delta.partial_json));
+      break;
+    case 'citations_delta':
+      if (Array.isArray(block.citations)) block.citations.push(delta.citation);
+      else block.citations = [delta.citation];
+      break;
+    default:
   }
 }

@@ -1,21 +1,163 @@
 /**
  * Reads a client's request: checks its version, its schema and rules that span fields, and collects the facts
- * that routing and billing need.
+ * that routing and billing need. Writes parts of it again that a plugin changed, or a provider would refuse.
  */
-import { GatewayError, type ClientHeaders, type Match } from '../../../core/index.ts';
+import {
+  type Fee,
+  type InputSize,
+  GatewayError,
+  type ClientHeaders,
+  type Match,
+  type PartsSide,
+} from '../../../core/index.ts';
+import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
+import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { buildChoiceError } from '../../shared/wire-kit/offered-tools.ts';
 import { readPreferences, refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read-call.ts';
-import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { readMember, readObjects } from '../../shared/wire-kit/values.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
-import { containsCrossedSearch } from './crossed-searches.ts';
-import { decodeRequest } from './decode-request.ts';
-import { measureInput, readFees } from './input-size.ts';
-import { listOfferedTools, type OfferedTool } from './offered-tools.ts';
-import { fitCallId } from './tool-names.ts';
+import { encodeBlock } from './content.ts';
+import { fitCallId, nativeVendor, createEncoding } from './encoding.ts';
+import { containsCrossedSearch } from './reply-facts.ts';
+import { encodeMessage, decodeRequest } from './request.ts';
+import { fitThinking } from './thinking.ts';
+import { isSearch } from './tools.ts';
 import * as Wire from './wire.ts';
+
+interface OfferedTool {
+  readonly tool: Fields;
+  readonly at: string;
+}
+
+function listOfferedTools({ tools, messages }: Wire.Request): OfferedTool[] {
+  const offered = (tools ?? []).map((tool, index): OfferedTool => ({ tool, at: `tools[${index}]` }));
+  for (const [index, { content }] of messages.entries()) {
+    if (typeof content !== 'object') continue;
+    for (const [position, block] of content.entries()) {
+      if (block.type !== 'tool_addition' && block.type !== 'compaction') continue;
+      for (const added of listAddedTools(block))
+        offered.push({ ...added, at: `messages[${index}].content[${position}]${added.at}` });
+    }
+  }
+  return offered;
+}
+
+/** Returns the tool that a block defines, or the tools that a summary of the conversation kept. */
+function listAddedTools(block: Fields): OfferedTool[] {
+  if (block.type === 'tool_addition') {
+    const tool = readMember(block.tool, 'definition');
+    return isObject(tool) ? [{ tool, at: '.tool.definition' }] : [];
+  }
+  return readObjects(block.tool_changes).flatMap((change, index) =>
+    listAddedTools({ ...change, type: 'tool_addition' }).map(({ tool, at }) => ({
+      tool,
+      at: `.tool_changes[${index}]${at}`,
+    })),
+  );
+}
+
+/** Returns the fee of a tool. Code execution has none: an organisation has free hours. */
+function readFees({ tool, at }: OfferedTool): Fee[] {
+  // Anthropic runs code without a fee; other providers open a container for it.
+  if (String(tool.type).startsWith('code_execution'))
+    return [{ name: 'container', field: `${at}.type`, most: 1, spared: true }];
+  if (!isSearch(tool)) return [];
+  const { max_uses: uses } = tool;
+  return [{ name: 'webSearch', field: `${at}.type`, most: typeof uses === 'number' ? uses : Infinity }];
+}
+
+/** Types of tools that read only the request, or whose input is limited elsewhere. */
+const boundedTool =
+  /^(bash|text_editor|memory|computer|code_execution|web_search|tool_search_tool|mcp_toolset)/;
+
+/** Whether a tool may add any amount of input. The gateway then reserves the cost of a full context. */
+function readsUnbounded(tool: Wire.Tool): boolean {
+  return !Wire.isFunctionTool(tool) && !boundedTool.test(tool.type);
+}
+
+/** A cache mark, or an escape that may hide one. */
+const cacheMark = /"cache_control"|\\u/;
+
+/** Types of tools that the client runs; Anthropic runs all others. */
+const clientTool = /^(custom$|bash_|text_editor_|memory_|computer_|browser_)/;
+
+/** Counts how often Anthropic rereads the conversation: after each use of its tools, and to compact it. */
+function countRounds(
+  { mcp_servers: servers, context_management: management }: Wire.Request,
+  offered: readonly OfferedTool[],
+): number {
+  let rounds = hasEntries(servers) ? Infinity : 0;
+  for (const { tool } of offered) {
+    const { type, max_uses: uses } = tool;
+    if (typeof type !== 'string' || clientTool.test(type)) continue;
+    rounds += typeof uses === 'number' ? Math.max(0, uses) : Infinity;
+  }
+  const edits = readObjects(readMember(management, 'edits'));
+  return rounds + (edits.some(({ type }) => String(type).startsWith('compact')) ? 1 : 0);
+}
+
+/** The most tokens with which Anthropic explains tools to the model, and each of its own that clients run. */
+const tokensOfTools = 500;
+const tokensOfOwnTool = 4000;
+
+/** Without tools that Anthropic runs: the bound of their uses covers them. */
+function countToolTokens(offered: readonly OfferedTool[]): number {
+  let tokens = 0;
+  for (const { tool } of offered) {
+    const type = String(tool.type ?? 'custom');
+    if (!clientTool.test(type)) continue;
+    tokens = Math.max(tokens, tokensOfTools) + (type === 'custom' ? 0 : tokensOfOwnTool);
+  }
+  return tokens;
+}
+
+function hasEntries(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0;
+}
+
+/** Computes an upper bound of the input. Base64 media is counted as media, not as text. */
+function measureInput(wire: Wire.Request, text: string, offered: readonly OfferedTool[]): InputSize {
+  const { messages, tools, mcp_servers: servers } = wire;
+  const meter = new MediaMeter();
+  meter.fetched = hasEntries(servers) || (tools?.some(readsUnbounded) ?? false);
+  const count = (block: Wire.Block | Wire.ResultContent): void => {
+    if (!Wire.isKnownBlock(block)) {
+      meter.fetched ||= !Wire.isVendorState(block.type);
+      return;
+    }
+    for (const inner of listInnerBlocks(block)) count(inner);
+    if (block.type !== 'image' && block.type !== 'document') return;
+    const base64 = Wire.isKnownMedia(block) && block.source.type === 'base64' ? block.source.data : '';
+    meter.fetched ||=
+      !Wire.isKnownMedia(block) ||
+      (block.type === 'document' && (block.source.type === 'url' || block.source.type === 'file'));
+    if (block.type === 'image') meter.addImage(base64.length);
+    else meter.addFile(base64);
+  };
+  for (const { content } of messages)
+    if (typeof content === 'object') for (const block of content) count(block);
+  return {
+    ...meter.measure(text),
+    added: countToolTokens(offered) || undefined,
+    rounds: countRounds(wire, offered) || undefined,
+    uncached: !cacheMark.test(text),
+    brief: writesBriefly(text),
+  };
+}
+
+const nothing: readonly Wire.ResultContent[] = [];
+
+/** Returns the blocks inside a tool result, or inside a document made of parts. */
+function listInnerBlocks(block: Wire.KnownBlock): readonly Wire.ResultContent[] {
+  const { type } = block;
+  if (type === 'tool_result') return Array.isArray(block.content) ? block.content : nothing;
+  const isComposed = type === 'document' && Wire.isKnownMedia(block) && block.source.type === 'content';
+  return isComposed && Array.isArray(block.source.content) ? block.source.content : nothing;
+}
 
 export class MessagesCall extends ReadCall {
   /** Whether the body has the gateway's own field `provider`, which must not be sent upstream. */
@@ -81,7 +223,7 @@ function readBudget({ thinking }: Wire.Request): number | undefined {
 }
 
 /** Whether no provider takes a message as it is: it has state of another vendor, or none where it must. */
-export function isStale(message: Wire.Message, next: Wire.Message | undefined): boolean {
+function isStale(message: Wire.Message, next: Wire.Message | undefined): boolean {
   const text = JSON.stringify(message);
   return (
     containsEnvelope(text) ||
@@ -227,3 +369,28 @@ function checkCombinations(wire: Wire.Request, usesBetas: boolean): void {
     );
   }
 }
+
+export const parts: PartsSide = {
+  list: 'messages',
+  liftsInstructions: true,
+  start({ text, request, model, lose }) {
+    const { messages } = checkWire(Wire.count, JSON.parse(text));
+    const encoding = createEncoding(request, model, lose, true);
+    return {
+      isStale(index) {
+        const message = messages[index];
+        return message !== undefined && isStale(message, messages[index + 1]);
+      },
+      readsState: ({ vendor }) => vendor === encoding.owner || vendor === nativeVendor,
+      encodeTurn(turn, index) {
+        const path = `turns[${index}]`;
+        for (const [position, block] of turn.blocks.entries())
+          if (block.type === 'text' && block.text.trim() === '')
+            lose(`${path}.blocks[${position}]`, 'the provider refuses a blank text');
+        return encodeMessage(turn, path, encoding);
+      },
+      encodeBlock: (block, { path }) => encodeBlock(block, path, encoding),
+      finish: (body) => fitThinking(body, lose),
+    };
+  },
+};
