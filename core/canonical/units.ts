@@ -109,7 +109,7 @@ export const facts: Readonly<Record<Unit, Facts>> = table;
 export function nameKind({
   unit,
   modality,
-}: Readonly<{ unit: string; modality?: Modality | undefined }>): string {
+}: Readonly<{ unit: string; modality?: string | undefined }>): string {
   return modality === undefined ? unit : unit + modality.charAt(0).toUpperCase() + modality.slice(1);
 }
 

@@ -5,9 +5,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { findCount, listUses } from '../../core/index.ts';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
+import { add, buildCall } from '../contract/made-calls.ts';
 import { request } from '../contract/store.ts';
 import { openDatabase } from '../support/database.ts';
 import { price, quote, settlement } from './calls.ts';
@@ -80,6 +82,40 @@ it('opens a ledger of the version before, and ends the calls that it left runnin
   await store.close();
   expect(readVersion()).toBe(version);
   expect(Object.fromEntries(readTables())).toMatchObject(Object.fromEntries(tables));
+});
+
+/** What an overview says, with tokens that have columns in the version before and are uses in this one. */
+async function readOverview(store: Store, by: 'model' | 'account'): Promise<unknown[]> {
+  const rows = await store.sumCalls({ from: 0, to: 2 ** 42, by, unit: '1d', top: 100 });
+  return rows
+    .filter(({ counts, posts }) => counts.calls + posts > 0)
+    .map((row) => {
+      const { calls, errors, cache_hits: hits, ...tokens } = row.counts;
+      const uses = row.uses ?? listUses(tokens);
+      const [input = 0, output = 0] = [findCount(uses, 'input'), findCount(uses, 'output')];
+      const { name, start, cost, margin, posts, buckets } = row;
+      return { name, start, cost, margin, posts, buckets, calls, errors, hits, input, output };
+    });
+}
+
+it.each(['model', 'account'] as const)('keeps every sum of the version before by %s', async (by) => {
+  const old = await previous.openSqlite({ file, threads: false });
+  await old.definePrice(price);
+  await old.reserve(request('old-1', 'acme', { key: 'key-1' }));
+  await old.settle(settlement('old-1', 9n));
+  const call = buildCall('old-1', 'acme', 2000, { usage: undefined, input: 7, output: 3 });
+  await add(old, call);
+  const before = await readOverview(old, by);
+  expect(before).not.toEqual([]);
+  const young = await openSqlite({ file });
+  // Its calls are summed up from their records, those of the version before from their columns too.
+  await add(young, buildCall('young-1', 'acme', 2000, { usage: { input: 2 }, input: 2, output: 0 }));
+  await old.reserve(request('old-2', 'acme', { key: 'key-1' }));
+  await old.settle(settlement('old-2', 5n));
+  expect(await readOverview(young, by)).toEqual(await readOverview(old, by));
+  expect(await young.audit()).toMatchObject({ ok: true, findings: [] });
+  await young.close();
+  await old.close();
 });
 
 it('shares a ledger with the version before: each ends calls of the other', async () => {

@@ -1,5 +1,6 @@
 /** What a ledger has to report: rows, sums, and broken rules. */
 import { describe, expect, it } from 'vitest';
+import { listUses } from '../../core/index.ts';
 import type { EntryQuery, Store, UsageQuery } from '../../plugins/meters/balance/store.ts';
 import { price, progress, quote, settlement } from '../balance/calls.ts';
 import { request, type Bench } from './bench.ts';
@@ -131,27 +132,32 @@ export function testReports({ account, store, opened }: Bench): void {
 
     it('sum up calls by key, model, provider and day', async () => {
       const name = await account(1000n);
-      await call(`${name}-1`, name, 'key-1', 3n, { at: day, output: 5 });
+      const usage = '{"input":3,"inputAudio":2,"output":0,"mode":"fast","rule":"standard"}';
+      await call(`${name}-1`, name, 'key-1', 3n, { at: day, usage });
       await call(`${name}-2`, name, 'key-2', 60n, { at: day + 1, model: 'house/other' });
       await call(`${name}-3`, name, 'key-1', 5n, { at: 2 * day });
       await store().reserve(request(`${name}-4`, name));
       await store().settle(settlement(`${name}-4`, undefined));
       const readUsage = (query: Partial<UsageQuery>) => store().sumUsage({ account: name, by: [], ...query });
-      expect(await readUsage({})).toEqual([{ calls: 3, input: 68, output: 5, cost: 68n, vendor: 68n }]);
+      const sum = (calls: number, input: number, audio?: number) => ({
+        calls,
+        cost: BigInt(input),
+        vendor: BigInt(input),
+        uses: listUses({ input, inputAudio: audio, output: 0 }),
+      });
+      expect(await readUsage({})).toEqual([sum(3, 68, 2)]);
       expect(await readUsage({ by: ['key'] })).toEqual([
-        { key: 'key-1', calls: 2, input: 8, output: 5, cost: 8n, vendor: 8n },
-        { key: 'key-2', calls: 1, input: 60, output: 0, cost: 60n, vendor: 60n },
+        { key: 'key-1', ...sum(2, 8, 2) },
+        { key: 'key-2', ...sum(1, 60) },
       ]);
       expect(await readUsage({ by: ['day', 'model'], to: 2 * day })).toEqual([
-        { day: '1970-01-02', model: 'house/model', calls: 1, input: 3, output: 5, cost: 3n, vendor: 3n },
-        { day: '1970-01-02', model: 'house/other', calls: 1, input: 60, output: 0, cost: 60n, vendor: 60n },
+        { day: '1970-01-02', model: 'house/model', ...sum(1, 3, 2) },
+        { day: '1970-01-02', model: 'house/other', ...sum(1, 60) },
       ]);
       expect(
         await readUsage({ by: ['account', 'provider'], key: 'key-1', model: 'house/model', from: 2 * day }),
-      ).toEqual([{ account: name, provider: 'house', calls: 1, input: 5, output: 0, cost: 5n, vendor: 5n }]);
-      expect(await readUsage({ from: 9 * day })).toEqual([
-        { calls: 0, input: 0, output: 0, cost: 0n, vendor: 0n },
-      ]);
+      ).toEqual([{ account: name, provider: 'house', ...sum(1, 5) }]);
+      expect(await readUsage({ from: 9 * day })).toEqual([{ ...sum(0, 0), uses: [] }]);
     });
 
     it('sum up what providers bill if the charge differs, overages and late ends too', async () => {

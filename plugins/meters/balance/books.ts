@@ -1,4 +1,5 @@
 /** What a store reads out of the books: entries, usage, pending reservations and totals. */
+import type { Use } from '../../../core/index.ts';
 import { creditSources } from './accounts.ts';
 import { consumedFields } from './reservations.ts';
 import {
@@ -104,8 +105,6 @@ export interface UsageQuery {
 
 const usageFields = {
   calls: readCount,
-  input: readCount,
-  output: readCount,
   cost: readInteger,
   /** What the vendors bill. */
   vendor: readInteger,
@@ -114,7 +113,9 @@ const usageFields = {
  * The sum of calls that were posted. Overages and adjustments are part of `cost`. It has the fields it is
  * grouped by; a day is an ISO date in UTC.
  */
-export type UsageRow = RecordOf<typeof usageFields> & Readonly<Partial<Record<UsageGroup, string>>>;
+export type UsageRow = RecordOf<typeof usageFields> & {
+  readonly uses: readonly Use[];
+} & Readonly<Partial<Record<UsageGroup, string>>>;
 export const readSums = createReader(usageFields);
 
 /** Rows after the one named `after`, in the order of their names. */

@@ -1,6 +1,7 @@
 /** Credit, corrections, entries, markups, usage and the audit: what operators read in the ledger. */
 import { z } from 'zod';
 import { account } from './accounts.ts';
+import { uses } from './calls.ts';
 import { describeList, time, usd } from './values.ts';
 
 export const credited = account.extend({ status: z.string() }).meta({ title: 'Credited' });
@@ -75,6 +76,7 @@ const usageRow = z.looseObject({
   cost: usd,
   vendorCost: usd,
   margin: usd,
+  uses,
 });
 export const usage = z.object({ by: z.array(z.string()), data: z.array(usageRow) });
 

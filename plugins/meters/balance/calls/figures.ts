@@ -15,6 +15,14 @@ export const counted = ['calls', 'errors', 'cache_hits'] as const;
 
 export const figures: readonly string[] = [...booked, ...counted, ...buckets];
 
+/** Kinds of use that had columns in the version before, by their names. */
+export const formerKinds = {
+  input: 'input',
+  output: 'output',
+  cached: 'cacheRead',
+  reasoning: 'reasoning',
+} as const;
+
 /** Amounts of uses are integers: counts have at most three decimals. */
 export const amountParts = 1000;
 

@@ -9,7 +9,7 @@ import { listUses, nameKind } from '../../../../core/for-threads.ts';
 import { formatTag } from '../../../shared/calls/tag-text.ts';
 import { readCount, readInteger, readNamedTexts, readOptional, readText, type Row } from '../rows.ts';
 import { ask, askAll, askRecords, askRows, nameStatements, selectRecords, type Steps } from '../sql/steps.ts';
-import { amountParts, bucketBounds, errorOutcomes, figures, units } from './figures.ts';
+import { amountParts, bucketBounds, errorOutcomes, figures, formerKinds, units } from './figures.ts';
 
 type Columns = readonly string[];
 const hourlyKey: Columns = ['account', 'key', 'hour', 'model', 'provider'];
@@ -73,7 +73,8 @@ const sql = nameStatements('sums', {
   takeCalls: buildTakeSql('calls'),
   takeEntries: buildTakeSql('entries'),
   calls: `
-    SELECT account, key, model, provider, ended AS at, outcome, cached, first_event, tags, body
+    SELECT account, key, model, provider, ended AS at, outcome, first_event, tags, body,
+      ${Object.keys(formerKinds).join(', ')}
     FROM calls WHERE number = ANY($1::bigint[])`,
   entries: buildEntriesSql(
     ", coalesce(calls.tags, '{}') AS tags",
@@ -153,12 +154,14 @@ function readMoney(row: Row): Money {
   return { cost: readInteger(row, 'cost'), margin: readInteger(row, 'margin') };
 }
 
-/** What a call used, out of its record. */
+/** What a call used: from its record, or from its columns if the record is older than the list of units. */
 function readUses(row: Row): [kind: string, amount: number][] {
-  const { usage = {} }: { readonly usage?: Readonly<Record<string, unknown>> } = JSON.parse(
-    readText(row, 'body'),
-  );
-  return listUses(usage).map((use) => [nameKind(use), Math.round(use.count * amountParts)]);
+  const { usage }: { readonly usage?: Readonly<Record<string, unknown>> } = JSON.parse(readText(row, 'body'));
+  const former = Object.entries(formerKinds).map(([column, kind]) => [kind, readCount(row, column)]);
+  return listUses(usage ?? Object.fromEntries(former)).map((use) => [
+    nameKind(use),
+    Math.round(use.count * amountParts),
+  ]);
 }
 
 class Sums {

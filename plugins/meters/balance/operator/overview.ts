@@ -9,7 +9,15 @@ import {
   type Use,
 } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
-import { counted, dimensions, computePercentile, shortestKept, units, type Unit } from '../calls/figures.ts';
+import {
+  computePercentile,
+  counted,
+  dimensions,
+  formerKinds,
+  shortestKept,
+  units,
+  type Unit,
+} from '../calls/figures.ts';
 import type { OverviewRow } from '../store.ts';
 import { nameKey, readKeyNames } from './key-records.ts';
 import { defineOperation, type Ledger } from './operation.ts';
@@ -85,14 +93,13 @@ function sumMoney(rows: readonly OverviewRow[]) {
   return { cost: formatUsd(cost), vendor_cost: formatUsd(cost - margin), margin: formatUsd(margin) };
 }
 
-/** The units that are counted step by step, under their names in an overview. */
-const listed = { input: 'input', output: 'output', cached: 'cacheRead', reasoning: 'reasoning' } as const;
-const countNames = [...counted, ...Object.keys(listed)];
+/** What is counted step by step. */
+const countNames = [...counted, ...Object.keys(formerKinds)];
 
-type Count = (typeof counted)[number] | keyof typeof listed;
+type Count = (typeof counted)[number] | keyof typeof formerKinds;
 
 function readCounts({ counts, uses }: OverviewRow): Record<Count, number> {
-  const used = Object.entries(listed).map(([name, unit]) => [name, findCount(uses, unit) ?? 0]);
+  const used = Object.entries(formerKinds).map(([name, unit]) => [name, findCount(uses, unit) ?? 0]);
   return { ...counts, ...Object.fromEntries(used) };
 }
 

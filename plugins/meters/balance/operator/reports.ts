@@ -2,7 +2,7 @@
  * What operators read in the books: summed up usage, rows for an export, and what is reserved at the moment.
  */
 import { z } from 'zod';
-import { formatUsd, listUses, parseUsd } from '../../../../core/index.ts';
+import { findCount, formatUsd, listUses, nameKind, parseUsd } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
@@ -84,8 +84,16 @@ const money = new Map([
   ['margin', 'MARGIN USD'],
 ]);
 
-function formatUsage({ data }: Replies['GET /admin/usage']): string {
-  if (data.length === 0) return 'There is no usage.';
+type UsageRow = Replies['GET /admin/usage']['data'][number];
+
+/** A row with its uses in one cell. */
+function joinUses({ uses, ...row }: UsageRow): Record<string, unknown> {
+  return { ...row, uses: uses.map((use) => `${nameKind(use)} ${use.count}`).join(', ') };
+}
+
+function formatUsage({ data: found }: Replies['GET /admin/usage']): string {
+  if (found.length === 0) return 'There is no usage.';
+  const data = found.map(joinUses);
   const columns = Object.keys(data[0] ?? {});
   const rows = data.map((row) => columns.map((column) => String(row[column] ?? '')));
   const totals = columns.map((column, place) => {
@@ -113,18 +121,25 @@ export const reportOperations = [
       const rows = await store.sumUsage(await nameKey(store, query));
       return {
         by: query.by,
-        data: rows.map(({ cost, vendor, ...row }) => ({
-          ...row,
+        data: rows.map(({ calls, uses, cost, vendor, ...group }) => ({
+          ...group,
+          calls,
+          input: findCount(uses, 'input') ?? 0,
+          output: findCount(uses, 'output') ?? 0,
           cost: formatUsd(cost),
           vendorCost: formatUsd(vendor),
           margin: formatUsd(cost - vendor),
+          uses,
         })),
       };
     },
     csv: {
       name: 'usage',
       format: ({ by, data }) =>
-        formatCsv([...by, 'calls', 'input', 'output', 'cost', 'vendorCost', 'margin'], data),
+        formatCsv(
+          [...by, 'calls', 'input', 'output', 'cost', 'vendorCost', 'margin', 'uses'],
+          data.map(joinUses),
+        ),
     },
     verbs: [
       {

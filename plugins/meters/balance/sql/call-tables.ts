@@ -1,5 +1,5 @@
 /** The tables of stored calls and roll-ups. */
-import { amountParts, booked, buckets, buildCounted, figures } from '../calls/figures.ts';
+import { amountParts, booked, buckets, buildCounted, figures, formerKinds } from '../calls/figures.ts';
 import type { Dialect } from './tables.ts';
 
 /** One row for each ended call, written behind it and deleted after the retention. Nothing depends on it. */
@@ -54,8 +54,6 @@ CREATE TABLE call_tags (
 CREATE INDEX tags_of_call ON call_tags (number);`;
 }
 
-/** Kinds of use that had columns in the version before. */
-const formerKinds = { input: 'input', output: 'output', cached: 'cacheRead', reasoning: 'reasoning' };
 const formerFigures = [...booked, 'calls', 'errors', ...Object.keys(formerKinds), 'cache_hits', ...buckets];
 
 /**

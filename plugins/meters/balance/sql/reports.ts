@@ -1,6 +1,7 @@
 /** Reads the books: row by row for exports, summed up for usage reports, and as a whole for metrics. */
+import { listUses } from '../../../../core/for-threads.ts';
 import { readEntry, readPending, readSums, readTotals, type UsageGroup } from '../books.ts';
-import { units } from '../calls/figures.ts';
+import { amountParts, units } from '../calls/figures.ts';
 import { readMinuteRow } from '../calls/overview.ts';
 import { readOwner } from '../reservations.ts';
 import { readCount, readText as textIn, type Row } from '../rows.ts';
@@ -50,6 +51,10 @@ function readGroup(row: Row, group: UsageGroup): string {
     : textIn(row, column);
 }
 
+function countUse(row: Row): number {
+  return readCount(row, 'amount') / amountParts;
+}
+
 export const reports = {
   *listEntries(query) {
     const { account, key, call, reference, kinds, from, to, after, limit } = query;
@@ -84,19 +89,32 @@ export const reports = {
       "(entries.kind IN ('post', 'overage', 'adjustment') OR vendor <> 0)",
     );
     const groups = by.map((group) => groupColumns[group] + (group === 'day' ? '' : ' COLLATE "C"'));
+    const named = by.map((group, index) => `${groups[index]} AS group_${group}, `).join('');
     const text = `
-      SELECT ${by.map((group, index) => `${groups[index]} AS group_${group}, `).join('')}
+      SELECT ${named}
         count(*) FILTER (WHERE entries.kind = 'post') AS calls,
-        CAST(coalesce(sum(input) FILTER (WHERE entries.kind = 'post'), 0) AS bigint) AS input,
-        CAST(coalesce(sum(output) FILTER (WHERE entries.kind = 'post'), 0) AS bigint) AS output,
         CAST(coalesce(sum(revenue), 0) AS bigint) AS cost,
         CAST(coalesce(sum(coalesce(vendor, revenue)), 0) AS bigint) AS vendor
       FROM entries JOIN accounts ON accounts.id = entries.account ${conditions.where}
       ${groups.length > 0 ? `GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}` : ''}`;
-    return (yield* askRows({ text }, ...conditions.values)).map((row) => ({
-      ...Object.fromEntries(by.map((group) => [group, readGroup(row, group)])),
-      ...readSums(row),
-    }));
+    const usesText = `
+      SELECT ${named} used.key AS kind,
+        CAST(sum(CAST(used.value AS numeric) * ${amountParts}) AS bigint) AS amount
+      FROM entries JOIN accounts ON accounts.id = entries.account
+        CROSS JOIN json_each_text(entries.usage::json) AS used
+      ${conditions.where} AND entries.kind = 'post' AND used.key NOT IN ('mode', 'rule')
+      GROUP BY ${[...groups, 'used.key'].join(', ')}`;
+    const nameGroup = (row: Row): string => JSON.stringify(by.map((group) => readGroup(row, group)));
+    const rows = yield* askRows({ text }, ...conditions.values);
+    const uses = Map.groupBy(yield* askRows({ text: usesText }, ...conditions.values), nameGroup);
+    return rows.map((row) => {
+      const counts = uses.get(nameGroup(row))?.map((use) => [textIn(use, 'kind'), countUse(use)]) ?? [];
+      return {
+        ...Object.fromEntries(by.map((group) => [group, readGroup(row, group)])),
+        ...readSums(row),
+        uses: listUses(Object.fromEntries(counts)),
+      };
+    });
   },
   /** Sums of some hours, minute by minute and model by model. */
   *sumChargesByMinute({ account, hours }) {
