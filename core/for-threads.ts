@@ -6,5 +6,6 @@
 export { computeCost } from './billing/cost.ts';
 export { findKind, kinds, listUses, nameKind } from './canonical/units.ts';
 export { restorePrice } from './price-terms.ts';
+export { isDecimal } from './util/decimal.ts';
 export { formatUsd } from './util/money.ts';
 export { readOwnVersion } from './util/own-version.ts';

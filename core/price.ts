@@ -178,12 +178,11 @@ function findFault({ rules = [], ...base }: Stated): string | undefined {
   return other && `has a rule "${other.name}" with other modes than the price`;
 }
 
-function isStated(value: unknown): value is StatedPrice {
-  return typeof value === 'object' && value !== null;
-}
-
 export const priceSchema = z
-  .custom<StatedPrice>(isStated, 'a price is a list of rates: [{ unit: "input", rate: "0.20" }, …]')
+  .custom<StatedPrice>(
+    (value) => typeof value === 'object' && value !== null,
+    'a price is a list of rates: [{ unit: "input", rate: "0.20" }, …]',
+  )
   .transform((written, context): Price => {
     const { data: stated, error } = statedPrice.safeParse(restorePrice(written));
     if (!stated) {

@@ -164,14 +164,8 @@ function findRule({ attempt: { target, startedAt } }: Routed): string | undefine
 /**
  * True if the call may cost more than the known price: an unknown mode, or use or media without a rate.
  */
-function isUnpriced(
-  { mode = usualMode, uses }: Used,
-  {
-    attempt: {
-      target: { model, price },
-    },
-  }: Routed,
-): boolean {
+function isUnpriced({ mode = usualMode, uses }: Used, { attempt: { target } }: Routed): boolean {
+  const { model, price } = target;
   if (model.free) return false;
   const served = mode === usualMode ? undefined : getModeRates(price, mode);
   if (mode !== usualMode && !served) return true;

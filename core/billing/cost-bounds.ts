@@ -113,12 +113,8 @@ export function boundUse(
   unlimited: number = unlimitedUses.expected,
 ): UseBound {
   const { size, candidates } = call;
-  const {
-    model,
-    protocol: {
-      upstream: { caching },
-    },
-  } = target;
+  const { model, protocol } = target;
+  const { caching } = protocol.upstream;
   // The provider refuses what does not fit.
   const longest = model.contextLength;
   const sent = Math.min(boundInput(call, model), longest);

@@ -54,10 +54,8 @@ export interface CheckedUsage {
 /** `isFinal`: the figures are those of the end of a reply, not of a reply that broke off. */
 export function checkUsage(exchange: Routed, progress: Progress, isFinal: boolean): CheckedUsage {
   const { deliveredBytes, images, spoke } = progress;
-  const {
-    call,
-    attempt: { target },
-  } = exchange;
+  const { call, attempt } = exchange;
+  const { target } = attempt;
   const listed = listUses(progress.usage);
   const uses = nameSearches(isFinal ? listed : omitZeros(listed), call.fees);
   const most = boundUse(call, target, undefined, unlimitedUses.believed);
@@ -136,12 +134,8 @@ function judgeInput(uses: Uses, most: UseBound, exchange: Routed): 'true' | 'add
   const input = findCount(uses, 'input');
   if (input === undefined) return 'true';
   if (input === 0) return most.input > 0 ? 'false' : 'true';
-  const {
-    call,
-    attempt: {
-      target: { model },
-    },
-  } = exchange;
+  const { call, attempt } = exchange;
+  const { model } = attempt.target;
   const { cached = 0 } = most;
   // The context may be longer than the catalogue knows.
   const likely = Math.max(most.input, boundInput(call, model));

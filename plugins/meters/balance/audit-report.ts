@@ -1,6 +1,6 @@
 /** What an auditor reads, remembers and reports. */
-import { kinds, listUses, restorePrice } from '../../../core/for-threads.ts';
-import type { Nano, Price, Used } from '../../../core/index.ts';
+import { isDecimal, kinds, listUses, restorePrice } from '../../../core/for-threads.ts';
+import type { Nano, Price, Rate, Used } from '../../../core/index.ts';
 import type { Entry } from './books.ts';
 import type { KnownBudgets } from './budgets/audit.ts';
 import type { CheckedRollups, KnownRollups } from './calls/rollup-audit.ts';
@@ -117,20 +117,16 @@ export function createPriceReader(ratesOf: RatesOf): (version: string) => Price 
 function isPrice(value: unknown): value is Price {
   if (!isRecord(value)) return false;
   const { rates, tiers = [], modes = {}, rules = [] } = value;
-  return (
-    Array.isArray(rates) &&
-    rates.every(isRate) &&
-    hasRate(rates, 'input') === hasRate(rates, 'output') &&
-    [tiers, modes, rules].every((tables) => isRecord(tables) && Object.values(tables).every(isPrice))
+  if (!Array.isArray(rates) || !rates.every(isRate)) return false;
+  const [hasInput, hasOutput] = ['input', 'output'].map((wanted) =>
+    rates.some(({ unit }) => unit === wanted),
   );
+  const tables = [tiers, modes, rules].flatMap((each) => (isRecord(each) ? Object.values(each) : [each]));
+  return hasInput === hasOutput && tables.every(isPrice);
 }
 
-function hasRate(rates: readonly { readonly unit?: unknown }[], unit: string): boolean {
-  return rates.some((rate) => rate.unit === unit);
-}
-
-function isRate(value: unknown): boolean {
-  return isRecord(value) && typeof value.rate === 'string' && /^\d+(?:\.\d{1,60})?$/.test(value.rate);
+function isRate(value: unknown): value is Rate {
+  return isRecord(value) && typeof value.rate === 'string' && isDecimal(value.rate);
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -39,16 +39,8 @@ export interface FieldChange {
 
 const limits = new Set(['contextLength', 'outputLimit']);
 
-interface Place {
-  readonly name: string;
-  /** Undefined for limits. */
-  readonly kind: Kind | undefined;
-  readonly above: number | undefined;
-  readonly mode: string | undefined;
-  readonly rule: string | undefined;
-}
-
-function parseFigure(figure: string): Place {
+/** A figure's kind, which is undefined for limits, and where it holds. */
+function parseFigure(figure: string) {
   const [, name = '', above, mode, rule] =
     /^(\w+)(?: above (\d+)| served (.+)| by (.+))?$/s.exec(figure) ?? [];
   return { name, kind: findKind(name), above: above === undefined ? undefined : Number(above), mode, rule };
@@ -65,10 +57,8 @@ function findFigure(figures: Figures, figure: string): string | undefined {
 
 /** Rates with one of them replaced or added. */
 function setRate(rates: readonly Rate[], { name, unit, modality }: Kind, rate: string): Rate[] {
-  const changed = { unit, ...(modality && { modality }), rate };
-  return rates.some((each) => nameKind(each) === name)
-    ? rates.map((each) => (nameKind(each) === name ? changed : each))
-    : [...rates, changed];
+  const others = rates.filter((each) => nameKind(each) !== name);
+  return [...others, { unit, ...(modality && { modality }), rate }];
 }
 
 /** A copy of the price with these figures. New tiers and modes inherit the rates that they do not state. */

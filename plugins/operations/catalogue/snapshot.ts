@@ -36,16 +36,17 @@ const sum = z.union([
   }),
 ]);
 
-const rate = sum.optional();
-const rates = {
-  input: rate,
-  output: rate,
-  cache_read: rate,
-  cache_write: rate,
-  reasoning: rate,
-  input_audio: rate,
-  output_audio: rate,
+/** Our kinds by the names of models.dev. */
+const names: Readonly<Record<string, string>> = {
+  input: 'input',
+  output: 'output',
+  cache_read: 'cacheRead',
+  cache_write: 'cacheWrite5m',
+  reasoning: 'reasoning',
+  input_audio: 'inputAudio',
+  output_audio: 'outputAudio',
 };
+const rates = Object.fromEntries(Object.keys(names).map((name) => [name, sum.optional()]));
 
 const listedModel = z.looseObject({
   id: z.string(),
@@ -67,7 +68,6 @@ const listedModel = z.looseObject({
 });
 
 type ListedModel = z.output<typeof listedModel>;
-type ListedRates = Pick<NonNullable<ListedModel['cost']>, keyof typeof rates>;
 
 const models = z.union([
   z.array(listedModel),
@@ -95,23 +95,14 @@ const otherNames: Readonly<Record<string, string>> = {
   moonshotai: 'moonshot',
 };
 
-const names = [
-  ['input', 'input'],
-  ['output', 'output'],
-  ['cache_read', 'cacheRead'],
-  ['cache_write', 'cacheWrite5m'],
-  ['reasoning', 'reasoning'],
-  ['input_audio', 'inputAudio'],
-  ['output_audio', 'outputAudio'],
-] as const;
-
 const toModeSuffix = (name: string): string => ` served ${name}`;
 
-function readRates(listed: ListedRates, suffix = ''): Figures {
+function readRates(listed: Readonly<Record<string, unknown>>, suffix = ''): Figures {
   return Object.fromEntries(
-    names.flatMap(([theirs, ours]) =>
-      listed[theirs] === undefined ? [] : [[ours + suffix, listed[theirs]]],
-    ),
+    Object.entries(names).flatMap(([theirs, ours]) => {
+      const rate = listed[theirs];
+      return typeof rate === 'string' ? [[ours + suffix, rate]] : [];
+    }),
   );
 }
 

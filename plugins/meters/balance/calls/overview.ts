@@ -11,14 +11,11 @@ import {
   type Row,
 } from '../rows.ts';
 import { amountParts, buckets, counted, figures, units, type Dimension, type Unit } from './figures.ts';
+import type { CallSelect } from './records.ts';
 
 /** Which calls an overview is about. */
-export interface OverviewFilter {
-  readonly account?: string | undefined;
-  readonly key?: string | undefined;
-  readonly model?: string | undefined;
-  readonly provider?: string | undefined;
-}
+const filters = ['account', 'key', 'model', 'provider'] as const;
+type OverviewFilter = Readonly<Partial<Record<(typeof filters)[number], string | undefined>>>;
 
 export interface OverviewQuery extends OverviewFilter {
   readonly from: number;
@@ -59,11 +56,6 @@ export interface OverviewRow extends SumsRow {
   readonly uses: readonly Use[];
 }
 
-export interface Asked {
-  readonly text: string;
-  readonly values: readonly (string | number)[];
-}
-
 /** Hours in UTC, by their first milliseconds. */
 export interface MinuteQuery {
   readonly account: string;
@@ -75,7 +67,6 @@ const minuteFields = { name: readText, start: readCount, cost: readInteger, post
 export type MinuteRow = RecordOf<typeof minuteFields>;
 export const readMinuteRow = createReader(minuteFields);
 
-const filters = ['account', 'key', 'model', 'provider'] as const;
 const sums = figures.map((figure) => `CAST(sum(${figure}) AS bigint) AS ${figure}`).join(', ');
 const all = figures.join(', ');
 
@@ -97,7 +88,7 @@ function splitRange({ from, to, unit }: OverviewQuery): [length: number, from: n
  * sum of all less these. Every call has one provider and there are few providers, so their sums add up to
  * all.
  */
-function buildSeriesSql(query: OverviewQuery): Asked {
+function buildSeriesSql(query: OverviewQuery): CallSelect {
   const { from, to, by, unit, top } = query;
   const values = [from, to, top];
   const place = (value: number): string => `$${values.push(value)}`;
@@ -166,7 +157,7 @@ function buildKeptSql(query: OverviewQuery, table: 'uses' | 'sums', values: (str
 }
 
 /** Hours are summed up before they are ranked, since there are a thousand times as many. */
-function buildWholeSql(query: OverviewQuery): Asked {
+function buildWholeSql(query: OverviewQuery): CallSelect {
   const values: (string | number)[] = [query.from, query.to, query.top];
   const text = `
     WITH RECURSIVE ${buildStarts(units[query.unit])},
@@ -184,12 +175,12 @@ function isSeries(query: OverviewQuery): boolean {
   return query.by !== 'tag' && filters.every((name) => query[name] === undefined);
 }
 
-export function buildSumsSql(query: OverviewQuery): Asked {
+export function buildSumsSql(query: OverviewQuery): CallSelect {
   return isSeries(query) ? buildSeriesSql(query) : buildWholeSql(query);
 }
 
 /** What the series of these rows used; one without a name has all of it. */
-export function buildUsesSql(query: OverviewQuery, rows: readonly SumsRow[]): Asked {
+export function buildUsesSql(query: OverviewQuery, rows: readonly SumsRow[]): CallSelect {
   const { from, to, by, unit } = query;
   const length = units[unit];
   const sum = 'CAST(sum(amount) AS bigint) AS amount';

@@ -63,18 +63,15 @@ export interface CallCursor {
   readonly number: number;
 }
 
-/** Selects stored calls, newest first. Undefined fields do not filter. */
-export interface CallQuery {
-  readonly call?: string | undefined;
-  readonly account?: string | undefined;
-  readonly key?: string | undefined;
-  readonly model?: string | undefined;
-  readonly provider?: string | undefined;
-  readonly protocol?: string | undefined;
-  /** `error`: any outcome that counts as an error. */
-  readonly outcome?: string | undefined;
-  /** `name:value` or `name`. */
-  readonly tag?: string | undefined;
+const parties = ['call', 'account', 'key', 'model', 'provider', 'protocol'] as const;
+
+/**
+ * Selects stored calls, newest first. Undefined fields do not filter. An outcome may be `error`: any that
+ * counts as one. A tag is `name:value` or `name`.
+ */
+export interface CallQuery extends Readonly<
+  Partial<Record<(typeof parties)[number] | 'outcome' | 'tag', string | undefined>>
+> {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly minCost?: bigint | undefined;
@@ -124,8 +121,7 @@ export function buildCallsSql(query: CallQuery, byCost: boolean): CallSelect {
     conditions.texts.length = 0;
     from = 'found JOIN calls ON calls.number = found_number';
   }
-  for (const name of ['call', 'account', 'key', 'model', 'provider', 'protocol'] as const)
-    conditions.add(`calls.${name} =`, query[name]);
+  for (const name of parties) conditions.add(`calls.${name} =`, query[name]);
   if (query.outcome === 'error') conditions.texts.push(isError);
   else conditions.add('calls.outcome =', query.outcome);
   conditions.add(`${order}.ended >=`, query.from);

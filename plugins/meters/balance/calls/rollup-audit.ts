@@ -3,9 +3,8 @@
  * money of the entries. Every hour or day is compared, and now and then every key at every model.
  */
 import { formatUsd } from '../../../../core/for-threads.ts';
-import type { Nano } from '../../../../core/index.ts';
 import type { Entry } from '../books.ts';
-import { readInteger, type Row } from '../rows.ts';
+import { createReader, readInteger, type Row } from '../rows.ts';
 import { units, type Dimension, type Unit } from './figures.ts';
 import { unsummedEntries } from './sums.ts';
 
@@ -66,12 +65,9 @@ export function selectChecks(audit: number): readonly RollupCheck[] {
   return audit % seldom === 0 ? [...steps, everything] : steps;
 }
 
-interface Sums {
-  cost: Nano;
-  /** What was charged above the vendors' bills. */
-  margin: Nano;
-  posts: bigint;
-}
+/** `margin` is what was charged above the vendors' bills. */
+const readSums = createReader({ cost: readInteger, margin: readInteger, posts: readInteger });
+type Sums = { -readonly [Name in keyof ReturnType<typeof readSums>]: bigint };
 
 type Groups = Map<string, Sums>;
 
@@ -120,13 +116,11 @@ export class RollupAudit {
     for (const row of rows) {
       const name = readName(row);
       missing.delete(name);
-      const sums = wanted.get(name) ?? { cost: 0n, margin: 0n, posts: 0n };
-      const [cost, margin] = [readInteger(row, 'cost'), readInteger(row, 'margin')];
-      const posts = readInteger(row, 'posts');
-      if (cost !== sums.cost || margin !== sums.margin || posts !== sums.posts)
+      const booked = describeSums(wanted.get(name) ?? { cost: 0n, margin: 0n, posts: 0n });
+      const kept = describeSums(readSums(row));
+      if (kept !== booked)
         this.#reportFinding(
-          `the roll-up ${table} has ${describeSums({ cost, margin, posts })} for ${formatGroup(name)}, ` +
-            `and the entries sum to ${describeSums(sums)}`,
+          `the roll-up ${table} has ${kept} for ${formatGroup(name)}, and the entries sum to ${booked}`,
         );
     }
     for (const name of missing)

@@ -118,34 +118,27 @@ interface Money {
 
 type Key = readonly (string | number)[];
 
-/** The figures of a group, in the order of `figures`: money, and then counts. And its uses by kind. */
-interface Group<Of extends Key = Key> {
+/** What a row adds to a group: counts by their figures, and uses by kind. */
+interface Added extends Money {
+  readonly counts?: Readonly<Record<string, number>>;
+  readonly uses?: Iterable<readonly [kind: string, amount: number]>;
+}
+
+interface Group<Of extends Key = Key> extends Required<Added> {
   readonly key: Of;
   cost: bigint;
   margin: bigint;
-  readonly counts: number[];
+  readonly counts: Record<string, number>;
   readonly uses: Map<string, number>;
 }
 
-const counts = figures.slice(2);
-const places = new Map(counts.map((figure, index) => [figure, index]));
-const getPlace = (figure: string): number => places.get(figure) ?? 0;
-const [posts, calls, errors, hits, firstBucket] = ['posts', 'calls', 'errors', 'cache_hits', 'bucket_0'].map(
-  getPlace,
-);
 const steps = Object.values(units);
 const isError = new Set<string>(errorOutcomes);
-/** What a row adds to a group. */
-interface Added extends Money {
-  /** Places and amounts. */
-  readonly counted?: Iterable<readonly [place: number | undefined, amount: number]>;
-  /** By kind. */
-  readonly used?: Iterable<readonly [kind: string, amount: number]>;
-}
+const zeros = Object.fromEntries(figures.map((figure) => [figure, 0]));
 
-function findBucket(milliseconds: number): number {
+function nameBucket(milliseconds: number): string {
   const found = bucketBounds.findIndex((bound) => milliseconds < bound);
-  return found < 0 ? bucketBounds.length : found;
+  return `bucket_${found < 0 ? bucketBounds.length : found}`;
 }
 
 const none: Money = { cost: 0n, margin: 0n };
@@ -174,19 +167,19 @@ class Sums {
 
   addEntry(row: Row): void {
     const money = readMoney(row);
-    this.#addRow(row, { ...money, counted: [[posts, readCount(row, 'posts')]] });
+    this.#addRow(row, { ...money, counts: { posts: readCount(row, 'posts') } });
     this.addTags(row, money);
   }
 
   addCall(row: Row): void {
     const first = readOptional(row, 'first_event', readCount);
-    const counted = [
-      [calls, 1],
-      ...(isError.has(readText(row, 'outcome')) ? [[errors, 1] as const] : []),
-      ...(readCount(row, 'cached') > 0 ? [[hits, 1] as const] : []),
-      ...(first === undefined ? [] : [[(firstBucket ?? 0) + findBucket(first), 1] as const]),
-    ] as const;
-    const added = { ...none, counted, used: readUses(row) };
+    const counts = {
+      calls: 1,
+      errors: isError.has(readText(row, 'outcome')) ? 1 : 0,
+      cache_hits: readCount(row, 'cached') > 0 ? 1 : 0,
+      ...(first === undefined ? {} : { [nameBucket(first)]: 1 }),
+    };
+    const added = { ...none, counts, uses: readUses(row) };
     this.#addRow(row, added);
     this.addTags(row, added);
   }
@@ -199,12 +192,11 @@ class Sums {
 
   list() {
     const hourly = new Map<string, Group>();
-    for (const { key: parties, cost, margin, counts: summed, uses } of this.#groups.values()) {
-      const [account, key, model, provider, at] = parties;
-      const added = { cost, margin, counted: [...summed.entries()], used: uses };
-      addToGroup(hourly, [account, key, toStart(at, units['1h']), model, provider], added);
+    for (const group of this.#groups.values()) {
+      const [account, key, model, provider, at] = group.key;
+      addToGroup(hourly, [account, key, toStart(at, units['1h']), model, provider], group);
       for (const [dimension, name] of Object.entries({ account, key, model, provider }))
-        this.#addSummed([dimension, name, at], added);
+        this.#addSummed([dimension, name, at], group);
     }
     return {
       hourly: listRecords(hourly, hourlyKey),
@@ -236,32 +228,34 @@ function toStart(at: number, step: number): number {
 function addToGroup<Of extends Key>(
   groups: Map<string, Group<Of>>,
   key: Of,
-  { cost, margin, counted = [], used = [] }: Added,
+  { cost, margin, counts = {}, uses = [] }: Added,
 ): void {
   const id = key.join('\n');
   let group = groups.get(id);
-  if (!group) groups.set(id, (group = { key, ...none, counts: counts.map(() => 0), uses: new Map() }));
+  if (!group) groups.set(id, (group = { key, ...none, counts: {}, uses: new Map() }));
   group.cost += cost;
   group.margin += margin;
-  for (const [at, amount] of counted)
-    if (at !== undefined) group.counts[at] = (group.counts[at] ?? 0) + amount;
-  for (const [kind, amount] of used) group.uses.set(kind, (group.uses.get(kind) ?? 0) + amount);
+  for (const [figure, count] of Object.entries(counts))
+    group.counts[figure] = (group.counts[figure] ?? 0) + count;
+  for (const [kind, amount] of uses) group.uses.set(kind, (group.uses.get(kind) ?? 0) + amount);
 }
 
-function toRecord(columns: Columns, values: readonly unknown[]): Row {
-  return Object.fromEntries(columns.map((column, index) => [column, values[index]]));
+function nameKey(names: Columns, key: Key): Row {
+  return Object.fromEntries(names.map((name, index) => [name, key[index]]));
 }
 
-function listRecords(groups: Map<string, Group>, key: Columns): Row[] {
-  return [...groups.values()].map((group) =>
-    toRecord([...key, ...figures], [...group.key, group.cost, group.margin, ...group.counts]),
-  );
+function listRecords(groups: Map<string, Group>, names: Columns): Row[] {
+  return [...groups.values()].map(({ key, cost, margin, counts }) => ({
+    ...zeros,
+    ...nameKey(names, key),
+    ...counts,
+    cost,
+    margin,
+  }));
 }
 
-function listUseRecords(groups: Map<string, Group>, key: Columns): Row[] {
-  return [...groups.values()].flatMap((group) =>
-    [...group.uses].map(([kind, amount]) =>
-      toRecord([...key, 'kind', 'amount'], [...group.key, kind, amount]),
-    ),
+function listUseRecords(groups: Map<string, Group>, names: Columns): Row[] {
+  return [...groups.values()].flatMap(({ key, uses }) =>
+    [...uses].map(([kind, amount]) => ({ ...nameKey(names, key), kind, amount })),
   );
 }

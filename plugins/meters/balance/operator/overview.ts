@@ -94,17 +94,16 @@ function sumMoney(rows: readonly OverviewRow[]) {
 }
 
 /** What is counted step by step. */
-const countNames = [...counted, ...Object.keys(formerKinds)];
-
 type Count = (typeof counted)[number] | keyof typeof formerKinds;
 
-function readCounts({ counts, uses }: OverviewRow): Record<Count, number> {
-  const used = Object.entries(formerKinds).map(([name, unit]) => [name, findCount(uses, unit) ?? 0]);
-  return { ...counts, ...Object.fromEntries(used) };
-}
-
-function mapCounts<Value>(value: (name: Count) => Value): Record<Count, Value> {
-  return Object.fromEntries(countNames.map((name) => [name, value(name as Count)])) as Record<Count, Value>;
+function mapCounts<Value>(map: (read: (row: OverviewRow) => number) => Value): Record<Count, Value> {
+  const read = [
+    ...counted.map((name) => [name, ({ counts }: OverviewRow) => counts[name]] as const),
+    ...Object.entries(formerKinds).map(
+      ([name, unit]) => [name, ({ uses }: OverviewRow) => findCount(uses, unit) ?? 0] as const,
+    ),
+  ];
+  return Object.fromEntries(read.map(([name, each]) => [name, map(each)])) as Record<Count, Value>;
 }
 
 /** What was used of each unit. */
@@ -122,7 +121,7 @@ export function computeTotals(rows: readonly OverviewRow[]) {
     rows.reduce((total, row) => total + read(row), 0);
   const counts = rows[0]?.buckets.map((_, index) => sumRows(({ buckets }) => buckets[index] ?? 0)) ?? [];
   return {
-    ...mapCounts((name) => sumRows((row) => readCounts(row)[name])),
+    ...mapCounts(sumRows),
     uses: sumUses(rows),
     ...sumMoney(rows),
     first_event_ms: {
@@ -142,7 +141,7 @@ function computeColumns(rows: readonly OverviewRow[], starts: readonly number[])
       return row ? read(row) : none;
     });
   return {
-    ...mapCounts((name) => computeColumn((row) => readCounts(row)[name], 0)),
+    ...mapCounts((read) => computeColumn(read, 0)),
     cost: computeColumn(({ cost }) => formatUsd(cost), '0'),
     vendor_cost: computeColumn(({ cost, margin }) => formatUsd(cost - margin), '0'),
     margin: computeColumn(({ margin }) => formatUsd(margin), '0'),

@@ -25,7 +25,6 @@ import type { Write } from '../sql/writes.ts';
 import type { Store } from '../store.ts';
 import { NoLedger } from '../versions.ts';
 import { createAudit } from './auditing.ts';
-import { addCalls } from './calls.ts';
 import { classifyFault, createQuery, runSteps, type Query } from './connection.ts';
 import { findLastEntry } from './exports.ts';
 import type { HeartbeatData, HeartbeatMessage } from './heartbeat-worker.ts';
@@ -111,7 +110,6 @@ type Read = Exclude<StoreOperationName, NameIn<'writes'>>;
 type ReadHandler<Name extends Read> = (query: Query, argument: Argument<Name>) => Promise<Answer<Name>>;
 
 const handlers: { readonly [Name in Exclude<Read, SharedName>]: ReadHandler<Name> } = {
-  addCalls: (query, argument) => runSteps(query, addCalls(argument)),
   exportEntries: (query, argument) => runSteps(query, exportEntries(argument)),
   findLastEntry,
 };

@@ -1,9 +1,18 @@
-/** Reads stored calls and roll-ups, and deletes those that are too old. */
+/** Stores calls, reads them and the roll-ups, and deletes those that are too old. */
+import { formatTag } from '../../../shared/calls/tag-text.ts';
 import { dimensions, shortestKept, units } from '../calls/figures.ts';
 import { addUses, buildSumsSql, buildUsesSql, readSumRows } from '../calls/overview.ts';
-import { readCallRow, buildCallsSql, fewCalls, buildProbeSql, readStoredCall } from '../calls/records.ts';
-import { readCount, readInteger } from '../rows.ts';
-import { askRows, nameStatements, type Operations } from './steps.ts';
+import {
+  buildCallsSql,
+  buildProbeSql,
+  callColumns,
+  fewCalls,
+  readCallRow,
+  readStoredCall,
+} from '../calls/records.ts';
+import { addNoted } from '../calls/sums.ts';
+import { readCount, readInteger, type Row } from '../rows.ts';
+import { askRecords, askRows, nameStatements, selectRecords, sendAll, type Operations } from './steps.ts';
 
 /** Deletes the rows of calls that ended before $1, up to $2 of them, but none that is not summed up yet. */
 function buildDeleteSql(table: string): string {
@@ -19,7 +28,16 @@ function buildSweepSql(table: string): string {
   return `DELETE FROM ${table} WHERE dimension IN (${names}) AND step = $1 AND start < $2`;
 }
 
+const stored = [...callColumns, 'body'];
+
 const sql = nameStatements('stored calls', {
+  add: `INSERT INTO calls (${stored.join(', ')}) ${selectRecords('calls', stored.join(', '))}
+    ON CONFLICT (call) DO NOTHING`,
+  // In a record of a tag, `tags` is that tag.
+  addTags: `
+    INSERT INTO call_tags (tag, ended, number) SELECT more.tags, calls.ended, calls.number
+    FROM calls, (${selectRecords('calls', 'call, tags')}) more WHERE calls.call = more.call
+    ON CONFLICT DO NOTHING`,
   call: 'SELECT * FROM calls WHERE call = $1',
   credited: `
     SELECT CAST(coalesce(sum(-credits), 0) AS bigint) AS credited FROM entries
@@ -32,7 +50,27 @@ const sql = nameStatements('stored calls', {
   sweepUses: buildSweepSql('summed_uses'),
 });
 
+/** What a record has of its call; its other fields have the names of their columns. */
+interface Columns {
+  readonly call: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly [column: string]: unknown;
+}
+
 export const calls = {
+  *addCalls({ calls: texts }) {
+    const rows: Row[] = [];
+    const tags: Row[] = [];
+    for (const body of texts) {
+      const call: Columns = JSON.parse(body);
+      const columns = Object.fromEntries(callColumns.map((column) => [column, call[column]]));
+      rows.push({ ...columns, tags: JSON.stringify(call.tags), body });
+      for (const [name, value] of Object.entries(call.tags))
+        tags.push({ call: call.call, tags: formatTag(name, value) });
+    }
+    yield* sendAll([askRecords(sql.add, rows), askRecords(sql.addTags, tags)]);
+    return { isDone: yield* addNoted() };
+  },
   *sweepCalls({ before, limit, at }) {
     for (const statement of [sql.sweepSums, sql.sweepUses])
       yield* askRows(statement, units['5m'], at - shortestKept);

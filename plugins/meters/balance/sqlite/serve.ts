@@ -21,7 +21,6 @@ import {
 import { beatWhilePending } from '../sql/owners.ts';
 import { isSharedOperation, runShared, type SharedName } from '../sql/shared.ts';
 import { runWrites, type Write } from '../sql/writes.ts';
-import { addCalls, findLastEntry } from './calls.ts';
 import { openDatabase, getResultCode } from './database.ts';
 import { Statements } from './statements.ts';
 import type { Parcel } from './thread.ts';
@@ -97,9 +96,10 @@ async function createRunner(
   statements: Statements,
   { owner, audits, audited }: WorkerData,
 ): Promise<(parcel: Parcel<Operation>) => Outcome[]> {
+  const newest = database.prepare('SELECT coalesce(max(number), 0) AS number FROM entries');
   const handlers: Handlers = {
-    addCalls: (argument) => statements.run(addCalls(argument)),
-    findLastEntry: () => statements.run(findLastEntry()),
+    // Entries appear in the order of their numbers.
+    findLastEntry: () => Number(newest.get()?.number),
     ...(audits
       ? await loadReports(database, statements, audited)
       : { exportEntries: refuseReport, auditPart: refuseReport, getAuditState: refuseReport }),
