@@ -77,10 +77,10 @@ export function parseRate(rate: string): bigint {
   return value;
 }
 
-const known = new WeakMap<Table | Tier, ReadonlyMap<string, KnownRate>>();
+const known = new WeakMap<Table, ReadonlyMap<string, KnownRate>>();
 
 /** The rates of a table by the names of their kinds. */
-export function getRates(table: Table | Tier): ReadonlyMap<string, KnownRate> {
+export function getRates(table: Table): ReadonlyMap<string, KnownRate> {
   let index = known.get(table);
   if (!index) {
     index = new Map(
@@ -99,7 +99,7 @@ export function getRates(table: Table | Tier): ReadonlyMap<string, KnownRate> {
  * The rate of a kind in the first of some tables that has one for it or for its whole. Undefined if it has
  * none of its own: it then costs what its whole costs.
  */
-export function findRate(tables: readonly (Table | Tier)[], kind: Billed): KnownRate | undefined {
+export function findRate(tables: readonly Table[], kind: Billed): KnownRate | undefined {
   const { like = [], within: whole = kind.unit } = facts[kind.unit];
   for (const table of tables) {
     const rates = getRates(table);
@@ -113,11 +113,7 @@ export function findRate(tables: readonly (Table | Tier)[], kind: Billed): Known
 }
 
 /** The rate of a kind that a table states itself. */
-export function getRate(
-  table: Table | Tier | undefined,
-  unit: Unit,
-  modality?: Modality,
-): string | undefined {
+export function getRate(table: Table | undefined, unit: Unit, modality?: Modality): string | undefined {
   return table && getRates(table).get(nameKind({ unit, modality }))?.rate;
 }
 

@@ -2,7 +2,7 @@
  * What uses cost at a price, line by line. All arithmetic is on integers over one denominator, and a call is
  * rounded once, half to even, to the nano-USD.
  */
-import { facts, findCount, kinds, nameKind, type Used } from '../canonical/units.ts';
+import { findCount, kinds, nameKind, type Used } from '../canonical/units.ts';
 import {
   discounts,
   findRate,
@@ -93,11 +93,6 @@ export function roundSum(sum: bigint): Nano {
   return twice > denominator || (twice === denominator && quotient % 2n === 1n) ? quotient + 1n : quotient;
 }
 
-/** A count that can be charged. */
-function toCharged(count: number, isDivisible = false): number {
-  return Math.max(0, isDivisible ? count : Math.trunc(count));
-}
-
 /**
  * What a call costs, line by line. A part (cached, audio, reasoning) without a rate of its own costs what its
  * whole costs. It is never larger than what other parts have left of its whole.
@@ -106,7 +101,7 @@ export function computeCostLines(used: Used, price: Price): CostLine[] {
   const { terms, served = terms, tier = served } = selectTables(used, price);
   const tables = [...new Set([tier, served, terms])];
   const left = new Map([['request', 1]]);
-  for (const use of used.uses) left.set(nameKind(use), toCharged(use.count, facts[use.unit].isDivisible));
+  for (const use of used.uses) left.set(nameKind(use), Math.max(0, use.count));
   const lines: CostLine[] = [];
   for (const { name, unit, modality, within, per } of kinds) {
     let count = left.get(name);
@@ -125,7 +120,7 @@ export function computeCostLines(used: Used, price: Price): CostLine[] {
 /** Tokens of a modality that parts of their whole, such as cached input, have at rates of their own. */
 function countParted(
   counts: ReadonlyMap<string, number>,
-  tables: readonly (Table | Tier)[],
+  tables: readonly Table[],
   { unit, modality }: Pick<(typeof kinds)[number], 'unit' | 'modality'>,
 ): number {
   let sum = 0;

@@ -34,7 +34,7 @@ export interface UseBound {
 }
 
 type Bound = Omit<UseBound, 'output'>;
-type Tables = readonly [Terms, ...(Table | Tier)[]];
+type Tables = readonly [Terms, ...Table[]];
 
 /** The terms that a call can meet. Nearly always there is one. */
 function listTerms(price: Price, { rules }: Bound): readonly Terms[] {

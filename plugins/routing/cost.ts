@@ -15,7 +15,6 @@ import {
   type Table,
   type Target,
   type Terms,
-  type Tier,
   type Unit,
 } from '../../core/index.ts';
 import { keepThroughReloads } from '../shared/routing/kept.ts';
@@ -52,7 +51,7 @@ const free: Rates = { input: 0, output: 0, cacheRead: 0, request: 0 };
 const million = 1_000_000;
 
 /** USD per million tokens. Without a cache price, cached input costs the full price. */
-function toRates(table: Table | Tier, terms: Terms): Rates {
+function toRates(table: Table, terms: Terms): Rates {
   const read = (unit: Unit): number => Number(findRate([table, terms], { unit })?.rate ?? 0);
   const input = read('input');
   return {

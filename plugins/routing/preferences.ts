@@ -20,7 +20,6 @@ import {
   type Table,
   type Target,
   type Terms,
-  type Tier,
 } from '../../core/index.ts';
 import { findStrategy, stages } from '../shared/routing/ranking.ts';
 import { noPreferences } from '../shared/wire-kit/provider-object.ts';
@@ -61,7 +60,7 @@ const words: ReadonlyMap<string, string> = new Map([
 /**
  * All rates that a call may be charged at. Tiers that need more tokens than the call has bytes cannot apply.
  */
-function listTables(call: ClientCall, terms: Terms): (Table | Tier)[] {
+function listTables(call: ClientCall, terms: Terms): Table[] {
   const served = getModeRates(terms, getAskedMode(call)) ?? terms;
   return [terms, served, ...terms.tiers, ...(served.tiers ?? [])].filter(
     (table) => !('above' in table) || call.size.textBytes > table.above,

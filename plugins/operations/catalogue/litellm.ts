@@ -127,11 +127,6 @@ export function isLiteLlm(content: unknown): boolean {
   );
 }
 
-function hasPrice(figures: Figures): boolean {
-  const [hasInput, hasOutput] = [figures['input'] !== undefined, figures['output'] !== undefined];
-  return hasInput === hasOutput && Object.keys(figures).some((name) => findKind(name) !== undefined);
-}
-
 /** Rows without any rate, or with one for input or output tokens alone, are left out. */
 export function readLiteLlm(content: unknown): ReadonlyMap<string, Facts> {
   const found = new Map<string, Map<string, Figures>>();
@@ -144,7 +139,8 @@ export function readLiteLlm(content: unknown): ReadonlyMap<string, Facts> {
       ? name.slice(theirs.length + 1)
       : name.replace(/^vertex_ai\//, '');
     const figures = readFigures(data);
-    if (!hasPrice(figures)) continue;
+    const isUnpriced = Object.keys(figures).every((each) => findKind(each) === undefined);
+    if (isUnpriced || (figures.input === undefined) !== (figures.output === undefined)) continue;
     const models = found.get(provider) ?? new Map<string, Figures>();
     found.set(provider, models.set(model, figures));
   }

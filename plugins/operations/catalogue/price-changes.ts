@@ -57,8 +57,8 @@ function findFigure(figures: Figures, figure: string): string | undefined {
 
 /** Rates with one of them replaced or added. */
 function setRate(rates: readonly Rate[], { name, unit, modality }: Kind, rate: string): Rate[] {
-  const others = rates.filter((each) => nameKind(each) !== name);
-  return [...others, { unit, ...(modality && { modality }), rate }];
+  const named = new Map(rates.map((each) => [nameKind(each), each]));
+  return [...named.set(name, { unit, ...(modality && { modality }), rate }).values()];
 }
 
 /** A copy of the price with these figures. New tiers and modes inherit the rates that they do not state. */

@@ -147,7 +147,6 @@ export class PriceService {
   }
 }
 
-/** Whether this process reads the feed now: one of all that share the ledger. */
 /** Whether the feed was read in this time. A time to come is one before the clock jumped back. */
 function wasReadWithin(feed: PriceHistory['feed'], every: number): boolean {
   const since = Date.now() - (feed?.attempted ?? 0);

@@ -94,16 +94,8 @@ export class RollupAudit {
     this.#reportFinding = found;
   }
 
-  addEntry({
-    account,
-    key = '',
-    model = '',
-    provider = '',
-    at,
-    revenue,
-    vendor = revenue,
-    kind,
-  }: Entry): void {
+  addEntry({ account, at, kind, ...entry }: Entry): void {
+    const { key = '', model = '', provider = '', revenue, vendor = revenue } = entry;
     const sums = { cost: revenue, margin: revenue - vendor, posts: kind === 'post' ? 1n : 0n };
     if (revenue === 0n && vendor === 0n && sums.posts === 0n) return;
     addSums(this.#known.byParties, [account, key, model, provider].join('\n'), sums);

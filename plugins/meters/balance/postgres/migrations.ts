@@ -75,11 +75,11 @@ export async function migrate(client: ClientBase): Promise<void> {
     const { rows: found } = await client.query(
       `SELECT to_regclass('one_reservation_each') IS NULL
         OR to_regclass('declared_tables') IS NULL
-        OR to_regclass('declared_recoveries') IS NULL AS missing`,
+        OR to_regclass('declared_recoveries') IS NULL AS missing,
+        to_regclass('unsummed') IS NULL AS unsummed`,
     );
     if (found[0] && readFlag(found[0], 'missing')) await client.query(expansion);
-    const { rows: sums } = await client.query("SELECT to_regclass('unsummed') IS NULL AS missing");
-    if (sums[0] && readFlag(sums[0], 'missing'))
+    if (found[0] && readFlag(found[0], 'unsummed'))
       // The version before may be adding to its own sums.
       await client.query(
         `LOCK TABLE folds, entries, calls IN SHARE ROW EXCLUSIVE MODE; ${buildSums(dialect)}`,
