@@ -199,10 +199,10 @@ export function buildUsesSql(query: OverviewQuery, rows: readonly SumsRow[]): Ca
     : '';
   const text = `
     WITH RECURSIVE ${buildStarts(length)}
-    SELECT name, start, kind, ${sum} FROM starts CROSS JOIN json_array_elements_text($3::json) AS wanted
+    SELECT name, start, kind, amount FROM starts CROSS JOIN json_array_elements_text($3::json) AS wanted
       JOIN summed_uses ON dimension = '${by}' AND step = ${length} AND start = step_start
         AND name = wanted.value
-    GROUP BY name, start, kind ${rest}`;
+    ${rest}`;
   return { text, values: [from, to, JSON.stringify([...names])] };
 }
 
