@@ -166,7 +166,7 @@ describe('the command line beside it', () => {
       (await runVerb(['keys', 'limit', 'unknown', '--calls-per-minute', '1.5'], environment)).errors,
     ).toBe('tollgate keys limit: --calls-per-minute: it has to be a whole number of calls\n');
     expect((await runVerb(['keys', 'create', '--expires', '2026-01-01'], environment)).errors).toMatch(
-      /^tollgate keys create: --expires: that time is over .*\n$/,
+      /^tollgate keys create: --expires: 2026-01-01T00:00:00.000Z is in the past .*\n$/,
     );
   });
 });

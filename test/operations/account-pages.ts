@@ -155,17 +155,17 @@ export function testAccountPages(): void {
 
   it('shows the state of an account, on its page and in the list', async () => {
     await go('accounts/acme');
-    await button('Set state').click();
+    await button('Disable / close').click();
     await dialog().getByLabel('State').selectOption('disabled');
     await dialog().getByRole('button', { name: 'Change' }).click();
     await page.locator('h1', { hasText: 'disabled' }).waitFor();
-    await button('Set state').click();
+    await button('Change state').click();
     expect(await dialog().getByLabel('State').inputValue()).toBe('disabled');
     await page.keyboard.press('Escape');
     await go('accounts');
     await rows('Accounts').filter({ hasText: 'acme' }).getByText('disabled').waitFor();
     await go('accounts/acme');
-    await button('Set state').click();
+    await button('Change state').click();
     await dialog().getByLabel('State').selectOption('open');
     await dialog().getByRole('button', { name: 'Change' }).click();
     await page.locator('h1 .badge').waitFor({ state: 'detached' });

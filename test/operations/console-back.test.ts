@@ -49,7 +49,7 @@ describe.runIf(hasBrowser)('a long list of calls in a browser', () => {
   it('names a filter as the page does when it refuses what was typed', async () => {
     await go('calls');
     for (const [label, text, fault] of [
-      ['Least cost in USD', 'abc', 'Least cost in USD: not an amount in USD'],
+      ['Min cost in USD', 'abc', 'Min cost in USD: not an amount in USD'],
       ['Key id', 'x'.repeat(300), 'Key id: it has at most 200 characters'],
     ] as const) {
       await page.getByLabel(label, { exact: true }).fill(text);

@@ -33,7 +33,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     const spend = (await tile('Spend').textContent()) ?? '';
     expect(Number(spend.replace('$', ''))).toBe(used);
     expect(used).toBeGreaterThan(0);
-    expect(await tile('Held in reservations').textContent()).toBe('$0.00');
+    expect(await tile('Reserved').textContent()).toBe('$0.00');
   });
 
   it('each segment of the chart links to its calls', async () => {
@@ -112,8 +112,8 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     await expectOnly('Account', 'unknown', 0);
     await expectOnly('Provider', 'openai', 3);
     await expectOnly('Protocol', 'messages', 0);
-    await expectOnly('Least cost in USD', '100', 0);
-    await expectOnly('Most cost in USD', '0', 1);
+    await expectOnly('Min cost in USD', '100', 0);
+    await expectOnly('Max cost in USD', '0', 1);
     await expectOnly('From', '2099-01-01T00:00', 0);
     await expectOnly('To', '2020-01-01T00:00', 0);
     await page.getByLabel('Outcome').selectOption('error');
@@ -121,8 +121,8 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     expect(await rows('Calls').first().textContent()).toContain(hostile);
     await page.getByRole('button', { name: 'Clear' }).click();
     expect((await download('1000 calls as CSV')).trim().split('\n')).toHaveLength(5);
-    await page.getByLabel('Least cost in USD').fill('much');
-    await page.getByLabel('Least cost in USD').blur();
+    await page.getByLabel('Min cost in USD').fill('much');
+    await page.getByLabel('Min cost in USD').blur();
     await page.getByRole('alert').waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
     expect(await page.locator('img').count()).toBe(0);

@@ -63,12 +63,12 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
   });
 
   it('disable an account and open it again', async () => {
-    for (const [state, status] of [
-      ['disabled', 401],
-      ['open', 200],
+    for (const [name, state, status] of [
+      ['Disable / close', 'disabled', 401],
+      ['Change state', 'open', 200],
     ] as const) {
       await go('accounts/corrected');
-      await button('Set state').click();
+      await button(name).click();
       await dialog().locator('select').selectOption(state);
       await dialog().getByRole('button', { name: 'Change', exact: true }).click();
       await dialog().waitFor({ state: 'detached' });

@@ -19,7 +19,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await go('crossing?protocol=chat-completions&model=demo/echo');
     const marked = page.getByLabel('Request with marks');
     await marked.waitFor();
-    await page.getByLabel('Every wire').check();
+    await page.getByLabel('All protocols').check();
     await page.getByRole('region', { name: 'demo by messages' }).getByRole('button').click();
     const mark = marked.locator('.mark', { hasText: 'logit_bias' }).last();
     await mark.waitFor();
@@ -63,11 +63,11 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
   it('takes a provider out of service and puts it back', async () => {
     await go('providers');
     const card = region('demo');
-    await card.getByRole('button', { name: 'Take out' }).first().click();
+    await card.getByRole('button', { name: 'Pause' }).first().click();
     await dialog().getByLabel('Reason').fill('maintenance <b>');
-    await dialog().getByRole('button', { name: 'Take out' }).click();
+    await dialog().getByRole('button', { name: 'Pause' }).click();
     await card.getByText('maintenance <b>').waitFor();
-    expect(await card.getByText('taken out', { exact: true }).count()).toBe(1);
+    expect(await card.getByText('paused', { exact: true }).count()).toBe(1);
     await card.getByRole('button', { name: 'Put back' }).first().click();
     await card.getByText('maintenance <b>').waitFor({ state: 'detached' });
     await region('vendor').or(page.locator('section.card').nth(1)).first().waitFor();
@@ -113,9 +113,9 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
 
   it('refuses a reason of 20 kB with a message', async () => {
     await go('providers');
-    await region('demo').getByRole('button', { name: 'Take out' }).first().click();
+    await region('demo').getByRole('button', { name: 'Pause' }).first().click();
     await dialog().getByLabel('Reason').fill(hostile);
-    await dialog().getByRole('button', { name: 'Take out' }).click();
+    await dialog().getByRole('button', { name: 'Pause' }).click();
     await dialog().getByText(/200/).waitFor();
     await page.keyboard.press('Escape');
     expect(await page.evaluate('globalThis.hacked')).toBeUndefined();

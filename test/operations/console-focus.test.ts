@@ -43,8 +43,8 @@ describe.runIf(hasBrowser)('the focus', () => {
     await page.getByRole('heading', { name: 'focused' }).waitFor();
     await expect.poll(readFocus).toBe('page');
     await go('providers');
-    await button('Take out').click();
-    await dialog().getByRole('button', { name: 'Take out' }).click();
+    await button('Pause').click();
+    await dialog().getByRole('button', { name: 'Pause' }).click();
     await button('Put back').focus();
     await page.keyboard.press('Enter');
     await button('Put back').waitFor({ state: 'detached' });
@@ -55,7 +55,7 @@ describe.runIf(hasBrowser)('the focus', () => {
     await go('accounts/tester');
     const refusal = { error: { message: 'The ledger is away.', param: null } };
     await page.route('**/state', (route) => route.fulfill({ status: 503, json: refusal }));
-    await button('Set state').click();
+    await button('Disable / close').click();
     await dialog().getByRole('button', { name: 'Change' }).focus();
     await page.keyboard.press('Enter');
     await dialog().getByRole('alert').getByText('The ledger is away.').waitFor();

@@ -108,7 +108,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
   it('keeps the filter and the order of a table after a reload, and back from another page', async () => {
     await go('models');
     await page.getByRole('searchbox').fill('gpt-4');
-    await page.getByRole('columnheader', { name: 'Output' }).getByRole('button').click();
+    await page.getByRole('columnheader', { name: 'Output', exact: true }).getByRole('button').click();
     const readRows = () => rows('Models').allTextContents();
     await expect.poll(async () => (await readRows()).every((text) => text.includes('gpt-4'))).toBe(true);
     const shown = await readRows();

@@ -28,7 +28,7 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
   const show = (name: string) => page.getByRole('button', { name, exact: true }).click();
   const showKey = async (): Promise<void> => {
     await page.getByLabel('API key').fill(open.harness.key);
-    await show('Show what is mine');
+    await show('Show my usage');
     await page.getByText('tester').first().waitFor();
   };
 
@@ -67,7 +67,7 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
 
   it('refuses a key that is not valid', async () => {
     await page.getByLabel('API key').fill('sk-wrong');
-    await show('Show what is mine');
+    await show('Show my usage');
     await page.getByText('invalid').first().waitFor();
   });
 
@@ -163,7 +163,7 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
     await page.reload();
     await page.getByLabel('API key').waitFor();
     await showKey();
-    await show('Forget the key');
+    await show('Sign out');
     await page.getByLabel('API key').waitFor();
     expect(await page.getByLabel('API key').inputValue()).toBe('');
   });

@@ -118,7 +118,7 @@ async function shootAll(
   await shoot('public');
   await page.getByLabel('API key').fill(keys[0] ?? '');
   await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Forget the key' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
   await shoot('public-key');
   if (complaints.length > 0) throw new Error(complaints.join('\n'));
   await page.close();

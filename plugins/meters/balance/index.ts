@@ -25,7 +25,7 @@ import { readClaim, buildClaimError, idempotencyOptions, keepSweeping, findRepla
 import { createKeyring } from './keyring.ts';
 import { LedgerService } from './ledger-service.ts';
 import { Markups, markupSchema } from './markup/marked-prices.ts';
-import { keepFollowing } from './markup/rules.ts';
+import { followMarkups } from './markup/rules.ts';
 import { registerLedgerMetrics } from './metrics.ts';
 import { openStore, storeOptions } from './open-store.ts';
 import { buildRouteAction } from './operator/actions.ts';
@@ -267,7 +267,7 @@ export const balance = definePlugin({
       const { webhook } = chosen.budgets;
       stops.push(
         keepSweeping(opened.store),
-        await keepFollowing(opened.store, { markups, configured: chosen.markup }, logger),
+        await followMarkups(opened.store, { markups, configured: chosen.markup }, logger),
         keepDelivering({ store: opened.store, logger, metrics, webhook }),
       );
       const notice = await makeFirstKey(opened.store, firstCredit);

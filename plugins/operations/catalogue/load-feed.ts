@@ -10,7 +10,7 @@ import { z } from 'zod';
 const mostBytes = 16 * 1024 * 1024;
 const mostSignature = 1024;
 const mostRedirects = 3;
-const patience = 30_000;
+const longestLoad = 30_000;
 
 function readKey(text: string): KeyObject | undefined {
   try {
@@ -66,7 +66,7 @@ async function followRedirects(source: string, signal: AbortSignal): Promise<Res
 }
 
 async function download(source: string, most: number): Promise<Buffer> {
-  const signal = AbortSignal.timeout(patience);
+  const signal = AbortSignal.timeout(longestLoad);
   const response = await followRedirects(source, signal);
   if (!response.ok || !response.body) {
     await response.body?.cancel();

@@ -1,7 +1,7 @@
 /** Signs calls for AWS: with a signature over the finished bytes (SigV4), or with an API key. */
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import type { Provider } from '../../../core/index.ts';
-import { Lapsing } from '../../shared/cloud/lapsing.ts';
+import { ExpiringCredential } from '../../shared/cloud/expiring-credential.ts';
 import { loadOptional } from '../../shared/cloud/optional-package.ts';
 import type { Credential, Identity } from './options.ts';
 
@@ -38,11 +38,11 @@ export class Sha256 {
 const never = Number.POSITIVE_INFINITY;
 
 function createIdentitySource(credential: Identity | (() => Promise<Identity>)): () => Promise<Identity> {
-  const lapsing = new Lapsing('amazon-bedrock', async () => {
+  const expiring = new ExpiringCredential('amazon-bedrock', async () => {
     const value = typeof credential === 'function' ? await credential() : credential;
     return { value, expires: value.expiration?.getTime() ?? never };
   });
-  return async () => lapsing.get();
+  return async () => expiring.get();
 }
 
 function createIdentitySigner(region: string, identity: () => Promise<Identity>): Provider['sign'] {

@@ -3,7 +3,7 @@
  * machine.
  */
 import type { Provider } from '../../../core/index.ts';
-import { Lapsing, signWith, type Fetched } from '../../shared/cloud/lapsing.ts';
+import { ExpiringCredential, signWith, type Fetched } from '../../shared/cloud/expiring-credential.ts';
 import { loadOptional } from '../../shared/cloud/optional-package.ts';
 
 const scope = 'https://cognitiveservices.azure.com/.default';
@@ -25,5 +25,5 @@ async function fetchHeaders(): Promise<Fetched<Record<string, string>>> {
 }
 
 export function signWithToken(): Signing {
-  return signWith(new Lapsing('azure', fetchHeaders));
+  return signWith(new ExpiringCredential('azure', fetchHeaders));
 }

@@ -1,6 +1,6 @@
 /** Signs calls for Google with an access token, of a service account or of the identity of this machine. */
 import type { Provider } from '../../../core/index.ts';
-import { Lapsing, signWith, type Fetched } from '../../shared/cloud/lapsing.ts';
+import { ExpiringCredential, signWith, type Fetched } from '../../shared/cloud/expiring-credential.ts';
 import { loadOptional } from '../../shared/cloud/optional-package.ts';
 import type { ServiceAccount } from './options.ts';
 
@@ -29,5 +29,5 @@ async function fetchHeaders(
 }
 
 export function signWithToken(account: ServiceAccount | undefined): Pick<Provider, 'sign' | 'unwrap'> {
-  return signWith(new Lapsing('google-vertex', () => fetchHeaders(account)));
+  return signWith(new ExpiringCredential('google-vertex', () => fetchHeaders(account)));
 }

@@ -129,7 +129,7 @@ const lookEvery = 2000;
  * Reads the rules now and every few seconds; they win over equal ones of the configuration. Rejects if the
  * first reading fails. Returns how to stop.
  */
-export async function keepFollowing(
+export async function followMarkups(
   store: Store,
   { markups, configured }: { readonly markups: Markups; readonly configured: readonly Markup[] },
   logger: Host['logger'],

@@ -231,7 +231,7 @@ export const budgetOperations = [
     statuses: [201],
     input: z.strictObject({
       amount,
-      until: moment.refine((time) => time > Date.now(), 'that time is over; name one to come'),
+      until: moment.refine((time) => time > Date.now(), 'that time is in the past: choose a later one'),
     }),
     run: ({ store }, order, { budget }) =>
       editBudget(store, budget, (id) => store.raiseBudget({ id, ...order, at: Date.now() })),

@@ -34,10 +34,12 @@ export const reference = z.string().min(1).max(200, 'a reference has at most 200
  * the epoch.
  */
 export const moment = z
-  .union(
-    [z.iso.date(), z.iso.datetime({ offset: true })],
-    'a time is written 2027-01-31 or 2027-01-31T09:30:00Z',
-  )
+  .union([z.iso.date(), z.iso.datetime({ offset: true })], {
+    error({ input }) {
+      const wrong = input === undefined ? '' : `not a date: ${JSON.stringify(input)}. `;
+      return `${wrong}Use 2027-01-31 or 2027-01-31T09:30:00Z`;
+    },
+  })
   .transform((text) => Date.parse(text));
 
 export const period = { from: moment.optional(), to: moment.optional() };
@@ -52,11 +54,13 @@ export function checkPeriod<Query extends z.ZodType<{ from?: number | undefined;
   });
 }
 
-/** Since when a key is refused. A time in the past must be a mistake: the key would never work. */
-const expiry = moment.refine(
-  (time) => time > Date.now(),
-  'that time is over (a day is meant from its first moment on, in UTC); name one to come, or disable the key',
-);
+/** A time in the past must be a mistake: the key would never work. */
+const expiry = moment.refine((time) => time > Date.now(), {
+  error({ input }) {
+    const time = new Date(Number(input)).toISOString();
+    return `${time} is in the past (dates start at 00:00 UTC). Choose a later date, or disable the key`;
+  },
+});
 
 /** A model's id, or the beginning of ids followed by a star. */
 export const modelPattern = z

@@ -12,7 +12,7 @@ export interface Address {
  * Milliseconds. The server gives up before the client does, so that the client learns how its statement
  * ended.
  */
-const patience = { connect: 3000, statement: 3000, idleInTransaction: 2000, answer: 4000 };
+const timeouts = { connect: 3000, statement: 3000, idleInTransaction: 2000, answer: 4000 };
 
 /**
  * Gives `sslmode` in the address the meaning that PostgreSQL documents, which `pg` does only if the address
@@ -35,10 +35,10 @@ function buildConfig({ url }: Address, more = ''): ClientConfig {
     types: typeParsers,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5000,
-    connectionTimeoutMillis: patience.connect,
-    statement_timeout: patience.statement,
-    query_timeout: patience.answer,
-    idle_in_transaction_session_timeout: patience.idleInTransaction,
+    connectionTimeoutMillis: timeouts.connect,
+    statement_timeout: timeouts.statement,
+    query_timeout: timeouts.answer,
+    idle_in_transaction_session_timeout: timeouts.idleInTransaction,
   };
 }
 

@@ -58,7 +58,9 @@ function UsageOf({ account }: { readonly account: string }) {
 function renderChanges(account: string, { state }: AccountDetails, onDone: () => void) {
   return (
     mayChange() &&
-    html`<button onClick=${() => openState(account, state, onDone)}>Set state</button>
+    html`<button onClick=${() => openState(account, state, onDone)}>
+        ${state === 'open' ? 'Disable / close' : 'Change state'}
+      </button>
       <button onClick=${() => openAdjustment(account, onDone)}>Adjust</button>
       <button onClick=${() => openCredit(account, onDone)}>Add credit</button>
       <button class="primary" onClick=${() => openNewKey(account, onDone)}>New key</button>`
@@ -86,7 +88,7 @@ export function Account({ account }: { readonly account: string }) {
     ${renderProblem(error, reloadAll)}
     ${renderTiles(
       ['Available', renderUsd(data?.available), 'for new calls'],
-      ['Held', renderUsd(data?.pending), 'by running calls'],
+      ['Reserved', renderUsd(data?.pending), 'by running calls'],
       ['Spent', renderUsd(data?.used)],
       [
         'Credited',

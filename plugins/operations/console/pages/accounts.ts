@@ -19,11 +19,11 @@ const columns: readonly Column<ListedAccount>[] = [
     ({ account, state, parent }) => [account, state === 'open' ? '' : state, parent].join(' ').trim(),
     ({ account, state, parent }) =>
       html`<a href=${buildHref(['accounts', account])}>${account}</a> ${renderState(state)}${
-          parent !== null && html`<br /><span class="dim">below ${parent}</span>`
+          parent !== null && html`<br /><span class="dim">in ${parent}</span>`
         }`,
   ),
   buildAmountColumn('Available', ({ available }) => available),
-  buildAmountColumn('Held', ({ pending }) => pending),
+  buildAmountColumn('Reserved', ({ pending }) => pending),
   buildAmountColumn('Balance', ({ balance }) => balance),
   buildAmountColumn('Spent', ({ used }) => used),
   buildAmountColumn('Credited', ({ total }) => total),

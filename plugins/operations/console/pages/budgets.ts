@@ -140,7 +140,7 @@ const buildColumns = (onDone: () => void): Column<Budget>[] => [
   ),
   buildAmountColumn('Limit', ({ limit }) => limit),
   buildAmountColumn('Used', ({ current }) => current.used),
-  buildAmountColumn('Held', ({ current }) => current.pending),
+  buildAmountColumn('Reserved', ({ current }) => current.pending),
   buildAmountColumn('Left', ({ current }) => current.left),
   buildColumn('Use', ({ current }) => computeShare(current), renderUse),
   buildTimeColumn('Resets', ({ current }) => current.resets),

@@ -23,8 +23,8 @@ const filters: Readonly<Record<string, string>> = {
   tag: 'Tag',
   from: 'From',
   to: 'To',
-  minCost: 'Least cost in USD',
-  maxCost: 'Most cost in USD',
+  minCost: 'Min cost in USD',
+  maxCost: 'Max cost in USD',
 };
 
 /** A moment of the query in the format of a `datetime-local` input. */

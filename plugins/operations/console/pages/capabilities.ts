@@ -50,7 +50,7 @@ export function CapabilityTable() {
   );
   return html`<p class="dim">
       Measured by real calls through the gateway to strict fakes of the providers. What is lost is always
-      reported to the client; “–” means that one side has no word for it.
+      reported to the client; “–” means not applicable.
     </p>
     ${renderTable({
       name: 'Capabilities',

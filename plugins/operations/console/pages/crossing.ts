@@ -1,5 +1,5 @@
 /**
- * Crossing: a request of any protocol, and what the gateway would send for it, to each provider of a model
+ * Translation: a request of any protocol, and what the gateway would send for it, to each provider of a model
  * and by each wire. What a wire drops or changes is marked in the request itself. Nothing is sent.
  */
 import type { Crossing, CrossingPreview } from '../../../shared/replies/crossing.ts';
@@ -219,7 +219,7 @@ function Editor({ place: { query } }: { readonly place: Place }) {
       ${renderSelect('Protocol', protocols, chosen)}
       ${renderInput('Model', model, { suggest: models?.data.map(({ id }) => id) })}
       ${renderSelect('Operation', protocol === 'images' ? operations.slice(0, 1) : operations, operation)}
-      ${renderCheckbox('Every wire, also those the provider does not speak', everyWire)}
+      ${renderCheckbox('All protocols, also those the provider does not speak', everyWire)}
     </div>
     ${renderInput('Request body (JSON)', text, { rows: 14 })} ${!isMissing && renderProblem(error, reload)}
     ${renderProblem(fault)} ${preview && html`<${Result} preview=${preview.of} text=${preview.text} />`}
@@ -231,5 +231,5 @@ export function Page({ place }: { readonly place: Place }) {
     ['request', 'A request', () => html`<${Editor} place=${place} />`],
     ['capabilities', 'Capabilities', () => html`<${CapabilityTable} />`],
   ]);
-  return html`${renderHead('Crossing', choice)} ${render()}`;
+  return html`${renderHead('Translation', choice)} ${render()}`;
 }

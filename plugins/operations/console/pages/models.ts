@@ -30,7 +30,7 @@ function renderPriceDate(offer: Offer | undefined) {
 
 const offerColumns: readonly Column<Offer>[] = [
   buildColumn('Provider', ({ provider, key }) => `${provider}${key === undefined ? '' : ` (key ${key})`}`),
-  buildColumn('Its name', ({ upstream }) => upstream),
+  buildColumn('Upstream id', ({ upstream }) => upstream),
   buildColumn('Protocols', ({ protocols }) => protocols.join(', ')),
   buildColumn<Offer>('Price checked', ({ price_date: date }) => date, renderPriceDate),
   buildColumn('Source', ({ price_source: source }) => source),
@@ -62,7 +62,7 @@ function openModel(model: Model, example: string): void {
         ['Name', model.name],
         ['Other names', model.aliases.join(', ')],
         ['Context', `${formatCount(model.context_length)} tokens`],
-        ['Longest reply', `${formatCount(model.output_limit)} tokens`],
+        ['Max output', `${formatCount(model.output_limit)} tokens`],
         ['Takes', model.input.join(', ')],
         ['Makes', model.output.join(', ')],
         ['Can', abilities.filter(Boolean).join(', ')],
@@ -111,8 +111,8 @@ function buildColumns(example: string): Column<Model>[] {
       ({ offers: [offer] }) => renderPriceDate(offer),
     ),
     buildTokensColumn('Context', ({ context_length: length }) => length),
-    buildTokensColumn('Longest reply', ({ output_limit: limit }) => limit),
-    buildColumn('Takes → makes', ({ input, output }) => `${input.join(', ')} → ${output.join(', ')}`),
+    buildTokensColumn('Max output', ({ output_limit: limit }) => limit),
+    buildColumn('Input → output', ({ input, output }) => `${input.join(', ')} → ${output.join(', ')}`),
   ];
 }
 
@@ -145,8 +145,8 @@ export function Page({ place: { query } }: { readonly place: Place }) {
   ${
     data &&
     html`<p class="dim">
-      Prices are in USD per million tokens, of the provider that is asked first. The example is ${example}, of
-      one picture where a model makes them. Context and longest reply are in tokens.
+      Prices are USD per million tokens at the first provider. The example is a call of ${example}, or of one
+      picture for a model that makes pictures. Context and max output are in tokens.
     </p>`
   }
   ${renderTable({

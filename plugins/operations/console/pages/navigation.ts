@@ -14,7 +14,7 @@ export const pages: readonly Page[] = [
   { path: 'accounts', title: 'Accounts and keys', load: () => import('./accounts.ts') },
   { path: 'models', title: 'Models', load: () => import('./models.ts') },
   { path: 'providers', title: 'Providers', load: () => import('./providers.ts') },
-  { path: 'crossing', title: 'Crossing', load: () => import('./crossing.ts') },
+  { path: 'crossing', title: 'Translation', load: () => import('./crossing.ts') },
   { path: 'playground', title: 'Playground', load: () => import('./playground.ts') },
   { path: 'configuration', title: 'Configuration', load: () => import('./configuration.ts') },
 ];

@@ -61,7 +61,7 @@ const columns: readonly Column<ListedModel>[] = [
     ({ context_length: tokens }) => formatShort(tokens ?? 0),
   ),
   buildColumn(
-    'Takes → makes',
+    'Input → output',
     ({ architecture: { input_modalities: takes, output_modalities: makes } = {} }) =>
       `${takes?.join(', ') ?? ''} → ${makes?.join(', ') ?? ''}`,
   ),

@@ -28,7 +28,7 @@ const ranges = [
 /** So many entries and calls are read one by one if they are not summed up yet, and nothing is missing. */
 const mostBehind = 40_000;
 
-function renderHeldNote({ calls, oldest }: Overview['pending']) {
+function renderReservedNote({ calls, oldest }: Overview['pending']) {
   return calls === 0
     ? 'no call is running'
     : html`${formatThings(calls, 'call')}, oldest ${renderTime(oldest, 'brief')}`;
@@ -38,8 +38,7 @@ function renderTotals(data: Overview | undefined) {
   const { totals, pending, audit } = data ?? {};
   const range = data && { from: data.from, to: data.to };
   const verdict =
-    audit &&
-    renderBadge(audit.ok ? 'sound' : formatThings(audit.findings, 'fault'), audit.ok ? 'good' : 'bad');
+    audit && renderBadge(audit.ok ? 'OK' : formatThings(audit.findings, 'fault'), audit.ok ? 'good' : 'bad');
   return renderTiles(
     [
       'Spend',
@@ -68,8 +67,8 @@ function renderTotals(data: Overview | undefined) {
       formatDuration(totals?.first_event_ms.p50),
       `p95 ${formatDuration(totals?.first_event_ms.p95)}`,
     ],
-    ['Held in reservations', renderUsd(pending?.amount), pending && renderHeldNote(pending)],
-    ['Audit of the books', verdict ?? '–', audit ? renderTime(audit.at, 'brief') : data && 'not yet audited'],
+    ['Reserved', renderUsd(pending?.amount), pending && renderReservedNote(pending)],
+    ['Ledger check', verdict ?? '–', audit ? renderTime(audit.at, 'brief') : data && 'not yet audited'],
   );
 }
 

@@ -47,7 +47,7 @@ const ownBudgets: readonly Column<OwnBudget>[] = [
   buildColumn('Use', computeShare, renderShare),
   buildAmountColumn('Limit', ({ allowed }) => allowed),
   buildAmountColumn('Used', ({ used }) => used),
-  buildAmountColumn('Held', ({ pending }) => pending),
+  buildAmountColumn('Reserved', ({ pending }) => pending),
 ];
 const ownColumns = callColumns
   .filter(({ title }) => title !== 'Account')
@@ -93,7 +93,7 @@ export function KeyView({ apiKey }: { readonly apiKey: string }) {
   return html`${renderProblem(error, reloadAll)}
     ${renderTiles(
       ['Available', renderUsd(available), limit],
-      ['Held', renderUsd(balance?.pending), 'by running calls'],
+      ['Reserved', renderUsd(balance?.pending), 'by running calls'],
       ['Spent by the account', renderUsd(balance?.used)],
       [
         'Spent by this key',

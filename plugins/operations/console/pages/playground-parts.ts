@@ -125,7 +125,7 @@ const exampleTools =
 export function renderSettings({ system, maxTokens, temperature, tools, further }: Draft, hasText: boolean) {
   const number = { type: 'number', isLive: true };
   const ofText = html`<div class="order">
-      ${renderInput('Longest reply (tokens)', maxTokens, number)}
+      ${renderInput('Max output (tokens)', maxTokens, number)}
       ${renderInput('Temperature', temperature, number)}
     </div>
     ${renderInput('Tools (JSON)', tools, { rows: 4, placeholder: exampleTools })}`;

@@ -22,13 +22,13 @@ export function namePart(provider: string, { key, model }: Part): string {
 
 export function openRest(provider: string, part: Part, onDone: () => void): void {
   openForm({
-    title: `Take out of service: ${namePart(provider, part)}`,
+    title: `Pause: ${namePart(provider, part)}`,
     intro: 'It gets no calls until the time is over, even after a restart. Running calls finish.',
     fields: [
       { name: 'seconds', label: 'For', type: 'select', value: '3600', options: rests },
       { name: 'reason', label: 'Reason', hint: 'Shown here to other operators.' },
     ],
-    submit: 'Take out',
+    submit: 'Pause',
     isDangerous: true,
     send: ({ seconds, reason }) =>
       call(

@@ -19,12 +19,12 @@ type Provider = ProviderHealth['providers'][number];
 
 const states: Readonly<Record<string, readonly [text: string, tone: Tone]>> = {
   idle: ['no calls yet', 'plain'],
-  well: ['well', 'good'],
+  well: ['healthy', 'good'],
   testing: ['being tested', 'warn'],
   resting: ['resting', 'warn'],
-  partly: ['partly well', 'warn'],
+  partly: ['partly healthy', 'warn'],
   failing: ['failing', 'bad'],
-  held: ['taken out', 'bad'],
+  held: ['paused', 'bad'],
 };
 
 const renderState = (state: string) => renderBadge(...(states[state] ?? ([state, 'plain'] as const)));
@@ -50,7 +50,7 @@ function renderButton(title: string, provider: string, part: Part, act: () => vo
 /** Buttons that take a provider, or a part of it, out of service and back. */
 function renderRestButtons(provider: string, part: Part, state: string, reload: () => void) {
   const isAsleep = state !== 'well' && state !== 'idle';
-  return html`${renderButton('Take out', provider, part, () => openRest(provider, part, reload))}${
+  return html`${renderButton('Pause', provider, part, () => openRest(provider, part, reload))}${
     isAsleep && renderButton('Put back', provider, part, () => void wake(provider, part, reload))
   }`;
 }

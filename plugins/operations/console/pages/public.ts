@@ -53,7 +53,7 @@ function renderKeyForm() {
     <p class="dim">It stays in this page and is forgotten when you close or reload it.</p>
     ${renderForm({
       fields: [{ name: 'key', label: 'API key', type: 'password', isRequired: true, placeholder: 'sk-…' }],
-      submit: 'Show what is mine',
+      submit: 'Show my usage',
       async send({ key: typed = '' }) {
         await send('/v1/key', { headers: { authorization: `Bearer ${typed}` } });
         key.value = typed;
@@ -92,7 +92,7 @@ function Holder(offer: Offer) {
   return html`<div class="row start tabs">
       ${choice}
       <span class="space"></span>
-      <button onClick=${forget}>Forget the key</button>
+      <button onClick=${forget}>Sign out</button>
     </div>
     ${render()}`;
 }

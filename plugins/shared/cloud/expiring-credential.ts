@@ -18,7 +18,8 @@ const renewed = 4 * minute;
 const unusable = 10_000;
 /** How long to wait after a renewal in the background has failed. */
 const rest = 5000;
-const patience = 20_000;
+/** Milliseconds that a renewal may take. */
+const longestRenewal = 20_000;
 
 const harmless = /^[\w.-]{1,60}$/;
 
@@ -41,7 +42,7 @@ function buildSignInError(provider: string, thrown: unknown): GatewayError {
   });
 }
 
-export class Lapsing<Value> {
+export class ExpiringCredential<Value> {
   readonly #provider: string;
   readonly #fetch: () => Promise<Fetched<Value>>;
   #current: Fetched<Value> | undefined;
@@ -77,7 +78,7 @@ export class Lapsing<Value> {
   async #fetchInTime(): Promise<Value> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('timeout: no answer')), patience);
+      timer = setTimeout(() => reject(new Error('timeout: no answer')), longestRenewal);
     });
     try {
       this.#current = await Promise.race([this.#fetch(), late]);
@@ -92,7 +93,7 @@ export class Lapsing<Value> {
 
 /** Signs calls with headers that expire. Headers that the vendor refuses are not shown again. */
 export function signWith(
-  shown: Lapsing<Readonly<Record<string, string>>>,
+  shown: ExpiringCredential<Readonly<Record<string, string>>>,
 ): Pick<Provider, 'sign' | 'unwrap'> {
   return {
     sign: async (request) => ({ ...request, headers: { ...request.headers, ...(await shown.get()) } }),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Lapsing } from '../../plugins/shared/cloud/lapsing.ts';
+import { ExpiringCredential } from '../../plugins/shared/cloud/expiring-credential.ts';
 import { loadOptional } from '../../plugins/shared/cloud/optional-package.ts';
 
 const hour = 3_600_000;
@@ -8,55 +8,59 @@ beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => vi.useRealTimers());
 
 /** A credential of one hour, numbered. */
-function createCredential(): { readonly lapsing: Lapsing<number>; fetches: number; fails: unknown } {
+function createCredential(): {
+  readonly credential: ExpiringCredential<number>;
+  fetches: number;
+  fails: unknown;
+} {
   const state = { fetches: 0, fails: undefined as unknown };
-  const lapsing = new Lapsing('house', async () => {
+  const credential = new ExpiringCredential('house', async () => {
     state.fetches += 1;
     if (state.fails) throw state.fails;
     return { value: state.fetches, expires: Date.now() + hour };
   });
-  return Object.assign(state, { lapsing });
+  return Object.assign(state, { credential });
 }
 
 describe('a credential that expires', () => {
   it('is fetched once for simultaneous calls, and then used without waiting', async () => {
     const state = createCredential();
-    expect(await Promise.all([state.lapsing.get(), state.lapsing.get()])).toEqual([1, 1]);
-    expect(state.lapsing.get()).toBe(1);
+    expect(await Promise.all([state.credential.get(), state.credential.get()])).toEqual([1, 1]);
+    expect(state.credential.get()).toBe(1);
   });
 
   it('is renewed in the background before it expires', async () => {
-    const { lapsing } = createCredential();
-    await lapsing.get();
+    const { credential } = createCredential();
+    await credential.get();
     vi.setSystemTime(hour - 240_000);
-    expect(lapsing.get()).toBe(1);
+    expect(credential.get()).toBe(1);
     await vi.advanceTimersByTimeAsync(0);
-    expect(lapsing.get()).toBe(2);
+    expect(credential.get()).toBe(2);
   });
 
   it('stays in use until it expires if its renewal fails, which not every call retries', async () => {
     const state = createCredential();
-    await state.lapsing.get();
+    await state.credential.get();
     state.fails = new Error('away');
     vi.setSystemTime(hour - 200_000);
     for (let call = 0; call < 10; call += 1) {
-      expect(state.lapsing.get()).toBe(1);
+      expect(state.credential.get()).toBe(1);
       await vi.advanceTimersByTimeAsync(1);
     }
     expect(state.fetches).toBe(2);
     vi.setSystemTime(hour - 5000);
-    await expect(async () => state.lapsing.get()).rejects.toMatchObject({ code: 'upstream_failed' });
+    await expect(async () => state.credential.get()).rejects.toMatchObject({ code: 'upstream_failed' });
   });
 
   it('is fetched again after it was refused', async () => {
-    const { lapsing } = createCredential();
-    await lapsing.get();
-    lapsing.forget();
-    expect(await lapsing.get()).toBe(2);
+    const { credential } = createCredential();
+    await credential.get();
+    credential.forget();
+    expect(await credential.get()).toBe(2);
   });
 
   it('is not waited for without end', async () => {
-    const never = new Lapsing<string>('house', () => new Promise(() => undefined));
+    const never = new ExpiringCredential<string>('house', () => new Promise(() => undefined));
     const pending = expect(Promise.resolve(never.get())).rejects.toMatchObject({
       code: 'upstream_failed',
       details: { cause: 'Error timeout' },
@@ -73,7 +77,7 @@ describe('a credential that expires', () => {
       status: 400,
       config: { data: 'secret' },
     });
-    await expect(Promise.resolve(state.lapsing.get())).rejects.toMatchObject({
+    await expect(Promise.resolve(state.credential.get())).rejects.toMatchObject({
       message: 'The gateway could not sign in to the provider "house".',
       details: { cause: 'GaxiosError 400 invalid_grant' },
     });
