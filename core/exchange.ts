@@ -50,6 +50,8 @@ export interface Principal {
   readonly kind: 'user' | 'operator';
   readonly account: string;
   readonly key: string;
+  /** What people call the key; it names nothing for programs. */
+  readonly name?: string | undefined;
   /** The first of the keys that this key replaced by rotation; the key itself if it replaced none. */
   readonly root?: string | undefined;
   /** Whether it may only read: an operator key that sends GET requests alone. */

@@ -89,8 +89,8 @@ export interface Host {
   /** Names an SDK's base URL, which the start prints. Unknown paths below it get the protocol's errors. */
   addAddress(address: ClientAddress): void;
   /**
-   * Adds a command to the output of the first start. `{url}` becomes the gateway's URL, `{model}` the
-   * cheapest model with this output (default text). Without such a model the command is left out.
+   * Offers a command for the output of the first start, which shows the first that a model can answer.
+   * `{url}` becomes the gateway's URL, `{model}` the cheapest model with this output (default text).
    */
   addExample(line: string, output?: 'text' | 'image'): void;
 }

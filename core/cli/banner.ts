@@ -1,6 +1,6 @@
 /**
- * The output of a start: providers, what is off and why, example commands the first time, and last, where it
- * is still visible, the base URLs and the first key.
+ * The output of a start, which fits one screen: providers, what is off and why, an example the first time,
+ * and last, where it is still visible, the base URLs and the first key.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import type { Config } from '../config.ts';
@@ -43,10 +43,18 @@ function formatAddresses({ addresses }: Gateway, url: string): string[] {
   );
 }
 
+/** Providers that are off, of which the banner says what switches them on. */
+const mostExplained = 3;
+
 function formatProviders({ providers, off }: Gateway): string[] {
   const on = [...providers.list()].map(({ name }) => name).join(', ');
-  const missing = [...off].map(([name, remedy]) => `${name} (${remedy})`).join(', ');
-  return [...foldText(`Providers: ${on || 'none'}.`), ...(missing ? foldText(`Off: ${missing}.`) : [])];
+  const missing = [...off].slice(0, mostExplained).map(([name, remedy]) => `${name} (${remedy})`);
+  const more = off.size - missing.length;
+  const rest = more > 0 ? `, and ${more} more: \`tollgate check\` lists them` : '';
+  return [
+    ...foldText(`Providers: ${on || 'none'}.`),
+    ...(off.size > 0 ? foldText(`Off: ${missing.join(', ')}${rest}.`) : []),
+  ];
 }
 
 /** A figure to compare models' prices: output dominates a call's cost. */
@@ -54,16 +62,18 @@ function computeTrialCost({ price = freePrice }: Model): number {
   return Number(getRate(price, 'image') ?? getRate(price, 'output') ?? 0);
 }
 
-/** Example commands, each with a model that exists and can answer. */
-function formatExamples({ examples, catalog }: Gateway, url: string): string[] {
+/** The first example that a model can answer, on several lines; READMEs have those of other protocols. */
+function formatExample({ examples, catalog }: Gateway, url: string): string[] {
   const models = catalog
     .listModels()
     .toSorted((one, other) => computeTrialCost(one) - computeTrialCost(other));
-  return examples.flatMap(({ line, output }) => {
+  for (const { line, output } of examples) {
     const model = models.find((each) => each.output[0] === output);
-    if (!model && line.includes('{model}')) return [];
-    return [line.replaceAll('{url}', url).replaceAll('{model}', model?.id ?? '')];
-  });
+    if (!model && line.includes('{model}')) continue;
+    const example = line.replaceAll('{url}', url).replaceAll('{model}', model?.id ?? '');
+    return example.replaceAll(/ (?=-[Hd] )/g, ' \\\n  ').split('\n');
+  }
+  return [];
 }
 
 export function formatBanner(
@@ -71,7 +81,7 @@ export function formatBanner(
   url: string,
   { first, milliseconds }: { readonly first: boolean; readonly milliseconds: number },
 ): string {
-  const examples = first ? formatExamples(gateway, url) : [];
+  const examples = first ? formatExample(gateway, url) : [];
   const ready = `Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`;
   const shortcomings = gateway.describe().lacks.flatMap(foldText);
   return [

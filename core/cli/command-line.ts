@@ -167,6 +167,7 @@ async function printConfig(options: { json?: boolean }): Promise<void> {
   await gateway.check();
   const plugins = config.plugins.map(({ name }) => name);
   const protocols = [...gateway.protocols.list()].map(({ name }) => name);
+  const off = [...gateway.off].map(([name, remedy]) => `off: ${name} (${remedy})`);
   const { lacks, warnings } = gateway.describe();
   const verdict =
     lacks.length > 0
@@ -178,6 +179,7 @@ async function printConfig(options: { json?: boolean }): Promise<void> {
     ...warnings,
     `plugins: ${plugins.join(', ')}`,
     `protocols: ${protocols.join(', ') || 'none'}`,
+    ...off,
   ];
   print(options.json ? JSON.stringify({ ok: true, lacks, warnings, plugins, protocols }) : lines.join('\n'));
   await gateway.close();

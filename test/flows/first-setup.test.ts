@@ -126,7 +126,12 @@ describe('a start', () => {
       lines.findIndex((line) => line.startsWith('Tollgate is ready at')),
     );
     expect(lines.findIndex((line) => line.startsWith('First key'))).toBeGreaterThan(lines.length - 4);
-    expect([printed.match(/export KEY=sk-/g)?.length, printed.match(/^curl /gm)?.length]).toEqual([1, 5]);
+    expect([
+      printed.match(/export KEY=sk-/g)?.length,
+      printed.match(/^curl .*\\\n {2}-H .*\n {2}-H .*\n {2}-d /gm)?.length,
+    ]).toEqual([1, 1]);
+    // The key and the addresses are seen together with all before them.
+    expect(lines.length).toBeLessThan(24);
     const again = await startProcess({ XAI_API_KEY: 'any', ...nothing }, copy);
     await again.stop('SIGTERM');
     expect(again.printed()).toContain('Providers: xai, demo.');
@@ -139,19 +144,14 @@ describe('a start', () => {
     expect(again.printed().split('\n').length).toBeLessThan(12);
   });
 
-  it('offers a call of the cheapest model of each kind, and none of a kind without a provider', async () => {
+  it('offers a call of the cheapest model, and none of a model without a provider', async () => {
     const copy = makeEmptyFolder();
     expect((await runVerb(['init'], { ANTHROPIC_API_KEY: 'any' }, copy)).code).toBe(0);
     const file = join(copy.folder, 'gateway.config.ts');
     writeFileSync(file, readFileSync(file, 'utf8').replace(/^ {4}demo\(.*\),$/m, ''));
     const gateway = await startProcess({ ANTHROPIC_API_KEY: 'any' }, copy);
     await gateway.stop('SIGTERM');
-    const lines = gateway
-      .printed()
-      .split('\n')
-      .filter((line) => line.startsWith('curl '));
-    expect(lines).toHaveLength(4);
-    for (const line of lines) expect(line).toMatch(/anthropic\/claude-[\w.-]*haiku/);
+    expect(gateway.printed().match(/^curl (?:.*\\\n)+ {2}-d '.*anthropic\/claude-.*/gm)).toHaveLength(1);
     expect(gateway.printed()).not.toContain('demo/');
     const bare = await startProcess({ TOLLGATE_DATA: join(copy.folder, 'other') }, copy);
     await bare.stop('SIGTERM');

@@ -1,12 +1,18 @@
 /** The line each call writes to the log, parsed as an operator's tools parse it. */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:tls';
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callLog } from '../../plugins/operations/call-log.ts';
+import { callLog, formatCallLine } from '../../plugins/operations/call-log.ts';
 import { groq } from '../../plugins/providers/groq.ts';
+import { onLinux } from '../support/available.ts';
 import { certify } from '../support/certificate.ts';
+import { findFreePort } from '../support/free-port.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
+import { postJson } from '../support/post.ts';
+import { clone, makeDataFolder } from '../support/process.ts';
 
 const secret = 'the moon is made of green cheese';
 
@@ -111,5 +117,55 @@ describe('the call log', () => {
         expect.objectContaining({ outcome: 'upstream_failed', cause: 'DEPTH_ZERO_SELF_SIGNED_CERT' }),
       ]),
     });
+  });
+});
+
+describe('the line of a call for people', () => {
+  it('has time, status, whose call it was, model, duration, tokens, cost, and why it failed', async () => {
+    const ends = await harness.gateway.ended(4);
+    const [done = '', failed = '', refused = ''] = ends.map((end) =>
+      stripVTControlCharacters(formatCallLine(end)),
+    );
+    expect(done).toMatch(
+      /^\d\d:\d\d:\d\d 200 [\w-]+\/\S+ openai\/gpt-4o-mini \d[\d.]*m?s \d+→\d+ \$0\.0\d+$/,
+    );
+    expect(failed).toMatch(/ 502 \S+ openai\/gpt-4o-mini \S+ \$0 upstream_failed$/);
+    expect(refused).toMatch(/^\d\d:\d\d:\d\d 401 \d+ms \$0 invalid_api_key$/);
+  });
+
+  it('holds no control character that a client put into the name of a model', async () => {
+    await harness.post({
+      model: 'openai/\u001b]0;title\u0007',
+      messages: [{ role: 'user', content: secret }],
+    });
+    const end = (await harness.gateway.ended(6)).at(-1);
+    expect(end && stripVTControlCharacters(formatCallLine(end))).toMatch(/ openai\/\ufffd\]0;title\ufffd /);
+  });
+});
+
+describe.runIf(onLinux)('on a terminal', () => {
+  it('each call is one coloured line', async () => {
+    const { PATH = '', HOME = '' } = process.env;
+    const port = String(await findFreePort());
+    const command = `'${process.execPath}' '${clone.entry}' start`;
+    const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+      cwd: clone.folder,
+      env: { PATH, HOME, TOLLGATE_DATA: makeDataFolder(), TOLLGATE_ADMIN_PORT: '0', PORT: port },
+    });
+    let printed = '';
+    child.stdout.on('data', (chunk) => (printed += chunk));
+    const soon = { timeout: 60_000, interval: 50 };
+    await expect.poll(() => printed, soon).toMatch(/export KEY=sk-\w+/);
+    const [, key = ''] = /export KEY=(sk-\w+)/.exec(printed) ?? [];
+    const body = { model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] };
+    await postJson(`http://127.0.0.1:${port}/v1/chat/completions`, body, { authorization: `Bearer ${key}` });
+    await expect
+      .poll(() => printed, soon)
+      .toMatch(
+        /\n\u001b\[2m[\d:]+\u001b\[22m \u001b\[32m200\u001b\[39m default\/first key demo\/echo [^\n]*\$0/,
+      );
+    child.stdin.write('\u0003');
+    await once(child, 'close');
+    expect(printed).not.toContain('"msg":"call"');
   });
 });
