@@ -11,6 +11,7 @@ import {
   type UpstreamResponse,
 } from '../../core/index.ts';
 import { echo, painter } from './demo/models.ts';
+import { replyWithPicture } from './demo/picture-reply.ts';
 import { replyTo } from './demo/reply.ts';
 
 const origin = 'http://demo.invalid/v1';
@@ -36,8 +37,6 @@ export const demo = definePlugin({
       attempt.sent = true;
       const context = { id, created: Math.floor(receivedAt / 1000), pace, signal: attempt.signal };
       if (attempt.target.model !== painter) return replyTo(request.body, context);
-      // Loaded with the first picture: its compression takes a megabyte of memory that few gateways need.
-      const { replyWithPicture } = await import('./demo/picture-reply.ts');
       return replyWithPicture(request, context);
     };
     host.hooks.dispatch.tapPromise('demo', (request, routed) =>

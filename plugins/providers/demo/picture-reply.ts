@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
-import { encode } from 'fast-png';
+import { crc32, deflateSync } from 'node:zlib';
 import { z } from 'zod';
 import type { UpstreamRequest, UpstreamResponse } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
@@ -40,26 +40,43 @@ function mixColours([r1, g1, b1]: Colour, [r2, g2, b2]: Colour, share: number): 
   return [mix(r1, r2), mix(g1, g2), mix(b1, b2)];
 }
 
+function buildChunk(type: string, data: Uint8Array): Buffer {
+  const chunk = Buffer.concat([Buffer.alloc(4), Buffer.from(type), data, Buffer.alloc(4)]);
+  chunk.writeUInt32BE(data.length);
+  chunk.writeUInt32BE(crc32(chunk.subarray(4, -4)), chunk.length - 4);
+  return chunk;
+}
+
 /**
- * Each pixel is the index of its colour: nothing yet, a band, or the sun. A picture in full colours would
- * block the event loop for too long.
+ * A PNG whose pixels are the indexes of their colours: nothing yet, a band, or the sun. A picture in full
+ * colours would block the event loop for too long.
  */
-export function paint({ width, height, subject, transparent, progress }: Sketch): Uint8Array {
+function paint({ width, height, subject, transparent, progress }: Sketch): Buffer {
   const [top, bottom, sun] = deriveColours(subject);
   const sky = Array.from({ length: bands }, (_, band) => mixColours(top, bottom, band / bands));
-  const data = new Uint8Array(width * height);
+  // A line begins with the number of its filter, which is 0.
+  const data = new Uint8Array((width + 1) * height);
   const radius = Math.min(width, height) / 4;
   const dry = Math.ceil(height * progress);
   for (let y = 0; y < dry; y += 1) {
-    const line = data.subarray(y * width, (y + 1) * width).fill(1 + Math.floor((y / height) * bands));
+    const line = data.subarray(y * (width + 1) + 1, (y + 1) * (width + 1));
+    line.fill(1 + Math.floor((y / height) * bands));
     const half = Math.sqrt(Math.max(0, radius ** 2 - (y - height / 2) ** 2));
     line.fill(1 + bands, Math.ceil(width / 2 - half), Math.ceil(width / 2 + half));
   }
   const colours: Colour[] = [[0, 0, 0], ...sky, sun];
-  const palette = colours.map((colour) =>
-    transparent ? [...colour, colour === sun ? 255 : 0] : [...colour],
-  );
-  return encode({ width, height, data, channels: 1, depth: 8, palette }, { zlib: { level: 1 } });
+  const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 3, 0, 0, 0]);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  const opacity = colours.map((colour) => (colour === sun ? 255 : 0));
+  return Buffer.concat([
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+    buildChunk('IHDR', header),
+    buildChunk('PLTE', Buffer.from(colours.flat())),
+    ...(transparent ? [buildChunk('tRNS', Buffer.from(opacity))] : []),
+    buildChunk('IDAT', deflateSync(data, { level: 1 })),
+    buildChunk('IEND', Buffer.alloc(0)),
+  ]);
 }
 
 const whole = z.coerce.number().int();
@@ -150,14 +167,9 @@ function parseSize({ size }: Request): readonly [width: number, height: number] 
 /** The picture in base64. Each of several is different. */
 function draw(request: Request, index: number, progress = 1): string {
   const [width, height] = parseSize(request);
-  const picture = paint({
-    width,
-    height,
-    subject: `${request.prompt} ${index}`,
-    transparent: request.background === 'transparent',
-    progress,
-  });
-  return Buffer.from(picture).toString('base64');
+  const transparent = request.background === 'transparent';
+  const subject = `${request.prompt} ${index}`;
+  return paint({ width, height, subject, transparent, progress }).toString('base64');
 }
 
 function describePicture({ size, quality, background }: Request): object {
