@@ -3,7 +3,6 @@
  * what the gateway connects to. So the plugin is off unless it is configured, only connects to the public
  * network, and limits everything it does. Vendors that fetch pictures themselves get the address.
  */
-import { bulkhead, BulkheadRejectedError } from 'cockatiel';
 import { z } from 'zod';
 import {
   definePlugin,
@@ -104,14 +103,15 @@ interface Fetched {
 class Fetching {
   readonly #options: Options;
   readonly #reach: ReturnType<typeof createReach>;
-  readonly #turns: ReturnType<typeof bulkhead>;
   readonly #calls = new Map<string, Fetched>();
   #held = 0;
+  #running = 0;
+  /** Fetches that wait for their turn. One whose call is over stays until then, and ends at once. */
+  readonly #waiting: (() => void)[] = [];
 
   constructor(wanted: Options) {
     this.#options = wanted;
     this.#reach = createReach(wanted.hosts, wanted.privateHosts);
-    this.#turns = bulkhead(wanted.parallel, wanted.parallel * 8);
   }
 
   /**
@@ -172,17 +172,32 @@ class Fetching {
     };
     try {
       return await raceAbort(
-        this.#turns.execute(
-          () => fetchPicture(url, this.#options, this.#reach, { signal, onBytes: reserveBytes }),
-          signal,
-        ),
+        this.#takeTurn(() => {
+          signal.throwIfAborted();
+          return fetchPicture(url, this.#options, this.#reach, { signal, onBytes: reserveBytes });
+        }),
         signal,
       );
     } catch (error) {
-      if (error instanceof BulkheadRejectedError) throw buildOverloadError();
       if (late.aborted && !(error instanceof Unfetched))
         throw new Unfetched(`did not come within ${this.#options.timeout / 1000} seconds`);
       throw error;
+    }
+  }
+
+  /** Runs the task, at once or when another has ended. Throws if too many wait already. */
+  async #takeTurn<Result>(task: () => Promise<Result>): Promise<Result> {
+    const { parallel } = this.#options;
+    if (this.#running < parallel) this.#running += 1;
+    else if (this.#waiting.length < parallel * 8)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else throw buildOverloadError();
+    try {
+      return await task();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#running -= 1;
     }
   }
 }
