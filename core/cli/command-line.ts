@@ -264,10 +264,10 @@ function formatFault(error: unknown): string {
 }
 
 function addOwnVerbs(program: Program): void {
-  program.command('start').description('serve').action(start);
+  program.command('start').description('start the gateway').action(start);
   program
     .command('check')
-    .description('read the configuration and say what is in it')
+    .description('check the configuration and show what is in it')
     .option('--json', 'print one JSON object')
     .action(check);
   program

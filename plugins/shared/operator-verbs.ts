@@ -20,7 +20,11 @@ import type { Replies, RouteName } from './replies/routes.ts';
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** An option, or an argument written `<usd>`, and the field of the input that it sets. */
-export interface Flag extends CommandOption {
+export interface Flag {
+  /** In commander's syntax. */
+  readonly flags: string;
+  /** Arguments have none. */
+  readonly description?: string;
   /** With dots; the name of the flag unless given. `''`: `read` gives several fields. */
   readonly field?: string;
   /** Makes a value of what was typed. What it does not understand stays as it is, and is refused. */
@@ -48,8 +52,6 @@ export interface Verb<Context> extends Omit<Command, 'run' | 'options'> {
   readonly flags?: readonly Flag[];
   /** Whether it may create the ledger. Other verbs fail without one. */
   readonly creates?: true;
-  /** Whether it works in this process only. */
-  readonly isLocal?: true;
   /** What it asks before it runs, unless `--yes` is given; undefined: nothing. */
   ask?(client: OperatorClient<Context>, typed: Typed): Promise<string | undefined>;
   run(client: OperatorClient<Context>, typed: Typed): Promise<CommandResult>;
@@ -70,9 +72,9 @@ export interface VerbRow<Context, Reply> extends Pick<Verb<Context>, 'name' | 'f
   isFault?(reply: Reply): boolean;
 }
 
-export const yesFlag: Flag = { flags: '--yes', description: 'do it without a question' };
+export const yesFlag: CommandOption = { flags: '--yes', description: 'do it without a question' };
 const csvFlag: Flag = { flags: '--csv', description: 'as CSV' };
-const urlFlag: Flag = {
+const urlFlag: CommandOption = {
   flags: '--url <url>',
   description: 'run it on the gateway whose admin listener is there, with the key in TOLLGATE_OPERATOR_KEY',
 };
@@ -329,9 +331,11 @@ export function buildCommands<Context>(
     description: verb.description,
     group: groups[verb.name.split(' ')[0] ?? ''],
     options: [
-      ...(verb.flags ?? []).filter(({ flags }) => flags.startsWith('--')),
+      ...(verb.flags ?? []).flatMap(({ flags, description = '' }) =>
+        flags.startsWith('--') ? [{ flags, description }] : [],
+      ),
       ...(verb.ask ? [yesFlag] : []),
-      ...(verb.isLocal ? [] : [urlFlag]),
+      urlFlag,
     ],
     async run(args, { yes, url, ...options }, print) {
       const typed = readTyped(verb, args, options);

@@ -11,13 +11,13 @@ import type { Store } from './store.ts';
 
 /** What the verbs with a first word in common are for. */
 const groups: Readonly<Record<string, string>> = {
-  keys: 'make API keys, and change what they may do',
-  accounts: 'make accounts, and see what they have',
+  keys: 'create, limit and rotate API keys',
+  accounts: 'create, move and close accounts',
   credit: 'add and correct credit',
   budgets: 'limit spending by hour, day, week or month',
   markups: 'charge more or less than vendors',
-  calls: 'look at calls',
-  actions: 'see what operators changed',
+  calls: 'show calls',
+  actions: 'show what operators changed',
   entries: 'export the entries of the ledger',
 };
 

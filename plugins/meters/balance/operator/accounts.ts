@@ -208,7 +208,7 @@ export const accountOperations = [
       {
         name: 'accounts move <account> <parent>',
         description: 'move an account, with all below it, below another one; "none" moves it to the top',
-        flags: [{ flags: '<parent>', description: 'the account above', read: allowNone() }],
+        flags: [{ flags: '<parent>', read: allowNone() }],
         format: ({ account, parent }) =>
           `${account} is ${parent === null ? 'at the top' : `below ${parent}`}.`,
       },
@@ -263,7 +263,7 @@ export const accountOperations = [
       {
         name: 'credit add <account> <usd>',
         flags: [
-          { flags: '<usd>', field: 'amount', description: 'the credit' },
+          { flags: '<usd>', field: 'amount' },
           { flags: '--kind <kind>', description: `${creditKinds.join(', ')} (top-up unless given)` },
           { flags: '--reference <text>', description: 'the id of the payment: a reference is credited once' },
         ],

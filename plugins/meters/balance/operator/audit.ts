@@ -33,7 +33,7 @@ export const auditOperations = [
     verbs: [
       {
         name: 'audit',
-        description: 'read all books and say where they break a rule; exits with 1 where they do',
+        description: 'check all books; exits with 1 if a rule is broken',
         format: formatAudit,
         isFault: ({ ok }) => !ok,
       },

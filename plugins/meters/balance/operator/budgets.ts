@@ -239,7 +239,7 @@ export const budgetOperations = [
       {
         name: 'budgets raise <budget> <usd>',
         flags: [
-          { flags: '<usd>', field: 'amount', description: 'what is added' },
+          { flags: '<usd>', field: 'amount' },
           { flags: '--until <time>', description: 'when the raise ends: 2027-01-31 or 2027-01-31T09:30:00Z' },
         ],
         format: formatBudget,
@@ -275,10 +275,9 @@ const setBudget: Verb<Ledger> = {
     {
       flags: '<limit>',
       field: '',
-      description: 'USD for each period',
       read: (typed) => (typed === true ? typed : readBudgetText(typed)),
     },
-    { flags: '--zone <name>', description: 'the time zone whose clocks end the periods (UTC unless given)' },
+    { flags: '--zone <name>', description: 'IANA time zone of the periods (UTC unless given)' },
     { flags: '--soft', field: 'hard', description: 'only warn', read: () => false },
     { flags: '--hard', description: 'refuse calls beyond it, as a new budget does' },
     {

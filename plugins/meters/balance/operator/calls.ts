@@ -183,7 +183,7 @@ const filters: readonly Flag[] = [
   only.key,
   only.model,
   { flags: '--provider <name>', description: 'only by one provider' },
-  { flags: '--outcome <outcome>', description: 'only those that ended so, such as completed or failed' },
+  { flags: '--outcome <outcome>', description: 'only with this outcome, such as completed or failed' },
 ];
 
 const listing = defineOperation({
@@ -247,7 +247,7 @@ export const callOperations = [
     verbs: [
       {
         name: 'calls show <id>',
-        description: 'show all that is known of a call, as JSON',
+        description: 'show a call with all its details, as JSON',
         format: (call) => JSON.stringify(call, null, 2),
       },
     ],

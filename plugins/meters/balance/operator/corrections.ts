@@ -70,7 +70,7 @@ export const correctionOperations = [
         name: 'credit adjust <account> <usd>',
         description: 'add to an account, or take from it with a negative amount',
         flags: [
-          { flags: '<usd>', field: 'amount', description: 'the amount' },
+          { flags: '<usd>', field: 'amount' },
           reasonFlag,
           {
             flags: '--reference <text>',
