@@ -40,7 +40,8 @@ export function formatCallLine(end: End): string {
   const record: CallRecord = JSON.parse(buildLoggedText(end));
   const { ended, status, account, asked, model, duration, input, output, cost, code } = record;
   const { key = '', name = '' } = end.exchange.principal ?? {};
-  const paint = status < 400 ? 'green' : status < 500 ? 'yellow' : 'red';
+  const refused = status < 500 ? 'yellow' : 'red';
+  const paint = status < 400 ? 'green' : refused;
   const parts = [
     styleText('dim', new Date(ended).toTimeString().slice(0, 8), { validateStream: false }),
     styleText(paint, String(status), { validateStream: false }),

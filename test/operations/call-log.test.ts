@@ -159,11 +159,11 @@ describe.runIf(onLinux)('on a terminal', () => {
     const [, key = ''] = /export KEY=(sk-\w+)/.exec(printed) ?? [];
     const body = { model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] };
     await postJson(`http://127.0.0.1:${port}/v1/chat/completions`, body, { authorization: `Bearer ${key}` });
+    // The escape sequences of colours, by their numbers.
+    const readLines = (): string => printed.replaceAll(String.fromCodePoint(27), 'ESC');
     await expect
-      .poll(() => printed, soon)
-      .toMatch(
-        /\n\u001b\[2m[\d:]+\u001b\[22m \u001b\[32m200\u001b\[39m default\/first key demo\/echo [^\n]*\$0/,
-      );
+      .poll(readLines, soon)
+      .toMatch(/\nESC\[2m[\d:]+ESC\[22m ESC\[32m200ESC\[39m default\/first key demo\/echo [^\n]*\$0/);
     child.stdin.write('\u0003');
     await once(child, 'close');
     expect(printed).not.toContain('"msg":"call"');
