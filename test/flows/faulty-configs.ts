@@ -53,17 +53,17 @@ export const faults: readonly (readonly [
   [
     'a price that is a number',
     ["ollama({ price: { input: 0.2, output: '0.6' } })"],
-    'plugin "ollama": option "price.input": an amount in USD is a decimal string, such as "0.20"',
+    'plugin "ollama": option "price.rates.0.rate": an amount in USD is a decimal string, such as "0.20"',
   ],
   [
     'a price without a rate',
     ["ollama({ price: { input: '0.2' } })"],
-    'plugin "ollama": option "price.output": is missing: an amount in USD as a decimal string',
+    'plugin "ollama": option "price.rates": has no rate for output',
   ],
   [
     'a price with a comma',
     ["ollama({ price: { input: '0,2', output: '0.6' } })"],
-    /option "price.input": not an amount in USD/,
+    /option "price.rates.0.rate": is not a decimal number/,
   ],
   [
     'an address without its scheme',

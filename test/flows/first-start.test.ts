@@ -22,28 +22,22 @@ function findFirstKey(): string {
   return /sk-[\w-]+/.exec(gateway.printed())?.[0] ?? '';
 }
 
-it('a first start prints the address, a key, and an example call for each protocol', () => {
+/** The command to paste, which is on several lines. */
+function findExample(): string {
+  return /^curl .*(?:\n {2}-.*)+/m.exec(gateway.printed())?.[0] ?? '';
+}
+
+it('a first start prints the address, a key, and an example call', () => {
   expect(gateway.printed()).toContain(gateway.url);
   expect(findFirstKey()).toMatch(/^sk-.{27,}/);
-  const paths = [
-    '/v1/chat/completions',
-    '/v1/responses',
-    '/alpha/v1/messages',
-    '/beta/v1beta/models/demo/echo:generateContent',
-  ];
-  for (const path of paths) expect(gateway.printed()).toContain(`curl ${gateway.url}${path}`);
+  expect(findExample()).toContain(`curl ${gateway.url}/v1/chat/completions`);
 });
 
-it('a first start answers the example calls as a shell runs them', async () => {
-  for (const line of gateway
-    .printed()
-    .split('\n')
-    .filter((printed) => printed.startsWith('curl '))) {
-    const { stdout } = await promisify(execFile)('bash', ['-c', line], {
-      env: { ...process.env, KEY: findFirstKey() },
-    });
-    expect(stdout).toMatch(line.includes('/images/') ? /"b64_json":"iVBORw0KGgo/ : /Tollgate's demo model/);
-  }
+it('a first start answers the example call as a shell runs it', async () => {
+  const { stdout } = await promisify(execFile)('bash', ['-c', findExample()], {
+    env: { ...process.env, KEY: findFirstKey() },
+  });
+  expect(stdout).toMatch(/Tollgate's demo model/);
 });
 
 it('a first start reports health, readiness and metrics', async () => {
@@ -81,7 +75,8 @@ describe('the command line beside it', () => {
       402,
       expect.stringContaining('tollgate credit add poor <usd>'),
     ]);
-    const [command] = /tollgate credit add poor 5$/.exec(made.warning) ?? [''];
+    const { output: shown } = await runVerb(['keys', 'create', '--account', 'poor'], data);
+    const [command = ''] = /tollgate credit add poor 5/.exec(shown) ?? [];
     expect((await runVerb(command.split(' ').slice(1), data)).code).toBe(0);
     expect((await call()).status).toBe(200);
     const again = await runVerb(['keys', 'create', '--account', 'poor'], data);

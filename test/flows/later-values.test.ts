@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCases } from '../support/cases.ts';
-import { families, readCall } from '../support/families.ts';
+import { families, sendOwn } from '../support/families.ts';
 import { buildPath } from '../support/four-wires.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -168,22 +168,20 @@ describe.each(wires)('a later value in %s', (client) => {
   it.each(nameRows(client))(
     'is restored where the gateway rewrites a request for a provider of the same protocol: %s',
     (_, _field, body) => {
-      const { protocol, model } = families[client];
+      const { model } = families[client];
       const whole = {
         ...(client === 'generate-content' ? {} : { model: model.id }),
         ...least[client],
         ...body,
       };
-      const { body: written, losses } = protocol.upstream.encodeRequest(
-        readCall(client, whole).decode(),
-        { ...model, capabilities: { ...model.capabilities, reasoning } },
-        undefined,
-      );
-      expect(JSON.parse(JSON.stringify(written))).toEqual({
+      const sent = sendOwn(client, whole, {
+        model: { ...model, capabilities: { ...model.capabilities, reasoning } },
+      });
+      expect(sent.body).toEqual({
         ...whole,
         ...(client === 'generate-content' ? {} : { model: model.upstream }),
       });
-      expect(losses).toEqual([]);
+      expect(sent.lost).toEqual([]);
     },
   );
 

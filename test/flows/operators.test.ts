@@ -75,7 +75,9 @@ describe('the command line beside it', () => {
     ]);
     expect(
       (await runVerb(['usage', '--account', 'gamma', '--by', 'account', '--csv'], environment)).output,
-    ).toMatch(/^account,calls,input,output,cost,vendorCost,margin\r\ngamma,1,\d+,\d+,([\d.]+),\1,0\n$/);
+    ).toMatch(
+      /^account,calls,input,output,cost,vendorCost,margin,uses\r\ngamma,1,(\d+),(\d+),([\d.]+),\3,0,"input \1, output \2"\n$/,
+    );
     expect(await runJson('usage', '--key', key.slice(-4), '--by', 'key')).toMatchObject([{ key: id }]);
     expect(await runJson('keys', 'show', id)).toMatchObject({ budgets: [] });
     const budget = await runJson('budgets', 'set', 'key', id, '1/day');

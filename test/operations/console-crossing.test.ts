@@ -47,7 +47,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     );
     await page.getByLabel('Request with marks').getByText('hacked').first().waitFor();
     await editor.fill(hostile);
-    await page.getByText('not valid JSON').first().waitFor();
+    await page.getByText('nested deeper than 128 levels').first().waitFor();
     expect(await page.evaluate('globalThis.hacked')).toBeUndefined();
   });
 

@@ -267,7 +267,9 @@ function isBlankAnswer(message: Wire.Message, next: Wire.Message | undefined): b
 }
 
 function holdsBlank({ content }: Wire.Message): boolean {
-  return typeof content === 'string' ? content.trim() === '' : !content?.length || content.some(isBlank);
+  // A message without content sets the effort from there on.
+  if (content === undefined) return false;
+  return typeof content === 'string' ? content.trim() === '' : content.length === 0 || content.some(isBlank);
 }
 
 function isBlank(block: Wire.Block): boolean {
