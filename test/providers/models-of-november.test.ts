@@ -189,6 +189,7 @@ describe('models and prices of November 2026', () => {
     const marked = models.filter(({ unconfirmed }) => unconfirmed !== undefined).map(({ id }) => id);
     expect(marked).toContain('openai/gpt-5.6-sol');
     expect(marked).toContain('openai/gpt-6-cyber');
+    expect(marked).toContain('alibaba/qwen4-max');
   });
 
   it.each([
