@@ -137,7 +137,8 @@ describe('the admin API', () => {
     expect((await callAdmin('GET', `/usage?key=${id}&format=csv`)).body).toMatch(
       new RegExp(
         '^key,model,day,calls,input,output,cost,vendorCost,margin,uses\r\n' +
-          `${id},demo/echo,${today.slice(0, 8)}\\d\\d,1,(\\d+),(\\d+),([\\d.]+),\\3,0,"input \\1, output \\2"\r\n$`,
+          `${id},demo/echo,${today.slice(0, 8)}\\d\\d,1,(\\d+),(\\d+),([\\d.]+)` +
+          `,\\3,0,"input \\1, output \\2"\r\n$`,
       ),
     );
     expect(await callAdmin('GET', `/entries?key=${id}`)).toMatchObject({
