@@ -247,11 +247,11 @@ export interface PartEncoder {
   readonly refitsSettings?: boolean;
   /** Whether the model does not take this member of the list as the client wrote it. */
   isStale(index: number): boolean;
-  /** Whether the model's vendor reads this state. A turn with other state is written anew, without it. */
+  /** Whether the model's vendor reads this state. A turn with other state is encoded without it. */
   readsState?(state: Opaque): boolean;
   /** Writes the turn with this index as members of the list. */
   encodeTurn(turn: Turn, index: number): readonly unknown[];
-  /** Writes a block of a turn, or of a tool's result, as it stands in them. */
+  /** Encodes one block of a turn or of a tool's result. */
   encodeBlock(block: Block, place: PartPlace): readonly unknown[];
   /** Fits the finished body to rules that span its members. */
   finish?(body: Readonly<Record<string, unknown>>): unknown;

@@ -47,7 +47,7 @@ interface Settings extends Omit<EncodedRequest, 'losses'> {
   readonly isRefitted: boolean;
 }
 
-/** A turn that cannot be changed at the places of its blocks, so that all of it is written anew. */
+/** The blocks of a turn do not fit the client's JSON, so the whole turn is encoded again. */
 class Unmatched extends Error {}
 
 export function restoreRequest(upstream: UpstreamSide, parts: PartsSide, options: RestoreOptions): Restored {
@@ -276,7 +276,7 @@ class Restoration {
     return members;
   }
 
-  /** Changes a turn at the places of its blocks. Returns false if all of it has to be written anew. */
+  /** Changes a turn at the places of its blocks. Returns false if the whole turn has to be encoded. */
   #editTurn(old: Turn, turn: Turn, index: number): boolean {
     if (listNodes(old).some((node) => this.#isStaleNode(node)) || this.#holdsForeignState(turn)) return false;
     if (!isSame({ ...old, blocks: [] }, { ...turn, blocks: [] })) return false;

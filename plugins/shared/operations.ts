@@ -1,7 +1,7 @@
 /**
  * An operation of operators is declared once: its route, who may run it, what it takes, what it does, and
  * the verbs of the command line that run it. Its HTTP route, its description in the OpenAPI document and its
- * verbs follow from that. The schemas of replies stand in `replies/routes.ts` by the names of the routes,
+ * verbs follow from that. The schemas of replies are in `replies/routes.ts`, keyed by route,
  * since the console takes its types from them.
  */
 import { z } from 'zod';

@@ -65,7 +65,7 @@ export class TableCounts implements Counts {
   #beats = 0;
   /** The last beat of each other process, and for how many of ours it has not changed. */
   #seen = new Map<string, Seen>();
-  /** Calls whose rows could not be deleted, or may have been written although nobody said so. */
+  /** Calls whose rows could not be deleted, or whose write failed without saying whether it took effect. */
   #owed: TableStatement[] = [];
   #timer: NodeJS.Timeout | undefined;
 

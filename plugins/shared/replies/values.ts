@@ -7,7 +7,7 @@ import { z } from 'zod';
 export const usd = z.string().meta({ description: 'USD, as a decimal string.' });
 export const time = z.iso.datetime();
 
-/** A reply as it was sent: nobody changes it. */
+/** A received reply, read-only. */
 export type Reply<Sent> = Sent extends readonly (infer Item)[]
   ? readonly Reply<Item>[]
   : Sent extends AsyncIterable<unknown>
