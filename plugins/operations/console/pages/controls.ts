@@ -1,5 +1,5 @@
 /** Controls for what a person chooses or types, bound to a signal or to the query of the page's address. */
-import { html, takeText, type ComponentChildren } from './kit.ts';
+import { html, takeText, useLayoutEffect, useRef, type ComponentChildren } from './kit.ts';
 import { place, setQuery } from './router.ts';
 
 /** What a control shows and changes: a signal, or `bindQuery`. */
@@ -82,6 +82,18 @@ interface InputOptions {
   readonly rows?: number;
 }
 
+/**
+ * An input that shows a value. The page draws it again whenever data arrives, and a bound value would then
+ * replace text that is typed and not entered yet, so the value is set only when it changes.
+ */
+function ValueInput({ value, ...rest }: { readonly value: string } & Readonly<Record<string, unknown>>) {
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    if (field.current) field.current.value = value;
+  }, [value]);
+  return html`<input ref=${field} ...${rest} />`;
+}
+
 /** A field to type in, with its name. */
 export function renderInput(label: string, state: State, options: InputOptions = {}) {
   const { type = 'text', placeholder = '', suggest, isLive = false, rows } = options;
@@ -95,7 +107,7 @@ export function renderInput(label: string, state: State, options: InputOptions =
   const suggestions = suggest?.map((each) => html`<option value=${each} />`);
   const listener = isLive ? { onInput: take } : { onChange: take };
   return html`<label class="control"
-      ><span>${label}</span><input type=${type} step="any" list=${list} ...${listener} ...${common}
+      ><span>${label}</span><${ValueInput} type=${type} step="any" list=${list} ...${listener} ...${common}
     /></label>
     ${suggest && html`<datalist id=${list}>${suggestions}</datalist>`}`;
 }
