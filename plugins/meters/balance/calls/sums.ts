@@ -1,9 +1,9 @@
 /**
  * Sums up entries and calls: their money, their counts and their uses, by hour and by dimension. A trigger
- * notes each entry and call in `unsummed`, whoever writes it; the batch that stores calls adds all that is
- * noted to the sums, in its transaction. Money always comes from entries, also that of tags, which only
- * calls have. The sums are made here and not by the database, which would sort every row once for each
- * dimension and step, with all its figures.
+ * notes each entry and call in `unsummed`, also those of another version of the gateway. The batch that
+ * stores calls adds all that is noted to the sums, in its transaction. Money always comes from entries, also
+ * that of tags, which only calls have. The sums are computed here and not by the database, which would sort
+ * every row once for each dimension and step, with all its figures.
  */
 import { listUses, nameKind } from '../../../../core/for-threads.ts';
 import { formatTag } from '../../../shared/calls/tag-text.ts';
