@@ -4,7 +4,7 @@
  * even if the provider reports them apart. What is charged is computed from the same counts as a list.
  */
 import { z } from 'zod';
-import { kinds, listUses, type CountName, type Use, type Used } from './units.ts';
+import { findKind, kinds, listUses, nameKind, type CountName, type Use, type Used } from './units.ts';
 
 const count = z.int().nonnegative();
 const amount = z.number().nonnegative();
@@ -37,12 +37,16 @@ export function toUsed(usage: Usage): Used {
   return { uses: listUses(usage), mode: usage.mode };
 }
 
+function isCountName(name: string | undefined): name is CountName {
+  return name !== undefined && Object.hasOwn(counts, name);
+}
+
 /** A list as counts by their names, as protocols report it and ledgers store it. */
 export function nameCounts(uses: readonly Use[]): Usage {
-  return Object.fromEntries(
-    kinds.flatMap(({ countName, unit, modality }) => {
-      const found = uses.find((use) => use.unit === unit && use.modality === modality);
-      return found ? [[countName, found.count]] : [];
-    }),
-  );
+  const named: Partial<Record<CountName, number>> = {};
+  for (const use of uses) {
+    const name = findKind(nameKind(use))?.countName;
+    if (isCountName(name)) named[name] ??= use.count;
+  }
+  return named;
 }
