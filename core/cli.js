@@ -29,8 +29,8 @@ setFlagsFromString('--no-allocation-site-pretenuring');
 
 // V8 would start a full collection when little is left to its limit: less than the size of the young
 // generation. The buffers of calls count until they are collected, so a gateway with 30 calls a second would
-// collect everything every five seconds, which cost V8's threads 12 % of its processor time
-// (test/bench/steady.ts). Now the old generation has to have grown by half of what the limit allows.
+// collect everything every five seconds, which cost V8's threads 12 % of its processor time. Now
+// the old generation has to have grown by half of what the limit allows.
 setFlagsFromString('--incremental-marking-soft-trigger=50');
 setFlagsFromString('--incremental-marking-hard-trigger=90');
 

@@ -4,8 +4,6 @@
  * `test/balance`, of `test/flows/abort`, and of the contract, with thousands of histories (`HISTORIES`).
  * Disks that fail or are slow are in `disks.fault.ts`.
  */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import type * as threads from 'node:worker_threads';
 import { describe, expect, it, vi } from 'vitest';
 import { runBudgetRace } from '../balance/budget-race.ts';
@@ -263,18 +261,6 @@ describe('two thousand clients that disconnect at the last event, before the rep
     );
     expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
     await harness.close();
-  });
-});
-
-describe('a key lookup', () => {
-  it('costs as much among a million keys as with a single one', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['test/bench/authentication.ts']);
-    const measured = [
-      ...stdout.matchAll(/^(\w+): (\d+) us a look-up with 1 key, (\d+) us with 1000000 keys/gm),
-    ];
-    process.stdout.write(stdout);
-    expect(measured.map(([, store]) => store)).toEqual(['SQLite', 'PostgreSQL']);
-    for (const [, store, one, many] of measured) expect(Number(many), store).toBeLessThan(3 * Number(one));
   });
 });
 

@@ -55,7 +55,7 @@ export function buildMigrationConfig(address: Address): ClientConfig {
 
 /**
  * Once the tables have statistics, PostgreSQL would plan the statements of each call again: a call took 1.3
- * times as long (`test/bench/depth.ts postgres`).
+ * times as long (`test/bench/RESULTS.md`).
  */
 const planOnce = ' -c plan_cache_mode=force_generic_plan';
 
