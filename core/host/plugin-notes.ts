@@ -11,14 +11,20 @@ export interface Example {
   readonly output: 'text' | 'image';
 }
 
-/** What plugins say about themselves when they are applied. */
 export interface PluginNotes {
+  /** Lines to print at the start. */
   readonly notes: string[];
   readonly examples: Example[];
   readonly addresses: ClientAddress[];
+  /** Plugins that are off, each with what switches it on. */
   readonly off: Map<string, string>;
+  /** Data files that plugins read. A change reloads the configuration. */
   readonly files: Set<string>;
   readonly checks: (() => void)[];
+}
+
+export function createNotes(): PluginNotes {
+  return { notes: [], examples: [], addresses: [], off: new Map(), files: new Set(), checks: [] };
 }
 
 export function takeNotes(
@@ -40,10 +46,6 @@ export function takeNotes(
   };
 }
 
-export function createNotes(): PluginNotes {
-  return { notes: [], examples: [], addresses: [], off: new Map(), files: new Set(), checks: [] };
-}
-
 /** Names the plugin and the file in an error. */
 export function runNamed(plugin: Plugin, what: string, file: string, action: () => unknown): void {
   try {
@@ -61,4 +63,13 @@ export function runNamed(plugin: Plugin, what: string, file: string, action: () 
 
 export function toConfigError(file: string, error: unknown): ConfigError {
   return new ConfigError(`${file}: ${describeReason(error)}`, { cause: error });
+}
+
+/** Names the file in what `check` throws. */
+export function nameFile(file: string, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    throw toConfigError(file, error);
+  }
 }
