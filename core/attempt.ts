@@ -1,11 +1,11 @@
 /** A running attempt: its record for routing plugins, its timeouts, and the means to stop it. */
-import { Tally } from './billing/reply-progress.ts';
 import type { Core } from './core.ts';
 import { toText, type Piece, type Pieces } from './crossing/pieces.ts';
 import { advance, type Attempt, type Grant, type Planned, type Routed, type Target } from './exchange.ts';
 import type { ReplyMemory } from './http/reply-memory.ts';
 import type { Loss } from './loss.ts';
 import type { DrainLimits } from './provider.ts';
+import { Tally } from './tally.ts';
 import type { AttemptTimeouts } from './upstream/attempt-timeouts.ts';
 import type { Next } from './upstream/retries.ts';
 import { Cancellation } from './util/cancellation.ts';

@@ -4,11 +4,12 @@
  */
 import { IncomingMessage, ServerResponse, type ClientRequest } from 'node:http';
 import { Socket } from 'node:net';
+import { pipeline, Readable, type Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import httpProxy, { type ProxyServer } from 'http-proxy-3';
 import type { Attempt, Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 import { openAgents, type Agents } from './upstream/agents.ts';
-import { decompress } from './upstream/decompress.ts';
 import { GatewayError } from './util/errors.ts';
 
 export interface DispatcherOptions {
@@ -41,7 +42,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
           return decompress(await sending.send(proxy, agents));
         } catch (error) {
           if (!isFirst || !sending.isReused || !maySendAgain(error, exchange))
-            throw toUnreachableError(error, exchange);
+            throw toUnreachableError(error);
         }
       }
     },
@@ -204,12 +205,31 @@ function readCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-function toUnreachableError(error: unknown, { attempt, cancellation }: Routed): GatewayError {
-  if (cancellation.cancelled)
-    return new GatewayError('client_gone', 'The client left before the provider answered.', { cause: error });
-  if (attempt.cancellation.cancelled)
-    return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: error });
+/** `toAttemptError` knows better what became of a cancelled attempt. */
+function toUnreachableError(error: unknown): GatewayError {
   if (readCode(error) === connectTimeout)
     return new GatewayError('timeout', 'The provider did not accept a connection in time.', { cause: error });
   return new GatewayError('upstream_failed', 'The provider could not be reached.', { cause: error });
+}
+
+const decoders = new Map<string, () => Transform>([
+  ['gzip', () => createGunzip()],
+  ['x-gzip', () => createGunzip()],
+  ['br', () => createBrotliDecompress()],
+  ['deflate', () => createInflate()],
+  ['zstd', () => createZstdDecompress()],
+]);
+
+/**
+ * Decompresses a reply, chunk by chunk, as it is read: a provider, or a proxy in front of it, may compress
+ * one although the request does not accept that. With an unknown encoding it is returned unchanged, and fails
+ * when it is parsed.
+ */
+function decompress(response: UpstreamResponse): UpstreamResponse {
+  const encoding = response.headers['content-encoding'];
+  const decoder = encoding === undefined ? undefined : decoders.get(String(encoding).toLowerCase())?.();
+  if (!decoder) return response;
+  // The reader of the body receives the error.
+  pipeline(Readable.from(response.body), decoder, () => undefined);
+  return { ...response, body: decoder };
 }

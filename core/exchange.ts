@@ -7,11 +7,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Used } from './canonical/units.ts';
-import type { Usage } from './canonical/usage.ts';
 import type { Loss } from './loss.ts';
 import type { CostLine, Price } from './price-terms.ts';
 import type { ClientCall, Operation, Protocol } from './protocol.ts';
 import type { Offer } from './provider.ts';
+import type { Tally } from './tally.ts';
 import type { Cancellation } from './util/cancellation.ts';
 import type { GatewayError } from './util/errors.ts';
 import type { Nano } from './util/money.ts';
@@ -155,14 +155,18 @@ export interface Charge extends Used {
   readonly price?: Price;
 }
 
+/** A stored outcome. */
+export interface Replay {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
 /**
  * A reply as it was sent, kept because a `replay` tap asked. Headers that hold for that call only are left
  * out.
  */
-export interface Recording {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
+export interface Recording extends Replay {
   /** False if the reply exceeded its limit and only its start was kept. */
   readonly whole: boolean;
 }
@@ -210,13 +214,6 @@ export interface Replayed extends EndFacts {
 }
 
 export type End = Refused | Replayed | Failed | Answered;
-
-/** A stored outcome. */
-export interface Replay {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-}
 
 /** Facts of every end, before losses and a recording are known. */
 export function buildEndFacts({ startedAt }: Received, attempts: readonly Attempt[]): EndFacts {
@@ -291,23 +288,17 @@ export function mark(
 }
 
 /** What the reply has delivered and reported so far. */
-export interface Progress {
-  /** The model that the provider says answered. */
-  readonly model: string | undefined;
-  /** The usage reported so far. The last value of each field counts. */
-  readonly usage: Usage;
-  /** Events that could not be read. */
-  readonly unreadable: number;
-  /** UTF-8 bytes of text, reasoning and tool arguments. */
-  readonly deliveredBytes: number;
-  /** Whether the reply has ended as its protocol says. */
-  readonly complete: boolean;
-  /** Whether a text or reasoning block was seen. */
-  readonly spoke: boolean;
-  /** Finished pictures. */
-  readonly images: number;
-  /** Finished pictures, plus one for each candidate that only had a partial one. */
-  readonly imagesShown: number;
-  /** Whether a plugin stopped the reply. */
-  readonly stopped: boolean;
-}
+export type Progress = Readonly<
+  Pick<
+    Tally,
+    | 'model'
+    | 'usage'
+    | 'unreadable'
+    | 'deliveredBytes'
+    | 'complete'
+    | 'spoke'
+    | 'images'
+    | 'imagesShown'
+    | 'stopped'
+  >
+>;

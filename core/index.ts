@@ -9,8 +9,7 @@ export {
   countPictureTokens,
   estimateInput,
 } from './billing/cost-bounds.ts';
-export { computeCost, computeCostLines, findTier, getModeRates } from './billing/cost.ts';
-export { getAskedMode } from './billing/service-modes.ts';
+export { computeCost, computeCostLines, findTier, getAskedMode, getModeRates } from './billing/cost.ts';
 export { computeAffordableOutput, computeWorstCost } from './billing/worst-cost.ts';
 export type { UseBound } from './billing/worst-cost.ts';
 export * from './canonical/events.ts';
@@ -80,16 +79,7 @@ export { freePrice, priceSchema, statedPrice, usd } from './price.ts';
 export type { StatedPrice } from './price.ts';
 export * from './protocol.ts';
 export type * from './provider.ts';
-export {
-  addDecimals,
-  isDecimal,
-  multiplyDecimals,
-  readDecimal,
-  scaleDecimal,
-  shiftDecimal,
-  trimDecimal,
-} from './util/decimal.ts';
-export { detach } from './util/detached.ts';
+export * from './util/decimal.ts';
 export { countText, portText, readEnvironment, secondsText } from './util/environment.ts';
 export {
   GatewayError,
@@ -107,5 +97,5 @@ export { describeFaults } from './util/option-errors.ts';
 export { readOwnVersion } from './util/own-version.ts';
 export { PluginError } from './util/plugin-error.ts';
 export { fileMode, makeFolder, restrictAccess } from './util/private-files.ts';
-export { hideSecrets, listSecrets, toOneLine } from './util/text.ts';
+export { detach, hideSecrets, listSecrets, toOneLine } from './util/text.ts';
 export { longestDeadline, secondsOption } from './util/timeouts.ts';

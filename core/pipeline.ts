@@ -7,10 +7,8 @@ import { RunningAttempt, type Granted, awaitOutput, type StartedReply } from './
 import { computeCharge } from './billing/charge.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { Core } from './core.ts';
-import { reportLoweredLimit } from './crossing/output-limit.ts';
 import type { EncodedBody } from './crossing/pieces.ts';
-import { unwrapCounted } from './crossing/reply-events.ts';
-import { correctType, isStream } from './crossing/reply-type.ts';
+import { correctType, isStream, unwrapCounted } from './crossing/reply-body.ts';
 import { checkContext, sendWithinContext, type Shortened, removeReasoning } from './crossing/truncation.ts';
 import { deliverReply } from './delivery.ts';
 import {
@@ -50,7 +48,7 @@ import {
 import { planFirstAttempt, type Next, type NoneLeft } from './upstream/retries.ts';
 import { allowTargets } from './upstream/targets.ts';
 import { canCountTokens, translateCount, estimateCount, isCountUnsupported } from './upstream/token-count.ts';
-import { buildRequest } from './upstream/upstream-request.ts';
+import { buildRequest, reportLoweredLimit } from './upstream/upstream-request.ts';
 import { GatewayError, isGatewayError, toGatewayError } from './util/errors.ts';
 import { rejectAfterCancel, withTimeout } from './util/timeouts.ts';
 

@@ -4,7 +4,6 @@
  */
 import { Run } from './attempt.ts';
 import type { Core } from './core.ts';
-import { reportLoweredLimit } from './crossing/output-limit.ts';
 import { advance, type Authenticated, type Parsed, type Routed, type Target, Trace } from './exchange.ts';
 import { createRequestId } from './http/arrival.ts';
 import { parseJson } from './http/json-body.ts';
@@ -12,7 +11,7 @@ import type { RehearsedCall, RehearsedRequest, Rehearsal } from './operations.ts
 import { encodeCall, parseCall, refuseLosses, routeCall } from './pipeline.ts';
 import type { ErrorReply } from './protocol.ts';
 import { canCountTokens } from './upstream/token-count.ts';
-import { buildUnsigned } from './upstream/upstream-request.ts';
+import { buildUnsigned, reportLoweredLimit } from './upstream/upstream-request.ts';
 import { Cancellation } from './util/cancellation.ts';
 import { toGatewayError } from './util/errors.ts';
 

@@ -16,12 +16,12 @@ import {
   type Call,
 } from './http/arrival.ts';
 import { refuseCompressed, toWrongBodyError, type BodyShare } from './http/bodies.ts';
-import { parseJson, type ReadBody } from './http/json-body.ts';
+import { parseJson } from './http/json-body.ts';
 import { closeListener, findInheritedSocket, formatUrl, listen, type Address } from './http/listener.ts';
-import { answerUnserved } from './http/not-found.ts';
 import { Reply } from './http/reply.ts';
 import { groupRoutes } from './http/routes.ts';
-import { isUpload, readUpload } from './http/uploads.ts';
+import { isUpload, parseForm } from './http/uploads.ts';
+import { answerUnserved } from './not-found.ts';
 import { runCall } from './pipeline.ts';
 import type { Readiness } from './plugin.ts';
 import { getMessage } from './util/errors.ts';
@@ -142,7 +142,8 @@ async function takeCall(core: Core, context: Koa.Context, call: Call): Promise<v
         core.replies.checkRoom();
         share = core.bodies.openShare(principal);
         // Anything else is read as JSON, because many clients send no content type.
-        return isUpload(req.headers) ? readForm(core, context, share) : share.read(req).then(parseJson);
+        const isForm = isUpload(req.headers);
+        return share.read(req).then((bytes) => (isForm ? parseForm(context, bytes) : parseJson(bytes)));
       },
     });
   } finally {
@@ -157,14 +158,6 @@ function checkBodyType({ headers }: IncomingMessage, { protocol, match }: Call):
   const isForm = isUpload(headers);
   if (isForm && (match.body ?? protocol.body) === 'json') throw toWrongBodyError('application/json');
   if (!isForm && match.body === 'multipart') throw toWrongBodyError('multipart/form-data');
-}
-
-async function readForm(core: Core, context: Koa.Context, share: BodyShare): Promise<ReadBody> {
-  // The size of a form's files is known only after it is read, so the content length counts.
-  share.take(Math.min(Number(context.req.headers['content-length'] ?? Infinity), core.bodies.limit));
-  const form = await share.cutIfSlow(context.req, readUpload(context, core.bodies.limit));
-  const text = JSON.stringify(form.fields);
-  return { bytes: Buffer.from(text), text, value: form };
 }
 
 /** Throws a `PluginError` if a route cannot be served. */

@@ -11,8 +11,7 @@ import { findRate, getRate, standard, usualMode, type Price } from '../price-ter
 import type { Offer } from '../provider.ts';
 import type { Nano } from '../util/money.ts';
 import { boundBilled, boundUse, bytesPerToken, countPictureTokens, estimateInput } from './cost-bounds.ts';
-import { computeCostLines, nameRule, getModeRates, sumLines } from './cost.ts';
-import { getAskedMode } from './service-modes.ts';
+import { computeCostLines, getAskedMode, getModeRates, nameRule, sumLines } from './cost.ts';
 import { checkUsage, capToReservation } from './trusted-usage.ts';
 import { computeWorstCost } from './worst-cost.ts';
 

@@ -3,7 +3,7 @@ import { facts, type Unit, type Use } from '../canonical/units.ts';
 import type { Target } from '../exchange.ts';
 import type { Model } from '../model-facts.ts';
 import type { ClientCall } from '../protocol.ts';
-import { getAskedMode } from './service-modes.ts';
+import { getAskedMode } from './cost.ts';
 import type { UseBound } from './worst-cost.ts';
 
 /** The most input tokens of a call by its content: no tokeniser makes more tokens than bytes. */

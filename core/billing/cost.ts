@@ -16,6 +16,7 @@ import {
   type Terms,
   type Tier,
 } from '../price-terms.ts';
+import type { ClientCall } from '../protocol.ts';
 import type { Nano } from '../util/money.ts';
 
 /**
@@ -29,6 +30,11 @@ export function getModeRates(terms: Terms, mode: string | undefined): Table | un
   const dearer = words.filter((word) => !discounts.has(word));
   if (dearer.length === words.length) return undefined;
   return dearer.length === 0 ? terms : getModeRates(terms, dearer.join(' '));
+}
+
+/** The joined name of all modes that a call asks for; undefined if it asks for none. */
+export function getAskedMode({ modes }: ClientCall): string | undefined {
+  return modes?.length ? modes.map(({ name }) => name).join(' ') : undefined;
 }
 
 /** The longest tier that this much input reaches. */

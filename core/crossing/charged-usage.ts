@@ -4,11 +4,11 @@
  * changes only the counts of the usage, or adds the usage that is missing.
  */
 import { computeCharge } from '../billing/charge.ts';
-import type { Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import { nameCounts, type Usage } from '../canonical/usage.ts';
 import type { Routed, Progress } from '../exchange.ts';
 import type { Protocol, ReplyContext, WireEvent, Edit } from '../protocol.ts';
+import type { Tally } from '../tally.ts';
 import { splice } from './splice.ts';
 import { SseReader, writeFrame } from './sse.ts';
 import { editLastEvent, getUsagePath, readObjectAt, replaceData } from './write-cost.ts';

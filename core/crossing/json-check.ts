@@ -4,8 +4,8 @@
  * match is reported as a loss.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
+import type { Tally } from '../tally.ts';
 import { resolvePointer } from '../util/json-text.ts';
 import type { Batches } from './reply-events.ts';
 

@@ -2,15 +2,14 @@
  * Decodes a provider's reply to canonical events and counts each one: a stream chunk by chunk, or a JSON
  * reply at once.
  */
-import type { Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Routed } from '../exchange.ts';
-import { type ReplyMemory, weighBytes, weighText, toTooLongError } from '../http/reply-memory.ts';
+import { type ReplyMemory, weighBytes, weighText } from '../http/reply-memory.ts';
 import type { Protocol } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
-import { Chunks } from '../util/chunks.ts';
+import type { Tally } from '../tally.ts';
 import { GatewayError, isGatewayError } from '../util/errors.ts';
-import { readToEnd } from './quiet-end.ts';
+import { decodeText, large, readToEnd, readWhole } from './reply-body.ts';
 import { type SseBlock, SseReader } from './sse.ts';
 
 /**
@@ -45,12 +44,6 @@ export class CharacterJoiner {
     return whole === '' && event.vendor === undefined ? [] : [{ ...event, text: whole }];
   }
 }
-
-/** Bytes of an error body or a token count at most. */
-const longestText = 1024 * 1024;
-
-/** Characters from which an event is large. */
-const large = 64 * 1024;
 
 /** What counts a reply while it is read. */
 export interface Reading {
@@ -166,72 +159,6 @@ export function decodeReply(protocol: Protocol, { call, attempt }: Routed, text:
       cause: error,
     });
   }
-}
-
-/** Omits a byte order mark at the start, which JSON does not allow. */
-const utf8 = new TextDecoder('utf-8');
-
-/**
- * Unwraps a body with the provider plugin. Bytes that went in and have not come out count as memory of the
- * call.
- */
-export function unwrapCounted(
-  response: UpstreamResponse,
-  memory: ReplyMemory,
-  unwrap: (response: UpstreamResponse) => UpstreamResponse | Promise<UpstreamResponse>,
-): Promise<UpstreamResponse> {
-  const setHeld = memory.openSlot();
-  let waiting = 0;
-  async function* takeChunks(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of response.body) {
-      waiting += chunk.length;
-      setHeld(waiting);
-      yield chunk;
-    }
-  }
-  async function* giveChunks(body: UpstreamResponse['body']): AsyncGenerator<Uint8Array> {
-    for await (const chunk of body) {
-      waiting = 0;
-      setHeld(0);
-      yield chunk;
-    }
-  }
-  return Promise.resolve(unwrap({ ...response, body: takeChunks() })).then((unwrapped) => ({
-    ...unwrapped,
-    body: giveChunks(unwrapped.body),
-  }));
-}
-
-/** Reads a short body as text. The limit holds whatever length the provider states. */
-export async function readText({ body }: UpstreamResponse, limit = longestText): Promise<string> {
-  const chunks = new Chunks<Uint8Array>();
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > limit) throw toTooLongError();
-    chunks.push(chunk);
-  }
-  return decodeText(chunks.join());
-}
-
-/** Reads a whole reply, counted as memory of the call. */
-export async function readWhole({ body }: UpstreamResponse, memory: ReplyMemory): Promise<Uint8Array> {
-  const chunks = new Chunks<Uint8Array>();
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    chunks.push(chunk);
-    memory.add(chunk.length);
-    // A reply of ordinary size is not scanned.
-    if (length <= large) continue;
-    const becameLarge = length - chunk.length <= large;
-    for (const each of becameLarge ? chunks : [chunk]) memory.add(weighBytes(each));
-  }
-  return chunks.join();
-}
-
-export function decodeText(bytes: Uint8Array): string {
-  return utf8.decode(bytes);
 }
 
 export function toCutError(): GatewayError {

@@ -4,8 +4,8 @@
  */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { WireEvent } from '../protocol.ts';
-import { detach } from '../util/detached.ts';
 import { GatewayError } from '../util/errors.ts';
+import { detach } from '../util/text.ts';
 
 export interface SseBlock {
   readonly raw: string;

@@ -43,43 +43,57 @@ function hasTools({ turns }: CanonicalRequest): boolean {
 }
 
 /**
- * All results of each call, by the first of them. Some providers reuse call ids in every reply. While an id
- * has more calls than results, a result is the first of its own call.
+ * Which results belong to which calls. Some providers reuse call ids in every reply. While an id has more
+ * calls than results, a result is the first of its own call.
  */
-function groupResults({ turns }: CanonicalRequest): ReadonlyMap<Block, readonly Block[]> {
-  const waiting = new Map<string, number>();
+function matchResults(turns: readonly Turn[]) {
+  const waiting = new Map<string, Block[]>();
   const latest = new Map<string, Block[]>();
-  const all = new Map<Block, readonly Block[]>();
+  /** All results of each call, by the first of them. */
+  const results = new Map<Block, readonly Block[]>();
+  const unanswered = new Set<Block>();
+  /** Results whose call is not in the conversation, for example because the client has cut off its start. */
+  const orphans = new Set<Block>();
   for (const block of turns.flatMap(({ blocks }) => blocks)) {
-    if (block.type === 'tool-call') waiting.set(block.id, (waiting.get(block.id) ?? 0) + 1);
-    if (block.type !== 'tool-result') continue;
-    const { callId } = block;
-    const calls = waiting.get(callId) ?? 0;
-    const results = calls === 0 ? latest.get(callId) : undefined;
-    waiting.set(callId, Math.max(0, calls - 1));
-    if (results) results.push(block);
-    else {
-      const first = [block];
-      latest.set(callId, first);
-      all.set(block, first);
+    if (block.type === 'tool-call') {
+      const calls = waiting.get(block.id);
+      if (calls) calls.push(block);
+      else waiting.set(block.id, [block]);
+      unanswered.add(block);
     }
+    if (!isResult(block)) continue;
+    const call = waiting.get(block.callId)?.shift();
+    const earlier = call ? undefined : latest.get(block.callId);
+    if (earlier) {
+      earlier.push(block);
+      continue;
+    }
+    if (call) unanswered.delete(call);
+    else orphans.add(block);
+    const own = [block];
+    latest.set(block.callId, own);
+    results.set(block, own);
   }
-  return all;
+  return { results, unanswered, orphans };
+}
+
+function isResult(block: Block): block is Result {
+  return block.type === 'tool-result';
 }
 
 /** Keeps one result for each call. */
 export function dedupeToolResults(request: CanonicalRequest): Answered {
-  const all = groupResults(request);
-  const repeated = [...all.values()].filter(({ length }) => length > 1);
+  const { results } = matchResults(request.turns);
+  const repeated = [...results.values()].filter(({ length }) => length > 1);
   if (repeated.length === 0) return { request, losses: [] };
   const keepLatest = (block: Block): Block[] =>
-    block.type === 'tool-result' ? (all.get(block)?.slice(-1) ?? []) : [block];
+    isResult(block) ? (results.get(block)?.slice(-1) ?? []) : [block];
   const turns = request.turns.flatMap((turn) => {
     const blocks = turn.blocks.flatMap(keepLatest);
     return blocks.length === 0 && turn.blocks.length > 0 ? [] : [{ ...turn, blocks }];
   });
   const losses = repeated
-    .flatMap((results) => results.slice(0, -1))
+    .flatMap((all) => all.slice(0, -1))
     .map(({ at = 'tool-result' }): Loss => ({
       path: at,
       reason: 'a later result of the same call replaces it',
@@ -88,48 +102,11 @@ export function dedupeToolResults(request: CanonicalRequest): Answered {
   return { request: { ...request, turns }, losses };
 }
 
-/** Finds calls without a result. An id may be used again for a later call. */
-function findUnanswered(turns: readonly Turn[]): ReadonlySet<Block> {
-  const byId = new Map<string, { readonly calls: Block[]; answered: number }>();
-  const unanswered = new Set<Block>();
-  for (const block of turns.flatMap(({ blocks }) => blocks)) {
-    if (block.type === 'tool-call') {
-      const known = byId.get(block.id);
-      if (known) known.calls.push(block);
-      else byId.set(block.id, { calls: [block], answered: 0 });
-      unanswered.add(block);
-    } else if (block.type === 'tool-result') {
-      const known = byId.get(block.callId);
-      const call = known?.calls[known.answered];
-      if (!known || !call) continue;
-      known.answered += 1;
-      unanswered.delete(call);
-    }
-  }
-  return unanswered;
-}
-
-function isResult(block: Block): block is Result {
-  return block.type === 'tool-result';
-}
-
-/** Results whose call is not in the conversation, for example because the client has cut off its start. */
-function findOrphans(turns: readonly Turn[]): ReadonlySet<Block> {
-  const called = new Set<string>();
-  const orphans = new Set<Block>();
-  for (const block of turns.flatMap(({ blocks }) => blocks)) {
-    if (block.type === 'tool-call') called.add(block.id);
-    else if (isResult(block) && !called.has(block.callId)) orphans.add(block);
-  }
-  return orphans;
-}
-
 /**
  * Adds a call before each result that has none, since providers refuse the request otherwise:
  * in the step that the turn answers, or in a turn of its own.
  */
-function addMissingCalls(turns: Turn[], losses: Loss[]): Turn[] {
-  const orphans = findOrphans(turns);
+function addMissingCalls(turns: Turn[], orphans: ReadonlySet<Block>, losses: Loss[]): Turn[] {
   if (orphans.size === 0) return turns;
   const complete: Turn[] = [];
   /** Where the calls are that the coming results answer. */
@@ -175,8 +152,8 @@ function splitResults(turn: Turn): Turn[] {
 export function completeToolResults(request: CanonicalRequest): Answered {
   const losses: Loss[] = [];
   const split = request.turns.flatMap(splitResults);
-  const turns = addMissingCalls(split, losses);
-  const unanswered = findUnanswered(turns);
+  const { orphans, unanswered } = matchResults(split);
+  const turns = addMissingCalls(split, orphans, losses);
   const isOpen = (block: Block): block is Call => block.type === 'tool-call' && unanswered.has(block);
   if (unanswered.size === 0)
     return {

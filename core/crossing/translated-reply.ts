@@ -2,11 +2,11 @@
  * Writes a reply in the client's protocol from canonical events, streamed or whole. Before it ends, the
  * client gets the usage that it is charged for, if that is not what the provider reported.
  */
-import { isOpening, type Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Routed } from '../exchange.ts';
 import type { Protocol, ReplyContext } from '../protocol.ts';
+import { isOpening, type Tally } from '../tally.ts';
 import { rejectAfterCancel } from '../util/timeouts.ts';
 import type { Piece, ReplyLane } from './pieces.ts';
 import { toCutError, type Batches } from './reply-events.ts';

@@ -3,24 +3,17 @@
  * name, characters cut in half, and usage that is not what the call is charged for, leaves out usage that the
  * client did not ask for, and adds a missing terminator. A copy is decoded for metering.
  */
-import { isOpening, type Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Routed } from '../exchange.ts';
 import type { UpstreamSide } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
-import { detach } from '../util/detached.ts';
+import { isOpening, type Tally } from '../tally.ts';
 import { GatewayError } from '../util/errors.ts';
+import { detach } from '../util/text.ts';
 import { correctUsage, StreamCorrection, type BlockWriter } from './charged-usage.ts';
 import type { Piece } from './pieces.ts';
-import { readToEnd } from './quiet-end.ts';
-import {
-  toCutError,
-  decodeReply,
-  decodeText,
-  weighLongest,
-  readWhole,
-  type Reading,
-} from './reply-events.ts';
+import { decodeText, readToEnd, readWhole } from './reply-body.ts';
+import { toCutError, decodeReply, weighLongest, type Reading } from './reply-events.ts';
 import { locateString } from './splice.ts';
 import { writeFrame, longestBlock, SseReader, type SseBlock } from './sse.ts';
 import { isCostWanted } from './write-cost.ts';

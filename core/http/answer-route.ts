@@ -3,7 +3,6 @@
  * and checks its reply before any of it is sent. A reply that cannot be sent is the plugin's fault, and is
  * logged with its name.
  */
-import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { koaBody } from 'koa-body';
 import type { Principal } from '../exchange.ts';
@@ -35,29 +34,16 @@ interface RouteCore extends ListenerFacts {
 type Context = Parameters<ReturnType<typeof koaBody>>[0] & { readonly params?: Record<string, string> };
 
 /** A request before its body is read. */
-class RequestToRoute implements RouteRequest {
-  readonly params: Record<string, string>;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: unknown = undefined;
-  readonly text: string = '';
-  readonly #context: Context;
-  readonly #proxies: number;
-
-  constructor(context: Context, proxies: number) {
-    this.params = context.params ?? {};
-    this.headers = context.req.headers;
-    this.#context = context;
-    this.#proxies = proxies;
-  }
-
-  get address(): string {
-    const remote = this.#context.req.socket.remoteAddress ?? '';
-    return resolveClientAddress(this.headers['x-forwarded-for'], remote, this.#proxies);
-  }
-
-  get query(): URLSearchParams {
-    return new URLSearchParams(this.#context.querystring);
-  }
+function buildRequest({ params = {}, req, querystring }: Context, proxies: number): RouteRequest {
+  const { headers, socket } = req;
+  return {
+    params,
+    query: new URLSearchParams(querystring),
+    headers,
+    body: undefined,
+    text: '',
+    address: resolveClientAddress(headers['x-forwarded-for'], socket.remoteAddress ?? '', proxies),
+  };
 }
 
 /** A request to a route. */
@@ -65,13 +51,13 @@ interface Asked {
   readonly core: RouteCore;
   readonly route: Route;
   readonly context: Context;
-  readonly request: RequestToRoute;
+  readonly request: RouteRequest;
   readonly id: string;
 }
 
 /** Sends the reply of the route that a request is for. */
 export async function answerRoute(core: RouteCore, routes: SharedRoutes, context: Context): Promise<void> {
-  const request = new RequestToRoute(context, core.trustedProxies);
+  const request = buildRequest(context, core.trustedProxies);
   const asked = { core, route: chooseRoute(routes, request), context, request, id: createRequestId() };
   const { status, headers, body } = await buildReply(asked);
   if (core.calls.draining) context.res.shouldKeepAlive = false;
@@ -115,14 +101,11 @@ async function callHandler(asked: Asked): Promise<RouteReply> {
     // The caller is authenticated before the body is read.
     const method = route.changesNothing ? 'GET' : context.method;
     const principal = requireAccess(await authenticate(asked, route.access), route.access, method);
-    return route.handle(Object.assign(request, await readBody(context)), principal);
+    return route.handle({ ...request, ...(await readBody(context)) }, principal);
   }
-  if (methodsWithBody.has(context.method))
-    return route.handle(Object.assign(request, await readBody(context)));
+  if (methodsWithBody.has(context.method)) return route.handle({ ...request, ...(await readBody(context)) });
   for (const guard of core.guards.list()) await guard.admit(request.address);
-  return route.handle(
-    route.personal ? Object.assign(request, { principal: await identify(asked) }) : request,
-  );
+  return route.handle(route.personal ? { ...request, principal: await identify(asked) } : request);
 }
 
 function authenticate(

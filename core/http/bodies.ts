@@ -93,7 +93,7 @@ export class BodyBudget {
   readonly #limits: BodyLimits;
   readonly #keys: Holding;
   readonly #accounts: Holding;
-  #held = 0;
+  readonly #all: Holding;
 
   constructor(limits: BodyLimits) {
     const { bodiesLimit, bodiesPerKey = bodiesLimit * keyShare } = limits;
@@ -101,6 +101,7 @@ export class BodyBudget {
     this.#limits = limits;
     this.#keys = new Holding(bodiesPerKey, () => toShareError('API key'));
     this.#accounts = new Holding(bodiesPerAccount, () => toShareError('account'));
+    this.#all = new Holding(bodiesLimit, toFullError);
   }
 
   /** Bytes of one body at most. */
@@ -131,7 +132,7 @@ export class BodyBudget {
     const factor = own + bytes <= this.small ? withReserve : 1;
     this.#keys.check(owner.key, bytes, { own, factor });
     this.#accounts.check(owner.account, bytes, { own, factor });
-    if (this.#held + bytes > this.#limits.bodiesLimit * factor) throw toFullError();
+    this.#all.check('', bytes, { own, factor });
     this.#count(bytes, owner);
   }
 
@@ -140,7 +141,7 @@ export class BodyBudget {
   }
 
   #count(bytes: number, { key, account }: Owner): void {
-    this.#held += bytes;
+    this.#all.add('', bytes);
     this.#keys.add(key, bytes);
     this.#accounts.add(account, bytes);
   }
@@ -183,10 +184,7 @@ export class BodyShare {
     this.#taken = 0;
   }
 
-  /**
-   * Calls `cut` if a body arrives too slowly, until the returned function is called. It counts bytes of the
-   * connection, since a form's are read elsewhere.
-   */
+  /** Calls `cut` if a body arrives too slowly, until the returned function is called. */
   #watchRate(request: IncomingMessage, cut: (error: GatewayError) => void): () => void {
     const { small, rate } = this.#bodies;
     const { socket, headers } = request;
@@ -202,13 +200,6 @@ export class BodyShare {
     // What came while the process was busy is read before the look.
     const timer = setInterval(() => setImmediate(look), rateWindow).unref();
     return () => clearInterval(timer);
-  }
-
-  /** Rejects before `reading` does if the body arrives too slowly. */
-  cutIfSlow<Result>(request: IncomingMessage, reading: Promise<Result>): Promise<Result> {
-    const slow = Promise.withResolvers<never>();
-    const stopWatching = this.#watchRate(request, slow.reject);
-    return Promise.race([slow.promise, reading]).finally(stopWatching);
   }
 
   /** Reads the whole body of a request. Throws before it holds more than the limits allow. */
@@ -284,7 +275,7 @@ function toTooLargeError(limit: number): GatewayError {
   );
 }
 
-export function toClientGoneError(cause?: unknown): GatewayError {
+function toClientGoneError(cause?: unknown): GatewayError {
   return new GatewayError('client_gone', 'The client disconnected before its request was complete.', {
     cause,
   });

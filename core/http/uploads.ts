@@ -1,13 +1,15 @@
-/** Reads uploaded forms into memory. koa-body's parser splits them into parts; nothing is written to disk. */
+/**
+ * Reads uploaded forms. koa-body's parser splits a body in memory into its parts; nothing is written to disk.
+ */
 import { isUtf8 } from 'node:buffer';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { Transform, type TransformCallback } from 'node:stream';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Readable } from 'node:stream';
 import type { koaBody } from 'koa-body';
 import { Chunks } from '../util/chunks.ts';
 import { GatewayError, isGatewayError } from '../util/errors.ts';
 import { releaseAfter } from '../util/memory.ts';
-import { toClientGoneError } from './bodies.ts';
 import { Form, type FormFile } from './form.ts';
+import type { ReadBody } from './json-body.ts';
 
 type Context = Parameters<ReturnType<typeof koaBody>>[0];
 
@@ -20,20 +22,17 @@ export function isUpload(headers: IncomingHttpHeaders): boolean {
   return /^multipart\/form-data\b/i.test(headers['content-type'] ?? '');
 }
 
-/**
- * Reads the whole form of a request. Throws if it is larger than `limit` bytes, has too many parts, or is not
- * a form.
- */
-export async function readUpload(context: Context, limit: number): Promise<Form> {
-  if (Number(context.req.headers['content-length'] ?? 0) > limit) throw toTooLargeError(limit);
-  const parts = await splitForm(context, limit);
+/** Parses the body of a form. Throws if it has too many parts, or is no form. */
+export async function parseForm(context: Context, body: Buffer): Promise<ReadBody> {
+  const parts = await splitForm(context, body);
   const fields = parts
     .filter((part) => !part.isFile)
     .map((part): Form['fields'][number] => [readName(part), readText(part)]);
   if (fields.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0) > longestTexts)
-    throw toTooLargeError(limit);
+    throw toTooLargeError();
   const files = parts.filter(({ isFile }) => isFile).map(readFile);
-  return new Form(fields, files);
+  const text = JSON.stringify(fields);
+  return { bytes: Buffer.from(text), text, value: new Form(fields, files) };
 }
 
 /** What the parser reports about a part. */
@@ -50,39 +49,44 @@ interface Part {
   readonly chunks: Chunks<Buffer>;
 }
 
-async function splitForm(context: Context, limit: number): Promise<Part[]> {
+/** Bytes that the parser reads at once, so that a large form does not hold up the event loop. */
+const sliceLength = 64 * 1024;
+
+function* cutBody(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += sliceLength) yield body.subarray(at, at + sliceLength);
+}
+
+async function splitForm(context: Context, body: Buffer): Promise<Part[]> {
+  const { headers } = context.req;
+  checkHeads(body, headers);
   const { koaBody: bodyParser } = await import('koa-body');
-  // The parser handles the error too, but it starts to listen only later.
-  const guard = new FormGuard(context.req.headers, limit, () => toTooLargeError(limit)).on(
-    'error',
-    () => undefined,
-  );
+  // The parser expects a request, with headers. It handles the error too, but it starts to listen only later.
+  const request = Object.assign(Readable.from(cutBody(body)), { headers }).on('error', () => undefined);
   const parts: Part[] = [];
   const onPart = (head: PartHead & NodeJS.EventEmitter): void => {
     const chunks = new Chunks<Buffer>();
     parts.push({ head, isFile: isFile(head), chunks });
-    const files = parts.filter((part) => part.isFile).length;
-    if (files > mostFiles || parts.length - files > mostFields) guard.destroy(toTooLargeError(limit));
     head.on('data', (chunk: Buffer) => chunks.push(chunk));
+    if (hasTooMany(parts)) request.destroy(toTooLargeError());
   };
-  const guarded: Context = Object.create(context, { req: { value: guard } });
+  const own: Context = Object.create(context, { req: { value: request } });
+  const options = { json: false, urlencoded: false, text: false, multipart: true, formidable: { onPart } };
   try {
-    const parsing = bodyParser({
-      json: false,
-      urlencoded: false,
-      text: false,
-      multipart: true,
-      formidable: { onPart },
-    })(guarded, async () => undefined);
-    context.req.pipe(guard);
-    await Promise.race([parsing, rejectOnDisconnect(context.req)]);
+    await bodyParser(options)(own, async () => undefined);
+    // The parser may have had the whole form by then.
+    if (hasTooMany(parts)) throw toTooLargeError();
     return parts;
   } catch (error) {
-    const uploadError = toUploadError(error);
-    guard.destroy(uploadError);
-    context.req.unpipe(guard).resume();
-    throw uploadError;
+    if (isGatewayError(error)) throw error;
+    throw new GatewayError('invalid_request', 'The body could not be read as multipart/form-data.', {
+      cause: error,
+    });
   }
+}
+
+function hasTooMany(parts: readonly Part[]): boolean {
+  const files = parts.filter((part) => part.isFile).length;
+  return files > mostFiles || parts.length - files > mostFields;
 }
 
 /**
@@ -98,31 +102,10 @@ function isFile({ originalFilename, mimetype, headers }: PartHead): boolean {
   );
 }
 
-/**
- * Rejects when the client disconnects before its request is read. The parser listens too late, and only to
- * the socket: it would wait forever for a client that has disconnected by then.
- */
-function rejectOnDisconnect(request: IncomingMessage): Promise<never> {
-  return new Promise((_, reject) => {
-    const disconnect = (): void => {
-      if (!request.readableEnded) reject(toClientGoneError());
-    };
-    if (request.destroyed) disconnect();
-    else request.once('close', disconnect);
-  });
-}
-
-function toUploadError(error: unknown): GatewayError {
-  if (isGatewayError(error)) return error;
-  return new GatewayError('invalid_request', 'The body could not be read as multipart/form-data.', {
-    cause: error,
-  });
-}
-
-function toTooLargeError(limit: number): GatewayError {
+function toTooLargeError(): GatewayError {
   return new GatewayError(
     'body_too_large',
-    `The form exceeds the limit of ${limit} bytes, ${mostFiles} files and ${mostFields} fields.`,
+    `The form exceeds the limit of ${mostFiles} files and ${mostFields} fields with ${longestTexts} bytes.`,
   );
 }
 
@@ -165,61 +148,23 @@ const longestHead = 4096;
 const endOfHead = Buffer.from('\r\n\r\n');
 
 /**
- * Checks a form before its parser sees it. The parser would keep the head of a part however long it is, and
- * its patterns take quadratic time.
+ * Checks the heads of a form's parts before its parser sees them: it would keep a head however long it is,
+ * and its patterns take quadratic time. Counts more bytes as a head than the parser does, never fewer.
  */
-export class FormGuard extends Transform {
-  /** The parser expects a request, with headers. */
-  readonly headers: IncomingHttpHeaders;
-  readonly #limit: number;
-  readonly #toTooLargeError: () => GatewayError;
-  readonly #delimiter: Buffer;
-  #length = 0;
-  /** The end of the last chunk, which may be the beginning of a delimiter. */
-  #rest: Buffer = Buffer.alloc(0);
-  /** Bytes seen of the current part head; undefined between heads. */
-  #head: number | undefined;
-
-  constructor(headers: IncomingHttpHeaders, limit: number, toTooLargeError: () => GatewayError) {
-    super();
-    this.headers = headers;
-    this.#limit = limit;
-    this.#toTooLargeError = toTooLargeError;
-    // The same pattern as in the parser.
-    const [, quoted, plain = ''] =
-      /boundary=(?:"([^"]+)"|([^;]+))/i.exec(headers['content-type'] ?? '') ?? [];
-    this.#delimiter = Buffer.from(`--${quoted ?? plain}`);
-  }
-
-  override _transform(bytes: Buffer, _: BufferEncoding, done: TransformCallback): void {
-    this.#length += bytes.length;
-    if (this.#length > this.#limit) return done(this.#toTooLargeError());
-    if (this.#hasLongHead(bytes))
-      return done(
-        new GatewayError(
-          'invalid_request',
-          'A part of the form has a name of more than 100 characters, ' +
-            `or a head of more than ${longestHead} bytes.`,
-        ),
+function checkHeads(body: Buffer, headers: IncomingHttpHeaders): void {
+  // The same pattern as in the parser.
+  const [, quoted, plain = ''] = /boundary=(?:"([^"]+)"|([^;]+))/i.exec(headers['content-type'] ?? '') ?? [];
+  const delimiter = Buffer.from(`--${quoted ?? plain}`);
+  for (let at = body.indexOf(delimiter); at >= 0;) {
+    const from = at + delimiter.length;
+    const rest = body.subarray(from, from + longestHead + endOfHead.length);
+    const length = rest.indexOf(endOfHead);
+    if (length < 0 && rest.length > longestHead)
+      throw new GatewayError(
+        'invalid_request',
+        'A part of the form has a name of more than 100 characters, ' +
+          `or a head of more than ${longestHead} bytes.`,
       );
-    done(null, bytes);
-  }
-
-  /** Counts more bytes as a head than the parser does, never fewer. */
-  #hasLongHead(piece: Buffer): boolean {
-    const bytes = this.#rest.length > 0 ? Buffer.concat([this.#rest, piece]) : piece;
-    for (let at = 0; ;) {
-      const sought = this.#head === undefined ? this.#delimiter : endOfHead;
-      const found = bytes.indexOf(sought, at);
-      const end = found === -1 ? Math.max(at, bytes.length - sought.length + 1) : found;
-      if (this.#head !== undefined) this.#head += end - at;
-      if (this.#head !== undefined && this.#head > longestHead) return true;
-      if (found === -1) {
-        this.#rest = bytes.subarray(end);
-        return false;
-      }
-      at = found + sought.length;
-      this.#head = this.#head === undefined ? 0 : undefined;
-    }
+    at = length < 0 ? -1 : body.indexOf(delimiter, from + length + endOfHead.length);
   }
 }

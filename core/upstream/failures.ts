@@ -2,7 +2,7 @@
  * Classifies what went wrong with a provider: the error that the client gets, and whether a retry or another
  * target may help.
  */
-import { readText } from '../crossing/reply-events.ts';
+import { readText } from '../crossing/reply-body.ts';
 import type { Attempt, Routed, Target } from '../exchange.ts';
 import type { Model } from '../model-facts.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../provider.ts';

@@ -3,11 +3,12 @@
  * client's own if the provider supports it and accepts the call in it. Otherwise the provider chooses one for
  * the request, or its first is used.
  */
-import { filterPriced } from '../billing/service-modes.ts';
+import { getAskedMode, getModeRates } from '../billing/cost.ts';
 import type { Catalog } from '../catalog.ts';
 import { type Parsed, type Target, notPermitted, notPriced } from '../exchange.ts';
 import { filterPermitted } from '../http/access.ts';
-import type { Protocol } from '../protocol.ts';
+import { findRate, type Fee, type Price } from '../price-terms.ts';
+import type { ClientCall, Protocol } from '../protocol.ts';
 import { GatewayError } from '../util/errors.ts';
 import type { Registry } from '../util/registry.ts';
 
@@ -83,4 +84,50 @@ function fitWire(target: Target, { operation, getRequest, protocol, call }: Pars
 function switchWire(target: Target, isWanted: (wire: Protocol) => boolean): Target {
   const chosen = target.wires?.find(isWanted);
   return chosen && chosen !== target.protocol ? { ...target, protocol: chosen } : target;
+}
+
+/**
+ * Filters targets to those with a price for everything the call asks for: no call is sold at a guessed price.
+ * Targets of other protocols stay, since encoders leave out what has no price. Throws `unsupported_parameter`
+ * naming the field if none remains.
+ */
+function filterPriced(targets: readonly Target[], { call, operation, protocol }: Parsed): readonly Target[] {
+  const mode = getAskedMode(call);
+  const { fees = [] } = call;
+  if (operation === 'count' || (mode === undefined && fees.length === 0)) return targets;
+  const known = targets.filter(({ protocol: own, model, price }) => {
+    if (own !== protocol || model.free) return true;
+    return !findUnpricedFee(fees, price) && (mode === undefined || getModeRates(price, mode));
+  });
+  if (known.length > 0 || targets.length === 0) return known;
+  throw toUnpricedError(targets, call);
+}
+
+/** The first fee that a call requires and a price does not state. */
+function findUnpricedFee(fees: readonly Fee[], price: Price): Fee | undefined {
+  return fees.find(({ name, most, spared }) => !spared && most > 0 && !findRate([price], { unit: name }));
+}
+
+function toUnpricedError(targets: readonly Target[], { fees = [], modes = [] }: ClientCall): GatewayError {
+  const fee = targets.map(({ price }) => findUnpricedFee(fees, price)).find((each) => each !== undefined);
+  if (fee) {
+    return new GatewayError(
+      'unsupported_parameter',
+      `"${fee.field}" has a fee whose price is not known for this model; leave it out.`,
+      { param: fee.field },
+    );
+  }
+  const {
+    name,
+    field,
+    word = name,
+    silent,
+  } = modes.find((each) => !targets.some(({ price }) => getModeRates(price, each.name))) ??
+    modes.at(-1) ?? { name: '', field: undefined };
+  return new GatewayError(
+    'unsupported_parameter',
+    `"${field}" asks for ${silent ? '' : 'the service mode '}"${word.slice(0, 60)}", whose price is not ` +
+      'known for this model; leave it out.',
+    { param: field },
+  );
 }

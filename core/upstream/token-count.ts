@@ -4,7 +4,7 @@
  */
 import { estimateTokens } from '../billing/cost-bounds.ts';
 import type { Piece } from '../crossing/pieces.ts';
-import { readText } from '../crossing/reply-events.ts';
+import { readText } from '../crossing/reply-body.ts';
 import type { Routed, Target } from '../exchange.ts';
 import type { CountSide, Protocol } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';

@@ -2,6 +2,7 @@
  * Builds the request to a provider: its endpoint, headers from an allow-list, and the provider's signature
  * over the finished bytes.
  */
+import { boundOutput } from '../billing/cost-bounds.ts';
 import type { EncodedBody } from '../crossing/pieces.ts';
 import { spliceBytes } from '../crossing/splice.ts';
 import type { Routed, Target } from '../exchange.ts';
@@ -27,6 +28,35 @@ export function listLostWishes({ call, attempt }: Routed): readonly Loss[] {
     reason: 'only a provider that routes calls itself knows it',
     code: 'vendor',
   }));
+}
+
+/**
+ * Reports an output limit that was lowered to what the call is granted. It counts as a loss in the reply, but
+ * never refuses the call.
+ */
+export function reportLoweredLimit(exchange: Routed): readonly Loss[] {
+  const { call, grant, attempt } = exchange;
+  const { model } = attempt.target;
+  const limit = boundOutput(call, model, grant.outputLimit);
+  if (limit >= boundOutput(call, model, undefined)) return [];
+  return [
+    {
+      path: getLimitField(exchange),
+      reason: `sent as ${limit}, the limit granted to this call`,
+      code: 'approximated',
+    },
+  ];
+}
+
+/** The field that the loss names, whether the client set it or not. */
+function getLimitField({ protocol, getRequest }: Routed): string {
+  const { outputLimit: usual = 'outputLimit' } = protocol.client.fieldNames;
+  try {
+    return getRequest().names?.outputLimit ?? usual;
+  } catch {
+    // A body that passes verbatim may be undecodable here.
+    return usual;
+  }
 }
 
 /** What providers that route calls themselves know of `max_price`. */

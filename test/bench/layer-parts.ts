@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Koa from 'koa';
 import { computeCharge } from '../../core/billing/charge.ts';
-import { Tally } from '../../core/billing/reply-progress.ts';
+import { Tally } from '../../core/tally.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import { parseJson } from '../../core/http/json-body.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/http/reply-memory.ts';

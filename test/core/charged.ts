@@ -1,7 +1,7 @@
 /** Charges a call whose provider reports whatever usage a test wants. */
 import { computeCharge } from '../../core/billing/charge.ts';
-import { Tally } from '../../core/billing/reply-progress.ts';
 import type { Usage } from '../../core/index.ts';
+import { Tally } from '../../core/tally.ts';
 import { target } from '../balance/targets.ts';
 import { buildRouted } from '../support/exchange.ts';
 import { nameUsage } from '../support/rates.ts';

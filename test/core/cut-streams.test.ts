@@ -4,11 +4,11 @@
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Tally } from '../../core/billing/reply-progress.ts';
 import { toText } from '../../core/crossing/pieces.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/http/reply-memory.ts';
 import { freePrice, isGatewayError, type Provider } from '../../core/index.ts';
 import { crossReply } from '../../core/lanes.ts';
+import { Tally } from '../../core/tally.ts';
 import { protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
 import { makeModel } from '../chat-completions/bodies.ts';
 import { protocol as messages } from '../messages/bodies.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Tally } from '../../core/billing/reply-progress.ts';
 import { toText as pieceText, type Piece } from '../../core/crossing/pieces.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/http/reply-memory.ts';
 import { freePrice, type Provider } from '../../core/index.ts';
 import { crossReply } from '../../core/lanes.ts';
+import { Tally } from '../../core/tally.ts';
 import { protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
 import { makeModel } from '../chat-completions/bodies.ts';
 import { buildRouted } from '../support/exchange.ts';

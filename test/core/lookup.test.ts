@@ -1,7 +1,7 @@
 /** Lookups of providers' names that wait at the same time. */
 import type { LookupFunction } from 'node:net';
 import { expect, it, vi } from 'vitest';
-import { shareLookups } from '../../core/upstream/lookup.ts';
+import { shareLookups } from '../../core/upstream/agents.ts';
 
 type Answer = Parameters<LookupFunction>[2];
 

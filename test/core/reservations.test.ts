@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import { computeCharge } from '../../core/billing/charge.ts';
 import { boundUse } from '../../core/billing/cost-bounds.ts';
 import { computeCostLines } from '../../core/billing/cost.ts';
-import { Tally } from '../../core/billing/reply-progress.ts';
 import { computeWorstCost } from '../../core/billing/worst-cost.ts';
 import {
   nameCounts,
@@ -16,6 +15,7 @@ import {
   type Routed,
   type Usage,
 } from '../../core/index.ts';
+import { Tally } from '../../core/tally.ts';
 import { target } from '../balance/targets.ts';
 import { buildRates } from '../support/any-rates.ts';
 import { buildRouted } from '../support/exchange.ts';

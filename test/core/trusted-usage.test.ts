@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { boundUse } from '../../core/billing/cost-bounds.ts';
-import { Tally } from '../../core/billing/reply-progress.ts';
 import { computeWorstCost } from '../../core/billing/worst-cost.ts';
 import type { CanonicalRequest, InputSize, Target, Usage } from '../../core/index.ts';
+import { Tally } from '../../core/tally.ts';
 import { target } from '../balance/targets.ts';
 import { bytes, chargeOf, chargeUsage, estimate, exchange, inHouse, type NamedCharge } from './charged.ts';
 

@@ -1,5 +1,5 @@
 /** Takes a body, or a reply, through the gateway's whole translation without sockets. */
-import { Tally } from '../../core/billing/reply-progress.ts';
+import { Tally } from '../../core/tally.ts';
 import { shortenTo } from '../../core/crossing/truncation.ts';
 import { parseJson } from '../../core/http/json-body.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/http/reply-memory.ts';

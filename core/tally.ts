@@ -2,10 +2,10 @@
  * Counts one reply as it passes, in either lane: the reported usage, the bytes delivered, and whether the
  * reply is complete. Metering depends on this alone.
  */
-import type { CanonicalEvent } from '../canonical/events.ts';
-import type { Usage } from '../canonical/usage.ts';
-import type { Loss } from '../loss.ts';
-import { GatewayError, type ErrorCode } from '../util/errors.ts';
+import type { CanonicalEvent } from './canonical/events.ts';
+import type { Usage } from './canonical/usage.ts';
+import type { Loss } from './loss.ts';
+import { GatewayError, type ErrorCode } from './util/errors.ts';
 
 const opening: ReadonlySet<string> = new Set(['response-start', 'usage', 'ping']);
 

@@ -2,16 +2,12 @@
  * The reply to a request that nothing serves: 405 if its path takes other methods, otherwise 404 with a hint.
  * A `HEAD` of a base URL gets 200, because clients ask with it whether a gateway is there.
  */
-import type { ClientAddress, ErrorReply, Protocol } from '../protocol.ts';
-import { GatewayError } from '../util/errors.ts';
-import { readCallPath, type createMatcher } from './arrival.ts';
-import { isServed, type Routes } from './routes.ts';
-
-/** What a listener serves. */
-export interface Served {
-  readonly addresses: readonly ClientAddress[];
-  readonly protocols: { find(name: string): Protocol | undefined };
-}
+import type Router from '@koa/router';
+import type { Core } from './core.ts';
+import { readCallPath, type createMatcher } from './http/arrival.ts';
+import { isServed } from './http/routes.ts';
+import type { ClientAddress, ErrorReply } from './protocol.ts';
+import { GatewayError } from './util/errors.ts';
 
 /** How many ends of a path are looked for below each base URL. */
 const mostEnds = 4;
@@ -25,7 +21,7 @@ const otherVersion = /^\/v\d+(?:(?:alpha|beta)\d*)?(?=\/)/;
  * Returns where the call is served, as the end of a sentence; an empty string if no base URL serves it. Most
  * often the client's base URL has a version too many or another one: `POST /v1/v1/chat/completions`.
  */
-function findRightBase({ addresses, protocols }: Served, method: string, path: string): string {
+function findRightBase({ addresses, protocols }: Core, method: string, path: string): string {
   // Somebody who looks at an endpoint of calls in a browser sends GET.
   const serves = (protocol: string, at: string): boolean =>
     [method, 'POST'].some((each) => protocols.find(protocol)?.client.match(each, at, ''));
@@ -68,14 +64,9 @@ function isBase({ core: { addresses, routes } }: Listener, path: string): boolea
 
 const callMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-interface Layer {
-  readonly path: string | RegExp;
-  readonly methods: readonly string[];
-}
-
 interface Listener {
-  readonly core: Served & { readonly routes: Pick<Routes, 'list'> };
-  readonly router: { match(path: string, method: string): { readonly path: readonly Layer[] } };
+  readonly core: Core;
+  readonly router: Router;
   readonly findCall: ReturnType<typeof createMatcher>;
   readonly isPublic: boolean;
 }
