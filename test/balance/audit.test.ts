@@ -4,7 +4,7 @@
  */
 import { expect, it, onTestFinished } from 'vitest';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
-import { listCommands } from '../../plugins/meters/balance/commands.ts';
+import { listCommands } from '../../plugins/meters/balance/operator/table.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { newKey, price, quote, settlement } from './calls.ts';
 import { openTemporary, withDatabase, type OpenedFile } from './ledger-file.ts';

@@ -1,6 +1,6 @@
 /** The first key of a ledger that two gateways open at the same moment. */
 import { describe, expect, it } from 'vitest';
-import { makeFirstKey } from '../../plugins/meters/balance/first-key.ts';
+import { makeFirstKey } from '../../plugins/meters/balance/keys.ts';
 import { openTemporary } from './ledger-file.ts';
 import { openFresh } from './postgres-database.ts';
 

@@ -1,10 +1,16 @@
-/** What the ledger's addresses take and return, for the OpenAPI document. */
+/** What key holders and payment services send to the ledger and get back, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
 import { describeJson, operatorError } from '../../shared/operator-description.ts';
+import { ownCall } from '../../shared/replies/calls.ts';
 import { credited } from '../../shared/replies/ledger.ts';
+import { ownKey as ownKeyReply } from '../../shared/replies/spending.ts';
+import { describeList } from '../../shared/replies/values.ts';
+import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 import { creditOrder } from './operator/accounts.ts';
+import { ownCallQuery } from './operator/calls.ts';
 import { reference } from './operator/reading.ts';
+import { keyQuery } from './own-key.ts';
 
 const refusal = z.object({ error: z.string(), is_active: z.literal(false) }).meta({ title: 'BalanceError' });
 const balance = z
@@ -33,4 +39,18 @@ export const topUp: Description = {
   body: describeJson(creditOrder.extend({ reference })),
   replies: { 200: describeJson(credited) },
   error: operatorError,
+};
+
+export const ownCalls: Description = {
+  summary: 'Ended calls of the key, newest first',
+  query: ownCallQuery,
+  replies: { 200: describeJson(describeList(ownCall)) },
+  error: errorSchema,
+};
+
+export const ownKey: Description = {
+  summary: 'Balance, limits, budgets and usage of the key',
+  query: keyQuery,
+  replies: { 200: describeJson(ownKeyReply) },
+  error: errorSchema,
 };

@@ -1,6 +1,15 @@
 /** What a key's holder can read: its balance, limits, budgets and usage, and its own calls. */
 import { z } from 'zod';
-import { formatUsd, toGatewayError, type Principal, type Route } from '../../../core/index.ts';
+import {
+  formatUsd,
+  GatewayError,
+  isGatewayError,
+  toGatewayError,
+  toUsdNumber,
+  type Principal,
+  type Route,
+  type RouteReply,
+} from '../../../core/index.ts';
 import { readInput } from '../../shared/operator-routes.ts';
 import { encodeError } from '../../shared/wire-kit/openai-error.ts';
 import type { BudgetRecord } from './budgets/budget.ts';
@@ -101,6 +110,45 @@ async function describeOwnKey(store: Store, principal: Principal, { days }: z.ou
   };
 }
 
+const headers = { 'cache-control': 'no-store' };
+
+const unauthenticated: RouteReply = { status: 401, body: { error: 'unauthenticated', is_active: false } };
+const internalError: RouteReply = { status: 500, body: { error: 'internal error', is_active: false } };
+
+/**
+ * The balance endpoint, the same at each of its addresses. It has two errors: one for a key that is not
+ * accepted here, and one for everything else.
+ */
+export function listBalanceRoutes(addresses: readonly string[], store: () => Store): Route[] {
+  return addresses.map((path) => ({
+    name: `balance ${path}`,
+    method: 'GET',
+    path,
+    access: 'user',
+    encodeError: (error) =>
+      isGatewayError(error) && (error.status === 401 || error.status === 403)
+        ? unauthenticated
+        : internalError,
+    describe: async () => (await import('./description.ts')).ownBalance,
+    async handle(_request, { account }) {
+      const balance = await store().readBalance(account);
+      if (!balance) throw new GatewayError('invalid_api_key', 'The key belongs to no account of the ledger.');
+      const { total, used } = balance;
+      return {
+        status: 200,
+        headers,
+        body: {
+          is_active: true,
+          balance: toUsdNumber(total - used),
+          total: toUsdNumber(total),
+          used: toUsdNumber(used),
+          currency: 'USD',
+        },
+      };
+    },
+  }));
+}
+
 /** `opened` is the ledger of this process. */
 export function listOwnKeyRoutes(opened: () => LedgerService): Route[] {
   const shared = {
@@ -108,13 +156,12 @@ export function listOwnKeyRoutes(opened: () => LedgerService): Route[] {
     access: 'user',
     encodeError: (error: unknown) => encodeError(toGatewayError(error)),
   } as const;
-  const headers = { 'cache-control': 'no-store' };
   return [
     {
       ...shared,
       name: 'own key',
       path: '/v1/key',
-      describe: async () => (await import('./calls/description.ts')).ownKey,
+      describe: async () => (await import('./description.ts')).ownKey,
       handle: async ({ query }, principal) => ({
         status: 200,
         headers,
@@ -125,7 +172,7 @@ export function listOwnKeyRoutes(opened: () => LedgerService): Route[] {
       ...shared,
       name: 'own calls',
       path: '/v1/calls',
-      describe: async () => (await import('./calls/description.ts')).ownCalls,
+      describe: async () => (await import('./description.ts')).ownCalls,
       async handle({ query }, { key }) {
         const asked = readInput(ownCallQuery, Object.fromEntries(query));
         await opened().calls.flush();
