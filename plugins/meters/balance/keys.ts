@@ -54,8 +54,8 @@ export async function issueKey(
 }
 
 /**
- * Gives a ledger without any key an account with a little credit, and a key to it, so that a new gateway works
- * immediately. Returns the line to print; undefined if there are keys already. Without credit no key is
+ * Gives a ledger without any key an account with a little credit, and a key to it, so that a new gateway
+ * works immediately. Returns the line to print; undefined if there are keys already. Without credit no key is
  * created: its secret would stay in a log, and work as soon as credit is added.
  */
 export async function makeFirstKey(store: Store, credit: Nano): Promise<string | undefined> {
