@@ -1,38 +1,26 @@
 /** The accounts of a ledger, their credit and their keys, and what each key may do. */
 import type { Nano } from '../../../core/index.ts';
-import {
-  readCount,
-  readFlag,
-  pickColumn,
-  readInteger,
-  readList,
-  allowNull,
-  createReader,
-  readText,
-  readTexts,
-  matchWord,
-  type RecordOf,
-} from './rows.ts';
+import * as rows from './rows.ts';
 
 /** The keys of a disabled account are refused. A closed account cannot be reopened or get new keys. */
 export const accountStates = ['open', 'disabled', 'closed'] as const;
 export type AccountState = (typeof accountStates)[number];
 
 /** Posted amounts, except `pending`: the amount that reservations hold now. */
-const balanceFields = { total: readInteger, used: readInteger, pending: readInteger };
-export type Balance = RecordOf<typeof balanceFields>;
-export const readBalance = createReader(balanceFields);
+const balanceFields = { total: rows.readInteger, used: rows.readInteger, pending: rows.readInteger };
+export type Balance = rows.RecordOf<typeof balanceFields>;
+export const readBalance = rows.createReader(balanceFields);
 
 const accountFields = {
   ...balanceFields,
-  name: readText,
+  name: rows.readText,
   /** The names of the accounts above this account, nearest first. */
-  line: readList,
-  state: matchWord(accountStates),
-  created: readCount,
+  line: rows.readList,
+  state: rows.matchWord(accountStates),
+  created: rows.readCount,
 };
-export type AccountRecord = RecordOf<typeof accountFields>;
-export const readAccount = createReader(accountFields);
+export type AccountRecord = rows.RecordOf<typeof accountFields>;
+export const readAccount = rows.createReader(accountFields);
 
 export const creditKinds = ['top-up', 'bonus', 'gift-card'] as const;
 
@@ -87,34 +75,34 @@ const limitFields = {
    * The most that the key may ever spend. `reserve` checks this and `callsPerMinute`; callers check the
    * other limits first.
    */
-  spendCap: allowNull(readInteger),
+  spendCap: rows.allowNull(rows.readInteger),
   /** The ids of the models that the key may call. */
-  models: allowNull(readTexts),
+  models: rows.allowNull(rows.readTexts),
   /** Since when the key is refused. */
-  expires: allowNull(readCount),
+  expires: rows.allowNull(rows.readCount),
   /** Calls of the keys that this key replaced count towards the same limit. */
-  callsPerMinute: allowNull(readCount),
+  callsPerMinute: rows.allowNull(rows.readCount),
   /** Tags that every call of the key gets. */
-  tags: readList,
+  tags: rows.readList,
   /** Whether an operator key may only read. */
-  readOnly: readFlag,
+  readOnly: rows.readFlag,
 };
-export type KeyLimits = RecordOf<typeof limitFields>;
+export type KeyLimits = rows.RecordOf<typeof limitFields>;
 
 const identityFields = {
   /** The start of its hash, which names it in every list and message. */
-  id: readText,
+  id: rows.readText,
   /** SHA-256 of the secret, in hexadecimal digits. The secret itself is not stored. */
-  hash: readText,
-  lastFour: readText,
-  name: readText,
+  hash: rows.readText,
+  lastFour: rows.readText,
+  name: rows.readText,
   /** `user` keys spend from an account; `operator` keys have none and spend nothing. */
-  kind: matchWord(['user', 'operator']),
+  kind: rows.matchWord(['user', 'operator']),
   /** Undefined only for operator keys. */
-  account: pickColumn('account_name', allowNull(readText)),
+  account: rows.pickColumn('account_name', rows.allowNull(rows.readText)),
 };
 
-export interface NewKey extends RecordOf<typeof identityFields>, KeyLimits {
+export interface NewKey extends rows.RecordOf<typeof identityFields>, KeyLimits {
   readonly at: number;
   /** Makes the key only in a ledger that has none. */
   readonly onlyFirst?: true;
@@ -123,21 +111,21 @@ export interface NewKey extends RecordOf<typeof identityFields>, KeyLimits {
 const keyFields = {
   ...identityFields,
   ...limitFields,
-  disabled: readFlag,
+  disabled: rows.readFlag,
   /** The state of its account; `open` for operator keys. */
-  accountState: matchWord(accountStates),
-  created: readCount,
+  accountState: rows.matchWord(accountStates),
+  created: rows.readCount,
   /** What the key's calls have cost, and what their reservations hold. Both count against `spendCap`. */
-  used: pickColumn('root_used', readInteger),
-  pending: pickColumn('root_pending', readInteger),
+  used: rows.pickColumn('root_used', rows.readInteger),
+  pending: rows.pickColumn('root_pending', rows.readInteger),
   /** The first of the keys that this key replaced by rotation; the key itself if it replaced none. */
-  root: readText,
+  root: rows.readText,
   /** After a rotation: the key that replaces this key, which works until it expires. */
-  rotatedTo: allowNull(readText),
+  rotatedTo: rows.allowNull(rows.readText),
 };
-export type KeyRecord = RecordOf<typeof keyFields>;
+export type KeyRecord = rows.RecordOf<typeof keyFields>;
 /** Reads a row of a key, joined with its root and its account. */
-export const readKey = createReader(keyFields);
+export const readKey = rows.createReader(keyFields);
 
 /** The changes to a key. Omitted fields stay as they are; null removes a limit. */
 export interface KeyChanges {

@@ -26,16 +26,16 @@ import { readEntry } from './books.ts';
 import { BudgetAudit } from './budgets/audit.ts';
 import { readPeriod } from './budgets/budget.ts';
 import { RollupAudit } from './calls/rollup-audit.ts';
-import { readCount, pickColumn, readInteger, createReader, readText, type Row } from './rows.ts';
+import * as rows from './rows.ts';
 import type { AccountRecord, Entry, KeyRecord } from './store.ts';
 
 const mostFindings = 50;
 
-const readPending = createReader({
-  call: readText,
-  number: readCount,
-  account: pickColumn('account_name', readText),
-  amount: readInteger,
+const readPending = rows.createReader({
+  call: rows.readText,
+  number: rows.readCount,
+  account: rows.pickColumn('account_name', rows.readText),
+  amount: rows.readInteger,
 });
 
 /** Which books an entry of each kind may touch. All others have to be zero. */
@@ -67,7 +67,7 @@ export class Auditor {
   }
 
   /** Call it with the row of every entry, in the order of their numbers. */
-  addEntry(row: Row): void {
+  addEntry(row: rows.Row): void {
     const entry = readEntry(row);
     const { number, account, credits, available, reserved, revenue } = entry;
     this.known.entries += 1;
@@ -99,7 +99,7 @@ export class Auditor {
       accountCount += 1;
       this.#compareAccount(readAccount(row));
     }
-    this.#compareKeys([...keys].map((row) => ({ ...readKey(row), root: readText(row, 'root') })));
+    this.#compareKeys([...keys].map((row) => ({ ...readKey(row), root: rows.readText(row, 'root') })));
     this.#budgets.comparePeriods(Iterator.from(periods).map(readPeriod));
     for (const checked of rollups) this.#rollups.compareRollups(checked);
     const open = new Map(this.known.open);

@@ -2,61 +2,50 @@
 import type { Use } from '../../../core/index.ts';
 import { creditSources } from './accounts.ts';
 import { consumedFields } from './reservations.ts';
-import {
-  readCount,
-  readFlag,
-  pickColumn,
-  readInteger,
-  allowNull,
-  createReader,
-  readText,
-  matchWord,
-  type RecordOf,
-  type Row,
-} from './rows.ts';
+import * as rows from './rows.ts';
 
 export const entryKinds = ['credit', 'reserve', 'post', 'void', 'expire', 'overage', 'adjustment'] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
 const flags = ['recovered', 'late', 'suspect'] as const;
 
-function readFlags(row: Row, column: string): readonly (typeof flags)[number][] {
-  const noted = readText(row, column).split(' ');
+function readFlags(row: rows.Row, column: string): readonly (typeof flags)[number][] {
+  const noted = rows.readText(row, column).split(' ');
   return flags.filter((each) => noted.includes(each));
 }
 
 const entryFields = {
   /** Grows from entry to entry. */
-  number: readCount,
-  kind: matchWord(entryKinds),
-  account: pickColumn('account_name', readText),
-  at: readCount,
-  credits: readInteger,
-  available: readInteger,
-  reserved: readInteger,
-  revenue: readInteger,
+  number: rows.readCount,
+  kind: rows.matchWord(entryKinds),
+  account: rows.pickColumn('account_name', rows.readText),
+  at: rows.readCount,
+  credits: rows.readInteger,
+  available: rows.readInteger,
+  reserved: rows.readInteger,
+  revenue: rows.readInteger,
   /** On all entries but credits: the ids of the call and of the key that pays. */
-  call: allowNull(readText),
-  key: allowNull(readText),
+  call: rows.allowNull(rows.readText),
+  key: rows.allowNull(rows.readText),
   /** The number of the `reserve` entry that this one ends or follows. */
-  reservation: allowNull(readCount),
+  reservation: rows.allowNull(rows.readCount),
   /** On credits: their kind and reference, and who made a correction. */
-  source: allowNull(matchWord(creditSources)),
-  reference: allowNull(readText),
-  author: allowNull(readText),
+  source: rows.allowNull(rows.matchWord(creditSources)),
+  reference: rows.allowNull(rows.readText),
+  author: rows.allowNull(rows.readText),
   /**
    * On entries that end a call: what `Settlement` says; on corrections: why. A `reserve` has the quote's
    * model, provider and price.
    */
-  reason: allowNull(readText),
-  basis: allowNull(matchWord(['usage', 'estimate', 'none'])),
+  reason: rows.allowNull(rows.readText),
+  basis: rows.allowNull(rows.matchWord(['usage', 'estimate', 'none'])),
   ...consumedFields,
-  usage: allowNull(readText),
-  costs: allowNull(readText),
+  usage: rows.allowNull(rows.readText),
+  costs: rows.allowNull(rows.readText),
   /** What the vendor bills; undefined if it equals the charge. */
-  vendor: allowNull(readInteger),
+  vendor: rows.allowNull(rows.readInteger),
   /** The periods of budgets that the call counts in, as `readShares` reads them. */
-  budgets: allowNull(readText),
+  budgets: rows.allowNull(rows.readText),
   /**
    * `recovered`: another process ended the call. `late`: the entry came after a recovery or an expiry.
    * `suspect`: figures were bounded, or their price is not known.
@@ -67,9 +56,9 @@ const entryFields = {
  * One immutable row of the books. Its legs move money between four books of one account and sum to zero:
  * `credits` (minus everything ever credited), `available`, `reserved`, and `revenue` (what was used).
  */
-export type Entry = RecordOf<typeof entryFields>;
+export type Entry = rows.RecordOf<typeof entryFields>;
 /** Reads a row of an entry, joined with its account and the entry that reserved. */
-export const readEntry = createReader(entryFields);
+export const readEntry = rows.createReader(entryFields);
 
 /**
  * Selects rows after the one numbered `after`, in the order in which they were written. Undefined fields
@@ -104,19 +93,19 @@ export interface UsageQuery {
 }
 
 const usageFields = {
-  calls: readCount,
-  cost: readInteger,
+  calls: rows.readCount,
+  cost: rows.readInteger,
   /** What the vendors bill. */
-  vendor: readInteger,
+  vendor: rows.readInteger,
 };
 /**
  * The sum of calls that were posted. Overages and adjustments are part of `cost`. It has the fields it is
  * grouped by; a day is an ISO date in UTC.
  */
-export type UsageRow = RecordOf<typeof usageFields> & {
+export type UsageRow = rows.RecordOf<typeof usageFields> & {
   readonly uses: readonly Use[];
 } & Readonly<Partial<Record<UsageGroup, string>>>;
-export const readSums = createReader(usageFields);
+export const readSums = rows.createReader(usageFields);
 
 /** Rows after the one named `after`, in the order of their names. */
 export interface Page {
@@ -135,27 +124,27 @@ export interface KeyPage extends Page {
 }
 
 const pendingFields = {
-  call: readText,
-  account: pickColumn('account_name', readText),
-  key: readText,
-  amount: readInteger,
-  owner: readText,
-  created: readCount,
-  sent: readFlag,
-  delivered: readCount,
+  call: rows.readText,
+  account: rows.pickColumn('account_name', rows.readText),
+  key: rows.readText,
+  amount: rows.readInteger,
+  owner: rows.readText,
+  created: rows.readCount,
+  sent: rows.readFlag,
+  delivered: rows.readCount,
 };
 /** A pending reservation, with what its owner's last beat reported of the call. */
-export type PendingRecord = RecordOf<typeof pendingFields>;
+export type PendingRecord = rows.RecordOf<typeof pendingFields>;
 /** Reads a row of a pending reservation, joined with its account. */
-export const readPending = createReader(pendingFields);
+export const readPending = rows.createReader(pendingFields);
 
 const totalFields = {
-  accounts: readCount,
-  keys: readCount,
-  pendingCalls: readCount,
-  pendingAmount: readInteger,
+  accounts: rows.readCount,
+  keys: rows.readCount,
+  pendingCalls: rows.readCount,
+  pendingAmount: rows.readInteger,
   /** When the oldest pending reservation was made; undefined if there is none. */
-  oldestPending: allowNull(readCount),
+  oldestPending: rows.allowNull(rows.readCount),
 };
-export type Totals = RecordOf<typeof totalFields>;
-export const readTotals = createReader(totalFields);
+export type Totals = rows.RecordOf<typeof totalFields>;
+export const readTotals = rows.createReader(totalFields);

@@ -3,24 +3,24 @@
  * only grows.
  */
 import type { AccountState, StateChanged } from './accounts.ts';
-import { readCount, createReader, readText, type RecordOf } from './rows.ts';
+import * as rows from './rows.ts';
 
 const actionFields = {
-  number: readCount,
-  at: readCount,
+  number: rows.readCount,
+  at: rows.readCount,
   /** An operator key's id, `operator-secret`, or `cli:` and the name of the system's user. */
-  author: readText,
+  author: rows.readText,
   /** The route or the verb. */
-  action: readText,
+  action: rows.readText,
   /** What the action changed, as in the path or the arguments. */
-  subject: readText,
+  subject: rows.readText,
   /** The body or the options, as JSON text; never a secret. */
-  detail: readText,
+  detail: rows.readText,
 };
 /** One change that an operator made. */
-export type ActionRecord = RecordOf<typeof actionFields>;
+export type ActionRecord = rows.RecordOf<typeof actionFields>;
 export type Action = Omit<ActionRecord, 'number'>;
-export const readAction = createReader(actionFields);
+export const readAction = rows.createReader(actionFields);
 
 /** Whether the result of an operation means that it changed anything. */
 export function isChange(answer: unknown): boolean {

@@ -4,20 +4,7 @@
  */
 import type { Charge, Nano, TableStatement } from '../../../core/index.ts';
 import type { ShortBudget } from './budgets/budget.ts';
-import {
-  readBytes,
-  readCount,
-  readFlag,
-  pickColumn,
-  readInteger,
-  readNamedTexts,
-  allowNull,
-  createReader,
-  readText,
-  matchWord,
-  type RecordOf,
-  type Row,
-} from './rows.ts';
+import * as rows from './rows.ts';
 
 /** A target that the call may go to, and what the call could cost there. */
 export interface Quote {
@@ -109,19 +96,19 @@ export const consumedFields = {
    * The last target that was called, and the version of the price that was charged; undefined if no vendor
    * was called.
    */
-  model: allowNull(readText),
-  provider: allowNull(readText),
-  price: allowNull(readText),
+  model: rows.allowNull(rows.readText),
+  provider: rows.allowNull(rows.readText),
+  price: rows.allowNull(rows.readText),
   /** All tokens in and out, with cached, audio and reasoning tokens. */
-  input: readCount,
-  output: readCount,
-  attempts: readCount,
+  input: rows.readCount,
+  output: rows.readCount,
+  attempts: rows.readCount,
 };
 
 /**
  * What a call used and what that costs. The entry that ends the call stores it for reports and the audit.
  */
-export interface Consumption extends RecordOf<typeof consumedFields> {
+export interface Consumption extends rows.RecordOf<typeof consumedFields> {
   /** The figures that the charge is computed from, as JSON text of counts by their names, mode and rule. */
   readonly usage: string;
   /**
@@ -132,15 +119,15 @@ export interface Consumption extends RecordOf<typeof consumedFields> {
 }
 
 const outcomeFields = {
-  status: readCount,
-  headers: readNamedTexts,
-  body: readBytes,
+  status: rows.readCount,
+  headers: rows.readNamedTexts,
+  body: rows.readBytes,
   /** False if only the beginning was stored. */
-  whole: readFlag,
+  whole: rows.readFlag,
 };
 /** A reply as it was sent, stored for retries of its call. */
-export type StoredOutcome = RecordOf<typeof outcomeFields>;
-const readOutcome = createReader(outcomeFields);
+export type StoredOutcome = rows.RecordOf<typeof outcomeFields>;
+const readOutcome = rows.createReader(outcomeFields);
 
 export interface Settlement extends Consumption {
   readonly id: string;
@@ -175,23 +162,23 @@ export type Settled =
   | { readonly status: 'voided' | 'already_posted' | 'already_voided' | 'already_adjusted' | 'not_found' };
 
 const progressFields = {
-  id: pickColumn('call', readText),
+  id: rows.pickColumn('call', rows.readText),
   ...consumedFields,
-  usage: readText,
-  costs: readText,
+  usage: rows.readText,
+  costs: rows.readText,
   /** Whether it was sent to a vendor. A call that never was is voided. */
-  sent: readFlag,
+  sent: rows.readFlag,
   /** UTF-8 bytes of output that went to the client. */
-  delivered: readCount,
+  delivered: rows.readCount,
   /** What would be owed, by the written policy, if the call ended here. */
-  owed: readInteger,
+  owed: rows.readInteger,
 };
 /**
  * How far a call has come. It is settled by this if its process dies. Until a beat reports otherwise, it
  * counts as sent and owes what its quote says.
  */
-export type Progress = RecordOf<typeof progressFields>;
-export const readProgress = createReader(progressFields);
+export type Progress = rows.RecordOf<typeof progressFields>;
+export const readProgress = rows.createReader(progressFields);
 
 /** A heartbeat: it keeps its owner's reservations from being recovered for another `lease` milliseconds. */
 export interface Beat {
@@ -201,18 +188,18 @@ export interface Beat {
 }
 
 const ownerFields = {
-  owner: readText,
+  owner: rows.readText,
   /**
    * Grows with each beat, also when an owner was recovered and comes back; 0 if it never beat. Any process
    * that sees no new beat for `lease` milliseconds of its own clock may recover the owner.
    */
-  beat: readCount,
-  lease: readCount,
-  pending: readCount,
+  beat: rows.readCount,
+  lease: rows.readCount,
+  pending: rows.readCount,
 };
 /** An owner that has pending reservations, or was alive until recently. */
-export type OwnerRecord = RecordOf<typeof ownerFields>;
-export const readOwner = createReader(ownerFields);
+export type OwnerRecord = rows.RecordOf<typeof ownerFields>;
+export const readOwner = rows.createReader(ownerFields);
 
 export interface RecoverRequest {
   readonly owner: string;
@@ -241,16 +228,16 @@ export interface RecoveredCall {
 
 const claimFields = {
   /** A digest of the account and the client's own key. At most one call has it at a time. */
-  name: readText,
+  name: rows.readText,
   /** A digest of the body, which distinguishes a retry from a different call with the same key. */
-  fingerprint: readText,
+  fingerprint: rows.readText,
   /** Until when its outcome is stored. While its call is pending the claim does not expire. */
-  expires: readCount,
+  expires: rows.readCount,
   /** The id of the call. */
-  call: readText,
-  state: matchWord(['running', 'done']),
+  call: rows.readText,
+  state: rows.matchWord(['running', 'done']),
   /** Undefined while the call runs, and if a process died before it stored the outcome. */
-  outcome: (row: Row) => (row.body === null ? undefined : readOutcome(row)),
+  outcome: (row: rows.Row) => (row.body === null ? undefined : readOutcome(row)),
 };
-export type ClaimRecord = RecordOf<typeof claimFields>;
-export const readClaim = createReader(claimFields);
+export type ClaimRecord = rows.RecordOf<typeof claimFields>;
+export const readClaim = rows.createReader(claimFields);

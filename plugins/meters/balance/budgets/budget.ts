@@ -3,18 +3,7 @@
  * call counts in the periods in which it is reserved, also if it ends in the next one.
  */
 import type { Nano } from '../../../../core/index.ts';
-import {
-  readCount,
-  readFlag,
-  pickColumn,
-  readInteger,
-  allowNull,
-  createReader,
-  readText,
-  matchWord,
-  type RecordOf,
-  type Row,
-} from '../rows.ts';
+import * as rows from '../rows.ts';
 import { getCurrentPeriod, periodNames } from './periods.ts';
 
 /** A team is an account with all accounts below it. */
@@ -29,8 +18,10 @@ export interface Raise {
   readonly until: number;
 }
 
-function readRaises(row: Row, column: string): readonly Raise[] {
-  const packed: readonly (readonly [amount: string, until: number])[] = JSON.parse(readText(row, column));
+function readRaises(row: rows.Row, column: string): readonly Raise[] {
+  const packed: readonly (readonly [amount: string, until: number])[] = JSON.parse(
+    rows.readText(row, column),
+  );
   return packed.map(([amount, until]) => ({ amount: BigInt(amount), until }));
 }
 
@@ -38,30 +29,30 @@ export function encodeRaises(raises: readonly Raise[]): string {
   return JSON.stringify(raises.map(({ amount, until }) => [String(amount), until]));
 }
 
-function readPercentages(row: Row, column: string): readonly number[] {
-  return JSON.parse(readText(row, column));
+function readPercentages(row: rows.Row, column: string): readonly number[] {
+  return JSON.parse(rows.readText(row, column));
 }
 
 /** What can be changed of a budget. */
 const termFields = {
-  limit: pickColumn('allowed', readInteger),
+  limit: rows.pickColumn('allowed', rows.readInteger),
   /** Whether calls beyond the limit are refused. A soft budget only warns. */
-  hard: readFlag,
+  hard: rows.readFlag,
   /** Percentages of the limit at which a warning is written. */
   thresholds: readPercentages,
 };
-export type Terms = RecordOf<typeof termFields>;
+export type Terms = rows.RecordOf<typeof termFields>;
 
 /** What a budget counts. None of this can change: the budget's periods would no longer match. */
 const countedFields = {
-  scope: matchWord(scopes),
+  scope: rows.matchWord(scopes),
   /** The id of the first of a line of rotated keys, the name of an account, or a tag. */
-  subject: readText,
-  per: matchWord(periodNames),
+  subject: rows.readText,
+  per: rows.matchWord(periodNames),
   /** The IANA time zone whose clocks end the periods. */
-  zone: readText,
+  zone: rows.readText,
 };
-type Counted = RecordOf<typeof countedFields>;
+type Counted = rows.RecordOf<typeof countedFields>;
 
 export interface NewBudget extends Counted, Terms {
   readonly at: number;
@@ -75,30 +66,30 @@ export type CreatedBudget =
 const budgetFields = {
   ...countedFields,
   ...termFields,
-  id: readCount,
+  id: rows.readCount,
   /** Temporary additions to the limit. */
   raises: readRaises,
-  created: readCount,
-  deleted: allowNull(readCount),
+  created: rows.readCount,
+  deleted: rows.allowNull(rows.readCount),
 };
-export type Budget = RecordOf<typeof budgetFields>;
-export const readBudget = createReader(budgetFields);
+export type Budget = rows.RecordOf<typeof budgetFields>;
+export const readBudget = rows.createReader(budgetFields);
 
 const periodFields = {
-  budget: readCount,
-  start: readCount,
+  budget: rows.readCount,
+  start: rows.readCount,
   /** `never` if it does not end. */
-  ends: readCount,
+  ends: rows.readCount,
   /** What calls of the period have cost, and what those that run have reserved. */
-  used: readInteger,
-  pending: readInteger,
+  used: rows.readInteger,
+  pending: rows.readInteger,
   /** The highest threshold that was warned of, and whether a refusal was. */
-  warned: readCount,
-  exhausted: readFlag,
+  warned: rows.readCount,
+  exhausted: rows.readFlag,
 };
 /** A period of a budget as the ledger keeps it. */
-export type PeriodRecord = RecordOf<typeof periodFields>;
-export const readPeriod = createReader(periodFields);
+export type PeriodRecord = rows.RecordOf<typeof periodFields>;
+export const readPeriod = rows.createReader(periodFields);
 
 /** The end of a period that never ends. */
 export const never = Number.MAX_SAFE_INTEGER;
@@ -120,26 +111,26 @@ export interface ShortBudget extends Counted {
 
 const warningFields = {
   ...countedFields,
-  id: readCount,
-  budget: readCount,
-  event: matchWord(['threshold', 'exhausted']),
+  id: rows.readCount,
+  budget: rows.readCount,
+  event: rows.matchWord(['threshold', 'exhausted']),
   /** In per cent. */
-  threshold: readCount,
-  used: readInteger,
-  allowed: readInteger,
-  start: readCount,
-  at: readCount,
+  threshold: rows.readCount,
+  used: rows.readInteger,
+  allowed: rows.readInteger,
+  start: rows.readCount,
+  at: rows.readCount,
   /** How often its delivery was tried, and when the next try is due; undefined after it was delivered. */
-  attempts: readCount,
-  due: allowNull(readCount),
+  attempts: rows.readCount,
+  due: rows.allowNull(rows.readCount),
 };
 /**
  * A warning about a budget: its use reached a threshold, or it refused a call for the first time in its
  * period. Written in the transaction of the call, and delivered later.
  */
-export type Warning = RecordOf<typeof warningFields>;
+export type Warning = rows.RecordOf<typeof warningFields>;
 /** Reads a row of a warning, joined with its budget. */
-export const readWarning = createReader(warningFields);
+export const readWarning = rows.createReader(warningFields);
 
 /** Milliseconds for which delivered warnings are kept. */
 export const warningsKept = 90 * 24 * 3_600_000;
