@@ -15,10 +15,8 @@ import {
 } from '../../../core/index.ts';
 import { readPrivateFile } from '../../shared/private-file.ts';
 import type { Asset, Assets, Packing } from './assets.ts';
-import { keep } from './keep.ts';
-import { checkHost } from './same-origin.ts';
 import { createSessions, keyBytes, type Sessions } from './sessions.ts';
-import { buildRoute, findPrincipal, buildSessionRoutes } from './sign-in.ts';
+import { buildRoute, buildSessionRoutes, checkHost, findPrincipal } from './sign-in.ts';
 
 const options = z.strictObject({
   /** Host names by which browsers reach the admin listener, besides IP addresses and `localhost`. */
@@ -43,11 +41,17 @@ function readKey(file: string): Buffer {
   return Buffer.from(text, 'hex');
 }
 
-/** Created with the first page, because many gateways never show one. */
-const loaded = new Map<'assets', Promise<Assets>>();
+let loaded: Promise<Assets> | undefined;
 
-function loadOnce(): Promise<Assets> {
-  return keep(loaded, 'assets', async () => (await import('./assets.ts')).loadAssets());
+/** Loads the pages for the first visit, because many gateways never show one. A failure is tried again. */
+async function loadOnce(): Promise<Assets> {
+  loaded ??= import('./assets.ts').then(({ loadAssets }) => loadAssets());
+  try {
+    return await loaded;
+  } catch (error) {
+    loaded = undefined;
+    throw error;
+  }
 }
 
 const encodings = ['br', 'gzip'] as const satisfies Packing[];

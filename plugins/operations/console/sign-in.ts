@@ -1,13 +1,17 @@
 /**
  * Signs operators in and out. A session is a cookie that scripts cannot read and other sites cannot send. It
- * is accepted for operator routes, which only the admin listener serves.
+ * is accepted for operator routes, which only the admin listener serves. A browser sends a cookie to every
+ * port of a host, and to a name that an attacker has pointed at this machine, so `SameSite` alone is not
+ * enough.
  */
+import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import {
   GatewayError,
   type Host,
   type Principal,
+  type Received,
   type Route,
   type RouteReply,
   type RouteRequest,
@@ -15,7 +19,6 @@ import {
 import { toNetwork } from '../../shared/network.ts';
 import { buildErrorReply, noStore } from '../../shared/operator-routes.ts';
 import { limitEntries } from '../../shared/up-to.ts';
-import { checkHost, checkOrigin } from './same-origin.ts';
 import type { Session, Sessions } from './sessions.ts';
 
 /** Failed attempts of one address in a window of five minutes. */
@@ -24,7 +27,39 @@ const failureWindow = 300_000;
 
 const order = z.strictObject({ secret: z.string().min(1).max(1000) });
 
-type Headers = Parameters<typeof checkOrigin>[0];
+type Headers = Received['headers'] | Readonly<Record<string, string | string[] | undefined>>;
+
+function readHostName(host: string): string {
+  return URL.parse(`http://${host}`)?.hostname.replace(/^\[|\]$/g, '') ?? '';
+}
+
+/**
+ * Throws `forbidden` for a host name that is neither an IP address, nor `localhost`, nor named in the
+ * options: a site could have pointed its own name at this address (DNS rebinding).
+ */
+export function checkHost({ host }: Headers, hosts: readonly string[]): void {
+  const name = readHostName(String(host ?? ''));
+  if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost') || hosts.includes(name)) return;
+  throw new GatewayError(
+    'forbidden',
+    `The console does not know the host name "${name.slice(0, 100)}". ` +
+      'Name it in the option "hosts" of the plugin "console".',
+  );
+}
+
+/**
+ * Throws `forbidden` for a request from another origin, including another port of this host. Browsers send
+ * `Origin` with everything but GET and HEAD.
+ */
+function checkOrigin(headers: Headers, method: string): void {
+  const { origin, host, 'sec-fetch-site': site } = headers;
+  const isOwnSite = site === undefined || site === 'same-origin' || (site === 'none' && method === 'GET');
+  const mustSay = method !== 'GET' && method !== 'HEAD';
+  const isOwnOrigin =
+    origin === undefined ? !mustSay : origin === `http://${host}` || origin === `https://${host}`;
+  if (isOwnSite && isOwnOrigin) return;
+  throw new GatewayError('forbidden', 'The console refuses requests from other sites.');
+}
 
 /** Browsers share the cookies of all ports, so the name holds the port: two gateways do not collide. */
 function buildCookieName({ host }: Headers): string {

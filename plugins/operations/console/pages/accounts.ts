@@ -1,17 +1,225 @@
-/** Accounts with their balances, and all keys. */
-import type { ListedAccount } from '../../../shared/replies/accounts.ts';
-import { Account, renderState } from './account.ts';
-import { call, largestPage, mayChange, useList, type LoadedList } from './api.ts';
+/** Accounts with their balances, keys, budgets, statement and usage, and what corrects them. */
+import type { ListedAccount, AccountDetails } from '../../../shared/replies/accounts.ts';
+import type { Statement } from '../../../shared/replies/spending.ts';
+import { call, largestPage, mayChange, useList, type LoadedList, useData, buildUrl } from './api.ts';
 import { Budgets } from './budgets.ts';
-import { buildAmountColumn, buildColumn, buildTimeColumn, type Column } from './columns.ts';
-import { bindQuery, chooseView } from './controls.ts';
-import { openForm } from './form.ts';
-import { openNewKey, openNewOperatorKey } from './key-dialogs.ts';
-import { renderKeys } from './keys.ts';
-import { html } from './kit.ts';
-import { renderHead } from './parts.ts';
-import { go, buildHref, type Place } from './router.ts';
-import { renderTable } from './table.ts';
+import { buildUsageColumns } from './call-columns.ts';
+import { bindQuery, chooseView, renderSelect, openForm, keepTyped, type Field } from './form.ts';
+import { renderUsd } from './format.ts';
+import { openNewKey, openNewOperatorKey, renderKeys } from './keys.ts';
+import { html, notify, useMemo, go, buildHref, type Place } from './kit.ts';
+import { renderHead, renderBadge, renderProblem, renderTiles } from './parts.ts';
+import { buildColumn, type Column, renderTable } from './table.ts';
+
+const reason: Field = {
+  name: 'reason',
+  label: 'Reason',
+  isRequired: true,
+  hint: 'Stored in the books with your name.',
+};
+const buildAmountField = (more: Partial<Field>): Field => ({
+  name: 'amount',
+  label: 'Amount in USD',
+  isRequired: true,
+  ...more,
+});
+
+function openAdjustment(account: string, onDone: () => void): void {
+  openForm({
+    title: `Adjust the credit of ${account}`,
+    fields: [
+      buildAmountField({ placeholder: '-2.50', hint: 'A negative amount takes credit back.' }),
+      reason,
+    ],
+    submit: 'Adjust',
+    send: (values) => call('POST /admin/adjustments', {}, { account, ...values }),
+    onDone,
+  });
+}
+
+const states = [
+  ['open', 'open: its keys work'],
+  ['disabled', 'disabled: its keys are refused within a second'],
+  ['closed', 'closed for good'],
+] as const;
+
+function openState(account: string, state: string, onDone: () => void): void {
+  openForm({
+    title: `State of ${account}`,
+    fields: [
+      {
+        name: 'state',
+        label: 'State',
+        type: 'select',
+        value: state,
+        options: states,
+        hint: 'A closed account cannot be opened again.',
+      },
+    ],
+    submit: 'Change',
+    send: (values) => call('PATCH /admin/accounts/:account/state', { account }, values),
+    onDone,
+  });
+}
+
+export function openRefund(id: string, cost: string, onDone: () => void): void {
+  openForm({
+    title: 'Refund this call',
+    fields: [
+      buildAmountField({ value: cost, hint: 'At most what the call cost. A call is refunded once.' }),
+      reason,
+    ],
+    submit: 'Refund',
+    async send(values) {
+      const { status } = await call('POST /admin/refunds', {}, { call: id, ...values });
+      if (status === 'already_credited') notify('Nothing was refunded: this call was refunded before', true);
+    },
+    onDone,
+  });
+}
+
+const local = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+const zones = [...new Set([local, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
+
+/** The last twelve months of a zone, the current one first: `2026-11`. */
+function listMonths(zone: string): string[] {
+  const now = new Date().toLocaleDateString('sv-SE', { timeZone: zone });
+  const [year = 0, month = 1] = now.split('-').map(Number);
+  return Array.from({ length: 12 }, (_, back) =>
+    new Date(Date.UTC(year, month - 1 - back, 1)).toISOString().slice(0, 7),
+  );
+}
+
+/** Times of credits, and days of usage, as the zone has them. */
+function buildColumns(zone: string): Column<Statement['lines'][number]>[] {
+  const options = { day: 'numeric', month: 'short', timeZone: zone } as const;
+  const day = new Intl.DateTimeFormat('en-GB', options);
+  const minute = new Intl.DateTimeFormat('en-GB', { ...options, hour: '2-digit', minute: '2-digit' });
+  const renderDate = ({ at, kind }: Statement['lines'][number]) =>
+    html`<time datetime=${at} title=${at}>${(kind === 'usage' ? day : minute).format(new Date(at))}</time>`;
+  return [
+    buildColumn('Date', ({ at }) => at, renderDate),
+    buildColumn('Kind', ({ kind }) => kind),
+    buildColumn('Text', ({ text }) => text),
+    buildColumn('Reference', ({ reference }) => reference),
+    buildColumn('Calls', ({ calls }) => calls, 'count'),
+    buildColumn('Amount', ({ amount }) => amount, 'amount'),
+    buildColumn('Balance', ({ balance }) => balance, 'amount'),
+  ];
+}
+
+function StatementOf({ account }: { readonly account: string }) {
+  const zoneState = bindQuery('zone', local);
+  const zone = zones.find((each) => each === zoneState.value) ?? local;
+  const listed = useMemo(() => listMonths(zone), [zone]);
+  const monthState = bindQuery('month', listed[0]);
+  const month = monthState.value;
+  const { data, error, reload } = useData('GET /admin/accounts/:account/statement', { account, month, zone });
+  const columns = useMemo(() => buildColumns(zone), [zone]);
+  const csv = buildUrl('GET /admin/accounts/:account/statement', { account, month, zone, format: 'csv' });
+  return html`${renderTiles(
+    ['Opening balance', renderUsd(data?.opening)],
+    ['Credited', renderUsd(data?.credited)],
+    ['Spent', renderUsd(data?.used)],
+    ['Closing balance', renderUsd(data?.closing)],
+  )}
+  ${renderTable({
+    name: `Statement ${month}`,
+    columns,
+    rows: data?.lines,
+    error,
+    reload,
+    tools: html`${renderSelect('Month', listed, monthState)} ${renderSelect('Time zone', zones, zoneState)}
+      <a class="button" href=${csv} download>Statement as CSV</a>`,
+    empty: 'Nothing was credited or spent in this month.',
+  })}`;
+}
+
+/** What an account is, unless it is open. */
+function renderState(state: string | undefined) {
+  return state !== undefined && state !== 'open' && renderBadge(state, 'bad');
+}
+
+function openCredit(account: string, onDone: () => void): void {
+  openForm({
+    title: `Add credit to ${account}`,
+    fields: [
+      { name: 'amount', label: 'Amount in USD', isRequired: true, placeholder: '25' },
+      { name: 'kind', label: 'Kind', type: 'select', options: ['top-up', 'bonus', 'gift-card'] },
+      {
+        name: 'reference',
+        label: 'Reference',
+        placeholder: 'invoice-7',
+        hint: 'The same reference is credited only once.',
+      },
+    ],
+    submit: 'Add credit',
+    async send({ amount, kind, reference }) {
+      const order = { account, amount, kind, ...keepTyped('reference', reference) };
+      const { status } = await call('POST /admin/credits', {}, order);
+      if (status === 'already_credited') notify('Nothing was added: this reference was credited before');
+    },
+    onDone,
+  });
+}
+
+function UsageOf({ account }: { readonly account: string }) {
+  const from = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10);
+  const { rows, ...state } = useList('GET /admin/usage', { account, by: 'day,model', from });
+  return renderTable({
+    name: 'Usage of 30 days',
+    columns: buildUsageColumns((model) => buildHref('calls', { account, model })),
+    ...state,
+    rows: rows?.toReversed(),
+    empty: 'No calls in the last 30 days.',
+  });
+}
+
+function renderChanges(account: string, { state }: AccountDetails, onDone: () => void) {
+  return (
+    mayChange() &&
+    html`<button onClick=${() => openState(account, state, onDone)}>
+        ${state === 'open' ? 'Disable / close' : 'Change state'}
+      </button>
+      <button onClick=${() => openAdjustment(account, onDone)}>Adjust</button>
+      <button onClick=${() => openCredit(account, onDone)}>Add credit</button>
+      <button class="primary" onClick=${() => openNewKey(account, onDone)}>New key</button>`
+  );
+}
+
+function Account({ account }: { readonly account: string }) {
+  const { data, error, reload } = useData('GET /admin/accounts/:account', { account });
+  const keys = useList('GET /admin/keys', { account, limit: largestPage });
+  const reloadAll = () => {
+    reload();
+    keys.reload();
+  };
+  const { choice, render } = chooseView(bindQuery('show', 'keys'), [
+    ['keys', 'Keys', () => renderKeys({ name: 'Keys', ...keys, onDone: reloadAll })],
+    ['budgets', 'Budgets', () => html`<${Budgets} account=${account} />`],
+    ['statement', 'Statement', () => html`<${StatementOf} account=${account} />`],
+    ['usage', 'Usage', () => html`<${UsageOf} account=${account} />`],
+  ]);
+  const title = html`${account} ${renderState(data?.state)}`;
+  if (!data && error) return html`${renderHead(title)} ${renderProblem(error, reloadAll)}`;
+  const credits = Object.entries(data?.credits ?? {}).filter(([, amount]) => amount !== '0');
+  const links = html`<a class="button" href=${buildHref('calls', { account })}>Calls</a>`;
+  return html`${renderHead(title, html`${links}${data && renderChanges(account, data, reloadAll)}`)}
+    ${renderProblem(error, reloadAll)}
+    ${renderTiles(
+      ['Available', renderUsd(data?.available), 'for new calls'],
+      ['Reserved', renderUsd(data?.pending), 'by running calls'],
+      ['Spent', renderUsd(data?.used)],
+      [
+        'Credited',
+        renderUsd(data?.total),
+        credits.map(([kind, amount], index) => html`${index > 0 && ', '}${kind} ${renderUsd(amount)}`),
+      ],
+    )}
+    <p>${choice}</p>
+    ${render()}`;
+}
 
 const columns: readonly Column<ListedAccount>[] = [
   buildColumn(
@@ -22,12 +230,12 @@ const columns: readonly Column<ListedAccount>[] = [
           parent !== null && html`<br /><span class="dim">in ${parent}</span>`
         }`,
   ),
-  buildAmountColumn('Available', ({ available }) => available),
-  buildAmountColumn('Reserved', ({ pending }) => pending),
-  buildAmountColumn('Balance', ({ balance }) => balance),
-  buildAmountColumn('Spent', ({ used }) => used),
-  buildAmountColumn('Credited', ({ total }) => total),
-  buildTimeColumn('Created', ({ created }) => created),
+  buildColumn('Available', ({ available }) => available, 'amount'),
+  buildColumn('Reserved', ({ pending }) => pending, 'amount'),
+  buildColumn('Balance', ({ balance }) => balance, 'amount'),
+  buildColumn('Spent', ({ used }) => used, 'amount'),
+  buildColumn('Credited', ({ total }) => total, 'amount'),
+  buildColumn('Created', ({ created }) => created, 'time'),
 ];
 
 function openNewAccount(): void {

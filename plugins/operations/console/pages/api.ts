@@ -7,16 +7,39 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { OwnCall } from '../../../shared/replies/calls.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import type { OwnKey } from '../../../shared/replies/spending.ts';
-import type { Facts } from './client-settings.ts';
 import { useKept } from './kept.ts';
-import { getMessage, notify, useSignal } from './kit.ts';
-import type { ModelListing } from './offered-models.ts';
+import { getMessage, notify, useSignal, buildAddress, type Params } from './kit.ts';
 
 export interface Session {
   readonly signedIn: boolean;
   readonly readOnly: boolean;
   /** Whether it ended although the operator did not sign out. */
   readonly isOver?: boolean;
+}
+
+/** What the gateway says about itself; `/console/facts` answers it on both listeners. */
+export interface Facts {
+  /** Where clients reach the public listener, if configured. */
+  readonly url: string | null;
+  readonly port: number;
+  /** Base addresses of SDKs, below the gateway's own. */
+  readonly addresses: readonly {
+    readonly client: string;
+    readonly protocol: string;
+    readonly path: string;
+  }[];
+}
+
+/** A model in the public listing, which clients read. */
+export interface ListedModel {
+  readonly id: string;
+  readonly name?: string;
+  readonly context_length?: number;
+  readonly architecture?: {
+    readonly input_modalities?: readonly string[];
+    readonly output_modalities?: readonly string[];
+  };
+  readonly pricing?: Readonly<Record<string, string>>;
 }
 
 /** The replies of all operations, and of what only the console and key holders ask. */
@@ -27,7 +50,7 @@ interface Sent extends Replies {
   readonly 'GET /console/facts': Facts;
   readonly 'GET /v1/key': OwnKey;
   readonly 'GET /v1/calls': List<OwnCall>;
-  readonly 'GET /v1/models': ModelListing;
+  readonly 'GET /v1/models': List<ListedModel>;
 }
 
 type Readable = Extract<keyof Sent, `GET ${string}`>;
@@ -63,17 +86,6 @@ export class ApiError extends Error {
     this.status = status;
     this.param = param;
   }
-}
-
-export type Params = Readonly<Record<string, string | number | boolean | null | undefined>>;
-
-/** A path with its query. Empty parameters are left out. */
-export function buildAddress(path: string, params: Params = {}): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(params))
-    if (value !== undefined && value !== null && value !== '') query.set(name, String(value));
-  const text = query.toString();
-  return text === '' ? path : `${path}?${text}`;
 }
 
 export interface Wanted {

@@ -1,18 +1,11 @@
 /** Budgets: what a key, an account, a team or a tag may spend in a period, and how much of it is left. */
 import type { Budget } from '../../../shared/replies/budgets.ts';
 import { call, largestPage, mayChange, useList } from './api.ts';
-import {
-  buildActionsColumn,
-  buildAmountColumn,
-  buildColumn,
-  buildTimeColumn,
-  type Column,
-} from './columns.ts';
 import { renderDialogForm, openForm, splitWords, type Field, type Values } from './form.ts';
+import { parseUsd } from './format.ts';
 import { html } from './kit.ts';
-import { parseUsd } from './money.ts';
 import { renderBadge, confirmAction, RowMenu } from './parts.ts';
-import { renderTable } from './table.ts';
+import { buildColumn, type Column, renderTable } from './table.ts';
 
 function buildTermFields({ limit = '', hard = true, thresholds = [50, 80, 100] }: Partial<Budget>): Field[] {
   return [
@@ -138,13 +131,17 @@ const buildColumns = (onDone: () => void): Column<Budget>[] => [
         ${!budget.hard && renderBadge('only warns')}
         ${budget.key_name && html`<br /><span class="mono dim">${budget.subject}</span>`}`,
   ),
-  buildAmountColumn('Limit', ({ limit }) => limit),
-  buildAmountColumn('Used', ({ current }) => current.used),
-  buildAmountColumn('Reserved', ({ current }) => current.pending),
-  buildAmountColumn('Left', ({ current }) => current.left),
+  buildColumn('Limit', ({ limit }) => limit, 'amount'),
+  buildColumn('Used', ({ current }) => current.used, 'amount'),
+  buildColumn('Reserved', ({ current }) => current.pending, 'amount'),
+  buildColumn('Left', ({ current }) => current.left, 'amount'),
   buildColumn('Use', ({ current }) => computeShare(current), renderUse),
-  buildTimeColumn('Resets', ({ current }) => current.resets),
-  buildActionsColumn((budget) => renderActions(budget, onDone)),
+  buildColumn('Resets', ({ current }) => current.resets, 'time'),
+  buildColumn(
+    '',
+    () => null,
+    (budget) => renderActions(budget, onDone),
+  ),
 ];
 
 export function Budgets({ account }: { readonly account?: string }) {

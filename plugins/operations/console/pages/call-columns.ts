@@ -1,10 +1,37 @@
-/** What calls look like in tables. */
+/** What calls, and the sums of calls, look like in tables. */
 import type { CallDetail } from '../../../shared/replies/calls.ts';
-import { buildAmountColumn, buildColumn, buildFigureColumn, type Column } from './columns.ts';
 import { formatCount, formatDuration, renderTime } from './format.ts';
-import { html } from './kit.ts';
+import { html, buildHref } from './kit.ts';
 import { renderBadge, type Tone } from './parts.ts';
-import { buildHref } from './router.ts';
+import { buildColumn, type Column } from './table.ts';
+
+interface Usage {
+  readonly day?: string | undefined;
+  /** A refused call may have none. */
+  readonly model?: string | null | undefined;
+  readonly calls: number;
+  readonly input: number;
+  readonly output: number;
+  readonly cost: string;
+}
+
+/** `link` leads to the calls of a model. */
+export const buildUsageColumns = (link?: (model: string) => string): Column<Usage>[] => [
+  buildColumn('Day (UTC)', ({ day }) => day ?? ''),
+  buildColumn(
+    'Model',
+    ({ model }) => model ?? '',
+    ({ model }) => {
+      if (!model) return html`<span class="dim">none</span>`;
+      return link ? html`<a href=${link(model)}>${model}</a>` : model;
+    },
+    'wide',
+  ),
+  buildColumn('Calls', ({ calls }) => calls, 'count'),
+  buildColumn('Input tokens', ({ input }) => input, 'count'),
+  buildColumn('Output tokens', ({ output }) => output, 'count'),
+  buildColumn('Cost', ({ cost }) => cost, 'amount'),
+];
 
 type Names = 'id' | 'model' | 'answered_by' | 'provider' | 'protocol' | 'stream' | 'error_code';
 
@@ -66,17 +93,19 @@ export const callColumns: readonly Column<Call>[] = [
   buildColumn('Outcome', ({ outcome, error_code: code }) => `${outcome} ${code ?? ''}`.trim(), renderOutcome),
   buildLinkColumn('Account', 'account'),
   buildLinkColumn('Provider', 'provider', ({ protocol }) => protocol),
-  buildFigureColumn(
+  buildColumn(
     'Duration',
     ({ duration_ms: ms }) => ms,
     ({ duration_ms: ms, first_event_ms: first }) =>
       html`${formatDuration(ms)}
       ${first !== null && html`<br /><span class="dim">first ${formatDuration(first)}</span>`}`,
+    'figure',
   ),
-  buildFigureColumn(
+  buildColumn(
     'Tokens',
     ({ input, output }) => input + output,
     ({ input, output }) => `${formatCount(input)} → ${formatCount(output)}`,
+    'figure',
   ),
-  buildAmountColumn('Cost', ({ cost }) => cost),
+  buildColumn('Cost', ({ cost }) => cost, 'amount'),
 ];

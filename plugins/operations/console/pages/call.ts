@@ -1,18 +1,106 @@
 /** One call: its times as a waterfall, what it cost line by line, what was lost, and how it was routed. */
-import type { CallDetail, Loss } from '../../../shared/replies/calls.ts';
+import type { CallDetail, Loss, CostLine } from '../../../shared/replies/calls.ts';
+import { openRefund } from './accounts.ts';
 import { mayChange, useData } from './api.ts';
 import { renderOutcome } from './call-columns.ts';
-import { buildAmountColumn, buildColumn, buildDurationColumn, type Column } from './columns.ts';
-import { openRefund } from './corrections.ts';
-import { renderCostLines } from './cost-lines.ts';
-import { formatCount, formatDuration, renderTime } from './format.ts';
-import { html, type ComponentChildren } from './kit.ts';
+import { formatCount, formatDuration, renderTime, renderUsd } from './format.ts';
+import { html, type ComponentChildren, buildHref } from './kit.ts';
 import { renderLoss, describeLoss } from './marked-json.ts';
-import { renderUsd } from './money.ts';
 import { renderBadge, renderCode, renderFacts, renderHead, renderProblem } from './parts.ts';
-import { buildHref } from './router.ts';
-import { renderTable } from './table.ts';
-import { renderWaterfall } from './waterfall.ts';
+import { buildColumn, type Column, renderTable } from './table.ts';
+
+type Entry = CallDetail['entries'][number];
+
+interface CostRow extends Partial<CostLine> {
+  readonly entry: string;
+  readonly rule: string | undefined;
+}
+
+/** The lines of each entry, and below them their sum and what was charged. */
+function buildRows(entries: readonly Entry[]): CostRow[] {
+  return entries.flatMap(({ number, kind, rule, lines, total, revenue }) => {
+    const entry = `${number} ${kind}`;
+    if (lines.length === 0) return [];
+    const sums = [
+      { entry, rule: undefined, kind: 'total', amount: total },
+      { entry, rule: undefined, kind: 'charged', amount: revenue },
+    ];
+    return [...lines.map((line) => ({ ...line, entry, rule })), ...sums];
+  });
+}
+
+const isSum = ({ units }: CostRow): boolean => units === undefined;
+
+const costColumns: readonly Column<CostRow>[] = [
+  buildColumn('Entry', ({ entry }) => entry),
+  buildColumn(
+    'Use',
+    ({ kind }) => kind,
+    (row) => (isSum(row) ? html`<strong>${row.kind}</strong>` : row.kind),
+  ),
+  buildColumn('Rule', ({ rule }) => rule),
+  buildColumn(
+    'Quantity',
+    ({ units }) => units,
+    ({ units }) => units !== undefined && formatCount(units),
+    'figure',
+  ),
+  buildColumn(
+    'Price',
+    ({ price }) => price,
+    ({ price, per }) =>
+      price !== undefined &&
+      html`${renderUsd(price)} <span class="dim">${per === 1 ? 'each' : 'per million'}</span>`,
+    'figure',
+  ),
+  buildColumn(
+    'Amount',
+    ({ amount }) => amount,
+    (row) => (isSum(row) ? html`<strong>${renderUsd(row.amount)}</strong>` : renderUsd(row.amount)),
+    'figure',
+  ),
+];
+
+function renderCostLines(entries: readonly Entry[]) {
+  const rows = buildRows(entries);
+  if (rows.length === 0) return null;
+  return html`<h2>Cost lines</h2>
+    ${renderTable({ name: 'Cost lines', columns: costColumns, rows, isPlain: true })}
+    <p class="dim">
+      Lines are exact. The ledger rounds the sum of a call once, half to even, to a billionth of a dollar.
+    </p>`;
+}
+
+type Step = CallDetail['timing'][number];
+
+const words: Readonly<Record<string, string>> = {
+  authenticate: 'Check the key',
+  read: 'Read the request',
+  replay: 'Look for a stored reply',
+  route: 'Choose targets',
+  authorize: 'Reserve the cost',
+  settle: 'Settle in the ledger',
+};
+
+/** Steps as bars on one time axis; a mark in an attempt is its first event. */
+function renderWaterfall(steps: readonly Step[]) {
+  const end = steps.reduce((most, step) => Math.max(most, step.start_ms + (step.duration_ms ?? 0)), 1);
+  const toPercent = (ms: number): string => `${(ms / end) * 100}%`;
+  const renderStep = ({ name, start_ms: start, duration_ms: length, first_event_ms: first, error }: Step) => {
+    const title = `First event after ${formatDuration(first)}`;
+    const mark =
+      typeof first === 'number' &&
+      html`<span class="mark" title=${title} style=${{ left: toPercent(start + first) }}></span>`;
+    const bar = { left: toPercent(start), width: `max(2px, ${toPercent(length ?? 0)})` };
+    return html`<div class=${`step ${error ? 'failed' : ''} ${name.startsWith('attempt') ? 'attempt' : ''}`}>
+      <span>${words[name] ?? name.replace(/^a/, 'A')}</span>
+      <span class="lane"><span class="bar" style=${bar}></span>${mark}</span>
+      <span class="figure">${formatDuration(length)}</span>
+      ${error && html`<span class="fault">${error}</span>`}
+    </div>`;
+  };
+  return html`<div class="waterfall">${steps.map(renderStep)}</div>`;
+}
 
 type Attempt = CallDetail['attempts'][number];
 type Routing = CallDetail['routing'][number];
@@ -55,9 +143,9 @@ const attemptColumns: readonly Column<Attempt>[] = [
       ${status !== null && html` <span class="dim">${status}</span>`}${message && html`<br />${message}`}
       ${cause && html` <span class="dim">${cause}</span>`}`,
   ),
-  buildDurationColumn('First event', ({ first_event_ms: ms }) => ms),
-  buildDurationColumn('Duration', ({ duration_ms: ms }) => ms),
-  buildAmountColumn('Cost', ({ cost }) => cost),
+  buildColumn('First event', ({ first_event_ms: ms }) => ms, 'duration'),
+  buildColumn('Duration', ({ duration_ms: ms }) => ms, 'duration'),
+  buildColumn('Cost', ({ cost }) => cost, 'amount'),
 ];
 
 const lossColumns: readonly Column<Loss>[] = [
@@ -92,7 +180,7 @@ const entryColumns: readonly Column<CallDetail['entries'][number]>[] = [
     ({ at }) => at,
     ({ at }) => renderTime(at),
   ),
-  buildAmountColumn('Charged', ({ revenue }) => revenue),
+  buildColumn('Charged', ({ revenue }) => revenue, 'amount'),
 ];
 
 function renderCallFacts(call: CallDetail) {

@@ -1,11 +1,10 @@
 /** The configuration in force, what a reload would change, and the reload. The gateway masks secrets. */
 import type { ConfigCheck, ConfigView, Option, OptionChange } from '../../../shared/replies/configuration.ts';
 import { call, mayChange, useData } from './api.ts';
-import { buildColumn, type Column } from './columns.ts';
 import { renderTime } from './format.ts';
 import { html, getMessage, notify, useSignal } from './kit.ts';
 import { renderBadge, renderFacts, renderHead, renderProblem } from './parts.ts';
-import { renderTable } from './table.ts';
+import { buildColumn, type Column, renderTable } from './table.ts';
 
 interface Owned {
   /** The plugin, or `gateway`. */

@@ -4,13 +4,77 @@
  */
 import type { Crossing, CrossingPreview } from '../../../shared/replies/crossing.ts';
 import { ApiError, call, useData } from './api.ts';
-import { CapabilityTable } from './capabilities.ts';
-import { renderCheckbox, bindQuery, chooseView, renderInput, renderSelect, type State } from './controls.ts';
-import { html, getMessage, useEffect, useSignal } from './kit.ts';
+import {
+  renderCheckbox,
+  bindQuery,
+  chooseView,
+  renderInput,
+  renderSelect,
+  type State,
+  renderChoice,
+} from './form.ts';
+import { html, getMessage, useEffect, useSignal, useMemo, setQuery, type Place } from './kit.ts';
 import { renderLosses, renderJson, parseJson, placeLosses } from './marked-json.ts';
-import { renderBadge, renderHead, renderProblem } from './parts.ts';
+import { renderBadge, renderHead, renderProblem, type Tone } from './parts.ts';
 import { buildRequest, playable } from './playground-requests.ts';
-import { setQuery, type Place } from './router.ts';
+import { buildColumn, type Column, renderTable } from './table.ts';
+
+interface Row {
+  readonly group: string;
+  readonly name: string;
+  readonly cells: Readonly<Record<string, string>>;
+}
+
+const tones: Readonly<Record<string, Tone>> = {
+  works: 'good',
+  approximated: 'warn',
+  lost: 'bad',
+  refused: 'bad',
+};
+
+const wires = ['chat-completions', 'responses', 'messages', 'generate-content'];
+
+const columns: readonly Column<Row>[] = [
+  buildColumn('Group', ({ group }) => group),
+  buildColumn('Capability', ({ name }) => name),
+  ...wires.map((wire) =>
+    buildColumn<Row>(
+      `To ${wire}`,
+      ({ cells }) => cells[wire],
+      ({ cells: { [wire]: outcome } }) =>
+        outcome === undefined ? html`<span class="dim">–</span>` : renderBadge(outcome, tones[outcome]),
+    ),
+  ),
+];
+
+function CapabilityTable() {
+  const { data, error, reload } = useData('GET /admin/capabilities');
+  const state = bindQuery('client', 'chat-completions');
+  const client = state.value;
+  const rows = useMemo(
+    () =>
+      data?.groups.flatMap(({ name: group, capabilities }) =>
+        capabilities.flatMap(({ name, cells }): Row[] => {
+          const own = cells[client];
+          return own ? [{ group, name, cells: own }] : [];
+        }),
+      ),
+    [data, client],
+  );
+  return html`<p class="dim">
+      Measured by real calls through the gateway to strict fakes of the providers. What is lost is always
+      reported to the client; “–” means not applicable.
+    </p>
+    ${renderTable({
+      name: 'Capabilities',
+      columns,
+      rows,
+      error,
+      reload,
+      empty: 'There are no measurements for this protocol.',
+      tools: renderChoice('Protocol of the client', wires, state),
+    })}`;
+}
 
 /** A request of each protocol that shows much of what has to cross. */
 const picture =
@@ -60,7 +124,7 @@ function buildExample(protocol: string): object {
   return example;
 }
 
-export const exampleRequests: Readonly<Record<string, object>> = Object.fromEntries(
+const exampleRequests: Readonly<Record<string, object>> = Object.fromEntries(
   playable.map((protocol) => [protocol, buildExample(protocol)]),
 );
 

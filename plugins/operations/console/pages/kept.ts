@@ -1,9 +1,86 @@
 /**
- * What a step of the browser's history keeps beside its address, so that a page looks the same after a
- * reload, and on the way back from another page.
+ * What stays as the reader left it: the theme, the focus of the keyboard, and what a step of the browser's
+ * history keeps beside its address.
  */
-import { useSignal, type Signal } from '@preact/signals';
+import { useSignal, type Signal, effect, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+
+const themes = ['system', 'light', 'dark'] as const;
+type Theme = (typeof themes)[number];
+
+const stored = (() => {
+  try {
+    return localStorage.getItem('tollgate-theme');
+  } catch {
+    return null;
+  }
+})();
+
+export const theme = signal<Theme>(themes.find((each) => each === stored) ?? 'system');
+
+export function switchTheme(): void {
+  theme.value = themes[(themes.indexOf(theme.value) + 1) % themes.length] ?? 'system';
+  try {
+    localStorage.setItem('tollgate-theme', theme.value);
+  } catch {
+    // The choice lasts until the page is closed.
+  }
+}
+
+effect(() => {
+  if (theme.value === 'system') document.documentElement.removeAttribute('data-theme');
+  else document.documentElement.dataset['theme'] = theme.value;
+});
+
+interface Focused {
+  readonly element: Element;
+  /** What is around it, the nearest first. */
+  readonly ancestors: readonly Element[];
+  /** The number of its row and its cell, in a table. */
+  readonly row: number;
+  readonly cell: number;
+}
+
+let focused: Focused | undefined;
+
+function listAncestors({ parentElement: parent }: Element): Element[] {
+  return parent ? [parent, ...listAncestors(parent)] : [];
+}
+
+function rememberFocus({ target }: FocusEvent): void {
+  if (!(target instanceof Element)) return;
+  focused = {
+    element: target,
+    ancestors: listAncestors(target),
+    row: target.closest('tr')?.sectionRowIndex ?? -1,
+    cell: target.closest('td')?.cellIndex ?? -1,
+  };
+}
+
+/** A control of the row that took the place, else one beside what is gone, else the part around it. */
+function findSuccessor({ ancestors, row, cell }: Focused): HTMLElement | null | undefined {
+  const around = ancestors.find(({ isConnected }) => isConnected);
+  const rows = around instanceof HTMLTableSectionElement ? [...around.rows] : [];
+  const beside = (rows[row] ?? rows.at(-1))?.cells[cell] ?? around?.closest('td, .actions');
+  return (
+    beside?.querySelector<HTMLElement>('button, a[href]') ??
+    around?.closest('.table')?.querySelector<HTMLElement>('.scroll') ??
+    around?.closest<HTMLElement>('[tabindex]') ??
+    document.querySelector('main[tabindex], main input')
+  );
+}
+
+function restoreFocus(): void {
+  if (!focused || focused.element.isConnected) return;
+  const gone = focused;
+  focused = undefined;
+  if (document.activeElement === document.body) findSuccessor(gone)?.focus({ preventScroll: true });
+}
+
+export function keepFocus(): void {
+  document.addEventListener('focusin', rememberFocus);
+  new MutationObserver(restoreFocus).observe(document.body, { childList: true, subtree: true });
+}
 
 function readKept(): Readonly<Record<string, unknown>> {
   const { state } = window.history;

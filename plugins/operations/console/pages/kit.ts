@@ -1,4 +1,4 @@
-/** What every page imports: templates, state, and the parts of the page that are shown above it. */
+/** What every page imports: templates, state, addresses, and what is shown above the page. */
 import { signal } from '@preact/signals';
 import htm from 'htm';
 import { h, type ComponentChildren } from 'preact';
@@ -65,4 +65,57 @@ export function saveFile(name: string, text: string): void {
   const link = Object.assign(document.createElement('a'), { href: url, download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+export type Params = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** A path with its query. Empty parameters are left out. */
+export function buildAddress(path: string, params: Params = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params))
+    if (value !== undefined && value !== null && value !== '') query.set(name, String(value));
+  const text = query.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+export interface Place {
+  /** `['calls', 'req_1']` */
+  readonly path: readonly string[];
+  readonly query: Readonly<Record<string, string>>;
+}
+
+function unescapePart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function readPlace(): Place {
+  const [path = '', query = ''] = window.location.hash.replace(/^#\/?/, '').split('?');
+  return {
+    path: path.split('/').filter(Boolean).map(unescapePart),
+    query: Object.fromEntries(new URLSearchParams(query)),
+  };
+}
+
+export const place = signal(readPlace());
+window.addEventListener('hashchange', () => (place.value = readPlace()));
+
+/** The link to a page. Its parts are escaped: href('calls', id). */
+export function buildHref(path: string | readonly string[], params?: Params): string {
+  const parts = typeof path === 'string' ? [path] : path;
+  return buildAddress(`#/${parts.map(encodeURIComponent).join('/')}`, params);
+}
+
+export function go(path: string | readonly string[], params?: Params): void {
+  window.location.hash = buildHref(path, params);
+}
+
+/** Changes the query of the page, without a step in the history. */
+export function setQuery(changes: Params): void {
+  const { path, query } = place.value;
+  window.history.replaceState(window.history.state, '', buildHref(path, { ...query, ...changes }));
+  place.value = readPlace();
 }

@@ -3,19 +3,17 @@
  *
  * How to add a page: write `pages/<name>.ts` that exports a component as `Page`, and add a line to
  * `navigation.ts` with its path, its title and its import. It is loaded when it is first opened. `Page`
- * receives `place`: the parts of the address after `#/`, and its query; `setQuery` of `router.ts` changes the
+ * receives `place`: the parts of the address after `#/`, and its query; `setQuery` of `kit.ts` changes the
  * query, `bindQuery` binds a control to it, `buildHref` makes links. `useData` and `useList` of `api.ts` load
- * from the API, `call` changes things; types of replies are in `plugins/shared/replies`. The
- * parts of a page are functions in `parts.ts`, `controls.ts`, `columns.ts`, `table.ts` and `form.ts`. Amounts
- * are decimal strings, which `renderUsd` shows. `openDialog`, `openForm` and `notify` show what comes above
- * the page. Show what changes something only if `mayChange()`. Style sheets are in `style/`; classes are
- * shared.
+ * from the API, `call` changes things; types of replies are in `plugins/shared/replies`. The parts of a page
+ * are functions in `parts.ts`, `table.ts` and `form.ts`. Amounts are decimal strings, which `renderUsd`
+ * shows. `openDialog`, `openForm` and `notify` show what comes above the page. Show what changes something
+ * only if `mayChange()`. Style sheets are in `style/`; classes are shared.
  */
 import { Component } from 'preact';
 import { call, endSession, session } from './api.ts';
-import { keepFocus } from './focus.ts';
 import { renderForm } from './form.ts';
-import { keepPosition } from './kept.ts';
+import { keepFocus, keepPosition, switchTheme, theme } from './kept.ts';
 import {
   type ComponentChildren,
   closeDialog,
@@ -28,12 +26,12 @@ import {
   useLayoutEffect,
   useRef,
   useSignal,
+  buildHref,
+  place,
+  type Place,
 } from './kit.ts';
-import { type Page, pages } from './navigation.ts';
-import { openPalette } from './palette.ts';
+import { type Page, pages, openPalette } from './navigation.ts';
 import { renderNotice, renderProblem, runAction } from './parts.ts';
-import { buildHref, place, type Place } from './router.ts';
-import { switchTheme, theme } from './theme.ts';
 
 function renderSignIn() {
   return html`<main class="sign-in">

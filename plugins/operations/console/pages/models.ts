@@ -1,14 +1,11 @@
 /** All models on offer: prices with their date and source, limits, modalities, and providers in order. */
 import type { Model, Offer } from '../../../shared/replies/models.ts';
 import { useData } from './api.ts';
-import { buildAmountColumn, buildColumn, buildFigureColumn, type Column } from './columns.ts';
-import { bindQuery, renderSelect } from './controls.ts';
-import { formatCount, formatShort, formatThings } from './format.ts';
-import { html, openDialog, useMemo } from './kit.ts';
-import { findRate, renderUsd } from './money.ts';
+import { bindQuery, renderSelect } from './form.ts';
+import { formatCount, formatShort, formatThings, findRate, renderUsd } from './format.ts';
+import { html, openDialog, useMemo, buildHref, type Place } from './kit.ts';
 import { renderBadge, renderCode, renderFacts, renderHead } from './parts.ts';
-import { buildHref, type Place } from './router.ts';
-import { renderTable } from './table.ts';
+import { buildColumn, type Column, renderTable } from './table.ts';
 
 /** Days after which a price should be checked again. */
 const oldAfter = 60;
@@ -83,12 +80,13 @@ function openModel(model: Model, example: string): void {
 
 function buildColumns(example: string): Column<Model>[] {
   const buildPriceColumn = (title: string, kind: string): Column<Model> =>
-    buildAmountColumn(
+    buildColumn(
       title,
       ({ offers: [offer] }) => offer && (offer.free ? '0' : findRate(offer.price, kind)),
+      'amount',
     );
   const buildTokensColumn = (title: string, value: (model: Model) => number): Column<Model> =>
-    buildFigureColumn(title, value, (model) => formatShort(value(model)));
+    buildColumn(title, value, (model) => formatShort(value(model)), 'figure');
   return [
     buildColumn(
       'Model',
@@ -104,7 +102,7 @@ function buildColumns(example: string): Column<Model>[] {
     buildPriceColumn('Input', 'input'),
     buildPriceColumn('Cached', 'cacheRead'),
     buildPriceColumn('Output', 'output'),
-    buildAmountColumn('Example', ({ offers: [offer] }) => offer?.example_cost),
+    buildColumn('Example', ({ offers: [offer] }) => offer?.example_cost, 'amount'),
     buildColumn(
       'Price checked',
       ({ offers: [offer] }) => offer?.price_date,

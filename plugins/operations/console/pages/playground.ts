@@ -1,23 +1,37 @@
 /** The playground: real calls in any protocol, with a key, and the same call as code. */
-import { ApiError, call, session, useData } from './api.ts';
-import { getPublicUrl, type Facts } from './client-settings.ts';
-import { renderCheckbox, bindQuery, renderInput, renderSelect } from './controls.ts';
-import { effect, html, getMessage, signal, useSignal, type ComponentChildren } from './kit.ts';
-import { findRate, sumAmounts, renderUsd } from './money.ts';
-import { renderHead, renderProblem } from './parts.ts';
-import { KeyChooser, playgroundKey } from './playground-key.ts';
+import { ApiError, call, session, useData, type Facts, mayChange } from './api.ts';
+import { getPublicUrl, formatCode, languages, type Source } from './client-settings.ts';
 import {
-  renderConversation,
-  estimateCost,
-  Export,
-  readNumber,
-  readJson,
-  readPicture,
-  renderReply,
-  renderSettings,
-  type Draft,
-  type PricedModel,
-} from './playground-parts.ts';
+  renderCheckbox,
+  bindQuery,
+  renderInput,
+  renderSelect,
+  renderChoice,
+  renderForm,
+  keepTyped,
+  type Values,
+} from './form.ts';
+import {
+  findRate,
+  sumAmounts,
+  renderUsd,
+  formatDuration,
+  formatThings,
+  formatUsd,
+  parseUsd,
+} from './format.ts';
+import {
+  effect,
+  html,
+  getMessage,
+  signal,
+  useSignal,
+  type ComponentChildren,
+  type Signal,
+  buildHref,
+  notify,
+} from './kit.ts';
+import { renderHead, renderProblem, renderBadge, renderCode } from './parts.ts';
 import {
   buildRequest,
   playable,
@@ -26,7 +40,210 @@ import {
   type Turn,
   type Wanted,
 } from './playground-requests.ts';
-import { startRun, type CallPlace, type Running } from './playground-run.ts';
+import { startRun, type CallPlace, type Running, type Run } from './playground-run.ts';
+
+export const playgroundKey = signal('');
+effect(() => {
+  // The next operator of this browser gets no key of the last one.
+  if (session.value?.signedIn === false) playgroundKey.value = '';
+});
+
+const lifetime = 3_600_000;
+
+async function createKey({ account, spendCap }: Values): Promise<void> {
+  const expires = new Date(Date.now() + lifetime).toISOString();
+  const order = { account, name: 'Playground', limits: { expires, ...keepTyped('spendCap', spendCap) } };
+  const { key } = await call('POST /admin/keys', {}, order);
+  playgroundKey.value = key;
+  notify('A key for one hour was made');
+}
+
+async function pasteKey({ key = '' }: Values): Promise<void> {
+  playgroundKey.value = key;
+}
+
+const ways = [
+  ['create', 'Make a key for an hour'],
+  ['paste', 'Paste a key'],
+] as const;
+
+function KeyChooser() {
+  const way = useSignal(mayChange() ? 'create' : 'paste');
+  const accounts = useData('GET /admin/accounts', { limit: 1000 });
+  if (playgroundKey.value !== '')
+    return html`<p>
+      ${renderBadge('key ready', 'good')} <code>…${playgroundKey.value.slice(-4)}</code>
+      <button class="quiet" onClick=${() => (playgroundKey.value = '')}>Use another</button>
+    </p>`;
+  const names = accounts.data?.data.map(({ account }) => account) ?? [];
+  const paste = {
+    fields: [
+      {
+        name: 'key',
+        label: 'Key',
+        type: 'password',
+        isRequired: true,
+        hint: 'Never stored: it stays in this page.',
+      },
+    ],
+    submit: 'Use this key',
+    send: pasteKey,
+  } as const;
+  const create = {
+    fields: [
+      { name: 'account', label: 'Account', type: 'select', options: names, isRequired: true },
+      { name: 'spendCap', label: 'At most (USD)', value: '1' },
+    ],
+    submit: 'Make a key',
+    send: createKey,
+  } as const;
+  const noAccount = html`<p>
+    There is no account yet. <a href=${buildHref('accounts')}>Create the first one.</a>
+  </p>`;
+  return html`<section class="card" aria-label="Key">
+    <p>Calls of the playground are real: they need a key, and its account pays.</p>
+    ${renderProblem(accounts.error, accounts.reload)} ${mayChange() && renderChoice('Key', ways, way)}
+    ${way.value === 'paste' && renderForm(paste, 'paste')}
+    ${way.value === 'create' && names.length > 0 && renderForm(create, `create ${names.length}`)}
+    ${way.value === 'create' && accounts.data?.data.length === 0 && noAccount}
+  </section>`;
+}
+
+/** A model with its prices per million tokens, if they are known. */
+interface PricedModel {
+  readonly id: string;
+  readonly input: string | null;
+  readonly output: string | null;
+}
+
+/** Bytes of a token, as the gateway estimates them too. */
+const bytesPerToken = 4;
+const million = 1_000_000n;
+
+/** What a running call costs about so far, from its text and the model's prices. */
+function estimateCost(price: PricedModel | undefined, body: object, { said }: Run): string | undefined {
+  if (!price?.input || !price.output) return undefined;
+  const estimateTokens = (characters: number): bigint => BigInt(Math.ceil(characters / bytesPerToken));
+  const sent = estimateTokens(JSON.stringify(body).length) * parseUsd(price.input);
+  const got = estimateTokens(said.text.length + said.reasoning.length) * parseUsd(price.output);
+  return formatUsd((sent + got) / million);
+}
+
+async function readPicture(file: File): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener('load', () => resolve(String(reader.result)));
+    reader.addEventListener('error', () => reject(new Error('The picture could not be read.')));
+    reader.readAsDataURL(file);
+  });
+}
+
+/** The first line of a reply: its status, its times and its cost. */
+function renderFirstLine({ status, first, took, cost }: Run, estimated: string | undefined) {
+  const whole = took === undefined ? 'running' : `in all ${formatDuration(took)}`;
+  return html`${status !== undefined && renderBadge(status, status === 200 ? 'good' : 'bad')}
+    <span class="dim"> first event ${formatDuration(first)}, ${whole}, </span>
+    ${
+      cost === undefined
+        ? html`<span class="dim">cost about ${renderUsd(estimated)}</span>`
+        : html`cost ${renderUsd(cost)}`
+    }`;
+}
+
+/** `isLinked`: whether there is a page of the call. */
+function renderReply(run: Run, estimated: string | undefined, isLinked: boolean) {
+  const { said, error, took, id, events, headers } = run;
+  const reasoning = html`<details open>
+    <summary>Reasoning</summary>
+    <p class="text dim">${said.reasoning}</p>
+  </details>`;
+  return html`<section class="card reply" aria-label="Reply" aria-busy=${String(took === undefined)}>
+    <p>
+      ${renderFirstLine(run, estimated)}
+      ${
+        isLinked &&
+        id !== undefined &&
+        took !== undefined &&
+        html` <a class="button" href=${buildHref(['calls', id])}>Show the call</a>`
+      }
+    </p>
+    ${renderProblem(error)} ${said.reasoning !== '' && reasoning}
+    <p class="text" aria-live="polite">${said.text}</p>
+    ${said.tools.map(
+      ({ name, args }) =>
+        html`<p>Calls <code>${name}</code></p>
+          ${renderCode(args)}`,
+    )}
+    ${said.images.map((url, index) => html`<img src=${url} alt=${`Picture ${index + 1} of the reply`} />`)}
+    <details>
+      <summary>Raw: ${formatThings(events.length, 'event')}</summary>
+      <pre>${headers.map(([name, value]) => `${name}: ${value}`).join('\n')}</pre>
+      <pre class="json" tabindex="0">${events.map((each) => each.slice(0, 2000)).join('\n')}</pre>
+    </details>
+  </section>`;
+}
+
+function Export({ source }: { readonly source: Source }) {
+  const language = useSignal<string>('curl');
+  return html`<section class="card" aria-label="As code">
+    <h2>As code</h2>
+    ${renderChoice('Language', languages, language)}
+    <p class="dim">The key is read from the environment: <code>TOLLGATE_KEY</code>.</p>
+    ${renderCode(formatCode(language.value, source))}
+  </section>`;
+}
+
+type Draft = Readonly<
+  Record<'system' | 'prompt' | 'maxTokens' | 'temperature' | 'tools' | 'further', Signal<string>>
+>;
+
+function readNumber(text: string): number | undefined {
+  return text.trim() === '' || Number.isNaN(Number(text)) ? undefined : Number(text);
+}
+
+/** A list or an object, as the fallback is. */
+function readJson<Value extends object>(name: string, text: string, fallback: Value): Value {
+  if (text.trim() === '') return fallback;
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${name}: ${getMessage(error)}`, { cause: error });
+  }
+  const isList = Array.isArray(fallback);
+  if (typeof value === 'object' && value !== null && Array.isArray(value) === isList) return value;
+  throw new Error(`${name}: ${isList ? 'a list' : 'an object'} is needed here.`);
+}
+
+const exampleTools =
+  '[{"name":"get_weather","description":"…","parameters":{"type":"object","properties":{}}}]';
+
+function renderSettings({ system, maxTokens, temperature, tools, further }: Draft, hasText: boolean) {
+  const number = { type: 'number', isLive: true };
+  const ofText = html`<div class="order">
+      ${renderInput('Max output (tokens)', maxTokens, number)}
+      ${renderInput('Temperature', temperature, number)}
+    </div>
+    ${renderInput('Tools (JSON)', tools, { rows: 4, placeholder: exampleTools })}`;
+  return html`${hasText && renderInput('System', system, { rows: 2 })}
+    <details>
+      <summary>Parameters and tools</summary>
+      ${hasText && ofText}
+      ${renderInput('Further fields of the body (JSON)', further, { rows: 3, placeholder: '{"seed": 7}' })}
+    </details>`;
+}
+
+function renderConversation(turns: readonly Turn[], clear: () => void) {
+  if (turns.length === 0) return null;
+  const renderTurn = ({ role, text, images }: Turn) =>
+    html`<p class="text">
+      <strong>${role}</strong> ${text} ${images.length > 0 && `(${formatThings(images.length, 'picture')})`}
+    </p>`;
+  return html`<section class="card reply" aria-label="Conversation">
+    ${turns.map(renderTurn)}
+    <button class="quiet" onClick=${clear}>Start over</button>
+  </section>`;
+}
 
 interface Chosen {
   readonly protocol: string;

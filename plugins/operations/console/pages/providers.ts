@@ -1,19 +1,88 @@
-/** The health of providers as the router sees it; operators let one rest, wake it, or test its key. */
-import type { ProviderHealth, TargetHealth } from '../../../shared/replies/providers.ts';
+/** The health of providers as the router sees it. Operators pause one, put it back, or test its keys. */
+import type { ProviderHealth, TargetHealth, ProviderTest } from '../../../shared/replies/providers.ts';
 import { ApiError, call, mayChange, useData } from './api.ts';
-import {
-  buildActionsColumn,
-  buildColumn,
-  buildCountColumn,
-  buildFigureColumn,
-  type Column,
-} from './columns.ts';
+import { openForm, keepTyped } from './form.ts';
 import { formatCount, formatDuration, formatPercent, formatThings, renderTime } from './format.ts';
-import { html, useSignal, takeText } from './kit.ts';
+import { html, useSignal, takeText, getMessage, openDialog, buildHref } from './kit.ts';
 import { runAction, renderBadge, renderHead, renderProblem, renderTiles, type Tone } from './parts.ts';
-import { namePart, openErrors, openRest, openTest, type Part } from './provider-dialogs.ts';
-import { buildHref } from './router.ts';
-import { renderTable } from './table.ts';
+import { buildColumn, type Column, renderTable } from './table.ts';
+
+const rests = [
+  ['300', '5 minutes'],
+  ['3600', '1 hour'],
+  ['14400', '4 hours'],
+  ['86400', '1 day'],
+  ['604800', '1 week'],
+] as const;
+
+type Part = { readonly key?: number; readonly model?: string };
+
+function namePart(provider: string, { key, model }: Part): string {
+  return [provider, key && `key ${key}`, model].filter(Boolean).join(', ');
+}
+
+function openRest(provider: string, part: Part, onDone: () => void): void {
+  openForm({
+    title: `Pause: ${namePart(provider, part)}`,
+    intro: 'It gets no calls until the time is over, even after a restart. Running calls finish.',
+    fields: [
+      { name: 'seconds', label: 'For', type: 'select', value: '3600', options: rests },
+      { name: 'reason', label: 'Reason', hint: 'Shown here to other operators.' },
+    ],
+    submit: 'Pause',
+    isDangerous: true,
+    send: ({ seconds, reason }) =>
+      call(
+        'POST /admin/providers/:provider/rest',
+        { provider },
+        {
+          ...part,
+          seconds: Number(seconds),
+          ...keepTyped('reason', reason),
+        },
+      ),
+    onDone,
+  });
+}
+
+function renderResult({ key, ok, milliseconds, findings }: ProviderTest['results'][number]) {
+  return html`<h3>
+      Key ${key} ${renderBadge(ok ? 'works' : 'does not work', ok ? 'good' : 'bad')}
+      <span class="dim"> ${formatDuration(milliseconds)}</span>
+    </h3>
+    <ul>
+      ${findings.map(
+        ({ message, remedy }) =>
+          html`<li>${message}${remedy && html`<br /><span class="dim">${remedy}</span>`}</li>`,
+      )}
+    </ul>`;
+}
+
+async function openTest(provider: string): Promise<void> {
+  const show = (body: Parameters<typeof openDialog>[1]): void => openDialog(`Test: ${provider}`, body);
+  show(html`<p aria-busy="true">Asking the provider …</p>`);
+  try {
+    const { results } = await call('POST /admin/providers/:provider/test', { provider });
+    show(results.map(renderResult));
+  } catch (error) {
+    show(renderProblem(getMessage(error)));
+  }
+}
+
+function openErrors(provider: string, { model, lastErrors }: TargetHealth): void {
+  openDialog(
+    `Last errors: ${provider}, ${model}`,
+    html`<ul class="losses">
+      ${lastErrors.map(
+        ({ at, code, status, message }) =>
+          html`<li>
+            ${renderTime(at)} ${renderBadge(code, 'bad')} ${status !== null && `status ${status}`}
+            <p>${message}</p>
+          </li>`,
+      )}
+    </ul>`,
+  );
+}
 
 type Provider = ProviderHealth['providers'][number];
 
@@ -66,7 +135,7 @@ function buildColumns(provider: string, reload: () => void): Column<TargetHealth
       ({ model }) => model,
       ({ model }) => html`<a href=${buildHref('calls', { provider, model })}>${model}</a>`,
     ),
-    buildFigureColumn('Key', ({ key }) => key),
+    buildColumn('Key', ({ key }) => key, 'figure'),
     buildColumn(
       'State',
       ({ state }) => state,
@@ -74,16 +143,18 @@ function buildColumns(provider: string, reload: () => void): Column<TargetHealth
         html`${renderState(state)}${until && html` <span class="dim">${renderUntil(until)}</span>`}
         ${reason && html`<div class="dim">${reason.message}</div>`}`,
     ),
-    buildCountColumn('Attempts', ({ attempts }) => attempts),
-    buildFigureColumn(
+    buildColumn('Attempts', ({ attempts }) => attempts, 'count'),
+    buildColumn(
       'Failed',
       ({ failed }) => failed,
       ({ failed, attempts }) => `${formatCount(failed)} (${formatPercent(failed, attempts)})`,
+      'figure',
     ),
-    buildFigureColumn(
+    buildColumn(
       'First event',
       ({ firstEventMs }) => firstEventMs.p50,
       ({ firstEventMs: { p50, p95 } }) => `${formatDuration(p50)} / ${formatDuration(p95)}`,
+      'figure',
     ),
     buildColumn(
       'Last error',
@@ -94,7 +165,9 @@ function buildColumns(provider: string, reload: () => void): Column<TargetHealth
           ${target.lastErrors[0].code}
         </button>`,
     ),
-    buildActionsColumn(
+    buildColumn(
+      '',
+      () => null,
       ({ key, model, state }) => mayChange() && renderRestButtons(provider, { key, model }, state, reload),
     ),
   ];

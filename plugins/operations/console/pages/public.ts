@@ -2,25 +2,219 @@
  * The page for key holders: what this gateway is, its base URLs, and its models. With a key, which stays
  * in the memory of the page, it shows the key's balance, limits, usage and calls, and makes calls.
  */
-import { send, useData, type Loaded } from './api.ts';
-import { ClientSettings, type Facts } from './client-settings.ts';
-import { chooseView } from './controls.ts';
-import { keepFocus } from './focus.ts';
-import { renderForm } from './form.ts';
+import type { OwnBudget, OwnKey } from '../../../shared/replies/spending.ts';
+import { send, useData, type Loaded, type Facts, type List, type ListedModel, useList } from './api.ts';
+import { computeShare, describePeriod, renderShare } from './budgets.ts';
+import { callColumns, type Call, buildUsageColumns } from './call-columns.ts';
+import { ClientSettings } from './client-settings.ts';
+import { chooseView, renderForm } from './form.ts';
+import {
+  formatShort,
+  formatCount,
+  renderTime,
+  formatDollars,
+  formatUsd,
+  parseUsd,
+  renderUsd,
+} from './format.ts';
+import { keepFocus, switchTheme, theme } from './kept.ts';
 import { html, render, useSignal } from './kit.ts';
-import { renderModels, toPerMillion, writesText, type ModelListing } from './offered-models.ts';
-import { KeyView } from './own-key.ts';
-import { renderCode, renderNotice, renderProblem } from './parts.ts';
-import { playgroundKey as key } from './playground-key.ts';
+import {
+  renderCode,
+  renderNotice,
+  renderProblem,
+  renderBadge,
+  renderFacts,
+  renderHead,
+  renderTiles,
+} from './parts.ts';
 import type { CallPlace } from './playground-run.ts';
-import { forgetWork, Stage } from './playground.ts';
-import { switchTheme, theme } from './theme.ts';
+import { playgroundKey as key, forgetWork, Stage } from './playground.ts';
+import { buildColumn, type Column, renderTable } from './table.ts';
+
+/** Cells without links, which would lead to pages of operators. */
+const ownCells: Readonly<Record<string, Column<Call>['renderCell']>> = {
+  Started: ({ started }) => renderTime(started),
+  Provider: undefined,
+};
+const ownUsage: readonly Column<OwnKey['usage']['data'][number]>[] = [
+  ...buildUsageColumns(),
+  buildColumn('Errors', ({ errors }) => errors, 'count'),
+];
+const ownBudgets: readonly Column<OwnBudget>[] = [
+  buildColumn(
+    'Budget',
+    ({ scope, subject, per }) => [scope, subject, per].join(' '),
+    (budget) =>
+      html`<span class="dim">${budget.scope}</span> ${budget.scope === 'key' ? '' : budget.subject}
+        <span class="dim"> ${describePeriod(budget)} </span>
+        ${!budget.hard && renderBadge('only warns')}`,
+  ),
+  // In one cell, since a phone shows two columns.
+  buildColumn(
+    'Left',
+    ({ left }) => left,
+    ({ left, resets }) => {
+      const until = resets && html`<br /><span class="dim">until ${renderTime(resets, 'brief')}</span>`;
+      return html`${renderUsd(left)}${until}`;
+    },
+    'figure',
+  ),
+  buildColumn('Use', computeShare, renderShare),
+  buildColumn('Limit', ({ allowed }) => allowed, 'amount'),
+  buildColumn('Used', ({ used }) => used, 'amount'),
+  buildColumn('Reserved', ({ pending }) => pending, 'amount'),
+];
+const ownColumns = callColumns
+  .filter(({ title }) => title !== 'Account')
+  .map((each) => (each.title in ownCells ? { ...each, renderCell: ownCells[each.title] } : each));
+
+/** What new calls can cost, and what limits it: the least of the balance, the cap and the budgets. */
+function findAvailable({ balance, limits, budgets }: OwnKey): readonly [amount: string, limit: string] {
+  const all: readonly (readonly [string, string])[] = [
+    [balance.available, 'for new calls'],
+    ...(limits.spend_cap === null || limits.spend_left === null
+      ? []
+      : [[limits.spend_left, 'left of the spend cap'] as const]),
+    ...budgets
+      .filter(({ hard }) => hard)
+      .map(
+        (budget) => [budget.left, `left of the ${budget.scope}'s budget ${describePeriod(budget)}`] as const,
+      ),
+  ];
+  return all.reduce((least, each) => (parseUsd(each[0]) < parseUsd(least[0]) ? each : least));
+}
+
+function renderLimits({ account, limits }: OwnKey) {
+  const { spend_cap, models, expires, calls_per_minute } = limits;
+  return renderFacts([
+    ['Account', account],
+    ['Spend cap', spend_cap === null ? 'none' : renderUsd(spend_cap)],
+    ['Models', models?.join(', ') ?? 'all'],
+    ['Expires', expires ? renderTime(expires) : 'never'],
+    ['Calls per minute', calls_per_minute === null ? 'no limit' : formatCount(calls_per_minute)],
+  ]);
+}
+
+function KeyView({ apiKey }: { readonly apiKey: string }) {
+  const { data: own, error, reload } = useData('GET /v1/key', undefined, { key: apiKey });
+  const calls = useList('GET /v1/calls', undefined, { key: apiKey });
+  const reloadAll = (): void => {
+    reload();
+    calls.reload();
+  };
+  const { balance, limits } = own ?? {};
+  const [available, limit] = own ? findAvailable(own) : [];
+  const title = `Key ${own?.name ?? ''} …${own?.last_four ?? ''}`;
+  return html`${renderProblem(error, reloadAll)}
+    ${renderTiles(
+      ['Available', renderUsd(available), limit],
+      ['Reserved', renderUsd(balance?.pending), 'by running calls'],
+      ['Spent by the account', renderUsd(balance?.used)],
+      [
+        'Spent by this key',
+        renderUsd(limits?.spend_used),
+        limits?.spend_left ? html`${renderUsd(limits.spend_left)} left` : 'no cap',
+      ],
+    )}
+    <section class="card">
+      ${renderHead(title, html`<button onClick=${reloadAll}>Reload</button>`, 'h2')}
+      ${own && renderLimits(own)}
+    </section>
+    <h2>Budgets</h2>
+    ${renderTable({
+      name: 'Budgets',
+      columns: ownBudgets,
+      rows: own?.budgets ?? (error && []),
+      empty: !error && 'No budget limits this key.',
+    })}
+    <h2>Usage</h2>
+    ${renderTable({
+      name: 'Usage',
+      columns: ownUsage,
+      rows: own?.usage.data ?? (error && []),
+      empty: !error && 'No calls in the last 30 days.',
+    })}
+    <h2>Calls</h2>
+    ${renderTable({
+      name: 'My calls',
+      columns: ownColumns,
+      ...calls,
+      getKey: ({ id }) => id,
+      empty: 'This key has not made any calls yet.',
+    })}`;
+}
+
+/** USD per token, with up to 15 places, as USD per million tokens: exact. */
+function toPerMillion(perToken: string | undefined): string | null {
+  if (perToken === undefined || !/^\d+(\.\d+)?$/.test(perToken)) return null;
+  const [whole = '0', fraction = ''] = perToken.split('.');
+  return formatUsd(BigInt(whole + fraction.padEnd(15, '0').slice(0, 15)));
+}
+
+/** Whether a model writes text; one that says nothing does. */
+function writesText({ architecture }: ListedModel): boolean {
+  return architecture?.output_modalities?.includes('text') ?? true;
+}
+
+const buildPriceColumn = (title: string, kind: string): Column<ListedModel> =>
+  buildColumn(title, ({ pricing }) => toPerMillion(pricing?.[kind]), 'amount');
+
+const fees = [
+  ['image', 'picture'],
+  ['request', 'request'],
+  ['web_search', 'search'],
+] as const;
+
+/** What is charged apart from tokens. */
+function listFees({ pricing }: ListedModel): string {
+  return fees
+    .flatMap(([kind, unit]) => {
+      const fee = pricing?.[kind];
+      return fee === undefined ? [] : [`${formatDollars(fee)} a ${unit}`];
+    })
+    .join(', ');
+}
+
+const columns: readonly Column<ListedModel>[] = [
+  buildColumn('Model', ({ id }) => id),
+  buildColumn('Name', ({ name }) => name),
+  buildPriceColumn('Input', 'prompt'),
+  buildPriceColumn('Cached', 'input_cache_read'),
+  buildPriceColumn('Output', 'completion'),
+  buildColumn('Fees', listFees, (model) => html`<span class="nowrap">${listFees(model)}</span>`),
+  buildColumn(
+    'Context',
+    ({ context_length: tokens }) => tokens,
+    ({ context_length: tokens }) => formatShort(tokens ?? 0),
+    'figure',
+  ),
+  buildColumn(
+    'Input → output',
+    ({ architecture: { input_modalities: takes, output_modalities: makes } = {} }) =>
+      `${takes?.join(', ') ?? ''} → ${makes?.join(', ') ?? ''}`,
+  ),
+];
+
+function renderModels({ data, error, reload }: Loaded<List<ListedModel>>) {
+  const empty = 'No models are available.';
+  return html`<p class="dim">Prices are in USD per million tokens; fees come on top.</p>
+    ${renderTable({
+      name: 'Models',
+      columns,
+      rows: data?.data,
+      error,
+      reload,
+      getKey: ({ id }) => id,
+      empty,
+    })}`;
+}
 
 interface Offer {
   readonly facts: Facts;
   /** Where clients reach this listener. */
   readonly url: string;
-  readonly listing: Loaded<ModelListing>;
+  readonly listing: Loaded<List<ListedModel>>;
 }
 
 function renderAddresses({ facts, url, listing }: Offer) {

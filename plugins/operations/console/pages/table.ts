@@ -1,10 +1,60 @@
-/** Tables that sort, filter, copy and export. Rows beyond the first few hundred are shown on demand. */
-import type { Column, Value } from './columns.ts';
-import { formatCount, formatThings } from './format.ts';
+/**
+ * Tables that sort, filter, copy and export, and their columns. Rows beyond the first few hundred are shown
+ * on demand.
+ */
+import {
+  formatCount,
+  formatThings,
+  formatDuration,
+  renderTime,
+  isDecimal,
+  parseUsd,
+  renderUsd,
+} from './format.ts';
 import { useKept } from './kept.ts';
 import { type ComponentChildren, copyText, html, saveFile, useMemo, takeText } from './kit.ts';
-import { isDecimal, parseUsd } from './money.ts';
 import { renderProblem } from './parts.ts';
+
+type Value = string | number | boolean | null | undefined;
+type Cell<Row> = (row: Row) => ComponentChildren;
+type Kind = 'amount' | 'count' | 'duration' | 'figure' | 'time' | 'wide';
+
+export interface Column<Row> {
+  readonly title: string;
+  /** What is sorted, filtered, copied and exported. */
+  getValue(row: Row): Value;
+  /** What is shown, if it is more than the value. */
+  readonly renderCell?: Cell<Row> | undefined;
+  readonly kind?: Kind | undefined;
+}
+
+const toNumber = (value: Value): number | null => (typeof value === 'number' ? value : null);
+
+/** How values of a kind are shown, if not as they are. */
+const formats: Partial<Record<Kind, (value: Value) => ComponentChildren>> = {
+  amount: (value) => renderUsd(toText(value) || null),
+  count: (value) => formatCount(toNumber(value)),
+  duration: (value) => formatDuration(toNumber(value)),
+  time: (value) => renderTime(toText(value), 'brief'),
+};
+
+/** Figures are aligned to the right, and wide columns have room for long texts. */
+function getStyle({ kind }: Pick<Column<never>, 'kind'>): string | undefined {
+  if (kind === undefined || kind === 'time') return undefined;
+  return kind === 'wide' ? kind : 'figure';
+}
+
+/** A column whose cells show their values by its kind, or what `show` makes of a row. */
+export function buildColumn<Row>(
+  title: string,
+  getValue: (row: Row) => Value,
+  show?: Cell<Row> | Kind,
+  kind?: Kind,
+): Column<Row> {
+  return typeof show === 'string'
+    ? { title, getValue, kind: show }
+    : { title, getValue, renderCell: show, kind };
+}
 
 interface TableProps<Row> {
   /** Names the table for screen readers, and its file. */
@@ -108,14 +158,15 @@ interface HeadingProps {
   readonly onSort: (() => void) | undefined;
 }
 
-function Heading({ of: { title, kind }, by, onSort }: HeadingProps) {
+function Heading({ of, by, onSort }: HeadingProps) {
+  const { title } = of;
   if (title === '')
     return html`<th scope="col" class="actions"><span class="visually-hidden">Actions</span></th>`;
   const [order, arrow] = by?.isDown ? ['descending', ' ↓'] : ['ascending', ' ↑'];
   const sort = html`<button class="sort" onClick=${onSort}>
     ${title}<span aria-hidden="true">${by && arrow}</span>
   </button>`;
-  return html`<th scope="col" class=${kind === 'figure' && kind} aria-sort=${by && order}>
+  return html`<th scope="col" class=${getStyle(of) === 'figure' && 'figure'} aria-sort=${by && order}>
     ${onSort ? sort : title}
   </th>`;
 }
@@ -137,9 +188,11 @@ function describeCount(shown: number, all: number, hasMore: boolean): string {
 }
 
 function renderCells<Row>(row: Row, columns: readonly Column<Row>[]) {
-  return columns.map(({ title, getValue, renderCell, kind }) => {
-    const name = title === '' ? 'actions' : kind;
-    return html`<td class=${name}>${renderCell ? renderCell(row) : toText(getValue(row))}</td>`;
+  return columns.map((column) => {
+    const { title, getValue, renderCell, kind } = column;
+    const format = (kind && formats[kind]) ?? toText;
+    const shown = renderCell ? renderCell(row) : format(getValue(row));
+    return html`<td class=${title === '' ? 'actions' : getStyle(column)}>${shown}</td>`;
   });
 }
 
@@ -192,7 +245,7 @@ function Table<Row>(props: TableProps<Row>) {
   const renderHeading = (each: Column<Row>, column: number) => {
     const by = sorting?.column === column ? sorting : undefined;
     const onSort = (): void => {
-      const isDown = by ? !by.isDown : each.kind === 'figure';
+      const isDown = by ? !by.isDown : getStyle(each) === 'figure';
       order.value = `${column} ${isDown ? 'down' : 'up'}`;
     };
     return html`<${Heading} of=${each} by=${by} onSort=${isPlain ? undefined : onSort} />`;
