@@ -1,23 +1,12 @@
 /**
- * A gateway under load that is stopped, reloaded, and called by slow clients: the long forms of
- * `test/flows/lifecycle` and `test/hostile/sockets`.
+ * Clients that send their requests as slowly as they can: the long form of `test/hostile/sockets` and
+ * `test/flows/withheld-bodies`.
  */
 import { readdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { megabyte, readMemory } from '../support/memory-of.ts';
-import {
-  hello,
-  openOperated,
-  buildStreamedCall,
-  waitUntil,
-  wires,
-  type Operated,
-  type Wire,
-} from '../support/operated.ts';
-import { postJson } from '../support/post.ts';
+import { hello, openOperated, type Operated } from '../support/operated.ts';
 import { openSocket } from '../support/raw-socket.ts';
 
 let operated: Operated;
@@ -31,131 +20,6 @@ afterAll(() => operated.close());
 async function expectCleanLedger(): Promise<void> {
   expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
 }
-
-describe('a gateway that receives a stop signal', () => {
-  it('lets five hundred open streams finish, settles them, and exits with 0', async () => {
-    const gateway = await operated.start();
-    const release = operated.hold();
-    const streams = await Promise.all(
-      Array.from({ length: 500 }, (_, index) => operated.stream(gateway, wires[index % wires.length])),
-    );
-    const stopped = gateway.stop('SIGTERM');
-    await waitUntil(() =>
-      fetch(`${gateway.url}/readyz`).then(
-        ({ ok }) => !ok,
-        () => true,
-      ),
-    );
-    release();
-    const texts = await Promise.all(streams.map((stream) => stream.text()));
-    expect(
-      texts.filter((text) => text.includes('five') && /\[DONE\]|message_stop|"finishReason"/.test(text))
-        .length,
-    ).toBe(500);
-    expect((await stopped).code).toBe(0);
-    await expectCleanLedger();
-  });
-});
-
-it('a configuration that is replaced ten times a second for a minute fails no call', async () => {
-  const gateway = await operated.start();
-  const changed = new AbortController();
-  const outcomes = new Map<string, number>();
-  const calling = wires
-    .flatMap((wire) => [wire, wire])
-    .map(async (wire, index) => {
-      while (!changed.signal.aborted) {
-        const stream = await operated.stream(gateway, wire).catch(() => undefined);
-        const text = await stream?.text().catch(() => 'broken off');
-        const outcome =
-          stream?.status === 200 && text !== undefined && /\[DONE\]|message_stop|"finishReason"/.test(text)
-            ? 'whole'
-            : `${index}: ${stream?.status} ${text?.slice(0, 200)}`;
-        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-      }
-    });
-  for (let reload = 0; reload < 600; reload += 1) {
-    operated.configure(`drain: ${30 + (reload % 2)}`);
-    gateway.child.kill('SIGHUP');
-    await sleep(100);
-  }
-  changed.abort();
-  await Promise.all(calling);
-  expect([...outcomes.keys()]).toEqual(['whole']);
-  const reloads = gateway.printed().split('the configuration was read again').length - 1;
-  process.stdout.write(
-    `${outcomes.get('whole')} calls during ${reloads} reloads, ` +
-      `${(readMemory(gateway) / megabyte).toFixed(0)} MB at the end\n`,
-  );
-  expect(reloads).toBeGreaterThan(50);
-  expect((await gateway.stop('SIGTERM')).code).toBe(0);
-  await expectCleanLedger();
-});
-
-describe('a key that is disabled while a thousand of its streams run', () => {
-  it('is refused within a second, and the streams continue to their ends', async () => {
-    const made = z.object({ key: z.string(), id: z.string() }).parse(await operated.verb('keys', 'create'));
-    const gateway = await operated.start();
-    const release = operated.hold();
-    const call = (wire: Wire): Promise<Response> => {
-      const { path, body } = buildStreamedCall(wire);
-      return postJson(gateway.url + path, body, {
-        authorization: `Bearer ${made.key}`,
-        'anthropic-version': '2023-06-01',
-      });
-    };
-    const streams: Response[] = [];
-    while (streams.length < 1000)
-      streams.push(...(await Promise.all(Array.from({ length: 25 }, () => wires.map(call)).flat())));
-    expect(streams.filter(({ status }) => status === 200).length).toBe(1000);
-    // Each further call looks the key up again.
-    const warm = setInterval(
-      () =>
-        void fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${made.key}` } }),
-      50,
-    );
-    await operated.verb('keys', 'disable', made.id);
-    await sleep(1000);
-    clearInterval(warm);
-    for (const wire of wires) expect((await call(wire)).status).toBe(401);
-    release();
-    const texts = await Promise.all(streams.map((stream) => stream.text()));
-    expect(
-      texts.filter((text) => text.includes('five') && /\[DONE\]|message_stop|"finishReason"/.test(text))
-        .length,
-    ).toBe(1000);
-    expect((await gateway.stop('SIGTERM')).code).toBe(0);
-    await expectCleanLedger();
-  });
-});
-
-describe('five thousand clients that disconnect within 50 ms', () => {
-  it('before the head of a reply leave no connection, no reservation and no error behind', async () => {
-    const gateway = await operated.start();
-    const release = operated.hold();
-    for (let crowd = 0; crowd < 25; crowd += 1) {
-      await Promise.all(
-        Array.from({ length: 200 }, (_, index) =>
-          operated
-            .stream(gateway, wires[index % wires.length], AbortSignal.timeout((index * 7) % 50))
-            .then((stream) => stream.body?.cancel())
-            .catch(() => undefined),
-        ),
-      );
-    }
-    release();
-    operated.vendors.unscript();
-    await expect
-      .poll(async () => await operated.verb('audit'), { timeout: 60_000, interval: 500 })
-      .toMatchObject({ ok: true, pending: 0 });
-    await expect
-      .poll(() => readdirSync(`/proc/${gateway.child.pid}/fd`).length, { timeout: 120_000, interval: 1000 })
-      .toBeLessThan(100);
-    expect(gateway.printed()).not.toMatch(/"level":[56]0/);
-    expect((await operated.stream(gateway)).status).toBe(200);
-    expect((await gateway.stop('SIGTERM')).code).toBe(0);
-  });
-});
 
 /** Seconds. */
 const attack = 5 * 60;
