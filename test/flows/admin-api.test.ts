@@ -88,29 +88,6 @@ describe('the admin API', () => {
     expect(await callAdmin('GET', `/keys/${key.slice(-4)}`)).toMatchObject({ body: { id } });
   });
 
-  it('disables and enables a key without a restart', async () => {
-    const { key, id } = await createKey({ account: 'acme' });
-    expect(await fetchStatus(key)).toBe(200);
-    expect(await callAdmin('PATCH', `/keys/${id}`, { disabled: true })).toMatchObject({
-      status: 200,
-      body: { disabled: true },
-    });
-    await expect.poll(() => fetchStatus(key), soon).toBe(401);
-    await callAdmin('PATCH', `/keys/${id}`, { disabled: false });
-    await expect.poll(() => fetchStatus(key), soon).toBe(200);
-  });
-
-  it('rotates a key: the new secret has its limits, and the old one works for the overlap', async () => {
-    const { key, id } = await createKey({ account: 'acme', name: 'robot', limits: { models: ['demo/*'] } });
-    const rotated = await callAdmin('POST', `/keys/${id}/rotate`, { overlap: 3600 });
-    expect(rotated).toMatchObject({ status: 201, body: { name: 'robot', limits: { models: ['demo/*'] } } });
-    const next = made.parse(rotated.body);
-    expect([await fetchStatus(key), await fetchStatus(next.key)]).toEqual([200, 200]);
-    expect(await callAdmin('POST', `/keys/${id}/rotate`)).toMatchObject({ status: 409 });
-    await callAdmin('POST', `/keys/${next.id}/rotate`);
-    await expect.poll(() => fetchStatus(next.key), soon).toBe(401);
-  });
-
   it.each<[string, string, unknown, string]>([
     ['POST', '/accounts', { name: 'a b' }, 'name'],
     ['POST', '/accounts', { name: 'x', admin: true }, 'admin'],

@@ -1,6 +1,5 @@
 /** What reaches an agent's own provider, and what agents ask beside their calls. */
-import { once } from 'node:events';
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { type IncomingHttpHeaders } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { buildUserEntry, buildConversation } from '../support/continue-conversation.ts';
@@ -278,24 +277,4 @@ it.each(wires.filter((wire) => wire !== 'messages'))('`compaction` is refused fo
   const { status, text, sent } = await harness.ask('messages', getModel(wire).id, body);
   expect([status, sent]).toEqual([400, undefined]);
   expect(text).toContain('understand \\"compaction\\"');
-});
-
-it('Codex that tries a WebSocket first is refused at once and continues over HTTP', async () => {
-  const url = new URL('/v1/responses', harness.gateway.url);
-  const asked = httpRequest(url, {
-    headers: {
-      connection: 'Upgrade',
-      upgrade: 'websocket',
-      'sec-websocket-version': '13',
-      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
-      'openai-beta': 'responses_websockets=2026-02-06',
-      authorization: 'Bearer any-key',
-    },
-  });
-  asked.end();
-  const [response]: unknown[] = await once(asked, 'response');
-  expect(
-    typeof response === 'object' && response !== null && 'statusCode' in response && response.statusCode,
-  ).toBe(426);
-  asked.destroy();
 });

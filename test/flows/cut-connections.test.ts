@@ -91,18 +91,4 @@ describe('a provider that breaks off', () => {
       expect(end).toMatchObject({ type: 'failed', charge: { cost: 0n } });
     },
   );
-
-  it('before its first event causes an error with its own status, and the call costs nothing', async () => {
-    harness.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 0 } });
-    const end = await runToEnd(async () => expect((await harness.post(body)).status).toBe(502));
-    expect(end).toMatchObject({ type: 'failed', charge: { cost: 0n } });
-  });
-});
-
-it('a provider that is slow to start its reply is cancelled after the timeout', async () => {
-  const hasty = await openHarness({ settings: { timeouts: { firstEvent: 0.5 } } });
-  hasty.vendor.script('gpt-4o-mini', { text, hold: 'forever' });
-  const response = await hasty.post(body);
-  expect([response.status, response.headers.get('x-should-retry')]).toEqual([504, 'false']);
-  await hasty.close();
 });

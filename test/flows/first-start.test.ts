@@ -105,15 +105,4 @@ describe('the command line beside it', () => {
       '',
     ]);
   });
-
-  it('loads a plugin that imports "tollgate" by its bare name', async () => {
-    const { code, output, errors } = await runVerb(['check', '--json'], {
-      ...data,
-      TOLLGATE_CONFIG: 'examples/in-house.config.ts',
-    });
-    expect([code, errors]).toEqual([0, '']);
-    expect(JSON.parse(output)).toMatchObject({
-      plugins: ['bearer', 'chat-completions', 'in-house', 'balance'],
-    });
-  });
 });

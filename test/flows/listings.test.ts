@@ -22,7 +22,6 @@ import { openai } from '../../plugins/providers/openai.ts';
 import { openrouter } from '../../plugins/providers/openrouter.ts';
 import { vllm } from '../../plugins/providers/vllm.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { postJson } from '../support/post.ts';
 import { makeDataFolder, runVerb } from '../support/process.ts';
 import { serve, type Served } from '../support/serve.ts';
 import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
@@ -189,31 +188,6 @@ describe.each(families)('$path', ({ path, list, id, prefix, error }) => {
   });
 });
 
-it('the SDKs of OpenAI list and find models, with an escaped slash', async () => {
-  const client = new OpenAI({ apiKey: 'none', baseURL: `${gateway.url}/v1`, maxRetries: 0 });
-  const ids = (await Array.fromAsync(await client.models.list())).map((each) => each.id);
-  expect(ids).toContain('house/family/deep:free');
-  expect(await client.models.retrieve('openai/gpt-5')).toMatchObject({
-    id: 'openai/gpt-5',
-    object: 'model',
-    owned_by: 'openai',
-  });
-  await expect(client.models.retrieve('openai/none')).rejects.toMatchObject({
-    status: 404,
-    code: 'model_not_found',
-  });
-});
-
-it('the SDKs of Anthropic list and find models', async () => {
-  const client = new Anthropic({ apiKey: 'none', baseURL: `${gateway.url}/alpha`, maxRetries: 0 });
-  const ids = (await client.models.list()).data.map((each) => each.id);
-  expect(ids).toContain('house/model');
-  expect(await client.models.retrieve('house/family/deep:free')).toMatchObject({
-    id: 'house/family/deep:free',
-    type: 'model',
-  });
-});
-
 const styles = [
   ['/v1/models', 'data', 'id', 'limit', 'after'],
   ['/alpha/v1/models', 'data', 'id', 'limit', 'after_id'],
@@ -326,23 +300,6 @@ it("pages are walked by each vendor's SDK", async () => {
   expect(back.toSorted()).toEqual(texts.slice(0, -1).toSorted());
   const named = await google.models.list({ config: { pageSize: 10 } });
   expect(await Array.fromAsync(named, ({ name }) => name)).toEqual(all.map((id) => `models/${id}`));
-});
-
-it('a call to a model past its shutdown date gets the same error', async () => {
-  const refused = await postJson(`${gateway.url}/v1/chat/completions`, {
-    model: gone.id,
-    messages: [{ role: 'user', content: 'Hi' }],
-  });
-  expect([refused.status, await refused.json()]).toMatchObject([
-    404,
-    {
-      error: {
-        code: 'model_not_found',
-        param: 'model',
-        message: expect.stringContaining('Use "house/model" instead.'),
-      },
-    },
-  ]);
 });
 
 describe('a provider that lists its own models', () => {

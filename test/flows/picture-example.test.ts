@@ -34,14 +34,3 @@ it('the example saves a real picture of the requested size, and another after th
   expect(made).toMatchObject({ width: 1024, height: 1024, channels: 1, depth: 8 });
   expect(made?.palette).not.toEqual(changed?.palette);
 });
-
-it('the gateway answers the commands of the README that make and edit a picture', async () => {
-  const readme = readFileSync(join(root, 'plugins/protocols/README.md'), 'utf8');
-  const [, lines = ''] = /```sh\n(curl [^`]*\/v1\/images\/generations[^`]*)```/.exec(readme) ?? [];
-  await run('bash', ['-e', '-o', 'pipefail', '-c', lines.replaceAll('http://127.0.0.1:8787', gateway.url)], {
-    cwd: folder,
-    env: environment,
-  });
-  for (const name of ['lighthouse.png', 'night.png'])
-    expect(decode(readFileSync(join(folder, name)))).toMatchObject({ width: 512, height: 512 });
-});

@@ -24,7 +24,6 @@ export const canary = {
 
 export const body = { model, messages: [{ role: 'user', content: canary.prompt }] };
 export let harness: Harness;
-export let other: string;
 
 /** The hosts that this process, and the gateway in it, has connected to or looked up. */
 export const opened = new Set<string>();
@@ -73,7 +72,6 @@ export function openCanaries(): void {
       ],
       settings: { timeouts: { firstEvent: 0.3, reply: 0.3, idle: 0.3 } },
     });
-    other = await harness.gateway.newKey({ account: 'neighbour', credit: '1' });
   });
   afterAll(async () => {
     unsubscribe('net.client.socket', note);

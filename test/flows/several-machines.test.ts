@@ -138,18 +138,6 @@ describe('two gateways with one PostgreSQL', () => {
       });
     });
 
-    it('share the rate limit of a key', async () => {
-      const { key } = await createKey({ callsPerMinute: 4 });
-      const replies = await Promise.all(Array.from({ length: 12 }, (_, index) => call(index, key)));
-      expect(replies.map(({ status }) => status).toSorted()).toEqual([
-        200,
-        200,
-        200,
-        200,
-        ...Array.from({ length: 8 }, () => 429),
-      ]);
-    });
-
     it('apply what operators do at the other: credit, limits, rotation, disabling', async () => {
       expect(
         await callAdmin('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' }),

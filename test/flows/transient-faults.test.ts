@@ -5,11 +5,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
-import { openai } from '../../plugins/providers/openai.ts';
 import { health } from '../../plugins/routing/health.ts';
-import { keys } from '../../plugins/routing/keys.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { waitUntil } from '../support/operated.ts';
 import { postJson } from '../support/post.ts';
 import { withCounts } from '../support/rates.ts';
@@ -77,39 +75,6 @@ describe.each(Object.entries(faults))('%s, once', (_, fault) => {
   );
 });
 
-describe('a provider that is down', () => {
-  it('gets at most a fifth of the calls again, and only clients that had no retry may retry', async () => {
-    const down = await startScriptedVendor((response) => void response.writeHead(500).end());
-    const gateway = await startGateway({
-      retries: { share: 0.2 },
-      plugins: [
-        acceptAnyKey(),
-        chatCompletions(),
-        testProvider({
-          name: 'only',
-          endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` },
-        }),
-        health(),
-      ],
-    });
-    const body = JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }] });
-    const replies = await Promise.all(
-      Array.from({ length: 100 }, () =>
-        fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body }),
-      ),
-    );
-    const ends = replies.map(({ status, headers }) => {
-      const isRetried = Number(headers.get('x-tollgate-attempts')) > 1;
-      return `${status} ${isRetried ? 'retried' : 'not retried'} ${headers.get('x-should-retry')}`;
-    });
-    expect(new Set(ends)).toEqual(new Set(['502 not retried null', '502 retried false']));
-    expect(down.bodies.length).toBeGreaterThan(100);
-    expect(down.bodies.length).toBeLessThanOrEqual(120);
-    await gateway.close();
-    await down.close();
-  });
-});
-
 describe('a client that disconnects', () => {
   it('ends the wait for the next attempt', async () => {
     const busy = await startScriptedVendor(
@@ -140,35 +105,6 @@ describe('a client that disconnects', () => {
     expect([end?.attempts.length, busy.bodies.length]).toEqual([1, 1]);
     await gateway.close();
     await busy.close();
-  });
-});
-
-describe('a silent provider', () => {
-  const buildBody = (stream: boolean): string =>
-    JSON.stringify({ model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hi' }] });
-
-  async function ask(gateway: TestGateway, stream: boolean): Promise<Response> {
-    return fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: buildBody(stream) });
-  }
-
-  it.each([true, false])('gets one retry, and none with its other key (stream: %s)', async (stream) => {
-    const used: (string | undefined)[] = [];
-    const silent = await startScriptedVendor((_, { headers }) => void used.push(headers.authorization));
-    const gateway = await startGateway({
-      timeouts: { firstEvent: 0.2, reply: 0.2 },
-      plugins: [
-        acceptAnyKey(),
-        chatCompletions(),
-        openai({ apiKey: ['sk-one', 'sk-two'], baseUrl: `${silent.origin}/v1` }),
-        keys(),
-        health(),
-      ],
-    });
-    const response = await ask(gateway, stream);
-    expect([response.status, response.headers.get('x-should-retry')]).toEqual([504, 'false']);
-    expect([used.length, new Set(used).size]).toEqual([2, 1]);
-    await gateway.close();
-    await silent.close();
   });
 });
 

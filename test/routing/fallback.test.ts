@@ -394,17 +394,6 @@ const createClosingConduct = (): Conduct => {
   };
 };
 
-it('a reused connection that closes as a call is sent loses no reply', async () => {
-  for (const stream of [true, false, true]) {
-    const fault = createClosingConduct();
-    await ask({ ...nowhere(0), fault, stream: 'cut' }, { stream });
-    expect(await ask({ ...nowhere(0), fault, stream: 'cut' }, { stream })).toEqual({
-      choice: 'first',
-      attempts: 1,
-    });
-  }
-});
-
 it('a reused connection that closes as a call is sent has no picture produced twice', async () => {
   const fault = createClosingConduct();
   const before = faulty.bodies.length;
