@@ -6,7 +6,7 @@ import { Decimal as Decimals } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { computeCost, computeCostLines } from '../../core/billing/cost.ts';
-import { computeWorstCost } from '../../core/billing/worst-cost.ts';
+import { computeAffordableOutput, computeWorstCost } from '../../core/billing/worst-cost.ts';
 import { listUses, nameCounts, priceSchema, storePrice, type StatedPrice } from '../../core/index.ts';
 import { scaleDecimal } from '../../core/util/decimal.ts';
 
@@ -261,4 +261,23 @@ it('refuses a list that would make output free by mistake, or has a rate twice',
 it('rates are read exactly, however many decimals they have', () => {
   expect(scaleDecimal('0.000000000000000000000000000001', 60)).toBe(10n ** 30n);
   expect(() => scaleDecimal('1e-9', 60)).toThrow(RangeError);
+});
+
+it('the output that an amount affords is one that the amount covers', () => {
+  fc.assert(
+    fc.property(
+      prices.map(toPrice),
+      fc.bigInt({ min: 0n, max: 10n ** 12n }),
+      fc.integer({ min: 0, max: 10_000_000 }),
+      fc.integer({ min: 1, max: 8 }),
+      (price, amount, input, candidates) => {
+        const output = computeAffordableOutput(amount, { input, candidates }, price);
+        if (output < 0) return computeWorstCost({ input, output: 0, candidates }, price) >= amount;
+        return (
+          output === Number.MAX_SAFE_INTEGER ||
+          computeWorstCost({ input, output, candidates }, price) <= amount
+        );
+      },
+    ),
+  );
 });
