@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Nano } from '../../core/index.ts';
 import type { ExtendRequest } from '../../plugins/meters/balance/store.ts';
-import { newKey, progress, quote, settlement } from '../balance/calls.ts';
+import { progress, quote, settlement } from '../balance/calls.ts';
 import { request, type Bench } from './bench.ts';
 import { createBudget, newBudget, noon } from './made-budgets.ts';
 
@@ -44,41 +44,6 @@ export function testExtensions({ account, reserve, entriesOf, opened, store }: B
       ]);
     });
 
-    it('counts what the call holds as free, and takes all there is if that covers the least', async () => {
-      const name = await account(100n);
-      await reserve(`${name}-1`, name, quote(70n));
-      const tight = extension(`${name}-1`, name, { quote: quote(90n, 300n) });
-      expect(await store().extend(tight)).toEqual({ status: 'extended', amount: 100n });
-      expect(await store().readBalance(name)).toEqual({ total: 100n, used: 0n, pending: 100n });
-    });
-
-    it('changes nothing where the account has less than the least', async () => {
-      const name = await account(100n);
-      await reserve(`${name}-1`, name, quote(70n));
-      const [balance, entries] = [await store().readBalance(name), await entriesOf(name)];
-      expect(await store().extend(extension(`${name}-1`, name, { quote: quote(101n) }))).toEqual({
-        status: 'short',
-        by: 'balance',
-        available: 100n,
-      });
-      expect([await store().readBalance(name), await entriesOf(name)]).toEqual([balance, entries]);
-      expect(await store().settle(settlement(`${name}-1`, 50n))).toMatchObject({ status: 'posted' });
-    });
-
-    it("stays within the key's cap, and counts for the key", async () => {
-      const name = await account(1000n);
-      const key = name.padEnd(16, '-').slice(0, 16);
-      await store().createKey(newKey(key, name, { spendCap: 50n }));
-      await store().reserve(request(`${name}-1`, name, { key }));
-      const over = extension(`${name}-1`, name, { key, quote: quote(51n) });
-      expect(await store().extend(over)).toEqual({ status: 'short', by: 'cap', available: 50n });
-      const within = extension(`${name}-1`, name, { key, quote: quote(50n) });
-      expect(await store().extend(within)).toEqual({ status: 'extended', amount: 50n });
-      expect(await store().findKey(key.padEnd(64, '0'))).toMatchObject({ used: 0n, pending: 50n });
-      await store().settle(settlement(`${name}-1`, 20n));
-      expect(await store().findKey(key.padEnd(64, '0'))).toMatchObject({ used: 20n, pending: 0n });
-    });
-
     it('stays within every budget, and a refused one warns of no refused call', async () => {
       const name = await account(1000n);
       const id = await createBudget(store(), newBudget(name, 80n));
@@ -115,37 +80,6 @@ export function testExtensions({ account, reserve, entriesOf, opened, store }: B
       }
     });
 
-    it('may come in the turn that reserves or settles, and several times', async () => {
-      const name = await account(100n);
-      const id = `${name}-1`;
-      const answers = await Promise.all([
-        reserve(id, name, quote(10n)),
-        store().extend(extension(id, name, { quote: quote(20n) })),
-        store().extend(extension(id, name, { quote: quote(30n), attempts: 2 })),
-      ]);
-      expect(answers.map(({ status }) => status)).toEqual(['reserved', 'extended', 'extended']);
-      expect(await store().readBalance(name)).toEqual({ total: 100n, used: 0n, pending: 30n });
-      const ends = await Promise.all([
-        store().extend(extension(id, name, { quote: quote(40n), attempts: 3 })),
-        store().settle(settlement(id, 35n)),
-        store().extend(extension(id, name, { quote: quote(50n), attempts: 4 })),
-      ]);
-      expect(ends.map(({ status }) => status)).toEqual(['extended', 'posted', 'not_found']);
-      expect(await store().readBalance(name)).toEqual({ total: 100n, used: 35n, pending: 0n });
-      expect(await findPending(name)).toEqual([]);
-    });
-
-    it("keeps the call's claim, which the settlement ends", async () => {
-      const name = await account(100n);
-      const id = `${name}-1`;
-      const claim = { name: `${name}-claim`, fingerprint: 'f', expires: 1e15 };
-      await store().reserve(request(id, name, { claim }));
-      await store().extend(extension(id, name));
-      expect(await store().findClaim({ name: claim.name, at: 1 })).toMatchObject({ state: 'running' });
-      await store().settle(settlement(id, 5n));
-      expect(await store().findClaim({ name: claim.name, at: 1 })).toMatchObject({ call: id, state: 'done' });
-    });
-
     it('is recovered by its own estimate until a beat says more, and by no earlier attempt', async () => {
       const name = await account(1000n);
       const other = await opened().another();
@@ -175,15 +109,6 @@ export function testExtensions({ account, reserve, entriesOf, opened, store }: B
       await store().reserve(request(`${name}-1`, name, { at: -9_000_000 }));
       await store().extend(extension(`${name}-1`, name, { at: 1500 }));
       expect(await store().expire({ before: -8_999_999, limit: 9, at: 2000 })).toEqual([`${name}-1`]);
-      expect(await store().readBalance(name)).toEqual({ total: 100n, used: 0n, pending: 0n });
-    });
-
-    it('finds nothing to extend of a call that ended or never reserved', async () => {
-      const name = await account(100n);
-      await reserve(`${name}-1`, name, quote(10n));
-      await store().settle(settlement(`${name}-1`, undefined));
-      for (const id of [`${name}-1`, `${name}-2`])
-        expect(await store().extend(extension(id, name))).toEqual({ status: 'not_found' });
       expect(await store().readBalance(name)).toEqual({ total: 100n, used: 0n, pending: 0n });
     });
   });
