@@ -84,7 +84,6 @@ export class Run implements Attempt {
   }
 }
 
-/** A call, and what it may use. */
 export interface Granted {
   readonly planned: Planned;
   readonly grant: Grant;
@@ -125,7 +124,6 @@ export class RunningAttempt {
     return this.#drain;
   }
 
-  /** Closes the connection to the provider at once. */
   stop(): void {
     this.#attempt.cancellation.cancel();
   }

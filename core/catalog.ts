@@ -45,9 +45,7 @@ function nameKey({ name, credential = 1 }: Provider): string {
 export class Catalog {
   readonly #byProvider = new Map<string, Offer[]>();
   #byModel = new Map<string, Offer[]>();
-  /** Alternative ids of models. */
   #aliases = new Map<string, string>();
-  /** Models after their last day. */
   #gone = new Map<string, Model>();
   readonly #listings = new Set<() => Promise<void>>();
   readonly #names: FindNamed[] = [];

@@ -113,7 +113,6 @@ export type { Middleware };
 export type ConfigInput = z.input<typeof settingsSchema>;
 
 export interface Config {
-  /** The file it was read from. */
   readonly file: string;
   readonly server: z.output<typeof settingsSchema>['server'] & {
     readonly maxConnections: number;

@@ -74,7 +74,6 @@ interface Outcome {
   readonly lastText: Piece['text'];
 }
 
-/** Meters the end, then sends the last bytes. */
 async function settleCall(
   running: RunningAttempt,
   { losses }: StartedReply,

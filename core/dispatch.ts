@@ -95,7 +95,6 @@ class SentRequest extends IncomingMessage {
   }
 }
 
-/** One request on its way to a provider. */
 class Sending {
   readonly #request: UpstreamRequest;
   readonly #target: URL;

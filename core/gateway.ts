@@ -160,7 +160,6 @@ export function createGateway(config: Config, logger: Logger, control: Control =
     ...core,
     ...notes,
     describe,
-    /** Rejects with a `ConfigError` if a route cannot be served. */
     check,
     /** Checks the routes and runs the `ready` hook. Hooks cannot be tapped afterwards. */
     async open(): Promise<void> {
@@ -172,7 +171,6 @@ export function createGateway(config: Config, logger: Logger, control: Control =
       for (const server of adminServers) server.serve(core);
       ending = setInterval(() => core.calls.endOlderThan(timeouts.call), 1000).unref();
     },
-    /** Runs the `close` hook and releases every resource. */
     async close(): Promise<void> {
       clearInterval(ending);
       await hooks.close.promise();

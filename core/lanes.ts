@@ -42,7 +42,6 @@ export function isVerbatim({ transformRequest, transformStream }: CoreHooks, exc
   );
 }
 
-/** The client's own bytes, with the edits that the target needs. */
 export function encodeVerbatim(exchange: Routed): EncodedBody {
   const { call, bytes, text, attempt, grant, operation } = exchange;
   const { model, protocol } = attempt.target;
@@ -76,7 +75,6 @@ function encodeBody(body: unknown): Pick<EncodedBody, 'body' | 'contentType'> {
   return { body: typeof body === 'string' ? body : JSON.stringify(body), contentType: json };
 }
 
-/** A canonical request in the target's wire form. */
 export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): EncodedBody {
   checkArguments(asked);
   const { attempt, grant, operation } = exchange;

@@ -86,11 +86,9 @@ export type Capabilities = z.output<typeof capabilitiesSchema>;
 const shape = {
   /** `<owner>/<name>`; the name may contain slashes. */
   id: z.string().regex(/^[\w.-]+\/[\w./:@+-]+$/, 'must be <owner>/<name>'),
-  /** The vendor's own name of the model. */
   upstream: z.string().min(1),
   name: z.string().min(1),
   description: z.string(),
-  /** ISO date of release. */
   created: z.iso.date(),
   /** Tokens of input and output together. */
   contextLength: z.int().positive(),
@@ -105,7 +103,6 @@ const shape = {
   supportedParameters: z.array(z.string()).default([]),
   /** Protocols that serve this model, if they are fewer than the vendor speaks. */
   protocols: z.array(z.string()).min(1).optional(),
-  /** Last day of service. */
   expires: z.iso.date().nullable().default(null),
   /** Model to use after that day. */
   successor: z.string().optional(),
@@ -189,7 +186,6 @@ export function checkFlags(
   }
 }
 
-/** All errors in one line. */
 export function joinIssues({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => [...path, message].join(': ')).join('; ');
 }

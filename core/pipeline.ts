@@ -61,7 +61,6 @@ export interface Client {
   readBody(principal: Authenticated['principal']): Promise<ReadBody>;
 }
 
-/** What parsing needs of a client. */
 export type CallSource = Omit<Client, 'reply' | 'readBody'> & { readonly reply: Pick<Reply, 'record'> };
 
 /** Writes a call's end to the ledger, once. Resolves when the entry is durable, or after `longestHold`. */
@@ -310,7 +309,6 @@ function createTransform(
   return isTapped(transformStream, routed) ? (events) => transformStream.call(events, routed) : undefined;
 }
 
-/** Throws if losses are not accepted. */
 export function refuseLosses(
   { rejectsLoss }: Pick<Core, 'rejectsLoss'>,
   { call, attempt }: Routed,

@@ -163,7 +163,6 @@ const longestLook = minutesOfDay;
 /** The rules of one price over time. A rule is its name, or undefined for the price's own rates. */
 export class PriceSchedule {
   readonly #rules: readonly { readonly name: string; readonly matches: (at: number) => boolean }[];
-  /** Minutes that a call may last. */
   readonly #longest: number;
   /** The rule of the minute that was looked at last, and the rules that calls of a minute can meet. */
   #now: { readonly minute: number; readonly rule: string | undefined } | undefined;
@@ -175,7 +174,6 @@ export class PriceSchedule {
     this.#longest = Math.ceil(longest / minute);
   }
 
-  /** The rule that applies at a moment. */
   findRule(at: number): string | undefined {
     const place = Math.floor(at / minute);
     if (this.#now?.minute !== place) this.#now = { minute: place, rule: this.#find(place) };

@@ -70,7 +70,6 @@ export const places = 60;
 /** The rates of prices as integers: they are few, and every call has some. */
 const parsed = new Map<string, bigint>();
 
-/** A rate as an integer of the smallest unit. */
 export function parseRate(rate: string): bigint {
   let value = parsed.get(rate);
   if (value === undefined) parsed.set(rate, (value = scaleDecimal(rate, places)));

@@ -29,7 +29,6 @@ const amount = z.string({
       : 'an amount in USD is a decimal string, such as "0.20": numbers are not exact',
 });
 
-/** The same, parsed to an integer. */
 export const usd = amount.transform((text, context) => {
   try {
     return parseUsd(text);
@@ -46,7 +45,6 @@ const decimal = amount
 
 const rateSchema = z
   .strictObject({
-    /** What it is for. */
     unit: z.enum(unitNames, { error: `is no unit; there are ${unitNames.join(', ')}` }),
     modality: z.enum(modalities).optional(),
     /** USD for one, or for a million tokens. */
@@ -98,7 +96,6 @@ const terms = {
     .optional(),
 };
 
-/** A price as it is stated. */
 export const statedPrice = z.strictObject({
   ...terms,
   /** The name of these rates. Default: `standard`. */

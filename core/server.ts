@@ -31,11 +31,9 @@ export type Audience = 'everyone' | 'operators';
 
 export interface GatewayServer {
   readonly url: string;
-  /** Switches to another gateway from the next request on. */
   serve(core: Core): void;
   /** Stops listening and waits for running calls. Idle connections stay open for `grace` milliseconds. */
   close(grace?: number): Promise<void>;
-  /** Closes every open connection at once. */
   disconnect(): void;
 }
 

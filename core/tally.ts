@@ -44,7 +44,6 @@ export class Tally {
   deliveredBytes = 0;
   /** Whether a text or reasoning block was seen: a model wrote it, so it used tokens. */
   spoke = false;
-  /** Unreadable events that were skipped. */
   unreadable = 0;
   /**
    * Characters that decoders keep to the end of the reply: tool arguments, and events without output so far.
@@ -80,7 +79,6 @@ export class Tally {
     return this.complete || (this.hasFinished(candidates) && this.usage.output !== undefined);
   }
 
-  /** Counts an event. Throws if the provider broke off with an error. */
   read(event: CanonicalEvent): void {
     if (event.type === 'block-delta') {
       // The size of a base64 picture says nothing about its cost.
@@ -107,7 +105,6 @@ export class Tally {
     }
   }
 
-  /** Finished pictures. */
   get images(): number {
     return this.#pictures?.blocks.size ?? 0;
   }

@@ -69,7 +69,6 @@ function findServed({ attempt: { target } }: Routed, { model }: Progress): Offer
   return served?.model.free ? undefined : served;
 }
 
-/** The charge at the price of the exchange's target. */
 function chargeReply(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
   const { uses, suspect, hasAddedInput } = checkUsage(exchange, tally, isKnown(outcome, tally));
   const mode = tally.usage.mode ?? findUnreportedMode(exchange);

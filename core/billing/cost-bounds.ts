@@ -90,7 +90,6 @@ const mostUses = 1000;
 /** Tokens that one run of a built-in tool without a price of its own adds to the conversation. */
 const tokensPerRun = 2000;
 
-/** The most uses of a unit that the call allows. */
 function countUses({ fees = [] }: ClientCall, unit: Unit, unlimited: number): number {
   const stated = fees.reduce((sum, fee) => (fee.name === unit ? sum + fee.most : sum), 0);
   if (stated === Infinity) return unlimited;

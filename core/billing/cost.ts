@@ -37,7 +37,6 @@ export function getAskedMode({ modes }: ClientCall): string | undefined {
   return modes?.length ? modes.map(({ name }) => name).join(' ') : undefined;
 }
 
-/** The longest tier that this much input reaches. */
 export function findTier({ tiers = [] }: Table, input: number): Tier | undefined {
   let longest: Tier | undefined;
   for (const tier of tiers) {
@@ -87,7 +86,6 @@ export function multiplyRate(count: number, value: bigint, per: number): bigint 
   return toParts(count) * value * (million / BigInt(per));
 }
 
-/** An amount as such a sum. */
 export function toSum(amount: Nano): bigint {
   return amount * denominator;
 }
@@ -138,14 +136,12 @@ function countParted(
   return sum;
 }
 
-/** The exact sum of all lines, rounded once. */
 export function sumLines(lines: readonly CostLine[]): Nano {
   return roundSum(
     lines.reduce((sum, { count, rate, per }) => sum + multiplyRate(count, parseRate(rate), per), 0n),
   );
 }
 
-/** What a call costs. */
 export function computeCost(used: Used, price: Price): Nano {
   return sumLines(computeCostLines(used, price));
 }

@@ -20,7 +20,6 @@ import type { UseBound } from './worst-cost.ts';
 
 type Uses = readonly Use[];
 
-/** The unit that includes this one in the end. */
 function getWhole(unit: Unit): Unit {
   return facts[unit].within ?? unit;
 }
@@ -42,7 +41,6 @@ const overshoot = 64;
 
 export interface CheckedUsage {
   readonly uses: Uses;
-  /** Whether any figure is implausible. */
   readonly suspect: boolean;
   /**
    * Whether the input is beyond its bytes, and a parameter that the gateway does not know may have added the
@@ -104,7 +102,6 @@ function isFree({ complete, images }: Progress, uses: Uses, most: UseBound): boo
   );
 }
 
-/** Caps the figures of a suspect call to what was reserved. */
 export function capToReservation(uses: Uses, { call, grant, attempt }: Routed): Uses {
   const bound = boundUse(call, attempt.target, grant.outputLimit);
   const { input, cached = 0, output, candidates, uncached, brief } = bound;
@@ -166,7 +163,6 @@ function mayFetchMore(exchange: Routed): boolean {
   return request.turns.some(({ blocks }) => blocks.some(mustBeFetched));
 }
 
-/** True if the provider must fetch the part. */
 function mustBeFetched(block: Block): boolean {
   if (block.type === 'tool-result') return block.content.some(mustBeFetched);
   return (

@@ -27,7 +27,6 @@ export interface UseBound {
   readonly candidates: number;
   /** The most of units that are no tokens, besides the request, and a picture for each candidate. */
   readonly uses?: readonly Use[];
-  /** The service mode that the call asks for. */
   readonly mode?: string | undefined;
   /** The price rules that the call can meet, undefined for the price's own rates. Default: all. */
   readonly rules?: readonly (string | undefined)[] | undefined;
@@ -120,7 +119,6 @@ function sumOthers({ uncached, brief, ...bound }: Bound, tables: Tables): bigint
   return sum;
 }
 
-/** The highest rate of a unit, in any modality. */
 function findHighestOf(unit: Unit, tables: Tables): bigint {
   const [terms] = tables;
   let most = findHighest(tables, (kind) => kind.unit === unit);

@@ -162,7 +162,6 @@ const imageSchema = z.strictObject({
   format: z.string().optional(),
   compression: z.int().optional(),
   background: z.string().optional(),
-  /** Unfinished pictures to stream. */
   partials: z.int().optional(),
   moderation: z.string().optional(),
   /** How closely an edited picture must match its input. */

@@ -64,7 +64,6 @@ const table = {
   page: { per: 1 },
   secondIn: second,
   secondOut: second,
-  /** Seconds that a session lasts. */
   sessionSecond: { per: 1, isDivisible: true },
 } as const satisfies Readonly<Record<string, Facts>>;
 
@@ -73,7 +72,6 @@ export type Unit = keyof Table;
 type UnitWith<Fact> = { [Name in Unit]: Table[Name] extends Fact ? Name : never }[Unit];
 /** A unit that is charged for each event. */
 export type FeeName = UnitWith<{ readonly isFee: true }>;
-/** The names of counts in the `usage` event. */
 export type CountName =
   | {
       [Name in Unit]: Table[Name] extends { readonly counted: infer Counted extends string } ? Counted : Name;
@@ -134,7 +132,6 @@ export const kinds: readonly Kind[] = unitNames.flatMap((unit) => [
 
 const byName: ReadonlyMap<string, Kind> = new Map(kinds.map((kind) => [kind.name, kind]));
 
-/** A kind by its name in one word. */
 export function findKind(name: string): Kind | undefined {
   return byName.get(name);
 }

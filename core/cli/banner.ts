@@ -27,7 +27,6 @@ function foldText(text: string): string[] {
   return lines;
 }
 
-/** The base URL of each SDK, once, with its protocols. */
 function formatAddresses({ addresses }: Gateway, url: string): string[] {
   const bases = Map.groupBy(addresses, ({ path, client }) => `${path} ${client}`);
   const rows = [...bases.values()].map((base) => ({

@@ -213,7 +213,6 @@ async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
   }
 }
 
-/** Runs all checks once. */
 export async function diagnose(file: string, logger: Logger): Promise<Diagnosis> {
   // Node versions that are too old do not get this far.
   const node = buildFinding('node', 'well', process.version);

@@ -16,7 +16,6 @@ import { redirectImports } from './self-resolution.ts';
 
 export interface Written {
   readonly file: string;
-  /** The providers in the file, and the missing ones, each with its remedy. */
   readonly on: readonly string[];
   readonly off: Readonly<Record<string, string>>;
 }
@@ -48,7 +47,6 @@ function toPackageNames(text: string): string {
     .replaceAll(/'\.(\/plugins\/[\w/-]+?)(?:\/index)?\.ts'/g, "'tollgate$1'");
 }
 
-/** Each provider of the template: its name, and the path it is imported from. */
 function listProviders(text: string): { readonly name: string; readonly from: string }[] {
   return [...text.matchAll(/^import \{ (\w+) \} from '(tollgate\/plugins\/providers\/[\w/-]+)';$/gm)].map(
     ([, name = '', from = '']) => ({ name, from }),

@@ -10,7 +10,6 @@ import { ConfigError } from '../util/errors.ts';
 import { describeReason } from '../util/plugin-error.ts';
 import { redirectImports } from './self-resolution.ts';
 
-/** Default names of the configuration file. */
 const usualNames = ['gateway.config.ts', 'gateway.config.js', 'gateway.config.mjs'] as const;
 
 /**
@@ -38,7 +37,6 @@ function describeLoadFault(error: unknown, path: string): string {
   return `${file === path ? '' : `${file}, `}line ${line}: ${error.message}`;
 }
 
-/** What Node loads as a module with a default export. */
 const moduleName = /\.[cm]?[jt]s$/;
 
 let readings = 0;

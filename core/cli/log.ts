@@ -12,9 +12,7 @@ import { withTimeout } from '../util/timeouts.ts';
  */
 const gathered = { minLength: 64 * 1024, maxWrite: 128 * 1024 };
 const flushAfter = 100;
-/** Bytes of buffered lines at most. */
 const maxLength = 16 * 1024 * 1024;
-/** Milliseconds to wait for the last lines. */
 const longestEnd = 1000;
 
 const levels = new Set([...Object.keys(pino.levels.values), 'silent']);

@@ -69,7 +69,6 @@ function addReading(url: string, parent: string | undefined): string {
 
 let registered = false;
 
-/** Once is enough for a process. */
 export function redirectImports(): void {
   if (registered) return;
   registered = true;

@@ -20,7 +20,6 @@ import { watchFiles } from './watch.ts';
 
 export interface Service {
   readonly url: string;
-  /** The gateway it started with. */
   readonly first: Gateway;
   /**
    * Reads the configuration again. Resolves to whether the new one is in service. Calls that arrive meanwhile
@@ -73,7 +72,6 @@ async function leave(old: Gateway, logger: Logger): Promise<void> {
 interface Queue<Result> {
   /** Runs after what runs now. Those who ask before it begins share the run. */
   run(): Promise<Result>;
-  /** Resolves when what runs now has ended. */
   waitForIdle(): Promise<unknown>;
 }
 
@@ -94,7 +92,6 @@ function queueRuns<Result>(work: () => Promise<Result>): Queue<Result> {
   };
 }
 
-/** Reloads this worker, and then the others. */
 async function reloadEverywhere(reloads: Queue<Outcome>): Promise<Reloaded> {
   const outcome = await reloads.run();
   const others = outcome.ok ? await workers.askForAllAnswers(reloading, {}) : [];

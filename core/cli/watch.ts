@@ -16,14 +16,12 @@ function readState(file: string): string | undefined {
 }
 
 export interface FileWatcher {
-  /** Watches these files and no others from now on. */
   watch(files: readonly string[]): void;
   /** The files are about to be read: only later changes count. */
   noteReading(): void;
   close(): void;
 }
 
-/** Calls `onChange` after one or several of the files changed. */
 export function watchFiles(files: readonly string[], onChange: () => void, logger: Logger): FileWatcher {
   const states = new Map<string, string | undefined>();
   const folders = new Map<string, FSWatcher>();

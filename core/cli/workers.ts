@@ -22,7 +22,6 @@ const pause = 1000;
 
 const ready = 'tollgate:ready';
 
-/** Tells the parent that this worker serves. */
 export function reportReady(): void {
   process.send?.(ready);
 }

@@ -78,7 +78,6 @@ function encodeUsage({ client }: Protocol, context: ReplyContext, usage: Usage):
   return readObjectAt(reply, getUsagePath(client).reply) ?? {};
 }
 
-/** Sets the counts in the text of a JSON reply or event. */
 function setUsage(json: string, path: Edit['path'], encoded: Readonly<Record<string, unknown>>): string {
   const stated = readObjectAt(JSON.parse(json), path);
   if (!stated) return splice(json, [{ path, value: encoded }]);

@@ -47,7 +47,6 @@ class CandidateText {
   /** Whether it calls a tool: then its text is not the answer yet. */
   #isCall = false;
 
-  /** Returns what is wrong with the text when the candidate ends. */
   read(event: Placed, schema: unknown): string | undefined {
     if (event.type === 'block-start' && event.kind === 'text') this.#blocks.add(event.block);
     else if (event.type === 'block-start' && event.kind === 'tool-call') this.#isCall = true;

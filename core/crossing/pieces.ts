@@ -11,7 +11,6 @@ export interface Piece {
   readonly opening: boolean;
 }
 
-/** The pieces of a reply, read one by one. */
 export type Pieces = AsyncIterableIterator<Piece, void, void>;
 
 export function toText({ text }: Pick<Piece, 'text'>): string {
@@ -19,7 +18,6 @@ export function toText({ text }: Pick<Piece, 'text'>): string {
 }
 
 export interface EncodedBody extends Pick<EncodedRequest, 'expects' | 'unwraps'> {
-  /** Whether it is the client's own bytes. */
   readonly verbatim: boolean;
   readonly body: string | Uint8Array;
   readonly contentType: string;

@@ -25,7 +25,6 @@ type Body = Record<string, unknown>;
 
 export interface RestoreOptions {
   readonly call: ClientCall;
-  /** The JSON of the body. */
   readonly text: string;
   /** The request as the client wrote it, and as it is to be sent. */
   readonly before: CanonicalRequest;
@@ -92,7 +91,6 @@ function locate(body: unknown, at: string): { owner: unknown; name: string | num
   return { owner, name, value };
 }
 
-/** How a node was encoded before a change and after it. */
 type Change = readonly [old: unknown, fresh: unknown];
 
 /** Throws `Unmatched` if the client's value is not of the form that the encoder gives. */
@@ -214,7 +212,6 @@ class Restoration {
     return this.#upstream.retarget({ call, model: upstream, outputLimit, capabilities });
   }
 
-  /** Returns the members of the list. */
   #restoreTurns(): unknown[] {
     const { before, after } = this.#options;
     const left = new Map(before.turns.map((turn) => [turn.at, turn]));

@@ -39,7 +39,6 @@ class MemberWalk {
     this.#at = skipSpace(text, from + 1);
   }
 
-  /** Goes to the next member. Returns false after the last one. */
   advance(): boolean {
     const text = this.#text;
     if (text.charCodeAt(this.#at) !== quote) return false;
@@ -131,7 +130,6 @@ export function splice(text: string, edits: readonly Edit[]): string {
   return parts.join('');
 }
 
-/** Writes the members that are to be added. */
 function writeMissing(left: Edit[]): string {
   let added = '';
   for (let edit = left[0]; edit; edit = left[0]) {

@@ -34,7 +34,6 @@ export class SseReader {
   /** Whether a carriage return has been seen. Most providers send none, and LF alone is found faster. */
   #returns = false;
 
-  /** Characters of the unfinished block. */
   get waiting(): number {
     return this.#pending.length;
   }

@@ -5,7 +5,6 @@
  */
 import type { CanonicalEvent } from '../canonical/events.ts';
 
-/** Ends each candidate before the first sequence in its text. */
 export async function* applyStopSequences(
   events: AsyncIterable<CanonicalEvent>,
   sequences: readonly string[],

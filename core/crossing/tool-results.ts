@@ -81,7 +81,6 @@ function isResult(block: Block): block is Result {
   return block.type === 'tool-result';
 }
 
-/** Keeps one result for each call. */
 export function dedupeToolResults(request: CanonicalRequest): Answered {
   const { results } = matchResults(request.turns);
   const repeated = [...results.values()].filter(({ length }) => length > 1);

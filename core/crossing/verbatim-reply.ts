@@ -213,7 +213,6 @@ function isUnaskedUsage(events: readonly CanonicalEvent[], wanted: boolean): boo
   return !wanted && events.length > 0 && events.every(({ type }) => type === 'usage');
 }
 
-/** Counts a whole reply, and returns it with our name of the model. */
 export async function* forwardReply(
   exchange: Routed,
   response: UpstreamResponse,
@@ -229,7 +228,6 @@ export async function* forwardReply(
   yield { text: renameModel(corrected, modelPaths, model.id), last: true, opening: false };
 }
 
-/** Replaces the provider's name of the model with ours in the text of a reply. */
 function renameModel(text: string, paths: UpstreamSide['modelPaths'], id: string): string {
   const place = locateModel(text, paths);
   return place ? text.slice(0, place.start) + JSON.stringify(id) + text.slice(place.end) : text;

@@ -16,7 +16,6 @@ type Edited = (json: string) => string;
 
 const usual: NonNullable<ClientSide['usagePath']> = { reply: ['usage'], event: ['usage'] };
 
-/** Whether the request asks for the cost in the body of its reply. */
 export function isCostWanted({ headers, operation }: Pick<Routed, 'headers' | 'operation'>): boolean {
   return headers[costHeader] !== undefined && operation !== 'count';
 }
@@ -49,7 +48,6 @@ function setCost(json: string, path: Path, cost: Nano): string {
   return splice(json, [{ path: [...path, 'cost'], value: JSON.rawJSON(formatUsd(cost)) }]);
 }
 
-/** The object at a path of a value; undefined if there is none. */
 export function readObjectAt(value: unknown, path: readonly string[]): Record<string, unknown> | undefined {
   let found = value;
   for (const name of path) found = isObject(found) ? found[name] : undefined;

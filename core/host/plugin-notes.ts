@@ -5,7 +5,6 @@ import type { ClientAddress } from '../protocol.ts';
 import { ConfigError } from '../util/errors.ts';
 import { toPluginError, describeReason } from '../util/plugin-error.ts';
 
-/** An example command, and what its model returns. */
 export interface Example {
   readonly line: string;
   readonly output: 'text' | 'image';
@@ -46,7 +45,6 @@ export function takeNotes(
   };
 }
 
-/** Names the plugin and the file in an error. */
 export function runNamed(plugin: Plugin, what: string, file: string, action: () => unknown): void {
   try {
     const result = action();
@@ -65,7 +63,6 @@ export function toConfigError(file: string, error: unknown): ConfigError {
   return new ConfigError(`${file}: ${describeReason(error)}`, { cause: error });
 }
 
-/** Names the file in what `check` throws. */
 export function nameFile(file: string, check: () => void): void {
   try {
     check();

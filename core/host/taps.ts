@@ -16,7 +16,6 @@ interface Tappable<Args extends unknown[], Result> {
   tapPromise?(place: TapPlace, tap: (...args: Args) => Promise<Result>): void;
 }
 
-/** What happens to the results and errors of a hook's taps. */
 interface Care<Args extends unknown[], Result> {
   /** Returns the result, or throws if it cannot be used. */
   takeResult(result: Result, place: TapPlace, args: Args): Result;
@@ -164,7 +163,6 @@ function addCondition<Value, Changed>(
   return [at, change && ((value, exchange) => (applies(exchange) ? change(value, exchange) : value))];
 }
 
-/** The hooks as one plugin may tap them. */
 export function wrapHooks(hooks: CoreHooks, logger: Logger): Hooks {
   const requests = wrapHook('transformRequest', hooks.transformRequest, checkTaps('transformRequest', true));
   const streams = wrapHook('transformStream', hooks.transformStream, checkTaps('transformStream'));

@@ -28,7 +28,6 @@ const answerSchema = z.object({
 type Question = z.output<typeof questionSchema>;
 type Answer = z.output<typeof answerSchema>;
 
-/** Questions that wait for their answers. */
 class Waiting {
   readonly #answered = new Map<number, (answer: unknown) => void>();
   #last = 0;
@@ -48,7 +47,6 @@ class Waiting {
     });
   }
 
-  /** Reads a message that may be an answer. */
   read(message: unknown): void {
     const { success, data } = answerSchema.safeParse(message);
     if (success) this.#answered.get(data.id)?.(data.answer);
@@ -110,7 +108,6 @@ const alone: Workers = {
   answer: () => () => undefined,
 };
 
-/** The other workers, as this process reaches them. */
 export const workers: Workers = cluster.isWorker ? openLine() : alone;
 
 /** Passes questions between the workers of this process, and answers those addressed to the parent. */

@@ -23,7 +23,6 @@ import { refuseCompressed, toWrongBodyError } from './bodies.ts';
 import { findHeaderFault, isStatus } from './reply-headers.ts';
 import { chooseRoute, type Routes, type SharedRoutes } from './routes.ts';
 
-/** What routes need of the gateway. */
 interface RouteCore extends ListenerFacts {
   readonly hooks: Pick<CoreHooks, 'authenticate'>;
   readonly routes: Pick<Routes, 'getOwner'>;
@@ -46,7 +45,6 @@ function buildRequest({ params = {}, req, querystring }: Context, proxies: numbe
   };
 }
 
-/** A request to a route. */
 interface Asked {
   readonly core: RouteCore;
   readonly route: Route;
@@ -55,7 +53,6 @@ interface Asked {
   readonly id: string;
 }
 
-/** Sends the reply of the route that a request is for. */
 export async function answerRoute(core: RouteCore, routes: SharedRoutes, context: Context): Promise<void> {
   const request = buildRequest(context, core.trustedProxies);
   const asked = { core, route: chooseRoute(routes, request), context, request, id: createRequestId() };

@@ -44,7 +44,6 @@ export function resolveClientAddress(
   return parseAddress(entries[Math.max(0, entries.length - proxies)] ?? '') ?? remote;
 }
 
-/** What the listener knows of a request by its path. */
 interface Route {
   readonly family: string;
   readonly operation: Operation;
@@ -61,7 +60,6 @@ interface HttpRequest extends Target {
   readonly req: IncomingMessage;
 }
 
-/** What a request needs of the gateway when its headers have arrived. */
 export interface ListenerFacts {
   readonly logger: Logger;
   /** Number of our own proxies that append to `x-forwarded-for`. */
@@ -152,7 +150,6 @@ export interface Call {
   readonly match: Match;
 }
 
-/** Finds calls at the paths of their protocols, below the prefixes. */
 export function createMatcher(
   protocols: readonly Protocol[],
   prefixes: readonly string[],

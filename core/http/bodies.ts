@@ -41,7 +41,6 @@ export function computeBodyLimits(
 }
 
 export interface BodyLimits {
-  /** Bytes of one body. */
   readonly bodyLimit: number;
   /** Bytes of all bodies together. */
   readonly bodiesLimit: number;
@@ -104,7 +103,6 @@ export class BodyBudget {
     this.#all = new Holding(bodiesLimit, toFullError);
   }
 
-  /** Bytes of one body at most. */
   get limit(): number {
     return this.#limits.bodyLimit;
   }
@@ -114,7 +112,6 @@ export class BodyBudget {
     return this.#limits.bodyRate;
   }
 
-  /** Bytes of a small body at most. */
   get small(): number {
     return Math.min(smallBody, this.#limits.bodyLimit / 8);
   }
@@ -163,7 +160,6 @@ function toShareError(owner: string): GatewayError {
   );
 }
 
-/** The bytes that one call holds. */
 export class BodyShare {
   readonly #bodies: BodyBudget;
   readonly #owner: Owner;
@@ -240,7 +236,6 @@ export class BodyShare {
   }
 }
 
-/** Throws if the body of a request is compressed. */
 export function refuseCompressed({ headers }: IncomingMessage): void {
   const transfer = headers['transfer-encoding'] || 'chunked';
   // A proxy may disagree with us about where such a body ends, so the connection closes (request smuggling).

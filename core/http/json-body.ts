@@ -14,7 +14,6 @@ const deepest = 128;
  * Parsing more would hold the event loop too long.
  */
 const mostFields = 100_000;
-/** Values in all. */
 const mostValues = 500_000;
 /** Characters of JSON that can be parsed at once: the worst of them take 0.15 seconds. */
 const longestUncounted = 2 * mostValues;
@@ -28,7 +27,6 @@ const surrogate = /\\u[dD][89a-fA-F]/;
 const longestName = 100;
 const longestPath = 400;
 
-/** What JSON may contain at most. */
 interface StructureLimits {
   readonly depth: number;
   /** Members of objects, plus objects and lists inside lists. */
@@ -40,7 +38,6 @@ interface StructureLimits {
 export interface Structure {
   /** Members of objects, with those that have the same name. */
   members: number;
-  /** Objects and lists inside lists. */
   listed: number;
   values: number;
   /** The first limit that is exceeded, where the count stopped. */
@@ -85,7 +82,6 @@ export function countStructure(bytes: Buffer, limits: StructureLimits): Structur
 /** Bytes of a string to look at one by one: for shorter ones a native search takes longer. */
 const shortString = 64;
 
-/** Returns the position of the closing quote, or the end of the bytes. */
 function findStringEnd(bytes: Buffer, from: number): number {
   for (let at = from + 1; ;) {
     for (const near = at + shortString; at < near; at += 1) {
@@ -269,7 +265,6 @@ class CarefulReader {
     return JSON.parse(this.#text.slice(from, this.#at));
   }
 
-  /** Skips white space. Returns the next character. */
   #peek(): number {
     this.#at = skipSpace(this.#text, this.#at);
     return this.#text.charCodeAt(this.#at);

@@ -34,7 +34,6 @@ const longestConnection = 10_000;
 
 export interface Address {
   readonly host: string;
-  /** 0 picks a free port. */
   readonly port: number;
   readonly maxConnections?: number;
   /** A socket that listens already. Host and port are not used then. */
@@ -73,7 +72,6 @@ function trackUnused(server: Server): void {
   server.on('request', ({ socket }) => sockets.delete(socket));
 }
 
-/** Starts to listen. Rejects if the address is in use. */
 export async function listen(
   { host, port, maxConnections, fd }: Address,
   answer: RequestListener,

@@ -83,7 +83,6 @@ export function findHeaderFault(headers: object): string | undefined {
   }
 }
 
-/** True for a final status, from 200 to 599. */
 export function isStatus(status: unknown): boolean {
   return typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599;
 }

@@ -45,7 +45,6 @@ function toOverloadedError(): GatewayError {
   );
 }
 
-/** The bytes that all calls hold. */
 export class ReplyBudget {
   readonly limit: number;
   #held = 0;
@@ -75,7 +74,6 @@ export class ReplyBudget {
   }
 }
 
-/** The bytes that one call holds. */
 export class ReplyMemory {
   readonly #budget: ReplyBudget;
   #size = 0;

@@ -39,7 +39,6 @@ export class Tape {
     this.release();
   }
 
-  /** Ends the copy and returns it. */
   stop(): { readonly body: Buffer; readonly whole: boolean } {
     this.#stopped = true;
     const body = Buffer.concat(this.#pieces);
@@ -60,7 +59,6 @@ export class Tape {
 const firstProbe = 10;
 const longestProbe = 5000;
 
-/** What a reply needs of the gateway. */
 export interface ReplyCore {
   readonly calls: { readonly draining: boolean };
   /** Milliseconds a client may read nothing before it is disconnected. */
@@ -69,7 +67,6 @@ export interface ReplyCore {
 }
 
 export class Reply {
-  /** The id of the request, sent to the client and logged. */
   readonly id: string;
   readonly #response: ServerResponse;
   readonly #core: ReplyCore;
@@ -78,7 +75,6 @@ export class Reply {
   #beat: NodeJS.Timeout | undefined;
   /** The memory that the provider's reply takes, released when the client has the reply or disconnects. */
   readonly memory: ReplyMemory;
-  /** The copy of the reply, while a plugin records it. */
   #tape: Tape | undefined;
 
   constructor(response: ServerResponse, id: string, core: ReplyCore) {

@@ -29,7 +29,6 @@ export function isServed({ access, adminOnly, everywhere }: Route, onAdmin: bool
 /** Routes that share a method and path, in the order of their plugins. */
 export type SharedRoutes = readonly [Route, ...Route[]];
 
-/** The routes of a listener, by their method and path. */
 export function groupRoutes(routes: Iterable<Route>, onAdmin: boolean): Iterable<SharedRoutes> {
   const groups = new Map<string, [Route, ...Route[]]>();
   for (const route of routes) {
@@ -42,7 +41,6 @@ export function groupRoutes(routes: Iterable<Route>, onAdmin: boolean): Iterable
   return groups.values();
 }
 
-/** The route that answers a request. */
 export function chooseRoute(routes: SharedRoutes, request: Pick<RouteRequest, 'headers' | 'query'>): Route {
   const [first, ...others] = routes;
   if (others.length === 0) return first;

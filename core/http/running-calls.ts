@@ -24,7 +24,6 @@ export class RunningCalls {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** Resolves when no call is running. */
   waitForIdle(): Promise<void> {
     if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => void this.#idle.push(resolve));

@@ -35,7 +35,6 @@ export async function parseForm(context: Context, body: Buffer): Promise<ReadBod
   return { bytes: Buffer.from(text), text, value: new Form(fields, files) };
 }
 
-/** What the parser reports about a part. */
 interface PartHead {
   readonly name: string | null;
   readonly originalFilename: string | null;

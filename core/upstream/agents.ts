@@ -131,9 +131,7 @@ export function useOutgoingProxies(): void {
 const longestIdle = 30_000;
 
 export interface Agents {
-  /** The agent for a target. */
   find(target: URL): Agent;
-  /** Closes all connections. */
   close(): void;
 }
 

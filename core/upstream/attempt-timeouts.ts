@@ -5,7 +5,6 @@
  */
 import type { Parsed, Target } from '../exchange.ts';
 
-/** Milliseconds that the operator configured. */
 export interface ChosenTimeouts {
   readonly firstEvent?: number | undefined;
   readonly reply?: number | undefined;

@@ -45,7 +45,6 @@ function replaceDeep(value: unknown, pattern: RegExp, id: string): unknown {
   );
 }
 
-/** Replaces the provider's name of the model with the client's. */
 function renameModel(error: GatewayError, model: Model): GatewayError {
   const { code, message, details } = error;
   const { vendor } = details;
@@ -271,7 +270,6 @@ function mayHaveMadeImage({ target, sent, status }: Attempt, code: ErrorCode): b
   );
 }
 
-/** A target that was not called, and why. */
 export interface Skipped {
   readonly target: Target;
   readonly error: GatewayError;

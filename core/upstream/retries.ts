@@ -9,7 +9,6 @@ import { pause } from '../util/timeouts.ts';
 import { judgeAttempt } from './failures.ts';
 import { decide, type RetrySettings } from './retry-policy.ts';
 
-/** The next attempt of a call. */
 export interface Next {
   readonly target: Target;
   /** Whether the previous attempt used the same target. */
@@ -138,7 +137,6 @@ export class RetryBudget {
     return this.#retries < Math.max(this.#least, Math.floor(this.#calls * this.#share));
   }
 
-  /** Counts one retry. */
   spend(): void {
     this.#startWindow();
     this.#retries += 1;
@@ -167,7 +165,6 @@ export class Reliability {
   /** Resolves with the next result of a target that is unknown. */
   #nextResult: PromiseWithResolvers<void> | undefined;
 
-  /** Records that a call was sent. */
   begin(): void {
     if (this.isUnknown) this.#nextResult ??= Promise.withResolvers();
   }
@@ -191,7 +188,6 @@ export class Reliability {
     return this.#share === 0 && this.#results < fewest;
   }
 
-  /** Whether it fails more often than it answers. */
   get isFailing(): boolean {
     return !this.isUnknown && this.#share < 0.5;
   }

@@ -42,9 +42,7 @@ export interface History {
   readonly targets: readonly Target[];
   /** The attempts so far. The last one has just failed. */
   readonly attempts: readonly Attempt[];
-  /** Milliseconds since the call arrived. */
   readonly elapsed: number;
-  /** Whether the budget allows a retry. */
   readonly hasBudget: boolean;
   /** From 0 to 1. */
   readonly random: number;
@@ -114,7 +112,6 @@ function planRetry(
   return { type: 'retry', wait, withoutReasoning: last.withoutReasoning };
 }
 
-/** The wait that the provider asked for, in milliseconds. */
 function readRequestedWait({ error }: Attempt): number | undefined {
   const retryAfter = error?.details.retryAfter;
   return retryAfter === undefined ? undefined : retryAfter * 1000;

@@ -98,7 +98,6 @@ function addWishes(exchange: Routed, body: EncodedBody['body']): EncodedBody['bo
   return spliceBytes(bytes, bytes.toString(), [{ path: ['provider'], value: wishes }]);
 }
 
-/** The request without the provider's credential. */
 export function buildUnsigned(
   exchange: Routed,
   { body, contentType, operation }: EncodedBody,

@@ -11,7 +11,6 @@ export class Cancellation {
   #callbacks: (() => void)[] = [];
   #controller: AbortController | undefined;
 
-  /** True if the client disconnected. */
   get left(): boolean {
     return this.cancelled && this.reason === undefined;
   }
@@ -32,7 +31,6 @@ export class Cancellation {
     else this.#callbacks = this.#callbacks.length > 0 ? this.#callbacks.concat(callback) : [callback];
   }
 
-  /** Removes a callback. */
   dropCallback(callback: () => void): void {
     const place = this.#callbacks.indexOf(callback);
     if (place >= 0) this.#callbacks.splice(place, 1);

@@ -19,7 +19,6 @@ export class Chunks<Chunk extends Uint8Array> {
     return this.#chunks.values();
   }
 
-  /** Returns the whole body. */
   join(): Chunk | Buffer {
     const [only] = this.#chunks;
     return only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);

@@ -5,13 +5,11 @@
 
 interface Decimal {
   readonly digits: bigint;
-  /** How many of the digits are behind the point. */
   readonly places: number;
 }
 
 const plain = /^(\d{1,40})(?:\.(\d{1,60}))?$/;
 
-/** Whether a text is a decimal number: not negative, without an exponent. */
 export function isDecimal(text: string): boolean {
   return plain.test(text);
 }

@@ -30,7 +30,6 @@ export const countText = z
   .regex(/^\d{1,9}$/, 'must be a whole number')
   .transform(Number);
 
-/** A number of seconds. */
 export const secondsText = z
   .string()
   .refine(

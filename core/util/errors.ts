@@ -5,7 +5,6 @@
  */
 
 interface ErrorFacts {
-  /** HTTP status before the first byte of a reply. */
   readonly status: number;
   /** False if a retry cannot help: the reply has `x-should-retry: false`. */
   readonly retry: boolean;
@@ -54,9 +53,7 @@ export interface VendorWords {
   readonly family?: string | undefined;
   readonly type?: string | undefined;
   readonly code?: string | undefined;
-  /** Its HTTP status. */
   readonly status?: number | undefined;
-  /** The error object with all its fields. */
   readonly body?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -69,7 +66,6 @@ export interface ErrorDetails {
   readonly isFinal?: boolean | undefined;
   /** The part of the request that the provider rejects; the call may succeed without it. */
   readonly rejects?: 'reasoning' | undefined;
-  /** Extra reply headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** What the provider said, if the client may see it. */
   readonly vendor?: VendorWords | undefined;
@@ -134,7 +130,6 @@ export function toGatewayError(thrown: unknown): GatewayError {
   });
 }
 
-/** The message of anything thrown. */
 export function getMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

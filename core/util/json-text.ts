@@ -20,7 +20,6 @@ export function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/** Returns the position after the closing quote. */
 export function skipString(text: string, from: number): number {
   for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
     if (text.charCodeAt(end - 1) !== backslash || !isEscaped(text, end)) return end + 1;

@@ -95,7 +95,6 @@ function describeFault(schema: Schema, issue: Issue, at: readonly PropertyKey[])
   return [name === '' ? describeExpectation(issue) : `option "${name}": ${describeExpectation(issue)}`];
 }
 
-/** All errors in one line. */
 export function describeFaults(schema: Schema, error: z.core.$ZodError): string {
   return error.issues.flatMap((issue) => describeFault(schema, issue, [])).join('; ');
 }

@@ -1,6 +1,5 @@
 /** Errors of plugins, with their names, and why something failed in one line. */
 
-/** An error of a plugin, with its name. */
 export class PluginError extends Error {
   readonly plugin: string;
 
@@ -14,7 +13,6 @@ export class PluginError extends Error {
 /** The gateway's own code: never reported as the place of a plugin's bug. */
 const core = new URL('..', import.meta.url).href;
 
-/** Whether it is a programming error. */
 export function isSlip(error: unknown): error is Error {
   return error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
 }
@@ -31,7 +29,6 @@ export function describeReason(error: unknown): string {
   return frame === undefined ? error.message : `${error.message}, ${frame.replace(/\?reading=\d+/, '')}`;
 }
 
-/** Wraps what a plugin threw, with its name. */
 export function toPluginError(plugin: string, error: unknown): PluginError {
   return error instanceof PluginError ? error : new PluginError(plugin, describeReason(error), error);
 }

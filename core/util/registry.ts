@@ -10,7 +10,6 @@ export class Registry<Entry extends { readonly name: string }> {
     this.#kind = kind;
   }
 
-  /** Throws if the name is taken. */
   add(entry: Entry): void {
     if (this.#entries.has(entry.name)) throw new Error(`${this.#kind} "${entry.name}" already exists`);
     this.#entries.set(entry.name, entry);
@@ -20,7 +19,6 @@ export class Registry<Entry extends { readonly name: string }> {
     return this.#entries.get(name);
   }
 
-  /** Throws if there is no such entry, and lists the known ones. */
   get(name: string): Entry {
     const entry = this.#entries.get(name);
     if (!entry)
@@ -47,13 +45,11 @@ export class Registry<Entry extends { readonly name: string }> {
     };
   }
 
-  /** The plugin that added an entry. */
   getOwner({ name }: Entry): string {
     return this.#owners.get(name) ?? name;
   }
 }
 
-/** A registry as plugins see it. */
 export type Entries<Entry extends { readonly name: string }> = Pick<
   Registry<Entry>,
   'add' | 'find' | 'get' | 'list' | 'getOwner'
