@@ -10,7 +10,7 @@ import { computeBodyLimits } from './http/bodies.ts';
 import { computeMostConnections } from './http/open-files.ts';
 import { computeRepliesLimit } from './http/reply-memory.ts';
 import { pluginInterface, type Plugin, type PluginEntry } from './plugin.ts';
-import { retriesSchema, type RetrySettings } from './upstream/retry-policy.ts';
+import { retriesSchema, type RetrySettings } from './upstream/retries.ts';
 import { ConfigError } from './util/errors.ts';
 import { describeFaults } from './util/option-errors.ts';
 import { secondsOption } from './util/timeouts.ts';

@@ -5,8 +5,8 @@
  */
 import type { RunningAttempt, StartedReply } from './attempt.ts';
 import { computeCharge } from './billing/charge.ts';
+import { isCostWanted, writeCost } from './crossing/charged-usage.ts';
 import { toText, type Piece, type Pieces } from './crossing/pieces.ts';
-import { isCostWanted, writeCost } from './crossing/write-cost.ts';
 import { buildEndFacts, type Answered, type Attempt } from './exchange.ts';
 import type { Client, Meter } from './pipeline.ts';
 import { toAttemptError } from './upstream/failures.ts';

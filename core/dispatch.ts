@@ -7,23 +7,17 @@ import { Socket } from 'node:net';
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import httpProxy, { type ProxyServer } from 'http-proxy-3';
+import type { Config } from './config.ts';
 import type { Attempt, Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 import { openAgents, type Agents } from './upstream/agents.ts';
 import { GatewayError } from './util/errors.ts';
 
-export interface DispatcherOptions {
-  /** Milliseconds to connect, and between two chunks of a body. */
-  readonly connect: number;
-  readonly idle: number;
-}
+type Timeouts = Pick<Config['timeouts'], 'connect' | 'idle'>;
 
-export interface Dispatcher {
-  dispatch(request: UpstreamRequest, exchange: Routed): Promise<UpstreamResponse>;
-  close(): void;
-}
+export type Dispatcher = ReturnType<typeof createDispatcher>;
 
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
+export function createDispatcher(timeouts: Timeouts) {
   // The variable would route requests through Node's fetch.
   delete process.env.FORCE_FETCH_PATH;
   const agents = openAgents();
@@ -35,9 +29,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (request instanceof SentRequest) request.sending.receive(reply);
   });
   return {
-    async dispatch(request, exchange) {
+    async dispatch(request: UpstreamRequest, exchange: Routed): Promise<UpstreamResponse> {
       for (let isFirst = true; ; isFirst = false) {
-        const sending = new Sending(request, exchange.attempt, options);
+        const sending = new Sending(request, exchange.attempt, timeouts);
         try {
           return decompress(await sending.send(proxy, agents));
         } catch (error) {
@@ -46,7 +40,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         }
       }
     },
-    close: () => agents.close(),
+    close: (): void => agents.close(),
   };
 }
 
@@ -99,7 +93,7 @@ class Sending {
   readonly #request: UpstreamRequest;
   readonly #target: URL;
   readonly #attempt: Attempt;
-  readonly #options: DispatcherOptions;
+  readonly #timeouts: Timeouts;
   readonly #head = Promise.withResolvers<UpstreamResponse>();
   /** Set when the request has a connection, or waits for its handshake. */
   #outgoing: ClientRequest | undefined;
@@ -113,11 +107,11 @@ class Sending {
     this.#head.reject(error);
   };
 
-  constructor(request: UpstreamRequest, attempt: Attempt, options: DispatcherOptions) {
+  constructor(request: UpstreamRequest, attempt: Attempt, timeouts: Timeouts) {
     this.#request = request;
     this.#target = new URL(request.url);
     this.#attempt = attempt;
-    this.#options = options;
+    this.#timeouts = timeouts;
   }
 
   /** Whether the request went out on a connection that was kept from an earlier one. */
@@ -157,7 +151,7 @@ class Sending {
     };
     const timer = setTimeout(
       () => outgoing.destroy(toConnectionError(connectTimeout, 'the connection took too long')),
-      this.#options.connect,
+      this.#timeouts.connect,
     ).unref();
     outgoing.socket?.once(this.#target.protocol === 'https:' ? 'secureConnect' : 'connect', noteSent);
     // A tunnel through a proxy is connected before the request has it.
@@ -166,7 +160,7 @@ class Sending {
 
   receive(reply: IncomingMessage): void {
     const { cancellation } = this.#attempt;
-    const { idle } = this.#options;
+    const { idle } = this.#timeouts;
     this.#reply = reply;
     this.#attempt.sent = true;
     reply.once('close', () => cancellation.dropCallback(this.#stop));

@@ -10,8 +10,8 @@ export {
   estimateInput,
 } from './billing/cost-bounds.ts';
 export { computeCost, computeCostLines, findTier, getAskedMode, getModeRates } from './billing/cost.ts';
-export { computeAffordableOutput, computeWorstCost } from './billing/worst-cost.ts';
-export type { UseBound } from './billing/worst-cost.ts';
+export { computeAffordableOutput, computeWorstCost } from './billing/cost-bounds.ts';
+export type { UseBound } from './billing/cost-bounds.ts';
 export * from './canonical/events.ts';
 export * from './canonical/request.ts';
 export {

@@ -7,7 +7,7 @@
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
 import { buildReplyContext, findChargedUsage } from './crossing/charged-usage.ts';
-import { checkJson } from './crossing/json-check.ts';
+import { checkJson, unwrapAnswers } from './crossing/emulations.ts';
 import type { Pieces, EncodedBody, ReplyLane } from './crossing/pieces.ts';
 import { isStream } from './crossing/reply-body.ts';
 import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-events.ts';
@@ -15,14 +15,13 @@ import { restoreRequest, type Restored } from './crossing/restore.ts';
 import { spliceBytes } from './crossing/splice.ts';
 import { checkArguments, repairToolResults } from './crossing/tool-results.ts';
 import { transformEvents, writeReply, writeStream } from './crossing/translated-reply.ts';
-import { unwrapAnswers } from './crossing/unwrap-answer.ts';
 import { forwardReply, forwardStream } from './crossing/verbatim-reply.ts';
 import type { Routed } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
 import { isTapped } from './host/taps.ts';
 import { Form, encodeForm } from './http/form.ts';
 import { boundLosses, toClientPath, encodeInClientWords } from './loss.ts';
-import type { EncodedRequest, PartsSide, ReplyContext } from './protocol.ts';
+import type { EncodedRequest, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 import { listLostWishes } from './upstream/upstream-request.ts';
 
@@ -55,20 +54,6 @@ export function encodeVerbatim(exchange: Routed): EncodedBody {
   return { verbatim: true, body, contentType: json, operation, losses: listLostWishes(exchange), stops: [] };
 }
 
-/** The client's own JSON, with the changes from the request that it wrote to the one that is asked. */
-function encodeRestored(exchange: Routed, parts: PartsSide, request: CanonicalRequest): Restored {
-  const { call, text, attempt, grant } = exchange;
-  const { model, protocol } = attempt.target;
-  return restoreRequest(protocol.upstream, parts, {
-    call,
-    text,
-    before: exchange.getRequest(),
-    after: request,
-    model,
-    outputLimit: grant.outputLimit,
-  });
-}
-
 /** JSON as text stays as it is. */
 function encodeBody(body: unknown): Pick<EncodedBody, 'body' | 'contentType'> {
   if (body instanceof Form) return encodeForm(body);
@@ -84,9 +69,19 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
   const { fieldNames } = exchange.protocol.client;
   const encode = (): EncodedRequest | Restored => {
     if (count && operation === 'count') return count.encodeRequest(request, model);
-    return upstream.parts && protocol === exchange.protocol
-      ? encodeRestored(exchange, upstream.parts, request)
-      : upstream.encodeRequest(request, model, grant.outputLimit);
+    const { outputLimit } = grant;
+    if (!upstream.parts || protocol !== exchange.protocol)
+      return upstream.encodeRequest(request, model, outputLimit);
+    const { call, text } = exchange;
+    const before = exchange.getRequest();
+    return restoreRequest(upstream, upstream.parts, {
+      call,
+      text,
+      before,
+      after: request,
+      model,
+      outputLimit,
+    });
   };
   const encoded = encodeInClientWords(encode, { ...fieldNames, ...request.names });
   const lost = boundLosses(encoded.losses).map((loss) => ({

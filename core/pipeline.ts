@@ -106,9 +106,11 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
     mark(planned, 'authorized');
     return await tryTargets(core, { planned, grant }, client, meter);
   } catch (thrown) {
-    const end = buildRefusal(received, thrown);
+    const exchange: Received & Partial<Parsed> = received;
+    const facts = buildEndFacts(received, []);
+    const end: Refused = { type: 'refused', exchange, error: toGatewayError(thrown), ...facts };
     await meter?.(end);
-    sendError(client, end.error, end.exchange.call);
+    sendError(client, end.error, exchange.call);
     return end;
   }
 }
@@ -316,8 +318,4 @@ export function refuseLosses(
 ): void {
   if (losses.length === 0 || !(rejectsLoss || call.preferences.require_parameters)) return;
   throw toLossError(losses, attempt.target.model.id);
-}
-
-function buildRefusal(exchange: Received & Partial<Parsed>, thrown: unknown): Refused {
-  return { type: 'refused', exchange, error: toGatewayError(thrown), ...buildEndFacts(exchange, []) };
 }

@@ -29,19 +29,9 @@ import { getMessage } from './util/errors.ts';
 /** A server is public (calls and public routes) or for operators (admin routes). A few routes are on both. */
 export type Audience = 'everyone' | 'operators';
 
-export interface GatewayServer {
-  readonly url: string;
-  serve(core: Core): void;
-  /** Stops listening and waits for running calls. Idle connections stay open for `grace` milliseconds. */
-  close(grace?: number): Promise<void>;
-  disconnect(): void;
-}
+export type GatewayServer = Awaited<ReturnType<typeof openServer>>;
 
-export async function openServer(
-  core: Core,
-  address: Address,
-  audience: Audience = 'everyone',
-): Promise<GatewayServer> {
+export async function openServer(core: Core, address: Address, audience: Audience = 'everyone') {
   let answer = createHandler(core, audience);
   const fd = findInheritedSocket(audience === 'everyone' ? 'public' : 'admin');
   const server = await listen(
@@ -51,11 +41,13 @@ export async function openServer(
   );
   return {
     url: formatUrl(server, fd === undefined ? address.host : undefined),
-    serve(next) {
+    /** Switches to another gateway from the next request on. */
+    serve(next: Core): void {
       answer = createHandler(next, audience);
     },
-    close: (grace) => closeListener(server, grace),
-    disconnect: () => server.closeAllConnections(),
+    /** Stops listening and waits for running calls. Idle connections stay open for `grace` milliseconds. */
+    close: (grace?: number): Promise<void> => closeListener(server, grace),
+    disconnect: (): void => server.closeAllConnections(),
   };
 }
 

@@ -10,10 +10,16 @@ import type { Model } from '../model-facts.ts';
 import { findRate, getRate, standard, usualMode, type Price } from '../price-terms.ts';
 import type { Offer } from '../provider.ts';
 import type { Nano } from '../util/money.ts';
-import { boundBilled, boundUse, bytesPerToken, countPictureTokens, estimateInput } from './cost-bounds.ts';
+import {
+  boundBilled,
+  boundUse,
+  bytesPerToken,
+  computeWorstCost,
+  countPictureTokens,
+  estimateInput,
+} from './cost-bounds.ts';
 import { computeCostLines, getAskedMode, getModeRates, nameRule, sumLines } from './cost.ts';
 import { checkUsage, capToReservation } from './trusted-usage.ts';
-import { computeWorstCost } from './worst-cost.ts';
 
 export type Outcome = 'completed' | 'aborted' | 'cut' | 'left-before-output' | 'failed';
 

@@ -9,14 +9,14 @@ import { facts, findCount, listUses, type Unit, type Use } from '../canonical/un
 import type { Routed, Progress } from '../exchange.ts';
 import { findRate, nameSearches } from '../price-terms.ts';
 import {
+  type UseBound,
   boundInput,
   boundOutput,
+  boundUse,
   countPictureTokens,
   countRounds,
   unlimitedUses,
-  boundUse,
 } from './cost-bounds.ts';
-import type { UseBound } from './worst-cost.ts';
 
 type Uses = readonly Use[];
 

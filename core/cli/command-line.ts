@@ -6,18 +6,16 @@ import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import type { Command as Program } from 'commander';
-import type { Config } from '../config.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { ownVerbs, splitVerb } from '../host/commands.ts';
-import type { Command } from '../plugin.ts';
+import type { Command, CommandResult } from '../plugin.ts';
 import { useOutgoingProxies } from '../upstream/agents.ts';
 import { getMessage, ConfigError } from '../util/errors.ts';
 import { releaseSoon } from '../util/memory.ts';
 import { readOwnVersion } from '../util/own-version.ts';
 import { toPluginError, PluginError } from '../util/plugin-error.ts';
 import { formatBanner, isFirstStart } from './banner.ts';
-import { loadEnvFile } from './env-file.ts';
-import { loadConfig, nameOption, resolveConfigFile } from './load-config.ts';
+import { loadConfig, loadEnvFile, nameOption, resolveConfigFile } from './load-config.ts';
 import { flushLog, createLogger } from './log.ts';
 import type { Service } from './service.ts';
 import { EarlyEnd, isFirstWorker, superviseWorkers, reportReady } from './workers.ts';
@@ -38,9 +36,9 @@ function findEnvFault(): unknown {
   }
 }
 
-async function readConfig(): Promise<Config> {
+function findConfigFile(): string {
   if (envFault !== undefined) throw envFault;
-  return loadConfig(resolveConfigFile());
+  return resolveConfigFile();
 }
 
 /**
@@ -92,7 +90,7 @@ export async function start(): Promise<void> {
   process.on('SIGHUP', () => void served.then(({ reload }) => reload()));
   // Node keeps what it read from the compile cache until it writes it back. Flushing frees 3 MB.
   flushCompileCache();
-  const config = await readConfig();
+  const config = await loadConfig(findConfigFile());
   const { workers } = config.server;
   if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers, config.plugins, logger);
   const first = isFirstStart(config);
@@ -134,54 +132,40 @@ export async function start(): Promise<void> {
   releaseSoon();
 }
 
-async function runDoctor(options: { json?: boolean }): Promise<void> {
-  if (envFault !== undefined) throw envFault;
-  const { diagnose, formatDiagnosis } = await import('./doctor.ts');
-  const diagnosis = await diagnose(resolveConfigFile(), logger);
-  print(options.json ? JSON.stringify(diagnosis) : formatDiagnosis(diagnosis));
-  if (!diagnosis.ok) process.exitCode = 1;
-}
-
-async function init(options: { json?: boolean; force?: boolean }): Promise<void> {
-  if (envFault !== undefined) throw envFault;
-  const { writeFirstConfig, formatSummary } = await import('./init.ts');
-  const written = await writeFirstConfig(logger, options);
-  print(options.json ? JSON.stringify(written) : formatSummary(written));
+interface Flags {
+  readonly json?: boolean;
+  readonly force?: boolean;
 }
 
 /** An invalid configuration is a result of this verb, not a failure: `--json` prints it as JSON. */
-async function check(options: { json?: boolean }): Promise<void> {
+async function check({ json }: Flags): Promise<CommandResult> {
   try {
-    await printConfig(options);
+    return await describeConfig();
   } catch (error) {
-    if (!options.json || !(error instanceof ConfigError)) throw error;
-    print(JSON.stringify({ ok: false, fault: error.message }));
-    process.exitCode = 1;
+    if (!json || !(error instanceof ConfigError)) throw error;
+    return { json: { ok: false, fault: error.message }, text: '', failed: true };
   }
 }
 
-async function printConfig(options: { json?: boolean }): Promise<void> {
-  const config = await readConfig();
+async function describeConfig(): Promise<CommandResult> {
+  const config = await loadConfig(findConfigFile());
   const gateway = createGateway(config, logger);
   await gateway.check();
   const plugins = config.plugins.map(({ name }) => name);
   const protocols = [...gateway.protocols.list()].map(({ name }) => name);
   const off = [...gateway.off].map(([name, remedy]) => `off: ${name} (${remedy})`);
   const { lacks, warnings } = gateway.describe();
-  const verdict =
-    lacks.length > 0
-      ? 'The configuration is valid, but cannot serve calls yet.'
-      : 'The configuration is valid.';
+  await gateway.close();
+  const verdict = lacks.length > 0 ? ', but cannot serve calls yet.' : '.';
   const lines = [
-    verdict,
+    `The configuration is valid${verdict}`,
     ...lacks,
     ...warnings,
     `plugins: ${plugins.join(', ')}`,
     `protocols: ${protocols.join(', ') || 'none'}`,
     ...off,
   ];
-  print(options.json ? JSON.stringify({ ok: true, lacks, warnings, plugins, protocols }) : lines.join('\n'));
-  await gateway.close();
+  return { json: { ok: true, lacks, warnings, plugins, protocols }, text: lines.join('\n') };
 }
 
 /** The empty word is for all others, which stay as their plugin added them. */
@@ -280,7 +264,7 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
 async function addPluginVerbs(program: Program, wanted: string | undefined): Promise<void> {
   if (wanted !== undefined && ownVerbs.has(wanted)) return;
   try {
-    const gateway = createGateway(await readConfig(), logger);
+    const gateway = createGateway(await loadConfig(findConfigFile()), logger);
     const commands = orderVerbs(gateway.commands.list());
     for (const command of commands) {
       try {
@@ -325,24 +309,37 @@ function formatFault(error: unknown): string {
   return `${error.message}: set ${nameOption(resolveConfigFile(), option)} to ${value}`;
 }
 
+/** Adds a verb of the gateway itself. What it needs is loaded with it. */
+function addOwnVerb(
+  program: Program,
+  name: string,
+  description: string,
+  run: (flags: Flags) => Promise<CommandResult>,
+): Program {
+  const verb = program.command(name).description(description).option('--json', 'print one JSON object');
+  return verb.action(async (flags: Flags) => {
+    const { json, text, failed } = await run(flags);
+    print(flags.json ? JSON.stringify(json) : text);
+    if (failed) process.exitCode = 1;
+  });
+}
+
 function addOwnVerbs(program: Program): void {
   program.command('start').description('start the gateway').action(start);
-  program
-    .command('check')
-    .description('check the configuration and show what is in it')
-    .option('--json', 'print one JSON object')
-    .action(check);
-  program
-    .command('doctor')
-    .description('check machine, ledger and providers; exits with 1 if one has a fault')
-    .option('--json', 'print one JSON object')
-    .action(runDoctor);
-  program
-    .command('init')
-    .description('write a first configuration with the providers whose keys are in the environment')
-    .option('--force', 'replace an existing file')
-    .option('--json', 'print one JSON object')
-    .action(init);
+  addOwnVerb(program, 'check', 'check the configuration and show what is in it', check);
+  const doctor = 'check machine, ledger and providers; exits with 1 if one has a fault';
+  addOwnVerb(program, 'doctor', doctor, async () => {
+    const { diagnose, formatDiagnosis } = await import('./doctor.ts');
+    const diagnosis = await diagnose(findConfigFile(), logger);
+    return { json: diagnosis, text: formatDiagnosis(diagnosis), failed: !diagnosis.ok };
+  });
+  const init = 'write a first configuration with the providers whose keys are in the environment';
+  addOwnVerb(program, 'init', init, async (flags) => {
+    if (envFault !== undefined) throw envFault;
+    const { writeFirstConfig, formatSummary } = await import('./init.ts');
+    const written = await writeFirstConfig(logger, flags);
+    return { json: written, text: formatSummary(written) };
+  }).option('--force', 'replace an existing file');
 }
 
 async function main(): Promise<void> {

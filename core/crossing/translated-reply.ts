@@ -8,9 +8,9 @@ import type { Routed } from '../exchange.ts';
 import type { Protocol, ReplyContext } from '../protocol.ts';
 import { isOpening, type Tally } from '../tally.ts';
 import { rejectAfterCancel } from '../util/timeouts.ts';
+import { applyStopSequences } from './emulations.ts';
 import type { Piece, ReplyLane } from './pieces.ts';
 import { toCutError, type Batches } from './reply-events.ts';
-import { applyStopSequences } from './stop-sequences.ts';
 
 /** The usage that a complete reply is charged for; undefined if the provider reported it. */
 type FindCharged = () => Usage | undefined;

@@ -10,13 +10,12 @@ import type { UpstreamResponse } from '../provider.ts';
 import { isOpening, type Tally } from '../tally.ts';
 import { GatewayError } from '../util/errors.ts';
 import { detach } from '../util/text.ts';
-import { correctUsage, StreamCorrection, type BlockWriter } from './charged-usage.ts';
+import { type BlockWriter, StreamCorrection, correctUsage, isCostWanted } from './charged-usage.ts';
 import type { Piece } from './pieces.ts';
 import { decodeText, readToEnd, readWhole } from './reply-body.ts';
 import { toCutError, decodeReply, weighLongest, type Reading } from './reply-events.ts';
 import { locateString } from './splice.ts';
 import { writeFrame, longestBlock, SseReader, type SseBlock } from './sse.ts';
-import { isCostWanted } from './write-cost.ts';
 
 /** An escaped first half of a character at the end of a text, and a second half at the start of one. */
 const [firstHalf, secondHalf] = [/\\u[dD][89abAB][\da-fA-F]{2}(?=")/g, /"(?=\\u[dD][c-fC-F][\da-fA-F]{2})/g];

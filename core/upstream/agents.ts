@@ -130,13 +130,10 @@ export function useOutgoingProxies(): void {
 /** Milliseconds for which an idle connection to a provider is kept. */
 const longestIdle = 30_000;
 
-export interface Agents {
-  find(target: URL): Agent;
-  close(): void;
-}
+export type Agents = ReturnType<typeof openAgents>;
 
 /** Throws a `ConfigError` that names the variable that is wrong. */
-export function openAgents(): Agents {
+export function openAgents() {
   const proxies = new OutgoingProxies();
   const agents = new Map<string, Agent>();
   const lookup = shareLookups();
@@ -146,14 +143,14 @@ export function openAgents(): Agents {
     return protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
   };
   return {
-    find(target) {
+    find(target: URL): Agent {
       const proxy = proxies.find(target);
       const key = `${target.protocol} ${proxy ?? ''}`;
       let agent = agents.get(key);
       if (!agent) agents.set(key, (agent = open(target.protocol, proxy)));
       return agent;
     },
-    close() {
+    close(): void {
       for (const agent of agents.values()) agent.destroy();
     },
   };

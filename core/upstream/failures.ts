@@ -67,26 +67,19 @@ function renameModel(error: GatewayError, model: Model): GatewayError {
  * timeout ended it, or the provider failed.
  */
 export function toAttemptError(thrown: unknown, { cancellation, attempt }: Routed): GatewayError {
+  const explain = (code: ErrorCode, message: string): GatewayError =>
+    new GatewayError(code, message, { cause: thrown });
   if (cancellation.cancelled)
     return (
-      cancellation.reason ??
-      new GatewayError('client_gone', 'The client disconnected before the reply was complete.', {
-        cause: thrown,
-      })
+      cancellation.reason ?? explain('client_gone', 'The client disconnected before the reply was complete.')
     );
   if (attempt.cancellation.cancelled)
-    return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: thrown });
-  if (readErrorCode(thrown) === 'ETIMEDOUT')
-    return new GatewayError('timeout', 'The provider stopped sending before its reply was complete.', {
-      cause: thrown,
-    });
-  if (readErrorCode(thrown) !== undefined)
-    return new GatewayError(
-      'upstream_failed',
-      'The connection to the provider broke before its reply was complete.',
-      { cause: thrown },
-    );
-  return renameModel(toGatewayError(thrown), attempt.target.model);
+    return explain('timeout', 'The provider did not begin to answer in time.');
+  const code = readErrorCode(thrown);
+  if (code === undefined) return renameModel(toGatewayError(thrown), attempt.target.model);
+  return code === 'ETIMEDOUT'
+    ? explain('timeout', 'The provider stopped sending before its reply was complete.')
+    : explain('upstream_failed', 'The connection to the provider broke before its reply was complete.');
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Figures that no model can have used. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { computeWorstCost } from '../../core/billing/worst-cost.ts';
+import { computeWorstCost } from '../../core/billing/cost-bounds.ts';
 import type { Usage } from '../../core/index.ts';
 import { bytes, chargeUsage, estimate, inHouse } from './charged.ts';
 

@@ -1,7 +1,7 @@
 /** Answers held against a JSON schema that the provider got only as an instruction. */
 import { expect, it } from 'vitest';
 import type { CanonicalEvent } from '../../core/canonical/events.ts';
-import { checkJson } from '../../core/crossing/json-check.ts';
+import { checkJson } from '../../core/crossing/emulations.ts';
 
 const mismatch = 'the answer is JSON that does not match the schema';
 

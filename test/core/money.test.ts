@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { computeWorstCost } from '../../core/billing/worst-cost.ts';
+import { computeWorstCost } from '../../core/billing/cost-bounds.ts';
 import { priceSchema } from '../../core/price.ts';
 import { formatUsd, parseUsd, toUsdNumber } from '../../core/util/money.ts';
 import { costOf, used } from '../support/rates.ts';

@@ -3,9 +3,8 @@ import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { computeCharge } from '../../core/billing/charge.ts';
-import { boundUse } from '../../core/billing/cost-bounds.ts';
+import { boundUse, computeWorstCost } from '../../core/billing/cost-bounds.ts';
 import { computeCostLines } from '../../core/billing/cost.ts';
-import { computeWorstCost } from '../../core/billing/worst-cost.ts';
 import {
   nameCounts,
   type Fee,

@@ -9,7 +9,7 @@ import {
   type History,
   type RetrySettings,
   type Step,
-} from '../../core/upstream/retry-policy.ts';
+} from '../../core/upstream/retries.ts';
 import { buildRouted } from '../support/exchange.ts';
 import { buildTarget } from '../support/traffic.ts';
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import '../support/seed.ts';
 import { describe, expect, it } from 'vitest';
-import { applyStopSequences } from '../../core/crossing/stop-sequences.ts';
+import { applyStopSequences } from '../../core/crossing/emulations.ts';
 import type { CanonicalEvent } from '../../core/index.ts';
 
 const usage: CanonicalEvent = { type: 'usage', usage: { input: 3, output: 9 } };

@@ -1,8 +1,7 @@
 /** A provider's usage that cannot be true: bounded, flagged, and never free. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { boundUse } from '../../core/billing/cost-bounds.ts';
-import { computeWorstCost } from '../../core/billing/worst-cost.ts';
+import { boundUse, computeWorstCost } from '../../core/billing/cost-bounds.ts';
 import type { CanonicalRequest, InputSize, Target, Usage } from '../../core/index.ts';
 import { Tally } from '../../core/tally.ts';
 import { target } from '../balance/targets.ts';

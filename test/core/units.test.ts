@@ -5,8 +5,8 @@
 import { Decimal as Decimals } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { computeAffordableOutput, computeWorstCost } from '../../core/billing/cost-bounds.ts';
 import { computeCost, computeCostLines } from '../../core/billing/cost.ts';
-import { computeAffordableOutput, computeWorstCost } from '../../core/billing/worst-cost.ts';
 import { listUses, nameCounts, priceSchema, storePrice, type StatedPrice } from '../../core/index.ts';
 import { scaleDecimal } from '../../core/util/decimal.ts';
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { CanonicalEvent } from '../../core/canonical/events.ts';
-import { unwrapAnswers } from '../../core/crossing/unwrap-answer.ts';
+import { unwrapAnswers } from '../../core/crossing/emulations.ts';
 
 const at = { candidate: 0, block: 0 };
 

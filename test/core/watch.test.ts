@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, describe, expect, it } from 'vitest';
-import { watchFiles } from '../../core/cli/watch.ts';
+import { watchFiles } from '../../core/cli/service.ts';
 import { waitUntil } from '../support/operated.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-watch-'));

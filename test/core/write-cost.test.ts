@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { writeCost } from '../../core/crossing/write-cost.ts';
+import { writeCost } from '../../core/crossing/charged-usage.ts';
 import type { Routed } from '../../core/index.ts';
 
 type Asked = Parameters<typeof writeCost>[2];

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { loadEnvFile } from '../../core/cli/env-file.ts';
+import { loadEnvFile } from '../../core/cli/load-config.ts';
 import { waitUntil } from '../support/operated.ts';
 import { clone, makeDataFolder, runVerb, startProcess } from '../support/process.ts';
 

@@ -1,5 +1,3 @@
-/** Takes a body, or a reply, through the gateway's whole translation without sockets. */
-import { Tally } from '../../core/tally.ts';
 import { shortenTo } from '../../core/crossing/truncation.ts';
 import { parseJson } from '../../core/http/json-body.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/http/reply-memory.ts';
@@ -15,6 +13,8 @@ import {
 } from '../../core/index.ts';
 import { crossReply, encodeTranslated, encodeVerbatim } from '../../core/lanes.ts';
 import { formatLossHeader } from '../../core/loss.ts';
+/** Takes a body, or a reply, through the gateway's whole translation without sockets. */
+import { Tally } from '../../core/tally.ts';
 import { requireModel, protocol as images } from '../images/bodies.ts';
 import { buildHead } from './exchange.ts';
 import { families, wires } from './families.ts';

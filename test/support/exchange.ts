@@ -1,9 +1,9 @@
 /** Exchanges at each stage, made by hand: the arguments of hooks, without a gateway. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { pino } from 'pino';
-import { Tally } from '../../core/tally.ts';
 import { Trace } from '../../core/exchange.ts';
 import type { Attempt, GatewayError, Received, Routed, Target } from '../../core/index.ts';
+import { Tally } from '../../core/tally.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
 import { plainProtocol } from './plain-protocol.ts';
 

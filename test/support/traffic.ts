@@ -20,8 +20,13 @@ import {
   type Workers,
 } from '../../core/index.ts';
 import { buildFinalError } from '../../core/upstream/failures.ts';
-import { planFirstAttempt, Retries, type Next, type NoneLeft } from '../../core/upstream/retries.ts';
-import { retriesSchema } from '../../core/upstream/retry-policy.ts';
+import {
+  type Next,
+  type NoneLeft,
+  Retries,
+  planFirstAttempt,
+  retriesSchema,
+} from '../../core/upstream/retries.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
 import { buildRouted } from './exchange.ts';
 import { createHost, type TestHost } from './host.ts';
