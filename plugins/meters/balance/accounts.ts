@@ -46,7 +46,7 @@ export interface Credit {
    * Where the credit comes from. A reference is credited only once, even if it is sent again for another
    * account.
    */
-  readonly reference: string | undefined;
+  readonly reference?: string | undefined;
   /** Only on corrections: why, and who made it. */
   readonly reason?: string | undefined;
   readonly author?: string | undefined;

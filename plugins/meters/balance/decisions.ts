@@ -84,25 +84,27 @@ export interface Ended {
   readonly settled: Settled;
 }
 
+function releaseReservation(kind: 'void' | 'expire', reserved: Nano, facts: Facts, flags = ''): Ending {
+  return { kind, available: reserved, reserved: -reserved, revenue: 0n, facts, flags };
+}
+
+/** Charges what no reservation holds. */
+function chargeMore(kind: 'overage' | 'adjustment', by: Nano, facts: Facts, flags: string): Ending {
+  return { kind, available: -by, reserved: 0n, revenue: by, facts, flags };
+}
+
 /** Ends a reservation: what is `owed` is posted, and the rest released. Undefined voids it. */
 export function endReservation(reserved: Nano, owed: Nano | undefined, facts: Facts, flags: string): Ended {
-  if (owed === undefined) {
+  if (owed === undefined)
     return {
-      endings: [{ kind: 'void', available: reserved, reserved: -reserved, revenue: 0n, facts, flags }],
+      endings: [releaseReservation('void', reserved, facts, flags)],
       settled: { status: 'voided' },
     };
-  }
   if (owed < 0n) throw new RangeError(`nothing below zero can be owed, and ${owed} is`);
   const posted = owed < reserved ? owed : reserved;
   const overage = owed - posted;
-  const post: Ending = {
-    kind: 'post',
-    available: reserved - posted,
-    reserved: -reserved,
-    revenue: posted,
-    facts,
-    flags,
-  };
+  const available = reserved - posted;
+  const post: Ending = { kind: 'post', available, reserved: -reserved, revenue: posted, facts, flags };
   const settled: Settled = { status: 'posted', posted, overage };
   if (overage === 0n) return { endings: [post], settled };
   // An overage repeats who served the call, so that the same filters find it. Only the post has the
@@ -110,28 +112,18 @@ export function endReservation(reserved: Nano, owed: Nano | undefined, facts: Fa
   const { model, provider, price, reason, basis, at } = facts;
   const vendor = facts.vendor === undefined ? undefined : 0n;
   const above = { ...nothing, model, provider, price, reason, basis, at, vendor };
-  return {
-    endings: [
-      post,
-      { kind: 'overage', available: -overage, reserved: 0n, revenue: overage, facts: above, flags },
-    ],
-    settled,
-  };
+  return { endings: [post, chargeMore('overage', overage, above, flags)], settled };
 }
 
 /** Ends a reservation that a larger one of the same call replaces. */
 export function replaceReservation(reserved: Nano, at: number): Ending {
-  const facts: Facts = { ...nothing, reason: 'extended', at };
-  return { kind: 'void', available: reserved, reserved: -reserved, revenue: 0n, facts, flags: '' };
+  return releaseReservation('void', reserved, { ...nothing, reason: 'extended', at });
 }
 
 /** Ends a reservation that is too old. */
 export function expireReservation(reserved: Nano, at: number): Ended {
-  const facts: Facts = { ...nothing, reason: 'expired', at };
-  return {
-    endings: [{ kind: 'expire', available: reserved, reserved: -reserved, revenue: 0n, facts, flags: '' }],
-    settled: { status: 'voided' },
-  };
+  const ending = releaseReservation('expire', reserved, { ...nothing, reason: 'expired', at });
+  return { endings: [ending], settled: { status: 'voided' } };
 }
 
 /**
@@ -144,20 +136,10 @@ export function wasSent({ sent, attempts }: Progress): boolean {
 
 /** Ends a reservation whose owner is dead, by how far its call had come. */
 export function recoverReservation(reserved: Nano, progress: Progress, at: number): Ended {
-  if (!wasSent(progress))
-    return endReservation(
-      reserved,
-      undefined,
-      { ...progress, reason: 'never_sent', basis: 'none', at },
-      'recovered',
-    );
-  const facts: Facts = {
-    ...progress,
-    reason: progress.sent ? 'recovered' : 'presumed_sent',
-    basis: 'estimate',
-    at,
-  };
-  return endReservation(reserved, progress.owed, facts, 'recovered');
+  const [owed, reason, basis] = wasSent(progress)
+    ? ([progress.owed, progress.sent ? 'recovered' : 'presumed_sent', 'estimate'] as const)
+    : ([undefined, 'never_sent', 'none'] as const);
+  return endReservation(reserved, owed, { ...progress, reason, basis, at }, 'recovered');
 }
 
 /** What is taken for the usage of a call that no beat has reported: the input of its quote. */
@@ -202,18 +184,14 @@ export function endLate({ kind, flags, posted, isAdjusted }: PastCall, settlemen
     return { endings: [], settled: { status: kind === 'post' ? 'already_posted' : 'already_voided' } };
   if (isAdjusted) return { endings: [], settled: { status: 'already_adjusted' } };
   const by = (settlement.amount ?? 0n) - posted;
-  const adjustment: Ending = {
-    kind: 'adjustment',
-    available: -by,
-    reserved: 0n,
-    revenue: by,
-    // The entry that is adjusted counts what it posted as the vendor's bill.
-    facts: {
-      ...settlement,
-      vendor: settlement.vendor === undefined ? undefined : settlement.vendor - posted,
-    },
-    flags: settlement.suspect ? 'late suspect' : 'late',
-  };
+  // The entry that is adjusted counts what it posted as the vendor's bill.
+  const vendor = settlement.vendor === undefined ? undefined : settlement.vendor - posted;
+  const adjustment = chargeMore(
+    'adjustment',
+    by,
+    { ...settlement, vendor },
+    settlement.suspect ? 'late suspect' : 'late',
+  );
   return { endings: [adjustment], settled: { status: 'adjusted', by } };
 }
 

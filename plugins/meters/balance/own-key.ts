@@ -12,11 +12,11 @@ import {
 } from '../../../core/index.ts';
 import { readInput } from '../../shared/operator-routes.ts';
 import { encodeError } from '../../shared/wire-kit/openai-error.ts';
-import type { BudgetRecord } from './budgets/budget.ts';
 import { periodNames } from './budgets/periods.ts';
 import { units } from './calls/figures.ts';
 import type { LedgerService } from './ledger-service.ts';
 import { requireBalance } from './operator/accounts.ts';
+import { describePeriod } from './operator/budgets.ts';
 import { listOwnCalls, ownCallQuery } from './operator/calls.ts';
 import { computeTotals } from './operator/overview.ts';
 import { buildNumberSchema } from './operator/reading.ts';
@@ -48,21 +48,6 @@ async function computeUsage(store: Store, { account, key }: Principal, days: num
   return { from: toIso(from), to: toIso(to), data };
 }
 
-/** A budget that calls of the key count in. `left` is what its running calls leave, too. */
-function describeOwnBudget({ per, zone, hard, allowed, used, pending, resets }: BudgetRecord) {
-  const left = allowed - used - pending;
-  return {
-    per,
-    zone,
-    hard,
-    allowed: formatUsd(allowed),
-    used: formatUsd(used),
-    pending: formatUsd(pending),
-    left: formatUsd(left > 0n ? left : 0n),
-    resets: toIso(resets),
-  };
-}
-
 /**
  * The budgets of the key, its account, the teams that the account belongs to, and the tags of the key. Calls
  * can have more tags, which are unknown before they are made.
@@ -79,7 +64,10 @@ async function listOwnBudgets(store: Store, { account, key }: Principal, tags: r
   const found = counted.map(async ([scope, subject]) => {
     const budgets = await store.listBudgets({ scope, subject, at, limit: periodNames.length });
     // A key is named as it is now: its budgets may be of one that it replaced.
-    return budgets.map((budget) => ({ scope, subject, ...describeOwnBudget(budget) }));
+    return budgets.map((budget) => {
+      const { per, zone, hard } = budget;
+      return { scope, subject, per, zone, hard, ...describePeriod(budget) };
+    });
   });
   return (await Promise.all(found)).flat();
 }

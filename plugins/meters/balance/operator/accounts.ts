@@ -14,6 +14,7 @@ import {
   mostCredit,
   type AccountRecord,
   type Balance,
+  type Credit,
   type Entry,
   type EntryQuery,
   type Store,
@@ -54,6 +55,8 @@ export async function requireBalance(store: Store, account: string): Promise<Acc
   if (!balance) throw buildAccountError(account);
   return describeBalance(account, balance);
 }
+
+const tooMuch = `an account can be credited ${formatUsd(mostCredit)} USD in all: add less`;
 
 const unchanged = {
   held: 'calls of this account are still running: disable it, wait for them, and close it then',
@@ -97,22 +100,14 @@ function describeRecord({ name, created, line, state, ...balance }: AccountRecor
 }
 
 /** Adds credit, once for each reference. A repeated order changes nothing, and the reply says so. */
-export async function addCredit(store: Store, order: z.output<typeof creditOrder>) {
-  const status = await store.addCredit({ ...order, reference: order.reference, at: Date.now() });
-  if (status === 'not_found') throw buildAccountError(order.account);
+export async function addCredit(store: Store, credit: Omit<Credit, 'at'>) {
+  const { account, reference } = credit;
+  const status = await store.addCredit({ ...credit, at: Date.now() });
+  if (status === 'not_found') throw buildAccountError(account);
   if (status === 'reference_taken')
-    throw buildRefusal(
-      'conflict',
-      `the reference "${order.reference}" belongs to another credit`,
-      'reference',
-    );
-  if (status === 'too_much')
-    throw buildRefusal(
-      'invalid_request',
-      `an account can be credited ${formatUsd(mostCredit)} USD in all: add less`,
-      'amount',
-    );
-  return { status, ...(await requireBalance(store, order.account)) };
+    throw buildRefusal('conflict', `the reference "${reference}" belongs to another credit`, 'reference');
+  if (status === 'too_much') throw buildRefusal('invalid_request', tooMuch, 'amount');
+  return { status, ...(await requireBalance(store, account)) };
 }
 
 function describeCredit({ number, account, at, available, source, ...entry }: Entry) {
@@ -267,11 +262,11 @@ export const accountOperations = [
           { flags: '--kind <kind>', description: `${creditKinds.join(', ')} (top-up unless given)` },
           { flags: '--reference <text>', description: 'the id of the payment: a reference is credited once' },
         ],
-        format: (added) =>
-          formatBalance(added) +
-          (added.status === 'already_credited'
-            ? ' (that reference was credited before; nothing was added)'
-            : ''),
+        format(added) {
+          const isRepeated = added.status === 'already_credited';
+          const note = isRepeated ? ' (that reference was credited before; nothing was added)' : '';
+          return formatBalance(added) + note;
+        },
       },
     ],
   }),

@@ -2,30 +2,24 @@
 import { getMessage, type Examination, type Finding } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
+import type { AuditReport } from '../audit-report.ts';
 import { checkMarkups } from '../markup/rules.ts';
 import type { Store } from '../store.ts';
 import { NoLedger } from '../versions.ts';
 import { defineOperation, formatCount } from './operation.ts';
 
-function formatAudit({
-  ok,
-  entries,
-  accounts,
-  pending,
-  broken,
-  findings,
-}: Replies['GET /admin/audit']): string {
-  const looked = [
-    formatCount(entries, 'entry', 'entries'),
-    `of ${formatCount(accounts, 'account')},`,
-    `${formatCount(pending, 'reservation')} pending`,
-  ].join(' ');
-  if (ok) return `The books are sound: ${looked}.`;
-  const lines = findings.map(({ rule, entry, account, message }) => {
-    const parts = [rule, entry === undefined ? undefined : `entry ${entry}`, account, message];
-    return parts.filter((part) => part !== undefined).join('  ');
-  });
-  return [`The books break ${formatCount(broken, 'rule')}: ${looked}.`, ...lines].join('\n');
+/** `9 entries of 2 accounts`. */
+function formatExtent({ entries, accounts }: Pick<AuditReport, 'entries' | 'accounts'>): string {
+  return `${formatCount(entries, 'entry', 'entries')} of ${formatCount(accounts, 'account')}`;
+}
+
+function formatAudit(report: Replies['GET /admin/audit']): string {
+  const looked = `${formatExtent(report)}, ${formatCount(report.pending, 'reservation')} pending`;
+  if (report.ok) return `The books are sound: ${looked}.`;
+  const lines = report.findings.map(({ rule, entry, account, message }) =>
+    [rule, entry && `entry ${entry}`, account, message].filter(Boolean).join('  '),
+  );
+  return [`The books break ${formatCount(report.broken, 'rule')}: ${looked}.`, ...lines].join('\n');
 }
 
 export const auditOperations = [
@@ -48,17 +42,12 @@ export const auditOperations = [
 const subject = 'ledger';
 
 async function auditStore(store: Store): Promise<Finding> {
-  const { ok, entries, accounts, broken } = await store.audit();
-  if (ok)
-    return {
-      subject,
-      state: 'well',
-      message:
-        `opens, and its books are sound: ` +
-        `${formatCount(entries, 'entry', 'entries')} of ${formatCount(accounts, 'account')}`,
-    };
+  const report = await store.audit();
+  if (report.ok)
+    return { subject, state: 'well', message: `opens, and its books are sound: ${formatExtent(report)}` };
+  const message = `its books break ${formatCount(report.broken, 'rule')}`;
   const remedy = 'tollgate audit names each of them; keep the file as it is until the cause is known';
-  return { subject, state: 'fault', message: `its books break ${formatCount(broken, 'rule')}`, remedy };
+  return { subject, state: 'fault', message, remedy };
 }
 
 async function examineMarkups(store: Store): Promise<Finding[]> {

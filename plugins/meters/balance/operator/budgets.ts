@@ -34,26 +34,33 @@ const budgetChanges = z.strictObject({
   thresholds: thresholds.optional(),
 });
 
+/** The current period of a budget. `left` is what its running calls leave, too. */
+export function describePeriod({ allowed, used, pending, resets }: BudgetRecord) {
+  const left = allowed - used - pending;
+  return {
+    resets: toIso(resets),
+    allowed: formatUsd(allowed),
+    used: formatUsd(used),
+    pending: formatUsd(pending),
+    left: formatUsd(left > 0n ? left : 0n),
+  };
+}
+
 /** A budget as it is shown; amounts are decimal strings in USD, and a key has its name. */
 function describeBudget(budget: BudgetRecord, keyNames: ReadonlyMap<string, string>): Budget {
   const keyName = budget.scope === 'key' ? keyNames.get(budget.subject) : undefined;
-  const { limit, raises, created, deleted, start, resets, used, pending, allowed, ...same } = budget;
-  const left = allowed - used - pending;
+  const { id, scope, subject, per, zone, hard, thresholds, start, used, allowed } = budget;
   return {
-    ...same,
+    ...{ id, scope, subject, per, zone, hard, thresholds },
     ...(keyName !== undefined && { key_name: keyName }),
-    limit: formatUsd(limit),
-    raises: raises.map(({ amount: by, until }) => ({ amount: formatUsd(by), until: toIso(until) })),
-    created: toIso(created),
-    deleted: toIso(deleted),
+    limit: formatUsd(budget.limit),
+    raises: budget.raises.map(({ amount: by, until }) => ({ amount: formatUsd(by), until: toIso(until) })),
+    created: toIso(budget.created),
+    deleted: toIso(budget.deleted),
     current: {
-      start: same.per === 'total' ? null : toIso(start),
-      resets: toIso(resets),
-      allowed: formatUsd(allowed),
-      used: formatUsd(used),
-      pending: formatUsd(pending),
-      left: formatUsd(left > 0n ? left : 0n),
-      reached: findReached(same.thresholds, used, allowed),
+      start: per === 'total' ? null : toIso(start),
+      ...describePeriod(budget),
+      reached: findReached(thresholds, used, allowed),
     },
   };
 }

@@ -7,9 +7,9 @@ import { formatUsd, parseUsd, usd, type Nano } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import type { Flag } from '../../../shared/operator-verbs.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
-import type { Credit, Store } from '../store.ts';
-import { requireBalance, buildAccountError, shownAccount } from './accounts.ts';
-import { defineOperation } from './operation.ts';
+import type { Credit } from '../store.ts';
+import { addCredit, shownAccount } from './accounts.ts';
+import { defineOperation, type Ledger } from './operation.ts';
 import { accountName, amount, largestAmount, reference } from './reading.ts';
 import { buildRefusal } from './replies.ts';
 
@@ -25,18 +25,11 @@ const signedAmount = usd
 
 type Corrected = Replies['POST /admin/refunds'];
 
-async function addCorrection(store: Store, credit: Credit): Promise<Corrected> {
-  const status = await store.addCredit(credit);
-  if (status === 'not_found') throw buildAccountError(credit.account);
-  if (status === 'reference_taken')
-    throw buildRefusal(
-      'conflict',
-      `the reference "${credit.reference}" belongs to another correction`,
-      'reference',
-    );
-  if (status === 'too_much')
-    throw buildRefusal('invalid_request', 'an account cannot hold so much', 'amount');
-  return { status, amount: formatUsd(credit.amount), ...(await requireBalance(store, credit.account)) };
+type Correction = Omit<Credit, 'at' | 'author'>;
+
+async function addCorrection({ store, author }: Ledger, correction: Correction): Promise<Corrected> {
+  const added = await addCredit(store, { ...correction, author });
+  return { amount: formatUsd(correction.amount), ...added };
 }
 
 /** The reference of a call's refund, by which it is made once. */
@@ -61,10 +54,7 @@ export const correctionOperations = [
       reason,
       reference: reference.optional(),
     }),
-    run({ store, author }, { account, amount: moved, reason: why, reference: known }) {
-      const credit = { account, amount: moved, kind: 'adjustment', reference: known } as const;
-      return addCorrection(store, { ...credit, reason: why, author, at: Date.now() });
-    },
+    run: (ledger, order) => addCorrection(ledger, { ...order, kind: 'adjustment' }),
     verbs: [
       {
         name: 'credit adjust <account> <usd>',
@@ -98,17 +88,16 @@ export const correctionOperations = [
       amount: amount.optional(),
       reason,
     }),
-    async run({ store, author }, { call, amount: stated, reason: why }) {
-      const entries = await store.listEntries({ call, limit: 20 });
+    async run(ledger, { call, amount: stated, reason: why }) {
+      const entries = await ledger.store.listEntries({ call, limit: 20 });
       const [first] = entries;
       if (!first) throw buildRefusal('not_found', `there is no call "${call}" in the books`, 'call');
       const cost = entries.reduce<Nano>((sum, { revenue }) => sum + revenue, 0n);
       const refunded = stated ?? cost;
       if (refunded > cost || cost === 0n)
         throw buildRefusal('invalid_request', `the call cost ${formatUsd(cost)} USD`, 'amount');
-      const { account } = first;
-      const credit = { account, amount: refunded, kind: 'refund', reference: nameRefund(call) } as const;
-      return addCorrection(store, { ...credit, reason: why, author, at: Date.now() });
+      const refund = { kind: 'refund', amount: refunded, reference: nameRefund(call), reason: why } as const;
+      return addCorrection(ledger, { account: first.account, ...refund });
     },
     verbs: [
       {
@@ -130,20 +119,15 @@ export const correctionOperations = [
       reference,
       reason,
     }),
-    async run({ store, author }, { reference: known, reason: why }) {
-      const [credit] = await store.listEntries({ reference: known, limit: 1 });
+    async run(ledger, { reference: known, reason: why }) {
+      const [credit] = await ledger.store.listEntries({ reference: known, limit: 1 });
       if (!credit)
         throw buildRefusal('not_found', `there is no credit with the reference "${known}"`, 'reference');
       if (credit.available <= 0n)
         throw buildRefusal('invalid_request', `"${known}" took credit back itself`, 'reference');
       const { account, available } = credit;
-      const taken = {
-        account,
-        amount: -available,
-        kind: 'chargeback',
-        reference: `chargeback:${known}`,
-      } as const;
-      return addCorrection(store, { ...taken, reason: why, author, at: Date.now() });
+      const taken = { kind: 'chargeback', amount: -available, reference: `chargeback:${known}` } as const;
+      return addCorrection(ledger, { account, ...taken, reason: why });
     },
     verbs: [{ name: 'credit chargeback <reference>', flags: [reasonFlag], format: formatCorrection }],
   }),

@@ -160,19 +160,10 @@ function formatLimits({ spendCap, models, expires, callsPerMinute }: Key['limits
 
 const headings = ['KEY', 'ENDS', 'ACCOUNT', 'CREATED', 'USED USD', 'LIMITS', 'STATE', 'NAME'];
 
-function formatKeyCells({
-  id,
-  lastFour,
-  name,
-  kind,
-  account,
-  disabled,
-  created,
-  limits,
-  used,
-}: Key): string[] {
-  const state = disabled ? 'disabled' : '';
-  return [id, `…${lastFour}`, account ?? kind, created, used, formatLimits(limits), state, name];
+function formatKeyCells(key: Key): string[] {
+  const { id, lastFour, account, kind, created, used, name } = key;
+  const state = key.disabled ? 'disabled' : '';
+  return [id, `…${lastFour}`, account ?? kind, created, used, formatLimits(key.limits), state, name];
 }
 
 function formatKeys(shown: readonly Key[]): string {
