@@ -98,11 +98,10 @@ export function narrowGrant(
   return { ...grant, targets, ...(affordable < bound.output ? { outputLimit: affordable } : {}) };
 }
 
+const shorten = 'Shorten the input, lower the output limit, or have';
+
 function describeNeed(quotes: readonly Quote[]): string {
-  const needed = quotes.reduce(
-    (least, quote) => (quote.least < least ? quote.least : least),
-    quotes[0]?.least ?? 0n,
-  );
+  const [needed = 0n] = quotes.map(({ least }) => least).toSorted((one, other) => (one < other ? -1 : 1));
   return `This call could cost ${formatUsd(needed)} USD, and`;
 }
 
@@ -112,19 +111,15 @@ export function buildBalanceError(
   { account, key }: Principal,
   { by, available }: Extract<Reserved, { by: 'balance' | 'cap' }>,
 ): GatewayError {
-  const could = describeNeed(quotes);
-  const shorten = 'Shorten the input, lower the output limit, or have';
-  if (by === 'cap') {
-    return new GatewayError(
-      'out_of_balance',
-      `${could} the key ${key} has ${formatUsd(available)} USD left to spend. ${shorten} its limit raised.`,
-    );
-  }
-  const rest = `the account "${account}" has ${formatUsd(available)} USD besides what running calls reserve`;
-  return new GatewayError(
-    'out_of_balance',
-    `${could} ${rest}. ${shorten} credit added: tollgate credit add ${account} <usd>.`,
-  );
+  const left = `${formatUsd(available)} USD`;
+  const [rest, remedy] =
+    by === 'cap'
+      ? [`the key ${key} has ${left} left to spend`, 'its limit raised']
+      : [
+          `the account "${account}" has ${left} besides what running calls reserve`,
+          `credit added: tollgate credit add ${account} <usd>`,
+        ];
+  return new GatewayError('out_of_balance', `${describeNeed(quotes)} ${rest}. ${shorten} ${remedy}.`);
 }
 
 /** The error for a call that exceeds its key's rate. */
@@ -160,8 +155,7 @@ function buildBudgetError(
     'budget_exceeded',
     `${describeNeed(quotes)} the budget ${id} of the ${scope} "${subject}" ` +
       `has ${left} of ${formatUsd(allowed)} USD left${period}.${reset} ` +
-      'Shorten the input, lower the output limit, or have it raised: ' +
-      `tollgate budgets raise ${id} <usd> --until <time>.`,
+      `${shorten} it raised: tollgate budgets raise ${id} <usd> --until <time>.`,
     resets !== undefined && resets - at <= near ? { retryAfter: Math.max(1, (resets - at) / 1000) } : {},
   );
 }

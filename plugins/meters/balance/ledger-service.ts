@@ -194,7 +194,7 @@ export class LedgerService {
   }
 
   #keepAudit(audit: LastAudit): void {
-    this.#options.metrics.audited(audit.findings);
+    this.#options.metrics.noteAudit(audit.findings);
     this.#lastAudit = audit;
   }
 

@@ -10,66 +10,53 @@ type Metrics = Host['metrics'];
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const operations = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
-/** The store that a scrape reads from. There is only one, since the metrics belong to the process. */
+/**
+ * What a scrape reads: the store, and how much its last audit found. There is only one of each, since the
+ * metrics belong to the process. Until the first audit the books count as sound.
+ */
 let watched: Store | undefined;
+let found = 0;
 
-function computeAge({ oldestPending }: Totals): number {
-  return oldestPending === undefined ? 0 : Math.max(0, (Date.now() - oldestPending) / 1000);
+/** Registers a gauge that is read at each scrape. It keeps its last value if there is none. */
+function registerGauge(
+  metrics: Metrics,
+  [name, help]: readonly [name: string, help: string],
+  together: 'max' | 'min',
+  read: () => number | undefined | Promise<number | undefined>,
+): void {
+  const made = defineGauge(metrics, `tollgate_ledger_${name}`, help, { together });
+  Object.assign(made, {
+    async collect() {
+      const value = await read();
+      if (value !== undefined) made.set(value);
+    },
+  });
 }
 
-/**
- * Registers gauges of the whole ledger, read at each scrape. Every worker and every machine reports the same
- * values.
- */
-function registerTotals(metrics: Metrics): void {
-  const registerTotal = (name: string, help: string, read: (totals: Totals) => number): void => {
-    const made = defineGauge(metrics, `tollgate_ledger_${name}`, help, { together: 'max' });
-    Object.assign(made, {
-      async collect() {
-        // If the ledger fails, the gauge keeps its last value; readiness reports the failure.
-        const totals = await watched?.sumTotals().catch(() => undefined);
-        if (totals) made.set(read(totals));
-      },
+/** Registers gauges of the whole ledger. Every worker and every machine reports the same values. */
+function registerGauges(metrics: Metrics): void {
+  const registerTotal = (name: string, help: string, read: (totals: Totals) => number): void =>
+    registerGauge(metrics, [name, help], 'max', async () => {
+      // Readiness reports a failure.
+      const totals = await watched?.sumTotals().catch(() => undefined);
+      return totals && read(totals);
     });
-  };
   registerTotal('pending_calls', 'Reservations that have not ended.', ({ pendingCalls }) => pendingCalls);
   registerTotal('pending_usd', 'What reservations that have not ended hold.', ({ pendingAmount }) =>
     toUsdNumber(pendingAmount),
   );
-  registerTotal('oldest_pending_seconds', 'Age of the oldest reservation that has not ended.', computeAge);
-}
-
-/** Registers a gauge that is 0 while the ledger fails. */
-function registerHealth(metrics: Metrics): void {
-  const up = defineGauge(metrics, 'tollgate_ledger_up', '1, or 0 while the ledger cannot be used.', {
-    together: 'min',
-  });
-  Object.assign(up, { collect: () => up.set(watched?.findFault() ? 0 : 1) });
-}
-
-/** Returns a function that sets the gauges of the last audit. */
-function registerAudit(metrics: Metrics): (broken: number) => void {
-  const isNew = !metrics.getSingleMetric('tollgate_ledger_audit_ok');
-  const ok = defineGauge(
-    metrics,
-    'tollgate_ledger_audit_ok',
+  registerTotal(
+    'oldest_pending_seconds',
+    'Age of the oldest reservation that has not ended.',
+    ({ oldestPending: at }) => (at === undefined ? 0 : Math.max(0, (Date.now() - at) / 1000)),
+  );
+  const [up, ok] = [
+    '1, or 0 while the ledger cannot be used.',
     '1 while the last audit found nothing wrong, 0 otherwise.',
-    { together: 'min' },
-  );
-  // Until the first audit the gauge reports sound books.
-  if (isNew) ok.set(1);
-  const findings = defineGauge(
-    metrics,
-    'tollgate_ledger_audit_findings',
-    'What the last audit found wrong.',
-    {
-      together: 'max',
-    },
-  );
-  return (broken) => {
-    ok.set(broken === 0 ? 1 : 0);
-    findings.set(broken);
-  };
+  ] as const;
+  registerGauge(metrics, ['up', up], 'min', () => (watched?.findFault() ? 0 : 1));
+  registerGauge(metrics, ['audit_ok', ok], 'min', () => (found === 0 ? 1 : 0));
+  registerGauge(metrics, ['audit_findings', 'What the last audit found wrong.'], 'max', () => found);
 }
 
 /**
@@ -81,8 +68,7 @@ export function registerLedgerMetrics(metrics: Metrics) {
   const sizes = defineHistogram(metrics, 'tollgate_ledger_group_size', 'Operations that shared a commit.', {
     buckets: operations,
   });
-  registerTotals(metrics);
-  registerHealth(metrics);
+  registerGauges(metrics);
   const registerCount = <Label extends string = never>(name: string, help: string, labels?: Label[]) =>
     defineCounter(metrics, `tollgate_ledger_${name}_total`, help, labels);
   const registerBudget = (name: string, help: string, label: string, values: readonly string[]) =>
@@ -117,10 +103,11 @@ export function registerLedgerMetrics(metrics: Metrics) {
     },
     /** From now on scrapes read from this store. */
     watch(store: Store) {
-      watched = store;
+      [watched, found] = [store, 0];
     },
-    /** Sets the number of findings of the last audit. */
-    audited: registerAudit(metrics),
+    noteAudit(findings: number) {
+      found = findings;
+    },
   };
 }
 

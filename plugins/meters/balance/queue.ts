@@ -85,11 +85,6 @@ export class Queue<Asked extends Operation = Operation> {
     this.#schedule();
   }
 
-  /** Makes operations wait: the thread is not open. */
-  hold(): void {
-    this.#held = true;
-  }
-
   /** Sends at the end of the turn, so that all its operations travel together. */
   #schedule(): void {
     if (this.#scheduled || this.#held || this.#sent.length > 0 || this.#waiting.length === 0) return;
@@ -120,7 +115,9 @@ export class Queue<Asked extends Operation = Operation> {
     return { operations: sent.length, seconds: (performance.now() - this.#sentAt) / 1000, failure };
   }
 
-  rejectAll(error: Error): void {
+  /** Rejects what was added, and makes further operations wait: the thread is not open. */
+  fail(error: Error): void {
+    this.#held = true;
     const all = [...this.#sent, ...this.#waiting];
     [this.#sent, this.#waiting] = [[], []];
     for (const { reject } of all) reject(error);

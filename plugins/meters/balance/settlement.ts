@@ -135,19 +135,9 @@ export async function settleDurably(
     } catch (error) {
       const isOutOfOrder = isGatewayError(error) && error.code === 'ledger_unavailable';
       if (!isOutOfOrder || closing.aborted) {
-        logger.error(
-          {
-            error,
-            call,
-            settlement: {
-              ...settlement,
-              amount: settlement.amount?.toString(),
-              outcome: undefined,
-              also: undefined,
-            },
-          },
-          'a call was not settled: its reservation stays pending',
-        );
+        const { outcome: _, also: _also, amount, ...known } = settlement;
+        const lost = { error, call, settlement: { ...known, amount: amount?.toString() } };
+        logger.error(lost, 'a call was not settled: its reservation stays pending');
         return undefined;
       }
       if (pause === firstPause)

@@ -38,26 +38,18 @@ const message = creditOrder.extend({ reference });
 const header = 'tollgate-signature';
 
 /**
- * Reads `t=<Unix seconds>,v1=<hexadecimal digits>`. There are several `v1` while the sender changes its
- * secret.
+ * Throws `forbidden` unless the body was signed with the secret, and recently. The header is
+ * `t=<Unix seconds>,v1=<hexadecimal digits>`, with several `v1` while the sender changes its secret.
  */
-function readParts(value: string): { time: string; signatures: string[] } {
-  const parts = value.split(',').map((part) => part.trim());
-  const time = parts.find((part) => /^t=\d{1,12}$/.test(part))?.slice(2) ?? '';
-  return {
-    time,
-    signatures: parts.filter((part) => /^v1=[0-9a-f]{64}$/.test(part)).map((part) => part.slice(3)),
-  };
-}
-
-/** Throws `forbidden` unless the body was signed with the secret, and recently. */
 export function checkSignature(
   value: unknown,
   body: string,
   { secret, tolerance }: TopUpOptions,
   now: number,
 ): void {
-  const { time, signatures } = readParts(typeof value === 'string' ? value : '');
+  const parts = (typeof value === 'string' ? value : '').split(',').map((part) => part.trim());
+  const time = parts.find((part) => /^t=\d{1,12}$/.test(part))?.slice(2) ?? '';
+  const signatures = parts.filter((part) => /^v1=[0-9a-f]{64}$/.test(part)).map((part) => part.slice(3));
   const expected = createHmac('sha256', secret).update(`${time}.${body}`).digest();
   const isSigned = signatures.some((signature) => timingSafeEqual(Buffer.from(signature, 'hex'), expected));
   if (!isSigned || time === '')

@@ -41,14 +41,9 @@ async function readStored(store: Store): Promise<{ version: number; rules: Marku
   }
 }
 
-/** The rules as they were written. A wrong one is among them. */
-async function listMarkups(store: Store): Promise<MarkupInput[]> {
-  return (await readStored(store)).rules;
-}
-
 /** Throws if a stored rule is wrong, with its name, what is wrong, and how to replace it. */
 export async function checkMarkups(store: Store): Promise<void> {
-  for (const rule of await listMarkups(store)) parseRule(rule);
+  for (const rule of (await readStored(store)).rules) parseRule(rule);
 }
 
 function parseRule(rule: MarkupInput): Markup {
@@ -80,11 +75,15 @@ function isForSelector(rule: MarkupInput, { account, key, model }: Selector): bo
   return rule.account === account && rule.key === key && rule.model === model;
 }
 
-async function editRules(store: Store, change: (rules: MarkupInput[]) => MarkupInput[]): Promise<void> {
+async function editRules(
+  store: Store,
+  change: (rules: MarkupInput[]) => MarkupInput[],
+): Promise<MarkupInput[]> {
   for (let tries = 0; tries < mostTries; tries += 1) {
     const { version, rules } = await readStored(store);
-    const text = JSON.stringify(change(rules));
-    if (await store.writeDocument({ name: documentName, text, replaces: version })) return;
+    const changed = change(rules);
+    const text = JSON.stringify(changed);
+    if (await store.writeDocument({ name: documentName, text, replaces: version })) return changed;
   }
   throw new GatewayError('conflict', 'the markups are being changed by others: try again');
 }
@@ -96,8 +95,11 @@ const modelOrder = z.object({ model: modelPattern.optional() });
  * Sets the rule for an account, a key, a model, or some of them together. Throws if it is wrong, or if it
  * could never apply.
  */
-async function setMarkup({ store, offer }: Ledger, order: unknown): Promise<MarkupInput> {
-  const { account, key } = readInput(markupSchema, order);
+async function setMarkup(
+  { store, offer }: Ledger,
+  { account, key }: Markup,
+  order: unknown,
+): Promise<MarkupInput> {
   const { model } = readInput(modelOrder, order);
   await checkModelPatterns(model === undefined ? [] : [model], offer, 'model');
   if (account !== undefined) await requireBalance(store, account);
@@ -112,9 +114,9 @@ async function setMarkup({ store, offer }: Ledger, order: unknown): Promise<Mark
   return written;
 }
 
-async function removeMarkup(store: Store, selector: Selector): Promise<void> {
+async function removeMarkup(store: Store, selector: Selector): Promise<MarkupInput[]> {
   const wanted = await nameRoot(store, selector);
-  await editRules(store, (rules) => {
+  return editRules(store, (rules) => {
     const left = rules.filter((rule) => !isForSelector(rule, wanted));
     if (left.length === rules.length)
       throw new GatewayError('not_found', 'there is no such markup; `markups list` shows those there are');
@@ -135,40 +137,25 @@ export async function followMarkups(
   logger: Host['logger'],
 ): Promise<() => void> {
   const own = await Promise.all(configured.map((rule) => nameRoot(store, rule)));
-  let seen = await followRules(store, markups, { own, seen: -1 });
-  // An outage is logged only once.
-  let isAway = false;
-  const lookAgain = async (): Promise<void> => {
-    try {
-      seen = await followRules(store, markups, { own, seen });
-      isAway = false;
-    } catch (error) {
-      if (!isAway) logger.warn({ error }, 'the markups could not be read');
-      isAway = true;
-    }
+  let [seen, isAway] = [-1, false];
+  const look = async (): Promise<void> => {
+    const { version, rules } = await readStored(store);
+    if (version !== seen) markups.setRules([...rules.map(parseRule), ...own]);
+    [seen, isAway] = [version, false];
   };
-  const timer = setInterval(() => void lookAgain(), lookEvery).unref();
+  await look();
+  const logFailure = (error: unknown): void => {
+    // An outage is logged only once.
+    if (!isAway) logger.warn({ error }, 'the markups could not be read');
+    isAway = true;
+  };
+  const timer = setInterval(() => void look().catch(logFailure), lookEvery).unref();
   return () => clearInterval(timer);
 }
 
-/** Reads the rules again, if they have changed. Returns their version. */
-async function followRules(
-  store: Store,
-  markups: Markups,
-  { own, seen }: { readonly own: readonly Markup[]; readonly seen: number },
-): Promise<number> {
-  const { version, rules } = await readStored(store);
-  if (version !== seen) markups.setRules([...rules.map(parseRule), ...own]);
-  return version;
-}
-
 function describeSubject({ account, key, model }: MarkupInput): string {
-  const subject = [
-    account !== undefined && `account ${account}`,
-    key !== undefined && `key ${key}`,
-    model !== undefined && `model ${model}`,
-  ].filter((part) => part !== false);
-  return toOneLine(subject.join(', ')) || 'all calls';
+  const named = Object.entries({ account, key, model }).filter(([, value]) => value !== undefined);
+  return toOneLine(named.map(([name, value]) => `${name} ${value}`).join(', ')) || 'all calls';
 }
 
 function formatMarkup(rule: MarkupInput): string {
@@ -191,7 +178,7 @@ const listing = defineOperation({
   route: 'GET /admin/markups',
   summary: 'List the markups that operators have set',
   roles: roles.read,
-  run: async ({ store }) => ({ data: await listMarkups(store) }),
+  run: async ({ store }) => ({ data: (await readStored(store)).rules }),
   verbs: [{ name: 'markups list', format: formatMarkups }],
 });
 
@@ -201,7 +188,7 @@ const setting = defineOperation({
   roles: roles.correct,
   statuses: [201],
   input: markupSchema,
-  run: (ledger, _, _params, { input }) => setMarkup(ledger, input),
+  run: (ledger, rule, _, { input }) => setMarkup(ledger, rule, input),
 });
 
 export const markupOperations = [
@@ -213,8 +200,7 @@ export const markupOperations = [
     roles: roles.correct,
     input: selectorSchema,
     async run({ store }, selector) {
-      await removeMarkup(store, selector);
-      return { data: await listMarkups(store) };
+      return { data: await removeMarkup(store, selector) };
     },
     verbs: [{ name: 'markups remove', flags: subjects, format: formatMarkups }],
   }),

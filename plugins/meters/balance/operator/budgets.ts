@@ -50,8 +50,9 @@ export function describePeriod({ allowed, used, pending, resets }: BudgetRecord)
 function describeBudget(budget: BudgetRecord, keyNames: ReadonlyMap<string, string>): Budget {
   const keyName = budget.scope === 'key' ? keyNames.get(budget.subject) : undefined;
   const { id, scope, subject, per, zone, hard, thresholds, start, used, allowed } = budget;
+  const same = { id, scope, subject, per, zone, hard, thresholds };
   return {
-    ...{ id, scope, subject, per, zone, hard, thresholds },
+    ...same,
     ...(keyName !== undefined && { key_name: keyName }),
     limit: formatUsd(budget.limit),
     raises: budget.raises.map(({ amount: by, until }) => ({ amount: formatUsd(by), until: toIso(until) })),

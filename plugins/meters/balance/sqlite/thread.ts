@@ -117,10 +117,7 @@ export class Thread {
 
   #onEnd(error: Error): void {
     this.#down ??= error;
-    for (const queue of queueNames) {
-      this.#queues[queue].hold();
-      this.#queues[queue].rejectAll(buildOutageError(this.#down));
-    }
+    for (const queue of queueNames) this.#queues[queue].fail(buildOutageError(this.#down));
   }
 
   /** Starts another thread, unless one has already started or this one was meant to end. */
