@@ -3,60 +3,15 @@
  * and `prices update` applies new prices, which a feed can also do automatically.
  */
 import { z } from 'zod';
-import {
-  definePlugin,
-  longestDeadline,
-  type Catalog,
-  type CommandResult,
-  type Documents,
-} from '../../core/index.ts';
+import { definePlugin, longestDeadline, type Documents } from '../../core/index.ts';
 import { isChange, listOperationRoutes } from '../shared/operations.ts';
 import { buildCommands, listVerbs } from '../shared/operator-verbs.ts';
-import { loadFeed, publicKeySchema } from './catalogue/load-feed.ts';
+import { publicKeySchema } from './catalogue/load-feed.ts';
 import { operations, verbs } from './catalogue/operations.ts';
 import { byCommand, createPriceCommands } from './catalogue/price-commands.ts';
 import { watchPriceDates } from './catalogue/price-dates.ts';
-import { PriceService } from './catalogue/price-service.ts';
-import { findModels, type PriceWork } from './catalogue/price-updates.ts';
-import { flattenModel, readSnapshot, type Facts } from './catalogue/snapshot.ts';
-
-/** The catalogue's facts about a vendor's models. */
-function findFacts(catalog: Catalog, vendor: string): Facts | undefined {
-  const models = findModels(catalog, vendor);
-  return models.length > 0
-    ? new Map(models.map((model) => [model.upstream, flattenModel(model)]))
-    : undefined;
-}
-
-async function comparePrices(
-  catalog: Catalog,
-  source: string,
-  vendor: string | undefined,
-): Promise<CommandResult> {
-  const { name: file, text } = await loadFeed(source);
-  const { complete, vendors } = readSnapshot(text, file, vendor);
-  const snapshot = [...vendors].filter(([name]) => vendor === undefined || name === vendor);
-  const compared: string[] = [];
-  const found = snapshot.flatMap(([name, theirs]) => {
-    const ours = findFacts(catalog, name);
-    if (!ours) return [];
-    compared.push(name);
-    return findDifferences(name, ours, theirs, complete);
-  });
-  if (compared.length === 0) {
-    const names = snapshot.map(([name]) => `"${name}"`).join(', ');
-    throw new Error(
-      names
-        ? `the catalogue has no models of ${names}; name the vendor with --vendor`
-        : `${file} has no models${vendor ? ` of "${vendor}"` : ''}`,
-    );
-  }
-  const summary = `${found.length} differences in ${compared.join(', ')}. Nothing was applied.`;
-  return {
-    json: { compared, differences: found },
-    text: [...found.map(formatDifference), summary].join('\n'),
-  };
-}
+import { createPriceService } from './catalogue/price-service.ts';
+import type { PriceWork } from './catalogue/price-updates.ts';
 
 const options = z.strictObject({
   prices: z
@@ -88,11 +43,7 @@ export const catalogue = definePlugin({
         return store.use(task);
       },
     };
-    const { feed, every } = prices;
-    const service = new PriceService(host, work.use, {
-      automatic: feed === undefined ? undefined : { feed, every: every * 1000 },
-      publicKey: prices.publicKey,
-    });
+    const service = createPriceService(host, work, { feed: prices.feed, every: prices.every * 1000 });
     watchPriceDates(host, prices.maxAge);
     const local = buildCommands([...listVerbs(operations), ...verbs], async () => {
       await catalog.lookAtListings();
@@ -114,63 +65,5 @@ export const catalogue = definePlugin({
       if (documents.list().next().done !== true) await service.start();
     });
     hooks.close.tapPromise({ name: 'catalogue', stage: -10 }, () => service.stop());
-    commands.add({
-      name: 'prices diff <snapshot>',
-      description:
-        'compare new facts of a file or URL (our form, or models.dev) with the catalogue; applies nothing',
-      options: [
-        { flags: '--vendor <name>', description: 'the vendor of the facts, if the file does not name it' },
-      ],
-      async run([file = ''], { vendor }) {
-        await catalog.lookAtListings();
-        return comparePrices(catalog, file, typeof vendor === 'string' ? vendor : undefined);
-      },
-    });
   },
 });
-
-/**
- * Compares a snapshot with the catalogue: models that it adds or lacks, and every figure that differs.
- */
-export interface Difference {
-  readonly vendor: string;
-  readonly model: string;
-  readonly change: 'added' | 'missing' | 'changed';
-  /** The figure that differs. */
-  readonly figure?: string;
-  readonly from?: string;
-  /** Undefined if the snapshot does not contain it. */
-  readonly to?: string;
-}
-
-/** `complete` means that the snapshot holds everything, so what it lacks is gone. */
-export function findDifferences(vendor: string, ours: Facts, theirs: Facts, complete: boolean): Difference[] {
-  const found: Difference[] = [];
-  for (const [model, figures] of ours) {
-    const other = theirs.get(model);
-    if (!other) {
-      found.push({ vendor, model, change: 'missing' });
-      continue;
-    }
-    for (const figure of new Set([...Object.keys(figures), ...Object.keys(other)])) {
-      const [from, to] = [figures[figure], other[figure]];
-      if (from === to || (to === undefined && !complete)) continue;
-      found.push({
-        vendor,
-        model,
-        change: 'changed',
-        figure,
-        ...(from === undefined ? {} : { from }),
-        ...(to === undefined ? {} : { to }),
-      });
-    }
-  }
-  for (const model of theirs.keys()) if (!ours.has(model)) found.push({ vendor, model, change: 'added' });
-  return found;
-}
-
-export function formatDifference({ vendor, model, change, figure, from, to }: Difference): string {
-  const name = `${vendor} ${model}`;
-  if (change !== 'changed') return `${change === 'added' ? '+' : '-'} ${name}`;
-  return `~ ${name}: ${figure} ${from ?? 'unstated'} → ${to ?? 'unstated'}`;
-}

@@ -68,7 +68,7 @@ describe('the automatic feed', () => {
   it('repeats nothing that is applied, held back or rolled back, and applies the next change', async () => {
     expect(await apply(1.2, automatic)).toMatchObject({ applied: 1 });
     expect(await apply(1.2, automatic)).toMatchObject({ applied: null, fields: [] });
-    await undoUpdate(documents, undefined, 'operator');
+    await undoUpdate(documents, 1, 'operator');
     expect(await apply(1.2, automatic)).toMatchObject({ applied: null, fields: [] });
     expect(await apply(0.1, automatic)).toMatchObject({ applied: null, held: 2 });
     expect(await apply(0.1, automatic)).toMatchObject({ held: null });

@@ -23,8 +23,6 @@ function readKey(text: string): KeyObject | undefined {
   }
 }
 
-export type PublicKey = KeyObject;
-
 /** An Ed25519 public key: PEM, or its DER in base64. */
 export const publicKeySchema = z.string().transform((text, context) => {
   const key = readKey(text);
@@ -32,12 +30,6 @@ export const publicKeySchema = z.string().transform((text, context) => {
   context.addIssue({ code: 'custom', message: 'must be an Ed25519 public key, as PEM or as DER in base64' });
   return z.NEVER;
 });
-
-export interface Feed {
-  readonly text: string;
-  /** The feed's location without query and credentials, for lists and logs. */
-  readonly name: string;
-}
 
 function isAddress(source: string): boolean {
   return /^https?:\/\//i.test(source);
@@ -100,9 +92,13 @@ function toSignatureSource(source: string): string {
   return address.href;
 }
 
+function read(source: string, most: number): Promise<Buffer> {
+  return isAddress(source) ? download(source, most) : readFromDisk(source, most);
+}
+
 async function readSignature(source: string): Promise<Buffer> {
   try {
-    return await (isAddress(source) ? download : readFromDisk)(source, mostSignature);
+    return Buffer.from((await read(source, mostSignature)).toString(), 'base64');
   } catch (error) {
     throw new Error(`its signature, ${formatSource(source)}: ${describeFailure(error)}`, { cause: error });
   }
@@ -114,16 +110,13 @@ function describeFailure(error: unknown): string {
   return (error instanceof TypeError && error.cause instanceof Error ? error.cause : error).message;
 }
 
-/** Throws an Error that names the place and the reason. */
-export async function loadFeed(source: string, publicKey?: KeyObject): Promise<Feed> {
-  const read = isAddress(source) ? download : readFromDisk;
+/** The text of a feed, and its location without secrets. An error names the location and the reason. */
+export async function loadFeed(source: string, publicKey?: KeyObject) {
   const name = formatSource(source);
   try {
     const bytes = await read(source, mostBytes);
-    if (publicKey) {
-      const signature = Buffer.from((await readSignature(toSignatureSource(source))).toString(), 'base64');
-      if (!verify(null, bytes, publicKey, signature)) throw new Error('its signature does not fit');
-    }
+    if (publicKey && !verify(null, bytes, publicKey, await readSignature(toSignatureSource(source))))
+      throw new Error('its signature does not fit');
     return { name, text: bytes.toString() };
   } catch (error) {
     throw new Error(`the price feed ${name} cannot be read: ${describeFailure(error)}`, { cause: error });

@@ -10,7 +10,6 @@ import {
   type Catalog,
   type Model,
   type Offer,
-  type Price,
 } from '../../../core/index.ts';
 import { createDefiner, roles } from '../../shared/operations.ts';
 import type { Verb } from '../../shared/operator-verbs.ts';
@@ -25,13 +24,9 @@ const example = { input: 1000, output: 500 };
 /** The same call to a model that makes pictures: its output is one. */
 const picture = toUsed({ ...example, outputImage: example.output, images: 1 });
 
-function describeOrigin(price: Price) {
-  const origin = findPriceOrigin(price);
-  return { price_date: origin?.asOf ?? null, price_source: origin?.source ?? null };
-}
-
 function describeOffer({ provider, model, price }: Offer) {
   const isFree = model.free === true;
+  const origin = isFree ? undefined : findPriceOrigin(price);
   return {
     provider: provider.name,
     ...(provider.credential === undefined ? {} : { key: provider.credential }),
@@ -39,7 +34,8 @@ function describeOffer({ provider, model, price }: Offer) {
     protocols: model.protocols ?? Object.keys(provider.endpoints),
     free: isFree,
     price: isFree ? null : { ...price },
-    ...(isFree ? { price_date: null, price_source: null } : describeOrigin(price)),
+    price_date: origin?.asOf ?? null,
+    price_source: origin?.source ?? null,
     example_cost: formatUsd(computeCost(model.output.includes('image') ? picture : toUsed(example), price)),
   };
 }

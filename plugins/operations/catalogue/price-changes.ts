@@ -15,7 +15,7 @@ import {
 import { formatTable } from '../../shared/table.ts';
 import { computeVersion, type PriceChange } from './price-history.ts';
 import { flattenPrice } from './price-list.ts';
-import type { Facts, Figures, Snapshot } from './snapshot.ts';
+import type { Figures, Snapshot } from './snapshot.ts';
 
 /** A model of the catalogue, with the price of its file and the price that it has now. */
 export interface PricedModel {
@@ -85,9 +85,14 @@ function applyFigures(price: Price, figures: Figures): Price {
   };
 }
 
+/** What either has. */
+export function listNames(before: Figures, after: Figures): string[] {
+  return Object.keys({ ...before, ...after });
+}
+
 function findDrops(before: Figures, after: Figures): string[] {
   const reasons = new Set<string>();
-  for (const figure of new Set([...Object.keys(before), ...Object.keys(after)])) {
+  for (const figure of listNames(before, after)) {
     const [old, rate] = [findFigure(before, figure), findFigure(after, figure)];
     if (old === undefined || rate === undefined || limits.has(figure)) continue;
     const [was, is] = [parseRate(old), parseRate(rate)];
@@ -104,13 +109,6 @@ function findUnstated(before: Figures, stated: Figures): string[] {
     return stated[figure] === undefined && !kind?.isFee && before[figure] !== '0';
   });
   return left.length > 0 ? [`does not state ${left.join(', ')}`] : [];
-}
-
-export interface Compared {
-  readonly changes: readonly PriceChange[];
-  readonly fields: readonly FieldChange[];
-  /** Models of the catalogue that the feed has a price for. */
-  readonly matched: number;
 }
 
 function compareModel(
@@ -137,22 +135,21 @@ function compareModel(
 /** The figures that differ between the old and the new price of a change. */
 export function listFields({ provider, model, was, price }: PriceChange): FieldChange[] {
   const [before, after] = [flattenPrice(priceSchema.parse(was)), flattenPrice(priceSchema.parse(price))];
-  return [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  return listNames(before, after)
     .filter((field) => before[field] !== after[field])
     .map((field) => ({ provider, model, field, old: before[field], new: after[field] }));
 }
 
-/** Compares the models of the catalogue with a feed. */
-export function comparePrices(models: readonly PricedModel[], { vendors, prices }: Snapshot): Compared {
+/** What a feed changes at these models, and how many of them it has a price for. */
+export function comparePrices(models: readonly PricedModel[], { vendors, prices }: Snapshot) {
   let matched = 0;
   const changes = models.flatMap((model) => {
-    const facts: Facts | undefined = vendors.get(model.provider);
-    const stated = facts?.get(model.model);
+    const stated = vendors.get(model.provider)?.get(model.model);
     if (!stated) return [];
     matched += 1;
     return compareModel(model, stated, prices?.get(model.provider)?.get(model.model)) ?? [];
   });
-  return { changes, fields: changes.flatMap(listFields), matched };
+  return { changes, matched };
 }
 
 export function formatFields(fields: readonly FieldChange[]): string {

@@ -1,11 +1,14 @@
-/** `prices update`, which writes the shared history that running gateways follow, and `prices schema`. */
+/**
+ * `prices update`, which writes the shared history that running gateways follow, `prices diff`, which only
+ * compares, and `prices schema`.
+ */
 import { z } from 'zod';
-import { toOneLine, type Command, type CommandResult } from '../../../core/index.ts';
+import { toOneLine, type Catalog, type Command, type CommandResult } from '../../../core/index.ts';
 import { loadFeed, formatSource } from './load-feed.ts';
-import { formatFields } from './price-changes.ts';
+import { formatFields, listNames } from './price-changes.ts';
 import { statedListSchema } from './price-list.ts';
-import { applyFeed, type FeedResult, type PriceWork } from './price-updates.ts';
-import { readSnapshot } from './snapshot.ts';
+import { applyFeed, findModels, type FeedResult, type PriceWork } from './price-updates.ts';
+import { flattenModel, readSnapshot, type Facts } from './snapshot.ts';
 
 export const byCommand = 'command line';
 
@@ -61,6 +64,77 @@ async function updatePrices(
   return { json: result, text: lines.join('\n') };
 }
 
+/** What differs between the catalogue and new facts. */
+interface Difference {
+  readonly vendor: string;
+  readonly model: string;
+  readonly change: 'added' | 'missing' | 'changed';
+  /** The figure that differs. */
+  readonly figure?: string;
+  readonly from?: string | undefined;
+  /** Undefined if the facts do not contain it. */
+  readonly to?: string | undefined;
+}
+
+/** `complete` means that the new facts hold everything, so what they lack is gone. */
+function findDifferences(vendor: string, ours: Facts, theirs: Facts, complete: boolean): Difference[] {
+  const known = [...ours].flatMap(([model, figures]): Difference[] => {
+    const others = theirs.get(model);
+    if (!others) return [{ vendor, model, change: 'missing' }];
+    return listNames(figures, others).flatMap((figure) => {
+      const [from, to] = [figures[figure], others[figure]];
+      const isSame = from === to || (to === undefined && !complete);
+      return isSame ? [] : [{ vendor, model, change: 'changed', figure, from, to }];
+    });
+  });
+  const added = [...theirs.keys()].filter((model) => !ours.has(model));
+  return [...known, ...added.map((model) => ({ vendor, model, change: 'added' }) as const)];
+}
+
+function formatDifference({ vendor, model, change, figure, from, to }: Difference): string {
+  const name = `${vendor} ${model}`;
+  if (change !== 'changed') return `${change === 'added' ? '+' : '-'} ${name}`;
+  return `~ ${name}: ${figure} ${from ?? 'unstated'} → ${to ?? 'unstated'}`;
+}
+
+/** The catalogue's facts about a vendor's models. */
+function findFacts(catalog: Catalog, vendor: string): Facts | undefined {
+  const models = findModels(catalog, vendor);
+  return models.length > 0
+    ? new Map(models.map((model) => [model.upstream, flattenModel(model)]))
+    : undefined;
+}
+
+async function comparePrices(
+  catalog: Catalog,
+  source: string,
+  vendor: string | undefined,
+): Promise<CommandResult> {
+  const { name: file, text } = await loadFeed(source);
+  const { complete, vendors } = readSnapshot(text, file, vendor);
+  const snapshot = [...vendors].filter(([name]) => vendor === undefined || name === vendor);
+  const compared: string[] = [];
+  const found = snapshot.flatMap(([name, theirs]) => {
+    const ours = findFacts(catalog, name);
+    if (!ours) return [];
+    compared.push(name);
+    return findDifferences(name, ours, theirs, complete);
+  });
+  if (compared.length === 0) {
+    const names = snapshot.map(([name]) => `"${name}"`).join(', ');
+    throw new Error(
+      names
+        ? `the catalogue has no models of ${names}; name the vendor with --vendor`
+        : `${file} has no models${vendor ? ` of "${vendor}"` : ''}`,
+    );
+  }
+  const summary = `${found.length} differences in ${compared.join(', ')}. Nothing was applied.`;
+  return {
+    json: { compared, differences: found },
+    text: [...found.map(formatDifference), summary].join('\n'),
+  };
+}
+
 export function createPriceCommands(work: PriceWork): Command[] {
   return [
     {
@@ -78,6 +152,18 @@ export function createPriceCommands(work: PriceWork): Command[] {
         { flags: '--vendor <name>', description: 'the vendor of the prices, if the feed does not name it' },
       ],
       run: ([source = ''], options) => updatePrices(work, source, options),
+    },
+    {
+      name: 'prices diff <snapshot>',
+      description:
+        'compare new facts of a file or URL (our form, or models.dev) with the catalogue; applies nothing',
+      options: [
+        { flags: '--vendor <name>', description: 'the vendor of the facts, if the file does not name it' },
+      ],
+      async run([file = ''], { vendor }) {
+        await work.catalog.lookAtListings();
+        return comparePrices(work.catalog, file, typeof vendor === 'string' ? vendor : undefined);
+      },
     },
     {
       name: 'prices schema',

@@ -39,7 +39,12 @@ export function findHolidayEnds(catalog: Catalog, now: number) {
   });
 }
 
-interface Watched<Found extends { readonly provider: string; readonly days: number }> {
+interface Dated {
+  readonly provider: string;
+  readonly days: number;
+}
+
+interface Watched<Found extends Dated> {
   /** The day of the check. */
   readonly name: string;
   readonly metric: readonly [name: string, help: string, together: 'min' | 'max'];
@@ -51,7 +56,7 @@ interface Watched<Found extends { readonly provider: string; readonly days: numb
   buildMessage(due: readonly Found[], all: readonly Found[]): string | undefined;
 }
 
-function watch<Found extends { readonly provider: string; readonly days: number }>(
+function watch<Found extends Dated>(
   { catalog, examinations, hooks, logger, metrics }: Host,
   { name, metric: [metric, help, together], warning, remedy, find, isDue, buildMessage }: Watched<Found>,
 ): void {

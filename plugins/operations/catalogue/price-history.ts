@@ -71,28 +71,17 @@ export function computeVersion(price: Price): string {
   return version;
 }
 
-export interface ReadHistory {
-  readonly version: number;
-  readonly history: PriceHistory;
-}
-
-export async function readHistory(documents: Documents): Promise<ReadHistory> {
+export async function readHistory(documents: Documents) {
   const found = await documents.read(documentName);
   return { version: found?.version ?? 0, history: historySchema.parse(found ? JSON.parse(found.text) : {}) };
 }
 
-/** What an edit makes of a history: the next history and a result, or only a result if nothing changes. */
-export interface Edited<Result> {
-  readonly next?: PriceHistory;
-  readonly result: Result;
-}
-
 const mostTries = 20;
 
-/** Edits the history. The edit runs again if another process wrote meanwhile. */
+/** Edits the history, unless the edit has no `next`. It runs again if another process wrote meanwhile. */
 export async function editHistory<Result>(
   documents: Documents,
-  edit: (history: PriceHistory) => Edited<Result>,
+  edit: (history: PriceHistory) => { readonly next?: PriceHistory; readonly result: Result },
 ): Promise<Result> {
   for (let tries = 0; tries < mostTries; tries += 1) {
     const { version, history } = await readHistory(documents);
@@ -134,25 +123,10 @@ function isLater(one: PriceUpdate, other: PriceUpdate): boolean {
   return first > second || (first === second && one.id > other.id);
 }
 
-/** Adds an update under the next number. */
-export function addUpdate(
-  history: PriceHistory,
-  update: Omit<PriceUpdate, 'id'>,
-): PriceHistory & { id: number } {
-  const id = 1 + history.updates.reduce((last, each) => Math.max(last, each.id), 0);
-  return { ...history, updates: [...history.updates, { ...update, id }], id };
-}
-
-interface InEffect {
-  readonly from: number;
-  readonly base: string;
-  readonly price: Price;
-}
-
 /** The prices of a history, for the catalogue. */
 export class AppliedPrices {
   /** Prices by provider and model, the last in effect first. */
-  readonly #prices = new Map<string, InEffect[]>();
+  readonly #prices = new Map<string, { from: number; base: string; price: Price }[]>();
   readonly #starts: readonly number[];
 
   constructor({ updates }: PriceHistory) {

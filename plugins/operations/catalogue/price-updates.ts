@@ -1,12 +1,11 @@
 /** What can be done with price updates: apply a feed, confirm what it held back, undo. */
+import type { KeyObject } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { freePrice, GatewayError, type Catalog, type Documents, type Model } from '../../../core/index.ts';
 import { readCatalogue } from '../../shared/provider/catalogue-file.ts';
-import type { PublicKey } from './load-feed.ts';
-import { comparePrices, listFields, type FieldChange, type PricedModel } from './price-changes.ts';
+import { comparePrices, listFields, type PricedModel } from './price-changes.ts';
 import {
-  addUpdate,
   AppliedPrices,
   editHistory,
   readHistory,
@@ -18,7 +17,7 @@ import type { Snapshot } from './snapshot.ts';
 
 export interface PriceWork {
   readonly catalog: Catalog;
-  readonly publicKey: PublicKey | undefined;
+  readonly publicKey: KeyObject | undefined;
   /** Throws if no plugin stores documents. */
   use<Result>(work: (documents: Documents) => Promise<Result>): Promise<Result>;
 }
@@ -72,102 +71,68 @@ export interface FeedOrder {
   readonly dry?: boolean;
 }
 
-export interface FeedResult {
-  /** Numbers of the updates that were made. */
-  readonly applied: number | null;
-  readonly held: number | null;
-  /** Models of the catalogue that the feed has a price for. */
-  readonly matched: number;
-  readonly fields: readonly FieldChange[];
-  /** Changes that a person has to look at, each with the reasons. */
-  readonly doubtful: readonly {
-    readonly provider: string;
-    readonly model: string;
-    readonly reasons: readonly string[];
-  }[];
-}
-
-function isSame(one: PriceChange, other: PriceChange): boolean {
-  return (
-    one.provider === other.provider &&
-    one.model === other.model &&
-    serializePrice(one) === serializePrice(other)
-  );
-}
-
-function serializePrice({ price }: PriceChange): string {
-  return JSON.stringify(price);
-}
-
 /** Whether the last update that had this change is held back or was undone. */
 function wasRefused({ updates }: PriceHistory, change: PriceChange): boolean {
-  const last = updates.findLast((update) => update.changes.some((each) => isSame(each, change)));
+  const toText = ({ provider, model, price }: PriceChange) => JSON.stringify([provider, model, price]);
+  const same = toText(change);
+  const last = updates.findLast((update) => update.changes.some((each) => toText(each) === same));
   return last !== undefined && last.state !== 'applied';
 }
 
-/** Applies a feed. Changes that a person has to look at become an update that is held back. */
+/**
+ * Applies a feed. Changes that a person has to look at become an update that is held back. Returns the
+ * numbers of the updates that were made, and what they change.
+ */
 export async function applyFeed(
   documents: Documents,
   catalog: Catalog,
   snapshot: Snapshot,
   order: FeedOrder,
-): Promise<FeedResult> {
+) {
   const priceModels = await createPricer(catalog, snapshot.vendors.keys());
   return editHistory(documents, (history) => {
     const { changes, matched } = comparePrices(priceModels(new AppliedPrices(history)), snapshot);
     const wanted = order.automatic ? changes.filter((change) => !wasRefused(history, change)) : changes;
-    const held = order.confirmed ? [] : wanted.filter(({ reasons }) => reasons.length > 0);
-    const known = wanted.filter((change) => !held.includes(change));
-    const shown = {
+    const doubtful = wanted.filter(({ reasons }) => reasons.length > 0);
+    const held = order.confirmed ? [] : doubtful;
+    const updates = [...history.updates];
+    const addUpdate = (state: 'applied' | 'held', some: readonly PriceChange[]): number | null => {
+      if (order.dry || some.length === 0) return null;
+      const id = 1 + updates.reduce((last, each) => Math.max(last, each.id), 0);
+      const { source, by } = order;
+      const [at, from] = [new Date().toISOString(), new Date(order.from).toISOString()];
+      updates.push({ id, at, from, source, by, state, changes: [...some] });
+      return id;
+    };
+    const result = {
+      applied: addUpdate(
+        'applied',
+        wanted.filter((change) => !held.includes(change)),
+      ),
+      held: addUpdate('held', held),
       matched,
       fields: wanted.flatMap(listFields),
-      doubtful: wanted
-        .filter(({ reasons }) => reasons.length > 0)
-        .map(({ provider, model, reasons }) => ({ provider, model, reasons })),
+      doubtful: doubtful.map(({ provider, model, reasons }) => ({ provider, model, reasons })),
     };
-    if (order.dry || wanted.length === 0) return { result: { applied: null, held: null, ...shown } };
-    const made: Record<'applied' | 'held', number | null> = { applied: null, held: null };
-    let next = history;
-    for (const [state, some] of [
-      ['applied', known],
-      ['held', held],
-    ] as const) {
-      if (some.length === 0) continue;
-      const { id, ...grown } = addUpdate(next, {
-        at: new Date().toISOString(),
-        from: new Date(order.from).toISOString(),
-        source: order.source,
-        by: order.by,
-        state,
-        changes: some,
-      });
-      [next, made[state]] = [grown, id];
-    }
-    return { next, result: { ...made, ...shown } };
+    return updates.length > history.updates.length ? { next: { ...history, updates }, result } : { result };
   });
 }
 
-/** The update with this number, or the last one that was applied. */
-function requireUpdate({ updates }: PriceHistory, id: number | undefined): PriceUpdate {
-  const found = updates.findLast((update) =>
-    id === undefined ? update.state === 'applied' : update.id === id,
-  );
-  if (found) return found;
-  const missing =
-    id === undefined
-      ? 'there is no price update to undo'
-      : `there is no price update ${id}; \`prices list\` shows those there are`;
-  throw new GatewayError('not_found', missing);
-}
+export type FeedResult = Awaited<ReturnType<typeof applyFeed>>;
 
 /** Replaces one update. `change` throws if its state does not allow that. */
 function replaceUpdate(
   documents: Documents,
-  id: number | undefined,
+  id: number,
   change: (update: PriceUpdate) => PriceUpdate,
 ): Promise<PriceUpdate> {
   return editHistory(documents, (history) => {
-    const found = requireUpdate(history, id);
+    const found = history.updates.find((update) => update.id === id);
+    if (!found)
+      throw new GatewayError(
+        'not_found',
+        `there is no price update ${id}; \`prices list\` shows those there are`,
+      );
     const changed = change(found);
     const updates = history.updates.map((update) => (update === found ? changed : update));
     return { next: { ...history, updates }, result: changed };
@@ -184,11 +149,11 @@ export function confirmUpdate(documents: Documents, id: number, by: string): Pro
   });
 }
 
-/** Undoes an update, or the last one that was applied. One that is held back is refused for good. */
-export function undoUpdate(documents: Documents, id: number | undefined, by: string): Promise<PriceUpdate> {
+/** Undoes an update. One that is held back is refused for good. */
+export function undoUpdate(documents: Documents, id: number, by: string): Promise<PriceUpdate> {
   return replaceUpdate(documents, id, (update) => {
     if (update.state === 'undone')
-      throw new GatewayError('conflict', `the price update ${update.id} was undone already`);
+      throw new GatewayError('conflict', `the price update ${id} was undone already`);
     return { ...update, by, state: 'undone' };
   });
 }
@@ -199,8 +164,6 @@ export function showUpdate({ changes, ...update }: PriceUpdate) {
   return { ...update, models: changes.length, reasons, fields: changes.flatMap(listFields) };
 }
 
-export type ShownUpdate = ReturnType<typeof showUpdate>;
-
-export async function listUpdates(documents: Documents): Promise<ShownUpdate[]> {
+export async function listUpdates(documents: Documents) {
   return (await readHistory(documents)).history.updates.map(showUpdate);
 }

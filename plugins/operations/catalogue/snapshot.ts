@@ -95,8 +95,6 @@ const otherNames: Readonly<Record<string, string>> = {
   moonshotai: 'moonshot',
 };
 
-const toModeSuffix = (name: string): string => ` served ${name}`;
-
 function readRates(listed: Readonly<Record<string, unknown>>, suffix = ''): Figures {
   return Object.fromEntries(
     Object.entries(names).flatMap(([theirs, ours]) => {
@@ -110,7 +108,7 @@ function readFigures({ cost = {}, limit = {}, experimental }: ListedModel): Figu
   const tiers = cost.tiers?.map((tier) => readRates(tier, ` above ${tier.tier.size}`)) ?? [];
   const long =
     cost.context_over_200k && tiers.length === 0 ? readRates(cost.context_over_200k, ' above 200000') : {};
-  const fast = readRates(experimental?.modes?.fast?.cost ?? {}, toModeSuffix('fast'));
+  const fast = readRates(experimental?.modes?.fast?.cost ?? {}, ' served fast');
   const limits = {
     ...(limit.context ? { contextLength: String(limit.context) } : {}),
     ...(limit.output ? { outputLimit: String(limit.output) } : {}),
@@ -150,20 +148,17 @@ export interface Snapshot {
   readonly prices?: ReadonlyMap<string, ReadonlyMap<string, Price>>;
 }
 
-function parseContent(text: string, name: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`${name} is not JSON: ${getMessage(error)}`, { cause: error });
-  }
-}
-
 /**
  * Reads the content of the file `name`. `vendor` names the vendor if the content does not. Throws if it has
  * none of the forms.
  */
 export function readSnapshot(text: string, name: string, vendor?: string): Snapshot {
-  const content = parseContent(text, name);
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${name} is not JSON: ${getMessage(error)}`, { cause: error });
+  }
   if (isPriceList(content)) {
     const prices = readPriceList(content);
     const vendors = [...prices].map(([provider, models]): [string, Facts] => [
@@ -182,25 +177,17 @@ export function readSnapshot(text: string, name: string, vendor?: string): Snaps
     return { complete: true, vendors: new Map([[name, facts]]), prices: new Map([[name, new Map(prices)]]) };
   }
   if (isLiteLlm(content)) return { complete: false, vendors: readLiteLlm(content) };
-  const one = oneVendor.safeParse(content);
-  if (one.success) {
-    const file = basename(name, '.json');
-    const facts = readFacts(one.data.models);
-    return { complete: false, vendors: new Map([[vendor ?? otherNames[file] ?? file, facts]]) };
-  }
-  const all = allVendors.safeParse(content);
+  // A vendor's part is named by its file.
+  const isOne = oneVendor.safeParse(content).success;
+  const all = allVendors.safeParse(isOne ? { [basename(name, '.json')]: content } : content);
   if (!all.success)
     throw new Error(
       `${name} is no price list or catalogue file of ours, of models.dev or of LiteLLM; ` +
         '"prices schema" prints the form of ours',
     );
-  return {
-    complete: false,
-    vendors: new Map(
-      Object.entries(all.data).map(([each, { models: listed }]) => [
-        otherNames[each] ?? each,
-        readFacts(listed),
-      ]),
-    ),
-  };
+  const vendors = Object.entries(all.data).map(([each, { models: listed }]): [string, Facts] => [
+    (isOne ? vendor : undefined) ?? otherNames[each] ?? each,
+    readFacts(listed),
+  ]);
+  return { complete: false, vendors: new Map(vendors) };
 }
