@@ -11,8 +11,7 @@ import {
   type Routed,
   type Block,
 } from '../../core/index.ts';
-import { fetchPicture, raceAbort, Unfetched, type Picture } from './fetch-images/fetch.ts';
-import { createReach } from './fetch-images/reach.ts';
+import { createReach, fetchPicture, raceAbort, Unfetched, type Picture } from './fetch-images/fetch.ts';
 
 const types = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
 const megabyte = 1024 * 1024;
@@ -120,19 +119,14 @@ class Fetching {
    */
   async fill(request: CanonicalRequest, exchange: Routed): Promise<CanonicalRequest> {
     const named = listPictures(request);
-    if (exchange.preview) return insertPictures(request, new Map(named.map(({ url }) => [url, placeholder])));
+    if (exchange.preview) return mapPictures(request, () => placeholder);
     const { maxImages } = this.#options;
     const extra = named[maxImages];
     if (extra)
       throw buildRefusal(exchange, extra, `is one more than the ${maxImages} that are fetched for one call`);
-    const pictures = await raceAbort(
-      Promise.all(named.map((each) => this.#fetchOnce(each, exchange))),
-      exchange.signal,
-    );
-    return insertPictures(
-      request,
-      new Map(named.flatMap(({ url }, index) => (pictures[index] ? [[url, pictures[index]]] : []))),
-    );
+    const fetching = named.map(async (each) => [each.url, await this.#fetchOnce(each, exchange)] as const);
+    const pictures = new Map(await raceAbort(Promise.all(fetching), exchange.signal));
+    return mapPictures(request, ({ url }) => pictures.get(url));
   }
 
   /** Releases the pictures of a call that is over. */
@@ -235,51 +229,39 @@ export const fetchImages = definePlugin({
   },
 });
 
-/** Finds the pictures of a request that are named by address, and puts the fetched ones into it. */
-type MediaBlock = Extract<Block, { type: 'media' }>;
-
 /** A picture that a request names by its URL. */
-export interface Named {
+interface Named {
   readonly url: string;
   /** Where the client wrote it in its own request. */
   readonly at: string | undefined;
 }
 
-/** The picture that a block names by an `http` or `https` address, if any. */
-function findPicture(block: Block): Named | undefined {
-  if (
-    block.type !== 'media' ||
-    block.kind !== 'image' ||
-    block.source.type !== 'url' ||
-    !/^https?:/i.test(block.source.url)
-  )
-    return undefined;
-  return { url: block.source.url, at: block.at };
-}
+type MediaBlock = Extract<Block, { type: 'media' }>;
 
-/** In the order of the request, with those in results of tools. */
-export function listPictures({ turns }: CanonicalRequest): Named[] {
-  const blocks = turns.flatMap((turn) =>
-    turn.blocks.flatMap((block): Block[] => (block.type === 'tool-result' ? block.content : [block])),
-  );
-  return blocks.flatMap((block) => findPicture(block) ?? []);
-}
-
-/** A new request, with fetched pictures in place of their addresses. */
-export function insertPictures(
+/** The request with pictures in place of the `http` or `https` addresses for which `replace` gives one. */
+function mapPictures(
   request: CanonicalRequest,
-  fetched: ReadonlyMap<string, Picture>,
+  replace: (named: Named) => Picture | undefined,
 ): CanonicalRequest {
-  const fillBlock = <Kind extends Block>(block: Kind): Kind | MediaBlock => {
-    const picture = fetched.get(findPicture(block)?.url ?? '');
-    if (!picture || block.type !== 'media') return block;
+  const mapBlock = <Kind extends Block>(block: Kind): Kind | MediaBlock => {
+    if (block.type !== 'media' || block.kind !== 'image' || block.source.type !== 'url') return block;
+    const { url } = block.source;
+    const picture = /^https?:/i.test(url) ? replace({ url, at: block.at }) : undefined;
+    if (!picture) return block;
     return { ...block, source: { type: 'base64', data: picture.data }, mediaType: picture.mediaType };
   };
   const turns = request.turns.map((turn) => ({
     ...turn,
     blocks: turn.blocks.map((block): Block =>
-      block.type === 'tool-result' ? { ...block, content: block.content.map(fillBlock) } : fillBlock(block),
+      block.type === 'tool-result' ? { ...block, content: block.content.map(mapBlock) } : mapBlock(block),
     ),
   }));
   return { ...request, turns };
+}
+
+/** In the order of the request, with those in results of tools. */
+function listPictures(request: CanonicalRequest): Named[] {
+  const found: Named[] = [];
+  mapPictures(request, (named) => void found.push(named));
+  return found;
 }

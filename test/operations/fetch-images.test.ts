@@ -4,12 +4,14 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
+  createReach,
   fetchPicture,
+  isPublic,
   Unfetched,
   type Limits,
   type Picture,
+  type Reach,
 } from '../../plugins/operations/fetch-images/fetch.ts';
-import { isPublic, createReach, type Reach } from '../../plugins/operations/fetch-images/reach.ts';
 import { jpeg, png, startPictureServer, type PictureServer } from '../support/picture-server.ts';
 
 let server: PictureServer;
