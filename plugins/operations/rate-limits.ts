@@ -8,7 +8,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { definePlugin, type Host, GatewayError } from '../../core/index.ts';
 import { toNetwork } from '../shared/network.ts';
-import { Allowance, createMemoryCounter } from './rate-limits/counter.ts';
+import { Counter, createLimiter, takePoints } from './rate-limits/counter.ts';
 import { Gate, limitsSchema, type Limits } from './rate-limits/gate.ts';
 import { declaration, TableCounts } from './rate-limits/table-counts.ts';
 
@@ -28,7 +28,7 @@ export class Visitors {
   readonly #most: number;
   readonly #window: number;
   readonly #salt = randomUUID();
-  #allowance: Promise<Allowance> | undefined;
+  #limiter: ReturnType<typeof createLimiter> | undefined;
 
   /** `window`: seconds. */
   constructor(most: number, window: number) {
@@ -49,8 +49,9 @@ export class Visitors {
   }
 
   async #look(drawer: string): Promise<void> {
-    this.#allowance ??= this.#open();
-    const { taken, resetAfter } = await (await this.#allowance).take(drawer, 1);
+    this.#limiter ??= createLimiter(this.#window);
+    const want = { limit: this.#most, amount: 1 };
+    const { taken, resetAfter } = await takePoints(await this.#limiter, drawer, want);
     if (!taken) {
       throw new GatewayError(
         'rate_limited',
@@ -58,12 +59,6 @@ export class Visitors {
         { retryAfter: Math.ceil(resetAfter / 1000) },
       );
     }
-  }
-
-  /** Loads its module for the first stranger, since most gateways have none. */
-  async #open(): Promise<Allowance> {
-    const { RateLimiterMemory } = await import('rate-limiter-flexible');
-    return new Allowance(new RateLimiterMemory({ points: this.#most, duration: this.#window }));
   }
 }
 
@@ -114,7 +109,7 @@ function openGate(host: Host, { perKey, perAccount, window, shared }: z.output<t
   hooks.ready.tapPromise({ name: 'rate-limits', stage: 10 }, async () => {
     const store = (shared ?? workers.several) ? tables.find('ledger') : undefined;
     const open = async (): Promise<{ gate: Gate; counts: TableCounts | undefined }> => {
-      const own = await createMemoryCounter(window);
+      const own = new Counter(await createLimiter(window));
       const counts = store && new TableCounts(window, own);
       const parties = [
         { whose: 'account', limits: perAccount },

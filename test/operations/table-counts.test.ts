@@ -5,7 +5,7 @@ import type { Tables } from '../../core/index.ts';
 import { PluginTables } from '../../plugins/meters/balance/plugin-tables.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { checkSharing, rateLimits } from '../../plugins/operations/rate-limits.ts';
-import { createMemoryCounter, type Want } from '../../plugins/operations/rate-limits/counter.ts';
+import { Counter, createLimiter, type Want } from '../../plugins/operations/rate-limits/counter.ts';
 import { declaration, TableCounts } from '../../plugins/operations/rate-limits/table-counts.ts';
 import { openTemporary } from '../balance/ledger-file.ts';
 import { openFresh } from '../balance/postgres-database.ts';
@@ -45,7 +45,7 @@ describe.each(Object.entries(stores))('limits in the tables of a %s ledger', (_,
   }
 
   async function openCounts(store: Store, window = 60): Promise<TableCounts> {
-    const counts = new TableCounts(window, await createMemoryCounter(window));
+    const counts = new TableCounts(window, new Counter(await createLimiter(window)));
     await counts.useTables(await openTables(store));
     // The tests beat.
     counts.close();

@@ -71,9 +71,12 @@ export interface FeedOrder {
   readonly dry?: boolean;
 }
 
+function toText({ provider, model, price }: PriceChange): string {
+  return JSON.stringify([provider, model, price]);
+}
+
 /** Whether the last update that had this change is held back or was undone. */
 function wasRefused({ updates }: PriceHistory, change: PriceChange): boolean {
-  const toText = ({ provider, model, price }: PriceChange) => JSON.stringify([provider, model, price]);
   const same = toText(change);
   const last = updates.findLast((update) => update.changes.some((each) => toText(each) === same));
   return last !== undefined && last.state !== 'applied';

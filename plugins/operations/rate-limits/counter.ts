@@ -3,7 +3,7 @@
  * calls. This counter does it in memory, for one process; `table-counts.ts` does it for several. What is
  * refused is not counted, so a client that waits long enough gets in.
  */
-import type { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { RateLimiterMemory } from 'rate-limiter-flexible';
 
 export interface Left {
   readonly limit: number;
@@ -44,58 +44,44 @@ export interface Counts {
 /** Milliseconds in the `retry-after` of a call that is refused because too many run. */
 export const untilOneEnds = 1000;
 
-function isRefusal(thrown: unknown): thrown is RateLimiterRes {
-  return (
-    typeof thrown === 'object' && thrown !== null && 'msBeforeNext' in thrown && !(thrown instanceof Error)
-  );
+type Taken = Left & { readonly taken: boolean };
+
+/** Takes an amount from a limit. If less is left, it takes nothing. */
+export async function takePoints(
+  limiter: RateLimiterMemory,
+  name: string,
+  { limit, amount }: Pick<Want, 'limit' | 'amount'>,
+): Promise<Taken> {
+  const { consumedPoints: used, msBeforeNext: resetAfter } = await limiter.penalty(name, amount);
+  const taken = used <= limit;
+  if (!taken) await limiter.reward(name, amount);
+  return { limit, remaining: Math.max(0, limit - (taken ? used : used - amount)), resetAfter, taken };
 }
 
-export class Allowance {
-  readonly limit: number;
-  readonly #limiter: RateLimiterMemory;
-
-  constructor(limiter: RateLimiterMemory) {
-    this.limit = limiter.points;
-    this.#limiter = limiter;
-  }
-
-  /** Takes what a call needs. If less is left, it takes nothing. */
-  async take(name: string, amount: number): Promise<Left & { readonly taken: boolean }> {
-    try {
-      return { ...this.#toLeft(await this.#limiter.consume(name, amount)), taken: true };
-    } catch (thrown) {
-      if (!isRefusal(thrown)) throw thrown;
-      const left = this.#toLeft(await this.#limiter.reward(name, amount));
-      return { ...left, resetAfter: thrown.msBeforeNext, taken: false };
-    }
-  }
-
-  /** Corrects what was taken by what was really used. A difference that is more than is left is owed. */
-  async correct(name: string, difference: number): Promise<void> {
-    if (difference > 0) await this.#limiter.penalty(name, difference);
-    if (difference < 0) await this.#limiter.reward(name, -difference);
-  }
-
-  #toLeft({ remainingPoints, msBeforeNext }: RateLimiterRes): Left {
-    return { limit: this.limit, remaining: Math.max(0, remainingPoints), resetAfter: msBeforeNext };
-  }
+/** Imports its library only when called, since most gateways limit nothing. `window` is in seconds. */
+export async function createLimiter(window: number): Promise<RateLimiterMemory> {
+  const { RateLimiterMemory } = await import('rate-limiter-flexible');
+  // Limits are compared where they are known.
+  return new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: window });
 }
 
 /** Counts in memory, for this process. */
 export class Counter implements Counts {
-  readonly #open: (limit: number) => Allowance;
-  readonly #allowances = new Map<string, Allowance>();
+  readonly #limiter: RateLimiterMemory;
   /** The ids of running calls, under the name of the key or account. */
   readonly #running = new Map<string, Set<string>>();
 
-  constructor(open: (limit: number) => Allowance) {
-    this.#open = open;
+  constructor(limiter: RateLimiterMemory) {
+    this.#limiter = limiter;
   }
 
   async take(call: string, wants: readonly Want[]): Promise<Taking> {
     const left: Left[] = [];
     for (const want of wants) {
-      const one = await this.#takeOne(call, want);
+      const one =
+        want.kind === 'parallel'
+          ? this.#start(call, want)
+          : await takePoints(this.#limiter, toName(want), want);
       left.push(one);
       if (one.taken) continue;
       await this.give(call, wants.slice(0, left.length - 1));
@@ -104,20 +90,19 @@ export class Counter implements Counts {
     return { left, refused: false, from: this };
   }
 
+  /** A difference that is more than is left is owed. */
   async give(call: string, wants: readonly Want[]): Promise<void> {
     for (const want of wants) {
       if (want.kind === 'parallel') this.#stop(toName(want), call);
-      else await this.#openAllowance(want).correct(want.name, -want.amount);
+      else await this.#limiter.reward(toName(want), want.amount);
     }
   }
 
-  async #takeOne(call: string, want: Want): Promise<Left & { readonly taken: boolean }> {
-    const { name, kind, limit, amount } = want;
-    if (kind !== 'parallel') return this.#openAllowance(want).take(name, amount);
+  #start(call: string, want: Want): Taken {
     const calls = this.#running.get(toName(want)) ?? new Set<string>();
-    const taken = calls.size < limit;
+    const taken = calls.size < want.limit;
     if (taken) this.#running.set(toName(want), calls.add(call));
-    return { limit, remaining: 0, resetAfter: untilOneEnds, taken };
+    return { limit: want.limit, remaining: 0, resetAfter: untilOneEnds, taken };
   }
 
   #stop(name: string, call: string): void {
@@ -125,24 +110,9 @@ export class Counter implements Counts {
     calls?.delete(call);
     if (calls?.size === 0) this.#running.delete(name);
   }
-
-  #openAllowance({ whose, kind, limit }: Want): Allowance {
-    const key = `${whose}-${kind} ${limit}`;
-    const known = this.#allowances.get(key);
-    if (known) return known;
-    const made = this.#open(limit);
-    this.#allowances.set(key, made);
-    return made;
-  }
 }
 
 /** Of whom, and of which kind of limit. */
 export function toName({ whose, kind, name }: Want): string {
   return `${whose}-${kind}:${name}`;
-}
-
-/** Imports what it needs only when called, since most gateways limit nothing. */
-export async function createMemoryCounter(window: number): Promise<Counter> {
-  const { RateLimiterMemory } = await import('rate-limiter-flexible');
-  return new Counter((points) => new Allowance(new RateLimiterMemory({ points, duration: window })));
 }
