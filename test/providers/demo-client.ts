@@ -2,10 +2,11 @@
 import OpenAI from 'openai';
 import type { Routed, Target, UpstreamResponse } from '../../core/index.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
+import { protocol as chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { createProtocol as createImages } from '../../plugins/protocols/images/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { buildRouted } from '../support/exchange.ts';
 import { createHost, type TestHost } from '../support/host.ts';
-import { plainProtocol } from '../support/plain-protocol.ts';
 
 /** Cancelled when the signal fires. */
 export function followSignal(signal: AbortSignal | null | undefined): Cancellation {
@@ -20,7 +21,8 @@ export const introduction =
 export function requireTarget(host: TestHost, model: string): Target {
   const [offer] = host.catalog.find(model);
   if (!offer) throw new Error(`no ${model}`);
-  return { ...offer, protocol: plainProtocol };
+  const painted = offer.model.output.includes('image');
+  return { ...offer, protocol: painted ? createImages({ quality: 'optional' }) : chatCompletions };
 }
 
 export async function ask(
