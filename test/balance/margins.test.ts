@@ -79,7 +79,7 @@ it.each([
   expect(await store.audit()).toMatchObject({ ok: true, findings: [] });
   await store.close();
 
-  await ledger.run("UPDATE summed SET margin = margin + 1 WHERE dimension = 'provider' AND start = 0");
+  await ledger.run("UPDATE series_sums SET margin = margin + 1 WHERE dimension = 'provider' AND start = 0");
   store = await ledger.open();
   const { findings } = await store.audit();
   expect(findings.map((each) => JSON.stringify(each)).join()).toContain('margin 0.000000008');

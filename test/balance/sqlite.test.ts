@@ -205,15 +205,15 @@ describe('the file', () => {
     await store.addCalls({ calls: [] });
     expect(await store.audit()).toMatchObject({ ok: true });
     withDatabase(file, (database) =>
-      database.exec("UPDATE summed SET cost = cost + 1 WHERE dimension = 'model'"),
+      database.exec("UPDATE series_sums SET cost = cost + 1 WHERE dimension = 'model'"),
     );
     expect(await store.audit()).toMatchObject({
       ok: false,
       findings: [{ rule: 'I12', message: expect.stringContaining('model by 1h') }],
     });
     withDatabase(file, (database) => {
-      database.exec("UPDATE summed SET cost = cost - 1 WHERE dimension = 'model'");
-      database.exec('DELETE FROM hourly');
+      database.exec("UPDATE series_sums SET cost = cost - 1 WHERE dimension = 'model'");
+      database.exec('DELETE FROM party_sums');
     });
     const fresh = await openSqlite({ file });
     expect(await fresh.audit()).toMatchObject({

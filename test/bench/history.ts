@@ -3,14 +3,26 @@
  * sums them up, and times each query, the median of five. A busy machine changes the time that passes, so the
  * benchmark also prints the processor time of this process, without that of PostgreSQL.
  *
- * node test/bench/history.ts [postgres] [--json]      HISTORY_CALLS=10000000
+ * node test/bench/history.ts [postgres] [sums] [--json]      HISTORY_CALLS=10000000
+ *
+ * With `sums` only the sums of the calls are stored, and only the overview is timed: calls and entries take
+ * most of the time and of the disk. `HISTORY_FILE` keeps SQLite's file, which the next run only reads.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
-import { bucketBounds, buckets, units, type Unit } from '../../plugins/meters/balance/calls/figures.ts';
+import {
+  bucketBounds,
+  buckets,
+  joinNames,
+  longSteps,
+  namePair,
+  pairs,
+  units,
+  type Unit,
+} from '../../plugins/meters/balance/calls/figures.ts';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { CallQuery, OverviewQuery, Store } from '../../plugins/meters/balance/store.ts';
@@ -19,7 +31,7 @@ import { startPostgres } from '../support/postgres.ts';
 const calls = Number(process.env.HISTORY_CALLS ?? 10_000_000);
 const chunk = 250_000;
 const days = Number(process.env.HISTORY_DAYS ?? 30);
-const end = Math.floor(Date.now() / units['1h']) * units['1h'];
+const end = Math.floor(Date.now() / units['1d']) * units['1d'] - 5 * units['1h'];
 const start = end - days * units['1d'];
 
 /** Few of 1000 keys, 200 accounts and 50 models get most calls. */
@@ -33,59 +45,65 @@ const body = JSON.stringify({
   fill: 'x'.repeat(300),
 });
 
-const kinds = { input: 'input', cacheRead: 'cached', output: 'output' };
+const onlySums = process.argv.includes('sums');
+const source = onlySums ? 'facts_of_calls' : 'calls';
+const parties = ['provider', 'model', 'account', 'key'] as const;
+
+/** What is summed up of the calls, by the names of counts. */
+const counts: Readonly<Record<string, string>> = {
+  errors: "count(*) FILTER (WHERE outcome = 'failed')",
+  cache_hits: 'count(*) FILTER (WHERE cached > 0)',
+  input: 'sum(input) * 1000',
+  cacheRead: 'sum(cached) * 1000',
+  output: 'sum(output) * 1000',
+  ...Object.fromEntries(
+    buckets.map((name, index) => [
+      name,
+      `count(*) FILTER (WHERE first_event >= ${bucketBounds[index - 1] ?? 0}
+        AND first_event < ${bucketBounds[index] ?? 1e12})`,
+    ]),
+  ),
+};
+
+/** Sums up calls, grouped by columns. */
+function buildSumSql(table: string, columns: Readonly<Record<string, string>>, where = ''): string {
+  const members = Object.keys(counts).map(
+    (name) => `CASE WHEN ${name} > 0 THEN ',"${name}":' || ${name} ELSE '' END`,
+  );
+  const sums = Object.entries(counts).map(([name, sum]) => `CAST(${sum} AS bigint) AS ${name}`);
+  const names = Object.keys(columns).join(', ');
+  const groups = Object.entries(columns).map(([name, value]) => `${value} AS ${name}`);
+  return `
+    INSERT INTO ${table} (${names}, cost, margin, posts, calls, counts)
+    SELECT ${names}, cost, 0, calls, calls, '{' || substr(${members.join(' || ')}, 2) || '}'
+    FROM (
+      SELECT ${groups.join(', ')}, CAST(sum(cost) AS bigint) AS cost, count(*) AS calls, ${sums.join(', ')}
+      FROM ${source} ${where} GROUP BY ${groups.map((_, index) => index + 1).join(', ')}) AS summed`;
+}
+
+const startOf = (step: number): Record<string, string> => ({
+  step: String(step),
+  start: `ended / ${step} * ${step}`,
+});
 
 /**
  * Statements that sum all of it up as the gateway does, which would take hours to do so batch by batch. Each
  * call has one entry.
  */
 function buildSums(): string[] {
-  const bucket = (index: number): string =>
-    `count(*) FILTER (WHERE first_event >= ${bucketBounds[index - 1] ?? 0} AND first_event < ${
-      bucketBounds[index] ?? 1e12
-    })`;
-  const figures = {
-    cost: 'CAST(sum(cost) AS bigint)',
-    margin: '0',
-    posts: 'count(*)',
-    calls: 'count(*)',
-    errors: "count(*) FILTER (WHERE outcome = 'failed')",
-    cache_hits: 'count(*) FILTER (WHERE cached > 0)',
-    ...Object.fromEntries(buckets.map((name, index) => [name, bucket(index)])),
-  };
-  const names = Object.keys(figures).join(', ');
-  const hour = `ended / ${units['1h']} * ${units['1h']}`;
-  const parties = 'account, key, model, provider';
-  const sum = (columns: string): string =>
-    columns
-      .split(', ')
-      .map((name) => `CAST(sum(${name}) AS bigint)`)
-      .join(', ');
-  const summed = ['account', 'key', 'model', 'provider'].flatMap((dimension) =>
-    [units['1h'], units['1d']].flatMap((step) => [
-      `INSERT INTO summed (dimension, step, start, name, ${names})
-        SELECT '${dimension}', ${step}, hour / ${step} * ${step}, ${dimension}, ${sum(names)} FROM hourly
-        GROUP BY 3, 4`,
-      `INSERT INTO summed_uses (dimension, step, start, name, kind, amount)
-        SELECT '${dimension}', ${step}, hour / ${step} * ${step}, ${dimension}, kind, ${sum('amount')}
-        FROM hourly_uses GROUP BY 3, 4, 5`,
-    ]),
-  );
+  const ofParties = Object.fromEntries(parties.map((name) => [name, name]));
+  const series = [
+    ...parties.map((name) => [name, name]),
+    ...pairs.map(([of, by]) => [namePair(of, by), joinNames(`${of} || '`, `' || ${by}`)]),
+  ];
+  const sumSeries = (step: number, where = ''): string[] =>
+    series.map(([dimension, name = '']) =>
+      buildSumSql('series_sums', { dimension: `'${dimension}'`, ...startOf(step), name }, where),
+    );
   return [
-    `INSERT INTO hourly (${parties}, hour, ${names})
-      SELECT ${parties}, ${hour}, ${Object.values(figures).join(', ')} FROM calls GROUP BY ${parties}, 5`,
-    ...Object.entries(kinds).map(
-      ([kind, column]) => `INSERT INTO hourly_uses (${parties}, hour, kind, amount)
-        SELECT ${parties}, ${hour}, '${kind}', CAST(sum(${column}) * 1000 AS bigint) FROM calls
-        GROUP BY ${parties}, 5`,
-    ),
-    ...summed,
-    `INSERT INTO summed (dimension, step, start, name, ${names})
-      SELECT 'model', ${units['5m']}, ended / ${units['5m']} * ${units['5m']}, model,
-        ${Object.values(figures).join(', ')} FROM calls WHERE ended >= ${end - units['1d']} GROUP BY 3, 4`,
-    `INSERT INTO summed (dimension, step, start, name, ${names})
-      SELECT 'provider', ${units['5m']}, ended / ${units['5m']} * ${units['5m']}, provider,
-        ${Object.values(figures).join(', ')} FROM calls WHERE ended >= ${end - units['1d']} GROUP BY 3, 4`,
+    ...longSteps.map((step) => buildSumSql('party_sums', { ...startOf(step), ...ofParties })),
+    ...longSteps.flatMap((step) => sumSeries(step)),
+    ...sumSeries(units['5m'], `WHERE ended >= ${end - units['1d']}`),
   ];
 }
 
@@ -96,6 +114,15 @@ function buildInsertions(numbers: string): string[] {
     ${start} + number * ${days * units['1d']} / ${calls} AS ended FROM numbers`;
   const insert = (target: string, select: string): string =>
     `INSERT INTO ${target} ${numbers}, facts AS (${facts}) ${select}`;
+  if (onlySums)
+    return [
+      insert(
+        source,
+        `SELECT 'account-' || account, key, model, provider, ended, 100 + number * 13 % 3000,
+          CASE WHEN number % 50 = 0 THEN 'failed' ELSE 'completed' END, number % 5000, number % 700,
+          number % 4 * 100, number * 37 % 9000000 FROM facts`,
+      ),
+    ];
   return [
     insert(
       `calls (call, started, ended, account, key, asked, model, provider, protocol, operation, stream,
@@ -127,6 +154,9 @@ async function fill({ run, numbers, stopNoting }: Filled): Promise<void> {
   for (let account = 0; account < 200; account += 1)
     await run(`INSERT INTO accounts (name, created) VALUES ('account-${account}', 1)`);
   for (const log of ['entries', 'calls']) await run(stopNoting(log));
+  if (onlySums)
+    await run(`CREATE TABLE ${source} (account text, key text, model text, provider text, ended bigint,
+      first_event bigint, outcome text, input bigint, output bigint, cached bigint, cost bigint)`);
   for (let from = 0; from < calls; from += chunk) {
     for (const statement of buildInsertions(numbers(from, Math.min(calls, from + chunk))))
       await run(statement);
@@ -189,8 +219,9 @@ async function measureMedian(work: () => Promise<unknown>): Promise<Times> {
 
 function buildQueries(): Record<string, OverviewQuery> {
   const buildQuery = (length: number, unit: Unit, more: Partial<OverviewQuery> = {}): OverviewQuery => ({
-    from: end - length,
-    to: end,
+    // In whole steps, as the overview asks for them.
+    from: Math.floor((end - length) / units[unit]) * units[unit],
+    to: Math.ceil(end / units[unit]) * units[unit],
     by: 'model',
     unit,
     top: 12,
@@ -212,6 +243,21 @@ function buildQueries(): Record<string, OverviewQuery> {
     'overview 30 d of a model': buildQuery(month, '1d', { model: 'owner/model-0' }),
     'overview 30 d of a model by key': buildQuery(month, '1d', { model: 'owner/model-0', by: 'key' }),
     'overview 30 d of a provider by model': buildQuery(month, '1d', { provider: 'provider-0' }),
+    'overview 30 d of a provider by key': buildQuery(month, '1d', { provider: 'provider-0', by: 'key' }),
+    'overview 30 d of a model by account': buildQuery(month, '1d', { model: 'owner/model-0', by: 'account' }),
+    'overview 7 d of a model by key, hourly': buildQuery(7 * day, '1h', {
+      model: 'owner/model-0',
+      by: 'key',
+    }),
+    'overview 7 d of a provider by key, hourly': buildQuery(7 * day, '1h', {
+      provider: 'provider-0',
+      by: 'key',
+    }),
+    'overview 30 d of a model at a provider by key': buildQuery(month, '1d', {
+      provider: 'provider-0',
+      model: 'owner/model-0',
+      by: 'key',
+    }),
   };
 }
 
@@ -234,7 +280,7 @@ async function measure(store: Store): Promise<Record<string, Times>> {
   const milliseconds: Record<string, Times> = {};
   for (const [name, query] of Object.entries(buildQueries()))
     milliseconds[name] = await measureMedian(() => store.sumCalls(query));
-  for (const [name, query] of Object.entries(lists))
+  for (const [name, query] of Object.entries(onlySums ? {} : lists))
     milliseconds[name] = await measureMedian(() => store.listCalls({ limit: 100, ...query }));
   return milliseconds;
 }
@@ -242,11 +288,14 @@ async function measure(store: Store): Promise<Record<string, Times>> {
 const folder = mkdtempSync(join(process.env.HISTORY_FOLDER ?? tmpdir(), 'tollgate-history-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 const server = process.argv.includes('postgres') ? await startPostgres() : undefined;
-const file = join(folder, 'ledger.db');
+const file = process.env.HISTORY_FILE ?? join(folder, 'ledger.db');
+const isFilled = existsSync(file);
 const open = (): Promise<Store> => (server ? openPostgres({ url: server.url }) : openSqlite({ file }));
-const empty = await open();
-await empty.close();
-await (server ? fillPostgres(server.url) : fillSqlite(file));
+if (!isFilled) {
+  const empty = await open();
+  await empty.close();
+  await (server ? fillPostgres(server.url) : fillSqlite(file));
+}
 const store = await open();
 const milliseconds = await measure(store);
 await store.close();

@@ -1,5 +1,6 @@
 /** Compares what a store says of ended calls with sums of our own. */
 import { expect } from 'vitest';
+import { findCount } from '../../core/index.ts';
 import { units, type Dimension, type Unit } from '../../plugins/meters/balance/calls/figures.ts';
 import type { OverviewQuery, OverviewRow, Store } from '../../plugins/meters/balance/store.ts';
 import { type MadeCall, always, sumRows } from './made-calls.ts';
@@ -135,4 +136,78 @@ export async function expectRanked(store: Store): Promise<void> {
       await expectOthers(store, { ...query, from: units[unit], to: 3 * units[unit] });
       await expectOthers(store, { ...query, from: units[unit], to: 50 * units[unit] });
     }
+}
+
+const parties = ['provider', 'model', 'account', 'key'] as const;
+type Party = Readonly<Record<(typeof parties)[number], string>>;
+
+/** A call that its test made, with what it cost. */
+export interface PartyCall extends Party {
+  readonly at: number;
+  readonly cost: bigint;
+}
+
+/** Sums by name and step, the largest name first; those beyond `top` in one without a name. */
+function sumCalls(
+  calls: readonly PartyCall[],
+  { by, unit, top }: OverviewQuery & { by: keyof Party },
+): unknown[] {
+  const byName = [...Map.groupBy(calls, (call) => call[by])].map(([name, own]) => ({
+    name,
+    own,
+    cost: own.reduce((sum, { cost }) => sum + cost, 0n),
+  }));
+  byName.sort(
+    (one, other) =>
+      Number(other.cost - one.cost) || other.own.length - one.own.length || (one.name < other.name ? -1 : 1),
+  );
+  const named = byName.slice(0, top);
+  const rest = byName.slice(top).flatMap(({ own }) => own);
+  return [...named, { name: undefined, own: rest }].flatMap(({ name, own }) =>
+    [...Map.groupBy(own, ({ at }) => Math.floor(at / units[unit]) * units[unit])]
+      .toSorted(([one], [other]) => one - other)
+      .map(([start, each]) => ({
+        name,
+        start,
+        names: byName.length,
+        cost: each.reduce((sum, { cost }) => sum + cost, 0n),
+        calls: each.length,
+        input: each.length * 10,
+      })),
+  );
+}
+
+/** Compares the overview by each dimension of what each set of filters selects with sums of our own. */
+export async function expectSelected(
+  store: Store,
+  calls: readonly PartyCall[],
+  wanted: Party,
+): Promise<void> {
+  const sets = Array.from({ length: 2 ** parties.length - 1 }, (_, set) =>
+    parties.filter((_name, index) => (set + 1) & (1 << index)),
+  );
+  for (const set of sets)
+    for (const by of parties)
+      for (const unit of ['1h', '1d'] as const)
+        for (const top of [1, 2, 1000]) {
+          const filter = Object.fromEntries(set.map((name) => [name, wanted[name]]));
+          const query = { from: 10 * units['1h'], to: 90 * units['1h'], by, unit, top, ...filter };
+          const range = unit === '1h' ? query : { ...query, from: 0, to: 4 * units['1d'] };
+          const rows = await store.sumCalls(range);
+          const selected = calls.filter(
+            (call) =>
+              call.at >= range.from && call.at < range.to && set.every((name) => call[name] === wanted[name]),
+          );
+          expect(
+            rows.map(({ name, start, names, cost, counts, uses }) => ({
+              name,
+              start,
+              names,
+              cost,
+              calls: counts.calls,
+              input: findCount(uses, 'input') ?? 0,
+            })),
+            `by ${by} of ${set.join(' and ')} in steps of ${unit}, ${top} series`,
+          ).toEqual(sumCalls(selected, query));
+        }
 }

@@ -6,7 +6,7 @@ import type { CallQuery } from '../../plugins/meters/balance/store.ts';
 import { quote, settlement } from '../balance/calls.ts';
 import { request, type Bench } from './bench.ts';
 import { type MadeCall, add, always, buildCall, sumRows } from './made-calls.ts';
-import { expectEqual, expectRanked } from './overviews.ts';
+import { expectEqual, expectRanked, expectSelected, type PartyCall } from './overviews.ts';
 import { sumUpAll } from './sum-up-all.ts';
 
 export function testStoredCalls({ account, store, opened }: Bench): void {
@@ -213,6 +213,27 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
       expect(await store().countUnsummed()).toBe(0);
       await expectRanked(store());
       expect(await store().audit()).toMatchObject({ ok: true, findings: [] });
+    });
+
+    it('answer for each set of filters, by each dimension and step', async () => {
+      const name = await account(1_000_000n);
+      const owners = [name, await account(1_000_000n)];
+      const calls: PartyCall[] = [];
+      for (let index = 0; index < 60; index += 1) {
+        const pick = (count: number, factor: number): number => Math.floor(index / factor) % count;
+        const owner = owners[pick(2, 1)] ?? name;
+        const whom = { model: `m/${name}-${pick(3, 2)}`, provider: `${name}-${pick(2, 3)}` };
+        const key = `${owner}-${pick(2, 5)}`;
+        const [at, cost] = [((index * 37) % 100) * units['1h'] + index, BigInt((index * 7) % 10)];
+        calls.push({ ...whom, account: owner, key, at, cost });
+        const id = `${name}-${index}`;
+        await store().reserve(request(id, owner, { key, quotes: [{ ...quote(10n), ...whom }] }));
+        await store().settle(settlement(id, cost, { ...whom, at }));
+        await add(store(), buildCall(id, owner, at, { key, ...whom }));
+      }
+      await sumUpAll(store());
+      const wanted = { account: name, key: `${name}-0`, model: `m/${name}-0`, provider: `${name}-0` };
+      await expectSelected(store(), calls, wanted);
     });
 
     it('rank the largest series and sum up the others', async () => {

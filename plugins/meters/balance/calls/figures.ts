@@ -1,7 +1,8 @@
 /**
  * What is summed up of calls, by hour and by dimension. `cost`, `margin` (what was charged above the vendor's
- * bill) and `posts` come from the entries of the ledger, the other figures from the stored calls. Uses have
- * a row for each kind. Times to the first event are counted in buckets, from which percentiles are read.
+ * bill) and `posts` come from the entries of the ledger, the other figures from the stored calls. `counts` is
+ * a JSON object: of errors and cache hits, of each kind of use, and of times to the first event in buckets,
+ * from which percentiles are read.
  */
 export const bucketBounds: readonly number[] = [
   25, 50, 75, 100, 150, 200, 300, 400, 500, 700, 1000, 1400, 2000, 2800, 4000, 5600, 8000, 11_000, 16_000,
@@ -12,8 +13,6 @@ export const buckets: readonly string[] = [...bucketBounds, Infinity].map((_, in
 
 export const booked = ['cost', 'margin', 'posts'] as const;
 export const counted = ['calls', 'errors', 'cache_hits'] as const;
-
-export const figures: readonly string[] = [...booked, ...counted, ...buckets];
 
 /** Kinds of use that had columns in the version before, by their names. */
 export const formerKinds = {
@@ -38,12 +37,29 @@ export const errorOutcomes = ['failed', 'cut', 'refused'] as const;
 export const dimensions = ['model', 'key', 'account', 'provider', 'tag'] as const;
 export type Dimension = (typeof dimensions)[number];
 
+/**
+ * Series of the one within each of the other, such as of each model of a provider. There are few of them at a
+ * time, so that they cost a batch few pages; what keys called at models is read from the sums of parties.
+ */
+export const pairs = [
+  ['provider', 'model'],
+  ['model', 'provider'],
+  ['account', 'model'],
+  ['account', 'provider'],
+] as const;
+
+/** The dimension of a pair, and the name of one of its series. No name of a party has a line break. */
+export const namePair = (of: string, by: string): string => `${of}>${by}`;
+export const joinNames = (of: string, by: string): string => `${of}\n${by}`;
+
 const minute = 60_000;
 /** Lengths of the steps of series, in milliseconds. */
 export const units = { '5m': 5 * minute, '1h': 60 * minute, '1d': 24 * 60 * minute } as const;
 export type Unit = keyof typeof units;
 /** How long steps of five minutes are kept. */
 export const shortestKept = 48 * units['1h'];
+/** Lengths of the steps of parties and pairs. */
+export const longSteps = [units['1h'], units['1d']] as const;
 
 /**
  * The time within which a share of the counted events came: exact at the bounds, and in proportion between

@@ -1,21 +1,29 @@
-/** The queries behind an overview: sums by one dimension and step, of the largest series and the rest. */
+/**
+ * The queries behind an overview: the largest series, step by step, and the sum of the others. Series are
+ * ranked by few columns of few rows, in the longest steps; of the leading ones alone all is read. The others
+ * are the sum of all, less these.
+ */
 import { findKind } from '../../../../core/for-threads.ts';
 import type { Use } from '../../../../core/index.ts';
+import { createReader, readCount, readInteger, readText, type RecordOf, type Row } from '../rows.ts';
+import { askRows, type Steps } from '../sql/steps.ts';
 import {
-  readCount,
-  readInteger,
-  allowNull,
-  createReader,
-  readText,
-  type RecordOf,
-  type Row,
-} from '../rows.ts';
-import { amountParts, buckets, counted, figures, units, type Dimension, type Unit } from './figures.ts';
-import type { CallSelect } from './records.ts';
+  amountParts,
+  buckets,
+  joinNames,
+  namePair,
+  pairs,
+  units,
+  type counted,
+  type Dimension,
+  type Unit,
+} from './figures.ts';
+import { addToGroup, readSums, type Groups } from './sums.ts';
 
+const parties = ['account', 'key', 'model', 'provider'] as const;
+type Party = (typeof parties)[number];
 /** Which calls an overview is about. */
-const filters = ['account', 'key', 'model', 'provider'] as const;
-type OverviewFilter = Readonly<Partial<Record<(typeof filters)[number], string | undefined>>>;
+type OverviewFilter = Readonly<Partial<Record<Party, string | undefined>>>;
 
 export interface OverviewQuery extends OverviewFilter {
   readonly from: number;
@@ -28,31 +36,22 @@ export interface OverviewQuery extends OverviewFilter {
   readonly top: number;
 }
 
-type Counts = Readonly<Record<(typeof counted)[number], number>>;
-const readCounts: (row: Row) => Counts = createReader(
-  Object.fromEntries(counted.map((name) => [name, readCount])) as Record<keyof Counts, typeof readCount>,
-);
-
-const rowFields = {
-  /** Undefined: the sum of all other series. */
-  name: allowNull(readText),
-  start: readCount,
-  /** The rank of the series, the largest first. */
-  place: readCount,
-  /** How many series there are, with those that are summed up in one. */
-  names: readCount,
-  cost: readInteger,
-  /** What was charged above the vendors' bills. */
-  margin: readInteger,
-  posts: readCount,
-  counts: readCounts,
-  /** How many first events came within each bucket. */
-  buckets: (row: Row) => buckets.map((name) => readCount(row, name)),
-};
-type SumsRow = RecordOf<typeof rowFields>;
-const readSumsRow = createReader(rowFields);
 /** The sums of one series and step. */
-export interface OverviewRow extends SumsRow {
+export interface OverviewRow {
+  /** Undefined: the sum of all other series. */
+  readonly name: string | undefined;
+  readonly start: number;
+  /** The rank of the series, the largest first. */
+  readonly place: number;
+  /** How many series there are, with those that are summed up in one. */
+  readonly names: number;
+  readonly cost: bigint;
+  /** What was charged above the vendors' bills. */
+  readonly margin: bigint;
+  readonly posts: number;
+  readonly counts: Readonly<Record<(typeof counted)[number], number>>;
+  /** How many first events came within each bucket. */
+  readonly buckets: readonly number[];
   readonly uses: readonly Use[];
 }
 
@@ -67,201 +66,249 @@ const minuteFields = { name: readText, start: readCount, cost: readInteger, post
 export type MinuteRow = RecordOf<typeof minuteFields>;
 export const readMinuteRow = createReader(minuteFields);
 
-const sums = figures.map((figure) => `CAST(sum(${figure}) AS bigint) AS ${figure}`).join(', ');
-const all = figures.join(', ');
+/** A part of a range, in steps of one length. */
+interface Span {
+  readonly step: number;
+  readonly from: number;
+  readonly to: number;
+}
 
 /** Parts of a range, each in the longest steps that fit into it completely. */
-function splitRange({ from, to, unit }: OverviewQuery): [length: number, from: number, to: number][] {
-  const length = units[unit];
+function splitRange({ from, to, unit }: OverviewQuery): Span[] {
+  const step = units[unit];
   const longer = unit === '5m' ? units['1h'] : units['1d'];
   const [first, last] = [Math.ceil(from / longer) * longer, Math.floor(to / longer) * longer];
-  if (first >= last) return [[length, from, to]];
-  return [
-    [length, from, first],
-    [longer, first, last],
-    [length, last, to],
+  if (first >= last) return [{ step, from, to }];
+  const spans = [
+    { step, from, to: first },
+    { step: longer, from: first, to: last },
+    { step, from: last, to },
   ];
+  return spans.filter((span) => span.from < span.to);
 }
 
-/**
- * Finds the largest series from few and narrow rows, then reads only those, step by step. The rest is the
- * sum of all less these. Every call has one provider and there are few providers, so their sums add up to
- * all.
- */
-function buildSeriesSql(query: OverviewQuery): CallSelect {
-  const { from, to, by, unit, top } = query;
-  const values = [from, to, top];
-  const place = (value: number): string => `$${values.push(value)}`;
-  const length = units[unit];
-  const narrow = splitRange(query).map(
-    ([step, start, end]) => `
-      SELECT name, cost, calls FROM summed
-      WHERE dimension = '${by}' AND step = ${step} AND start >= ${place(start)} AND start < ${place(end)}`,
-  );
-  const text = `
-    WITH RECURSIVE ranked AS MATERIALIZED (
-      SELECT name AS ranked_name, row_number() OVER (ORDER BY sum(cost) DESC, sum(calls) DESC, name) AS place
-      FROM (${narrow.join(' UNION ALL ')}) AS narrow GROUP BY name),
-    leading_names AS MATERIALIZED (SELECT ranked_name, place FROM ranked WHERE place <= $3),
-    ${buildStarts(length)}
-    SELECT name, start, CAST(min(place) AS bigint) AS place, (SELECT count(*) FROM ranked) AS names, ${sums}
-    FROM (
-      SELECT name, start, place, ${all} FROM starts CROSS JOIN leading_names
-        JOIN summed ON dimension = '${by}' AND step = ${length} AND start = step_start AND name = ranked_name
-      UNION ALL SELECT NULL, start, CAST($3 AS bigint) + 1, ${all} FROM summed
-        WHERE ${buildAllSeries(length)} AND (SELECT count(*) FROM ranked) > $3) AS parts
-    GROUP BY name, start ORDER BY 3, 2`;
-  return { text, values };
+/** Rows of sums: where they are, and how they say the name of their series. */
+interface Source {
+  readonly table: 'series_sums' | 'party_sums';
+  /** The column of the name, and what turns what is stored there into the name. */
+  readonly column: string;
+  readonly toName?: (stored: string) => string;
+  /** What leads to the rows of a step, the conditions on them, and the values of both. */
+  readonly before?: readonly string[];
+  readonly where: readonly string[];
+  readonly values: readonly string[];
 }
 
-/** The steps of a range, for a recursive query. */
-function buildStarts(length: number): string {
-  return `starts (step_start) AS (
-    SELECT CAST($1 AS bigint) UNION ALL SELECT step_start + ${length} FROM starts
-    WHERE step_start + ${length} < $2)`;
+const wanted = 'json_array_elements_text($1::json) AS wanted';
+
+/** All series of a dimension. */
+function readSeries(dimension: string): Source {
+  return { table: 'series_sums', column: 'name', where: [`dimension = '${dimension}'`], values: [] };
 }
 
-function buildAllSeries(length: number): string {
-  return `dimension = 'provider' AND step = ${length} AND start >= $1 AND start < $2`;
-}
-
-/** Whether series have the sums that a query adds up: of tags, or of one name. */
-function hasSeries(query: OverviewQuery): boolean {
-  return filters.every((name) => query[name] === undefined || name === query.by);
-}
-
-/** Reads `columns` of some series, or of what filters select among the hours, step by step. */
-function buildKeptSql(query: OverviewQuery, table: 'uses' | 'sums', values: (string | number)[]): string {
-  const place = (value: string | number): string => `$${values.push(value)}`;
-  const { by, tag } = query;
-  const length = units[query.unit];
-  const [suffix, columns] = table === 'uses' ? ['_uses', 'kind, amount'] : ['', all];
-  if (hasSeries(query)) {
-    const named = by !== 'tag' && query[by] !== undefined ? [`name = ${place(query[by])}`] : [];
-    const prefix = tag === undefined ? [] : [`name >= ${place(`${tag}:`)}`, `name < ${place(`${tag};`)}`];
-    const where = [`dimension = '${by}'`, `step = ${length}`, 'start = step_start', ...named, ...prefix];
-    return `SELECT name, start, ${columns} FROM starts CROSS JOIN summed${suffix}
-      WHERE ${where.join(' AND ')}`;
-  }
-  const narrowed = filters.flatMap((name) => {
-    const value = query[name];
-    return value === undefined ? [] : [`${name} = ${place(value)}`];
-  });
-  // The primary key of the hours begins with the account.
-  if (query.key !== undefined && query.account === undefined)
-    narrowed.push('account IN (SELECT name FROM accounts)');
-  const added = table === 'uses' ? 'kind, CAST(sum(amount) AS bigint) AS amount' : sums;
-  return `SELECT ${by} AS name, hour / ${length} * ${length} AS start, ${added} FROM hourly${suffix}
-    WHERE ${['hour >= $1', 'hour < $2', ...narrowed].join(' AND ')}
-    GROUP BY 1, 2${table === 'uses' ? ', 3' : ''}`;
-}
-
-/** Hours are summed up before they are ranked, since there are a thousand times as many. */
-function buildWholeSql(query: OverviewQuery): CallSelect {
-  const values: (string | number)[] = [query.from, query.to, query.top];
-  const text = `
-    WITH RECURSIVE ${buildStarts(units[query.unit])},
-    parts AS MATERIALIZED (${buildKeptSql(query, 'sums', values)}),
-    ranked AS (
-      SELECT name AS ranked_name, row_number() OVER (ORDER BY sum(cost) DESC, sum(calls) DESC, name) AS place
-      FROM parts GROUP BY name)
-    SELECT CASE WHEN place <= $3 THEN name END AS name, start, CAST(min(place) AS bigint) AS place,
-      (SELECT count(*) FROM ranked) AS names, ${sums}
-    FROM parts JOIN ranked ON ranked_name = name GROUP BY 1, 2 ORDER BY 3, 2`;
-  return { text, values };
-}
-
-function isSeries(query: OverviewQuery): boolean {
-  return query.by !== 'tag' && filters.every((name) => query[name] === undefined);
-}
-
-export function buildSumsSql(query: OverviewQuery): CallSelect {
-  return isSeries(query) ? buildSeriesSql(query) : buildWholeSql(query);
-}
-
-/** What the series of these rows used; one without a name has all of it. */
-export function buildUsesSql(query: OverviewQuery, rows: readonly SumsRow[]): CallSelect {
-  const { from, to, by, unit } = query;
-  const length = units[unit];
-  const sum = 'CAST(sum(amount) AS bigint) AS amount';
-  if (!isSeries(query)) {
-    const values: (string | number)[] = [from, to];
-    const kept = buildKeptSql(query, 'uses', values);
-    const text = `
-      WITH RECURSIVE ${buildStarts(length)}
-      SELECT name, start, kind, ${sum} FROM (${kept}) AS parts GROUP BY 1, 2, 3`;
-    return { text, values };
-  }
-  const names = new Set(rows.flatMap(({ name }) => name ?? []));
-  const rest = rows.some(({ name }) => name === undefined)
-    ? `UNION ALL SELECT NULL, start, kind, ${sum} FROM summed_uses WHERE ${buildAllSeries(length)}
-       GROUP BY start, kind`
-    : '';
-  const text = `
-    WITH RECURSIVE ${buildStarts(length)}
-    SELECT name, start, kind, amount FROM starts CROSS JOIN json_array_elements_text($3::json) AS wanted
-      JOIN summed_uses ON dimension = '${by}' AND step = ${length} AND start = step_start
-        AND name = wanted.value
-    ${rest}`;
-  return { text, values: [from, to, JSON.stringify([...names])] };
-}
-
-/**
- * Rows of the first query; of series that have no name it gives the sum of all, from which the named are
- * taken.
- */
-export function readSumRows(query: OverviewQuery, rows: readonly Row[]): SumsRow[] {
-  const read = rows.map(readSumsRow);
-  if (!isSeries(query)) return read;
-  const named = Map.groupBy(
-    read.filter(({ name }) => name !== undefined),
-    ({ start }) => start,
-  );
-  return read
-    .map((row) => (row.name === undefined ? (named.get(row.start) ?? []).reduce(subtractRow, row) : row))
-    .filter(({ counts, posts, cost }) => counts.calls !== 0 || posts !== 0 || cost !== 0n);
-}
-
-function subtractRow(all: SumsRow, one: SumsRow): SumsRow {
-  const counts: Record<keyof Counts, number> = { ...all.counts };
-  for (const name of counted) counts[name] -= one.counts[name];
+/** Those whose names begin with a text and a separator. */
+function readSeriesWithin(dimension: string, text: string, separator: string): Source {
+  const next = String.fromCodePoint((separator.codePointAt(0) ?? 0) + 1);
   return {
-    ...all,
-    cost: all.cost - one.cost,
-    margin: all.margin - one.margin,
-    posts: all.posts - one.posts,
-    counts,
-    buckets: all.buckets.map((count, index) => count - (one.buckets[index] ?? 0)),
+    ...readSeries(dimension),
+    where: [`dimension = '${dimension}'`, 'name >= $1', 'name < $2'],
+    values: [text + separator, text + next],
   };
 }
 
-const useFields = { name: allowNull(readText), start: readCount, kind: readText, amount: readCount };
-const readUse = createReader(useFields);
+/** How series are stored that are about one party, or about one within another. */
+interface Series {
+  readonly dimension: string;
+  readonly nameRow: (names: Readonly<Partial<Record<string, string>>>) => string;
+}
 
-/** Adds rows of the second query. */
-export function addUses(query: OverviewQuery, rows: readonly SumsRow[], used: readonly Row[]): OverviewRow[] {
-  const names = new Set(rows.map(({ name }) => name));
-  const amounts = new Map<string | undefined, Map<number, Map<string, number>>>();
-  const add = (name: string | undefined, start: number, kind: string, amount: number): void => {
-    let steps = amounts.get(name);
-    if (!steps) amounts.set(name, (steps = new Map()));
-    let found = steps.get(start);
-    if (!found) steps.set(start, (found = new Map()));
-    found.set(kind, (found.get(kind) ?? 0) + amount);
+function findSeries(about: readonly Party[]): Series | undefined {
+  const [first, second] = about;
+  if (first !== undefined && second === undefined)
+    return { dimension: first, nameRow: (names) => names[first] ?? '' };
+  const pair = pairs.find((each) => each.every((name) => about.includes(name)));
+  if (about.length !== 2 || !pair) return undefined;
+  const [of, by] = pair;
+  return {
+    dimension: namePair(of, by),
+    nameRow: (names) => joinNames(names[of] ?? '', names[by] ?? ''),
   };
-  for (const { name, start, kind, amount } of used.map(readUse)) {
-    add(names.has(name) ? name : undefined, start, kind, amount);
-    if (isSeries(query) && name !== undefined) add(undefined, start, kind, -amount);
-  }
-  return rows.map((row) => {
-    const own = amounts.get(row.name)?.get(row.start) ?? [];
-    return { ...row, uses: [...own].flatMap(([kind, amount]) => buildUse(kind, amount)) };
+}
+
+/** The series of what filters select, with each of some names of the party `by`. */
+function readNamed(
+  { dimension, nameRow }: Series,
+  filter: OverviewFilter,
+  by: string,
+  names: readonly (string | undefined)[],
+): Source {
+  const byRow = new Map(names.map((name) => [nameRow({ ...filter, [by]: name }), name]));
+  return {
+    ...readSeries(dimension),
+    toName: (stored) => byRow.get(stored) ?? '',
+    before: [wanted],
+    where: [`dimension = '${dimension}'`, 'series_sums.name = wanted.value'],
+    values: [JSON.stringify([...byRow.keys()])],
+  };
+}
+
+/** Parties that filters select; of `keys` alone, if they are given. */
+function readParties(query: OverviewQuery, stated: readonly Party[], keys?: readonly string[]): Source {
+  const values = keys ? [JSON.stringify(keys)] : [];
+  const found = keys
+    ? undefined
+    : (['key', 'account', 'provider', 'model'] as const).find((name) => stated.includes(name));
+  const conditions = stated.map((name) => {
+    const isFound = name === found || (name === 'model' && found === 'provider');
+    // In the other form no index is chosen for it.
+    return `${isFound ? name : `coalesce(party_sums.${name}, '')`} = $${values.push(query[name] ?? '')}`;
+  });
+  const common = { table: 'party_sums', column: query.by, values } as const;
+  if (keys) return { ...common, before: [wanted], where: ['party_sums.key = wanted.value', ...conditions] };
+  if (found !== 'model') return { ...common, where: conditions };
+  // The primary key begins with the provider: of all that served any model in the step.
+  const served = `(SELECT step AS served_step, start AS served_start, name AS served FROM series_sums
+    WHERE dimension = 'provider') AS served`;
+  const where = [
+    'served_step = party_sums.step',
+    'served_start = starts.at',
+    'provider = served',
+    ...conditions,
+  ];
+  return { ...common, before: [served], where };
+}
+
+/** Selects columns of the rows of spans, step by step, since an index finds each of them so. */
+function selectRows(
+  { table, column, before = [], where }: Source,
+  columns: string,
+  spans: readonly Span[],
+): string {
+  return spans
+    .map(({ step, from, to }) => {
+      const starts = `(WITH RECURSIVE times (at) AS (
+        SELECT CAST(${from} AS bigint) UNION ALL SELECT at + ${step} FROM times WHERE at + ${step} < ${to})
+        SELECT at FROM times) AS starts`;
+      const conditions = [`${table}.step = ${step}`, `${table}.start = starts.at`, ...where];
+      return `
+        SELECT ${table}.${column} AS name, ${columns} FROM ${[starts, ...before, table].join(' CROSS JOIN ')}
+        WHERE ${conditions.join(' AND ')}`;
+    })
+    .join(' UNION ALL ');
+}
+
+/** How a query is answered. */
+interface Plan {
+  /** What is ranked. */
+  readonly all: Source;
+  /** The rows of some names alone, and series whose sum is that of `all`. Undefined: all rows are read. */
+  readonly selectLeading?: ((names: readonly string[]) => Source) | undefined;
+  readonly total?: Source | undefined;
+}
+
+function planQuery(query: OverviewQuery): Plan {
+  const { by, tag } = query;
+  if (by === 'tag') return { all: tag === undefined ? readSeries('tag') : readSeriesWithin('tag', tag, ':') };
+  const stated = parties.filter((name) => query[name] !== undefined);
+  const others = stated.filter((name) => name !== by);
+  const own = query[by];
+  const series = findSeries([by, ...others]);
+  if (series && own !== undefined) return { all: readNamed(series, query, by, [own]) };
+  const whole = findSeries(stated);
+  // Every call has one provider, and there are few.
+  const total = stated.length === 0 ? readSeries('provider') : whole && readNamed(whole, query, '', ['']);
+  const all = findRanked(query, others) ?? readParties(query, stated);
+  if (series) return { all, selectLeading: (names) => readNamed(series, query, by, names), total };
+  const isByKey = by === 'key' && own === undefined && total !== undefined;
+  return { all, selectLeading: isByKey ? (keys) => readParties(query, stated, keys) : undefined, total };
+}
+
+/** Series whose rows are together, of all that filters on `others` select. */
+function findRanked(query: OverviewQuery, others: readonly Party[]): Source | undefined {
+  const [of, more] = others;
+  if (of === undefined) return readSeries(query.by);
+  if (more !== undefined || !pairs.some((pair) => pair[0] === of && pair[1] === query.by)) return undefined;
+  const within = readSeriesWithin(namePair(of, query.by), query[of] ?? '', joinNames('', ''));
+  const { length } = joinNames(query[of] ?? '', '');
+  return { ...within, toName: (stored) => stored.slice(length) };
+}
+
+function readName({ toName }: Source, row: Row): string {
+  const stored = readText(row, 'name');
+  return toName ? toName(stored) : stored;
+}
+
+/** The leading names, the largest first, and how many there are. */
+function* rankNames(query: OverviewQuery, source: Source): Steps<{ names: string[]; count: number }> {
+  const text = `
+    SELECT name, CAST(count(*) OVER () AS bigint) AS names
+    FROM (${selectRows(source, 'cost, calls', splitRange(query))}) AS narrow
+    GROUP BY name ORDER BY sum(cost) DESC, sum(calls) DESC, name LIMIT ${query.top}`;
+  const rows = yield* askRows({ text }, ...source.values);
+  const [first] = rows;
+  return {
+    names: rows.map((row) => readName(source, row)),
+    count: first ? readCount(first, 'names') : 0,
+  };
+}
+
+function readRows({ from, to, unit }: OverviewQuery, source: Source): Steps<readonly Row[]> {
+  const columns = `${source.table}.start AS start, cost, margin, posts, calls, counts`;
+  const text = selectRows(source, columns, [{ step: units[unit], from, to }]);
+  return askRows({ text }, ...source.values);
+}
+
+/** Adds to `groups` what the others have: all, less what the leading ones have. */
+function addRest(groups: Groups, place: number, totals: readonly Row[]): void {
+  const leading = [...groups.values()];
+  for (const row of totals) addToGroup(groups, [place, readCount(row, 'start')], readSums(row));
+  for (const { key, cost, margin, posts, calls, counts } of leading)
+    addToGroup(groups, [place, key[1] ?? 0], {
+      cost: -cost,
+      margin: -margin,
+      posts: -posts,
+      calls: -calls,
+      counts: [...counts].map(([name, count]) => [name, -count]),
+    });
+}
+
+function buildUses(counts: ReadonlyMap<string, number>): Use[] {
+  return [...counts].flatMap(([name, amount]) => {
+    const kind = findKind(name);
+    if (!kind || amount === 0) return [];
+    const { unit, modality } = kind;
+    return [{ unit, ...(modality && { modality }), count: amount / amountParts }];
   });
 }
 
-function buildUse(name: string, amount: number): Use[] {
-  const kind = findKind(name);
-  if (!kind || amount === 0) return [];
-  const { unit, modality } = kind;
-  return [{ unit, ...(modality && { modality }), count: amount / amountParts }];
+/** The sums of the largest series and of the others, in the order of their places and steps. */
+export function* sumSeries(query: OverviewQuery): Steps<OverviewRow[]> {
+  const { all, selectLeading, total } = planQuery(query);
+  const { names, count } = yield* rankNames(query, all);
+  const places = new Map(names.map((name, index) => [name, index + 1]));
+  const rest = query.top + 1;
+  const source = selectLeading?.(names) ?? all;
+  const groups: Groups = new Map();
+  for (const row of yield* readRows(query, source)) {
+    const name = readName(source, row);
+    addToGroup(groups, [places.get(name) ?? rest, readCount(row, 'start')], readSums(row));
+  }
+  if (total && selectLeading && count > names.length) addRest(groups, rest, yield* readRows(query, total));
+  return [...groups.values()]
+    .filter(
+      ({ key: [place], calls, posts, cost }) => place !== rest || calls !== 0 || posts !== 0 || cost !== 0n,
+    )
+    .map(({ key: [place = 0, start = 0], cost, margin, posts, calls, counts }) => ({
+      name: names[Number(place) - 1],
+      start: Number(start),
+      place: Number(place),
+      names: count,
+      cost,
+      margin,
+      posts,
+      counts: { calls, errors: counts.get('errors') ?? 0, cache_hits: counts.get('cache_hits') ?? 0 },
+      buckets: buckets.map((name) => counts.get(name) ?? 0),
+      uses: buildUses(counts),
+    }))
+    .toSorted((one, other) => one.place - other.place || one.start - other.start);
 }

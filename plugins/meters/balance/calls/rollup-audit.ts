@@ -40,8 +40,8 @@ function buildCheck(table: string, kept: string, by: readonly string[], step?: n
 function buildStepCheck(dimension: Dimension, unit: Unit): RollupCheck {
   const step = units[unit];
   const kept = `
-    SELECT '' AS account, '' AS key, '' AS model, '' AS provider, start AS at, cost, margin, posts FROM summed
-    WHERE dimension = '${dimension}' AND step = ${step}`;
+    SELECT '' AS account, '' AS key, '' AS model, '' AS provider, start AS at, cost, margin, posts
+    FROM series_sums WHERE dimension = '${dimension}' AND step = ${step}`;
   return buildCheck(`${dimension} by ${unit}`, kept, [`at / ${step} * ${step}`], step);
 }
 
@@ -53,7 +53,8 @@ const steps = [
 ];
 const everything = buildCheck(
   'of hours',
-  'SELECT account, key, model, provider, hour AS at, cost, margin, posts FROM hourly',
+  `SELECT account, key, model, provider, start AS at, cost, margin, posts FROM party_sums
+    WHERE step = ${units['1h']}`,
   parties,
 );
 

@@ -1,27 +1,58 @@
 /**
- * Sums up entries and calls: their money, their counts and their uses, by hour and by dimension. A trigger
- * notes each entry and call in `unsummed`, also those of another version of the gateway. The batch that
- * stores calls adds all that is noted to the sums, in its transaction. Money always comes from entries, also
- * that of tags, which only calls have. The sums are computed here and not by the database, which would sort
- * every row once for each dimension and step, with all its figures.
+ * Sums up entries and calls: their money and their counts, by party and by dimension. A trigger notes each
+ * entry and call in `unsummed`, also those of another version of the gateway. The batch that stores calls
+ * adds all that is noted to the sums, in its transaction. Money always comes from entries, also that of tags,
+ * which only calls have. The sums are computed here and not by the database, which would sort every row once
+ * for each dimension and step.
  */
 import { listUses, nameKind } from '../../../../core/for-threads.ts';
 import { formatTag } from '../../../shared/calls/tag-text.ts';
 import { readCount, readInteger, readNamedTexts, readOptional, readText, type Row } from '../rows.ts';
-import { ask, askAll, askRecords, askRows, nameStatements, selectRecords, type Steps } from '../sql/steps.ts';
-import { amountParts, bucketBounds, errorOutcomes, figures, formerKinds, units } from './figures.ts';
+import {
+  ask,
+  askAll,
+  askRecords,
+  askRows,
+  nameStatements,
+  selectRecords,
+  sendAll,
+  type Steps,
+} from '../sql/steps.ts';
+import {
+  amountParts,
+  bucketBounds,
+  buckets,
+  errorOutcomes,
+  formerKinds,
+  joinNames,
+  longSteps,
+  namePair,
+  pairs,
+  units,
+} from './figures.ts';
 
-type Columns = readonly string[];
-const hourlyKey: Columns = ['account', 'key', 'hour', 'model', 'provider'];
-const summedKey: Columns = ['dimension', 'step', 'start', 'name'];
+/** The columns of each table of sums that name a row. */
+const keys = {
+  party_sums: ['step', 'start', 'provider', 'model', 'account', 'key'],
+  series_sums: ['dimension', 'step', 'start', 'name'],
+} as const;
+type Table = keyof typeof keys;
 
-/** Adds records to a table of sums. */
-function buildAddSql(table: string, key: Columns, added: Columns): string {
-  const columns = [...key, ...added].join(', ');
-  const sums = added.map((figure) => `${figure} = ${table}.${figure} + excluded.${figure}`);
+const sumColumns = ['cost', 'margin', 'posts', 'calls', 'counts'] as const;
+
+function buildFindSql(table: Table): string {
+  const matches = keys[table].map((column) => `${table}.${column} = wanted.${column}`);
+  return `
+    SELECT ${table}.* FROM ${table}, (${selectRecords(table, keys[table].join(', '))}) wanted
+    WHERE ${matches.join(' AND ')}`;
+}
+
+function buildWriteSql(table: Table): string {
+  const columns = [...keys[table], ...sumColumns].join(', ');
   return `
     INSERT INTO ${table} (${columns}) ${selectRecords(table, columns)}
-    ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${sums.join(', ')}`;
+    ON CONFLICT (${keys[table].join(', ')}) DO UPDATE
+    SET ${sumColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`;
 }
 
 const entryMoney = 'revenue AS cost, coalesce(revenue - vendor, 0) AS margin';
@@ -82,10 +113,10 @@ const sql = nameStatements('sums', {
     WHERE entries.number = ANY($1::bigint[])`,
   ),
   earlier: earlierEntries,
-  addHourly: buildAddSql('hourly', hourlyKey, figures),
-  addHourlyUses: buildAddSql('hourly_uses', [...hourlyKey, 'kind'], ['amount']),
-  addSummed: buildAddSql('summed', summedKey, figures),
-  addSummedUses: buildAddSql('summed_uses', [...summedKey, 'kind'], ['amount']),
+  find_party_sums: buildFindSql('party_sums'),
+  find_series_sums: buildFindSql('series_sums'),
+  write_party_sums: buildWriteSql('party_sums'),
+  write_series_sums: buildWriteSql('series_sums'),
 });
 
 /** Entries, and calls, that one transaction adds at most: calls wait for it in SQLite. */
@@ -105,46 +136,52 @@ export function* addNoted(): Steps<boolean> {
     String(readCount(row, 'number')),
   );
   if (entries.length > 0) for (const row of yield* askRows(sql.entries, entries)) sums.addEntry(row);
-  const { hourly, hourlyUses, summed, summedUses } = sums.list();
-  yield* askAll([askRecords(sql.addHourly, hourly), askRecords(sql.addHourlyUses, hourlyUses)]);
-  yield* askAll([askRecords(sql.addSummed, summed), askRecords(sql.addSummedUses, summedUses)]);
+  yield* sums.write();
   return calls.length < mostAtOnce && entries.length < mostAtOnce;
 }
 
-interface Money {
+/** What a row adds to a group, and what a row of sums holds. `counts` may name one several times. */
+interface Added {
   readonly cost: bigint;
   readonly margin: bigint;
+  readonly posts: number;
+  readonly calls: number;
+  readonly counts: Iterable<readonly [name: string, count: number]>;
 }
 
 type Key = readonly (string | number)[];
 
-/** What a row adds to a group: counts by their figures, and uses by kind. */
-interface Added extends Money {
-  readonly counts?: Readonly<Record<string, number>>;
-  readonly uses?: Iterable<readonly [kind: string, amount: number]>;
-}
-
-interface Group<Of extends Key = Key> extends Required<Added> {
+interface Group<Of extends Key> extends Added {
   readonly key: Of;
   cost: bigint;
   margin: bigint;
-  readonly counts: Record<string, number>;
-  readonly uses: Map<string, number>;
+  posts: number;
+  calls: number;
+  readonly counts: Map<string, number>;
 }
 
 const steps = Object.values(units);
 const isError = new Set<string>(errorOutcomes);
-const zeros = Object.fromEntries(figures.map((figure) => [figure, 0]));
 
 function nameBucket(milliseconds: number): string {
   const found = bucketBounds.findIndex((bound) => milliseconds < bound);
-  return `bucket_${found < 0 ? bucketBounds.length : found}`;
+  return buckets.at(found) ?? '';
 }
 
-const none: Money = { cost: 0n, margin: 0n };
+function readMoney(row: Row): Added {
+  const [cost, margin] = [readInteger(row, 'cost'), readInteger(row, 'margin')];
+  return { cost, margin, posts: 0, calls: 0, counts: [] };
+}
 
-function readMoney(row: Row): Money {
-  return { cost: readInteger(row, 'cost'), margin: readInteger(row, 'margin') };
+/** What a row of sums holds. */
+export function readSums(row: Row): Added {
+  const counts: Readonly<Record<string, number>> = JSON.parse(readText(row, 'counts'));
+  return {
+    ...readMoney(row),
+    posts: readCount(row, 'posts'),
+    calls: readCount(row, 'calls'),
+    counts: Object.entries(counts),
+  };
 }
 
 /** What a call used: from its record, or from its columns if the record is older than the list of units. */
@@ -157,29 +194,65 @@ function readUses(row: Row): [kind: string, amount: number][] {
   ]);
 }
 
+function readCounts(row: Row): [name: string, count: number][] {
+  const counts = readUses(row);
+  const first = readOptional(row, 'first_event', readCount);
+  if (isError.has(readText(row, 'outcome'))) counts.push(['errors', 1]);
+  if (readCount(row, 'cached') > 0) counts.push(['cache_hits', 1]);
+  if (first !== undefined) counts.push([nameBucket(first), 1]);
+  return counts;
+}
+
+export type Groups<Of extends Key = Key> = Map<string, Group<Of>>;
+
+/** Adds to the group of a key, which it makes if there is none. */
+export function addToGroup<Of extends Key>(groups: Groups<Of>, key: Of, added: Added): void {
+  const id = key.join('\n');
+  let group = groups.get(id);
+  if (!group) groups.set(id, (group = { key, cost: 0n, margin: 0n, posts: 0, calls: 0, counts: new Map() }));
+  group.cost += added.cost;
+  group.margin += added.margin;
+  group.posts += added.posts;
+  group.calls += added.calls;
+  for (const [name, count] of added.counts) group.counts.set(name, (group.counts.get(name) ?? 0) + count);
+}
+
+function listRecords(table: Table, groups: Groups): Row[] {
+  return [...groups.values()].map(({ key, counts, ...sums }) => ({
+    ...Object.fromEntries(keys[table].map((column, index) => [column, key[index]])),
+    ...sums,
+    counts: JSON.stringify(Object.fromEntries(counts)),
+  }));
+}
+
+/** Writes the rows of groups, with what the rows hold already. */
+function* writeGroups(table: Table, groups: Groups): Steps<void> {
+  const [found = []] = yield* askAll([askRecords(sql[`find_${table}`], listRecords(table, groups))]);
+  for (const row of found) {
+    const key = keys[table].map((column) => {
+      const value = row[column];
+      return typeof value === 'string' ? value : readCount(row, column);
+    });
+    addToGroup(groups, key, readSums(row));
+  }
+  yield* sendAll([askRecords(sql[`write_${table}`], listRecords(table, groups))]);
+}
+
 class Sums {
   /** By the shortest step, of which all longer ones are made: most rows of a batch are in a few groups. */
-  readonly #groups = new Map<
-    string,
-    Group<readonly [account: string, key: string, model: string, provider: string, at: number]>
-  >();
-  readonly #summed = new Map<string, Group>();
+  readonly #rows: Groups<
+    readonly [at: number, provider: string, model: string, account: string, key: string]
+  > = new Map();
+  readonly #series: Groups = new Map();
 
   addEntry(row: Row): void {
-    const money = readMoney(row);
-    this.#addRow(row, { ...money, counts: { posts: readCount(row, 'posts') } });
-    this.addTags(row, money);
+    const added = readMoney(row);
+    this.#addRow(row, { ...added, posts: readCount(row, 'posts') });
+    this.addTags(row, added);
   }
 
   addCall(row: Row): void {
-    const first = readOptional(row, 'first_event', readCount);
-    const counts = {
-      calls: 1,
-      errors: isError.has(readText(row, 'outcome')) ? 1 : 0,
-      cache_hits: readCount(row, 'cached') > 0 ? 1 : 0,
-      ...(first === undefined ? {} : { [nameBucket(first)]: 1 }),
-    };
-    const added = { ...none, counts, uses: readUses(row) };
+    const added = { cost: 0n, margin: 0n, posts: 0, calls: 1, counts: readCounts(row) };
     this.#addRow(row, added);
     this.addTags(row, added);
   }
@@ -187,75 +260,40 @@ class Sums {
   addTags(row: Row, added: Added): void {
     if (row.tags === '{}') return;
     for (const [name, value] of Object.entries(readNamedTexts(row, 'tags')))
-      this.#addSummed(['tag', formatTag(name, value), readCount(row, 'at')], added);
+      this.#addSeries(['tag', formatTag(name, value), readCount(row, 'at')], steps, added);
   }
 
-  list() {
-    const hourly = new Map<string, Group>();
-    for (const group of this.#groups.values()) {
-      const [account, key, model, provider, at] = group.key;
-      addToGroup(hourly, [account, key, toStart(at, units['1h']), model, provider], group);
-      for (const [dimension, name] of Object.entries({ account, key, model, provider }))
-        this.#addSummed([dimension, name, at], group);
+  *write(): Steps<void> {
+    const parties: Groups = new Map();
+    for (const group of this.#rows.values()) {
+      const [at, ...rest] = group.key;
+      const [provider, model, account, key] = rest;
+      const names = { provider, model, account, key };
+      for (const step of longSteps) addToGroup(parties, [step, toStart(at, step), ...rest], group);
+      for (const [dimension, name] of Object.entries(names))
+        this.#addSeries([dimension, name, at], steps, group);
+      for (const [of, by] of pairs)
+        this.#addSeries([namePair(of, by), joinNames(names[of], names[by]), at], longSteps, group);
     }
-    return {
-      hourly: listRecords(hourly, hourlyKey),
-      hourlyUses: listUseRecords(hourly, hourlyKey),
-      summed: listRecords(this.#summed, summedKey),
-      summedUses: listUseRecords(this.#summed, summedKey),
-    };
+    yield* writeGroups('party_sums', parties);
+    yield* writeGroups('series_sums', this.#series);
   }
 
   #addRow(row: Row, added: Added): void {
     const at = toStart(readCount(row, 'at'), units['5m']);
-    const [account, key] = [readText(row, 'account'), readText(row, 'key')];
-    const [model, provider] = [readText(row, 'model'), readText(row, 'provider')];
-    addToGroup(this.#groups, [account, key, model, provider, at], added);
+    const [provider, model] = [readText(row, 'provider'), readText(row, 'model')];
+    addToGroup(this.#rows, [at, provider, model, readText(row, 'account'), readText(row, 'key')], added);
   }
 
-  #addSummed(
+  #addSeries(
     [dimension, name, at]: readonly [dimension: string, name: string, at: number],
+    lengths: readonly number[],
     added: Added,
   ): void {
-    for (const step of steps) addToGroup(this.#summed, [dimension, step, toStart(at, step), name], added);
+    for (const step of lengths) addToGroup(this.#series, [dimension, step, toStart(at, step), name], added);
   }
 }
 
 function toStart(at: number, step: number): number {
   return Math.floor(at / step) * step;
-}
-
-function addToGroup<Of extends Key>(
-  groups: Map<string, Group<Of>>,
-  key: Of,
-  { cost, margin, counts = {}, uses = [] }: Added,
-): void {
-  const id = key.join('\n');
-  let group = groups.get(id);
-  if (!group) groups.set(id, (group = { key, ...none, counts: {}, uses: new Map() }));
-  group.cost += cost;
-  group.margin += margin;
-  for (const [figure, count] of Object.entries(counts))
-    group.counts[figure] = (group.counts[figure] ?? 0) + count;
-  for (const [kind, amount] of uses) group.uses.set(kind, (group.uses.get(kind) ?? 0) + amount);
-}
-
-function nameKey(names: Columns, key: Key): Row {
-  return Object.fromEntries(names.map((name, index) => [name, key[index]]));
-}
-
-function listRecords(groups: Map<string, Group>, names: Columns): Row[] {
-  return [...groups.values()].map(({ key, cost, margin, counts }) => ({
-    ...zeros,
-    ...nameKey(names, key),
-    ...counts,
-    cost,
-    margin,
-  }));
-}
-
-function listUseRecords(groups: Map<string, Group>, names: Columns): Row[] {
-  return [...groups.values()].flatMap(({ key, uses }) =>
-    [...uses].map(([kind, amount]) => ({ ...nameKey(names, key), kind, amount })),
-  );
 }

@@ -31,13 +31,13 @@ const dialect: Dialect = {
 CREATE INDEX booked_of_account ON entries (account, number) WHERE kind <> 'reserve';
 CREATE INDEX pending_of_owner ON pending (owner);`,
   buildNote: (log, buildCondition) => `
-CREATE FUNCTION note_${log}() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION note_${log}() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     INSERT INTO ${schema}.unsummed (log, number)
       SELECT '${log}', number FROM added ${buildCondition ? `WHERE ${buildCondition('added')}` : ''};
     RETURN NULL;
   END $$;
-CREATE TRIGGER ${log}_are_noted AFTER INSERT ON ${log} REFERENCING NEW TABLE AS added
+CREATE OR REPLACE TRIGGER ${log}_are_noted AFTER INSERT ON ${log} REFERENCING NEW TABLE AS added
   FOR EACH STATEMENT EXECUTE FUNCTION note_${log}();`,
   buildGuard: (table, rows) => `
 CREATE TRIGGER ${rows}_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON ${table}
@@ -76,7 +76,7 @@ export async function migrate(client: ClientBase): Promise<void> {
       `SELECT to_regclass('one_reservation_each') IS NULL
         OR to_regclass('declared_tables') IS NULL
         OR to_regclass('declared_recoveries') IS NULL AS missing,
-        to_regclass('unsummed') IS NULL AS unsummed`,
+        to_regclass('series_sums') IS NULL AS unsummed`,
     );
     if (found[0] && readFlag(found[0], 'missing')) await client.query(expansion);
     if (found[0] && readFlag(found[0], 'unsummed'))

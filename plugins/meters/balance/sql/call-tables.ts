@@ -1,5 +1,15 @@
 /** The tables of stored calls and roll-ups. */
-import { amountParts, booked, buckets, buildCounted, figures, formerKinds } from '../calls/figures.ts';
+import {
+  amountParts,
+  booked,
+  buckets,
+  buildCounted,
+  formerKinds,
+  joinNames,
+  longSteps,
+  namePair,
+  pairs,
+} from '../calls/figures.ts';
 import type { Dialect } from './tables.ts';
 
 /** One row for each ended call, written behind it and deleted after the retention. Nothing depends on it. */
@@ -95,56 +105,39 @@ CREATE TABLE folds (
 INSERT INTO folds (log) VALUES ('entries'), ('calls');`;
 }
 
-/** Columns of a primary key: their names, those in the version before, and whether they are numbers. */
-type KeyColumns = readonly (readonly [name: string, former: string, isNumber?: true])[];
-
-const hourlyKey: KeyColumns = [
-  ['account', 'account'],
-  ['key', 'key'],
-  ['hour', 'hour', true],
-  ['model', 'model'],
-  ['provider', 'provider'],
-];
-const summedKey: KeyColumns = [
-  ['dimension', 'dimension'],
-  ['step', 'unit', true],
-  ['start', 'start', true],
-  ['name', 'name'],
-];
-
-/** A table of sums, one of uses beside it, and what the version before kept, each kind in its own column. */
-function buildSumTables(
-  table: string,
-  former: string,
-  key: KeyColumns,
-  { integer, sorted, keyed }: Dialect,
-): string {
-  const columns = key
-    .map(([name, , isNumber]) => `${name} ${isNumber ? integer : sorted} NOT NULL,`)
-    .join('\n  ');
-  const names = key.map(([name]) => name).join(', ');
-  const formerNames = key.map(([, name]) => name).join(', ');
-  const sums = figures.map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0`).join(',\n  ');
-  const uses = Object.entries(formerKinds).map(
-    ([column, kind]) => `
-INSERT INTO ${table}_uses (${names}, kind, amount)
-  SELECT ${formerNames}, '${kind}', ${column} * ${amountParts} FROM ${former} WHERE ${column} <> 0;`,
-  );
+/** A table of sums. `counts` is a JSON object of the counts that are not 0. */
+function buildSumTable(name: string, key: Readonly<Record<string, string>>, dialect: Dialect): string {
+  const { integer, text, keyed } = dialect;
   return `
-CREATE TABLE ${table} (
-  ${columns}
-  ${sums},
-  PRIMARY KEY (${names})
-)${keyed};
--- How much of each kind was used, in thousandths.
-CREATE TABLE ${table}_uses (
-  ${columns}
-  kind ${sorted} NOT NULL,
-  amount ${integer} NOT NULL,
-  PRIMARY KEY (${names}, kind)
-)${keyed};
-INSERT INTO ${table} (${names}, ${figures.join(', ')})
-  SELECT ${formerNames}, ${figures.join(', ')} FROM ${former};${uses.join('')}`;
+CREATE TABLE ${name} (
+  ${Object.entries(key)
+    .map(([column, type]) => `${column} ${type} NOT NULL,`)
+    .join('\n  ')}
+  ${[...booked, 'calls'].map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0,`).join('\n  ')}
+  counts ${text} NOT NULL DEFAULT '{}',
+  PRIMARY KEY (${Object.keys(key).join(', ')})
+)${keyed};`;
+}
+
+/** What the columns of the version before say, as `counts`. */
+function buildCountsSql(): string {
+  const uses = Object.entries(formerKinds).map(([column, kind]) => [`${column} * ${amountParts}`, kind]);
+  const counts = [...uses, ...['errors', 'cache_hits', ...buckets].map((name) => [name, name])];
+  const members = counts.map(
+    ([sum, name]) => `CASE WHEN ${sum} <> 0 THEN ',"${name}":' || (${sum}) ELSE '' END`,
+  );
+  return `'{' || substr(${members.join(' || ')}, 2) || '}'`;
+}
+
+/** Copies what the version before has summed up, in steps of a length. */
+function buildCopySql(table: string, columns: Readonly<Record<string, string>>, former = 'rollups'): string {
+  const key = Object.entries(columns).map(([column, value]) => `${value} AS ${column}`);
+  const sums = formerFigures.map((figure) => `CAST(sum(${figure}) AS bigint) AS ${figure}`);
+  const names = [...Object.keys(columns), ...booked, 'calls'].join(', ');
+  return `
+INSERT INTO ${table} (${names}, counts) SELECT ${names}, ${buildCountsSql()}
+  FROM (SELECT ${[...key, ...sums].join(', ')} FROM ${former}
+    GROUP BY ${key.map((_, index) => index + 1).join(', ')}) AS sums;`;
 }
 
 /** Notes what the version before has not summed up. */
@@ -152,20 +145,40 @@ function buildNoteBeyond(log: string, condition = ''): string {
   return `
 INSERT INTO unsummed (log, number)
   SELECT '${log}', number FROM ${log}
-  WHERE number > (SELECT last FROM folds WHERE log = '${log}')${condition};`;
+  WHERE number > (SELECT last FROM folds WHERE log = '${log}')${condition} ON CONFLICT DO NOTHING;`;
 }
 
 /**
  * The sums, made from those of the version before and from what it has not summed up. Triggers note entries
- * and calls in `unsummed`, also those that the version before writes.
+ * and calls in `unsummed`, also those that the version before writes. Sums of parties are found by time,
+ * provider and model, or by account or key: those indexes only change when a row is added.
  */
 export function buildSums(dialect: Dialect): string {
   const { integer, sorted, keyed, buildNote } = dialect;
+  const parties = { provider: sorted, model: sorted, account: sorted, key: sorted };
+  const names = Object.fromEntries(Object.keys(parties).map((name) => [name, name]));
+  const ofSeries = { dimension: 'dimension', step: 'unit', start: 'start', name: 'name' };
+  const copies = [
+    buildCopySql('series_sums', ofSeries, 'series'),
+    ...longSteps.flatMap((step) => {
+      const times = { step: `${step}`, start: `hour / ${step} * ${step}` };
+      return [
+        buildCopySql('party_sums', { ...times, ...names }),
+        ...pairs.map(([of, by]) => {
+          const [dimension, name] = [`'${namePair(of, by)}'`, joinNames(`${of} || '`, `' || ${by}`)];
+          return buildCopySql('series_sums', { dimension, ...times, name });
+        }),
+      ];
+    }),
+  ];
   return `
-CREATE TABLE unsummed (
+CREATE TABLE IF NOT EXISTS unsummed (
   log ${sorted} NOT NULL, number ${integer} NOT NULL, PRIMARY KEY (log, number))${keyed};
-${buildSumTables('hourly', 'rollups', hourlyKey, dialect)}
-${buildSumTables('summed', 'series', summedKey, dialect)}
+${buildSumTable('party_sums', { step: integer, start: integer, ...parties }, dialect)}
+CREATE INDEX party_sums_of_account ON party_sums (account, step, start);
+CREATE INDEX party_sums_of_key ON party_sums (key, step, start);
+${buildSumTable('series_sums', { dimension: sorted, step: integer, start: integer, name: sorted }, dialect)}
+${copies.join('')}
 ${buildNoteBeyond('entries', ` AND (${buildCounted('entries')})`)}
 ${buildNoteBeyond('calls')}
 ${buildNote('entries', buildCounted)}

@@ -1,7 +1,7 @@
 /** Stores calls, reads them and the roll-ups, and deletes those that are too old. */
 import { formatTag } from '../../../shared/calls/tag-text.ts';
 import { dimensions, shortestKept, units } from '../calls/figures.ts';
-import { addUses, buildSumsSql, buildUsesSql, readSumRows } from '../calls/overview.ts';
+import { sumSeries } from '../calls/overview.ts';
 import {
   buildCallsSql,
   buildProbeSql,
@@ -22,12 +22,6 @@ function buildDeleteSql(table: string): string {
     ORDER BY ended, number LIMIT $2)`;
 }
 
-/** Every dimension is named, so that an index finds the rows. */
-function buildSweepSql(table: string): string {
-  const names = dimensions.map((name) => `'${name}'`).join(', ');
-  return `DELETE FROM ${table} WHERE dimension IN (${names}) AND step = $1 AND start < $2`;
-}
-
 const stored = [...callColumns, 'body'];
 
 const sql = nameStatements('stored calls', {
@@ -46,8 +40,9 @@ const sql = nameStatements('stored calls', {
   unsummed: 'SELECT count(*) AS number FROM unsummed',
   sweepTags: buildDeleteSql('call_tags'),
   sweepCalls: `${buildDeleteSql('calls')} RETURNING number`,
-  sweepSums: buildSweepSql('summed'),
-  sweepUses: buildSweepSql('summed_uses'),
+  // Every dimension is named, so that an index finds the rows.
+  sweepSums: `DELETE FROM series_sums
+    WHERE dimension IN (${dimensions.map((name) => `'${name}'`).join(', ')}) AND step = $1 AND start < $2`,
 });
 
 /** What a record has of its call; its other fields have the names of their columns. */
@@ -72,8 +67,7 @@ export const calls = {
     return { isDone: yield* addNoted() };
   },
   *sweepCalls({ before, limit, at }) {
-    for (const statement of [sql.sweepSums, sql.sweepUses])
-      yield* askRows(statement, units['5m'], at - shortestKept);
+    yield* askRows(sql.sweepSums, units['5m'], at - shortestKept);
     yield* askRows(sql.sweepTags, before, limit);
     return (yield* askRows(sql.sweepCalls, before, limit)).length;
   },
@@ -90,12 +84,7 @@ export const calls = {
     const [row] = yield* askRows(sql.call, id);
     return row && readStoredCall(row);
   },
-  *sumCalls(query) {
-    const sums = buildSumsSql(query);
-    const rows = readSumRows(query, yield* askRows({ text: sums.text }, ...sums.values));
-    const uses = buildUsesSql(query, rows);
-    return addUses(query, rows, yield* askRows({ text: uses.text }, ...uses.values));
-  },
+  sumCalls: sumSeries,
   *countUnsummed() {
     const [row] = yield* askRows(sql.unsummed);
     return row ? readCount(row, 'number') : 0;

@@ -22,7 +22,7 @@ const dialect: Dialect = {
   entryColumns: '',
   indexes: '',
   buildNote: (log, buildCondition) => `
-CREATE TRIGGER ${log}_are_noted AFTER INSERT ON ${log}
+CREATE TRIGGER IF NOT EXISTS ${log}_are_noted AFTER INSERT ON ${log}
   ${buildCondition ? `WHEN ${buildCondition('NEW')}` : ''}
   BEGIN INSERT INTO unsummed (log, number) VALUES ('${log}', NEW.number); END;`,
   buildGuard: (table, rows) => `
@@ -112,7 +112,7 @@ function requireUnused(database: DatabaseSync, version: number): void {
 }
 
 function hasSums(database: DatabaseSync): boolean {
-  return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'unsummed'").get() !== undefined;
+  return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'series_sums'").get() !== undefined;
 }
 
 /** Runs in one transaction, since another process may be opening the same new file. */
