@@ -3,7 +3,14 @@
  * protocol cannot express is reported as lost. If the answer would be worthless without it (a video, another
  * vendor's file), the call is refused.
  */
-import type { MediaBlock, Block, TextBlock, ToolResult, BlockOf } from '../../../core/index.ts';
+import type {
+  MediaBlock,
+  Block,
+  ReasoningBlock,
+  TextBlock,
+  ToolResult,
+  ToolCall,
+} from '../../../core/index.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
 import { refuseFile, refusePart, loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import {
@@ -16,22 +23,13 @@ import {
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
-import {
-  type Fields,
-  isObject,
-  trackReads,
-  nestFields,
-  type Sides,
-  overlay,
-} from '../../shared/wire-kit/vendor-bag.ts';
+import { type Fields, isObject, overlay, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
 import {
   bag,
+  decodeSides,
   nativeVendor,
   type Encoding,
   protocolName,
-  decodeMark,
-  readMarkLeftover,
-  type Marked,
   fitCallId,
   fitName,
 } from './encoding.ts';
@@ -45,24 +43,18 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
 
 /** Encodes a file or URL, alike for images and documents. Returns undefined for other sources. */
 function encodeReference(block: MediaBlock, path: string, { model }: Encoding): Fields | undefined {
-  const { source } = block;
+  const { source, kind } = block;
   if (source.type === 'file') {
     if (source.vendor === nativeVendor) return { type: 'file', file_id: source.id };
     return refuseFile(block, path, source.vendor);
   }
   if (source.type !== 'url') return undefined;
-  if (block.kind === 'image' && !model.capabilities.imageUrls)
-    return refusePart(
-      block,
-      path,
-      'The provider of this model does not fetch images; send the image itself as base64.',
-    );
-  if (/^https:/i.test(source.url)) return { type: 'url', url: source.url };
-  return refusePart(
-    block,
-    path,
-    'The provider of this model only fetches https URLs; send the content itself as base64.',
-  );
+  const isFetched = kind !== 'image' || model.capabilities.imageUrls;
+  if (isFetched && /^https:/i.test(source.url)) return { type: 'url', url: source.url };
+  const problem = isFetched
+    ? 'only fetches https URLs; send the content itself as base64.'
+    : 'does not fetch images; send the image itself as base64.';
+  return refusePart(block, path, `The provider of this model ${problem}`);
 }
 
 function encodeImageSource(block: MediaBlock, path: string, encoding: Encoding): Fields {
@@ -72,11 +64,8 @@ function encodeImageSource(block: MediaBlock, path: string, encoding: Encoding):
   const reference = encodeReference(block, path, encoding);
   if (reference) return reference;
   if (source.type !== 'base64') return refusePart(block, path, 'An image cannot be sent as text.');
-  return {
-    type: 'base64',
-    media_type: fitPicture(block, source.data, path),
-    data: source.data,
-  };
+  const { data } = source;
+  return { type: 'base64', media_type: fitPicture(block, data, path), data };
 }
 
 /** Separates the texts of a document in the canonical text. */
@@ -122,111 +111,104 @@ export function keepForeign(value: Readonly<Record<string, unknown>>, at: string
   return buildForeignBlock(protocolName, value, at, fromUser && !isState ? 'needed' : undefined);
 }
 
-/** Records the path of a new block in the client's body. */
-function setPlace<Kind extends Block>(block: Kind, at: string): Kind {
-  block.at = at;
-  return block;
-}
-
 /** Returns the canonical blocks of one block: several for a document made of texts and pictures. */
 export function decodeBlocks(block: Wire.KnownBlock, at: string, exact: unknown): Block[] {
-  const parts = block.type === 'document' ? decodeParts(block, at) : undefined;
-  return parts ?? [setPlace(decodeBlock(block, at, exact), at)];
+  return decodeParts(block, at) ?? [decodeBlock(block, at, exact)];
 }
 
-function decodeParts(document: Wire.Media, at: string): Block[] | undefined {
-  if (!Wire.isKnownMedia(document)) return undefined;
-  const { source: written, type: _type, ...about } = document;
-  const [source, pickSource] = trackReads(written);
-  if (source.type !== 'content' || typeof source.content === 'string' || readPlainTexts(source.content))
-    return undefined;
-  const parts = source.content.flatMap((part): Block[] => {
+function decodeParts(document: Wire.KnownBlock, at: string): Block[] | undefined {
+  if (document.type !== 'document' || !Wire.isKnownMedia(document)) return undefined;
+  const whole = new Tracked(document);
+  const source = whole.open('source');
+  if (whole.seen.type !== 'document' || source?.seen.type !== 'content') return undefined;
+  const { content } = source.seen;
+  if (typeof content === 'string' || readPlainTexts(content)) return undefined;
+  const parts = content.flatMap((part) => {
     const isPart =
       Wire.isKnownBlock(part) && (part.type === 'image' || (part.type === 'text' && part.text.trim() !== ''));
-    return isPart ? [setPlace(decodeBlock(part, at), at)] : [];
+    return isPart ? [decodeBlock(part, at)] : [];
   });
   const [first] = parts;
-  const isWhole = parts.length === source.content.length && Object.keys(pickSource()).length === 0;
+  const isWhole = parts.length === content.length && Object.keys(source.pickRest()).length === 0;
   // The first part carries the document's own fields (its title too), so it must not have any itself.
   if (!isWhole || !first || first.vendor || first.cache) return undefined;
-  return [Object.assign({}, first, openBlock<Fields & Marked>(about)[1]()), ...parts.slice(1)];
+  return [{ ...first, ...decodeSides(whole) }, ...parts.slice(1)];
 }
 
-function decodeBlock(block: Wire.KnownBlock, at: string, exact?: unknown): Block {
-  switch (block.type) {
+/** `exact`: the block with the digits of its numbers. */
+function decodeBlock(wire: Wire.KnownBlock, at: string, exact?: unknown): Block {
+  const block = new Tracked(wire);
+  const { seen } = block;
+  switch (seen.type) {
     case 'text':
-      return decodeTextBlock(block);
+      return { type: 'text', text: seen.text, ...decodeSides(block), at };
     case 'image':
     case 'document':
-      if (!Wire.isKnownMedia(block)) return keepForeign(block, `${at}.source.type`, true);
-      return decodeMedia(block) ?? { type: 'foreign', protocol: protocolName, value: block };
-    case 'search_result':
-      return decodeSearchResult(block);
+      if (!Wire.isKnownMedia(seen)) return keepForeign(wire, `${at}.source.type`, true);
+      return decodeMedia(new Tracked(seen), at) ?? buildForeignBlock(protocolName, wire, at);
+    case 'search_result': {
+      // Only this protocol has a field for its source.
+      const texts = readPlainTexts(seen.content);
+      if (!texts) return buildForeignBlock(protocolName, wire, at);
+      const source = { type: 'text', text: texts.join(textBreak) } as const;
+      return { type: 'media', kind: 'document', source, title: seen.title, ...decodeSides(block), at };
+    }
     case 'thinking':
     case 'redacted_thinking':
-      return decodeThinking(block);
-    case 'tool_use':
-      return decodeCall(block, readMember(exact, 'input'));
-    case 'tool_result':
-      return decodeResult(block, at);
+      return { type: 'reasoning', ...decodeThinking(seen), ...decodeSides(block), at };
+    case 'tool_use': {
+      const { id, name, input, caller } = seen;
+      // The model made the call, not code that it wrote: other protocols only have such calls.
+      const isDirect = isObject(caller) && caller.type === 'direct' && Object.keys(caller).length === 1;
+      if (!isDirect) block.keep('caller');
+      const text = JSON.stringify(readMember(exact, 'input') ?? input);
+      return { type: 'tool-call', id, name, arguments: text, ...decodeSides(block), at };
+    }
+    case 'tool_result': {
+      const { tool_use_id: callId, content, is_error: isError } = seen;
+      const parts: ToolResult['content'] =
+        typeof content === 'string'
+          ? [{ type: 'text', text: content, at: `${at}.content` }]
+          : (content ?? []).map((part, index) => decodeResultPart(part, `${at}.content[${index}]`));
+      const result = { callId, isError: isError ?? undefined, content: parts };
+      return { type: 'tool-result', ...result, ...decodeSides(block), at };
+    }
   }
 }
 
-type BlockSides = Sides & ReturnType<typeof decodeMark>;
-
-/** A block to decode, and a function that returns its cache mark and the fields that were not read. */
-function openBlock<Kind extends Marked & { readonly type?: unknown }>(
-  block: Kind,
-): readonly [seen: Kind, keepSides: (rest?: Fields) => BlockSides] {
-  const [seen, pickRest] = trackReads(block);
-  const { type: _type, cache_control: _mark } = seen;
-  return [
-    seen,
-    (rest) => ({ ...decodeMark(block), ...bag.keep({ ...pickRest(), ...readMarkLeftover(block), ...rest }) }),
-  ];
-}
-
-function decodeCall(block: Wire.ToolUse, exact: unknown): Block {
-  const [{ id, name, input, caller }, keepSides] = openBlock(block);
-  // The model made the call, not code that it wrote: other protocols only have such calls.
-  const isDirect = isObject(caller) && caller.type === 'direct' && Object.keys(caller).length === 1;
-  const sides = keepSides(caller === undefined || isDirect ? {} : { caller });
-  return { type: 'tool-call', id, name, arguments: JSON.stringify(exact ?? input), ...sides };
-}
-
 /** Returns undefined for a document with blocks that are more than plain text. */
-function decodeMedia(block: Wire.KnownMedia): MediaBlock | undefined {
-  const [seen, keepSides] = openBlock(block);
-  const [source, pickSource] = trackReads(seen.source);
-  const read = readSource(source);
+function decodeMedia(block: Tracked<Wire.KnownMedia>, at: string): MediaBlock | undefined {
+  const source = block.open('source');
+  const read = source && readSource(source);
   if (!read) return undefined;
+  const { seen } = block;
+  const { type: kind } = seen;
   const about =
-    seen.type === 'document' ? { title: seen.title ?? undefined, context: seen.context ?? undefined } : {};
-  // A text has no media type in other protocols.
-  const isTyped = source.type === 'text' && source.media_type !== 'text/plain';
-  const rest = { ...pickSource(), ...(isTyped ? { media_type: source.media_type } : {}) };
-  return { type: 'media', kind: block.type, ...about, ...read, ...keepSides(nestFields('source', rest)) };
-}
-
-function decodeTextBlock(block: Wire.Text): TextBlock {
-  const [{ text }, keepSides] = openBlock(block);
-  return { type: 'text', text, ...keepSides() };
+    kind === 'document' ? { title: seen.title ?? undefined, context: seen.context ?? undefined } : {};
+  return { type: 'media', kind, ...about, ...read, ...decodeSides(block), at };
 }
 
 /** Returns undefined for blocks that are more than plain text. */
-function readSource(source: Wire.KnownMedia['source']): Pick<MediaBlock, 'source' | 'mediaType'> | undefined {
-  switch (source.type) {
+function readSource(
+  source: Tracked<Wire.KnownMedia['source']>,
+): Pick<MediaBlock, 'source' | 'mediaType'> | undefined {
+  const { seen } = source;
+  switch (seen.type) {
     case 'base64':
-      return { source: { type: 'base64', data: source.data }, mediaType: source.media_type };
-    case 'text':
-      return { source: { type: 'text', text: source.data }, mediaType: source.media_type };
+      return { source: { type: 'base64', data: seen.data }, mediaType: seen.media_type };
+    case 'text': {
+      const { data: text, media_type: mediaType } = seen;
+      // A text has no media type in other protocols.
+      if (mediaType !== 'text/plain') source.keep('media_type');
+      return { source: { type: 'text', text }, mediaType };
+    }
     case 'url':
-      return { source: { type: 'url', url: source.url } };
+      return { source: { type: 'url', url: seen.url } };
     case 'file':
-      return { source: { type: 'file', vendor: nativeVendor, id: source.file_id } };
+      return { source: { type: 'file', vendor: nativeVendor, id: seen.file_id } };
     case 'content': {
-      if (typeof source.content === 'string') return { source: { type: 'text', text: source.content } };
-      const texts = readPlainTexts(source.content);
+      const { content } = seen;
+      const texts = typeof content === 'string' ? [content] : readPlainTexts(content);
       return texts && { source: { type: 'text', text: texts.join(textBreak) } };
     }
   }
@@ -241,56 +223,38 @@ function readPlainTexts(blocks: readonly Fields[]): string[] | undefined {
   return texts.length === blocks.length ? texts : undefined;
 }
 
-/** Decodes a search result as a text document. Only this protocol has a field for its source. */
-function decodeSearchResult(block: Wire.SearchResult): Block {
-  const [{ content, title }, keepSides] = openBlock(block);
-  const texts = readPlainTexts(content);
-  if (!texts) return { type: 'foreign', protocol: protocolName, value: block };
-  const source = { type: 'text', text: texts.join(textBreak) } as const;
-  return { type: 'media', kind: 'document', source, title, ...keepSides() };
-}
-
-function decodeThinking(block: Wire.Thinking): Block {
-  const [seen, keepSides] = openBlock(block);
-  if (seen.type === 'redacted_thinking') {
-    const opaque = [{ vendor: nativeVendor, kind: 'encrypted', value: seen.data }];
-    return { type: 'reasoning', text: '', opaque, ...keepSides() };
-  }
+function decodeThinking(seen: Wire.Thinking): Pick<ReasoningBlock, 'text' | 'opaque'> {
+  if (seen.type === 'redacted_thinking')
+    return { text: '', opaque: [{ vendor: nativeVendor, kind: 'encrypted', value: seen.data }] };
   const { thinking: text, signature } = seen;
-  if (!signature) return { type: 'reasoning', text, ...keepSides() };
-  const opaque = [unseal(signature) ?? { vendor: nativeVendor, kind: 'signature', value: signature }];
-  return { type: 'reasoning', text, opaque, ...keepSides() };
-}
-
-function decodeResult(block: Wire.ToolResult, at: string): Block {
-  const [{ tool_use_id: callId, content, is_error: isError }, keepSides] = openBlock(block);
-  const parts: ToolResult['content'] =
-    typeof content === 'string'
-      ? [{ type: 'text', text: content, at: `${at}.content` }]
-      : (content ?? []).map((part, index) => decodeResultPart(part, `${at}.content[${index}]`));
-  return { type: 'tool-result', callId, isError: isError ?? undefined, content: parts, ...keepSides() };
+  if (!signature) return { text };
+  return {
+    text,
+    opaque: [unseal(signature) ?? { vendor: nativeVendor, kind: 'signature', value: signature }],
+  };
 }
 
 function decodeResultPart(part: Wire.ResultContent, at: string): ToolResult['content'][number] {
-  if (Wire.isToolReference(part)) return setPlace(decodeReference(part), at);
+  // Other protocols offer all tools from the start, so there a text tells the model that it found the tool.
+  if (Wire.isToolReference(part)) {
+    const reference = new Tracked(part);
+    const { type: _type, tool_name: name } = reference.seen;
+    return { type: 'text', text: `Found the tool ${name}.`, ...decodeSides(reference), at };
+  }
   const decoded = Wire.isKnownBlock(part) ? decodeBlock(part, at) : undefined;
   return decoded?.type === 'text' || decoded?.type === 'media'
-    ? setPlace(decoded, at)
+    ? decoded
     : buildForeignBlock(protocolName, part, at);
 }
 
-/** A summary takes the place of the messages before it, so other providers get it as text. */
-export function decodeSummary(block: Fields): TextBlock | undefined {
-  if (block.type !== 'compaction') return undefined;
-  const [{ content }, keepSides] = openBlock<Fields & Marked>(block);
-  if (typeof content !== 'string' || content.trim() === '') return undefined;
-  return { type: 'text', text: content, ...keepSides() };
-}
-
-/** Other protocols offer all tools from the start, so there a text tells the model that it found the tool. */
-function decodeReference(block: Wire.ToolReference): TextBlock {
-  const [{ tool_name: name }, keepSides] = openBlock(block);
-  return { type: 'text', text: `Found the tool ${name}.`, ...keepSides() };
+/** Decodes a block that other providers may not know. */
+export function decodeOther(wire: Fields, at: string, fromUser: boolean): Block {
+  const block = new Tracked(wire);
+  const { type, content } = block.seen;
+  // A summary takes the place of the messages before it, so other providers get it as text.
+  return type === 'compaction' && typeof content === 'string' && content.trim() !== ''
+    ? { type: 'text', text: content, ...decodeSides(block), at }
+    : keepForeign(wire, at, fromUser);
 }
 
 /** Usually returns one wire block. Returns none if the block is lost, and several if it has several seals. */
@@ -298,9 +262,12 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
   switch (block.type) {
     case 'text':
       return encodeText(block, path, encoding);
-    case 'media':
+    case 'media': {
       loseState(block, path, encoding);
-      return [...encodeName(block), ...addSides(block, path, encoding, encodeMedia(block, path, encoding))];
+      const name = nameMedium(block);
+      const medium = addSides(block, path, encoding, encodeMedia(block, path, encoding));
+      return name === undefined ? medium : [{ type: 'text', text: name }, ...medium];
+    }
     case 'refusal':
       return encodeText({ ...block, type: 'text' }, path, encoding);
     case 'reasoning':
@@ -316,11 +283,6 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
   }
 }
 
-function encodeName(block: BlockOf<'media'>): Fields[] {
-  const text = nameMedium(block);
-  return text === undefined ? [] : [{ type: 'text', text }];
-}
-
 /** Adds the block's own fields and its cache mark. */
 function addSides(block: Block, path: string, { mark }: Encoding, wire: Fields): Fields[] {
   const { title: _title, context: _context, citations, ...fields } = bag.getFields(block);
@@ -332,7 +294,7 @@ function addSides(block: Block, path: string, { mark }: Encoding, wire: Fields):
 
 /** Anthropic seals only reasoning, so the sealed state of any other block is lost. */
 function loseState(
-  { opaque = [] }: BlockOf<'text' | 'media' | 'tool-call'>,
+  { opaque = [] }: TextBlock | MediaBlock | ToolCall,
   path: string,
   { lose }: Encoding,
 ): void {
@@ -340,7 +302,7 @@ function loseState(
 }
 
 /** Omits empty and blank text, because Anthropic refuses it. Other protocols write it beside calls. */
-function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): Fields[] {
+function encodeText(block: TextBlock, path: string, encoding: Encoding): Fields[] {
   loseState(block, path, encoding);
   if (block.text.trim() !== '') return addSides(block, path, encoding, { type: 'text', text: block.text });
   if (block.cache) encoding.lose(`${path}.cache`, 'an empty text cannot be marked');
@@ -348,11 +310,7 @@ function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): F
 }
 
 /** Sends reasoning only to the vendor that sealed it. Anthropic refuses reasoning without its own seal. */
-function encodeReasoning(
-  block: BlockOf<'reasoning'>,
-  path: string,
-  { owner, inPlace, lose }: Encoding,
-): Fields[] {
+function encodeReasoning(block: ReasoningBlock, path: string, { owner, inPlace, lose }: Encoding): Fields[] {
   const { text, opaque = [] } = block;
   const fields = bag.getFields(block);
   // What another vendor that speaks this protocol seals looks like Anthropic's, or has no seal.
@@ -363,13 +321,17 @@ function encodeReasoning(
     return [];
   }
   if (opaque.length === 0) return [overlay(fields, { type: 'thinking', thinking: text })];
-  return opaque.map(({ kind, value }) => {
-    if (kind === 'encrypted') return overlay(fields, { type: 'redacted_thinking', data: value });
-    return overlay(fields, { type: 'thinking', thinking: text, signature: value });
-  });
+  return opaque.map(({ kind, value }) =>
+    overlay(
+      fields,
+      kind === 'encrypted'
+        ? { type: 'redacted_thinking', data: value }
+        : { type: 'thinking', thinking: text, signature: value },
+    ),
+  );
 }
 
-function encodeCall(block: BlockOf<'tool-call'>, path: string, encoding: Encoding): Fields {
+function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
   const { lose } = encoding;
   const { id, name, arguments: text, custom, namespace } = block;
   if (namespace !== undefined) lose(`${path}.namespace`, 'messages has no namespaces for tools');
@@ -379,7 +341,7 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, encoding: Encodin
   return { type: 'tool_use', id: fitCallId(id), name: fitName(name), input: parsed ?? { _raw: text } };
 }
 
-function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Encoding): Fields {
+function encodeResult(block: ToolResult, path: string, encoding: Encoding): Fields {
   const result = { type: 'tool_result', tool_use_id: fitCallId(block.callId), is_error: block.isError };
   const parts = block.content.flatMap((part, index) =>
     encodeBlock(part, `${path}.content[${index}]`, encoding),

@@ -18,14 +18,14 @@ import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { hashText, fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
-import { createBag, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { readMember } from '../../shared/wire-kit/values.ts';
+import { createBag, type Fields, type Sides, type Tracked } from '../../shared/wire-kit/vendor-bag.ts';
 import {
   selectClientStatus,
   decodeVendorError,
   buildErrorEvent,
   readVendorError,
 } from '../../shared/wire-kit/vendor-error.ts';
-import type * as Wire from './wire.ts';
 
 export const protocolName = 'messages';
 export const bag = createBag(protocolName);
@@ -55,23 +55,22 @@ interface Mark {
   readonly ttl?: Lifetime | '30m' | '12h' | undefined;
 }
 
-export type Marked = Pick<Wire.Text, 'cache_control'>;
-
 const times = ['5m', '1h'] as const;
-const timed = new Set(['type', 'ttl']);
-const untimed = new Set(['type']);
 const markType = 'ephemeral';
 const mostMarks = 4;
 
-export function decodeMark({ cache_control: mark }: Marked): { cache?: Mark } {
-  return mark?.type === markType ? { cache: { ttl: findKnown(mark.ttl, times) } } : {};
+export interface MarkedSides extends Sides {
+  cache?: Mark;
 }
 
-/** Returns the fields of a mark that have no canonical name. */
-export function readMarkLeftover({ cache_control: mark }: Marked): Fields {
-  if (!mark) return {};
-  if (mark.type !== markType) return { cache_control: mark };
-  return nestFields('cache_control', pickUnread(mark, findKnown(mark.ttl, times) ? timed : untimed));
+/** Decodes the mark of a block or tool. What is not read of the owner is kept, with fields `added`. */
+export function decodeSides(owner: Tracked<Fields>, added: Fields = {}): MarkedSides {
+  const mark = owner.open('cache_control');
+  const isKnown = readMember(mark?.seen, 'type') === markType;
+  const ttl = isKnown ? findKnown(readMember(mark?.seen, 'ttl'), times) : undefined;
+  if (!isKnown) owner.keep('cache_control');
+  else if (ttl === undefined) mark?.keep('ttl');
+  return { ...(isKnown ? { cache: { ttl } } : {}), ...bag.keep({ ...added, ...owner.pickRest() }) };
 }
 
 /** Encodes the mark of a block or tool as `cache_control`. `path` is the canonical path of its owner. */
@@ -99,25 +98,23 @@ function fitLifetime({ ttl }: Mark): Lifetime | undefined {
   return ttl === '12h' ? '1h' : ttl;
 }
 
-interface PlacedMark {
-  readonly path: string;
-  readonly mark: Mark;
+interface Markable {
+  readonly cache?: Mark | undefined;
+  readonly content?: readonly Markable[];
 }
 
-function listMarks({ tools = [], turns }: CanonicalRequest): PlacedMark[] {
-  const marks: PlacedMark[] = [];
-  const add = (path: string, mark: Mark | undefined): void => {
-    if (mark) marks.push({ path, mark });
-  };
-  for (const [index, tool] of tools.entries()) add(`tools[${index}]`, tool.cache);
-  for (const [index, { blocks }] of turns.entries()) {
-    for (const [position, block] of blocks.entries()) {
-      const path = `turns[${index}].blocks[${position}]`;
-      if (block.type === 'tool-result')
-        for (const [place, part] of block.content.entries()) add(`${path}.content[${place}]`, part.cache);
-      add(path, block.cache);
+/** The marks of a request with the paths of their owners, in the order in which the model reads them. */
+function listMarks({ tools = [], turns }: CanonicalRequest): readonly { path: string; mark: Mark }[] {
+  const marks: { path: string; mark: Mark }[] = [];
+  const add = (list: string, owners: readonly Markable[]): void => {
+    for (const [index, { cache, content }] of owners.entries()) {
+      const path = `${list}[${index}]`;
+      if (content) add(`${path}.content`, content);
+      if (cache) marks.push({ path, mark: cache });
     }
-  }
+  };
+  add('tools', tools);
+  for (const [index, { blocks }] of turns.entries()) add(`turns[${index}].blocks`, blocks);
   return marks;
 }
 

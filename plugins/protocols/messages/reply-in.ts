@@ -9,7 +9,6 @@ import {
   type BlockKind,
   type Opaque,
   GatewayError,
-  parseExactly,
   type CanonicalEvent,
   type EventDecoder,
   type WireEvent,
@@ -20,7 +19,7 @@ import { readFinish, readWord } from '../../shared/wire-kit/finish-reason.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { createToolFinder, unwrapInput, type FindTool } from '../../shared/wire-kit/offered-tools.ts';
 import { type BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
-import { ArgumentPieces, containsNumber, hasLongNumber } from '../../shared/wire-kit/tool-arguments.ts';
+import { ArgumentPieces, parseLongNumbers } from '../../shared/wire-kit/tool-arguments.ts';
 import { readObject, readObjects, readText, readList, readMember } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields, pickStated, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { isError } from '../../shared/wire-kit/vendor-error.ts';
@@ -324,7 +323,12 @@ export class ReplyDecoder implements EventDecoder {
     if (!isObject(body) || !Array.isArray(content))
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is not a message.');
     this.#start(body);
-    this.#addBlocks(readExactly(content, text));
+    // With the digits that the model wrote in the input of tools.
+    const exact = parseLongNumbers(
+      text,
+      content.map((block) => readMember(block, 'input')),
+    );
+    this.#addBlocks(exact === undefined ? content : readList(readMember(exact, 'content')));
     const { stop_reason: reason, stop_sequence, stop_details = null } = body;
     // Some relays omit the reason of a complete reply.
     this.#finish({
@@ -440,12 +444,6 @@ export class ReplyDecoder implements EventDecoder {
     this.#over = true;
     this.#log.emit(readStreamError(event));
   }
-}
-
-/** Content with the digits that the model wrote in the input of tools, if a double cannot hold them. */
-function readExactly(content: readonly unknown[], text: string): readonly unknown[] {
-  const counts = content.some((block) => containsNumber(readMember(block, 'input')));
-  return counts && hasLongNumber(text) ? readList(readMember(parseExactly(text), 'content')) : content;
 }
 
 const finishFields = splitNames('stop_reason stop_sequence');

@@ -16,11 +16,10 @@ import {
 import { readObjects } from '../../shared/wire-kit/values.ts';
 import {
   isObject,
-  nestFields,
   overlay,
   splitNames,
-  trackReads,
   type Fields,
+  type Tracked,
 } from '../../shared/wire-kit/vendor-bag.ts';
 import { type Encoding, bag } from './encoding.ts';
 import * as Wire from './wire.ts';
@@ -30,62 +29,48 @@ const canonicalDisplays: ReadonlyMap<unknown, NonNullable<Reasoning['display']>>
   ['omitted', 'none'],
 ]);
 
-interface DecodedAnswer extends Pick<CanonicalRequest, 'reasoning' | 'format'> {
-  /** Two fields hold the reasoning. If the client sent only one, losses of both are reported by its name. */
-  readonly names?: Record<string, string> | undefined;
-  readonly rest: Fields;
-}
+type Answer = Pick<CanonicalRequest, 'reasoning' | 'format' | 'names'>;
 
 /** `thinking` enables reasoning, `output_config.effort` sets its depth; a client may send only one. */
-export function decodeAnswer(wire: Wire.Request): DecodedAnswer {
-  const { thinking } = wire;
-  const [output, pickOutput] = trackReads(wire.output_config ?? {});
-  const format = decodeFormat(output, wire);
+export function decodeAnswer(body: Tracked<Wire.Request>): Answer {
+  const output = body.open('output_config');
+  const { format, isOlder } = decodeFormat(body, output);
+  const { reasoning, names } = decodeThinking(body, output);
+  return { reasoning, format, names: isOlder ? { ...names, format: Wire.olderFormat } : names };
+}
+
+type Output = Tracked<NonNullable<Wire.Request['output_config']>> | undefined;
+
+/** Two fields hold the reasoning. If the client sent only one, losses of both are reported by its name. */
+function decodeThinking(body: Tracked<Wire.Request>, output: Output): Answer {
+  const thinking = body.open('thinking');
   // An effort together with disabled thinking has a meaning only in this protocol.
-  const effort = thinking?.type === 'disabled' ? undefined : (output.effort ?? undefined);
-  const { reasoning, names, rest } = decodeThinking(thinking, effort);
-  return {
-    reasoning,
-    format: format.value,
-    names: format.isOlder ? { ...names, format: Wire.olderFormat } : names,
-    rest: { ...format.rest, ...nestFields('output_config', pickOutput()), ...rest },
-  };
+  if (thinking?.seen.type === 'disabled')
+    return { reasoning: { effort: 'none' }, names: { 'reasoning.effort': 'thinking' } };
+  const effort = output?.seen.effort ?? undefined;
+  if (thinking && Wire.isKnownThinking(thinking.seen)) {
+    const { seen } = thinking;
+    const display = canonicalDisplays.get(seen.display);
+    if (!display) thinking.keep('display');
+    const budget = seen.type === 'enabled' ? seen.budget_tokens : undefined;
+    return { reasoning: { effort, budget, display } };
+  }
+  body.keep('thinking');
+  if (effort === undefined) return {};
+  return { reasoning: { effort }, ...(thinking ? {} : { names: { reasoning: 'output_config.effort' } }) };
 }
 
-function decodeThinking(thinking: Wire.Request['thinking'], effort: string | undefined): DecodedAnswer {
-  const depth = effort === undefined ? undefined : { effort };
-  if (!thinking) return { reasoning: depth, names: depth && { reasoning: 'output_config.effort' }, rest: {} };
-  if (!Wire.isKnownThinking(thinking)) return { reasoning: depth, rest: { thinking } };
-  const [seen, pickRest] = trackReads(thinking);
-  if (seen.type === 'disabled')
-    return {
-      reasoning: { effort: 'none' },
-      names: { 'reasoning.effort': 'thinking' },
-      rest: nestFields('thinking', pickRest()),
-    };
-  const budget = seen.type === 'enabled' ? seen.budget_tokens : undefined;
-  const { display: shown } = seen;
-  const display = canonicalDisplays.get(shown);
-  const rest = { ...pickRest(), ...(shown && !display ? { display: shown } : {}) };
-  return { reasoning: { effort, budget, display }, rest: nestFields('thinking', rest) };
-}
-
-interface DecodedFormat {
-  readonly value?: Format;
-  /** Whether the client sent it under its name from the beta. */
-  readonly isOlder?: boolean;
-  readonly rest: Fields;
-}
-
-function decodeFormat(output: NonNullable<Wire.Request['output_config']>, wire: Wire.Request): DecodedFormat {
-  const { [Wire.olderFormat]: older } = wire;
-  const isOlder = !output.format && older ? Wire.isSchemaFormat(older) : false;
-  const format = isOlder ? older : output.format;
-  const unused = older && !isOlder ? { [Wire.olderFormat]: older } : {};
-  if (!format) return { rest: unused };
-  if (!Wire.isSchemaFormat(format)) return { rest: { ...unused, output_config: { format } } };
-  const [{ type: _type, schema }, pickRest] = trackReads(format);
-  return { value: { type: 'schema', schema, ...bag.keep(pickRest()) }, isOlder, rest: unused };
+/** `isOlder`: the client sent it under its name from the beta. */
+function decodeFormat(body: Tracked<Wire.Request>, output: Output): { format?: Format; isOlder?: boolean } {
+  const isOlder = !output?.seen.format;
+  const format = isOlder ? body.seen[Wire.olderFormat] : output.seen.format;
+  if (format && Wire.isSchemaFormat(format)) {
+    const { type: _type, schema, ...rest } = format;
+    return { format: { type: 'schema', schema, ...bag.keep(rest) }, isOlder };
+  }
+  if (isOlder) body.keep(Wire.olderFormat);
+  else output.keep('format');
+  return {};
 }
 
 interface EncodedThinking {

@@ -22,16 +22,8 @@ import {
   loseChoice,
   takesTools,
 } from '../../shared/wire-kit/offered-tools.ts';
-import { isObject, overlay, trackReads, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
-import {
-  bag,
-  decodeMark,
-  protocolName,
-  readFlags,
-  readMarkLeftover,
-  type Encoding,
-  fitName,
-} from './encoding.ts';
+import { isObject, overlay, Tracked, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { bag, decodeSides, protocolName, readFlags, type Encoding, fitName } from './encoding.ts';
 import { tightenSchema } from './thinking.ts';
 import * as Wire from './wire.ts';
 
@@ -142,49 +134,40 @@ function readHostedKind(tool: Wire.Tool): HostedTool['kind'] {
   return tool.type?.startsWith('code_execution_') ? 'code-execution' : 'other';
 }
 
-function decodeTool(tool: Wire.Tool): Tool {
-  const [seen, pickRest] = trackReads(tool);
-  const { name, cache_control: _mark } = seen;
-  const keepSides = (own: Fields = {}): Sides => ({
-    ...decodeMark(tool),
-    ...bag.keep({ ...own, ...pickRest(), ...readMarkLeftover(tool) }),
-  });
-  if (Wire.isFunctionTool(seen))
-    return {
-      type: 'function',
-      name: seen.name,
-      description: seen.description ?? undefined,
-      schema: seen.input_schema,
-      strict: seen.strict ?? undefined,
-      ...keepSides(),
-    };
-  const defined = name ? findBuiltIn(tool.type ?? '') : undefined;
-  if (name && defined) return { type: 'function', name, ...defined, ...keepSides({ type: tool.type }) };
-  return { type: 'hosted', protocol: protocolName, kind: readHostedKind(tool), value: tool };
+function decodeTool(wire: Wire.Tool, at: string): Tool {
+  const tool = new Tracked(wire);
+  const { seen } = tool;
+  const { type, name } = seen;
+  if (Wire.isFunctionTool(seen)) {
+    const { description, input_schema: schema, strict } = seen;
+    const about = { description: description ?? undefined, schema, strict: strict ?? undefined };
+    return { type: 'function', name: seen.name, ...about, ...decodeSides(tool), at };
+  }
+  const defined = findBuiltIn(type ?? '');
+  if (name && defined) return { type: 'function', name, ...defined, ...decodeSides(tool, { type }), at };
+  return { type: 'hosted', protocol: protocolName, kind: readHostedKind(wire), value: wire, at };
 }
 
 const modes = { auto: 'auto', any: 'required', tool: 'one', none: 'none' } as const;
 
-function isKnown(choice: Wire.ToolChoice | null | undefined): choice is Wire.KnownChoice {
-  return choice !== undefined && choice !== null && Wire.isKnownChoice(choice);
-}
-
-type DecodedTools = Pick<CanonicalRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'> & {
-  /** A choice of a type that only the vendor may know. */
-  readonly rest: Fields;
-};
-
-export function decodeTools({ tools: offered, tool_choice: choice }: Wire.Request): DecodedTools {
-  const tools = offered?.map((tool, index): Tool => ({ ...decodeTool(tool), at: `tools[${index}]` }));
-  if (!isKnown(choice)) return { tools, rest: choice ? { tool_choice: choice } : {} };
-  const [seen, pickRest] = trackReads(choice);
+/** A choice of a type that only the vendor may know is not read. */
+export function decodeTools(
+  body: Tracked<Wire.Request>,
+): Pick<CanonicalRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
+  const { tools: offered, tool_choice: choice } = body.seen;
+  const tools = offered?.map((tool, index) => decodeTool(tool, `tools[${index}]`));
+  if (!choice || !Wire.isKnownChoice(choice)) {
+    body.keep('tool_choice');
+    return { tools };
+  }
+  const tracked = new Tracked(choice);
+  const { seen } = tracked;
   const names = seen.type === 'tool' ? [seen.name] : undefined;
   const isSerial = seen.type === 'none' ? undefined : seen.disable_parallel_tool_use;
   return {
     tools,
-    toolChoice: { mode: modes[seen.type], names, ...bag.keep(pickRest()) },
+    toolChoice: { mode: modes[seen.type], names, ...bag.keep(tracked.pickRest()) },
     parallelToolCalls: typeof isSerial === 'boolean' ? !isSerial : undefined,
-    rest: {},
   };
 }
 

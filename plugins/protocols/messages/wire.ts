@@ -202,6 +202,11 @@ type FunctionTool = z.output<typeof functionTool>;
 export type ToolChoice = z.output<typeof toolChoice.any>;
 export type KnownChoice = z.output<typeof toolChoice.known>;
 
+/** The blocks of content that is more than a text. */
+export function listBlocks(content: Content | undefined): Exclude<Content, string> {
+  return typeof content === 'object' ? content : [];
+}
+
 export function isKnownBlock(block: Block | ResultContent): block is KnownBlock {
   return knownTypes.has(block.type);
 }

@@ -41,7 +41,7 @@ export function fitLimit(
 
 /** The modalities that the model can make; undefined for text alone. Throws if it can make none. */
 export function fitModalities(
-  { modalities }: CanonicalRequest,
+  { modalities }: Pick<CanonicalRequest, 'modalities'>,
   { output }: Pick<Model, 'output'>,
   { lose }: { readonly lose: Lose },
 ): readonly string[] | undefined {

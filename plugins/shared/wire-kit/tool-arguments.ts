@@ -17,8 +17,9 @@ export function containsNumber(value: unknown): boolean {
 /** A number, in an object or array, that a double may not represent exactly. */
 const longNumber = /[:[,]\s*-?\d{16}/;
 
-export function hasLongNumber(text: string): boolean {
-  return longNumber.test(text);
+/** A body whose numbers keep all their digits; undefined if none of these inputs of tools needs that. */
+export function parseLongNumbers(text: string, inputs: readonly unknown[]): unknown {
+  return inputs.some(containsNumber) && longNumber.test(text) ? parseExactly(text) : undefined;
 }
 
 /** Parses arguments; undefined if they are no object. Empty text and `null` mean no arguments. */
