@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent, EventDecoder, WireEvent } from '../../core/index.ts';
-import { ReplyDecoder as ChatDecoder } from '../../plugins/protocols/chat-completions/decode-events.ts';
+import { ReplyDecoder as ChatDecoder } from '../../plugins/protocols/chat-completions/reply-in.ts';
 import { ReplyDecoder as MessagesDecoder } from '../../plugins/protocols/messages/reply-in.ts';
 import { AlikeEvents } from '../../plugins/shared/wire-kit/alike-events.ts';
 import { readCall } from '../support/families.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readTagsHeader } from '../../core/index.ts';
-import { ChatCall } from '../../plugins/protocols/chat-completions/read-request.ts';
+import { ChatCall } from '../../plugins/protocols/chat-completions/call.ts';
 import { getAttribution } from '../../plugins/shared/attribution.ts';
 
 type Exchange = Parameters<typeof getAttribution>[0];

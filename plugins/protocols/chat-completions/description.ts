@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, describeListing, errorSchema, listedModel } from '../../shared/wire-kit/reply-schemas.ts';
-import { pages } from './listing.ts';
+import { pages } from './index.ts';
 import * as Wire from './wire.ts';
 
 const usage = z.looseObject({

@@ -2,19 +2,32 @@
  * OpenAI's chat-completions protocol: the client side, the upstream side, and the model listing for clients.
  */
 import { z } from 'zod';
-import { definePlugin, type Protocol, type Edit, type Retarget } from '../../../core/index.ts';
+import {
+  definePlugin,
+  type Protocol,
+  type Edit,
+  type Retarget,
+  type Catalog,
+  type Model,
+  type Route,
+  toGatewayError,
+} from '../../../core/index.ts';
 import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
 import { chatFlagsSchema, chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
+import {
+  type ListedRates,
+  buildListingRoutes,
+  describeListed,
+  formatPricing,
+} from '../../shared/wire-kit/model-listing.ts';
 import { decodeError, encodeError, encodeStreamError } from '../../shared/wire-kit/openai-error.ts';
 import { selectOpenaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
-import { protocolName } from './bag.ts';
-import { correctReply } from './correct-reply.ts';
-import { ReplyDecoder } from './decode-events.ts';
-import { ChunkEncoder, terminator, encodeReply } from './encode-events.ts';
-import { encodeRequest } from './encode-request.ts';
-import { buildModelRoutes } from './listing.ts';
-import { parts } from './parts.ts';
-import { readRequest, ChatCall, limitFields } from './read-request.ts';
+import { parts, readRequest, ChatCall, limitFields } from './call.ts';
+import { protocolName } from './encoding.ts';
+import { correctReply } from './reply-facts.ts';
+import { ReplyDecoder } from './reply-in.ts';
+import { ChunkEncoder, terminator, encodeReply } from './reply-out.ts';
+import { encodeRequest } from './settings.ts';
 
 const path = '/v1/chat/completions';
 /** Some base URLs have no version. */
@@ -112,4 +125,54 @@ export function retarget({ call, model, outputLimit, capabilities }: Retarget): 
     if (stated !== wanted) edits.push({ path: [field], value: wanted });
   }
   return edits;
+}
+
+/** The public model listing in chat style. Clients fill their menus from it, and read prices and limits. */
+const listedRates: ListedRates = {
+  prompt: ['input'],
+  completion: ['output'],
+  input_cache_read: ['cacheRead'],
+  input_cache_write: ['cacheWrite5m', 'cacheWrite30m'],
+  input_cache_write_1h: ['cacheWrite1h'],
+  internal_reasoning: ['reasoning'],
+  audio: ['inputAudio'],
+  request: ['request'],
+  image: ['image'],
+  web_search: ['webSearch'],
+};
+
+function describeModel(model: Model): Record<string, unknown> {
+  return {
+    id: model.id,
+    object: 'model',
+    created: Date.parse(model.created) / 1000,
+    name: model.name,
+    pricing: formatPricing(model.price, listedRates),
+    ...describeListed(model),
+  };
+}
+
+export const pages = { limit: 'limit', after: 'after' } as const;
+
+export function buildModelRoutes(catalog: Catalog): Route[] {
+  return buildListingRoutes(catalog, {
+    names: ['chat-models', 'chat-model'],
+    // Without a version header: where protocols share the path, theirs come first.
+    places: [{ path: '/v1/models' }, { path: '/models', isSpelling: true }],
+    encodeError: (error) => encodeError(toGatewayError(error)),
+    listModels: () => catalog.listModels(),
+    describeModel,
+    wrap: (data, page) => ({
+      object: 'list',
+      data,
+      ...(page && {
+        first_id: page.models.at(0)?.id ?? null,
+        last_id: page.models.at(-1)?.id ?? null,
+        has_more: page.more,
+      }),
+    }),
+    pages,
+    byOwner: false,
+    describe: () => import('./description.ts'),
+  });
 }

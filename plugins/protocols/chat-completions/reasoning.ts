@@ -1,15 +1,35 @@
 /**
- * Converts reasoning, in both directions. `reasoning_content` (DeepSeek, vLLM) and `reasoning` (OpenRouter,
- * Groq) hold only text. An entry of OpenRouter's `reasoning_details` can also hold state that a vendor
- * sealed; its `format` names the vendor. The gateway sends such entries to clients, with state in envelopes.
+ * Reasoning and sealed state, in both directions. `reasoning_content` (DeepSeek, vLLM) and `reasoning`
+ * (OpenRouter, Groq) hold only text. An entry of OpenRouter's `reasoning_details` can also hold state that a
+ * vendor sealed; its `format` names the vendor. The gateway sends such entries to clients, with state in
+ * envelopes. Google's chat endpoint keeps its signatures in `extra_content.google.thought_signature`.
  */
-import type { Model, Opaque, ReasoningBlock } from '../../../core/index.ts';
+import type { Opaque, Model, ReasoningBlock } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
-import { seal, unseal } from '../../shared/wire-kit/envelope.ts';
+import { unseal, seal } from '../../shared/wire-kit/envelope.ts';
 import { readOwner } from '../../shared/wire-kit/fit-to-model.ts';
 import { readString } from '../../shared/wire-kit/values.ts';
-import { isObject, pickUnread, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag } from './bag.ts';
+import { isObject, pickUnread, nestFields, type Fields, overlay } from '../../shared/wire-kit/vendor-bag.ts';
+import { bag } from './encoding.ts';
+
+export function readSignatures(extra: unknown): { readonly opaque: Opaque[]; readonly rest: Fields } {
+  if (!isObject(extra)) return { opaque: [], rest: {} };
+  const opaque: Opaque[] = [];
+  const rest = Object.entries(extra).flatMap(([vendor, fields]) => {
+    const value = isObject(fields) ? fields.thought_signature : undefined;
+    if (!isObject(fields) || typeof value !== 'string') return [[vendor, fields]];
+    opaque.push(unseal(value) ?? { vendor, kind: 'signature', value });
+    return Object.entries(nestFields(vendor, pickUnread(fields, ['thought_signature'])));
+  });
+  return { opaque, rest: Object.fromEntries(rest) };
+}
+
+/** Builds the field of a call or an image that holds its signatures. `write` may put them in an envelope. */
+export function writeSignatures(opaque: readonly Opaque[], write: (state: Opaque) => string): Fields {
+  if (opaque.length === 0) return {};
+  const entries = opaque.map((state) => [state.vendor, { thought_signature: write(state) }]);
+  return { extra_content: Object.fromEntries(entries) };
+}
 
 const formats: Readonly<Record<string, string>> = {
   anthropic: 'anthropic-claude-v1',
@@ -120,11 +140,6 @@ function isAnswer({ role }: Fields): boolean {
 export function lacksReasoning(messages: readonly Fields[]): boolean {
   const answers = messages.filter(isAnswer);
   return answers.some((answer) => answer.tool_calls) && !answers.every((answer) => answer.reasoning_content);
-}
-
-/** Whether a call turns reasoning off. DeepSeek then accepts messages without their earlier reasoning. */
-export function isReasoningOff({ thinking }: Fields): boolean {
-  return isObject(thinking) && thinking.type === 'disabled';
 }
 
 /** Replaces missing reasoning by a blank. DeepSeek accepts a blank, but not an empty string. */

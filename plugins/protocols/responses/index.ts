@@ -14,14 +14,11 @@ import { decodeError, encodeError } from '../../shared/wire-kit/openai-error.ts'
 import { selectOpenaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
 import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { protocolName } from './bag.ts';
-import { ReplyDecoder } from './decode-events.ts';
-import { encodeStreamError, ReplyEncoder, terminator, encodeReply } from './encode-events.ts';
-import { encodeRequest } from './encode-request.ts';
-import { flagsSchema } from './encoding.ts';
-import { parts } from './parts.ts';
-import type { AssistantItems } from './read-items.ts';
-import { readRequest } from './read-request.ts';
+import { parts, type AssistantItems, readRequest } from './call.ts';
+import { protocolName, flagsSchema } from './encoding.ts';
+import { ReplyDecoder } from './reply-in.ts';
+import { encodeStreamError, ReplyEncoder, terminator, encodeReply } from './reply-out.ts';
+import { encodeRequest } from './settings.ts';
 
 /** The only fields that OpenAI accepts in a count request. */
 const countedFields = splitNames(`

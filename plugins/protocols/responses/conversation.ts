@@ -1,0 +1,452 @@
+/**
+ * Input items in both directions. One step of the assistant (reasoning, text, tool calls) is several items
+ * here but one canonical turn, because other protocols require the tool results after the entire turn.
+ */
+import type { Block, Opaque, ToolResult, Turn, BlockOf } from '../../../core/index.ts';
+import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
+import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
+import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
+import { readText, readObject } from '../../shared/wire-kit/values.ts';
+import { pickUnread, nestFields, type Fields, overlay } from '../../shared/wire-kit/vendor-bag.ts';
+import type { ReadItem } from './call.ts';
+import { decodeContent, type ForeignPart, type ContentBlock, encodeParts, joinParts } from './content.ts';
+import {
+  bag,
+  protocolName,
+  readSealed,
+  findSealer,
+  type Sealed,
+  type ToolNames,
+  type Encoding,
+  fitName,
+  hashShort,
+} from './encoding.ts';
+import type * as Wire from './wire.ts';
+
+type WireCall = Wire.FunctionCall | Wire.CustomCall;
+
+interface Reading {
+  readonly names: ToolNames;
+  /** The vendor of sealed state that has no envelope. */
+  readonly sealer: string;
+  readonly sealed: ReadonlyMap<WireCall, readonly Opaque[]>;
+  /** Ids of calls that only this protocol has, such as `tool_search_call`. */
+  readonly foreignCalls: ReadonlySet<string>;
+}
+
+/** Finds calls that are dropped together with their outputs: providers refuse an output without its call. */
+function findForeignCallIds(items: readonly ReadItem[]): ReadonlySet<string> {
+  const foreign = new Set<string>();
+  for (const { kind, item } of items) {
+    if (kind === 'other' && typeof item.call_id === 'string') foreign.add(item.call_id);
+  }
+  for (const { kind, item } of items) {
+    if (kind === 'function-call' || kind === 'custom-call') foreign.delete(item.call_id);
+  }
+  return foreign;
+}
+
+export function decodeItems(items: readonly ReadItem[], names: ToolNames, model: string): Turn[] {
+  const sealer = findSealer(model);
+  const reading: Reading = {
+    names,
+    sealer,
+    sealed: assignCallState(items, sealer),
+    foreignCalls: findForeignCallIds(items),
+  };
+  const turns: Turn[] = [];
+  for (const [index, read] of items.entries()) {
+    const last = turns.at(-1);
+    if (attachState(read, last, sealer)) continue;
+    const turn = decodeItem(read, `input[${index}]`, reading);
+    if (!turn) continue;
+    if (!continuesTurn(last, turn, read))
+      turns.push({ ...turn, blocks: [...takeReasoningBefore(turn, last), ...turn.blocks] });
+    else for (const block of turn.blocks) last.blocks.push(block);
+  }
+  return turns;
+}
+
+/**
+ * Whether an item belongs to the turn before it. A second message starts a new turn, unless it follows tool
+ * calls: a new turn would separate them from their results.
+ */
+function continuesTurn(last: Turn | undefined, { role, blocks }: Turn, { kind }: ReadItem): last is Turn {
+  if (last?.role !== 'assistant' || role !== 'assistant' || last.blocks.length === 0 || blocks.length === 0)
+    return false;
+  const hasBlock = (type: Block['type']): boolean => last.blocks.some((block) => block.type === type);
+  return kind !== 'message' || hasBlock('tool-call') || !(hasBlock('text') || hasBlock('refusal'));
+}
+
+/** Takes the reasoning off the end of the previous turn: it belongs to the message that follows. */
+function takeReasoningBefore({ role, blocks }: Turn, last: Turn | undefined): Block[] {
+  if (role !== 'assistant' || last?.role !== 'assistant' || blocks.length === 0) return [];
+  return last.blocks.splice(last.blocks.findLastIndex(({ type }) => type !== 'reasoning') + 1);
+}
+
+function readItemSeal(read: ReadItem, sealer: string): Sealed | undefined {
+  return read.kind === 'reasoning' && read.item.encrypted_content
+    ? readSealed(read.item.encrypted_content, sealer)
+    : undefined;
+}
+
+/** If the item holds the sealed state of the text or image before it, attaches it there and returns true. */
+function attachState(read: ReadItem, last: Turn | undefined, sealer: string): boolean {
+  const sealed = readItemSeal(read, sealer);
+  if (sealed?.owner !== 'block') return false;
+  const block = last?.role === 'assistant' ? last.blocks.at(-1) : undefined;
+  if (block?.type !== 'text' && block?.type !== 'media') return false;
+  (block.opaque ??= []).push(sealed.opaque);
+  return true;
+}
+
+/**
+ * Assigns sealed state to tool calls by id. Calls may share an id: state goes to the next call with its id,
+ * or to the last one if none follows.
+ */
+function assignCallState(items: readonly ReadItem[], sealer: string): Map<WireCall, readonly Opaque[]> {
+  const owned = new Map<WireCall, readonly Opaque[]>();
+  const last = new Map<string, WireCall>();
+  const waiting = new Map<string, Opaque[]>();
+  for (const read of items) {
+    if (read.kind === 'function-call' || read.kind === 'custom-call') {
+      const { call_id: id } = read.item;
+      owned.set(read.item, waiting.get(id) ?? []);
+      waiting.delete(id);
+      last.set(id, read.item);
+    }
+    const { opaque, owner } = readItemSeal(read, sealer) ?? {};
+    if (!opaque || typeof owner !== 'object') continue;
+    const before = waiting.get(owner.call);
+    if (before) before.push(opaque);
+    else waiting.set(owner.call, [opaque]);
+  }
+  for (const [id, opaque] of waiting) {
+    const call = last.get(id);
+    if (call) owned.set(call, [...(owned.get(call) ?? []), ...opaque]);
+  }
+  return owned;
+}
+
+function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefined {
+  switch (read.kind) {
+    case 'message':
+      return decodeMessage(read.item, at);
+    case 'function-call':
+    case 'custom-call':
+      return buildAssistantTurn(decodeCall(read.item, at, reading), at);
+    case 'call-output':
+      if (reading.foreignCalls.has(read.item.call_id))
+        return buildAssistantTurn(buildForeignBlock(protocolName, read.item, at), at);
+      return { role: 'tool', blocks: [decodeOutput(read.item, at)], at };
+    case 'reasoning': {
+      const block = decodeReasoning(read.item, at, reading.sealer);
+      return block && buildAssistantTurn(block, at);
+    }
+    case 'image-call':
+      return buildAssistantTurn(decodeImageCall(read.item, at), at);
+    case 'more-tools':
+      return buildAssistantTurn(buildForeignBlock(protocolName, read.item, at, 'repeated'), at);
+    case 'other':
+      return read.unknownRole
+        ? {
+            role: 'user',
+            blocks: [buildForeignBlock(protocolName, read.item, `${at}.role`, 'needed')],
+            at,
+          }
+        : buildAssistantTurn(buildForeignBlock(protocolName, read.item, at), at);
+  }
+}
+
+function buildAssistantTurn(block: Block, at: string): Turn {
+  return { role: 'assistant', blocks: [block], at };
+}
+
+/** An item's type (which clients may omit), id and status. They mean nothing to another provider. */
+export const headNames = ['type', 'id', 'status'];
+
+const knownStatuses = new Set(['in_progress', 'completed', 'incomplete']);
+
+function decodeMessage(message: Wire.Message, at: string): Turn {
+  const { role, content } = message;
+  const blocks: Block[] = decodeContent(content, `${at}.content`, role);
+  const isUsual =
+    message.status === undefined || message.status === null || knownStatuses.has(message.status);
+  const rest = pickUnread(message, [...(isUsual ? headNames : ['type', 'id']), 'role', 'content']);
+  const [first, ...others] = blocks;
+  if (role !== 'assistant' || !first) return { role, blocks, at, ...bag.keep(rest) };
+  const sides = bag.keep({ ...bag.getFields(first), ...nestFields('item', rest) });
+  return { role, blocks: [{ ...first, ...sides }, ...others], at };
+}
+
+function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Block {
+  const namespace = item.namespace ?? undefined;
+  const name = names.toCanonical({ name: item.name, namespace });
+  const opaque = sealed.get(item) ?? [];
+  const custom = item.type === 'custom_tool_call';
+  return {
+    type: 'tool-call',
+    id: item.call_id,
+    name,
+    arguments: custom ? item.input : item.arguments,
+    ...(custom ? { custom } : {}),
+    namespace,
+    ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
+    at,
+    ...bag.keep(pickUnread(item, [...headNames, 'call_id', 'name', 'namespace', 'arguments', 'input'])),
+  };
+}
+
+function decodeOutput(item: Wire.CallOutput, at: string): Block {
+  const { output } = item;
+  const content = decodeContent(output, `${at}.output`, 'tool').map((block): ToolResult['content'][number] =>
+    block.type === 'refusal' ? { type: 'text', text: block.text, at: block.at } : block,
+  );
+  const read = [...headNames, 'call_id', 'output'];
+  return {
+    type: 'tool-result',
+    callId: item.call_id,
+    content,
+    ...(item.type === 'custom_tool_call_output' ? { custom: true } : {}),
+    at,
+    ...bag.keep(pickUnread(item, read)),
+  };
+}
+
+/** Separates the parts of a summary in the canonical text. */
+export const partBreak = '\n\n';
+/** Marks unknown fields in parts of reasoning, so that they are reported as lost. */
+const unreadParts = 'parts';
+
+function joinReasoning(parts: readonly Fields[]): string {
+  return parts.map(({ text }) => readText(text)).join(partBreak);
+}
+
+/** Returns undefined if the item only holds the sealed state of a tool call. */
+function decodeReasoning(item: Wire.Reasoning, at: string, sealer: string): Block | undefined {
+  const { summary, content, encrypted_content: encrypted } = item;
+  const sealed = encrypted ? readSealed(encrypted, sealer) : undefined;
+  if (typeof sealed?.owner === 'object') return undefined;
+  const raw = !summary?.length && content?.length;
+  const parts = (raw ? content : summary) ?? [];
+  const known = [
+    ...headNames,
+    raw ? 'content' : 'summary',
+    ...(encrypted ? ['encrypted_content'] : []),
+    ...(raw && summary?.length === 0 ? ['summary'] : []),
+  ];
+  const hasMore = parts.some((part) => Object.keys(pickUnread(part, ['type', 'text'])).length > 0);
+  const rest = { ...pickUnread(item, known), ...(hasMore ? { [unreadParts]: true } : {}) };
+  return {
+    type: 'reasoning',
+    text: joinReasoning(parts),
+    ...(raw ? {} : { summary: true }),
+    ...(sealed ? { opaque: [sealed.opaque] } : {}),
+    at,
+    ...bag.keep(rest),
+  };
+}
+
+/** Decodes an image from an earlier response that the client sends back. */
+function decodeImageCall(item: Wire.ImageCall, at: string): Block {
+  const format = item.output_format ?? undefined;
+  return {
+    type: 'media',
+    kind: 'image',
+    source: { type: 'base64', data: item.result ?? '' },
+    mediaType: `image/${format ?? 'png'}`,
+    at,
+    ...bag.keep(pickUnread(item, [...headNames, 'result', 'output_format'])),
+  };
+}
+
+/** A message that collects parts until a block of another type follows. */
+interface Message {
+  readonly parts: Fields[];
+  readonly fields: Fields;
+}
+
+type Entry = { readonly path: string } & ({ readonly item: Fields } | { readonly message: Message });
+
+export function encodeItems(turns: readonly Turn[], encoding: Encoding): Fields[] {
+  const { role, blocks = [] } = turns.at(-1) ?? {};
+  if (role === 'assistant' && !blocks.some(({ type }) => type === 'tool-call')) {
+    encoding.lose(
+      `turns[${turns.length - 1}].role`,
+      'the model starts a new answer instead of continuing this one',
+      'approximated',
+    );
+  }
+  return turns.flatMap((turn, index) =>
+    turn.at === 'instructions' ? [] : encodeTurn(turn, index, encoding),
+  );
+}
+
+export function encodeTurn(turn: Turn, index: number, encoding: Encoding): Fields[] {
+  const at = `turns[${index}]`;
+  const entries: Entry[] = [];
+  let open: Message | undefined;
+  if (turn.name !== undefined) encoding.lose(`${at}.name`, 'responses has no names for participants');
+  for (const [position, block] of turn.blocks.entries()) {
+    const path = `${at}.blocks[${position}]`;
+    if ('opaque' in block && block.opaque && block.type !== 'reasoning') loseSeal(path, encoding.lose);
+    if (block.type === 'media' && turn.role === 'assistant' && !(encoding.inPlace && isImageCall(block))) {
+      open = undefined;
+      entries.push({ path, item: encodeShownMedia(block, path, encoding) });
+      continue;
+    }
+    // Gemini ends a stream with an empty text, even after tool calls.
+    if (block.type === 'text' && block.text === '' && turn.role === 'assistant') continue;
+    if (isSpoken(block)) {
+      if (!open) {
+        const own = turn.role === 'assistant' ? bag.getFields(block).item : bag.getFields(turn);
+        open = { parts: [], fields: readObject(own) };
+        entries.push({ path, message: open });
+      }
+      for (const part of encodeParts(block, turn.role, path, encoding)) open.parts.push(part);
+      continue;
+    }
+    open = undefined;
+    for (const item of encodeBlock(block, path, encoding)) entries.push({ path, item });
+  }
+  const role = turn.role === 'tool' ? 'user' : turn.role;
+  return dropTrailingReasoning(entries, encoding).map((entry) => {
+    if ('item' in entry) return entry.item;
+    const { parts, fields } = entry.message;
+    if (encoding.dialect === 'perplexity' && role === 'assistant') return { role, content: joinTexts(parts) };
+    return overlay(fields, { role, content: joinParts(parts) });
+  });
+}
+
+/** What an assistant said, and what it refused, as one text. */
+function joinTexts(parts: readonly Fields[]): string {
+  return parts.map(({ text, refusal }) => readText(text ?? refusal)).join('');
+}
+
+/** Whether a block is a part of a message, and not an item. */
+export function isSpoken(block: Block): block is ContentBlock | ForeignPart {
+  if (block.type === 'foreign') return block.protocol === protocolName && isPart(block);
+  return block.type === 'text' || block.type === 'refusal' || (block.type === 'media' && !isImageCall(block));
+}
+
+function isPart({ at = '' }: Block): boolean {
+  return /\.(content|output)\[/.test(at);
+}
+
+/** Whether an image was an item of its own: a call of the tool that made it. */
+function isImageCall({ at = '' }: Block): boolean {
+  return /^input\[\d+\]$/.test(at);
+}
+
+/** An assistant's message cannot hold media here, so a user message shows it. */
+function encodeShownMedia(block: BlockOf<'media'>, path: string, encoding: Encoding): Fields {
+  encoding.lose(path, 'sent as if the user showed it', 'approximated');
+  return {
+    role: 'user',
+    content: [
+      { type: 'input_text', text: 'What the assistant showed:' },
+      ...encodeParts(block, 'user', path, encoding),
+    ],
+  };
+}
+
+/** OpenAI refuses reasoning without an item after it. That item was lost, or never existed. */
+function dropTrailingReasoning(entries: Entry[], { inPlace, lose }: Encoding): Entry[] {
+  const kept = entries.filter((entry) => 'item' in entry || entry.message.parts.length > 0);
+  if (inPlace) return kept;
+  for (let last = kept.at(-1); last && 'item' in last && last.item.type === 'reasoning'; last = kept.at(-1)) {
+    lose(last.path, 'the item that has to follow it is missing');
+    kept.pop();
+  }
+  return kept;
+}
+
+export function encodeBlock(
+  block: Exclude<Block, ContentBlock | ForeignPart> | BlockOf<'media'>,
+  path: string,
+  encoding: Encoding,
+): Fields[] {
+  switch (block.type) {
+    case 'tool-call':
+      return [encodeCall(block, path, encoding)];
+    case 'tool-result':
+      return [encodeResult(block, path, encoding)];
+    case 'reasoning':
+      return encodeReasoning(block, path, encoding);
+    case 'media': {
+      const result = block.source.type === 'base64' ? block.source.data : undefined;
+      return [overlay(bag.getFields(block), { type: 'image_generation_call', result })];
+    }
+    case 'foreign':
+      if (block.protocol === protocolName) return [block.value];
+      loseForeign(block, path, encoding.lose);
+      return [];
+  }
+}
+
+const longestCallId = 64;
+
+/** OpenAI accepts call ids of 1 to 64 characters. */
+function fitCallId(id: string, inPlace: boolean): string {
+  return inPlace || (id !== '' && id.length <= longestCallId)
+    ? id
+    : `call_${id.slice(0, 32)}_${hashShort(id)}`;
+}
+
+function encodeCall(block: BlockOf<'tool-call'>, path: string, { inPlace, names, lose }: Encoding): Fields {
+  if (block.cache) lose(`${path}.cache`, 'responses has no cache marks on calls');
+  const { name, namespace } = names.toWire(block.name) ?? {
+    name: inPlace ? block.name : fitName(block.name),
+    namespace: block.namespace,
+  };
+  const called = {
+    name,
+    namespace,
+    call_id: fitCallId(block.id, inPlace),
+  };
+  if (block.custom)
+    return overlay(bag.getFields(block), { type: 'custom_tool_call', ...called, input: block.arguments });
+  return overlay(bag.getFields(block), {
+    type: 'function_call',
+    ...called,
+    arguments: block.arguments || '{}',
+  });
+}
+
+function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Encoding): Fields {
+  const { inPlace, customCalls, lose } = encoding;
+  if (block.isError) lose(`${path}.isError`, 'responses cannot mark a failed tool result');
+  const parts = block.content.flatMap((part, position) => {
+    const place = `${path}.content[${position}]`;
+    if (part.type !== 'foreign') return encodeParts(part, 'tool', place, encoding);
+    if (part.protocol === protocolName) return [part.value];
+    loseForeign(part, place, lose);
+    return [];
+  });
+  const mark = encodeCache(block, path, encoding, protocolName);
+  if (mark)
+    parts.push({ ...(parts.pop() ?? { type: 'input_text', text: '' }), prompt_cache_breakpoint: mark });
+  const custom = block.custom ?? customCalls.has(block.callId);
+  return overlay(bag.getFields(block), {
+    type: custom ? 'custom_tool_call_output' : 'function_call_output',
+    call_id: fitCallId(block.callId, inPlace),
+    output: joinParts(parts),
+  });
+}
+
+/** Only the vendor that sealed reasoning can use it. The vendor of unsealed reasoning is unknown. */
+function encodeReasoning(block: BlockOf<'reasoning'>, path: string, { owner, lose }: Encoding): Fields[] {
+  const { opaque = [], text } = block;
+  const [sealed] = opaque;
+  const { [unreadParts]: _more, ...fields } = bag.getFields(block);
+  if (!sealed || opaque.some(({ vendor }) => vendor !== owner)) {
+    loseThoughts(path, lose);
+    return [];
+  }
+  const [field, type] =
+    block.summary || fields.content === undefined
+      ? ['summary', 'summary_text']
+      : ['content', 'reasoning_text'];
+  const parts = text === '' ? [] : [{ type, text }];
+  return [overlay(fields, { type: 'reasoning', [field]: parts, encrypted_content: sealed.value })];
+}
