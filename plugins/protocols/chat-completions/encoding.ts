@@ -139,7 +139,7 @@ export function isReasoningOff({ thinking }: Fields): boolean {
 }
 
 /**
- * Audio output requires a voice, a format, and text in addition to the audio. Clients of other protocols receive
+ * Audio output requires a voice, a format, and text. Clients of other protocols receive
  * PCM samples: their own vendors send these too, and streams allow no other format.
  */
 export const defaultSound = { voice: 'alloy', format: 'pcm16' } as const;
