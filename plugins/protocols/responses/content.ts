@@ -1,43 +1,26 @@
-/**
- * Text and media of a message or of a tool's output, in both directions. A part that this protocol cannot
- * express is reported as lost. If the answer would be worthless without it (a video, another vendor's file),
- * the call is refused.
- */
-import type { MediaBlock, BlockOf, TextBlock } from '../../../core/index.ts';
-import { decodeCache, readCacheLeftover, encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
-import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
+/** Parts of a message or of a tool's output, in both directions. */
+import type { BlockOf, MediaBlock, TextBlock } from '../../../core/index.ts';
 import {
-  toAudioType,
-  readFileData,
-  readUrl,
-  type ReadMedium,
-  takeContext,
-  nameDocument,
-  nameMedium,
-  buildPictureUrl,
-  nameAudioFormat,
-  readDocumentText,
-  writeUrl,
-} from '../../shared/wire-kit/media.ts';
-import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
-import { pickUnread, nestFields, type Fields, overlay } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, nativeVendor, protocolName, type Encoding } from './encoding.ts';
+  decodeRefusal,
+  encodeMedia,
+  readExplanation,
+  fileVendor,
+  isPlainText,
+  keepPart,
+  openPart,
+  readFileId,
+  readSound,
+} from '../../shared/openai/content.ts';
+import { encodeCache, type Cacheable } from '../../shared/wire-kit/cache-breakpoint.ts';
+import { refusePart } from '../../shared/wire-kit/losses.ts';
+import { readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
+import { nestFields, overlay, trackReads, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { bag, protocolName, type Encoding } from './encoding.ts';
 import * as Wire from './wire.ts';
 
-type RefusalBlock = BlockOf<'refusal'>;
-export type ContentBlock = TextBlock | MediaBlock | RefusalBlock;
+export type ContentBlock = TextBlock | MediaBlock | BlockOf<'refusal'>;
 /** A part of a type that this protocol's schema does not know. */
-export type ForeignPart = BlockOf<'foreign'> & { at: string };
-
-/** Returns the usual type of a text part in a message of this role. */
-function getTextType(role: string): 'input_text' | 'output_text' {
-  return role === 'assistant' ? 'output_text' : 'input_text';
-}
-
-function keepForeign(value: Fields, at: string, role: string): ForeignPart {
-  const mark = role === 'assistant' ? undefined : 'needed';
-  return { ...buildForeignBlock(protocolName, value, at, mark), at };
-}
+export type ForeignPart = BlockOf<'foreign'>;
 
 /** `at` is the path of the content in the client's body. */
 export function decodeContent(
@@ -48,83 +31,75 @@ export function decodeContent(
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   return content.map((part, index) => {
     const place = `${at}[${index}]`;
-    return Wire.isKnownPart(part) ? { ...decodePart(part), at: place } : keepForeign(part, place, role);
+    return Wire.isKnownPart(part)
+      ? { ...decodePart(part), at: place }
+      : keepPart(part, place, protocolName, role !== 'assistant');
   });
 }
 
 function decodePart(part: Wire.Part): ContentBlock {
   switch (part.type) {
-    case 'input_text':
-      return decodeInputText(part);
-    case 'output_text':
-      return decodeOutputText(part);
+    case 'input_text': {
+      const [{ text }, keepSides] = openPart(part, bag);
+      return { type: 'text', text, ...keepSides() };
+    }
+    case 'output_text': {
+      const [seen, keepSides] = openPart<typeof part & Cacheable>(part, bag);
+      const { text } = seen;
+      // Clients send parts of replies back with empty lists.
+      for (const name of ['annotations', 'logprobs'] as const) if (part[name]?.length === 0) void seen[name];
+      return { type: 'text', text, ...keepSides() };
+    }
     case 'refusal':
-      return { type: 'refusal', text: part.refusal, ...bag.keep(pickUnread(part, ['type', 'refusal'])) };
-    case 'input_image':
-      return decodeMedia(part, readImage(part), { detail: part.detail ?? undefined });
-    case 'input_file':
-      return decodeMedia(part, readFile(part), { filename: part.filename ?? undefined });
-    case 'input_audio':
-      return decodeMedia(part, readAudio(part), {});
+      return decodeRefusal(part, bag);
+    case 'input_image': {
+      const [seen, keepSides] = openPart(part, bag);
+      const { image_url: url, detail } = seen;
+      const medium = url ? readUrl(url) : readFileId(seen.file_id);
+      return { type: 'media', kind: 'image', ...medium, detail: detail ?? undefined, ...keepSides() };
+    }
+    case 'input_file': {
+      const [seen, keepSides] = openPart(part, bag);
+      const { filename } = seen;
+      return {
+        type: 'media',
+        kind: 'document',
+        ...readFile(seen),
+        filename: filename ?? undefined,
+        ...keepSides(),
+      };
+    }
+    case 'input_audio': {
+      const [seen, keepSides] = openPart(part, bag);
+      const [sound, pickInner] = trackReads(seen.input_audio);
+      const medium = readSound(sound);
+      return {
+        type: 'media',
+        kind: 'audio',
+        ...medium,
+        ...keepSides(nestFields('input_audio', pickInner())),
+      };
+    }
   }
 }
 
-function decodeInputText(part: Extract<Wire.Part, { type: 'input_text' }>): TextBlock {
-  const left = pickUnread(part, ['type', 'prompt_cache_breakpoint', 'text']);
-  const fields = part.prompt_cache_breakpoint ? { ...left, ...readCacheLeftover(part) } : left;
-  return { type: 'text', text: part.text, ...decodeCache(part), ...bag.keep(fields) };
+function readFile(part: Extract<Wire.Part, { type: 'input_file' }>): ReadMedium {
+  if (part.file_data) return readFileData(part.file_data);
+  return part.file_url ? readUrl(part.file_url) : readFileId(part.file_id);
 }
 
-/** Clients send parts of replies back with empty lists. */
-function decodeOutputText(part: Extract<Wire.Part, { type: 'output_text' }>): TextBlock {
-  const empty = ['annotations', 'logprobs'].filter((name) => Object.keys(Object(part[name])).length === 0);
-  return { type: 'text', text: part.text, ...bag.keep(pickUnread(part, ['type', 'text', ...empty])) };
-}
-
-type MediaPart = Extract<Wire.Part, { type: 'input_image' | 'input_file' | 'input_audio' }>;
-
-const kinds = { input_image: 'image', input_file: 'document', input_audio: 'audio' } as const;
-
-function decodeMedia(
-  part: MediaPart,
-  { field, rest, ...medium }: Medium,
-  about: Pick<MediaBlock, 'detail' | 'filename'>,
-): MediaBlock {
-  const read = ['type', 'prompt_cache_breakpoint', field, ...Object.keys(about)];
-  const fields = { ...pickUnread(part, read), ...readCacheLeftover(part), ...rest };
-  return {
-    type: 'media',
-    kind: kinds[part.type],
-    ...medium,
-    ...about,
-    ...decodeCache(part),
-    ...bag.keep(fields),
-  };
-}
-
-/** A medium, the field that holds it, and what it does not express of that field. */
-type Medium = ReadMedium & { readonly field: string; readonly rest?: Fields };
-
-function readAudio({ input_audio: audio }: Extract<MediaPart, { type: 'input_audio' }>): Medium {
-  const field = 'input_audio';
-  const rest = nestFields(field, pickUnread(audio, ['data', 'format']));
-  const source = { type: 'base64', data: audio.data } as const;
-  return { source, mediaType: toAudioType(audio.format), field, rest };
-}
-
-function readImage({ image_url: url, file_id: id }: Extract<MediaPart, { type: 'input_image' }>): Medium {
-  return url ? { ...readUrl(url), field: 'image_url' } : readFileId(id);
-}
-
-function readFile(part: Extract<MediaPart, { type: 'input_file' }>): Medium {
-  const { file_data: data, file_url: url, file_id: id } = part;
-  if (!data) return url ? { ...readUrl(url), field: 'file_url' } : readFileId(id);
-  return { ...readFileData(data), field: 'file_data' };
-}
-
-function readFileId(id: string | null | undefined): Medium {
-  return { source: { type: 'file', vendor: nativeVendor, id: id ?? '' }, field: 'file_id' };
-}
+const writers = {
+  protocol: protocolName,
+  writeText: (text: string) => ({ type: 'input_text', text }),
+  // OpenAI's schema requires `detail`, although its API accepts images without it.
+  writeImage: ({ url, id }: { readonly url?: string; readonly id?: string }, detail = 'auto') => ({
+    type: 'input_image',
+    detail,
+    ...(url === undefined ? { file_id: id } : { image_url: url }),
+  }),
+  writeFile: (file: Fields) => ({ type: 'input_file', ...file }),
+  takesFileUrls: true,
+};
 
 /** Usually returns one part. Returns none if it is lost, and two if a document has a context text. */
 export function encodeParts(
@@ -137,13 +112,9 @@ export function encodeParts(
   if (!wire) return [];
   // The own fields of a message are on its first part.
   const { item: _item, ...fields } = bag.getFields(block);
-  const part = overlay(fields, {
-    ...wire,
-    prompt_cache_breakpoint: encodeMark(block, role, path, encoding),
-  });
-  if (block.type !== 'media') return [part];
-  const text = takeContext(block, path, encoding.lose) ?? nameMedium(block);
-  return text === undefined ? [part] : [{ type: 'input_text', text }, part];
+  const part = overlay(fields, { ...wire, prompt_cache_breakpoint: encodeMark(block, role, path, encoding) });
+  const text = readExplanation(block, path, encoding);
+  return text === undefined ? [part] : [writers.writeText(text), part];
 }
 
 /** OpenAI refuses marks on what the assistant said. */
@@ -164,70 +135,15 @@ function encodeContent(
   path: string,
   encoding: Encoding,
 ): Fields | undefined {
-  if (block.type === 'text') return { type: getTextType(role), text: block.text };
+  if (block.type === 'text')
+    return { type: role === 'assistant' ? 'output_text' : 'input_text', text: block.text };
   if (block.type === 'refusal') return { type: 'refusal', refusal: block.text };
   if (block.type === 'foreign') return block.value;
-  if (role === 'tool' && block.kind === 'audio')
+  if (block.kind === 'audio' && role === 'tool')
     return refusePart(block, path, 'This model accepts no audio in the result of a tool.');
-  return encodeMedia(block, path, encoding);
-}
-
-function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {
-  const { kind, source } = block;
-  if (kind === 'video')
-    return refusePart(block, path, 'This model is called through a protocol that accepts no video.');
-  if (source.type === 'file' && (source.vendor !== nativeVendor || encoding.owner !== nativeVendor))
-    return refuseFile(block, path, source.vendor);
-  if (kind === 'image') return encodeImage(block, path, encoding);
-  return kind === 'audio' ? encodeAudio(block, path, encoding) : encodeDocument(block, path, encoding);
-}
-
-const details: ReadonlySet<string> = new Set(['auto', 'low', 'high', 'original']);
-
-function encodeImage(block: MediaBlock, path: string, { lose }: Encoding): Fields | undefined {
-  const { source, detail } = block;
-  const known = detail === undefined || details.has(detail);
-  if (!known) lose(`${path}.detail`, 'responses has no such level of detail');
-  // OpenAI's schema requires `detail`, although its API accepts images without it.
-  const head = { type: 'input_image', detail: known ? (detail ?? 'auto') : 'auto' };
-  if (source.type === 'file') return { ...head, file_id: source.id };
-  const url = buildPictureUrl(block, path);
-  if (url !== undefined) return { ...head, image_url: url };
-  lose(path, 'responses cannot carry this image');
-  return undefined;
-}
-
-function encodeAudio(block: MediaBlock, path: string, { model }: Encoding): Fields {
-  const { source, mediaType } = block;
-  const format = nameAudioFormat(mediaType);
-  if (source.type !== 'base64' || !format)
-    return refusePart(
-      block,
-      path,
-      'This model is called through a protocol that accepts audio as WAV or MP3 data only.',
-    );
-  if (!model.input.includes('audio')) return refusePart(block, path, 'This model accepts no audio.');
-  return { type: 'input_audio', input_audio: { data: source.data, format } };
-}
-
-/** Files are usually PDFs here. A text document becomes a text part that begins with its name. */
-function encodeDocument(block: MediaBlock, path: string, encoding: Encoding): Fields {
-  const { source, mediaType, title, filename = title } = block;
-  if (source.type === 'file') return { type: 'input_file', file_id: source.id, filename };
-  const text = readDocumentText(block, path, encoding.lose);
-  if (text !== undefined) return { type: 'input_text', text };
-  if (source.type !== 'base64') return { type: 'input_file', file_url: writeUrl(block), filename };
-  return {
-    type: 'input_file',
-    file_data: writeUrl(block),
-    filename: filename ?? nameDocument(mediaType, source.data),
-  };
-}
-
-function isPlainText(part: Fields): part is { type: string; text: string } {
-  return (
-    typeof part.text === 'string' && Object.values(part).filter((value) => value !== undefined).length === 2
-  );
+  if (block.kind === 'audio' && !encoding.model.input.includes('audio'))
+    return refusePart(block, path, 'This model accepts no audio.');
+  return encodeMedia(block, path, encoding, { ...writers, takesFiles: encoding.owner === fileVendor });
 }
 
 /** Joins the parts of a message or a tool's output. One plain text becomes a string. */

@@ -362,7 +362,7 @@ function dropTrailingReasoning(entries: Entry[], { inPlace, lose }: Encoding): E
 }
 
 export function encodeBlock(
-  block: Exclude<Block, ContentBlock | ForeignPart> | BlockOf<'media'>,
+  block: Exclude<Block, BlockOf<'text' | 'refusal'>>,
   path: string,
   encoding: Encoding,
 ): Fields[] {

@@ -11,7 +11,7 @@ export const cacheBreakpoint = z
   .looseObject({ mode: z.string().nullish(), ttl: z.string().nullish() })
   .nullish();
 
-interface Cacheable {
+export interface Cacheable {
   readonly [field]?: z.output<typeof cacheBreakpoint>;
 }
 
