@@ -76,6 +76,12 @@ export class Tracked<Wire extends object> {
   }
 }
 
+/** A view of a wire object and what picks the members that were not read. */
+export function trackReads<Wire extends object>(wire: Wire): readonly [seen: Wire, pickRest: () => Fields] {
+  const tracked = new Tracked(wire);
+  return [tracked.seen, () => tracked.pickRest()];
+}
+
 /** A request's own fields without a canonical name. Its `provider` object is for routing only. */
 export function pickOwnFields(
   { provider: _preferences, ...request }: { readonly provider?: unknown },
