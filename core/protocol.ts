@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { CanonicalEvent, Opaque } from './canonical/events.ts';
 import type { Block, CanonicalRequest, Turn } from './canonical/request.ts';
+import type { Form } from './form.ts';
 import type { Loss, LossCode } from './loss.ts';
 import type { Capabilities, Model } from './model-facts.ts';
 import type { Fee, Mode } from './price-terms.ts';
@@ -14,7 +15,7 @@ import type { GatewayError } from './util/errors.ts';
 
 export interface Protocol {
   readonly name: string;
-  /** `multipart`: calls may be forms with files, so none is verbatim; a form is read as a `Form`. */
+  /** `multipart`: calls may be forms with files, so none is verbatim; `readForm` reads them. */
   readonly body: 'json' | 'multipart';
   /** Whether the end of a stream repeats all of its text, so that the encoder keeps it until then. */
   readonly repeatsText?: boolean;
@@ -171,6 +172,8 @@ export interface ClientSide {
    * protocol.
    */
   match(method: string, path: string, query?: string): Match | undefined;
+  /** Reads a body of multipart/form-data (`tollgate/kit` can). Absent: the protocol takes no forms. */
+  readForm?(body: Buffer, contentType: string): Promise<Form>;
   /** Reads and checks a request. Throws `invalid_request` that names the field. */
   read(body: unknown, text: string, match: Match, headers: ClientHeaders): ClientCall;
   /**

@@ -6,6 +6,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Core } from './core.ts';
+import type { Form } from './form.ts';
 import { answerRoute } from './http/answer-route.ts';
 import {
   Arrival,
@@ -16,15 +17,15 @@ import {
   type Call,
 } from './http/arrival.ts';
 import { refuseCompressed, toWrongBodyError, type BodyShare } from './http/bodies.ts';
-import { parseJson } from './http/json-body.ts';
+import { parseJson, type ReadBody } from './http/json-body.ts';
 import { closeListener, findInheritedSocket, formatUrl, listen, type Address } from './http/listener.ts';
 import { Reply } from './http/reply.ts';
 import { groupRoutes } from './http/routes.ts';
-import { isUpload, parseForm } from './http/uploads.ts';
 import { answerUnserved } from './not-found.ts';
 import { runCall } from './pipeline.ts';
 import type { Readiness } from './plugin.ts';
 import { getMessage } from './util/errors.ts';
+import { releaseAfter } from './util/memory.ts';
 
 /** A server is public (calls and public routes) or for operators (admin routes). A few routes are on both. */
 export type Audience = 'everyone' | 'operators';
@@ -131,9 +132,10 @@ async function takeCall(core: Core, context: Koa.Context, call: Call): Promise<v
         refuseCompressed(req);
         core.replies.checkRoom();
         share = core.bodies.openShare(principal);
+        const { readForm } = protocol.client;
         // Anything else is read as JSON, because many clients send no content type.
-        const isForm = isUpload(req.headers);
-        return share.read(req).then((bytes) => (isForm ? parseForm(context, bytes) : parseJson(bytes)));
+        if (!readForm || !isForm(req)) return share.read(req).then(parseJson);
+        return share.read(req).then((bytes) => toFormBody(bytes, readForm(bytes, getType(req))));
       },
     });
   } finally {
@@ -144,10 +146,25 @@ async function takeCall(core: Core, context: Koa.Context, call: Call): Promise<v
   }
 }
 
-function checkBodyType({ headers }: IncomingMessage, { protocol, match }: Call): void {
-  const isForm = isUpload(headers);
-  if (isForm && (match.body ?? protocol.body) === 'json') throw toWrongBodyError('application/json');
-  if (!isForm && match.body === 'multipart') throw toWrongBodyError('multipart/form-data');
+function getType({ headers }: IncomingMessage): string {
+  return headers['content-type'] ?? '';
+}
+
+function isForm(request: IncomingMessage): boolean {
+  return /^multipart\/form-data\b/i.test(getType(request));
+}
+
+function checkBodyType(request: IncomingMessage, { protocol, match }: Call): void {
+  const takesForms = protocol.client.readForm !== undefined && match.body !== 'json';
+  if (!takesForms && isForm(request)) throw toWrongBodyError('application/json');
+  if (match.body === 'multipart' && !isForm(request)) throw toWrongBodyError('multipart/form-data');
+}
+
+async function toFormBody({ length }: Buffer, reading: Promise<Form>): Promise<ReadBody> {
+  const form = await reading;
+  releaseAfter(length);
+  const text = JSON.stringify(form.fields);
+  return { bytes: Buffer.from(text), text, value: form };
 }
 
 /** Throws a `PluginError` if a route cannot be served. */

@@ -96,6 +96,7 @@ const layers: readonly (readonly string[])[] = [
     'catalog',
     'define-plugin',
     'exchange',
+    'form',
     'hooks',
     'loss',
     'model-facts',
@@ -180,7 +181,7 @@ describe('boundaries', () => {
     ['tapable', ['core/hooks.ts']],
     ['eventsource-parser', ['core/crossing/sse.ts']],
     ['commander', ['core/cli/command-line.ts']],
-    ['koa-body', ['core/http/answer-route.ts', 'core/http/uploads.ts']],
+    ['koa-body', ['core/http/answer-route.ts', 'plugins/shared/forms.ts']],
   ])('only the owners of %s import it', (name, owners) => {
     expect(findImporters(name)).toEqual(owners);
   });

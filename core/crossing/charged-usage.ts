@@ -203,7 +203,7 @@ export function isCostWanted({ headers, operation }: Pick<Routed, 'headers' | 'o
 }
 
 /** Where a protocol has its usage, in a JSON reply and in an event. */
-export function getUsagePath({ usagePath }: Pick<ClientSide, 'usagePath'>): typeof usual {
+function getUsagePath({ usagePath }: Pick<ClientSide, 'usagePath'>): typeof usual {
   return usagePath ?? usual;
 }
 
@@ -219,7 +219,7 @@ export function writeCost(text: string, cost: Nano, exchange: Pick<Routed, 'call
 }
 
 /** Edits the last event that has usage. `orLast`: without such an event, the last one. */
-export function editLastEvent(
+function editLastEvent(
   text: string,
   { call, protocol }: Pick<Routed, 'call' | 'protocol'>,
   edit: Edited,
@@ -235,7 +235,7 @@ function setCost(json: string, path: Path, cost: Nano): string {
   return splice(json, [{ path: [...path, 'cost'], value: JSON.rawJSON(formatUsd(cost)) }]);
 }
 
-export function readObjectAt(value: unknown, path: readonly string[]): Record<string, unknown> | undefined {
+function readObjectAt(value: unknown, path: readonly string[]): Record<string, unknown> | undefined {
   let found = value;
   for (const name of path) found = isObject(found) ? found[name] : undefined;
   return isObject(found) ? found : undefined;
@@ -261,7 +261,7 @@ function editBlock({ raw, event }: SseBlock, edit: Edited): string {
 }
 
 /** Only the data of a block changes. Data of several lines becomes one line. */
-export function replaceData(raw: string, before: string, after: string, name: string | undefined): string {
+function replaceData(raw: string, before: string, after: string, name: string | undefined): string {
   const at = raw.indexOf(before);
   return at < 0
     ? writeFrame(after.replaceAll('\n', ''), name)

@@ -244,7 +244,7 @@ const expectations: Readonly<Record<string, { readonly what: string; suits(field
 };
 
 /** Throws if a tap returned what its hook cannot use: nothing if the next tap needs it, or a wrong value. */
-export function checkResult(result: unknown, isNeeded: boolean, hook: string, tap: string): void {
+function checkResult(result: unknown, isNeeded: boolean, hook: string, tap: string): void {
   const expected = expectations[hook];
   if (result === undefined ? !isNeeded : !expected || (hasFields(result) && expected.suits(result))) return;
   const returned = result === undefined ? 'nothing' : 'something else';
@@ -256,7 +256,7 @@ export function checkResult(result: unknown, isNeeded: boolean, hook: string, ta
  * Wraps programming errors in a PluginError that names the tap. Gateway errors and transport errors pass
  * through.
  */
-export function nameError(error: unknown, hook: string, tap: string): unknown {
+function nameError(error: unknown, hook: string, tap: string): unknown {
   if (isGatewayError(error)) {
     const fault = findHeaderFault(error.details.headers ?? {});
     return fault === undefined
@@ -277,7 +277,7 @@ export function nameError(error: unknown, hook: string, tap: string): unknown {
 const synchronousHooks = new Set(['attempt', 'transformStream']);
 
 /** Rejects a promise from a tap or condition that must be synchronous: nothing would await it. */
-export function requireSyncResult<Value>(
+function requireSyncResult<Value>(
   value: Value,
   hook: string,
   tap: string,

@@ -1,6 +1,6 @@
 /** Models and bodies for the tests of this protocol. */
 import { fileURLToPath } from 'node:url';
-import { Form } from '../../core/http/form.ts';
+import { Form } from '../../core/form.ts';
 import { type ClientCall, type Model, type Operation } from '../../core/index.ts';
 import { createProtocol } from '../../plugins/protocols/images/index.ts';
 import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';

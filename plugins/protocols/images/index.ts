@@ -11,6 +11,7 @@ import {
   type Parsed,
   type Target,
 } from '../../../core/index.ts';
+import { readForm } from '../../shared/forms.ts';
 import { decodeError, encodeError, encodeStreamError } from '../../shared/wire-kit/openai-error.ts';
 import { protocolName } from './bag.ts';
 import { ReplyDecoder } from './decode-events.ts';
@@ -52,6 +53,7 @@ export function createProtocol({ quality }: { readonly quality: QualityOption })
     body: 'multipart',
     client: {
       match: (method, path) => calls[`${method} ${path}`],
+      readForm,
       read: createReader(quality),
       fieldNames,
       encodeEvents: (context) => new PictureEncoder(context, quality),

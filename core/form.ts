@@ -1,5 +1,5 @@
 /**
- * A multipart/form-data body: texts and files in order; names may repeat. The server builds one from an
+ * A multipart/form-data body: texts and files in order; names may repeat. A protocol builds one from an
  * upload, and an encoder returns one if a provider takes files. Nothing in between writes to disk.
  */
 import { randomUUID } from 'node:crypto';

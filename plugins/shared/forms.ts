@@ -1,15 +1,11 @@
 /**
- * Reads uploaded forms. koa-body's parser splits a body in memory into its parts; nothing is written to disk.
+ * Reads forms for protocols that take them. koa-body's parser splits a body in memory into its parts; nothing
+ * is written to disk.
  */
 import { isUtf8 } from 'node:buffer';
-import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { koaBody } from 'koa-body';
-import { Chunks } from '../util/chunks.ts';
-import { GatewayError, isGatewayError } from '../util/errors.ts';
-import { releaseAfter } from '../util/memory.ts';
-import { Form, type FormFile } from './form.ts';
-import type { ReadBody } from './json-body.ts';
+import { Form, type FormFile, GatewayError, isGatewayError } from '../../core/index.ts';
 
 type Context = Parameters<ReturnType<typeof koaBody>>[0];
 
@@ -18,21 +14,15 @@ const mostFiles = 32;
 const longestName = 100;
 const longestTexts = 1024 * 1024;
 
-export function isUpload(headers: IncomingHttpHeaders): boolean {
-  return /^multipart\/form-data\b/i.test(headers['content-type'] ?? '');
-}
-
-/** Parses the body of a form. Throws if it has too many parts, or is no form. */
-export async function parseForm(context: Context, body: Buffer): Promise<ReadBody> {
-  const parts = await splitForm(context, body);
+/** Reads a body of multipart/form-data. Throws if it has too many parts, or is no form. */
+export async function readForm(body: Buffer, contentType: string): Promise<Form> {
+  const parts = await splitForm(body, contentType);
   const fields = parts
     .filter((part) => !part.isFile)
     .map((part): Form['fields'][number] => [readName(part), readText(part)]);
   if (fields.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0) > longestTexts)
     throw toTooLargeError();
-  const files = parts.filter(({ isFile }) => isFile).map(readFile);
-  const text = JSON.stringify(fields);
-  return { bytes: Buffer.from(text), text, value: new Form(fields, files) };
+  return new Form(fields, parts.filter(({ isFile }) => isFile).map(readFile));
 }
 
 interface PartHead {
@@ -45,7 +35,7 @@ interface PartHead {
 interface Part {
   readonly head: PartHead;
   readonly isFile: boolean;
-  readonly chunks: Chunks<Buffer>;
+  bytes: Buffer;
 }
 
 /** Bytes that the parser reads at once, so that a large form does not hold up the event loop. */
@@ -55,23 +45,39 @@ function* cutBody(body: Buffer): Generator<Buffer> {
   for (let at = 0; at < body.length; at += sliceLength) yield body.subarray(at, at + sliceLength);
 }
 
-async function splitForm(context: Context, body: Buffer): Promise<Part[]> {
-  const { headers } = context.req;
-  checkHeads(body, headers);
+function getType(): string {
+  return 'multipart/form-data';
+}
+
+/** What the parser needs to know of a request. */
+function buildContext(body: Buffer, contentType: string): Context {
+  const headers = { 'content-type': contentType, 'content-length': String(body.length) };
+  // The parser handles the error too, but it starts to listen only later.
+  const req = Object.assign(Readable.from(cutBody(body)), { headers }).on('error', () => undefined);
+  return Object.assign(Object.create(null), { req, request: {}, method: 'POST', is: getType });
+}
+
+async function splitForm(body: Buffer, contentType: string): Promise<Part[]> {
+  checkHeads(body, contentType);
   const { koaBody: bodyParser } = await import('koa-body');
-  // The parser expects a request, with headers. It handles the error too, but it starts to listen only later.
-  const request = Object.assign(Readable.from(cutBody(body)), { headers }).on('error', () => undefined);
+  const context = buildContext(body, contentType);
   const parts: Part[] = [];
+  /** The contents of all parts. The parser emits any number of small pieces, which would take much memory. */
+  const content = Buffer.allocUnsafe(body.length);
+  let end = 0;
   const onPart = (head: PartHead & NodeJS.EventEmitter): void => {
-    const chunks = new Chunks<Buffer>();
-    parts.push({ head, isFile: isFile(head), chunks });
-    head.on('data', (chunk: Buffer) => chunks.push(chunk));
-    if (hasTooMany(parts)) request.destroy(toTooLargeError());
+    const start = end;
+    const part = { head, isFile: isFile(head), bytes: content.subarray(start, start) };
+    parts.push(part);
+    if (hasTooMany(parts)) context.req.destroy(toTooLargeError());
+    head.on('data', (chunk: Buffer) => {
+      end += chunk.copy(content, end);
+      part.bytes = content.subarray(start, end);
+    });
   };
-  const own: Context = Object.create(context, { req: { value: request } });
   const options = { json: false, urlencoded: false, text: false, multipart: true, formidable: { onPart } };
   try {
-    await bodyParser(options)(own, async () => undefined);
+    await bodyParser(options)(context, async () => undefined);
     // The parser may have had the whole form by then.
     if (hasTooMany(parts)) throw toTooLargeError();
     return parts;
@@ -123,7 +129,7 @@ function readName({ head: { name } }: Part): string {
 }
 
 function readText(part: Part): string {
-  const bytes = part.chunks.join();
+  const { bytes } = part;
   if (isUtf8(bytes)) return bytes.toString();
   const name = readName(part);
   throw new GatewayError('invalid_request', `"${name}" is not UTF-8: send its text encoded as UTF-8.`, {
@@ -133,13 +139,11 @@ function readText(part: Part): string {
 
 function readFile(part: Part): FormFile {
   const { originalFilename, mimetype } = part.head;
-  const bytes = part.chunks.join();
-  releaseAfter(bytes.length);
   return {
     name: readName(part),
     filename: originalFilename ?? '',
     mediaType: mimetype || 'application/octet-stream',
-    bytes,
+    bytes: part.bytes,
   };
 }
 
@@ -150,9 +154,9 @@ const endOfHead = Buffer.from('\r\n\r\n');
  * Checks the heads of a form's parts before its parser sees them: it would keep a head however long it is,
  * and its patterns take quadratic time. Counts more bytes as a head than the parser does, never fewer.
  */
-function checkHeads(body: Buffer, headers: IncomingHttpHeaders): void {
+function checkHeads(body: Buffer, contentType: string): void {
   // The same pattern as in the parser.
-  const [, quoted, plain = ''] = /boundary=(?:"([^"]+)"|([^;]+))/i.exec(headers['content-type'] ?? '') ?? [];
+  const [, quoted, plain = ''] = /boundary=(?:"([^"]+)"|([^;]+))/i.exec(contentType) ?? [];
   const delimiter = Buffer.from(`--${quoted ?? plain}`);
   for (let at = body.indexOf(delimiter); at >= 0;) {
     const from = at + delimiter.length;

@@ -1,26 +1,11 @@
 /** The parser reads a form correctly wherever its slices end, and refuses long heads of parts. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseForm } from '../../core/http/uploads.ts';
-import { Form } from '../../core/index.ts';
+import type { Form } from '../../core/index.ts';
+import { readForm } from '../../plugins/shared/forms.ts';
 
-/** Reads a form of this boundary. */
-async function read(boundary: string, body: Buffer): Promise<Form> {
-  const headers = {
-    'content-type': `multipart/form-data; boundary="${boundary}"`,
-    'transfer-encoding': 'chunked',
-  };
-  const type = (): string => 'multipart/form-data';
-  const context: Parameters<typeof parseForm>[0] = Object.assign(Object.create(null), {
-    req: { headers },
-    request: {},
-    method: 'POST',
-    is: type,
-  });
-  const { value } = await parseForm(context, body);
-  if (value instanceof Form) return value;
-  throw new TypeError('no form');
-}
+const read = (boundary: string, body: Buffer): Promise<Form> =>
+  readForm(body, `multipart/form-data; boundary="${boundary}"`);
 
 interface Part {
   readonly name: string;
