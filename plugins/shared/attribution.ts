@@ -37,6 +37,8 @@ const nothing: Attribution = { texts: [], byName: {} };
 const agentHeaders = ['x-claude-code-agent-id', 'thread-id', 'thread_id'] as const;
 const parentHeaders = ['x-claude-code-parent-agent-id', 'x-codex-parent-thread-id'] as const;
 
+const callerHeaders = [tagsHeader, ...sessionHeaders, ...agentHeaders, ...parentHeaders];
+
 const known = new WeakMap<Exchange, Attribution>();
 
 /** The tags of a call. It is asked for several times, and read once. */
@@ -49,10 +51,8 @@ export function getAttribution(exchange: Exchange): Attribution {
 
 /** Allocates nothing, since most calls have no tags. */
 function isAttributed({ headers, principal, call }: Exchange): boolean {
-  if (headers[tagsHeader] !== undefined || principal?.tags?.length || call?.labels) return true;
-  for (const name of sessionHeaders) if (headers[name] !== undefined) return true;
-  for (const name of agentHeaders) if (headers[name] !== undefined) return true;
-  for (const name of parentHeaders) if (headers[name] !== undefined) return true;
+  if (principal?.tags?.length || call?.labels) return true;
+  for (const name of callerHeaders) if (headers[name] !== undefined) return true;
   return false;
 }
 

@@ -31,16 +31,8 @@ function requireFile(options: StoreOptions, dataFolder: string): string {
   );
 }
 
-function openSource(file: string): DatabaseSync {
-  try {
-    return new DatabaseSync(file, { readOnly: true });
-  } catch (cause) {
-    throw new Error(`${file} cannot be read: ${getMessage(cause)}`, { cause });
-  }
-}
-
 async function copyLedger(from: string, to: string): Promise<void> {
-  const source = openSource(from);
+  using source = openSource(from);
   try {
     // The file is made with its mode first, so that other users cannot read the copy while it grows.
     closeSync(openSync(to, 'wx', fileMode));
@@ -48,8 +40,14 @@ async function copyLedger(from: string, to: string): Promise<void> {
   } catch (cause) {
     removeCopy(to);
     throw new Error(`${from} could not be copied to ${to}: ${getMessage(cause)}`, { cause });
-  } finally {
-    source.close();
+  }
+}
+
+function openSource(file: string): DatabaseSync {
+  try {
+    return new DatabaseSync(file, { readOnly: true });
+  } catch (cause) {
+    throw new Error(`${file} cannot be read: ${getMessage(cause)}`, { cause });
   }
 }
 
@@ -59,14 +57,12 @@ function removeCopy(file: string): void {
 
 /** Throws if the copy holds no ledger: an empty file, or another database, would open as an empty ledger. */
 function checkVersion(copy: string, from: string): void {
-  const database = new DatabaseSync(copy, { readOnly: true });
+  using database = new DatabaseSync(copy, { readOnly: true });
   try {
     if (database.prepare('PRAGMA user_version').get()?.user_version === 0)
       throw new Error('it has no tables of a ledger');
   } catch (error) {
     throw new Error(`${from} is not a ledger: ${getMessage(error)}`, { cause: error });
-  } finally {
-    database.close();
   }
 }
 
@@ -88,13 +84,11 @@ async function auditCopy(file: string, unsound: string, action?: Action): Promis
  * moved away. SQLite removes its write-ahead log only if no other connection has the file open.
  */
 function closeLog(file: string): void {
-  const database = new DatabaseSync(file, { timeout: 100 });
+  using database = new DatabaseSync(file, { timeout: 100 });
   try {
     database.exec('PRAGMA journal_mode = DELETE');
   } catch (cause) {
     throw new Error(`a gateway uses ${file}: stop it and restore again`, { cause });
-  } finally {
-    database.close();
   }
 }
 

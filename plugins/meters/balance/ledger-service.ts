@@ -44,7 +44,8 @@ export class LedgerService {
   readonly store: Store;
   /** Stores the records of ended calls. */
   readonly calls: CallKeeper;
-  #lastAudit: LastAudit | undefined;
+  /** How the last audit ended; undefined before the first. */
+  lastAudit: LastAudit | undefined;
   /** When this process made its last audit, by its own clock. */
   #auditedAt = -Infinity;
   readonly #options: LedgerServiceOptions;
@@ -88,12 +89,8 @@ export class LedgerService {
     metrics.watch(store);
     if (auditEvery > 0) this.#auditing = setInterval(() => void this.#auditInTurn(), auditEvery).unref();
     this.#stopAnswering = workers.answer(auditTopic, () =>
-      performance.now() - this.#auditedAt < auditEvery ? this.#lastAudit : undefined,
+      performance.now() - this.#auditedAt < auditEvery ? this.lastAudit : undefined,
     );
-  }
-
-  get lastAudit(): LastAudit | undefined {
-    return this.#lastAudit;
   }
 
   /** From now on each beat reports how far the call has come, until it is settled. */
@@ -195,7 +192,7 @@ export class LedgerService {
 
   #keepAudit(audit: LastAudit): void {
     this.#options.metrics.noteAudit(audit.findings);
-    this.#lastAudit = audit;
+    this.lastAudit = audit;
   }
 
   /**

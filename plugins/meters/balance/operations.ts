@@ -16,10 +16,8 @@ const all = {
 type All = Methods<typeof all>;
 export type OperationName = keyof All;
 export type StoreOperationName = keyof typeof operations;
-type Arguments = { [Name in OperationName]: Parameters<All[Name]>[0] };
-type Answers = { [Name in OperationName]: Awaited<ReturnType<All[Name]>> };
-export type Argument<Name extends OperationName> = Arguments[Name];
-export type Answer<Name extends OperationName> = Answers[Name];
+export type Argument<Name extends OperationName> = Parameters<All[Name]>[0];
+export type Answer<Name extends OperationName> = Awaited<ReturnType<All[Name]>>;
 
 /** The names of the operations that wait in one queue. */
 export type NameIn<Queue extends QueueName> = {

@@ -253,15 +253,9 @@ export const operations = {
   sumCreditsBefore: defineReport<(asked: Readonly<{ account: string; at: number }>) => Nano>(),
 };
 
-type Functions<Table> = {
-  readonly [Name in keyof Table]: Table[Name] extends Definition<QueueName, infer Run>
-    ? NonNullable<Run>
-    : never;
-};
-
 /** The functions of a table as methods that return promises. */
 export type Methods<Table> = {
-  [Name in keyof Table]: Functions<Table>[Name] extends (...asked: infer Asked) => infer Answer
+  [Name in keyof Table]: Table[Name] extends Definition<QueueName, (...asked: infer Asked) => infer Answer>
     ? (...asked: Asked) => Promise<Answer>
     : never;
 };

@@ -67,11 +67,7 @@ function matchesCall({ account, key, model }: Markup, principal: Principal, id: 
 /** How specific a rule is: a key counts more than an account, and an account more than any model. */
 function computeWeight({ account, key, model }: Markup): number {
   const ofModel = model?.endsWith('*') ? model.length : 1000;
-  return (
-    (key === undefined ? 0 : 10_000) +
-    (account === undefined ? 0 : 5000) +
-    (model === undefined ? 0 : ofModel)
-  );
+  return (key ? 10_000 : 0) + (account ? 5000 : 0) + (model ? ofModel : 0);
 }
 
 /** The rule for a call: the most specific one, and the first among equals. */

@@ -49,16 +49,8 @@ export function computeBill(costs: unknown) {
   const booked = bookedSchema.safeParse(costs).data ?? [];
   const lines = booked.map(([name, units, price]) => {
     const { unit = name, modality, per = 1 } = findKind(name) ?? {};
-    const amount = multiplyDecimals(String(units), price);
-    return {
-      kind: name,
-      unit,
-      modality,
-      units,
-      price,
-      per,
-      amount: shiftDecimal(amount, per === 1 ? 0 : -6),
-    };
+    const amount = shiftDecimal(multiplyDecimals(String(units), price), per === 1 ? 0 : -6);
+    return { kind: name, unit, modality, units, price, per, amount };
   });
   return { lines, total: lines.reduce((sum, { amount }) => addDecimals(sum, amount), '0') };
 }
@@ -127,13 +119,10 @@ function computeSpans({ timing, attempts }: ReturnType<typeof readShownRecord>):
     error: outcome === 'completed' ? null : outcome,
   }));
   const { settle, settle_start: settling } = timing;
-  return [
-    ...spans,
-    ...tries,
-    ...(settle === undefined || settling === undefined
-      ? []
-      : [{ name: 'settle', start_ms: settling, duration_ms: settle }]),
-  ];
+  spans.push(...tries);
+  if (settle !== undefined && settling !== undefined)
+    spans.push({ name: 'settle', start_ms: settling, duration_ms: settle });
+  return spans;
 }
 
 /** One call, with its record and what the ledger booked for it. */

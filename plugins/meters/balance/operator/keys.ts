@@ -14,7 +14,6 @@ import {
 import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
 import { formatTable } from '../../../shared/table.ts';
 import { issueKey, createKeySecret, isKeyId } from '../keys.ts';
-import type { Store } from '../store.ts';
 import { addCredit, shownAccount } from './accounts.ts';
 import { budgetListing, formatBudget, readBudgetText } from './budgets.ts';
 import { describeKey, findKey } from './key-records.ts';
@@ -72,16 +71,6 @@ function checkOperatorKey(
     );
 }
 
-/**
- * What to do about an account whose calls are all refused because it has no credit; undefined if it has
- * some.
- */
-async function adviseCredit(store: Store, account: string): Promise<string | undefined> {
-  const balance = await store.readBalance(account);
-  if (!balance || balance.total > 0n) return undefined;
-  return `The account "${account}" has no credit, so every call that costs something is refused.`;
-}
-
 async function createKey({ store, offer }: Ledger, order: z.output<typeof keyOrder>): Promise<NewKey> {
   const { account, kind, name, readOnly, limits: stated, credit, tags: tagged, budgets } = order;
   await checkModelPatterns(stated.models, offer, 'limits.models');
@@ -112,11 +101,12 @@ async function createKey({ store, offer }: Ledger, order: z.output<typeof keyOrd
     await addCredit(store, { account, amount: credit, kind: 'top-up' });
   for (const budget of budgets)
     await store.createBudget({ ...budget, scope: 'key', subject: made.id, at: Date.now() });
-  const warning = account === undefined ? undefined : await adviseCredit(store, account);
+  const balance = account === undefined ? undefined : await store.readBalance(account);
+  const warning = `The account "${account}" has no credit, so every call that costs something is refused.`;
   return {
     key: made.secret,
     ...(await findKey(store, made.id)),
-    ...(warning === undefined ? {} : { warning }),
+    ...(balance && balance.total <= 0n && { warning }),
   };
 }
 

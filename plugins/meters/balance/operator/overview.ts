@@ -45,44 +45,32 @@ type Query = z.output<typeof overviewQuery>;
 
 /** Points of a series that an overview may have. */
 const mostSteps = 1000;
-const hour = units['1h'];
 
 function buildParamError(param: string, message: string): GatewayError {
   return buildRefusal('invalid_request', `${param}: ${message}`, param);
 }
 
-function selectUnit({ step, account, key, model, provider }: Query, from: number, to: number): Unit {
-  const isFiltered = [account, key, model, provider].some((filter) => filter !== undefined);
+/** The range in whole steps, and their unit. */
+function computeRange({ step, by, tag, ...query }: Query) {
+  const to = query.to ?? Date.now();
+  const from = query.from ?? to - units['1d'];
+  const isFiltered = [query.account, query.key, query.model, query.provider].some(Boolean);
   const isKept = from >= Date.now() - shortestKept;
+  if (from >= to) throw buildParamError('from', 'it has to be before "to"');
+  if (tag !== undefined && by !== 'tag') throw buildParamError('tag', 'it goes with by=tag only');
   if (step === '5m' && isFiltered) throw buildParamError('step', 'with a filter it is 1h or 1d');
   if (step === '5m' && !isKept)
     throw buildParamError('step', 'steps of 5m are kept for 48 hours; ask for 1h or 1d');
-  if (step !== undefined) return step;
-  if (to - from <= 6 * hour && isKept && !isFiltered) return '5m';
-  return to - from <= 8 * units['1d'] ? '1h' : '1d';
-}
-
-interface Range {
-  readonly from: number;
-  readonly to: number;
-  readonly unit: Unit;
-}
-
-/** The range in whole steps. */
-function computeRange(query: Query): Range {
-  const to = query.to ?? Date.now();
-  const from = query.from ?? to - units['1d'];
-  if (from >= to) throw buildParamError('from', 'it has to be before "to"');
-  if (query.tag !== undefined && query.by !== 'tag') throw buildParamError('tag', 'it goes with by=tag only');
-  const unit = selectUnit(query, from, to);
+  if (by === 'tag' && isFiltered) throw buildParamError('by', 'an overview by tag has no other filter');
+  const isShort = to - from <= 6 * units['1h'] && isKept && !isFiltered;
+  const longer = to - from <= 8 * units['1d'] ? '1h' : '1d';
+  const unit: Unit = step ?? (isShort ? '5m' : longer);
   const length = units[unit];
   const range = { from: Math.floor(from / length) * length, to: Math.ceil(to / length) * length, unit };
   if ((range.to - range.from) / length > mostSteps)
     throw unit === '1d'
       ? buildParamError('from', `an overview spans at most ${mostSteps} days; choose a shorter range`)
       : buildParamError('step', `at most ${mostSteps} steps fit into an overview; ask for longer ones`);
-  if (query.by === 'tag' && [query.account, query.key, query.model, query.provider].some((filter) => filter))
-    throw buildParamError('by', 'an overview by tag has no other filter');
   return range;
 }
 
