@@ -128,12 +128,6 @@ export type KeyRecord = rows.RecordOf<typeof keyFields>;
 export const readKey = rows.createReader(keyFields);
 
 /** The changes to a key. Omitted fields stay as they are; null removes a limit. */
-export interface KeyChanges {
-  readonly name?: string;
-  readonly disabled?: boolean;
-  readonly spendCap?: Nano | null;
-  readonly models?: readonly string[] | null;
-  readonly expires?: number | null;
-  readonly callsPerMinute?: number | null;
-  readonly tags?: readonly string[];
-}
+export type KeyChanges = Partial<Pick<KeyRecord, 'name' | 'disabled' | 'tags'>> & {
+  readonly [Name in Exclude<keyof KeyLimits, 'tags' | 'readOnly'>]?: NonNullable<KeyLimits[Name]> | null;
+};

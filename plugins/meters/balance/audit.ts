@@ -99,7 +99,7 @@ export class Auditor {
       accountCount += 1;
       this.#compareAccount(readAccount(row));
     }
-    this.#compareKeys([...keys].map((row) => ({ ...readKey(row), root: rows.readText(row, 'root') })));
+    this.#compareKeys([...keys].map(readKey));
     this.#budgets.comparePeriods(Iterator.from(periods).map(readPeriod));
     for (const checked of rollups) this.#rollups.compareRollups(checked);
     const open = new Map(this.known.open);
@@ -234,7 +234,7 @@ export class Auditor {
       this.#addFinding('I9', about, 'its balance is not its total less what was used');
   }
 
-  #compareKeys(keys: readonly (KeyRecord & { readonly root: string })[]): void {
+  #compareKeys(keys: readonly KeyRecord[]): void {
     const roots = new Map<string, { used: Nano; pending: Nano }>();
     for (const { id, root } of keys) {
       const [sums, own] = [roots.get(root) ?? { used: 0n, pending: 0n }, this.known.keys.get(id)];

@@ -148,34 +148,21 @@ function requireOpened(service: LedgerService | undefined): LedgerService {
   });
 }
 
-interface Used {
-  readonly getService: () => LedgerService;
-  readonly markups: Markups;
-  readonly tables: PluginTables;
-}
-
-/** Replays calls, and adds markups to prices. */
-function tapRouting({ hooks }: Host, { idempotency }: Options, { getService: service, markups }: Used): void {
-  hooks.replay.tapPromise('balance', (parsed) => {
-    const claim = readClaim(parsed, idempotency);
-    return claim && findReplay(parsed, claim, service().store, idempotency);
-  });
-
-  // Runs after all other taps, which choose by the vendors' prices.
-  hooks.route.tap({ name: 'balance', stage: 100 }, (targets, { principal }) =>
-    markups.applyRules(targets, principal),
-  );
-}
-
-/** Reserves and settles calls. */
+/** Replays, reserves and settles calls. */
 function tapCalls(
   { hooks }: Host,
   { idempotency, settle, ...policy }: Options,
-  { getService: service, tables }: Used,
+  service: () => LedgerService,
+  tables: PluginTables,
 ): void {
   const prices = new PriceBook();
   /** What is reserved for each running call. */
   const reserved = new Map<string, Nano>();
+
+  hooks.replay.tapPromise('balance', (parsed) => {
+    const claim = readClaim(parsed, idempotency);
+    return claim && findReplay(parsed, claim, service().store, idempotency);
+  });
 
   hooks.authorize.tapPromise('balance', async (grant, planned) => {
     if (planned.operation === 'count') return grant;
@@ -202,15 +189,8 @@ function tapCalls(
     if (held === undefined || !quote || quote.most <= held) return grant;
     const [at, { texts: tags }] = [Date.now(), getAttribution(routed)];
     const { account, key } = principal;
-    const taken = await service().store.extend({
-      id,
-      account,
-      key,
-      quote,
-      tags,
-      attempts: attempt.number,
-      at,
-    });
+    const attempts = attempt.number;
+    const taken = await service().store.extend({ id, account, key, quote, tags, attempts, at });
     if (taken.status === 'short') throw buildShortError(quotes, principal, taken, at);
     if (taken.status === 'not_found')
       throw new GatewayError('ledger_unavailable', 'Its reservation has ended.', { retryAfter: 1 });
@@ -271,9 +251,11 @@ export const balance = definePlugin({
       const notice = await makeFirstKey(opened.store, firstCredit);
       if (notice) host.addNote(notice);
     });
-    const used = { getService: () => requireOpened(opened), markups, tables };
-    tapRouting(host, chosen, used);
-    tapCalls(host, chosen, used);
+    // Runs after all other taps, which choose by the vendors' prices.
+    hooks.route.tap({ name: 'balance', stage: 100 }, (targets, { principal }) =>
+      markups.applyRules(targets, principal),
+    );
+    tapCalls(host, chosen, () => requireOpened(opened), tables);
     hooks.close.tapPromise('balance', async () => {
       for (const stop of stops) stop();
     });
