@@ -4,7 +4,7 @@ import type { Statement } from '../../../shared/replies/spending.ts';
 import { call, largestPage, mayChange, useList, type LoadedList, useData, buildUrl } from './api.ts';
 import { Budgets } from './budgets.ts';
 import { buildUsageColumns } from './call-columns.ts';
-import { bindQuery, chooseView, renderSelect, openForm, keepTyped, type Field } from './form.ts';
+import { bindQuery, chooseView, renderSelect, openForm, type Field } from './form.ts';
 import { renderUsd } from './format.ts';
 import { openNewKey, openNewOperatorKey, renderKeys } from './keys.ts';
 import { html, notify, useMemo, go, buildHref, type Place } from './kit.ts';
@@ -17,20 +17,12 @@ const reason: Field = {
   isRequired: true,
   hint: 'Stored in the books with your name.',
 };
-const buildAmountField = (more: Partial<Field>): Field => ({
-  name: 'amount',
-  label: 'Amount in USD',
-  isRequired: true,
-  ...more,
-});
+const amount: Field = { name: 'amount', label: 'Amount in USD', isRequired: true };
 
 function openAdjustment(account: string, onDone: () => void): void {
   openForm({
     title: `Adjust the credit of ${account}`,
-    fields: [
-      buildAmountField({ placeholder: '-2.50', hint: 'A negative amount takes credit back.' }),
-      reason,
-    ],
+    fields: [{ ...amount, placeholder: '-2.50', hint: 'A negative amount takes credit back.' }, reason],
     submit: 'Adjust',
     send: (values) => call('POST /admin/adjustments', {}, { account, ...values }),
     onDone,
@@ -66,7 +58,7 @@ export function openRefund(id: string, cost: string, onDone: () => void): void {
   openForm({
     title: 'Refund this call',
     fields: [
-      buildAmountField({ value: cost, hint: 'At most what the call cost. A call is refunded once.' }),
+      { ...amount, value: cost, hint: 'At most what the call cost. A call is refunded once.' },
       reason,
     ],
     submit: 'Refund',
@@ -99,13 +91,13 @@ function buildColumns(zone: string): Column<Statement['lines'][number]>[] {
   const renderDate = ({ at, kind }: Statement['lines'][number]) =>
     html`<time datetime=${at} title=${at}>${(kind === 'usage' ? day : minute).format(new Date(at))}</time>`;
   return [
-    buildColumn('Date', ({ at }) => at, renderDate),
-    buildColumn('Kind', ({ kind }) => kind),
-    buildColumn('Text', ({ text }) => text),
-    buildColumn('Reference', ({ reference }) => reference),
-    buildColumn('Calls', ({ calls }) => calls, 'count'),
-    buildColumn('Amount', ({ amount }) => amount, 'amount'),
-    buildColumn('Balance', ({ balance }) => balance, 'amount'),
+    buildColumn('Date', 'at', renderDate),
+    buildColumn('Kind', 'kind'),
+    buildColumn('Text', 'text'),
+    buildColumn('Reference', 'reference'),
+    buildColumn('Calls', 'calls', 'count'),
+    buildColumn('Amount', 'amount', 'amount'),
+    buildColumn('Balance', 'balance', 'amount'),
   ];
 }
 
@@ -145,7 +137,7 @@ function openCredit(account: string, onDone: () => void): void {
   openForm({
     title: `Add credit to ${account}`,
     fields: [
-      { name: 'amount', label: 'Amount in USD', isRequired: true, placeholder: '25' },
+      { ...amount, placeholder: '25' },
       { name: 'kind', label: 'Kind', type: 'select', options: ['top-up', 'bonus', 'gift-card'] },
       {
         name: 'reference',
@@ -155,9 +147,8 @@ function openCredit(account: string, onDone: () => void): void {
       },
     ],
     submit: 'Add credit',
-    async send({ amount, kind, reference }) {
-      const order = { account, amount, kind, ...keepTyped('reference', reference) };
-      const { status } = await call('POST /admin/credits', {}, order);
+    async send(values) {
+      const { status } = await call('POST /admin/credits', {}, { account, ...values });
       if (status === 'already_credited') notify('Nothing was added: this reference was credited before');
     },
     onDone,
@@ -230,12 +221,12 @@ const columns: readonly Column<ListedAccount>[] = [
           parent !== null && html`<br /><span class="dim">in ${parent}</span>`
         }`,
   ),
-  buildColumn('Available', ({ available }) => available, 'amount'),
-  buildColumn('Reserved', ({ pending }) => pending, 'amount'),
-  buildColumn('Balance', ({ balance }) => balance, 'amount'),
-  buildColumn('Spent', ({ used }) => used, 'amount'),
-  buildColumn('Credited', ({ total }) => total, 'amount'),
-  buildColumn('Created', ({ created }) => created, 'time'),
+  buildColumn('Available', 'available', 'amount'),
+  buildColumn('Reserved', 'pending', 'amount'),
+  buildColumn('Balance', 'balance', 'amount'),
+  buildColumn('Spent', 'used', 'amount'),
+  buildColumn('Credited', 'total', 'amount'),
+  buildColumn('Created', 'created', 'time'),
 ];
 
 function openNewAccount(): void {
@@ -253,10 +244,10 @@ function openNewAccount(): void {
       { name: 'amount', label: 'Credit to add in USD', hint: 'Optional.' },
     ],
     submit: 'Create account',
-    async send({ name = '', amount }) {
+    async send({ name = '', amount: credit }) {
       if (name !== created) await call('POST /admin/accounts', {}, { name });
       created = name;
-      if (amount) await call('POST /admin/credits', {}, { account: name, amount });
+      if (credit) await call('POST /admin/credits', {}, { account: name, amount: credit });
       go(['accounts', name]);
     },
   });

@@ -66,12 +66,10 @@ function openChange(budget: Budget, onDone: () => void): void {
       { name: 'until', label: 'Until', type: 'datetime-local', isRequired: true },
     ],
     submit: 'Raise',
-    send: ({ amount, until = '' }) =>
-      call(
-        'POST /admin/budgets/:budget/raises',
-        { budget: budget.id },
-        { amount, until: new Date(until).toISOString() },
-      ),
+    send({ amount, until = '' }) {
+      const order = { amount, until: new Date(until).toISOString() };
+      return call('POST /admin/budgets/:budget/raises', { budget: budget.id }, order);
+    },
     onDone,
   });
   openForm({
@@ -131,17 +129,13 @@ const buildColumns = (onDone: () => void): Column<Budget>[] => [
         ${!budget.hard && renderBadge('only warns')}
         ${budget.key_name && html`<br /><span class="mono dim">${budget.subject}</span>`}`,
   ),
-  buildColumn('Limit', ({ limit }) => limit, 'amount'),
+  buildColumn('Limit', 'limit', 'amount'),
   buildColumn('Used', ({ current }) => current.used, 'amount'),
   buildColumn('Reserved', ({ current }) => current.pending, 'amount'),
   buildColumn('Left', ({ current }) => current.left, 'amount'),
   buildColumn('Use', ({ current }) => computeShare(current), renderUse),
   buildColumn('Resets', ({ current }) => current.resets, 'time'),
-  buildColumn(
-    '',
-    () => null,
-    (budget) => renderActions(budget, onDone),
-  ),
+  buildColumn('', undefined, (budget) => renderActions(budget, onDone)),
 ];
 
 export function Budgets({ account }: { readonly account?: string }) {

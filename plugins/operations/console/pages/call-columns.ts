@@ -27,10 +27,10 @@ export const buildUsageColumns = (link?: (model: string) => string): Column<Usag
     },
     'wide',
   ),
-  buildColumn('Calls', ({ calls }) => calls, 'count'),
-  buildColumn('Input tokens', ({ input }) => input, 'count'),
-  buildColumn('Output tokens', ({ output }) => output, 'count'),
-  buildColumn('Cost', ({ cost }) => cost, 'amount'),
+  buildColumn('Calls', 'calls', 'count'),
+  buildColumn('Input tokens', 'input', 'count'),
+  buildColumn('Output tokens', 'output', 'count'),
+  buildColumn('Cost', 'cost', 'amount'),
 ];
 
 type Names = 'id' | 'model' | 'answered_by' | 'provider' | 'protocol' | 'stream' | 'error_code';
@@ -78,12 +78,12 @@ const buildLinkColumn = (
 export const callColumns: readonly Column<Call>[] = [
   buildColumn(
     'Started',
-    ({ started }) => started,
+    'started',
     ({ id, started }) => html`<a href=${buildHref(['calls', id])}>${renderTime(started, 'exact')}</a>`,
   ),
   buildColumn(
     'Model',
-    ({ model }) => model,
+    'model',
     ({ model, answered_by: by, stream }) =>
       html`${model ?? '–'}${by && by !== model && html`<br /><span class="dim">answered by ${by}</span>`}${
         stream && html` ${renderBadge('stream')}`
@@ -95,7 +95,7 @@ export const callColumns: readonly Column<Call>[] = [
   buildLinkColumn('Provider', 'provider', ({ protocol }) => protocol),
   buildColumn(
     'Duration',
-    ({ duration_ms: ms }) => ms,
+    'duration_ms',
     ({ duration_ms: ms, first_event_ms: first }) =>
       html`${formatDuration(ms)}
       ${first !== null && html`<br /><span class="dim">first ${formatDuration(first)}</span>`}`,
@@ -107,5 +107,5 @@ export const callColumns: readonly Column<Call>[] = [
     ({ input, output }) => `${formatCount(input)} → ${formatCount(output)}`,
     'figure',
   ),
-  buildColumn('Cost', ({ cost }) => cost, 'amount'),
+  buildColumn('Cost', 'cost', 'amount'),
 ];

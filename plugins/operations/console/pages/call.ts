@@ -32,22 +32,13 @@ function buildRows(entries: readonly Entry[]): CostRow[] {
 const isSum = ({ units }: CostRow): boolean => units === undefined;
 
 const costColumns: readonly Column<CostRow>[] = [
-  buildColumn('Entry', ({ entry }) => entry),
-  buildColumn(
-    'Use',
-    ({ kind }) => kind,
-    (row) => (isSum(row) ? html`<strong>${row.kind}</strong>` : row.kind),
-  ),
-  buildColumn('Rule', ({ rule }) => rule),
-  buildColumn(
-    'Quantity',
-    ({ units }) => units,
-    ({ units }) => units !== undefined && formatCount(units),
-    'figure',
-  ),
+  buildColumn('Entry', 'entry'),
+  buildColumn('Use', 'kind', (row) => (isSum(row) ? html`<strong>${row.kind}</strong>` : row.kind)),
+  buildColumn('Rule', 'rule'),
+  buildColumn('Quantity', 'units', ({ units }) => units !== undefined && formatCount(units), 'figure'),
   buildColumn(
     'Price',
-    ({ price }) => price,
+    'price',
     ({ price, per }) =>
       price !== undefined &&
       html`${renderUsd(price)} <span class="dim">${per === 1 ? 'each' : 'per million'}</span>`,
@@ -55,7 +46,7 @@ const costColumns: readonly Column<CostRow>[] = [
   ),
   buildColumn(
     'Amount',
-    ({ amount }) => amount,
+    'amount',
     (row) => (isSum(row) ? html`<strong>${renderUsd(row.amount)}</strong>` : renderUsd(row.amount)),
     'figure',
   ),
@@ -132,9 +123,9 @@ function renderRouting({ routing, not_granted: notGranted = [] }: CallDetail) {
 }
 
 const attemptColumns: readonly Column<Attempt>[] = [
-  buildColumn('Number', ({ number }) => number),
-  buildColumn('Provider', ({ provider }) => provider),
-  buildColumn('Model', ({ model }) => model),
+  buildColumn('Number', 'number'),
+  buildColumn('Provider', 'provider'),
+  buildColumn('Model', 'model'),
   buildColumn(
     'Outcome',
     ({ outcome, message = '', cause = '' }) => `${outcome} ${message} ${cause}`.trim(),
@@ -143,17 +134,13 @@ const attemptColumns: readonly Column<Attempt>[] = [
       ${status !== null && html` <span class="dim">${status}</span>`}${message && html`<br />${message}`}
       ${cause && html` <span class="dim">${cause}</span>`}`,
   ),
-  buildColumn('First event', ({ first_event_ms: ms }) => ms, 'duration'),
-  buildColumn('Duration', ({ duration_ms: ms }) => ms, 'duration'),
-  buildColumn('Cost', ({ cost }) => cost, 'amount'),
+  buildColumn('First event', 'first_event_ms', 'duration'),
+  buildColumn('Duration', 'duration_ms', 'duration'),
+  buildColumn('Cost', 'cost', 'amount'),
 ];
 
 const lossColumns: readonly Column<Loss>[] = [
-  buildColumn(
-    'Field',
-    ({ path }) => path,
-    ({ path }) => html`<code>${path}</code>`,
-  ),
+  buildColumn('Field', 'path', ({ path }) => html`<code>${path}</code>`),
   buildColumn(
     'What happened',
     (loss) => `${describeLoss(loss)} ${loss.code}`,
@@ -161,7 +148,7 @@ const lossColumns: readonly Column<Loss>[] = [
       html`${renderLoss(loss)}
       ${loss.code !== describeLoss(loss) && html` <span class="dim">${loss.code}</span>`}`,
   ),
-  buildColumn('Why', ({ reason }) => reason),
+  buildColumn('Why', 'reason'),
 ];
 
 /** Losses of the call and of its attempts, which are usually the same. */
@@ -173,14 +160,10 @@ function listLosses({ losses, attempts }: CallDetail): Loss[] {
 }
 
 const entryColumns: readonly Column<CallDetail['entries'][number]>[] = [
-  buildColumn('Number', ({ number }) => number),
-  buildColumn('Kind', ({ kind }) => kind),
-  buildColumn(
-    'Time',
-    ({ at }) => at,
-    ({ at }) => renderTime(at),
-  ),
-  buildColumn('Charged', ({ revenue }) => revenue, 'amount'),
+  buildColumn('Number', 'number'),
+  buildColumn('Kind', 'kind'),
+  buildColumn('Time', 'at', ({ at }) => renderTime(at)),
+  buildColumn('Charged', 'revenue', 'amount'),
 ];
 
 function renderCallFacts(call: CallDetail) {

@@ -28,12 +28,8 @@ function listOptions<Each>(
 }
 
 const ownerColumns: readonly Column<Owned>[] = [
-  buildColumn('Plugin', ({ owner }) => owner),
-  buildColumn(
-    'Option',
-    ({ path }) => path,
-    ({ path }) => html`<code>${path}</code>`,
-  ),
+  buildColumn('Plugin', 'owner'),
+  buildColumn('Option', 'path', ({ path }) => html`<code>${path}</code>`),
 ];
 
 const columns: readonly Column<Option & Owned>[] = [

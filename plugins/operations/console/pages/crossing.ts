@@ -35,8 +35,8 @@ const tones: Readonly<Record<string, Tone>> = {
 const wires = ['chat-completions', 'responses', 'messages', 'generate-content'];
 
 const columns: readonly Column<Row>[] = [
-  buildColumn('Group', ({ group }) => group),
-  buildColumn('Capability', ({ name }) => name),
+  buildColumn('Group', 'group'),
+  buildColumn('Capability', 'name'),
   ...wires.map((wire) =>
     buildColumn<Row>(
       `To ${wire}`,

@@ -160,7 +160,7 @@ interface FormProps {
   readonly fields: readonly Field[];
   readonly submit: string;
   readonly isDangerous?: boolean;
-  /** Receives trimmed texts; a checkbox is `on` or empty. Errors that it throws are shown in the form. */
+  /** Receives the trimmed texts of required and filled fields; a checked box is `on`. */
   send(values: Values): Promise<unknown>;
 }
 
@@ -224,7 +224,11 @@ function Form({ fields, submit, isDangerous = false, send }: FormProps) {
     isBusy.value = true;
     fault.value = undefined;
     try {
-      await send(Object.fromEntries(fields.map(({ name }) => [name, String(data.get(name) ?? '').trim()])));
+      const typed = fields.flatMap(({ name, isRequired }) => {
+        const text = String(data.get(name) ?? '').trim();
+        return text === '' && !isRequired ? [] : [[name, text]];
+      });
+      await send(Object.fromEntries(typed));
     } catch (error) {
       // Escape may have closed the form, which then cannot show it.
       if (form.isConnected) fault.value = readFault(error, fields);
@@ -281,11 +285,6 @@ export function renderDialogForm({ send, onDone, ...props }: Omit<FormDialog, 't
 
 export function openForm({ title, intro, more, ...props }: FormDialog): void {
   openDialog(title, html`${intro !== undefined && html`<p>${intro}</p>`} ${renderDialogForm(props)} ${more}`);
-}
-
-/** An optional value for a body of the API: left out if nothing was typed. */
-export function keepTyped(name: string, value: string | undefined): Readonly<Record<string, string>> {
-  return value === undefined || value === '' ? {} : { [name]: value };
 }
 
 /** Words of a text, separated by commas or spaces. */

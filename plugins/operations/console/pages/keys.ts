@@ -3,7 +3,7 @@ import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
 import type { Model } from '../../../shared/replies/models.ts';
 import { call, mayChange, type LoadedList } from './api.ts';
 import { ClientSettings, getPublicUrl } from './client-settings.ts';
-import { toLocalTime, openForm, keepTyped, splitWords, type Field, type Values } from './form.ts';
+import { toLocalTime, openForm, splitWords, type Field, type Values } from './form.ts';
 import { html, openDialog, buildHref } from './kit.ts';
 import { runAction, renderBadge, confirmAction, RowMenu, type Tone, renderCode } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
@@ -51,19 +51,15 @@ const buildTagField = (tags: readonly string[] = []): Field => ({
 });
 
 /** Limits in the API's form; null removes one. */
-function readLimits(
-  kind: Key['kind'],
-  values: Values,
-): { readonly expires: string | null; readonly [limit: string]: unknown } {
-  const { spendCap = '', models = '', callsPerMinute = '', expires = '' } = values;
+function readLimits(kind: Key['kind'], { spendCap, models, callsPerMinute, expires }: Values) {
   const patterns = splitWords(models);
-  const expiry = { expires: expires === '' ? null : new Date(expires).toISOString() };
+  const expiry = { expires: expires === undefined ? null : new Date(expires).toISOString() };
   if (kind === 'operator') return expiry;
   return {
     ...expiry,
-    spendCap: spendCap === '' ? null : spendCap,
+    spendCap: spendCap ?? null,
     models: patterns.length === 0 ? null : patterns,
-    callsPerMinute: callsPerMinute === '' ? null : Number(callsPerMinute),
+    callsPerMinute: callsPerMinute === undefined ? null : Number(callsPerMinute),
   };
 }
 
@@ -127,14 +123,9 @@ export function openNewKey(account: string | undefined, onDone: () => void): voi
       buildTagField(),
     ],
     submit: 'Create key',
-    async send({ name, credit, tags, ...values }) {
-      const order = {
-        account: account ?? values['account'],
-        name,
-        limits: readLimits('user', values),
-        tags: splitWords(tags),
-        ...keepTyped('credit', credit),
-      };
+    async send({ account: typed, name, credit, tags, ...values }) {
+      const limits = readLimits('user', values);
+      const order = { account: account ?? typed, name, credit, limits, tags: splitWords(tags) };
       await showSecret(await call('POST /admin/keys', {}, order));
     },
     onDone,
@@ -176,22 +167,16 @@ function openLimits(key: Key, onDone: () => void): void {
       ...(isUser ? [buildTagField(key.tags)] : []),
     ],
     submit: 'Save',
-    send({ name, tags, ...values }) {
+    send({ name = '', tags, ...values }) {
       const { expires, ...others } = readLimits(key.kind, values);
       // The field shows no milliseconds, and an hour that comes twice only once.
       const isKept = toLocalTime(expires) === toLocalTime(key.limits.expires);
       const changed = Object.entries(isKept ? others : { ...others, expires }).filter(
         ([limit, value]) => String(value) !== String(before[limit] ?? null),
       );
-      return call(
-        'PATCH /admin/keys/:key',
-        { key: key.id },
-        {
-          name,
-          ...(changed.length > 0 ? { limits: Object.fromEntries(changed) } : {}),
-          ...(isUser ? { tags: splitWords(tags) } : {}),
-        },
-      );
+      const limits = changed.length > 0 ? Object.fromEntries(changed) : undefined;
+      const order = { name, limits, tags: isUser ? splitWords(tags) : undefined };
+      return call('PATCH /admin/keys/:key', { key: key.id }, order);
     },
     onDone,
   });
@@ -213,9 +198,8 @@ function openRotation(key: Key, onDone: () => void): void {
     fields: [{ name: 'overlap', label: 'The old secret', type: 'select', value: '0', options: overlaps }],
     submit: 'Rotate',
     async send({ overlap }) {
-      await showSecret(
-        await call('POST /admin/keys/:key/rotate', { key: key.id }, { overlap: Number(overlap) }),
-      );
+      const order = { overlap: Number(overlap) };
+      await showSecret(await call('POST /admin/keys/:key/rotate', { key: key.id }, order));
     },
     onDone,
   });
@@ -262,7 +246,7 @@ const tones: Readonly<Record<string, Tone>> = { active: 'good', replaced: 'warn'
 
 /** What a key may spend and call; operator keys do neither. */
 const spending: readonly Column<Key>[] = [
-  buildColumn('Spent', ({ used }) => used, 'amount'),
+  buildColumn('Spent', 'used', 'amount'),
   buildColumn('Spend cap', ({ limits }) => limits.spendCap, 'amount'),
   buildColumn('Models', ({ limits }) => limits.models?.join(', ') ?? 'all'),
   buildColumn('Calls per minute', ({ limits }) => limits.callsPerMinute, 'count'),
@@ -301,12 +285,8 @@ function buildColumns({ withAccount = false, areOperators = false, onDone }: Key
     ),
     ...(areOperators ? [] : spending),
     buildColumn('Expires', ({ limits }) => limits.expires, 'time'),
-    buildColumn('Created', ({ created }) => created, 'time'),
-    buildColumn(
-      '',
-      () => null,
-      (key) => renderActions(key, onDone),
-    ),
+    buildColumn('Created', 'created', 'time'),
+    buildColumn('', undefined, (key) => renderActions(key, onDone)),
   ];
 }
 

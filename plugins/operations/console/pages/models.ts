@@ -27,10 +27,10 @@ function renderPriceDate(offer: Offer | undefined) {
 
 const offerColumns: readonly Column<Offer>[] = [
   buildColumn('Provider', ({ provider, key }) => `${provider}${key === undefined ? '' : ` (key ${key})`}`),
-  buildColumn('Upstream id', ({ upstream }) => upstream),
+  buildColumn('Upstream id', 'upstream'),
   buildColumn('Protocols', ({ protocols }) => protocols.join(', ')),
-  buildColumn<Offer>('Price checked', ({ price_date: date }) => date, renderPriceDate),
-  buildColumn('Source', ({ price_source: source }) => source),
+  buildColumn<Offer>('Price checked', 'price_date', renderPriceDate),
+  buildColumn('Source', 'price_source'),
 ];
 
 /** Rates with their amounts, and the tiers, modes and rules of the price as they are. */

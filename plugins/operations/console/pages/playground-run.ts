@@ -156,31 +156,19 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
 export interface Run {
   readonly said: Said;
   readonly events: readonly string[];
-  readonly status: number | undefined;
   readonly headers: readonly (readonly [string, string])[];
-  readonly error: string | undefined;
+  readonly status?: number;
+  readonly error?: string;
   /** Milliseconds to the first event, and to the end. */
-  readonly first: number | undefined;
-  readonly took: number | undefined;
-  readonly id: string | undefined;
+  readonly first?: number;
+  readonly took?: number;
+  readonly id?: string | undefined;
   /** Exact, once the ledger has it. */
-  readonly cost: string | undefined;
+  readonly cost?: string | undefined;
 }
 
 /** Raw events that are kept. A long stream has many thousands. */
 const mostEvents = 2000;
-
-const atStart: Run = {
-  said: createSaid(),
-  events: [],
-  status: undefined,
-  headers: [],
-  error: undefined,
-  first: undefined,
-  took: undefined,
-  id: undefined,
-  cost: undefined,
-};
 
 const shownHeaders = /^(x-|retry-after|content-type|anthropic-ratelimit)/;
 
@@ -242,7 +230,7 @@ export function startRun(
   key: string,
   at: CallPlace,
 ): Running {
-  const run = signal<Run>(atStart);
+  const run = signal<Run>({ said: createSaid(), events: [], headers: [] });
   const stopping = new AbortController();
   const began = performance.now();
   const change = (more: Partial<Run>): void => {

@@ -8,7 +8,6 @@ import {
   renderSelect,
   renderChoice,
   renderForm,
-  keepTyped,
   type Values,
 } from './form.ts';
 import {
@@ -52,7 +51,7 @@ const lifetime = 3_600_000;
 
 async function createKey({ account, spendCap }: Values): Promise<void> {
   const expires = new Date(Date.now() + lifetime).toISOString();
-  const order = { account, name: 'Playground', limits: { expires, ...keepTyped('spendCap', spendCap) } };
+  const order = { account, name: 'Playground', limits: { expires, spendCap } };
   const { key } = await call('POST /admin/keys', {}, order);
   playgroundKey.value = key;
   notify('A key for one hour was made');

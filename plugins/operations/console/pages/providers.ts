@@ -1,7 +1,7 @@
 /** The health of providers as the router sees it. Operators pause one, put it back, or test its keys. */
 import type { ProviderHealth, TargetHealth, ProviderTest } from '../../../shared/replies/providers.ts';
 import { ApiError, call, mayChange, useData } from './api.ts';
-import { openForm, keepTyped } from './form.ts';
+import { openForm } from './form.ts';
 import { formatCount, formatDuration, formatPercent, formatThings, renderTime } from './format.ts';
 import { html, useSignal, takeText, getMessage, openDialog, buildHref } from './kit.ts';
 import { runAction, renderBadge, renderHead, renderProblem, renderTiles, type Tone } from './parts.ts';
@@ -31,16 +31,10 @@ function openRest(provider: string, part: Part, onDone: () => void): void {
     ],
     submit: 'Pause',
     isDangerous: true,
-    send: ({ seconds, reason }) =>
-      call(
-        'POST /admin/providers/:provider/rest',
-        { provider },
-        {
-          ...part,
-          seconds: Number(seconds),
-          ...keepTyped('reason', reason),
-        },
-      ),
+    send({ seconds, reason }) {
+      const order = { ...part, seconds: Number(seconds), reason };
+      return call('POST /admin/providers/:provider/rest', { provider }, order);
+    },
     onDone,
   });
 }
@@ -132,21 +126,21 @@ function buildColumns(provider: string, reload: () => void): Column<TargetHealth
   return [
     buildColumn(
       'Model',
-      ({ model }) => model,
+      'model',
       ({ model }) => html`<a href=${buildHref('calls', { provider, model })}>${model}</a>`,
     ),
-    buildColumn('Key', ({ key }) => key, 'figure'),
+    buildColumn('Key', 'key', 'figure'),
     buildColumn(
       'State',
-      ({ state }) => state,
+      'state',
       ({ state, until, reason }) =>
         html`${renderState(state)}${until && html` <span class="dim">${renderUntil(until)}</span>`}
         ${reason && html`<div class="dim">${reason.message}</div>`}`,
     ),
-    buildColumn('Attempts', ({ attempts }) => attempts, 'count'),
+    buildColumn('Attempts', 'attempts', 'count'),
     buildColumn(
       'Failed',
-      ({ failed }) => failed,
+      'failed',
       ({ failed, attempts }) => `${formatCount(failed)} (${formatPercent(failed, attempts)})`,
       'figure',
     ),
@@ -167,7 +161,7 @@ function buildColumns(provider: string, reload: () => void): Column<TargetHealth
     ),
     buildColumn(
       '',
-      () => null,
+      undefined,
       ({ key, model, state }) => mayChange() && renderRestButtons(provider, { key, model }, state, reload),
     ),
   ];

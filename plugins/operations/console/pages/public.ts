@@ -39,7 +39,7 @@ const ownCells: Readonly<Record<string, Column<Call>['renderCell']>> = {
 };
 const ownUsage: readonly Column<OwnKey['usage']['data'][number]>[] = [
   ...buildUsageColumns(),
-  buildColumn('Errors', ({ errors }) => errors, 'count'),
+  buildColumn('Errors', 'errors', 'count'),
 ];
 const ownBudgets: readonly Column<OwnBudget>[] = [
   buildColumn(
@@ -53,7 +53,7 @@ const ownBudgets: readonly Column<OwnBudget>[] = [
   // In one cell, since a phone shows two columns.
   buildColumn(
     'Left',
-    ({ left }) => left,
+    'left',
     ({ left, resets }) => {
       const until = resets && html`<br /><span class="dim">until ${renderTime(resets, 'brief')}</span>`;
       return html`${renderUsd(left)}${until}`;
@@ -61,9 +61,9 @@ const ownBudgets: readonly Column<OwnBudget>[] = [
     'figure',
   ),
   buildColumn('Use', computeShare, renderShare),
-  buildColumn('Limit', ({ allowed }) => allowed, 'amount'),
-  buildColumn('Used', ({ used }) => used, 'amount'),
-  buildColumn('Reserved', ({ pending }) => pending, 'amount'),
+  buildColumn('Limit', 'allowed', 'amount'),
+  buildColumn('Used', 'used', 'amount'),
+  buildColumn('Reserved', 'pending', 'amount'),
 ];
 const ownColumns = callColumns
   .filter(({ title }) => title !== 'Account')
@@ -177,15 +177,15 @@ function listFees({ pricing }: ListedModel): string {
 }
 
 const columns: readonly Column<ListedModel>[] = [
-  buildColumn('Model', ({ id }) => id),
-  buildColumn('Name', ({ name }) => name),
+  buildColumn('Model', 'id'),
+  buildColumn('Name', 'name'),
   buildPriceColumn('Input', 'prompt'),
   buildPriceColumn('Cached', 'input_cache_read'),
   buildPriceColumn('Output', 'completion'),
   buildColumn('Fees', listFees, (model) => html`<span class="nowrap">${listFees(model)}</span>`),
   buildColumn(
     'Context',
-    ({ context_length: tokens }) => tokens,
+    'context_length',
     ({ context_length: tokens }) => formatShort(tokens ?? 0),
     'figure',
   ),

@@ -44,13 +44,28 @@ function getStyle({ kind }: Pick<Column<never>, 'kind'>): string | undefined {
   return kind === 'wide' ? kind : 'figure';
 }
 
-/** A column whose cells show their values by its kind, or what `show` makes of a row. */
+/** Names of the members that can be shown, of those that the type names. */
+type MemberOf<Row> = keyof {
+  [Name in keyof Row as string extends Name ? never : Row[Name] extends Value ? Name : never]: true;
+} &
+  keyof Row;
+
+function toValue(member: unknown): Value {
+  const isShown = typeof member === 'string' || typeof member === 'number' || typeof member === 'boolean';
+  return isShown ? member : null;
+}
+
+/**
+ * A column of a member of each row, of what is made of the row, or of actions, which have no value. Its cells
+ * show their values by its kind, or what `show` makes of a row.
+ */
 export function buildColumn<Row>(
   title: string,
-  getValue: (row: Row) => Value,
+  value: MemberOf<Row> | ((row: Row) => Value) | undefined,
   show?: Cell<Row> | Kind,
   kind?: Kind,
 ): Column<Row> {
+  const getValue = typeof value === 'function' ? value : (row: Row) => value && toValue(row[value]);
   return typeof show === 'string'
     ? { title, getValue, kind: show }
     : { title, getValue, renderCell: show, kind };
