@@ -3,41 +3,33 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { openPage, signInOn } from '../support/operated-console.ts';
 import { postJson } from '../support/post.ts';
-import { button, choose, dialog, go, open, page, rows } from './pages.ts';
+import { button, choose, dialog, go, open, page, rows, submit } from './pages.ts';
 
 export function testAccountPages(): void {
   it('creates an account with credit, and shows exact amounts', async () => {
     await go('accounts');
     await button('New account').click();
-    await dialog().getByLabel('Name').fill('acme');
-    await dialog().getByLabel('Credit to add in USD').fill('12.123456789');
-    await dialog().getByRole('button', { name: 'Create account' }).click();
+    await submit('Create account', { Name: 'acme', 'Credit to add in USD': '12.123456789' });
     await page.getByRole('heading', { name: 'acme' }).waitFor();
     const readAvailable = () =>
       page.locator('.tile', { hasText: 'Available' }).locator('strong').textContent();
     await expect.poll(readAvailable).toBe('$12.123456789');
     await button('Add credit').click();
-    await dialog().getByLabel('Amount in USD').fill('-1');
-    await dialog().getByRole('button', { name: 'Add credit' }).click();
+    await submit('Add credit', { 'Amount in USD': '-1' });
     await dialog().getByText('the amount has to be above 0').waitFor();
-    await dialog().getByLabel('Amount in USD').fill('0.000000001');
-    await dialog().getByLabel('Kind').selectOption('bonus');
-    await dialog().getByRole('button', { name: 'Add credit' }).click();
+    await submit('Add credit', { 'Amount in USD': '0.000000001', Kind: 'bonus' });
     await expect.poll(readAvailable).toBe('$12.12345679');
   });
 
   it('creates an account once if its credit is refused, and says why in plain words', async () => {
     await go('accounts');
     await button('New account').click();
-    await dialog().getByLabel('Name').fill('typed');
-    await dialog().getByLabel('Credit to add in USD').fill('1,5');
-    await dialog().getByRole('button', { name: 'Create account' }).click();
+    await submit('Create account', { Name: 'typed', 'Credit to add in USD': '1,5' });
     const fault = dialog().locator('.field .fault');
     await fault.waitFor();
     expect(await fault.textContent()).toMatch(/^not an amount in USD/);
     await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('amount');
-    await dialog().getByLabel('Credit to add in USD').fill('1.5');
-    await dialog().getByRole('button', { name: 'Create account' }).click();
+    await submit('Create account', { 'Credit to add in USD': '1.5' });
     await page.getByRole('heading', { name: 'typed' }).waitFor();
   });
 
@@ -50,7 +42,7 @@ export function testAccountPages(): void {
       ['Name', 'x'.repeat(201), 'a name has at most 200 characters'],
     ] as const) {
       await dialog().getByLabel(label).fill(text);
-      await dialog().getByRole('button', { name: 'Create key' }).click();
+      await submit('Create key');
       const field = dialog().locator('.field', { has: page.getByLabel(label) });
       await field.getByText(message).waitFor();
       await dialog().getByLabel(label).fill('');
@@ -62,9 +54,7 @@ export function testAccountPages(): void {
     for (let time = 0; time < 2; time += 1) {
       await go('accounts/typed');
       await button('Add credit').click();
-      await dialog().getByLabel('Amount in USD').fill('2');
-      await dialog().getByLabel('Reference').fill('invoice-7');
-      await dialog().getByRole('button', { name: 'Add credit' }).click();
+      await submit('Add credit', { 'Amount in USD': '2', Reference: 'invoice-7' });
       await dialog().waitFor({ state: 'detached' });
     }
     await page.getByText('Nothing was added: this reference was credited before').waitFor();
@@ -95,11 +85,12 @@ export function testAccountPages(): void {
   it('creates a key, shows its secret once with settings, and the key works', async () => {
     await go('accounts/acme');
     await button('New key').click();
-    await dialog().getByLabel('Name').fill('laptop');
-    await dialog().getByLabel('Models').fill('openai/*, demo/*');
-    await dialog().getByLabel('Spend cap in USD').fill('3.5');
-    await dialog().getByLabel('Tags').fill('team:search, research');
-    await dialog().getByRole('button', { name: 'Create key' }).click();
+    await submit('Create key', {
+      Name: 'laptop',
+      Models: 'openai/*, demo/*',
+      'Spend cap in USD': '3.5',
+      Tags: 'team:search, research',
+    });
     const secret = (await dialog().locator('pre').first().textContent()) ?? '';
     expect(secret).toMatch(/^sk-\w{42}$/);
     for (const client of ['curl', 'Claude Code', 'opencode', 'Open WebUI', 'OpenAI SDK', 'Anthropic SDK']) {
@@ -116,7 +107,7 @@ export function testAccountPages(): void {
       { authorization: `Bearer ${secret}` },
     );
     expect(reply.status).toBe(200);
-    await dialog().getByRole('button', { name: 'Close' }).click();
+    await submit('Close');
     await expect.poll(() => rows('Keys').first().textContent()).toContain('$3.50');
     expect(await rows('Keys').first().textContent()).toContain('team:search research');
     expect(await page.content()).not.toContain(secret);
@@ -130,14 +121,11 @@ export function testAccountPages(): void {
     await go('accounts/acme');
     await choose('Change');
     expect(await dialog().getByLabel('Tags').inputValue()).toBe('team:search, research');
-    await dialog().getByLabel('Tags').fill('night');
-    await dialog().getByLabel('Calls per minute').fill('7');
-    await dialog().getByLabel('Spend cap in USD').fill('');
-    await dialog().getByRole('button', { name: 'Save' }).click();
+    await submit('Save', { Tags: 'night', 'Calls per minute': '7', 'Spend cap in USD': '' });
     await expect.poll(() => rows('Keys').first().textContent()).not.toContain('$3.50');
     await expect.poll(() => rows('Keys').first().textContent()).toContain('night');
     await choose('Disable');
-    await dialog().getByRole('button', { name: 'Disable' }).click();
+    await submit('Disable');
     await expect.poll(() => rows('Keys').first().textContent()).toContain('disabled');
     await choose('Enable');
     await expect.poll(() => rows('Keys').first().textContent()).toContain('active');
@@ -145,9 +133,9 @@ export function testAccountPages(): void {
     const old = dialog().getByLabel('The old secret');
     expect(await old.locator('option:checked').textContent()).toBe('Leaked: stop the old one now');
     await old.selectOption('Planned: keep it for an hour');
-    await dialog().getByRole('button', { name: 'Rotate' }).click();
+    await submit('Rotate');
     await dialog().getByText('it will not be shown again').waitFor();
-    await dialog().getByRole('button', { name: 'Close' }).click();
+    await submit('Close');
     await expect.poll(() => rows('Keys').count()).toBe(2);
     const texts = await rows('Keys').allTextContents();
     expect(texts.filter((text) => text.includes('replaced'))).toHaveLength(1);
@@ -156,8 +144,7 @@ export function testAccountPages(): void {
   it('shows the state of an account, on its page and in the list', async () => {
     await go('accounts/acme');
     await button('Disable / close').click();
-    await dialog().getByLabel('State').selectOption('disabled');
-    await dialog().getByRole('button', { name: 'Change' }).click();
+    await submit('Change', { State: 'disabled' });
     await page.locator('h1', { hasText: 'disabled' }).waitFor();
     await button('Change state').click();
     expect(await dialog().getByLabel('State').inputValue()).toBe('disabled');
@@ -166,8 +153,7 @@ export function testAccountPages(): void {
     await rows('Accounts').filter({ hasText: 'acme' }).getByText('disabled').waitFor();
     await go('accounts/acme');
     await button('Change state').click();
-    await dialog().getByLabel('State').selectOption('open');
-    await dialog().getByRole('button', { name: 'Change' }).click();
+    await submit('Change', { State: 'open' });
     await page.locator('h1 .badge').waitFor({ state: 'detached' });
   });
 
@@ -178,18 +164,15 @@ export function testAccountPages(): void {
     await button('Operator keys').click();
     await page.getByText('No operator keys yet.').waitFor();
     await button('New operator key').click();
-    await dialog().getByLabel('Name').fill('deputy');
-    await dialog().getByRole('button', { name: 'Create key' }).click();
+    await submit('Create key', { Name: 'deputy' });
     const secret = (await dialog().locator('pre').first().textContent()) ?? '';
     expect(secret).toMatch(/^gw-\w{42}$/);
     expect(await open.signIn(secret)).toContain('tollgate-console-');
-    await dialog().getByRole('button', { name: 'Close' }).click();
+    await submit('Close');
     await button('New operator key').click();
-    await dialog().getByLabel('Name').fill('auditor');
-    await dialog().getByLabel('May only read').check();
-    await dialog().getByRole('button', { name: 'Create key' }).click();
+    await submit('Create key', { Name: 'auditor', 'May only read': true });
     const reader = (await dialog().locator('pre').first().textContent()) ?? '';
-    await dialog().getByRole('button', { name: 'Close' }).click();
+    await submit('Close');
     await rows('Operator keys').filter({ hasText: 'auditor' }).getByText('active read only').waitFor();
     const { page: other } = await openPage();
     await signInOn(other, { ...open, secret: reader });
@@ -205,25 +188,19 @@ export function testAccountPages(): void {
     await button('Budgets').click();
     await page.getByText('No budgets yet.').waitFor();
     await button('New budget').click();
-    await dialog().getByLabel('For each').selectOption('day');
-    await dialog().getByLabel('Limit in USD').fill('2.5');
-    await dialog().getByRole('button', { name: 'Create budget' }).click();
+    await submit('Create budget', { 'For each': 'day', 'Limit in USD': '2.5' });
     await expect.poll(() => rows('Budgets').first().textContent()).toContain('$2.50');
     await choose('Change');
-    await dialog().getByLabel('Limit in USD').fill('3');
-    await dialog().getByLabel('Refuse calls beyond it').uncheck();
-    await dialog().getByRole('button', { name: 'Save' }).click();
+    await submit('Save', { 'Limit in USD': '3', 'Refuse calls beyond it': false });
     await expect.poll(() => rows('Budgets').first().textContent()).toContain('only warns');
     await choose('Change');
-    await dialog().getByLabel('More in USD').fill('1');
-    await dialog().getByLabel('Until').fill('2099-01-01T00:00:00');
-    await dialog().getByRole('button', { name: 'Raise' }).click();
+    await submit('Raise', { 'More in USD': '1', Until: '2099-01-01T00:00:00' });
     await expect.poll(() => rows('Budgets').first().textContent()).toContain('$4.00');
     await go('accounts');
     await button('Budgets').click();
     await expect.poll(() => rows('Budgets').count()).toBe(1);
     await choose('Delete');
-    await dialog().getByRole('button', { name: 'Delete' }).click();
+    await submit('Delete');
     await page.getByText('No budgets yet.').waitFor();
   });
 
@@ -243,14 +220,11 @@ export function testAccountPages(): void {
     );
     await go('accounts?show=budgets');
     await button('New budget').click();
-    await dialog().getByLabel('Whose').selectOption('key');
-    await dialog().getByLabel('Name', { exact: true }).fill(id);
-    await dialog().getByLabel('Limit in USD').fill('2');
-    await dialog().getByRole('button', { name: 'Create budget' }).click();
+    await submit('Create budget', { Whose: 'key', Name: id, 'Limit in USD': '2' });
     await rows('Budgets').getByText(`key scheduler each month`).waitFor();
     await choose('Delete');
     await dialog().getByText('Delete the budget: key scheduler each month?').waitFor();
-    await dialog().getByRole('button', { name: 'Delete' }).click();
+    await submit('Delete');
     await page.getByText('No budgets yet.').waitFor();
     await go(`calls/${reply.headers.get('x-request-id')}`);
     await page.getByRole('link', { name: 'scheduler', exact: true }).click();
@@ -260,9 +234,7 @@ export function testAccountPages(): void {
   it('warns of a budget that is used up', async () => {
     await go('accounts/tester?show=budgets');
     await button('New budget').click();
-    await dialog().getByLabel('Limit in USD').fill('0.00000001');
-    await dialog().getByLabel('Refuse calls beyond it').uncheck();
-    await dialog().getByRole('button', { name: 'Create budget' }).click();
+    await submit('Create budget', { 'Limit in USD': '0.00000001', 'Refuse calls beyond it': false });
     await expect.poll(() => rows('Budgets').first().textContent()).toMatch(/only warns.*0 %/s);
     expect(await rows('Budgets').first().textContent()).not.toContain('reached');
     const messages = [{ role: 'user', content: 'Hello!' }];
@@ -270,7 +242,7 @@ export function testAccountPages(): void {
     await go('accounts/tester?show=budgets');
     await expect.poll(() => rows('Budgets').first().textContent()).toContain('100 % reached');
     await choose('Delete');
-    await dialog().getByRole('button', { name: 'Delete' }).click();
+    await submit('Delete');
     await page.getByText('No budgets yet.').waitFor();
   });
 }

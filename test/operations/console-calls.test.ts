@@ -250,7 +250,6 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     await go('calls?show=live');
     await page.getByText('210 running').waitFor();
     expect(await rows('Live calls').count()).toBe(200);
-    await page.unroute('**/admin/events');
   });
 
   it('writes an account statement for the month', async () => {

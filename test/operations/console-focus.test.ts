@@ -61,7 +61,6 @@ describe.runIf(hasBrowser)('the focus', () => {
     await dialog().getByRole('alert').getByText('The ledger is away.').waitFor();
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Change');
     await page.keyboard.press('Escape');
-    await page.unroute('**/state');
   });
 
   it('goes to the field to sign in with when the session ends', async () => {

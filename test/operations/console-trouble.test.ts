@@ -64,7 +64,6 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await button('Load more').dblclick();
     await replies;
     await expect.poll(() => rows('Calls').count()).toBe(121);
-    await page.unroute('**/admin/calls?after=*');
     const csv = (await download(/^CSV$/)).trim().split('\r\n');
     expect(csv).toHaveLength(122);
     expect(csv[1]).toContain(',completed,');
@@ -86,7 +85,6 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await late;
     await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))');
     expect(await rows('Calls').count()).toBe(0);
-    await page.unroute('**/admin/calls?after=*');
   });
 
   it('shows that the rows of a table are those of the filters before', async () => {
@@ -99,7 +97,6 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     resolve();
     await expect.poll(() => table.getAttribute('aria-busy')).toBe(null);
     expect(await rows('Calls').count()).toBe(1);
-    await page.unroute('**/admin/calls?outcome=completed');
   });
 
   it('says that a page loads, and shows no button that moves as soon as the page has loaded', async () => {
@@ -124,7 +121,6 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await button('Sign out').click();
     await page.locator('.notice').getByText('Cannot reach the gateway. Is it running?').waitFor();
     expect(await page.getByRole('heading', { name: 'Accounts and keys' }).count()).toBe(1);
-    await page.unroute('**/console/session');
   });
 
   const failing = { status: 503, json: { error: { message: 'The ledger is away.', param: null } } };
@@ -141,7 +137,6 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await dialog().waitFor({ state: 'detached' });
     resolve();
     await page.locator('.notice').getByText('The ledger is away.').waitFor();
-    await page.unroute('**/admin/adjustments');
   });
 
   it('says that what a form sent was not done if the session has ended', async () => {
@@ -154,7 +149,6 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await page.getByLabel('Operator secret or key').fill(open.secret);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'tester' }).waitFor();
-    await page.unroute('**/admin/adjustments');
   });
 
   it('shows a new secret though its settings fail to load, also if Enter is pressed twice', async () => {
@@ -165,7 +159,6 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     expect(await dialog().locator('pre').first().textContent()).toMatch(/^sk-/);
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Copy secret');
     await page.keyboard.press('Escape');
-    await page.unroute('**/console/facts');
   });
 
   it('deletes once, however often one clicks', async () => {
@@ -183,7 +176,6 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     resolve();
     await page.getByText('The key is deleted.').waitFor();
     expect(asked).toBe(1);
-    await page.unroute('**/admin/keys/*');
   });
 
   it('does not call the configuration invalid because the gateway cannot be reached', async () => {
@@ -192,7 +184,6 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await button('What would change?').click();
     await page.getByRole('alert').getByText('Cannot reach the gateway. Is it running?').waitFor();
     expect(await page.getByText('The file is invalid').count()).toBe(0);
-    await page.unroute('**/admin/config/check');
   });
 
   it('forgets an error once nothing is asked for any more', async () => {
@@ -243,7 +234,6 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
       await button('Available').click();
       await expect.poll(() => rows('Accounts').locator('td:nth-child(2)').allTextContents()).toEqual(sorted);
     }
-    await page.unroute('**/admin/accounts?*');
   });
 
   it('writes the number of rows like other figures', async () => {
@@ -253,7 +243,6 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await page.getByText('1,234 rows', { exact: true }).waitFor();
     await page.getByRole('searchbox').fill('account-12');
     await page.getByText('45 of 1,234 rows', { exact: true }).waitFor();
-    await page.unroute('**/admin/accounts?*');
   });
 
   it('shows a whole secret beside the button that copies it, and says that it was copied', async () => {

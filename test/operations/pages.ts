@@ -1,7 +1,7 @@
 /** A page of the console, signed in, and what its tests do on it. */
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { ConfigInput } from '../../core/config.ts';
 import { closePages } from '../support/browser.ts';
 import {
@@ -28,6 +28,7 @@ export function openPages(
     page = watched.page;
     await signInOn(page, open);
   });
+  afterEach(() => page.unrouteAll());
   afterAll(async () => {
     await closePages();
     await open.close();
@@ -42,6 +43,19 @@ export const hostile =
 
 export const go = (path: string): Promise<void> => showPlace(page, path);
 export const dialog = () => page.locator('dialog[open]');
+/** Fills fields of the dialog by their labels, and presses a button of it. */
+export async function submit(
+  name: string,
+  values: Readonly<Record<string, string | boolean>> = {},
+): Promise<void> {
+  for (const [label, value] of Object.entries(values)) {
+    const field = dialog().getByLabel(label, { exact: true });
+    if (typeof value === 'boolean') await field.setChecked(value);
+    else if ((await field.getAttribute('type')) === null) await field.selectOption(value);
+    else await field.fill(value);
+  }
+  await dialog().getByRole('button', { name }).click();
+}
 export const button = (name: string | RegExp) => page.getByRole('button', { name }).first();
 /** Opens the menu of the first row that has one, and chooses. */
 export const choose = async (name: string): Promise<void> => {
