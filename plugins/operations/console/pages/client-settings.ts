@@ -32,94 +32,86 @@ function formatCurl({ url, path, headers, body, stream }: Source): string {
   return lines.join(' \\\n  ');
 }
 
-function formatPythonValue(value: unknown, indent = ''): string {
-  if (value === null || value === undefined) return 'None';
-  if (typeof value === 'boolean') return value ? 'True' : 'False';
-  if (typeof value !== 'object') return JSON.stringify(value);
-  const inner = `${indent}    `;
-  if (Array.isArray(value)) {
-    if (value.length === 0) return '[]';
-    return `[\n${value.map((each) => `${inner}${formatPythonValue(each, inner)},\n`).join('')}${indent}]`;
-  }
-  const members = Object.entries(value);
-  if (members.length === 0) return '{}';
-  const lines = members.map(
-    ([name, each]) => `${inner}${JSON.stringify(name)}: ${formatPythonValue(each, inner)},\n`,
-  );
-  return `{\n${lines.join('')}${indent}}`;
+const pythonNames: Readonly<Record<string, string>> = { true: 'True', false: 'False', null: 'None' };
+
+/** JSON with Python's names of literals, below an argument. */
+function formatPythonValue(value: unknown): string {
+  return JSON.stringify(value ?? null, null, 4)
+    .replaceAll(/"(?:[^"\\]|\\.)*"|true|false|null/g, (token) => pythonNames[token] ?? token)
+    .replaceAll('\n', '\n    ');
 }
 
 /** Keyword arguments: names that Python allows, and the others in `**{…}`. */
 function formatPythonArguments(body: object): string {
-  return Object.entries(body)
-    .map(([name, value]) =>
-      /^[a-z_]\w*$/i.test(name)
-        ? `    ${name}=${formatPythonValue(value, '    ')},\n`
-        : `    **{${JSON.stringify(name)}: ${formatPythonValue(value, '    ')}},\n`,
-    )
-    .join('');
+  const lines = Object.entries(body).map(([name, value]) => {
+    const text = formatPythonValue(value);
+    return /^[a-z_]\w*$/i.test(name)
+      ? `    ${name}=${text},\n`
+      : `    **{${JSON.stringify(name)}: ${text}},\n`;
+  });
+  return lines.join('');
 }
 
-const method: Readonly<Record<string, string>> = {
-  'chat-completions': 'chat.completions.create',
-  responses: 'responses.create',
-  images: 'images.generate',
-  messages: 'messages.create',
-};
-
-function formatPython({ protocol, url, base, body, model, stream }: Source): string {
-  if (protocol === 'generate-content') {
-    const { contents, ...config } = flattenConfig(body);
-    const call = stream ? 'generate_content_stream' : 'generate_content';
-    const head =
-      'from google import genai\nimport os\n\nclient = genai.Client(\n' +
-      '    api_key=os.environ["TOLLGATE_KEY"],\n' +
-      `    http_options={"base_url": ${JSON.stringify(url + base)}},\n)\n`;
-    const request = `client.models.${call}(\n${formatPythonArguments({ model, contents, config })})`;
-    return stream
-      ? `${head}for chunk in ${request}:\n    print(chunk.text, end="")\n`
-      : `${head}print(${request})\n`;
-  }
-  const isMessages = protocol === 'messages';
-  const [library, name, secret] = isMessages
-    ? ['anthropic', 'Anthropic', 'auth_token']
-    : ['openai', 'OpenAI', 'api_key'];
-  const head =
-    `from ${library} import ${name}\nimport os\n\n` +
-    `client = ${name}(base_url=${JSON.stringify(url + base)}, ${secret}=os.environ["TOLLGATE_KEY"])\n`;
-  const request = `client.${method[protocol] ?? ''}(\n${formatPythonArguments(body)})`;
-  return stream ? `${head}for event in ${request}:\n    print(event)\n` : `${head}print(${request})\n`;
+/** The method of an SDK and what it takes. Google's take all but the contents as one `config`. */
+function buildOrder({ protocol, body, model, stream }: Source) {
+  const methods: Readonly<Record<string, string>> = {
+    'chat-completions': 'chat.completions.create',
+    responses: 'responses.create',
+    images: 'images.generate',
+    messages: 'messages.create',
+    'generate-content': stream ? 'models.generateContentStream' : 'models.generateContent',
+  };
+  const { contents, generationConfig, ...rest } = body;
+  const config = { ...rest, ...(typeof generationConfig === 'object' ? generationConfig : {}) };
+  const order = protocol === 'generate-content' ? { model, contents, config } : body;
+  return { method: methods[protocol] ?? '', order };
 }
 
-function formatJavaScript({ protocol, url, base, body, model, stream }: Source): string {
-  const wrapRequest = (request: string): string =>
-    stream
-      ? `for await (const event of await ${request}) console.log(event);\n`
-      : `console.log(await ${request});\n`;
-  if (protocol === 'generate-content') {
-    const { contents, ...config } = flattenConfig(body);
-    const call = stream ? 'generateContentStream' : 'generateContent';
-    const order = JSON.stringify({ model, contents, config }, null, 2);
-    return (
+function formatPython(source: Source): string {
+  const { protocol, url, base, stream } = source;
+  const { method, order } = buildOrder(source);
+  const address = JSON.stringify(url + base);
+  const snake = method.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const request = `client.${snake}(\n${formatPythonArguments(order)})`;
+  const key = 'os.environ["TOLLGATE_KEY"]';
+  const heads: Readonly<Record<string, string>> = {
+    'generate-content':
+      `from google import genai\nimport os\n\nclient = genai.Client(\n    api_key=${key},\n` +
+      `    http_options={"base_url": ${address}},\n)\n`,
+    messages:
+      'from anthropic import Anthropic\nimport os\n\n' +
+      `client = Anthropic(base_url=${address}, auth_token=${key})\n`,
+  };
+  const usual =
+    'from openai import OpenAI\nimport os\n\n' + `client = OpenAI(base_url=${address}, api_key=${key})\n`;
+  const head = heads[protocol] ?? usual;
+  if (!stream) return `${head}print(${request})\n`;
+  return protocol === 'generate-content'
+    ? `${head}for chunk in ${request}:\n    print(chunk.text, end="")\n`
+    : `${head}for event in ${request}:\n    print(event)\n`;
+}
+
+function formatJavaScript(source: Source): string {
+  const { protocol, url, base, stream } = source;
+  const { method, order } = buildOrder(source);
+  const address = JSON.stringify(url + base);
+  const request = `await client.${method}(${JSON.stringify(order, null, 2)})`;
+  const key = 'process.env.TOLLGATE_KEY';
+  const heads: Readonly<Record<string, string>> = {
+    'generate-content':
       "import { GoogleGenAI } from '@google/genai';\n\nconst client = new GoogleGenAI({\n" +
-      `  apiKey: process.env.TOLLGATE_KEY,\n  httpOptions: { baseUrl: ${JSON.stringify(url + base)} },\n` +
-      `});\n${wrapRequest(`client.models.${call}(${order})`)}`
-    );
-  }
-  const isMessages = protocol === 'messages';
-  const [library, name, secret] = isMessages
-    ? ['@anthropic-ai/sdk', 'Anthropic', 'authToken']
-    : ['openai', 'OpenAI', 'apiKey'];
-  const head =
-    `import ${name} from '${library}';\n\n` +
-    `const client = new ${name}({ baseURL: ${JSON.stringify(url + base)}, ${secret}: ` +
-    'process.env.TOLLGATE_KEY });\n';
-  return head + wrapRequest(`client.${method[protocol] ?? ''}(${JSON.stringify(body, null, 2)})`);
-}
-
-/** The Google SDKs take all but the contents as one `config`, with the settings of generation in it. */
-function flattenConfig({ generationConfig, ...body }: Built['body']): Readonly<Record<string, unknown>> {
-  return { ...body, ...(typeof generationConfig === 'object' ? generationConfig : {}) };
+      `  apiKey: ${key},\n  httpOptions: { baseUrl: ${address} },\n});\n`,
+    messages:
+      "import Anthropic from '@anthropic-ai/sdk';\n\n" +
+      `const client = new Anthropic({ baseURL: ${address}, authToken: ${key} });\n`,
+  };
+  const usual =
+    "import OpenAI from 'openai';\n\n" +
+    `const client = new OpenAI({ baseURL: ${address}, apiKey: ${key} });\n`;
+  const head = heads[protocol] ?? usual;
+  return stream
+    ? `${head}for await (const event of ${request}) console.log(event);\n`
+    : `${head}console.log(${request});\n`;
 }
 
 export function formatCode(language: string, source: Source): string {
