@@ -36,9 +36,12 @@ const pythonNames: Readonly<Record<string, string>> = { true: 'True', false: 'Fa
 
 /** JSON with Python's names of literals, below an argument. */
 function formatPythonValue(value: unknown): string {
-  return JSON.stringify(value ?? null, null, 4)
-    .replaceAll(/"(?:[^"\\]|\\.)*"|true|false|null/g, (token) => pythonNames[token] ?? token)
-    .replaceAll('\n', '\n    ');
+  return (
+    JSON.stringify(value ?? null, null, 4)
+      // A line that ends in a text ends in a quote.
+      .replaceAll(/(?:true|false|null)(?=,?$)/gm, (name) => pythonNames[name] ?? name)
+      .replaceAll('\n', '\n    ')
+  );
 }
 
 /** Keyword arguments: names that Python allows, and the others in `**{…}`. */
