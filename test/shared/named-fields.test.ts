@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readRequest as readChat } from '../../plugins/protocols/chat-completions/call.ts';
-import { readRequest as readGenerate } from '../../plugins/protocols/generate-content/read-request.ts';
+import { readRequest as readGenerate } from '../../plugins/protocols/generate-content/call.ts';
 import { readRequest as readMessages } from '../../plugins/protocols/messages/call.ts';
 import { readCall } from '../support/families.ts';
 

@@ -8,7 +8,7 @@ import {
   pricing,
   topProvider,
 } from '../../shared/wire-kit/reply-schemas.ts';
-import { pages } from './listing.ts';
+import { pages } from './index.ts';
 import * as Wire from './wire.ts';
 
 const errorSchema = z

@@ -10,7 +10,7 @@ import {
   selectClientStatus,
   readVendorError,
 } from '../../shared/wire-kit/vendor-error.ts';
-import { protocolName } from './bag.ts';
+import { protocolName } from './encoding.ts';
 
 /** The RPC statuses by HTTP status. Any other is `INVALID_ARGUMENT`. */
 const rpcStatuses: ReadonlyMap<number, string> = new Map([

@@ -7,19 +7,29 @@ import {
   type Edit,
   type Retarget,
   type CountSide,
+  GatewayError,
+  getRate,
+  toGatewayError,
+  type Catalog,
+  type Model,
+  type Route,
+  type RouteRequest,
 } from '../../../core/index.ts';
+import {
+  describeListed,
+  formatPricing,
+  buildListingRoutes,
+  listPlaces,
+  type ListedRates,
+} from '../../shared/wire-kit/model-listing.ts';
 import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
-import { protocolName } from './bag.ts';
-import { ReplyDecoder } from './decode-events.ts';
-import { ChunkEncoder, encodeStreamError, encodeReply } from './encode-events.ts';
-import { encodeRequest } from './encode-request.ts';
-import { flagsSchema } from './encoding.ts';
+import { parts, readRequest, GenerateCall } from './call.ts';
+import { protocolName, flagsSchema } from './encoding.ts';
 import { decodeError, encodeError } from './errors.ts';
-import { fieldNames } from './field-names.ts';
-import { buildModelRoutes } from './listing.ts';
-import { parts } from './parts.ts';
-import { readRequest, GenerateCall } from './read-request.ts';
-import { spellPath, type SpellingNote } from './spelling.ts';
+import { ReplyDecoder } from './reply-in.ts';
+import { ChunkEncoder, encodeStreamError, encodeReply } from './reply-out.ts';
+import { encodeRequest } from './request.ts';
+import { fieldNames, spellPath, type Spelling, joinWords } from './spelling.ts';
 
 /** Counts the input tokens of a request. The count request wraps a complete call. */
 export const count: CountSide = {
@@ -130,7 +140,11 @@ const limitPath = ['generationConfig', 'maxOutputTokens'] as const;
 
 export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[] {
   const edits: Edit[] = [];
-  const { spelling = [], modelPath, providerPaths = [] } = call instanceof GenerateCall ? call : {};
+  const {
+    spelling = new Set<string>(),
+    modelPath,
+    providerPaths = [],
+  } = call instanceof GenerateCall ? call : {};
   for (const path of providerPaths) edits.push({ path: respell(path, spelling), value: undefined });
   if (modelPath) edits.push({ path: respell(modelPath, spelling), value: `models/${model}` });
   if (outputLimit !== undefined && outputLimit !== call.outputLimit)
@@ -138,11 +152,77 @@ export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[
   return edits;
 }
 
-function respell(
-  [outer, inner]: readonly [string] | readonly [string, string],
-  spelling: readonly SpellingNote[],
-): Edit['path'] {
-  const outerName = spellPath(outer, spelling);
-  if (inner === undefined) return [outerName];
-  return [outerName, spellPath(`${outer}.${inner}`, spelling).slice(outerName.length + 1)];
+function respell(path: readonly string[], spelling: Spelling): Edit['path'] {
+  const [first = '', ...others] = spellPath(path.join('.'), spelling).split('.');
+  return [first, ...others];
+}
+
+/** Audio and cached input without their own price cost as much as input. A search without a price is free. */
+const listedRates: ListedRates = {
+  prompt: ['input'],
+  completion: ['output'],
+  audio: ['inputAudio', 'input'],
+  input_cache_read: ['cacheRead', 'input'],
+  input_cache_write: ['cacheWrite5m', 'cacheWrite30m', 'input'],
+};
+
+const generationMethods = ['generateContent', 'streamGenerateContent', 'countTokens'];
+
+/** A GET of a call's path arrives here, because the listing matches any name. */
+function refuseCall(name: string): GatewayError | undefined {
+  if (!generationMethods.some((method) => name.endsWith(`:${method}`))) return undefined;
+  return new GatewayError('method_not_allowed', 'A method of a model does not support GET: send POST.', {
+    headers: { allow: 'POST' },
+  });
+}
+
+function describeModel(model: Model): Record<string, unknown> {
+  const listed = Object.entries(describeListed(model)).map(([name, value]) => [joinWords(name), value]);
+  return {
+    name: `models/${model.id}`,
+    version: model.created,
+    displayName: model.name,
+    inputTokenLimit: model.contextLength,
+    outputTokenLimit: model.outputLimit,
+    supportedGenerationMethods: generationMethods,
+    pricing: {
+      ...formatPricing(model.price, listedRates),
+      web_search: getRate(model.price, 'webSearch') ?? '0',
+    },
+    ...Object.fromEntries(listed),
+  };
+}
+
+export const pages = { limit: 'pageSize', after: 'pageToken', isLenient: true } as const;
+
+/** Requests of Google's clients, which carry the key in one of these places. */
+function isOwn({ headers, query }: Pick<RouteRequest, 'headers' | 'query'>): boolean {
+  const { 'x-goog-api-key': key, 'x-partner-api-key': neutralKey } = headers;
+  return key !== undefined || neutralKey !== undefined || query.has('key');
+}
+
+/** Builds the listing's routes below `mount` and at the root, for both versions that the SDKs call. */
+export function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
+  const bases = [...new Set([mount, ''])];
+  const places = {
+    v1beta: bases.map((base) => ({ path: `${base}/v1beta/models` })),
+    v1: listPlaces(bases, '/v1', isOwn),
+  };
+  return (['v1beta', 'v1'] as const).flatMap((version) =>
+    buildListingRoutes(catalog, {
+      names: [`generate-models-${version}`, `generate-model-${version}`],
+      places: places[version],
+      encodeError: (error) => encodeError(toGatewayError(error)),
+      listModels: () => catalog.listModels(),
+      describeModel,
+      wrap: (models, page) => ({
+        models,
+        ...(page?.more ? { nextPageToken: page.models.at(-1)?.id } : {}),
+      }),
+      pages,
+      byOwner: true,
+      refuseName: refuseCall,
+      describe: () => import('./description.ts'),
+    }),
+  );
 }

@@ -3,8 +3,9 @@
  * gateway converts a body to one spelling, and notes the original, by which it names fields to the client. A
  * field in both spellings is an error, because the vendor might read one of them and the gateway the other.
  */
-import { isObject, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { buildFieldError, formatPath } from '../../shared/wire-kit/wire-check.ts';
+import type { CanonicalRequest } from '../../../core/index.ts';
+import { isObject, splitNames, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
 
 /** The fields that the gateway reads. All others keep their spelling. */
 const knownFields = splitNames(`
@@ -25,10 +26,8 @@ const opaqueFields = splitNames(`
 /** Lists that Google's documentation sometimes writes as a single object. */
 const listFields = splitNames('contents parts tools functionDeclarations safetySettings');
 
-type Path = readonly (string | number)[];
-
-/** A field that was written in snake_case: its path in camelCase, as JSON. */
-export type SpellingNote = string;
+/** The camelCase paths of the fields that were written in snake_case. */
+export type Spelling = ReadonlySet<string>;
 
 /**
  * Fields deeper than this, or below a longer name, keep their spelling. Each note repeats the complete path,
@@ -54,7 +53,7 @@ function toCamelCase(name: string): string {
 }
 
 /** Returns the camelCase name of any snake_case field, known or not, if its owner has both. */
-function findDuplicate(name: string, owner: Readonly<Record<string, unknown>>): string | undefined {
+function findDuplicate(name: string, owner: Fields): string | undefined {
   if (!name.includes('_')) return undefined;
   const other = joinWords(name);
   return other !== name && Object.hasOwn(owner, other) ? other : undefined;
@@ -63,18 +62,16 @@ function findDuplicate(name: string, owner: Readonly<Record<string, unknown>>): 
 interface ReadSpelling {
   /** The body with known names in camelCase, and lists where the schema has lists. */
   readonly body: unknown;
-  /** The fields in snake_case, outermost first. */
-  readonly spelling: readonly SpellingNote[];
+  readonly spelling: Spelling;
 }
 
 /** Converts a body to camelCase. Throws `invalid_request` if a field occurs in both spellings. */
 export function readSpelling(body: unknown): ReadSpelling {
-  if (isUsual(body)) return { body, spelling: [] };
-  const spelling: SpellingNote[] = [];
-  return { body: convert(body, [], spelling), spelling };
+  const spelling = new Set<string>();
+  // Most bodies need no conversion, so long ones need not be copied.
+  return { body: isUsual(body) ? body : convert(body, '', 0, spelling), spelling };
 }
 
-/** Whether a body needs no conversion. Most bodies need none, so long ones need not be copied. */
 function isUsual(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isUsual);
   if (!isObject(value)) return true;
@@ -82,64 +79,114 @@ function isUsual(value: unknown): boolean {
   return true;
 }
 
-function isUsualMember(name: string, owner: Readonly<Record<string, unknown>>): boolean {
+function isUsualMember(name: string, owner: Fields): boolean {
   if (toCamelCase(name) !== name || findDuplicate(name, owner) !== undefined) return false;
   const content = owner[name];
   if (typeof content !== 'object' || content === null || opaqueFields.has(name)) return true;
   return (!listFields.has(name) || Array.isArray(content)) && isUsual(content);
 }
 
-function convert(value: unknown, path: Path, spelling: SpellingNote[]): unknown {
+function convert(value: unknown, path: string, depth: number, spelling: Set<string>): unknown {
   if (Array.isArray(value))
     return value.map((item: unknown, index) =>
-      typeof item === 'object' ? convert(item, [...path, index], spelling) : item,
+      typeof item === 'object' ? convert(item, `${path}[${index}]`, depth + 1, spelling) : item,
     );
   if (!isObject(value)) return value;
   const entries = Object.entries(value).map(([name, content]): [string, unknown] => {
+    const owner = path === '' ? '' : `${path}.`;
     const duplicate = findDuplicate(name, value);
     if (duplicate !== undefined)
-      throw buildFieldError(
-        formatPath([...path, name]),
-        `is also written as "${duplicate}"`,
-        'one of the two',
-      );
+      throw buildFieldError(owner + name, `is also written as "${duplicate}"`, 'one of the two');
     const field = toCamelCase(name);
-    const place = [...path, field];
-    if (field !== name) spelling.push(JSON.stringify(place));
+    const place = owner + field;
+    if (field !== name) spelling.add(place);
     if (typeof content !== 'object' || content === null || opaqueFields.has(field)) return [field, content];
-    if (field.length > longestName || path.length > deepest) return [field, content];
-    if (!listFields.has(field) || Array.isArray(content)) return [field, convert(content, place, spelling)];
-    return [field, [convert(content, [...place, 0], spelling)]];
+    if (field.length > longestName || depth > deepest) return [field, content];
+    if (!listFields.has(field) || Array.isArray(content))
+      return [field, convert(content, place, depth + 1, spelling)];
+    return [field, [convert(content, `${place}[0]`, depth + 2, spelling)]];
   });
   return Object.fromEntries(entries);
 }
 
-function isPath(value: unknown): value is Path {
-  return Array.isArray(value) && value.every((part) => typeof part === 'string' || typeof part === 'number');
+/** Spells the path of a field as the client wrote it. */
+export function spellPath(path: string, spelling: Spelling): string {
+  let place = '';
+  return path.replaceAll(/\.?\w+|\[\d+\]/g, (step) => {
+    place += step;
+    return spelling.has(place) ? toSnakeCase(step) : step;
+  });
 }
 
 /**
  * Creates a speller for paths without a note: a name that the client wrote in snake_case anywhere is in
  * snake_case everywhere. Returns undefined if the client wrote no such name.
  */
-export function createSpeller(notes: readonly SpellingNote[]): ((path: string) => string) | undefined {
-  const names = new Set(notes.flatMap((note) => /"(\w+)"\]$/.exec(note)?.[1] ?? []));
-  if (names.size === 0) return undefined;
+export function createSpeller(spelling: Spelling): ((path: string) => string) | undefined {
+  if (spelling.size === 0) return undefined;
+  const names = new Set([...spelling].map((place) => place.slice(place.lastIndexOf('.') + 1)));
   return (path) => path.replaceAll(/[A-Za-z]+/g, (name) => (names.has(name) ? toSnakeCase(name) : name));
 }
 
-/** Spells the path of a field as the client wrote it. */
-export function spellPath(path: string, notes: readonly SpellingNote[]): string {
-  const root = /^\w*/.exec(path)?.[0] ?? '';
-  let written = path;
-  for (const note of notes.toReversed()) {
-    if (!note.startsWith(`["${root}"`)) continue;
-    const parts: unknown = JSON.parse(note);
-    if (!isPath(parts)) continue;
-    const place = formatPath(parts);
-    if (written !== place && !written.startsWith(`${place}.`) && !written.startsWith(`${place}[`)) continue;
-    const name = String(parts.at(-1));
-    written = place.slice(0, -name.length) + toSnakeCase(name) + written.slice(place.length);
-  }
-  return written;
+/** This protocol's names of canonical fields, for the paths of losses. */
+export const fieldNames: Readonly<Record<string, string>> = {
+  turns: 'contents',
+  toolChoice: 'toolConfig.functionCallingConfig',
+  outputLimit: 'generationConfig.maxOutputTokens',
+  candidates: 'generationConfig.candidateCount',
+  temperature: 'generationConfig.temperature',
+  topP: 'generationConfig.topP',
+  topK: 'generationConfig.topK',
+  frequencyPenalty: 'generationConfig.frequencyPenalty',
+  presencePenalty: 'generationConfig.presencePenalty',
+  seed: 'generationConfig.seed',
+  stop: 'generationConfig.stopSequences',
+  logprobs: 'generationConfig.responseLogprobs',
+  'logprobs.top': 'generationConfig.logprobs',
+  format: 'generationConfig.responseMimeType',
+  'format.schema': 'generationConfig.responseJsonSchema',
+  modalities: 'generationConfig.responseModalities',
+  reasoning: 'generationConfig.thinkingConfig',
+  'reasoning.effort': 'generationConfig.thinkingConfig.thinkingLevel',
+  'reasoning.budget': 'generationConfig.thinkingConfig.thinkingBudget',
+  'reasoning.display': 'generationConfig.thinkingConfig.includeThoughts',
+  serviceTier: 'serviceTier',
+  '.schema': 'parametersJsonSchema',
+  '.arguments': 'functionCall.args',
+  '.isError': 'functionResponse.response.error',
+  '.source': 'fileData.fileUri',
+  '.detail': 'mediaResolution',
+  '.opaque': 'thoughtSignature',
+};
+
+type Spell = (path: string) => string;
+
+/** Returns the names that this client spells differently, or undefined if there are none. */
+export function spellNames(
+  spell: Spell,
+  own: Fields,
+  schemaName: string,
+): Record<string, string> | undefined {
+  const names = {
+    ...fieldNames,
+    'format.schema': schemaName,
+    ...Object.fromEntries(Object.keys(own).map((name) => [name, name])),
+  };
+  const other = Object.entries(names).filter(([name, path]) => spell(path) !== (fieldNames[name] ?? name));
+  return other.length > 0 ? Object.fromEntries(other.map(([name, path]) => [name, spell(path)])) : undefined;
+}
+
+/** Rewrites the source paths (`at`) in a request to the client's spelling. */
+export function spellPlaces(spell: Spell, request: CanonicalRequest): CanonicalRequest {
+  const respell = <Thing extends { at?: string | undefined }>(thing: Thing): Thing =>
+    thing.at === undefined ? thing : { ...thing, at: spell(thing.at) };
+  const turns = request.turns.map((turn) => ({
+    ...respell(turn),
+    blocks: turn.blocks.map((block) =>
+      block.type === 'tool-result'
+        ? { ...respell(block), content: block.content.map(respell) }
+        : respell(block),
+    ),
+  }));
+  return { ...request, turns, tools: request.tools?.map(respell) };
 }

@@ -126,8 +126,7 @@ export type Tool = z.output<typeof tool>;
 export type Request = z.output<typeof request>;
 export type Content = z.output<typeof content>;
 export type Part = z.output<typeof part>;
-export type Blob = z.output<typeof blob>;
-export type File = z.output<typeof file>;
+export type ResultPart = z.output<typeof resultPart>;
 export type Call = NonNullable<Part['functionCall']>;
 export type Result = NonNullable<Part['functionResponse']>;
 export type Declaration = z.output<typeof declaration>;
@@ -146,12 +145,16 @@ export const partKinds = [
   'toolResponse',
 ] as const;
 /** Fields that may accompany the content of a part. */
-export const partAsides = splitNames(`
+const partAsides = splitNames(`
   thought thoughtSignature videoMetadata mediaResolution partMetadata mediaProcessing speechMetadata
 `);
 
+/** Whether a part holds content of any kind. */
+export function hasContent(part: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(part).some((name) => !partAsides.has(name) && (part[name] ?? undefined) !== undefined);
+}
+
 /** Whether a part holds content of an unknown kind. */
 export function isUnknownPart(part: Readonly<Record<string, unknown>>): boolean {
-  const isSet = (name: string): boolean => part[name] !== undefined && part[name] !== null;
-  return !partKinds.some(isSet) && Object.keys(part).some((name) => !partAsides.has(name) && isSet(name));
+  return hasContent(part) && !partKinds.some((name) => (part[name] ?? undefined) !== undefined);
 }

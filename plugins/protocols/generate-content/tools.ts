@@ -1,10 +1,13 @@
-/** Encodes tools and the tool choice, with the groups and names of this protocol. */
-import type { CanonicalRequest, HostedTool, ToolChoice, OwnTool } from '../../../core/index.ts';
+/**
+ * Tools and the tool choice in both directions. Google groups functions, and puts hosted tools into the same
+ * groups. In the canonical form, each function and each hosted tool is a separate tool.
+ */
+import type { CanonicalRequest, HostedTool, OwnTool, Tool, ToolChoice } from '../../../core/index.ts';
 import {
-  translateSearchOptions,
   removeForbiddenTools,
   removeRepeatedTools,
   replaceHosted,
+  translateSearchOptions,
 } from '../../shared/wire-kit/hosted-tools.ts';
 import {
   convertToFunction,
@@ -13,12 +16,94 @@ import {
   selectOfferedNames,
   takesTools,
 } from '../../shared/wire-kit/offered-tools.ts';
-import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, protocolName } from './bag.ts';
-import { noCacheMarks } from './encode-parts.ts';
-import { type Encoding, readFlags } from './encoding.ts';
-import { fitParameters } from './fit-schema.ts';
-import { fitName } from './tool-names.ts';
+import {
+  nestFields,
+  overlay,
+  trackReads,
+  splitNames,
+  type Fields,
+} from '../../shared/wire-kit/vendor-bag.ts';
+import { loseMark } from './content.ts';
+import { bag, fitName, protocolName, readFlags, type Encoding } from './encoding.ts';
+import { fitParameters, readOpenApi } from './schema.ts';
+import type * as Wire from './wire.ts';
+
+const searches = splitNames('googleSearch googleSearchRetrieval enterpriseWebSearch');
+
+export function listSearches(tool: Readonly<Record<string, unknown>>): string[] {
+  return [...searches].filter((name) => tool[name]);
+}
+
+function readHostedKind(name: string): HostedTool['kind'] {
+  if (searches.has(name)) return 'web-search';
+  return name === 'codeExecution' ? 'code-execution' : 'other';
+}
+
+export function decodeTools(tools: Wire.Request['tools']): Tool[] | undefined {
+  return tools?.flatMap((tool, index): Tool[] => {
+    const at = `tools[${index}]`;
+    const { functionDeclarations: declared, ...others } = tool;
+    const functions =
+      declared?.map((each, place) => decodeFunction(each, `${at}.functionDeclarations[${place}]`)) ?? [];
+    // An empty list of functions, or an empty group, is kept like a tool of Google's own.
+    const kept = functions.length > 0 || declared === undefined ? others : tool;
+    const hosted = Object.entries(kept).map(([name, value]) =>
+      buildHosted({ [name]: value }, value ? readHostedKind(name) : 'other', `${at}.${name}`),
+    );
+    return functions.length + hosted.length > 0 ? [...functions, ...hosted] : [buildHosted({}, 'other', at)];
+  });
+}
+
+function buildHosted(value: Record<string, unknown>, kind: HostedTool['kind'], at: string): HostedTool {
+  return { type: 'hosted', protocol: protocolName, kind, value, at };
+}
+
+function decodeFunction(declared: Wire.Declaration, at: string): Tool {
+  const [{ name, description, parameters, parametersJsonSchema }, pickRest] = trackReads(declared);
+  return {
+    type: 'function',
+    name,
+    description: description ?? undefined,
+    schema: parametersJsonSchema ?? (parameters ? readOpenApi(parameters) : undefined),
+    at,
+    ...bag.keep(pickRest()),
+  };
+}
+
+const knownModes: ReadonlySet<string> = new Set(['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED']);
+
+/** Returns the choice, and the fields without a canonical name. An unknown mode is kept with its names. */
+export function decodeToolConfig(config: Wire.Request['toolConfig']): {
+  readonly choice: ToolChoice | undefined;
+  readonly rest: Fields;
+} {
+  const { functionCallingConfig: calling, ...others } = config ?? {};
+  if (!calling?.mode || !knownModes.has(calling.mode.toUpperCase()))
+    return { choice: undefined, rest: config ?? {} };
+  const [{ mode, allowedFunctionNames: names }, pickRest] = trackReads(calling);
+  return {
+    choice: decodeChoice(mode ?? '', names ?? undefined),
+    rest: { ...others, ...nestFields('functionCallingConfig', pickRest()) },
+  };
+}
+
+function decodeChoice(mode: string, names: readonly string[] | undefined): ToolChoice {
+  const kept = names ? { names: [...names] } : {};
+  switch (mode.toUpperCase()) {
+    case 'NONE':
+      return { mode: 'none', ...kept };
+    case 'ANY':
+      if (!names?.length) return { mode: 'required', ...kept };
+      return names.length === 1 ? { mode: 'one', ...kept } : { mode: 'subset', required: true, ...kept };
+    case 'VALIDATED':
+      if (names?.length) return { mode: 'subset', required: false, ...kept };
+      // Without names, it differs from `AUTO` only in that calls match their schemas. Other protocols report
+      // this as lost.
+      return { mode: 'auto', ...kept, ...bag.keep({ mode }) };
+    default:
+      return { mode: 'auto', ...kept };
+  }
+}
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
   const { lose, model } = encoding;
@@ -86,8 +171,9 @@ function encodeHosted(
   });
 }
 
-function encodeFunction(tool: OwnTool, path: string, { inPlace, lose }: Encoding): Fields {
-  if (tool.cache) lose(`${path}.cache`, noCacheMarks);
+function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields {
+  const { inPlace, lose } = encoding;
+  loseMark(tool, path, encoding);
   const name = inPlace ? tool.name : fitName(tool.name);
   if (tool.type === 'custom') {
     const { description, schema: parametersJsonSchema } = convertToFunction(tool, path, lose);

@@ -1,18 +1,129 @@
 /**
- * Encodes canonical events as parts of a candidate's content, and collects the fields of its end. For a
- * stream, text becomes a part as it arrives; for a JSON reply, each block becomes one part.
+ * Encodes canonical events as a client's stream of chunks: data frames, or elements of one JSON array. Only
+ * the last chunk has finish reasons, so a client that receives one has the complete reply. It also has the
+ * function calls.
  */
-import type { CanonicalEvent, Opaque, ReplyContext, EventOf, Annotation } from '../../../core/index.ts';
+import {
+  GatewayError,
+  type CanonicalEvent,
+  type ClientCall,
+  type EventEncoder,
+  type ReplyContext,
+  type Usage,
+  type EventOf,
+  type Opaque,
+  type Annotation,
+} from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
-import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, protocolName } from './bag.ts';
-import { encodeFinish } from './finish.ts';
-import { encodeGrounding, isCited } from './grounding.ts';
-import { encodeLogprobs } from './logprobs.ts';
-import { writeSignature } from './signature.ts';
+import { type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { bag, protocolName, writeSignature } from './encoding.ts';
+import { buildErrorBody } from './errors.ts';
+import { encodeUsage, encodeFinish, encodeGrounding, isCited, encodeLogprobs } from './reply-facts.ts';
+
+export class ChunkEncoder implements EventEncoder {
+  readonly #context: ReplyContext;
+  readonly #parts: ReplyParts;
+  /**
+   * Each candidate's function calls and what follows them, for the last chunk. Python's google-genai 1.x runs
+   * only the calls that it finds there.
+   */
+  readonly #held = new Map<number, Fields[]>();
+  /** The end of every chunk as JSON, until there are new facts about the reply. */
+  #tail: string | undefined;
+  #begun = false;
+
+  constructor(context: ReplyContext) {
+    this.#context = context;
+    this.#parts = new ReplyParts(context, true);
+  }
+
+  push(event: CanonicalEvent): string {
+    const { type } = event;
+    if (type === 'response-end') return this.#encodeLast();
+    if (type === 'error')
+      return encodeStreamError(
+        new GatewayError('upstream_failed', event.message),
+        this.#context.call,
+        this.#begun,
+      );
+    if (type === 'response-start' || type === 'usage') this.#tail = undefined;
+    const parts = this.#parts.push(event);
+    if (parts.length === 0 || !('candidate' in event)) return '';
+    if (this.#hold(event.candidate, parts)) return '';
+    return this.#encodeChunk('candidates', [{ content: { parts, role: 'model' }, index: event.candidate }]);
+  }
+
+  #hold(candidate: number, parts: readonly Fields[]): boolean {
+    const held = this.#held.get(candidate);
+    if (held) for (const part of parts) held.push(part);
+    else if (parts.some((part) => 'functionCall' in part)) this.#held.set(candidate, [...parts]);
+    else return false;
+    return true;
+  }
+
+  #encodeChunk(name: 'candidates' | 'promptFeedback', value: unknown): string {
+    this.#tail ??= JSON.stringify(this.#parts.buildTail()).slice(1);
+    const json = `{"${name}":${JSON.stringify(value)},${this.#tail}`;
+    const before = this.#begun ? separator : opening;
+    this.#begun = true;
+    return this.#context.call.framing === 'array' ? before + json : encodeFrame(json);
+  }
+
+  #encodeLast(): string {
+    const { endings, promptFeedback } = this.#parts;
+    const candidates = [...endings].map(([index, ending]) => ({
+      content: { parts: this.#held.get(index) ?? [{ text: '' }], role: 'model' },
+      ...ending,
+      index,
+    }));
+    const chunk =
+      promptFeedback === undefined
+        ? this.#encodeChunk('candidates', candidates)
+        : this.#encodeChunk('promptFeedback', promptFeedback);
+    return this.#context.call.framing === 'array' ? chunk + closing : chunk;
+  }
+}
+
+const opening = '[';
+const separator = ',\r\n';
+const closing = ']';
+
+function encodeFrame(json: string): string {
+  return `data: ${json}\r\n\r\n`;
+}
+
+/** Encodes a chunk with the error, and closes an array. Without a finish reason, the reply looks broken. */
+export function encodeStreamError(error: GatewayError, { framing }: ClientCall, begun: boolean): string {
+  const json = JSON.stringify(buildErrorBody(error));
+  if (framing !== 'array') return encodeFrame(json);
+  return (begun ? separator : opening) + json + closing;
+}
+
+export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
+  const parts = new ReplyParts(context, false);
+  const contents = new Map<number, Fields[]>();
+  for (const event of events) {
+    const added = parts.push(event);
+    if (!('candidate' in event)) continue;
+    const content = contents.get(event.candidate) ?? [];
+    contents.set(event.candidate, content);
+    for (const part of added) content.push(part);
+  }
+  const tail = parts.buildTail();
+  if (parts.promptFeedback !== undefined) return { promptFeedback: parts.promptFeedback, ...tail };
+  const candidates = [...contents]
+    .toSorted(([first], [second]) => first - second)
+    // Clients send the content back, and Google refuses one without parts.
+    .map(([index, all]) => ({
+      content: { parts: all.length > 0 ? all : [{ text: '' }], role: 'model' },
+      ...parts.endings.get(index),
+      index,
+    }));
+  return { candidates, ...tail };
+}
 
 interface Candidate {
   readonly transcript: Transcript;
@@ -29,7 +140,11 @@ interface OpenBlock {
   readonly transcript: Transcript;
 }
 
-export class ReplyParts {
+/**
+ * Encodes canonical events as parts of a candidate's content, and collects the fields of its end. For a
+ * stream, text becomes a part as it arrives; for a JSON reply, each block becomes one part.
+ */
+class ReplyParts {
   readonly #context: ReplyContext;
   /** Whether text is sent piece by piece. */
   readonly #streamed: boolean;
@@ -39,6 +154,9 @@ export class ReplyParts {
   readonly #keepsSeals: boolean;
   readonly #candidates = new Map<number, Candidate>();
   readonly #blocks = new Map<number, OpenBlock>();
+  #start: EventOf<'response-start'> | undefined;
+  #usage: Usage = {};
+  #usageMetadata: Fields | undefined;
   /** The fields of each finished candidate, except its content. */
   readonly endings = new Map<number, Fields>();
   /** Set if the provider refused the prompt. There are no candidates then. */
@@ -51,9 +169,28 @@ export class ReplyParts {
     this.#keepsSeals = !this.#hidesThoughts || Boolean(context.call.decode().tools?.length);
   }
 
+  /** Builds the fields that every chunk and reply ends with, including those that the vendor added. */
+  buildTail(): Fields {
+    const { id, model } = this.#context;
+    return {
+      ...(this.#usageMetadata ? { usageMetadata: this.#usageMetadata } : {}),
+      modelVersion: model,
+      ...bag.getFields(this.#start),
+      responseId: id,
+    };
+  }
+
   /** Returns the parts that an event adds to its candidate's content. */
   push(event: CanonicalEvent): Fields[] {
     switch (event.type) {
+      case 'response-start':
+        this.#start = event;
+        loseForeignFields(this.#context, event, protocolName);
+        return [];
+      case 'usage':
+        this.#usage = { ...this.#usage, ...event.usage };
+        this.#usageMetadata = encodeUsage(this.#usage, bag.getFields(event));
+        return [];
       case 'block-delta':
         return this.#add(event);
       case 'block-start':

@@ -1,37 +1,42 @@
 /**
- * Reads a client's request: converts its spelling, checks it, and collects the facts that routing and billing
- * need.
+ * A client's call: what routing and billing need of it, read and checked in one spelling, and the parts of
+ * its own body that are encoded again, because a plugin changed them or the model would refuse them.
  */
 import {
   GatewayError,
+  type Block,
   type Fee,
   type InputSize,
   type Match,
   type Mode,
   type Model,
+  type PartPlace,
+  type PartsSide,
 } from '../../../core/index.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read-call.ts';
+import { readMember, readObject } from '../../shared/wire-kit/values.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
-import { decodeRequest } from './decode-request.ts';
-import { listSearches } from './decode-tools.ts';
-import { checksSignatures } from './encoding.ts';
-import { guessMediaType } from './media.ts';
-import { readSpelling, spellPath, type SpellingNote } from './spelling.ts';
+import { encodeBlock, encodeResponse, encodeResult, guessMediaType } from './content.ts';
+import { encodeTurn, markUnsealedCalls, readAsList } from './conversation.ts';
+import { checksSignatures, createEncoding, isNative, type Encoding } from './encoding.ts';
+import { decodeRequest } from './request.ts';
+import { readSpelling, spellPath, type Spelling } from './spelling.ts';
+import { listSearches } from './tools.ts';
 import * as Wire from './wire.ts';
 
 interface ReadBody extends CheckedBody {
   readonly text: string;
   readonly match: Match;
-  readonly spelling: readonly SpellingNote[];
+  readonly spelling: Spelling;
 }
 
 export class GenerateCall extends ReadCall {
   /** How the client spelled the body, so that edits name its fields in the same way. */
-  readonly spelling: readonly SpellingNote[];
+  readonly spelling: Spelling;
   /** The paths of the gateway's own `provider` objects, which must not be sent upstream. */
   readonly providerPaths: readonly (readonly [string] | readonly [string, string])[];
   readonly modelPath: CheckedBody['modelPath'];
@@ -43,7 +48,7 @@ export class GenerateCall extends ReadCall {
     const facts = readFacts(read);
     const { model, stream } = facts;
     // If a count body wraps the request, the paths of the notes begin at the wrapper and do not fit.
-    const context = { model, stream, text, spelling: modelPath?.length === 2 ? [] : spelling };
+    const context = { model, stream, text, spelling: modelPath?.length === 2 ? new Set<string>() : spelling };
     super(facts, () => decodeRequest(wire, context));
     this.spelling = spelling;
     this.modelPath = modelPath;
@@ -101,7 +106,7 @@ export function readRequest(body: unknown, text: string, match: Match): Generate
   }
 }
 
-function respellError(error: GatewayError, spelling: readonly SpellingNote[]): GatewayError {
+function respellError(error: GatewayError, spelling: Spelling): GatewayError {
   const { code, message, details } = error;
   const { param = '' } = details;
   const written = spellPath(param, spelling);
@@ -127,7 +132,7 @@ function findProvider(
 }
 
 /** The number of searches has no limit, even with a single search tool. The fee names the first one. */
-function readFees({ tools }: Wire.Request, spelling: readonly SpellingNote[]): Fee[] {
+function readFees({ tools }: Wire.Request, spelling: Spelling): Fee[] {
   const [first] =
     tools?.flatMap((tool, place) => listSearches(tool).map((name) => `tools[${place}].${name}`)) ?? [];
   const code = tools?.findIndex((tool) => tool.codeExecution) ?? -1;
@@ -153,7 +158,7 @@ function readFees({ tools }: Wire.Request, spelling: readonly SpellingNote[]): F
  * Returns modes for grounding that has a price per call, since no reply reports it. The mode names the first
  * tool of its kind. Searches in files stored at Google cost only their tokens.
  */
-function readToolModes({ tools }: Wire.Request, spelling: readonly SpellingNote[]): Mode[] {
+function readToolModes({ tools }: Wire.Request, spelling: Spelling): Mode[] {
   return (['googleMaps', 'retrieval'] as const).flatMap((name): Mode[] => {
     const place = tools?.findIndex((tool) => tool[name]) ?? -1;
     return place < 0 ? [] : [{ name, field: spellPath(`tools[${place}].${name}`, spelling), silent: true }];
@@ -286,4 +291,37 @@ function checkFields(wire: Wire.Request, path: string): void {
   const thinking = config?.thinkingConfig;
   if (typeof thinking?.thinkingBudget === 'number' && thinking.thinkingLevel)
     throw buildConflictError(`${path}generationConfig.thinkingConfig.thinkingLevel`, 'thinkingBudget');
+}
+
+export const parts: PartsSide = {
+  list: 'contents',
+  liftsInstructions: true,
+  start({ call, text, request, model, lose }) {
+    const encoding = createEncoding(request, model, lose, true);
+    const contents = call.carriesState ? readAsList(readMember(JSON.parse(text), 'contents')) : [];
+    return {
+      isStale: (index) => containsEnvelope(JSON.stringify(contents[index] ?? null)),
+      readsState: (state) => !encoding.native || isNative(state),
+      encodeTurn: (turn, index) => encodeTurn(turn, index, request.turns, encoding),
+      encodeBlock: (block, place) => encodePart(block, place, encoding),
+      finish(body) {
+        if (!checksSignatures(model)) return body;
+        const given = readAsList(body.contents).map(readObject);
+        const marked = markUnsealedCalls(given);
+        return marked.every((content, index) => content === given[index])
+          ? body
+          : { ...body, contents: marked };
+      },
+    };
+  },
+};
+
+function encodePart(block: Block, { turn, path }: PartPlace, encoding: Encoding): readonly unknown[] {
+  if (block.type === 'tool-result') {
+    const { part, files } = encodeResult(block, path, encoding, { name: block.name ?? '', filesBefore: 0 });
+    return [part, ...files];
+  }
+  if (block.type !== 'text' || !path.includes('.content[')) return encodeBlock(block, path, encoding);
+  const result = turn.blocks.find(({ type, at = '' }) => type === 'tool-result' && block.at?.startsWith(at));
+  return [encodeResponse([block.text], { isError: result?.type === 'tool-result' && result.isError })];
 }

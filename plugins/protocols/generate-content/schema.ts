@@ -1,10 +1,77 @@
 /**
- * Fits a JSON Schema to Gemini, which refuses references with sibling keywords, and references to anything
- * outside `$defs`. The gateway inlines references. A recursive reference stays, and its target becomes a
- * definition, in which references are inlined too.
+ * Schemas in both directions: Google's own format, in which clients may write them, and the JSON Schema of
+ * all other protocols, fitted to what Gemini accepts.
  */
 import { References } from '../../shared/wire-kit/object-schema.ts';
-import { isObject, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, splitNames, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+
+const countKeywords = splitNames('minItems maxItems minLength maxLength minProperties maxProperties');
+/** Keywords without an equivalent. The order of the properties replaces `propertyOrdering`. */
+const droppedKeywords = splitNames('nullable propertyOrdering example');
+
+/** Google accepts keywords in snake_case too. */
+function toCamelCase(name: string): string {
+  return name.replaceAll(/(?<=[a-z])_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function orderProperties(properties: unknown, order: unknown): unknown {
+  if (!isObject(properties) || !Array.isArray(order)) return properties;
+  const first = order.filter(
+    (name): name is string => typeof name === 'string' && Object.hasOwn(properties, name),
+  );
+  return { ...Object.fromEntries(first.map((name) => [name, properties[name]])), ...properties };
+}
+
+function convertKeyword(name: string, value: unknown): unknown {
+  if (countKeywords.has(name)) return typeof value === 'string' ? Number(value) : value;
+  switch (name) {
+    case 'type':
+      return typeof value === 'string' ? value.toLowerCase() : value;
+    case 'items':
+    case 'additionalProperties':
+      return readOpenApi(value);
+    case 'anyOf':
+    case 'prefixItems':
+      return Array.isArray(value) ? value.map(readOpenApi) : value;
+    case 'properties':
+    case 'defs':
+    case '$defs':
+      return isObject(value) ? mapValues(value, readOpenApi) : value;
+    default:
+      return value;
+  }
+}
+
+function allowNull(schema: Record<string, unknown>): Record<string, unknown> {
+  const { type, enum: values, anyOf } = schema;
+  return {
+    ...schema,
+    ...(typeof type === 'string' ? { type: [type, 'null'] } : {}),
+    ...(Array.isArray(values) ? { enum: [...values, null] } : {}),
+    ...(Array.isArray(anyOf) ? { anyOf: [...anyOf, { type: 'null' }] } : {}),
+  };
+}
+
+/**
+ * Converts Google's own schema format, a subset of OpenAPI's, to JSON Schema: types in lower case, `nullable`
+ * as a type, counts as numbers. Google's format is used in `parameters` and `responseSchema`. Returns any
+ * other value unchanged.
+ */
+export function readOpenApi(schema: unknown): unknown {
+  if (!isObject(schema)) return schema;
+  const wire = Object.fromEntries(Object.entries(schema).map(([name, value]) => [toCamelCase(name), value]));
+  const converted: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(wire)) {
+    // Google adds `format: 'enum'` to enumerations, which have `enum` already.
+    const isSaid =
+      (name === 'type' && value === 'TYPE_UNSPECIFIED') || (name === 'format' && value === 'enum');
+    if (droppedKeywords.has(name) || isSaid) continue;
+    const ordered = name === 'properties' ? orderProperties(value, wire.propertyOrdering) : value;
+    converted.push([name, convertKeyword(name, ordered)]);
+  }
+  const whole = Object.fromEntries(converted);
+  return wire.nullable === true ? allowNull(whole) : whole;
+}
 
 /** Keywords whose value maps names to schemas. */
 const mapKeywords = splitNames('properties patternProperties dependentSchemas $defs definitions');
@@ -22,6 +89,11 @@ function mapValues(
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, convert(inner, name)]));
 }
 
+/**
+ * Fits a JSON Schema to Gemini, which refuses references with sibling keywords, and references to anything
+ * outside `$defs`. The gateway inlines references. A recursive reference stays, and its target becomes a
+ * definition, in which references are inlined too.
+ */
 class Inlining {
   readonly #root: Fields;
   readonly #references: References;

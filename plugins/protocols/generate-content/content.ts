@@ -1,0 +1,397 @@
+/**
+ * The parts of a content in both directions: each is one canonical block. Code that the model ran and parts
+ * of unknown kinds are kept unchanged. What this protocol cannot express is reported as lost.
+ */
+import type {
+  Block,
+  BlockOf,
+  MediaBlock,
+  Opaque,
+  TextBlock,
+  ToolCall,
+  ToolResult,
+} from '../../../core/index.ts';
+import { loseForeign, loseSeal, loseThoughts, refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
+import { detectBase64PictureType, nameText, takeContext } from '../../shared/wire-kit/media.ts';
+import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
+import { readMember } from '../../shared/wire-kit/values.ts';
+import {
+  isObject,
+  nestFields,
+  overlay,
+  trackReads,
+  type Fields,
+  type Sides,
+} from '../../shared/wire-kit/vendor-bag.ts';
+import type { CallPairs } from './conversation.ts';
+import {
+  bag,
+  convertBase64,
+  fitName,
+  isMadeId,
+  isNative,
+  protocolName,
+  readSignature,
+  vendorName,
+  type Encoding,
+} from './encoding.ts';
+import * as Wire from './wire.ts';
+
+type ResultContent = ToolResult['content'][number];
+
+interface Place {
+  readonly at: string;
+  readonly content: number;
+  readonly calls: CallPairs;
+  /** The part with the exact digits that the client wrote, if JavaScript would change them. */
+  readonly exact?: Fields | undefined;
+}
+
+type KeepSides = (rest?: Fields) => Sides & { opaque?: Opaque[] };
+
+export function decodePart(part: Wire.Part, place: Place): Block {
+  const { at } = place;
+  const [seen, pickRest] = trackReads(part);
+  // A signature of a result has no meaning, and stays with the other fields.
+  if (seen.functionResponse) return decodeResult(seen.functionResponse, pickRest, place);
+  const signature = readSignature(seen.thoughtSignature);
+  const seal = signature ? { opaque: [signature] } : {};
+  const keepSides: KeepSides = (rest) => ({ ...seal, ...bag.keep({ ...pickRest(), ...rest }) });
+  if (seen.functionCall) return decodeCall(seen.functionCall, keepSides, place);
+  const media = readMedia(seen);
+  if (media) {
+    const { detail, rest } = readResolution(part, seen);
+    return { ...media.block, ...detail, at, ...keepSides({ ...media.rest, ...rest }) };
+  }
+  if (typeof seen.text !== 'string' && Wire.hasContent(part))
+    return { type: 'foreign', protocol: protocolName, value: part, at };
+  // Only a flag that is set is read: `false` stays with the other fields.
+  const type = part.thought && seen.thought ? 'reasoning' : 'text';
+  // A part without content is an empty text: some streams end with one that holds the last signature.
+  return { type, text: seen.text ?? '', at, ...keepSides() };
+}
+
+function encodeText(block: TextBlock, path: string, encoding: Encoding): Fields[] {
+  const signature = encodeSignature(block, path, encoding);
+  if (block.text === '' && signature === undefined) return [];
+  return [overlay(bag.getFields(block), { text: block.text, thoughtSignature: signature })];
+}
+
+/** Encodes the signature of a part. State that another vendor sealed is reported as lost. */
+function encodeSignature(
+  { opaque = [] }: { opaque?: Opaque[] | undefined },
+  path: string,
+  { native, lose }: Encoding,
+): string | undefined {
+  const kept = native ? opaque.filter(isNative) : [];
+  if (kept.length < opaque.length) loseSeal(path, lose);
+  return kept[0]?.value;
+}
+
+/** Sends reasoning only to the vendor that sealed it, and never as unsealed text. */
+function encodeReasoning(
+  block: BlockOf<'reasoning'>,
+  path: string,
+  { native, inPlace, lose }: Encoding,
+): Fields[] {
+  const { opaque = [], text } = block;
+  const isGoogles = opaque.every(isNative) && (opaque.length > 0 || inPlace);
+  if (!native || !isGoogles) {
+    if (text !== '' || opaque.length > 0) loseThoughts(path, lose);
+    return [];
+  }
+  return [overlay(bag.getFields(block), { text, thought: true, thoughtSignature: opaque[0]?.value })];
+}
+
+const byExtension: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  webp: 'image/webp',
+  gif: 'image/gif',
+  heic: 'image/heic',
+  wav: 'audio/wav',
+  mp3: 'audio/mpeg',
+  flac: 'audio/flac',
+  ogg: 'audio/ogg',
+  m4a: 'audio/mp4',
+  mp4: 'video/mp4',
+  mov: 'video/quicktime',
+  webm: 'video/webm',
+  pdf: 'application/pdf',
+  txt: 'text/plain',
+  csv: 'text/csv',
+  html: 'text/html',
+  md: 'text/markdown',
+};
+
+/** Google accepts these URLs without a media type. */
+const videoPage = /^https?:\/\/((www\.|m\.)?youtube\.com|youtu\.be)\//i;
+/** Files stored at Google. Other vendors cannot read them. */
+const keptFile = /^(https:\/\/generativelanguage\.googleapis\.com\/|gs:\/\/|files\/)/i;
+
+export function guessMediaType(url: string): string | undefined {
+  const extension = /\.([a-z0-9]{2,5})(?:[?#]|$)/i.exec(url)?.[1];
+  return extension === undefined ? undefined : byExtension[extension.toLowerCase()];
+}
+
+function readKind(mediaType: string | undefined, url: string): MediaBlock['kind'] {
+  const type = mediaType ?? guessMediaType(url) ?? '';
+  const kind = (['image', 'audio', 'video'] as const).find((each) =>
+    type.toLowerCase().startsWith(`${each}/`),
+  );
+  return kind ?? (videoPage.test(url) ? 'video' : 'document');
+}
+
+interface ReadMedia {
+  readonly block: MediaBlock;
+  /** Fields without a canonical name. */
+  readonly rest: Fields;
+}
+
+function readMedia({ inlineData: blob, fileData: file }: Wire.ResultPart): ReadMedia | undefined {
+  if (blob) {
+    const [{ data, mimeType, displayName }, pickRest] = trackReads(blob);
+    const source = { type: 'base64', data: convertBase64(data) } as const;
+    return {
+      block: buildMedia(source, mimeType, displayName),
+      rest: nestFields('inlineData', pickRest()),
+    };
+  }
+  if (!file) return undefined;
+  const [{ fileUri: url, mimeType, displayName }, pickRest] = trackReads(file);
+  const source = keptFile.test(url)
+    ? ({ type: 'file', vendor: vendorName, id: url } as const)
+    : ({ type: 'url', url } as const);
+  return { block: buildMedia(source, mimeType, displayName, url), rest: nestFields('fileData', pickRest()) };
+}
+
+function buildMedia(
+  source: MediaBlock['source'],
+  mimeType: string | null | undefined,
+  displayName: string | null | undefined,
+  url = '',
+): MediaBlock {
+  const mediaType = mimeType ?? undefined;
+  const kind = readKind(mediaType, url);
+  return { type: 'media', kind, source, mediaType, filename: displayName ?? undefined };
+}
+
+/** Reads `low` from `MEDIA_RESOLUTION_LOW`. Any other level stays with the other fields. */
+function readResolution(
+  { mediaResolution }: Wire.Part,
+  seen: Wire.Part,
+): { readonly detail?: { readonly detail: string }; readonly rest?: Fields } {
+  const level = /^MEDIA_RESOLUTION_([A-Z_]+)$/.exec(mediaResolution?.level ?? '')?.[1];
+  if (level === undefined || level === 'UNSPECIFIED') return {};
+  const [{ level: _level }, pickRest] = trackReads(seen.mediaResolution ?? {});
+  return { detail: { detail: level.toLowerCase() }, rest: nestFields('mediaResolution', pickRest()) };
+}
+
+const details: ReadonlySet<string> = new Set(['low', 'medium', 'high', 'ultra_high']);
+
+function encodeResolution(
+  { detail }: MediaBlock,
+  path: string,
+  { modern, lose }: Encoding,
+): Fields | undefined {
+  if (detail === undefined || detail === 'auto') return undefined;
+  if (modern && details.has(detail)) return { level: `MEDIA_RESOLUTION_${detail.toUpperCase()}` };
+  lose(`${path}.detail`, 'the model has no such resolution', 'model');
+  return undefined;
+}
+
+/** Writes the part that holds a medium. */
+function writeMedia(block: MediaBlock, path: string): Fields {
+  const { source, mediaType, title, filename = title } = block;
+  if (source.type === 'text') return { text: nameText(source.text, filename) };
+  if (source.type === 'base64') {
+    const mimeType = block.kind !== 'image' ? mediaType : (detectBase64PictureType(source.data) ?? mediaType);
+    if (mimeType !== undefined) return { inlineData: { mimeType, data: source.data } };
+    return refusePart(
+      block,
+      path,
+      'The provider of this model requires a media type: send the file as a data URL that names one.',
+    );
+  }
+  if (source.type === 'url') {
+    if (/^data:/i.test(source.url)) return refusePart(block, path, 'A data URL must hold base64.');
+    return { fileData: { mimeType: mediaType ?? guessMediaType(source.url), fileUri: source.url } };
+  }
+  if (source.vendor === vendorName) return { fileData: { mimeType: mediaType, fileUri: source.id } };
+  return refuseFile(block, path, source.vendor);
+}
+
+/** A named file becomes a text with its name, and the file. */
+function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields[] {
+  const { title, filename, source } = block;
+  const part = overlay(bag.getFields(block), {
+    ...writeMedia(block, path),
+    mediaResolution: encodeResolution(block, path, encoding),
+    thoughtSignature: encodeSignature(block, path, encoding),
+  });
+  const context = takeContext(block, path, encoding.lose);
+  const before = context === undefined ? [] : [{ text: context }];
+  const name = source.type === 'text' ? undefined : (title ?? filename);
+  return [...before, ...(name === undefined ? [] : [{ text: `${name}:` }]), part];
+}
+
+function decodeCall(call: Wire.Call, keepSides: KeepSides, { at, content, calls, exact }: Place): Block {
+  const [{ id, name, args }, pickRest] = trackReads(call);
+  const written = exact ? readMember(exact.functionCall, 'args') : args;
+  return {
+    type: 'tool-call',
+    id: calls.addCall(name, id || undefined, content),
+    name,
+    arguments: args ? JSON.stringify(written) : '{}',
+    at,
+    ...keepSides(nestFields('functionCall', pickRest())),
+  };
+}
+
+function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
+  const { name, arguments: text, custom, namespace } = block;
+  // Arguments that are not a JSON object are sent as text: that is better than losing them.
+  const object = custom ? { input: text } : parseArguments(text);
+  if (!object)
+    encoding.lose(`${path}.arguments`, 'not a JSON object; sent as text in "_raw"', 'approximated');
+  if (namespace !== undefined)
+    encoding.lose(`${path}.namespace`, 'generate-content has no namespaces for tools');
+  const call = {
+    id: fitCallId(block.id, encoding),
+    name: encoding.inPlace ? name : fitName(name),
+    args: object ?? { _raw: text },
+  };
+  const thoughtSignature = encodeSignature(block, path, encoding);
+  return overlay(bag.getFields(block), { functionCall: call, thoughtSignature });
+}
+
+/** In a client's own body a call that had no id has none, and so has its result. */
+function fitCallId(id: string, { inPlace }: Encoding): string | undefined {
+  return inPlace && isMadeId(id) ? undefined : id;
+}
+
+/** Decodes a file of a result. Any other part is kept unchanged. */
+function decodeResultPart(part: Wire.ResultPart, at: string): ResultContent {
+  const [seen, pickRest] = trackReads(part);
+  const media = readMedia(seen);
+  if (!media) return { type: 'foreign', protocol: protocolName, value: part, at };
+  return { ...media.block, at, ...bag.keep({ ...pickRest(), ...media.rest }) };
+}
+
+function decodeResult(
+  result: Wire.Result,
+  pickOthers: () => Fields,
+  { at, calls, exact }: Place,
+): ToolResult {
+  const [{ id, name, response, parts }, pickRest] = trackReads(result);
+  const { text, isError } = readResponse(exact ? readMember(exact.functionResponse, 'response') : response);
+  const content: ResultContent[] =
+    text === undefined ? [] : [{ type: 'text', text, at: `${at}.functionResponse.response` }];
+  for (const [index, part] of parts?.entries() ?? [])
+    content.push(decodeResultPart(part, `${at}.functionResponse.parts[${index}]`));
+  return {
+    type: 'tool-result',
+    callId: calls.matchResult(name, id || undefined),
+    name,
+    content,
+    ...(isError ? { isError } : {}),
+    at,
+    ...bag.keep({ ...pickOthers(), ...nestFields('functionResponse', pickRest()) }),
+  };
+}
+
+/** Google documents two fields of a response, `output` and `error`. Any other object is the output itself. */
+function readResponse(response: unknown): { readonly text?: string; readonly isError?: boolean } {
+  if (!isObject(response)) return {};
+  const [only, ...others] = Object.keys(response);
+  if (others.length > 0 || (only !== 'output' && only !== 'error')) return { text: JSON.stringify(response) };
+  const value = response[only];
+  return { text: typeof value === 'string' ? value : JSON.stringify(value), isError: only === 'error' };
+}
+
+/**
+ * Puts a tool's text into one of the two fields that Google documents. Another client's text never becomes
+ * the object itself: Google would read a `$ref` in it as a reference to a declared function.
+ */
+export function encodeResponse(texts: readonly string[], block: Pick<ToolResult, 'isError'>): Fields {
+  return { [block.isError ? 'error' : 'output']: texts.join('\n\n') };
+}
+
+interface EncodedResult {
+  readonly part: Fields;
+  /** Parts that follow all results: for each file a text with its title, then the file. */
+  readonly files: Fields[];
+}
+
+/** `name` is the function that was called, `filesBefore` the number of files in earlier results. */
+export function encodeResult(
+  block: ToolResult,
+  path: string,
+  encoding: Encoding,
+  { name, filesBefore }: { readonly name: string; readonly filesBefore: number },
+): EncodedResult {
+  loseMark(block, path, encoding);
+  const texts: string[] = [];
+  const parts: Fields[] = [];
+  const files: Fields[] = [];
+  for (const [index, content] of block.content.entries()) {
+    const place = `${path}.content[${index}]`;
+    if (content.type === 'text') {
+      loseMark(content, place, encoding);
+      texts.push(content.text);
+      continue;
+    }
+    const fitsInside =
+      content.type === 'foreign' || (encoding.modern && content.kind !== 'audio' && content.kind !== 'video');
+    const shown = fitsInside && content.type === 'media' ? loseDetail(content, place, encoding) : content;
+    for (const file of encodeBlock(shown, place, encoding)) {
+      if (content.type === 'media' && typeof file.text === 'string') texts.push(file.text);
+      else if (fitsInside) parts.push(file);
+      else {
+        const title = `file ${filesBefore + files.length / 2 + 1}`;
+        texts.push(`See ${title}.`);
+        files.push({ text: `This is ${title}:` }, file);
+      }
+    }
+  }
+  const result = {
+    id: fitCallId(block.callId, encoding),
+    name: encoding.inPlace ? name : fitName(name),
+    response: encodeResponse(texts, block),
+    parts: parts.length > 0 ? parts : undefined,
+  };
+  return { part: overlay(bag.getFields(block), { functionResponse: result }), files };
+}
+
+/** Google refuses a resolution inside a function's result. */
+function loseDetail({ detail, ...rest }: MediaBlock, path: string, { lose }: Encoding): MediaBlock {
+  if (detail !== undefined && detail !== 'auto')
+    lose(`${path}.detail`, 'a file in the result of a function has no resolution');
+  return rest;
+}
+
+export function loseMark({ cache }: Pick<TextBlock, 'cache'>, path: string, { lose }: Encoding): void {
+  if (cache) lose(`${path}.cache`, 'Gemini caches without marks');
+}
+
+/** Encodes any block except a tool result. */
+export function encodeBlock(block: Exclude<Block, ToolResult>, path: string, encoding: Encoding): Fields[] {
+  loseMark(block, path, encoding);
+  switch (block.type) {
+    case 'text':
+      return encodeText(block, path, encoding);
+    case 'refusal':
+      return [{ text: block.text }];
+    case 'reasoning':
+      return encodeReasoning(block, path, encoding);
+    case 'media':
+      return encodeMedia(block, path, encoding);
+    case 'tool-call':
+      return [encodeCall(block, path, encoding)];
+    case 'foreign':
+      if (block.protocol === protocolName) return [block.value];
+      loseForeign(block, path, encoding.lose);
+      return [];
+  }
+}

@@ -1,0 +1,343 @@
+/**
+ * Instructions and contents in both directions. A client that stores a stream chunk by chunk sends one model
+ * content per chunk; adjacent ones become one turn, because other protocols require reasoning and calls in
+ * the same turn. To Gemini, each call of a step needs one result, all in the content after the calls.
+ */
+import {
+  hasPlainNumbers,
+  parseExactly,
+  type Block,
+  type ToolResult,
+  type Turn,
+} from '../../../core/index.ts';
+import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
+import { refuseEmpty } from '../../shared/wire-kit/losses.ts';
+import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
+import { containsNumber } from '../../shared/wire-kit/tool-arguments.ts';
+import { readList, readMember, readObject } from '../../shared/wire-kit/values.ts';
+import { isObject, overlay, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { decodePart, encodeBlock, encodeResult } from './content.ts';
+import { bag, isNative, makeCallId, placeholders, protocolName, type Encoding } from './encoding.ts';
+import { readSpelling, toSnakeCase } from './spelling.ts';
+import * as Wire from './wire.ts';
+
+const roles: ReadonlyMap<string, 'assistant' | 'user' | 'tool'> = new Map([
+  ['model', 'assistant'],
+  ['user', 'user'],
+  ['function', 'tool'],
+]);
+
+/** Returns the instructions as a system turn, then the contents. `text` is the JSON text of the body. */
+export function decodeTurns({ systemInstruction, contents }: Wire.Request, text: string): Turn[] {
+  const calls = new CallPairs();
+  const exact = findExactParts(contents, text);
+  const turns: Turn[] = [];
+  const decodeParts = (parts: readonly Wire.Part[], at: string, content: number): Block[] =>
+    parts.map((part, place) =>
+      decodePart(part, { at: `${at}.parts[${place}]`, content, calls, exact: exact(content, place) }),
+    );
+  if (systemInstruction) {
+    const at = 'systemInstruction';
+    const blocks = decodeParts(systemInstruction.parts, at, -1);
+    turns.push({ role: 'system', blocks, at, ...bag.keep(pickUnread(systemInstruction, ['role', 'parts'])) });
+  }
+  for (const [index, content] of contents.entries()) {
+    const at = `contents[${index}]`;
+    const role = roles.get(content.role ?? 'user');
+    if (role === undefined) {
+      // The content stays unchanged, because an unknown role cannot be translated.
+      const block = buildForeignBlock(protocolName, content, `${at}.role`, 'needed');
+      turns.push({ role: 'user', blocks: [block], at });
+      continue;
+    }
+    const blocks = decodeParts(content.parts, at, index);
+    // An answer that ignores a user's part of an unknown kind would be worthless.
+    for (const block of blocks)
+      if (role !== 'assistant' && block.type === 'foreign' && Wire.isUnknownPart(block.value))
+        block.needed = true;
+    const previous = turns.at(-1);
+    const rest = pickUnread(content, ['role', 'parts']);
+    if (role === 'assistant' && previous?.role === 'assistant' && Object.keys(rest).length === 0)
+      for (const block of blocks) previous.blocks.push(block);
+    else turns.push({ role, blocks, at, ...bag.keep(rest) });
+  }
+  for (const turn of turns) if (turn.role === 'assistant') turn.blocks = joinReasoning(turn.blocks);
+  return turns;
+}
+
+/**
+ * Returns a lookup of parts with the exact digits that the client wrote in arguments and responses. Parses
+ * the text again only if it holds a number that JavaScript would change.
+ */
+function findExactParts(
+  contents: readonly Wire.Content[],
+  text: string,
+): (content: number, part: number) => Fields | undefined {
+  const hasNumbers = contents.some(({ parts }) =>
+    parts.some(
+      ({ functionCall, functionResponse }) =>
+        containsNumber(functionCall?.args) || containsNumber(functionResponse?.response),
+    ),
+  );
+  if (!hasNumbers || hasPlainNumbers(text)) return () => undefined;
+  const whole = readSpelling(parseExactly(text)).body;
+  const exact = readMember(readMember(whole, 'generateContentRequest') ?? whole, 'contents');
+  return (content, part) => {
+    const found = readMember(readMember(readMember(exact, content), 'parts'), part);
+    return isObject(found) ? found : undefined;
+  };
+}
+
+/** Joins the pieces of streamed reasoning, because another vendor's seal covers the entire text. */
+function joinReasoning(blocks: readonly Block[]): Block[] {
+  const joined: Block[] = [];
+  for (const block of blocks) {
+    if (block.type !== 'reasoning' || !block.opaque?.some((opaque) => !isNative(opaque))) {
+      joined.push(block);
+      continue;
+    }
+    let { text, at } = block;
+    for (let last = joined.at(-1); last?.type === 'reasoning' && !last.opaque; last = joined.at(-1)) {
+      [text, at] = [last.text + text, last.at];
+      joined.pop();
+    }
+    joined.push({ ...block, text, at });
+  }
+  return joined;
+}
+
+interface OpenCall {
+  readonly id: string;
+  /** Its queues. */
+  readonly keys: readonly string[];
+}
+
+/**
+ * Pairs results with calls. Most of Google's own calls have no id, and a result belongs to the first open
+ * call of its name. Other protocols pair by id only, so every call gets an id here. The open calls are in
+ * queues by id and by name, because a search through one list would take quadratic time.
+ */
+export class CallPairs {
+  readonly #queues = new Map<string, Set<OpenCall>>();
+  #count = 0;
+
+  /** Adds a call of the content with this index. Returns its id, or a new one if it has none. */
+  addCall(name: string, given: string | undefined, content: number): string {
+    const id = given ?? makeCallId(content, this.#count, name);
+    this.#count += 1;
+    // A call whose id the gateway made can match a result with any id, by its name.
+    const keys = [`id ${id}`, `name ${name}`, ...(given === undefined ? [`made ${name}`] : [])];
+    const call = { id, keys };
+    for (const key of keys) {
+      const queue = this.#queues.get(key);
+      if (queue) queue.add(call);
+      else this.#queues.set(key, new Set([call]));
+    }
+    return id;
+  }
+
+  /** Returns the id of the call that a result belongs to. */
+  matchResult(name: string, id: string | undefined): string {
+    const keys = id === undefined ? [`name ${name}`] : [`id ${id}`, `made ${name}`];
+    const [call] = keys.flatMap((key) => this.#queues.get(key)?.values().next().value ?? []);
+    if (!call) return id ?? makeCallId(name);
+    for (const key of call.keys) this.#queues.get(key)?.delete(call);
+    return call.id;
+  }
+}
+
+interface Content {
+  readonly kind: 'user' | 'model' | 'results';
+  readonly parts: Fields[];
+  /** Files of results. They follow all results. */
+  readonly files: Fields[];
+  readonly rest: Fields;
+}
+
+export function encodeTurns(
+  given: readonly Turn[],
+  encoding: Encoding,
+): { readonly systemInstruction: Fields | undefined; readonly contents: readonly Fields[] } {
+  const turns = makeCallIdsUnique(given);
+  const writer = new ContentWriter(turns, encoding);
+  const firstSpoken = turns.findIndex((turn) => !isInstruction(turn) && !isEmptyHere(turn));
+  // Gemini refuses a request without contents, so the last of several instructions becomes a content.
+  const leading = firstSpoken < 0 ? turns.length - 1 : firstSpoken;
+  const instructions: Fields[] = [];
+  let rest: Fields = {};
+  for (const [index, turn] of turns.slice(0, leading).entries()) {
+    if (!isInstruction(turn)) continue;
+    for (const part of writer.encodeInstruction(turn, index)) instructions.push(part);
+    rest = { ...rest, ...bag.getFields(turn) };
+  }
+  for (const [index, turn] of moveResultsToCalls(turns))
+    if (index >= leading || !isInstruction(turn)) writer.add(turn, index);
+  if (writer.contents.length === 0 && turns.length > 0) refuseEmpty(turns, protocolName);
+  writer.beginWithUser(turns.findIndex(({ role }) => role === 'assistant'));
+  const contents = writer.finish();
+  return {
+    systemInstruction: instructions.length > 0 ? overlay(rest, { parts: instructions }) : undefined,
+    contents: encoding.native && encoding.modern ? markUnsealedCalls(contents) : contents,
+  };
+}
+
+/** Encodes one turn of a client's own body. */
+export function encodeTurn(turn: Turn, index: number, turns: readonly Turn[], encoding: Encoding): Fields[] {
+  const writer = new ContentWriter(turns, encoding);
+  writer.add(turn, index);
+  return writer.finish();
+}
+
+function isInstruction({ role }: Turn): boolean {
+  return role === 'system' || role === 'developer';
+}
+
+/** Whether all that a turn says is meant for another protocol, as the item in which Codex offers tools. */
+function isEmptyHere({ blocks }: Turn): boolean {
+  return blocks.every((block) => block.type === 'foreign' && block.protocol !== protocolName);
+}
+
+class ContentWriter {
+  readonly contents: Content[] = [];
+  readonly #encoding: Encoding;
+  readonly #names = new Map<string, string>();
+  #files = 0;
+
+  constructor(turns: readonly Turn[], encoding: Encoding) {
+    this.#encoding = encoding;
+    for (const { blocks } of turns)
+      for (const block of blocks) if (block.type === 'tool-call') this.#names.set(block.id, block.name);
+  }
+
+  finish(): Fields[] {
+    return this.contents.map(({ kind, parts, files, rest }) =>
+      overlay(rest, {
+        role: kind === 'model' ? 'model' : 'user',
+        parts: files.length > 0 ? [...parts, ...files] : parts,
+      }),
+    );
+  }
+
+  encodeInstruction(turn: Turn, index: number): Fields[] {
+    this.#loseName(turn, index);
+    return turn.blocks.flatMap((block, place): Fields[] => {
+      const path = `turns[${index}].blocks[${place}]`;
+      if (block.type === 'text') return encodeBlock(block, path, this.#encoding);
+      this.#encoding.lose(path, 'instructions can only be text');
+      return [];
+    });
+  }
+
+  #loseName({ name }: Turn, index: number): void {
+    if (name !== undefined)
+      this.#encoding.lose(`turns[${index}].name`, 'generate-content has no names for participants');
+  }
+
+  add(turn: Turn, index: number): void {
+    if (isInstruction(turn)) return this.#addInstruction(turn, index);
+    this.#loseName(turn, index);
+    const isModel = turn.role === 'assistant';
+    const results: Fields[] = [];
+    const files: Fields[] = [];
+    const others: Fields[] = [];
+    for (const [place, block] of turn.blocks.entries()) {
+      const path = `turns[${index}].blocks[${place}]`;
+      if (block.type !== 'tool-result') {
+        for (const part of encodeBlock(block, path, this.#encoding)) others.push(part);
+        continue;
+      }
+      const encoded = this.#encodeResult(block, path);
+      (isModel ? others : results).push(encoded.part);
+      if (!isModel) for (const part of encoded.files) files.push(part);
+    }
+    // All results of a step come first, then their files.
+    this.#put('results', results, {}, files);
+    this.#put(isModel ? 'model' : 'user', others, bag.getFields(turn));
+  }
+
+  /** Later instructions keep their place in the conversation, as a marked user message. */
+  #addInstruction(turn: Turn, index: number): void {
+    const isFirst = this.contents.length === 0;
+    const parts = this.encodeInstruction(turn, index).map(({ text }) => ({
+      text: isFirst ? text : `<system>\n${String(text)}\n</system>`,
+    }));
+    if (parts.length > 0 && !isFirst)
+      this.#encoding.lose(
+        `turns[${index}].role`,
+        'generate-content has no system text within a conversation; sent as a marked user message',
+        'approximated',
+      );
+    this.#put('user', parts);
+  }
+
+  /** Adds parts to the last content if it is of the same kind, or else to a new one. */
+  #put(
+    kind: Content['kind'],
+    parts: readonly Fields[],
+    rest: Fields = {},
+    files: readonly Fields[] = [],
+  ): void {
+    if (parts.length === 0) return;
+    let content = this.contents.at(-1);
+    if (content?.kind !== kind) {
+      content = { kind, parts: [], files: [], rest };
+      this.contents.push(content);
+    }
+    for (const part of parts) content.parts.push(part);
+    for (const part of files) content.files.push(part);
+  }
+
+  #encodeResult(block: ToolResult, path: string): ReturnType<typeof encodeResult> {
+    const name =
+      (this.#encoding.inPlace ? block.name : undefined) ??
+      this.#names.get(block.callId) ??
+      block.name ??
+      block.callId;
+    const encoded = encodeResult(block, path, this.#encoding, { name, filesBefore: this.#files });
+    this.#files += encoded.files.length / 2;
+    return encoded;
+  }
+
+  /** Gemini refuses a conversation that begins with a call. `index` is that of the turn with it. */
+  beginWithUser(index: number): void {
+    const [first] = this.contents;
+    if (first?.kind !== 'model' || !first.parts.some((part) => 'functionCall' in part)) return;
+    const text = '<system>\nThe conversation begins with the assistant.\n</system>';
+    this.contents.unshift({ kind: 'user', parts: [{ text }], files: [], rest: {} });
+    this.#encoding.lose(
+      `turns[${index}]`,
+      'follows a marked user message, since the provider requires one first',
+      'approximated',
+    );
+  }
+}
+
+/** A member of a client's body, in either spelling. */
+function readSpelled(thing: Fields, name: string): unknown {
+  return thing[name] ?? thing[toSnakeCase(name)];
+}
+
+/** Google accepts a single object in place of a list. */
+export function readAsList(value: unknown): readonly unknown[] {
+  return isObject(value) ? [value] : readList(value);
+}
+
+/**
+ * Gemini refuses a step of the current turn whose first call has neither a signature nor a placeholder. The
+ * contents may be a client's own, in either spelling.
+ */
+export function markUnsealedCalls(contents: readonly Fields[]): readonly Fields[] {
+  const current = contents.findLastIndex(
+    ({ role, parts }) =>
+      role !== 'model' &&
+      !readAsList(parts).some((part) => readSpelled(readObject(part), 'functionResponse')),
+  );
+  return contents.map((content, index) => {
+    if (index <= current || content.role !== 'model') return content;
+    const parts = readAsList(content.parts).map(readObject);
+    const place = parts.findIndex((part) => readSpelled(part, 'functionCall'));
+    const call = parts[place];
+    if (!call || readSpelled(call, 'thoughtSignature')) return content;
+    return { ...content, parts: parts.with(place, { ...call, thoughtSignature: placeholders[0] }) };
+  });
+}
