@@ -10,10 +10,6 @@ import type { Books, OpenedStore } from '../contract/books.ts';
 import { openDatabase } from '../support/database.ts';
 import { selectAccounts, selectEntries, toBooks } from './read-books.ts';
 
-/** Ends all connections of gateways to a database. */
-export const endConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-  WHERE application_name LIKE 'tollgate %' AND datname = current_database()`;
-
 /** Lets a test change a database as the store never would. */
 export async function queryDatabase(
   url: string,

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type * as threads from 'node:worker_threads';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { readBooks, makeTemporaryFolder } from '../balance/ledger-file.ts';
 import { runSlowDisk } from '../balance/slow-disk.ts';
 import { expectSound } from '../contract/books.ts';
@@ -20,53 +20,49 @@ async function fill(file: string, calls: string, fault: string) {
   return JSON.parse(stdout);
 }
 
-describe('a disk that fails', () => {
-  it.each([
-    ['to flush', 'fsync,fdatasync:error=EIO:when=10..20'],
-    ['to write', 'pwrite64:error=ENOSPC:when=200..230'],
-  ])('%s costs those calls a refusal, and nothing that was acknowledged', async (_, fault) => {
-    const folder = makeTemporaryFolder();
-    const file = join(folder.path, 'ledger.db');
-    const { reserved, refusals } = await fill(file, 'fsync,fdatasync,pwrite64', fault);
-    expect(refusals).toEqual(['ledger_unavailable']);
-    expect(reserved).toBeGreaterThan(64);
-    expect(readBooks(file).entries.filter(({ kind }) => kind === 'reserve')).toHaveLength(reserved);
-    expectSound(readBooks(file));
-    folder.remove();
-  });
+it.each([
+  ['to flush', 'fsync,fdatasync:error=EIO:when=10..20'],
+  ['to write', 'pwrite64:error=ENOSPC:when=200..230'],
+])('a disk that %s costs those calls a refusal, and nothing that was acknowledged', async (_, fault) => {
+  const folder = makeTemporaryFolder();
+  const file = join(folder.path, 'ledger.db');
+  const { reserved, refusals } = await fill(file, 'fsync,fdatasync,pwrite64', fault);
+  expect(refusals).toEqual(['ledger_unavailable']);
+  expect(reserved).toBeGreaterThan(64);
+  expect(readBooks(file).entries.filter(({ kind }) => kind === 'reserve')).toHaveLength(reserved);
+  expectSound(readBooks(file));
+  folder.remove();
 });
 
-describe('a disk that is slow', () => {
-  it('makes calls wait for their two commits and the two before, and never the event loop', async () => {
-    const { statuses, slowest, lag, audit } = await runSlowDisk({
-      commit: 200,
-      milliseconds: 60_000,
-      atOnce: 100,
-    });
-    process.stdout.write(
-      `${JSON.stringify(statuses)}; 99 of 100 calls took ${slowest.toFixed(0)} ` +
-        `ms at most, the event loop came ${lag.toFixed(0)} ms late\n`,
-    );
-    expect(Object.keys(statuses)).toEqual(['200']);
-    expect(slowest).toBeLessThan(8000);
-    expect(lag).toBeLessThan(500);
-    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+it('a slow disk makes calls wait for their commits and those before, never the event loop', async () => {
+  const { statuses, slowest, lag, audit } = await runSlowDisk({
+    commit: 200,
+    milliseconds: 60_000,
+    atOnce: 100,
   });
+  process.stdout.write(
+    `${JSON.stringify(statuses)}; 99 of 100 calls took ${slowest.toFixed(0)} ` +
+      `ms at most, the event loop came ${lag.toFixed(0)} ms late\n`,
+  );
+  expect(Object.keys(statuses)).toEqual(['200']);
+  expect(slowest).toBeLessThan(8000);
+  expect(lag).toBeLessThan(500);
+  expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+});
 
-  it('delays nothing else while it flushes', async () => {
-    const folder = makeTemporaryFolder();
-    const { reserved, refusals, longest, lag } = await fill(
-      join(folder.path, 'ledger.db'),
-      'fsync,fdatasync',
-      'fsync,fdatasync:delay_enter=200000',
-    );
-    process.stdout.write(
-      `a turn took ${longest.toFixed(0)} ms at most, the event loop came ${lag.toFixed(0)} ms late\n`,
-    );
-    expect({ reserved, refusals }).toEqual({ reserved: 60 * 64, refusals: [] });
-    expect(longest).toBeGreaterThan(200);
-    expect(longest).toBeLessThan(4000);
-    expect(lag).toBeLessThan(500);
-    folder.remove();
-  });
+it('a slow disk delays nothing else while it flushes', async () => {
+  const folder = makeTemporaryFolder();
+  const { reserved, refusals, longest, lag } = await fill(
+    join(folder.path, 'ledger.db'),
+    'fsync,fdatasync',
+    'fsync,fdatasync:delay_enter=200000',
+  );
+  process.stdout.write(
+    `a turn took ${longest.toFixed(0)} ms at most, the event loop came ${lag.toFixed(0)} ms late\n`,
+  );
+  expect({ reserved, refusals }).toEqual({ reserved: 60 * 64, refusals: [] });
+  expect(longest).toBeGreaterThan(200);
+  expect(longest).toBeLessThan(4000);
+  expect(lag).toBeLessThan(500);
+  folder.remove();
 });

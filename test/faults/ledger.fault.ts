@@ -5,7 +5,7 @@
  * Disks that fail or are slow are in `disks.fault.ts`.
  */
 import type * as threads from 'node:worker_threads';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { runBudgetRace } from '../balance/budget-race.ts';
 import { runClock } from '../balance/clock.ts';
 import { lastWord, openSlowStreams } from '../balance/disconnecting-clients.ts';
@@ -29,84 +29,76 @@ vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =
 
 const seed = Number(process.env.SEED ?? 20_260_702);
 
-describe('twenty thousand mixed calls', () => {
-  it("cost what the providers' own usage comes to, to the nano", async () => {
-    const { wrong, used, expected, statuses, audit } = await runMixedCalls(20_000, createRandom(seed));
-    expect(statuses).toEqual({ 200: 20_000 });
-    expect(wrong).toEqual([]);
-    expect(used).toBe(expected);
-    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
-  });
+it("twenty thousand mixed calls cost what the providers' own usage comes to, to the nano", async () => {
+  const { wrong, used, expected, statuses, audit } = await runMixedCalls(20_000, createRandom(seed));
+  expect(statuses).toEqual({ 200: 20_000 });
+  expect(wrong).toEqual([]);
+  expect(used).toBe(expected);
+  expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
 });
 
-describe('a hundred thousand calls of sixty-four keys', () => {
-  it('have spent from their account what they cost, to the nano', async () => {
-    const { wrong, used, expected, perSecond, audit } = await runSpenders(
-      await openTemporary(),
-      100_000,
-      createRandom(seed),
-    );
-    process.stdout.write(`${perSecond.toFixed(0)} calls a second\n`);
-    expect(wrong).toEqual([]);
-    expect(used).toBe(expected);
-    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
-  });
-});
-
-describe('two hundred calls at once, two hundred times', () => {
-  it.each([
-    ['SQLite', 1, openTemporary],
-    ['SQLite', 4, openTemporary],
-    ['PostgreSQL', 1, openFresh],
-    ['PostgreSQL', 4, openFresh],
-  ] as const)(
-    'spend no more from a monthly budget in %s than it allows, from %i processes',
-    async (_, processes, open) => {
-      const race = { opened: await open(), processes, rounds: 200, calls: 200, draw: createRandom(seed) };
-      const { wrong, audit } = await runBudgetRace(race);
-      expect(wrong).toEqual([]);
-      expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
-    },
+it('100,000 calls of 64 keys have spent from their account what they cost, to the nano', async () => {
+  const { wrong, used, expected, perSecond, audit } = await runSpenders(
+    await openTemporary(),
+    100_000,
+    createRandom(seed),
   );
+  process.stdout.write(`${perSecond.toFixed(0)} calls a second\n`);
+  expect(wrong).toEqual([]);
+  expect(used).toBe(expected);
+  expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
 });
 
-describe('a hundred gateways that are killed under two hundred streams', () => {
-  it('lose nothing they acknowledged and leave nothing pending, and a live one is not affected', async () => {
-    const {
-      resolvedAfter,
-      completed,
-      recovered,
-      presumed,
-      asked: requestCount,
-      reserved,
-      ...verdict
-    } = await runKills({
-      cycles: 100,
-      streams: 200,
-      living: 5,
-      longest: 3000,
-      lease: 3,
-      draw: createRandom(seed),
-    });
-    process.stdout.write(
-      `${completed} completed, ${recovered} recovered, ${presumed} of them taken for sent, ` +
-        `${requestCount} asked of the vendor; resolved within ${Math.max(...resolvedAfter).toFixed(0)} ` +
-        'ms of a restart\n',
-    );
-    expect(verdict).toMatchObject({
-      wrong: [],
-      overcharged: [],
-      forgotten: [],
-      madeUp: [],
-      unlike: [],
-      touched: [],
-      audit: { ok: true, pending: 0, findings: [] },
-    });
-    expect(reserved).toBeGreaterThanOrEqual(requestCount);
-    expect(recovered).toBeGreaterThan(1000);
-    expect(presumed).toBeGreaterThan(100);
-    expect(Math.max(...resolvedAfter)).toBeLessThan(50_000);
+it.each([
+  ['SQLite', 1, openTemporary],
+  ['SQLite', 4, openTemporary],
+  ['PostgreSQL', 1, openFresh],
+  ['PostgreSQL', 4, openFresh],
+] as const)(
+  '200 calls at once spend no more from a budget in %s than it allows, from %i processes',
+  async (_, processes, open) => {
+    const race = { opened: await open(), processes, rounds: 200, calls: 200, draw: createRandom(seed) };
+    const { wrong, audit } = await runBudgetRace(race);
+    expect(wrong).toEqual([]);
+    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+  },
+);
+
+it('100 gateways killed under 200 streams lose nothing acknowledged, and leave nothing pending', async () => {
+  const {
+    resolvedAfter,
+    completed,
+    recovered,
+    presumed,
+    asked: requestCount,
+    reserved,
+    ...verdict
+  } = await runKills({
+    cycles: 100,
+    streams: 200,
+    living: 5,
+    longest: 3000,
+    lease: 3,
+    draw: createRandom(seed),
   });
+  process.stdout.write(
+    `${completed} completed, ${recovered} recovered, ${presumed} of them taken for sent, ` +
+      `${requestCount} asked of the vendor; resolved within ${Math.max(...resolvedAfter).toFixed(0)} ` +
+      'ms of a restart\n',
+  );
+  expect(verdict).toMatchObject({
+    wrong: [],
+    overcharged: [],
+    forgotten: [],
+    madeUp: [],
+    unlike: [],
+    touched: [],
+    audit: { ok: true, pending: 0, findings: [] },
+  });
+  expect(reserved).toBeGreaterThanOrEqual(requestCount);
+  expect(recovered).toBeGreaterThan(1000);
+  expect(presumed).toBeGreaterThan(100);
+  expect(Math.max(...resolvedAfter)).toBeLessThan(50_000);
 });
 
 it('ten gateways killed while a hundred calls reserve more leave each with one end', async () => {
@@ -115,169 +107,147 @@ it('ten gateways killed while a hundred calls reserve more leave each with one e
   expect([calls, extended >= 10 * 25]).toEqual([1000, true]);
 });
 
-describe('a SQLite ledger that cannot be written for twenty seconds', () => {
-  const milliseconds = 20_000;
+const milliseconds = 20_000;
 
-  it.each(['locked', 'full', 'read-only'] as const)(
-    'refuses new spending while it is %s, and settles running calls once it recovers',
-    async (kind) => {
-      const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({
-        kind,
-        milliseconds,
-        streams: 100,
-      });
-      expect(refused).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) });
-      expect(ready).toEqual([200, 503, 200]);
-      expect(whole).toBe(100);
-      expect(longestWait).toBeLessThan(milliseconds);
-      expect(used).toBeCloseTo(due, 9);
-      expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
-    },
-  );
-});
-
-describe('a thousand remnants of a log after a power loss', () => {
-  it('open with a sound ledger, and with everything that had been acknowledged up to their end', async () => {
-    const { unsound, lost, shortened } = await runPowerLoss({
-      turns: 40,
-      remains: 1000,
-      draw: createRandom(seed),
+it.each(['locked', 'full', 'read-only'] as const)(
+  'a SQLite ledger that is %s for 20 s refuses new spending, and settles running calls after it',
+  async (kind) => {
+    const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({
+      kind,
+      milliseconds,
+      streams: 100,
     });
-    expect({ unsound, lost }).toEqual({ unsound: [], lost: [] });
-    expect(shortened).toBeGreaterThan(500);
-  });
-});
-
-describe('a clock that jumps by an hour and a year, stops and returns', () => {
-  it('makes no process dead and no reservation old, though its states last several leases', async () => {
-    const { streams, whole, ids, strange, due, used, audit } = await runClock({
-      milliseconds: 10_000,
-      lease: 1,
-    });
-    expect({ streams, whole, ids }).toEqual({ streams: 28, whole: 28, ids: 28 });
-    expect(strange).toEqual([]);
+    expect(refused).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) });
+    expect(ready).toEqual([200, 503, 200]);
+    expect(whole).toBe(100);
+    expect(longestWait).toBeLessThan(milliseconds);
     expect(used).toBeCloseTo(due, 9);
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+  },
+);
+
+it('1000 remnants of a log after a power loss open with all that was acknowledged before', async () => {
+  const { unsound, lost, shortened } = await runPowerLoss({
+    turns: 40,
+    remains: 1000,
+    draw: createRandom(seed),
   });
+  expect({ unsound, lost }).toEqual({ unsound: [], lost: [] });
+  expect(shortened).toBeGreaterThan(500);
 });
 
-describe('a gateway that is suspended for two minutes under a hundred streams', () => {
-  it("corrects what another settled for it: each call costs its provider's usage, once", async () => {
-    const { streams, taken, whole, wrong, endedTwice, audit } = await runSuspended({
-      streams: 100,
-      words: 480,
-      milliseconds: 120_000,
-      lease: 3,
+it('a clock that jumps, stops and returns makes no process dead and no reservation old', async () => {
+  const { streams, whole, ids, strange, due, used, audit } = await runClock({
+    milliseconds: 10_000,
+    lease: 1,
+  });
+  expect({ streams, whole, ids }).toEqual({ streams: 28, whole: 28, ids: 28 });
+  expect(strange).toEqual([]);
+  expect(used).toBeCloseTo(due, 9);
+  expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+});
+
+it('a gateway suspended for two minutes corrects what another settled for it', async () => {
+  const { streams, taken, whole, wrong, endedTwice, audit } = await runSuspended({
+    streams: 100,
+    words: 480,
+    milliseconds: 120_000,
+    lease: 3,
+  });
+  expect({ taken, whole }).toEqual({ taken: streams, whole: streams });
+  expect({ wrong, endedTwice }).toEqual({ wrong: [], endedTwice: [] });
+  expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+});
+
+it('each call is charged at the price it was reserved at while prices change every second', async () => {
+  const { statuses, versions, wrong, overtaken, audit } = await runRepricing({
+    changes: 60,
+    every: 1000,
+    readings: 10,
+    lanes: 20,
+    call: 400,
+  });
+  process.stdout.write(
+    `${statuses[200]} calls at ${versions} prices; ${overtaken} ended when another was in service\n`,
+  );
+  expect(Object.keys(statuses)).toEqual(['200']);
+  expect(versions).toBeGreaterThan(30);
+  expect(overtaken).toBeGreaterThan(60);
+  expect(wrong).toEqual([]);
+  expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+});
+
+it('two gateways of which one is replaced again and again fail no call and charge each once', async () => {
+  const { completed, failed, wrong, codes, flagged, audit } = await runRolling({
+    restarts: 60,
+    every: 10_000,
+    lanes: 40,
+    draw: createRandom(seed),
+  });
+  process.stdout.write(`${completed} calls were completed\n`);
+  expect(failed).toEqual([]);
+  expect(wrong).toEqual([]);
+  expect(completed).toBeGreaterThan(1000);
+  expect([...codes]).toEqual([0]);
+  expect(flagged).toEqual([]);
+  expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+});
+
+it("2000 clients that disconnect end their provider's connection at once, and settle once", async () => {
+  const count = 2000;
+  const harness = await openSlowStreams('cancel');
+  for (let made = 0; made < count; made += 100)
+    await Promise.all(Array.from({ length: 100 }, (_, index) => harness.call(((made + index) * 97) % 3000)));
+  const ends = await harness.gateway.ended(count);
+  for (const sent of harness.calls)
+    await expect.poll(() => sent.closed || sent.finished, { timeout: 10_000 }).toBe(true);
+  expect(harness.settled()).toHaveLength(count);
+  expect(new Set(harness.settled().map(({ call }) => call)).size).toBe(count);
+  expect(ends.filter((end) => end.type === 'answered' && end.outcome === 'aborted').length).toBeGreaterThan(
+    count / 2,
+  );
+  expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
+  await harness.close();
+});
+
+it("2000 clients that disconnect at the last event pay once, by their provider's usage", async () => {
+  const count = 2000;
+  const harness = await openSlowStreams('cancel', 0);
+  let early = 0;
+  for (let made = 0; made < count; made += 50) {
+    const texts = await Promise.all(Array.from({ length: 50 }, () => harness.call(lastWord)));
+    early += texts.filter((text) => text.includes(lastWord) && !text.includes('[DONE]')).length;
+  }
+  const ends = await harness.gateway.ended(count);
+  process.stdout.write(`${early} of them left before the end\n`);
+  expect(early).toBeGreaterThan(count / 2);
+  for (const end of ends)
+    expect(end).toMatchObject({
+      type: 'answered',
+      outcome: 'completed',
+      charge: { basis: 'usage', uses: withCounts({ input: 30, output: 40 }) },
     });
-    expect({ taken, whole }).toEqual({ taken: streams, whole: streams });
-    expect({ wrong, endedTwice }).toEqual({ wrong: [], endedTwice: [] });
-    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
-  });
+  expect(harness.settled()).toHaveLength(count);
+  expect(new Set(harness.settled().map(({ call, kind, reason }) => `${call} ${kind} ${reason}`)).size).toBe(
+    count,
+  );
+  expect(harness.settled().every(({ kind, reason }) => kind === 'post' && reason === 'completed')).toBe(true);
+  expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
+  await harness.close();
 });
 
-describe('prices that change every second for a minute, and are reloaded ten times a second', () => {
-  it('charge each call at the price it was reserved at', async () => {
-    const { statuses, versions, wrong, overtaken, audit } = await runRepricing({
-      changes: 60,
-      every: 1000,
-      readings: 10,
-      lanes: 20,
-      call: 400,
-    });
-    process.stdout.write(
-      `${statuses[200]} calls at ${versions} prices; ${overtaken} ended when another was in service\n`,
-    );
-    expect(Object.keys(statuses)).toEqual(['200']);
-    expect(versions).toBeGreaterThan(30);
-    expect(overtaken).toBeGreaterThan(60);
-    expect(wrong).toEqual([]);
-    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
-  });
-});
-
-describe('two gateways of which one is replaced every ten seconds for ten minutes', () => {
-  it('fail no call, charge each once, and leave nothing to the other', async () => {
-    const { completed, failed, wrong, codes, flagged, audit } = await runRolling({
-      restarts: 60,
-      every: 10_000,
-      lanes: 40,
-      draw: createRandom(seed),
-    });
-    process.stdout.write(`${completed} calls were completed\n`);
-    expect(failed).toEqual([]);
-    expect(wrong).toEqual([]);
-    expect(completed).toBeGreaterThan(1000);
-    expect([...codes]).toEqual([0]);
-    expect(flagged).toEqual([]);
-    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
-  });
-});
-
-describe('two thousand clients that disconnect', () => {
-  it("have their provider's connection closed at once, and are settled once each", async () => {
-    const count = 2000;
-    const harness = await openSlowStreams('cancel');
-    for (let made = 0; made < count; made += 100)
-      await Promise.all(
-        Array.from({ length: 100 }, (_, index) => harness.call(((made + index) * 97) % 3000)),
-      );
-    const ends = await harness.gateway.ended(count);
-    for (const sent of harness.calls)
-      await expect.poll(() => sent.closed || sent.finished, { timeout: 10_000 }).toBe(true);
-    expect(harness.settled()).toHaveLength(count);
-    expect(new Set(harness.settled().map(({ call }) => call)).size).toBe(count);
-    expect(ends.filter((end) => end.type === 'answered' && end.outcome === 'aborted').length).toBeGreaterThan(
-      count / 2,
-    );
-    expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
-    await harness.close();
-  });
-});
-
-describe('two thousand clients that disconnect at the last event, before the reply ends', () => {
-  it("have received everything: each call completes, charged once by its provider's usage", async () => {
-    const count = 2000;
-    const harness = await openSlowStreams('cancel', 0);
-    let early = 0;
-    for (let made = 0; made < count; made += 50) {
-      const texts = await Promise.all(Array.from({ length: 50 }, () => harness.call(lastWord)));
-      early += texts.filter((text) => text.includes(lastWord) && !text.includes('[DONE]')).length;
-    }
-    const ends = await harness.gateway.ended(count);
-    process.stdout.write(`${early} of them left before the end\n`);
-    expect(early).toBeGreaterThan(count / 2);
-    for (const end of ends)
-      expect(end).toMatchObject({
-        type: 'answered',
-        outcome: 'completed',
-        charge: { basis: 'usage', uses: withCounts({ input: 30, output: 40 }) },
-      });
-    expect(harness.settled()).toHaveLength(count);
-    expect(new Set(harness.settled().map(({ call, kind, reason }) => `${call} ${kind} ${reason}`)).size).toBe(
-      count,
-    );
-    expect(harness.settled().every(({ kind, reason }) => kind === 'post' && reason === 'completed')).toBe(
-      true,
-    );
-    expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
-    await harness.close();
-  });
-});
-
-describe('five hundred clients that disconnect from a provider whose replies are read on', () => {
-  it('get twenty replies read on at a time; the rest are cancelled and charged by what arrived', async () => {
-    const harness = await openSlowStreams({ drain: { seconds: 60, bytes: 1e6, atOnce: 20 } }, 1500);
-    await Promise.all(Array.from({ length: 500 }, () => harness.call(200)));
-    const ends = await harness.gateway.ended(500);
-    const countCharged = (basis: string) =>
-      ends.filter((end) => end.type === 'answered' && end.outcome === 'aborted' && end.charge.basis === basis)
-        .length;
-    expect([countCharged('usage'), countCharged('estimate')]).toEqual([20, 480]);
-    expect(harness.calls.filter(({ finished }) => finished)).toHaveLength(20);
-    expect(harness.settled()).toHaveLength(500);
-    expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
-    await harness.close();
-  });
+it('of 500 clients that disconnect, 20 replies are read on at a time, others cancelled', async () => {
+  const harness = await openSlowStreams({ drain: { seconds: 60, bytes: 1e6, atOnce: 20 } }, 1500);
+  await Promise.all(Array.from({ length: 500 }, () => harness.call(200)));
+  const ends = await harness.gateway.ended(500);
+  const countCharged = (basis: string) =>
+    ends.filter((end) => end.type === 'answered' && end.outcome === 'aborted' && end.charge.basis === basis)
+      .length;
+  expect([countCharged('usage'), countCharged('estimate')]).toEqual([20, 480]);
+  expect(harness.calls.filter(({ finished }) => finished)).toHaveLength(20);
+  expect(harness.settled()).toHaveLength(500);
+  expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
+  await harness.close();
 });
 
 testStore('SQLite', () => openTemporary());
