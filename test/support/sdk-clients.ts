@@ -182,7 +182,7 @@ function createMessagesClient(sdk: Anthropic): Client {
             })),
           }
         : {}),
-      ...(thinks ? { thinking: { type: 'enabled' as const, budget_tokens: 2000 } } : {}),
+      ...(thinks ? { thinking: { type: 'adaptive' as const } } : {}),
     };
     let ids: string[] = [];
     return {
@@ -280,15 +280,30 @@ function createGeminiClient(sdk: GoogleGenAI): Client {
   };
 }
 
+type Sdk = new (...options: never[]) => object;
+
+/** The classes of the SDKs. Those of another major version are called in the same way. */
+interface Sdks {
+  readonly OpenAI: Sdk;
+  readonly Anthropic: Sdk;
+  readonly GoogleGenAI: Sdk;
+}
+
 /** The SDKs with the gateway's base URLs. */
-export function createSdkClients(url: string, key: string): Readonly<Record<Wire, Client>> {
-  const openai = new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });
+export function createSdkClients(
+  url: string,
+  key: string,
+  sdks: Sdks = { OpenAI, Anthropic, GoogleGenAI },
+): Readonly<Record<Wire, Client>> {
+  const options = { apiKey: key, maxRetries: 0 };
+  const openai: OpenAI = Reflect.construct(sdks.OpenAI, [{ ...options, baseURL: `${url}/v1` }]);
+  const anthropic: Anthropic = Reflect.construct(sdks.Anthropic, [{ ...options, baseURL: `${url}/alpha` }]);
+  const httpOptions = { baseUrl: `${url}/beta` };
+  const google: GoogleGenAI = Reflect.construct(sdks.GoogleGenAI, [{ apiKey: key, httpOptions }]);
   return {
     'chat-completions': createChatClient(openai),
     responses: createResponsesClient(openai),
-    messages: createMessagesClient(new Anthropic({ apiKey: key, baseURL: `${url}/alpha`, maxRetries: 0 })),
-    'generate-content': createGeminiClient(
-      new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: `${url}/beta` } }),
-    ),
+    messages: createMessagesClient(anthropic),
+    'generate-content': createGeminiClient(google),
   };
 }
