@@ -1,5 +1,5 @@
 /** Budgets: what calls may cost in each period, in every store. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Nano } from '../../core/index.ts';
 import type { Reserved, Store } from '../../plugins/meters/balance/store.ts';
 import { newKey, quote, settlement } from '../balance/calls.ts';
@@ -38,231 +38,229 @@ export function testBudgets({ account, opened, store }: Bench): void {
     return budget && { used: budget.used, pending: budget.pending };
   }
 
-  describe('a budget', () => {
-    it('refuses the call that exceeds it, and says which budget does and when it resets', async () => {
-      const name = await account(10_000n);
-      const id = await createBudget(store(), newBudget(name, 100n));
-      expect(await call(name, 70n)).toMatchObject({ status: 'reserved', amount: 70n });
-      expect(await call(name, 31n)).toEqual({
-        status: 'short',
-        by: 'budget',
-        available: 30n,
-        budget: {
-          id,
-          scope: 'account',
-          subject: name,
-          per: 'day',
-          zone: 'UTC',
-          allowed: 100n,
-          resets: Date.parse('2026-11-23T00:00:00Z'),
-        },
-      });
-      expect(await call(name, 30n)).toMatchObject({ status: 'reserved' });
-    });
-
-    it('lowers what a call reserves to what is left of it', async () => {
-      const name = await account(10_000n);
-      await createBudget(store(), newBudget(name, 100n));
-      expect(await call(name, 40n, { most: 500n })).toEqual({ status: 'reserved', quote: 0, amount: 100n });
-    });
-
-    it('has again what a call did not cost, and lets free calls through when nothing is left', async () => {
-      const name = await account(10_000n);
-      const id = await createBudget(store(), newBudget(name, 100n));
-      const first = call(name, 100n);
-      await first;
-      expect(await call(name, 1n)).toMatchObject({ status: 'short', by: 'budget' });
-      expect(await call(name, 0n)).toMatchObject({ status: 'reserved', amount: 0n });
-      await store().settle(settlement(first.id, 60n));
-      expect(await readSums(id)).toEqual({ used: 60n, pending: 0n });
-      expect(await call(name, 41n)).toMatchObject({ status: 'short', available: 40n });
-      const second = call(name, 40n);
-      expect(await second).toMatchObject({ status: 'reserved' });
-      await store().settle(settlement(second.id, undefined));
-      expect(await readSums(id)).toEqual({ used: 60n, pending: 0n });
-    });
-
-    it('counts a call in the period in which it was reserved, also if it ends in the next', async () => {
-      const name = await account(10_000n);
-      const id = await createBudget(store(), newBudget(name, 100n));
-      const midnight = Date.parse('2026-11-23T00:00:00Z');
-      const first = call(name, 80n, { at: midnight - 1 });
-      await first;
-      expect(await call(name, 100n, { at: midnight })).toMatchObject({ status: 'reserved' });
-      await store().settle(settlement(first.id, 90n, { at: midnight + 5 }));
-      expect(await readSums(id)).toEqual({ used: 90n, pending: 0n });
-      expect(await readSums(id, midnight)).toEqual({ used: 0n, pending: 100n });
-    });
-
-    it.each([
-      ['summer time starts', '2026-03-29T21:59:59.999Z', '2026-03-28T23:00:00Z'],
-      ['summer time ends', '2026-10-25T22:59:59.999Z', '2026-10-24T22:00:00Z'],
-    ])('resets at midnight in its zone on the day on which %s', async (_, last, first) => {
-      const name = await account(10_000n);
-      await createBudget(store(), newBudget(name, 100n, { zone: 'Europe/Berlin' }));
-      const [from, to] = [Date.parse(first), Date.parse(last)];
-      const tryCall = async (at: number): Promise<string> => (await call(name, 100n, { at })).status;
-      expect([
-        await tryCall(from - 1),
-        await tryCall(from),
-        await tryCall(to),
-        await tryCall(to + 1),
-      ]).toEqual(['reserved', 'reserved', 'short', 'reserved']);
-    });
-
-    it('holds beside others of the same account: the tightest of them decides', async () => {
-      const name = await account(10_000n);
-      await createBudget(store(), newBudget(name, 50n, { per: 'hour' }));
-      await createBudget(store(), newBudget(name, 120n));
-      const month = await createBudget(store(), newBudget(name, 1000n, { per: 'month' }));
-      await createBudget(store(), newBudget(name, 140n, { per: 'total' }));
-      expect(await call(name, 51n)).toMatchObject({ budget: { per: 'hour' }, available: 50n });
-      await call(name, 50n);
-      await call(name, 50n, { at: noon + hour });
-      expect(await call(name, 50n, { at: noon + 2 * hour })).toMatchObject({
-        budget: { per: 'day' },
-        available: 20n,
-      });
-      expect(await call(name, 50n, { at: noon + 24 * hour })).toMatchObject({
-        budget: { per: 'total', resets: undefined },
-        available: 40n,
-      });
-      expect(await readSums(month)).toEqual({ used: 0n, pending: 100n });
-    });
-
-    it('of a key counts the calls of that key alone, and of the keys it replaced', async () => {
-      const name = await account(10_000n);
-      made += 1;
-      const [one, other, next] = ['1', '2', '3'].map((last) =>
-        newKey(`b0d6e7000000${made.toString().padStart(3, '0')}${last}`, name),
-      );
-      if (!one || !other || !next) throw new Error('there are three keys');
-      await store().createKey(one);
-      await store().createKey(other);
-      const id = await createBudget(store(), newBudget(one.id, 100n, { scope: 'key' }));
-      await call(name, 60n, { key: one.id });
-      expect(await call(name, 60n, { key: other.id })).toMatchObject({ status: 'reserved' });
-      await store().rotateKey({ id: one.id, until: noon + hour, key: next });
-      expect(await call(name, 60n, { key: next.id })).toMatchObject({ status: 'short', available: 40n });
-      const query = { scope: 'key', limit: 10, at: noon } as const;
-      expect(await store().listBudgets({ ...query, subject: next.id })).toMatchObject([{ id }]);
-      expect(await store().listBudgets({ ...query, subject: other.id })).toEqual([]);
-    });
-
-    it('of a team counts the calls of its account and of all below it, wherever they move from', async () => {
-      const [top, middle, low, apart] = [
-        await account(10_000n),
-        await account(10_000n),
-        await account(10_000n),
-        await account(10_000n),
-      ];
-      expect(await store().moveAccount({ account: low, parent: middle })).toBe('moved');
-      expect(await store().moveAccount({ account: middle, parent: top })).toBe('moved');
-      const id = await createBudget(store(), newBudget(top, 100n, { scope: 'team' }));
-      await call(top, 30n);
-      await call(middle, 30n);
-      await call(low, 30n);
-      await call(apart, 30n);
-      expect(await call(low, 11n)).toMatchObject({ status: 'short', by: 'budget', available: 10n });
-      expect(await store().moveAccount({ account: middle, parent: undefined })).toBe('moved');
-      expect(await call(low, 11n)).toMatchObject({ status: 'reserved' });
-      expect(await readSums(id)).toEqual({ used: 0n, pending: 90n });
-    });
-
-    it('of a tag counts the calls that have it, whatever account pays', async () => {
-      const [one, other, tag] = [await account(10_000n), await account(10_000n), `tag-${(made += 1)}`];
-      await createBudget(store(), newBudget(tag, 100n, { scope: 'tag' }));
-      await call(one, 60n, { tags: ['x', tag] });
-      expect(await call(other, 41n, { tags: [tag] })).toMatchObject({ status: 'short', available: 40n });
-      expect(await call(other, 41n, { tags: ['x'] })).toMatchObject({ status: 'reserved' });
-      // One that was exhausted affords as much again after its reset.
-      const tomorrow = Date.parse('2026-11-24T00:00:00Z');
-      expect(await call(other, 100n, { tags: [tag], at: tomorrow })).toMatchObject({ status: 'reserved' });
-    });
-
-    it('that is soft refuses nothing, and counts', async () => {
-      const name = await account(10_000n);
-      const id = await createBudget(store(), newBudget(name, 10n, { hard: false }));
-      expect(await call(name, 500n)).toMatchObject({ status: 'reserved', amount: 500n });
-      expect(await readSums(id)).toEqual({ used: 0n, pending: 500n });
-    });
-
-    it('can be raised until a moment, changed, and deleted', async () => {
-      const name = await account(10_000n);
-      const id = await createBudget(store(), newBudget(name, 100n));
-      await call(name, 100n);
-      expect(await store().raiseBudget({ id, amount: 50n, until: noon + hour, at: noon })).toBe(true);
-      expect(await call(name, 50n, { at: noon + hour - 1 })).toMatchObject({ status: 'reserved' });
-      expect(await call(name, 1n, { at: noon + hour })).toMatchObject({
-        available: -50n,
-        budget: { allowed: 100n },
-      });
-      expect(await store().changeBudget({ id, changes: { limit: 160n }, at: noon })).toBe(true);
-      expect(await call(name, 11n, { at: noon + hour })).toMatchObject({ available: 10n });
-      expect(await store().changeBudget({ id, changes: { hard: false }, at: noon })).toBe(true);
-      const last = call(name, 11n, { at: noon + hour });
-      expect(await last).toMatchObject({ status: 'reserved' });
-      expect(await store().deleteBudget({ id, at: noon })).toBe(true);
-      expect(await store().deleteBudget({ id, at: noon })).toBe(false);
-      expect(await store().changeBudget({ id, changes: { limit: 1n }, at: noon })).toBe(false);
-      // It still counts the end of what it counted the start of.
-      await store().settle(settlement(last.id, 7n));
-      expect(await readSums(id)).toEqual({ used: 7n, pending: 150n });
-      expect(await store().listBudgets({ scope: 'account', subject: name, limit: 9, at: noon })).toEqual([]);
-    });
-
-    it('is made once for each subject and period, of what exists', async () => {
-      const name = await account(1n);
-      const id = await createBudget(store(), newBudget(name, 100n));
-      expect(await store().createBudget(newBudget(name, 5n, { zone: 'Asia/Tokyo' }))).toEqual({
-        status: 'exists',
+  it('a budget refuses the call that exceeds it, and says which budget does and when it resets', async () => {
+    const name = await account(10_000n);
+    const id = await createBudget(store(), newBudget(name, 100n));
+    expect(await call(name, 70n)).toMatchObject({ status: 'reserved', amount: 70n });
+    expect(await call(name, 31n)).toEqual({
+      status: 'short',
+      by: 'budget',
+      available: 30n,
+      budget: {
         id,
-      });
-      expect(await store().createBudget(newBudget('unknown', 5n))).toEqual({ status: 'not_found' });
-      expect(await store().createBudget(newBudget('no-key', 5n, { scope: 'key' }))).toEqual({
-        status: 'not_found',
-      });
-      await store().deleteBudget({ id, at: noon });
-      expect(await store().createBudget(newBudget(name, 5n))).toMatchObject({ status: 'created' });
+        scope: 'account',
+        subject: name,
+        per: 'day',
+        zone: 'UTC',
+        allowed: 100n,
+        resets: Date.parse('2026-11-23T00:00:00Z'),
+      },
     });
+    expect(await call(name, 30n)).toMatchObject({ status: 'reserved' });
+  });
 
-    it('counts what a recovered call owed, and what its owner corrects later', async () => {
-      const name = await account(10_000n);
-      const id = await createBudget(store(), newBudget(name, 1000n));
-      const dead = await opened().another();
-      const left = call(name, 100n, { through: dead });
-      await left;
-      await store().recover({ owner: dead.owner, beat: 0, limit: 10, at: noon });
-      expect(await readSums(id)).toEqual({ used: 100n, pending: 0n });
-      await dead.settle(settlement(left.id, 30n));
-      expect(await readSums(id)).toEqual({ used: 30n, pending: 0n });
-      await dead.close();
-    });
+  it('a budget lowers what a call reserves to what is left of it', async () => {
+    const name = await account(10_000n);
+    await createBudget(store(), newBudget(name, 100n));
+    expect(await call(name, 40n, { most: 500n })).toEqual({ status: 'reserved', quote: 0, amount: 100n });
+  });
 
-    it('counts an overage too, and allows nothing more', async () => {
-      const name = await account(10_000n);
-      const id = await createBudget(store(), newBudget(name, 100n));
-      const first = call(name, 90n);
-      await first;
-      await store().settle(settlement(first.id, 130n));
-      expect(await readSums(id)).toEqual({ used: 130n, pending: 0n });
-      expect(await call(name, 1n)).toMatchObject({ status: 'short', available: -30n });
-    });
+  it('a budget has again what a call did not cost, and lets free calls through when empty', async () => {
+    const name = await account(10_000n);
+    const id = await createBudget(store(), newBudget(name, 100n));
+    const first = call(name, 100n);
+    await first;
+    expect(await call(name, 1n)).toMatchObject({ status: 'short', by: 'budget' });
+    expect(await call(name, 0n)).toMatchObject({ status: 'reserved', amount: 0n });
+    await store().settle(settlement(first.id, 60n));
+    expect(await readSums(id)).toEqual({ used: 60n, pending: 0n });
+    expect(await call(name, 41n)).toMatchObject({ status: 'short', available: 40n });
+    const second = call(name, 40n);
+    expect(await second).toMatchObject({ status: 'reserved' });
+    await store().settle(settlement(second.id, undefined));
+    expect(await readSums(id)).toEqual({ used: 60n, pending: 0n });
+  });
 
-    it('affords what it can and no more if two processes ask at the same moment', async () => {
-      const [one, two, parent] = [await account(10_000n), await account(10_000n), await account(1n)];
-      for (const name of [one, two]) await store().moveAccount({ account: name, parent });
-      const id = await createBudget(store(), newBudget(parent, 100n, { scope: 'team', per: 'month' }));
-      const other = await opened().another();
-      const answers = await Promise.all(
-        Array.from({ length: 40 }, (_, index) =>
-          call(index % 4 < 2 ? one : two, 10n, { through: index % 2 === 0 ? store() : other }),
-        ),
-      );
-      expect(answers.filter(({ status }) => status === 'reserved')).toHaveLength(10);
-      expect(await readSums(id)).toEqual({ used: 0n, pending: 100n });
-      await other.close();
+  it('a budget counts a call in the period of its reservation, also if it ends in the next', async () => {
+    const name = await account(10_000n);
+    const id = await createBudget(store(), newBudget(name, 100n));
+    const midnight = Date.parse('2026-11-23T00:00:00Z');
+    const first = call(name, 80n, { at: midnight - 1 });
+    await first;
+    expect(await call(name, 100n, { at: midnight })).toMatchObject({ status: 'reserved' });
+    await store().settle(settlement(first.id, 90n, { at: midnight + 5 }));
+    expect(await readSums(id)).toEqual({ used: 90n, pending: 0n });
+    expect(await readSums(id, midnight)).toEqual({ used: 0n, pending: 100n });
+  });
+
+  it.each([
+    ['summer time starts', '2026-03-29T21:59:59.999Z', '2026-03-28T23:00:00Z'],
+    ['summer time ends', '2026-10-25T22:59:59.999Z', '2026-10-24T22:00:00Z'],
+  ])('a budget resets at midnight in its zone on the day on which %s', async (_, last, first) => {
+    const name = await account(10_000n);
+    await createBudget(store(), newBudget(name, 100n, { zone: 'Europe/Berlin' }));
+    const [from, to] = [Date.parse(first), Date.parse(last)];
+    const tryCall = async (at: number): Promise<string> => (await call(name, 100n, { at })).status;
+    expect([await tryCall(from - 1), await tryCall(from), await tryCall(to), await tryCall(to + 1)]).toEqual([
+      'reserved',
+      'reserved',
+      'short',
+      'reserved',
+    ]);
+  });
+
+  it('a budget holds beside others of the same account: the tightest of them decides', async () => {
+    const name = await account(10_000n);
+    await createBudget(store(), newBudget(name, 50n, { per: 'hour' }));
+    await createBudget(store(), newBudget(name, 120n));
+    const month = await createBudget(store(), newBudget(name, 1000n, { per: 'month' }));
+    await createBudget(store(), newBudget(name, 140n, { per: 'total' }));
+    expect(await call(name, 51n)).toMatchObject({ budget: { per: 'hour' }, available: 50n });
+    await call(name, 50n);
+    await call(name, 50n, { at: noon + hour });
+    expect(await call(name, 50n, { at: noon + 2 * hour })).toMatchObject({
+      budget: { per: 'day' },
+      available: 20n,
     });
+    expect(await call(name, 50n, { at: noon + 24 * hour })).toMatchObject({
+      budget: { per: 'total', resets: undefined },
+      available: 40n,
+    });
+    expect(await readSums(month)).toEqual({ used: 0n, pending: 100n });
+  });
+
+  it('a budget of a key counts the calls of that key alone, and of the keys it replaced', async () => {
+    const name = await account(10_000n);
+    made += 1;
+    const [one, other, next] = ['1', '2', '3'].map((last) =>
+      newKey(`b0d6e7000000${made.toString().padStart(3, '0')}${last}`, name),
+    );
+    if (!one || !other || !next) throw new Error('there are three keys');
+    await store().createKey(one);
+    await store().createKey(other);
+    const id = await createBudget(store(), newBudget(one.id, 100n, { scope: 'key' }));
+    await call(name, 60n, { key: one.id });
+    expect(await call(name, 60n, { key: other.id })).toMatchObject({ status: 'reserved' });
+    await store().rotateKey({ id: one.id, until: noon + hour, key: next });
+    expect(await call(name, 60n, { key: next.id })).toMatchObject({ status: 'short', available: 40n });
+    const query = { scope: 'key', limit: 10, at: noon } as const;
+    expect(await store().listBudgets({ ...query, subject: next.id })).toMatchObject([{ id }]);
+    expect(await store().listBudgets({ ...query, subject: other.id })).toEqual([]);
+  });
+
+  it('a budget of a team counts the calls of its account and of all below it', async () => {
+    const [top, middle, low, apart] = [
+      await account(10_000n),
+      await account(10_000n),
+      await account(10_000n),
+      await account(10_000n),
+    ];
+    expect(await store().moveAccount({ account: low, parent: middle })).toBe('moved');
+    expect(await store().moveAccount({ account: middle, parent: top })).toBe('moved');
+    const id = await createBudget(store(), newBudget(top, 100n, { scope: 'team' }));
+    await call(top, 30n);
+    await call(middle, 30n);
+    await call(low, 30n);
+    await call(apart, 30n);
+    expect(await call(low, 11n)).toMatchObject({ status: 'short', by: 'budget', available: 10n });
+    expect(await store().moveAccount({ account: middle, parent: undefined })).toBe('moved');
+    expect(await call(low, 11n)).toMatchObject({ status: 'reserved' });
+    expect(await readSums(id)).toEqual({ used: 0n, pending: 90n });
+  });
+
+  it('a budget of a tag counts the calls that have it, whatever account pays', async () => {
+    const [one, other, tag] = [await account(10_000n), await account(10_000n), `tag-${(made += 1)}`];
+    await createBudget(store(), newBudget(tag, 100n, { scope: 'tag' }));
+    await call(one, 60n, { tags: ['x', tag] });
+    expect(await call(other, 41n, { tags: [tag] })).toMatchObject({ status: 'short', available: 40n });
+    expect(await call(other, 41n, { tags: ['x'] })).toMatchObject({ status: 'reserved' });
+    // One that was exhausted affords as much again after its reset.
+    const tomorrow = Date.parse('2026-11-24T00:00:00Z');
+    expect(await call(other, 100n, { tags: [tag], at: tomorrow })).toMatchObject({ status: 'reserved' });
+  });
+
+  it('a budget that is soft refuses nothing, and counts', async () => {
+    const name = await account(10_000n);
+    const id = await createBudget(store(), newBudget(name, 10n, { hard: false }));
+    expect(await call(name, 500n)).toMatchObject({ status: 'reserved', amount: 500n });
+    expect(await readSums(id)).toEqual({ used: 0n, pending: 500n });
+  });
+
+  it('a budget can be raised until a moment, changed, and deleted', async () => {
+    const name = await account(10_000n);
+    const id = await createBudget(store(), newBudget(name, 100n));
+    await call(name, 100n);
+    expect(await store().raiseBudget({ id, amount: 50n, until: noon + hour, at: noon })).toBe(true);
+    expect(await call(name, 50n, { at: noon + hour - 1 })).toMatchObject({ status: 'reserved' });
+    expect(await call(name, 1n, { at: noon + hour })).toMatchObject({
+      available: -50n,
+      budget: { allowed: 100n },
+    });
+    expect(await store().changeBudget({ id, changes: { limit: 160n }, at: noon })).toBe(true);
+    expect(await call(name, 11n, { at: noon + hour })).toMatchObject({ available: 10n });
+    expect(await store().changeBudget({ id, changes: { hard: false }, at: noon })).toBe(true);
+    const last = call(name, 11n, { at: noon + hour });
+    expect(await last).toMatchObject({ status: 'reserved' });
+    expect(await store().deleteBudget({ id, at: noon })).toBe(true);
+    expect(await store().deleteBudget({ id, at: noon })).toBe(false);
+    expect(await store().changeBudget({ id, changes: { limit: 1n }, at: noon })).toBe(false);
+    // It still counts the end of what it counted the start of.
+    await store().settle(settlement(last.id, 7n));
+    expect(await readSums(id)).toEqual({ used: 7n, pending: 150n });
+    expect(await store().listBudgets({ scope: 'account', subject: name, limit: 9, at: noon })).toEqual([]);
+  });
+
+  it('a budget is made once for each subject and period, of what exists', async () => {
+    const name = await account(1n);
+    const id = await createBudget(store(), newBudget(name, 100n));
+    expect(await store().createBudget(newBudget(name, 5n, { zone: 'Asia/Tokyo' }))).toEqual({
+      status: 'exists',
+      id,
+    });
+    expect(await store().createBudget(newBudget('unknown', 5n))).toEqual({ status: 'not_found' });
+    expect(await store().createBudget(newBudget('no-key', 5n, { scope: 'key' }))).toEqual({
+      status: 'not_found',
+    });
+    await store().deleteBudget({ id, at: noon });
+    expect(await store().createBudget(newBudget(name, 5n))).toMatchObject({ status: 'created' });
+  });
+
+  it('a budget counts what a recovered call owed, and what its owner corrects later', async () => {
+    const name = await account(10_000n);
+    const id = await createBudget(store(), newBudget(name, 1000n));
+    const dead = await opened().another();
+    const left = call(name, 100n, { through: dead });
+    await left;
+    await store().recover({ owner: dead.owner, beat: 0, limit: 10, at: noon });
+    expect(await readSums(id)).toEqual({ used: 100n, pending: 0n });
+    await dead.settle(settlement(left.id, 30n));
+    expect(await readSums(id)).toEqual({ used: 30n, pending: 0n });
+    await dead.close();
+  });
+
+  it('a budget counts an overage too, and allows nothing more', async () => {
+    const name = await account(10_000n);
+    const id = await createBudget(store(), newBudget(name, 100n));
+    const first = call(name, 90n);
+    await first;
+    await store().settle(settlement(first.id, 130n));
+    expect(await readSums(id)).toEqual({ used: 130n, pending: 0n });
+    expect(await call(name, 1n)).toMatchObject({ status: 'short', available: -30n });
+  });
+
+  it('a budget affords what it can and no more if two processes ask at the same moment', async () => {
+    const [one, two, parent] = [await account(10_000n), await account(10_000n), await account(1n)];
+    for (const name of [one, two]) await store().moveAccount({ account: name, parent });
+    const id = await createBudget(store(), newBudget(parent, 100n, { scope: 'team', per: 'month' }));
+    const other = await opened().another();
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        call(index % 4 < 2 ? one : two, 10n, { through: index % 2 === 0 ? store() : other }),
+      ),
+    );
+    expect(answers.filter(({ status }) => status === 'reserved')).toHaveLength(10);
+    expect(await readSums(id)).toEqual({ used: 0n, pending: 100n });
+    await other.close();
   });
 
   testTeams({ account, store });

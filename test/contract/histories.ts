@@ -3,7 +3,7 @@
  * else.
  */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Nano } from '../../core/index.ts';
 import type {
   Claim,
@@ -284,48 +284,46 @@ function isAlone({ type }: Step): boolean {
 }
 
 export function testHistories({ opened, store }: Bench, runs: number): void {
-  describe('any history', () => {
-    it(
-      'answers as a ledger in memory would, turn by turn, and leaves sound books',
-      { timeout: 60_000 + runs * 200 },
-      async () => {
-        // Two owners that have nothing else pending, since a recovery takes all there is.
-        const stores = [await opened().another(), await opened().another()];
-        await fc.assert(
-          fc.asyncProperty(
-            fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { maxLength: 14 }),
-            async (turns) => {
-              const history = new History(stores);
-              await history.begin();
-              for (const turn of turns) {
-                const together = turn.filter((each) => !isAlone(each));
-                const owners = new Set(
-                  together.flatMap((each) =>
-                    each.type === 'reserve' || each.type === 'beat' || each.type === 'extend'
-                      ? [each.owner]
-                      : [],
-                  ),
+  it(
+    'any history answers as a ledger in memory would, turn by turn, and leaves sound books',
+    { timeout: 60_000 + runs * 200 },
+    async () => {
+      // Two owners that have nothing else pending, since a recovery takes all there is.
+      const stores = [await opened().another(), await opened().another()];
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { maxLength: 14 }),
+          async (turns) => {
+            const history = new History(stores);
+            await history.begin();
+            for (const turn of turns) {
+              const together = turn.filter((each) => !isAlone(each));
+              const owners = new Set(
+                together.flatMap((each) =>
+                  each.type === 'reserve' || each.type === 'beat' || each.type === 'extend'
+                    ? [each.owner]
+                    : [],
+                ),
+              );
+              // What two stores are asked at once has no order to compare by.
+              const parts = owners.has(1) ? together.map((each) => [each]) : [together];
+              for (const part of [...parts, ...turn.filter(isAlone).map((each) => [each])]) {
+                const pairs = part.map((each) => history.ask(each));
+                expect(await Promise.all(pairs.map(([answer]) => answer))).toEqual(
+                  pairs.map(([, expected]) => expected),
                 );
-                // What two stores are asked at once has no order to compare by.
-                const parts = owners.has(1) ? together.map((each) => [each]) : [together];
-                for (const part of [...parts, ...turn.filter(isAlone).map((each) => [each])]) {
-                  const pairs = part.map((each) => history.ask(each));
-                  expect(await Promise.all(pairs.map(([answer]) => answer))).toEqual(
-                    pairs.map(([, expected]) => expected),
-                  );
-                }
               }
-              await history.finish();
-            },
-          ),
-          { numRuns: runs },
-        );
-        for (const each of stores) await each.close();
-        const books = await opened().books();
-        expect(books.entries.length).toBeGreaterThan(60);
-        expectSound(books);
-        expect(await store().audit()).toMatchObject({ ok: true, findings: [] });
-      },
-    );
-  });
+            }
+            await history.finish();
+          },
+        ),
+        { numRuns: runs },
+      );
+      for (const each of stores) await each.close();
+      const books = await opened().books();
+      expect(books.entries.length).toBeGreaterThan(60);
+      expectSound(books);
+      expect(await store().audit()).toMatchObject({ ok: true, findings: [] });
+    },
+  );
 }

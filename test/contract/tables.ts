@@ -17,111 +17,110 @@ export function testTables(bench: Bench): void {
 }
 
 function testOwnTransactions({ opened, store }: Bench): void {
-  describe('tables of plugins', () => {
-    it('are made once, whoever declares them, and keep what was written', async () => {
-      const declaration = { name: 'visits', migrations: [visits] };
-      const other = await opened().another();
-      await Promise.all([store().migrateTables(declaration), other.migrateTables(declaration)]);
-      const large = 2n ** 62n;
-      const written = await store().writeTables({
-        name: 'visits',
-        withCalls: false,
-        statements: [
-          { sql: add, values: ['mon', 2] },
-          { sql: add, values: ['mon', large] },
-          { sql: add, values: ['tue', 1] },
-        ],
-      });
-      expect(written).toEqual([[{ count: 2n }], [{ count: large + 2n }], [{ count: 1n }]]);
-      const found = await other.readTables({
-        name: 'visits',
-        sql: 'SELECT count FROM plugin_visits_days WHERE day = $1',
-        values: ['mon'],
-      });
-      expect(found).toEqual([{ count: large + 2n }]);
-      await other.close();
+  it('tables of plugins are made once, whoever declares them, and keep what was written', async () => {
+    const declaration = { name: 'visits', migrations: [visits] };
+    const other = await opened().another();
+    await Promise.all([store().migrateTables(declaration), other.migrateTables(declaration)]);
+    const large = 2n ** 62n;
+    const written = await store().writeTables({
+      name: 'visits',
+      withCalls: false,
+      statements: [
+        { sql: add, values: ['mon', 2] },
+        { sql: add, values: ['mon', large] },
+        { sql: add, values: ['tue', 1] },
+      ],
     });
-
-    it('expand by migrations that have not run, beside an earlier version of the plugin', async () => {
-      const first = 'CREATE TABLE plugin_grown_rows (id bigint PRIMARY KEY)';
-      const more = "ALTER TABLE plugin_grown_rows ADD COLUMN note text NOT NULL DEFAULT 'none'";
-      await store().migrateTables({ name: 'grown', migrations: [first] });
-      await store().migrateTables({ name: 'grown', migrations: [first, more] });
-      await store().migrateTables({ name: 'grown', migrations: [first] });
-      await store().migrateTables({ name: 'grown', migrations: [first, more] });
-      const statements = [{ sql: 'INSERT INTO plugin_grown_rows (id) VALUES (1)' }];
-      await store().writeTables({ name: 'grown', withCalls: false, statements });
-      expect(await store().readTables({ name: 'grown', sql: 'SELECT * FROM plugin_grown_rows' })).toEqual([
-        { id: 1n, note: 'none' },
-      ]);
+    expect(written).toEqual([[{ count: 2n }], [{ count: large + 2n }], [{ count: 1n }]]);
+    const found = await other.readTables({
+      name: 'visits',
+      sql: 'SELECT count FROM plugin_visits_days WHERE day = $1',
+      values: ['mon'],
     });
+    expect(found).toEqual([{ count: large + 2n }]);
+    await other.close();
+  });
 
-    it('get all statements of a write or none', async () => {
-      await store().migrateTables({ name: 'whole', migrations: [visits.replace('visits', 'whole')] });
-      const insert = 'INSERT INTO plugin_whole_days VALUES ($1, $2)';
-      const statements = [
-        { sql: insert, values: ['mon', 1] },
-        { sql: insert, values: ['tue', 0] },
-      ];
-      await expect(store().writeTables({ name: 'whole', withCalls: true, statements })).rejects.toThrow(
-        /check/i,
-      );
-      expect(await store().readTables({ name: 'whole', sql: 'SELECT * FROM plugin_whole_days' })).toEqual([]);
-    });
+  it('tables of plugins expand by new migrations, beside an earlier version of the plugin', async () => {
+    const first = 'CREATE TABLE plugin_grown_rows (id bigint PRIMARY KEY)';
+    const more = "ALTER TABLE plugin_grown_rows ADD COLUMN note text NOT NULL DEFAULT 'none'";
+    await store().migrateTables({ name: 'grown', migrations: [first] });
+    await store().migrateTables({ name: 'grown', migrations: [first, more] });
+    await store().migrateTables({ name: 'grown', migrations: [first] });
+    await store().migrateTables({ name: 'grown', migrations: [first, more] });
+    const statements = [{ sql: 'INSERT INTO plugin_grown_rows (id) VALUES (1)' }];
+    await store().writeTables({ name: 'grown', withCalls: false, statements });
+    expect(await store().readTables({ name: 'grown', sql: 'SELECT * FROM plugin_grown_rows' })).toEqual([
+      { id: 1n, note: 'none' },
+    ]);
+  });
 
-    it.each([
-      ['reaches', 'ALTER TABLE accounts ADD COLUMN note text'],
-      ['reaches', 'CREATE TABLE plugin_other_rows (id bigint)'],
-      ['drops', 'DROP TABLE plugin_drops_rows'],
-      ['renames', 'ALTER TABLE plugin_renames_rows RENAME TO plugin_renames_others'],
-      ['refers', 'CREATE TABLE plugin_refers_rows (account bigint REFERENCES accounts (id))'],
-      ['waits', 'CREATE TABLE plugin_waits_rows (id bigint UNIQUE DEFERRABLE INITIALLY DEFERRED)'],
-      ['Wrong Name', 'CREATE TABLE plugin_wrong_rows (id bigint)'],
-    ])('named %s refuse a migration that does not expand them: %s', async (name, migration) => {
+  it('tables of plugins get all statements of a write or none', async () => {
+    await store().migrateTables({ name: 'whole', migrations: [visits.replace('visits', 'whole')] });
+    const insert = 'INSERT INTO plugin_whole_days VALUES ($1, $2)';
+    const statements = [
+      { sql: insert, values: ['mon', 1] },
+      { sql: insert, values: ['tue', 0] },
+    ];
+    await expect(store().writeTables({ name: 'whole', withCalls: true, statements })).rejects.toThrow(
+      /check/i,
+    );
+    expect(await store().readTables({ name: 'whole', sql: 'SELECT * FROM plugin_whole_days' })).toEqual([]);
+  });
+
+  it.each([
+    ['reaches', 'ALTER TABLE accounts ADD COLUMN note text'],
+    ['reaches', 'CREATE TABLE plugin_other_rows (id bigint)'],
+    ['drops', 'DROP TABLE plugin_drops_rows'],
+    ['renames', 'ALTER TABLE plugin_renames_rows RENAME TO plugin_renames_others'],
+    ['refers', 'CREATE TABLE plugin_refers_rows (account bigint REFERENCES accounts (id))'],
+    ['waits', 'CREATE TABLE plugin_waits_rows (id bigint UNIQUE DEFERRABLE INITIALLY DEFERRED)'],
+    ['Wrong Name', 'CREATE TABLE plugin_wrong_rows (id bigint)'],
+  ])(
+    'tables of plugins named %s refuse a migration that does not expand them: %s',
+    async (name, migration) => {
       await expect(store().migrateTables({ name, migrations: [migration] })).rejects.toThrow(
         /a migration has|cannot name tables/,
       );
-    });
+    },
+  );
 
-    it.each([
-      "UPDATE accounts SET name = 'x'",
-      'INSERT INTO plugin_visitor_rows VALUES (1)',
-      'WITH gone AS (SELECT 1) DELETE FROM accounts',
-      'DROP TABLE plugin_visits_days',
-    ])('are the only ones that a plugin writes, and not: %s', async (sql) => {
-      const name = 'visits';
-      const refusal = {
-        name: 'TableFault',
-        plugin: 'visits',
-        message: expect.stringContaining('begin with'),
-      };
-      const [write, read] = await Promise.allSettled([
-        store().writeTables({ name, withCalls: false, statements: [{ sql }] }),
-        store().readTables({ name, sql }),
-      ]);
-      expect([write, read]).toMatchObject([{ reason: refusal }, { reason: refusal }]);
-      await expect(store().migrateTables({ name, migrations: [], recover: sql })).rejects.toThrow(
-        /begin with/,
-      );
-    });
+  it.each([
+    "UPDATE accounts SET name = 'x'",
+    'INSERT INTO plugin_visitor_rows VALUES (1)',
+    'WITH gone AS (SELECT 1) DELETE FROM accounts',
+    'DROP TABLE plugin_visits_days',
+  ])('tables of plugins are the only ones that a plugin writes, and not: %s', async (sql) => {
+    const name = 'visits';
+    const refusal = {
+      name: 'TableFault',
+      plugin: 'visits',
+      message: expect.stringContaining('begin with'),
+    };
+    const [write, read] = await Promise.allSettled([
+      store().writeTables({ name, withCalls: false, statements: [{ sql }] }),
+      store().readTables({ name, sql }),
+    ]);
+    expect([write, read]).toMatchObject([{ reason: refusal }, { reason: refusal }]);
+    await expect(store().migrateTables({ name, migrations: [], recover: sql })).rejects.toThrow(/begin with/);
+  });
 
-    it('are not written by a statement that reads', async () => {
-      const sql = 'DELETE FROM plugin_visits_days';
-      await expect(store().readTables({ name: 'visits', sql })).rejects.toThrow('begin with SELECT');
-    });
+  it('tables of plugins are not written by a statement that reads', async () => {
+    const sql = 'DELETE FROM plugin_visits_days';
+    await expect(store().readTables({ name: 'visits', sql })).rejects.toThrow('begin with SELECT');
+  });
 
-    it('harm no call when a statement of a plugin is wrong', async () => {
-      const sql = 'INSERT INTO plugin_missing_rows VALUES (1)';
-      const fault = { name: 'TableFault', plugin: 'missing' };
-      await expect(
-        store().writeTables({ name: 'missing', withCalls: false, statements: [{ sql }] }),
-      ).rejects.toMatchObject(fault);
-      await expect(
-        store().readTables({ name: 'missing', sql: 'SELECT nothing FROM nowhere' }),
-      ).rejects.toMatchObject(fault);
-      expect(store().findFault()).toBeUndefined();
-      expect(await store().createAccount({ name: 'after a wrong statement', at: 1 })).toBe(true);
-    });
+  it('tables of plugins harm no call when a statement of a plugin is wrong', async () => {
+    const sql = 'INSERT INTO plugin_missing_rows VALUES (1)';
+    const fault = { name: 'TableFault', plugin: 'missing' };
+    await expect(
+      store().writeTables({ name: 'missing', withCalls: false, statements: [{ sql }] }),
+    ).rejects.toMatchObject(fault);
+    await expect(
+      store().readTables({ name: 'missing', sql: 'SELECT nothing FROM nowhere' }),
+    ).rejects.toMatchObject(fault);
+    expect(store().findFault()).toBeUndefined();
+    expect(await store().createAccount({ name: 'after a wrong statement', at: 1 })).toBe(true);
   });
 }
 
@@ -155,33 +154,34 @@ function testWithCalls({ account, entriesOf, opened, store }: Bench): void {
       .filter(({ call }) => call !== undefined)
       .map(({ call, kind }) => `${call?.slice(name.length + 1)} ${kind}`);
 
-  describe('what plugins write with calls', () => {
-    it('commits with the entries, and is not there without one', async () => {
-      await declareKept(store());
-      const name = await account(15n);
-      const [paid, dear] = [`${name}-paid`, `${name}-dear`];
-      const [first, second] = await Promise.all([
-        store().reserve(request(paid, name, { also: keep(begin, paid) })),
-        store().reserve(request(dear, name, { also: keep(begin, dear) })),
-      ]);
-      expect([first.status, second.status]).toEqual(['reserved', 'short']);
-      expect(await readKept(store(), name)).toEqual([['paid', 'reserved', null]]);
-      const ending = settlement(paid, 7n, { also: keep(end, paid, 7n) });
-      expect(await store().settle(ending)).toMatchObject({ status: 'posted' });
-      expect(await store().settle(ending)).toMatchObject({ status: 'already_posted' });
-      expect(await store().settle(settlement(dear, 7n, { also: keep(end, paid, 9n) }))).toEqual({
-        status: 'not_found',
-      });
-      expect(await readKept(store(), name)).toEqual([['paid', 'reserved settled', 7n]]);
+  it('what plugins write commits with the entries, and is not there without one', async () => {
+    await declareKept(store());
+    const name = await account(15n);
+    const [paid, dear] = [`${name}-paid`, `${name}-dear`];
+    const [first, second] = await Promise.all([
+      store().reserve(request(paid, name, { also: keep(begin, paid) })),
+      store().reserve(request(dear, name, { also: keep(begin, dear) })),
+    ]);
+    expect([first.status, second.status]).toEqual(['reserved', 'short']);
+    expect(await readKept(store(), name)).toEqual([['paid', 'reserved', null]]);
+    const ending = settlement(paid, 7n, { also: keep(end, paid, 7n) });
+    expect(await store().settle(ending)).toMatchObject({ status: 'posted' });
+    expect(await store().settle(ending)).toMatchObject({ status: 'already_posted' });
+    expect(await store().settle(settlement(dear, 7n, { also: keep(end, paid, 9n) }))).toEqual({
+      status: 'not_found',
     });
+    expect(await readKept(store(), name)).toEqual([['paid', 'reserved settled', 7n]]);
+  });
 
-    it.each([
-      ['breaks a constraint', end, ['', 5000n]],
-      ['names a column that is missing', 'UPDATE plugin_kept_calls SET nothing = 1', []],
-      ['has too few values', end, ['']],
-      ['names a table of another', 'DELETE FROM plugin_visits_days', []],
-      ['names a table of the ledger', 'DELETE FROM entries', []],
-    ])('undoes its own call and no other of the same turn, if it %s', async (_, sql, values) => {
+  it.each([
+    ['breaks a constraint', end, ['', 5000n]],
+    ['names a column that is missing', 'UPDATE plugin_kept_calls SET nothing = 1', []],
+    ['has too few values', end, ['']],
+    ['names a table of another', 'DELETE FROM plugin_visits_days', []],
+    ['names a table of the ledger', 'DELETE FROM entries', []],
+  ])(
+    'what plugins write undoes its own call and no other of the same turn, if it %s',
+    async (_, sql, values) => {
       await declareKept(store());
       const name = await account(1000n);
       const ids = Array.from({ length: 9 }, (__, index) => `${name}-${index}`);
@@ -232,39 +232,39 @@ function testWithCalls({ account, entriesOf, opened, store }: Bench): void {
           id === bad ? null : 3n,
         ]),
       );
-    });
+    },
+  );
 
-    it('counts every call once, however many processes write the same rows in whatever order', async () => {
-      const migrations = ['CREATE TABLE plugin_sums_days (day text PRIMARY KEY, count bigint NOT NULL)'];
-      await store().migrateTables({ name: 'sums', migrations });
-      const sql = `INSERT INTO plugin_sums_days (day, count) VALUES ($1, 1)
+  it('what plugins write counts each call once, however many processes write the same rows', async () => {
+    const migrations = ['CREATE TABLE plugin_sums_days (day text PRIMARY KEY, count bigint NOT NULL)'];
+    await store().migrateTables({ name: 'sums', migrations });
+    const sql = `INSERT INTO plugin_sums_days (day, count) VALUES ($1, 1)
         ON CONFLICT (day) DO UPDATE SET count = plugin_sums_days.count + 1`;
-      const days = ['mon', 'tue', 'wed'];
-      const other = await opened().another();
-      const run = async (each: Store, order: readonly string[]): Promise<void> => {
-        const name = await account(100_000n);
-        for (let round = 0; round < 30; round += 1) {
-          const statements = order.map((day) => ({ sql, values: [day] }));
-          await Promise.all([
-            ...statements.map((statement, index) =>
-              each.reserve(
-                request(`${name}-${round}-${index}`, name, {
-                  also: [{ name: 'sums', statements: [statement] }],
-                }),
-              ),
+    const days = ['mon', 'tue', 'wed'];
+    const other = await opened().another();
+    const run = async (each: Store, order: readonly string[]): Promise<void> => {
+      const name = await account(100_000n);
+      for (let round = 0; round < 30; round += 1) {
+        const statements = order.map((day) => ({ sql, values: [day] }));
+        await Promise.all([
+          ...statements.map((statement, index) =>
+            each.reserve(
+              request(`${name}-${round}-${index}`, name, {
+                also: [{ name: 'sums', statements: [statement] }],
+              }),
             ),
-            each.writeTables({ name: 'sums', statements, withCalls: true }),
-          ]);
-        }
-      };
-      await Promise.all([run(store(), days), run(other, days.toReversed())]);
-      await other.close();
-      const found = await store().readTables({
-        name: 'sums',
-        sql: 'SELECT day, count FROM plugin_sums_days ORDER BY day',
-      });
-      expect(found).toEqual(days.map((day) => ({ day, count: 120n })));
+          ),
+          each.writeTables({ name: 'sums', statements, withCalls: true }),
+        ]);
+      }
+    };
+    await Promise.all([run(store(), days), run(other, days.toReversed())]);
+    await other.close();
+    const found = await store().readTables({
+      name: 'sums',
+      sql: 'SELECT day, count FROM plugin_sums_days ORDER BY day',
     });
+    expect(found).toEqual(days.map((day) => ({ day, count: 120n })));
   });
 }
 

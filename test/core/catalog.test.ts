@@ -1,5 +1,5 @@
 /** The catalogue: several providers and keys for one model, aliases, and retired models. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Catalog } from '../../core/catalog.ts';
 import { checkModel, type Provider } from '../../core/index.ts';
 import { freePrice } from '../../core/price.ts';
@@ -40,74 +40,72 @@ it('the shared catalogue protects models and targets from changes by a call', ()
     expect(Object.isFrozen(shared)).toBe(true);
 });
 
-describe('retired models', () => {
-  const models = [
-    model({ id: 'house/old', expires: '2026-03-31', successor: 'house/new' }),
-    model({ id: 'house/new' }),
-    model({ id: 'house/last', expires: '2026-04-30' }),
-  ];
+const models = [
+  model({ id: 'house/old', expires: '2026-03-31', successor: 'house/new' }),
+  model({ id: 'house/new' }),
+  model({ id: 'house/last', expires: '2026-04-30' }),
+];
 
-  it('serves a model through its last day, and then refuses it and names its successor', () => {
-    const made = createCatalog(...models);
-    expect(made.find('house/old')).toHaveLength(1);
-    vi.setSystemTime(new Date('2026-03-31T23:59:59Z'));
-    expect(made.find('house/old')).toHaveLength(1);
-    vi.setSystemTime(new Date('2026-04-01T00:00:00Z'));
-    expect(made.find('house/old')).toEqual([]);
-    expect(made.listModels().map(({ id }) => id)).toEqual(['house/new', 'house/last']);
-    expect(made.buildMissingError('house/old').message).toBe(
-      'The model "house/old" was withdrawn after 2026-03-31. Use "house/new" instead.',
-    );
-    vi.setSystemTime(new Date('2026-05-01T00:00:00Z'));
-    expect(made.find('house/last')).toEqual([]);
-    expect(made.buildMissingError('house/last')).toMatchObject({
-      code: 'model_not_found',
-      message: 'The model "house/last" was withdrawn after 2026-04-30.',
-      details: { param: 'model' },
-    });
+it('the catalog serves a model through its last day, and then names its successor', () => {
+  const made = createCatalog(...models);
+  expect(made.find('house/old')).toHaveLength(1);
+  vi.setSystemTime(new Date('2026-03-31T23:59:59Z'));
+  expect(made.find('house/old')).toHaveLength(1);
+  vi.setSystemTime(new Date('2026-04-01T00:00:00Z'));
+  expect(made.find('house/old')).toEqual([]);
+  expect(made.listModels().map(({ id }) => id)).toEqual(['house/new', 'house/last']);
+  expect(made.buildMissingError('house/old').message).toBe(
+    'The model "house/old" was withdrawn after 2026-03-31. Use "house/new" instead.',
+  );
+  vi.setSystemTime(new Date('2026-05-01T00:00:00Z'));
+  expect(made.find('house/last')).toEqual([]);
+  expect(made.buildMissingError('house/last')).toMatchObject({
+    code: 'model_not_found',
+    message: 'The model "house/last" was withdrawn after 2026-04-30.',
+    details: { param: 'model' },
   });
+});
 
-  it('serves a model again, at its own price, after the clock jumped past its last day and back', () => {
-    const made = createCatalog(...models);
-    const version = made.version;
-    vi.setSystemTime(new Date('2027-01-01T00:00:00Z'));
-    expect(made.find('house/old')).toEqual([]);
-    vi.setSystemTime(new Date('2026-03-01T12:00:01Z'));
-    expect(made.find('house/old')).toHaveLength(1);
-    expect(made.listModels().map(({ id }) => id)).toEqual(['house/old', 'house/new', 'house/last']);
-    expect(made.version).toBe(version + 2);
-    vi.setSystemTime(new Date('2026-04-01T00:00:00Z'));
-    expect(made.find('house/old')).toEqual([]);
-  });
+it('the catalog serves a model again after the clock jumped past its last day and back', () => {
+  const made = createCatalog(...models);
+  const version = made.version;
+  vi.setSystemTime(new Date('2027-01-01T00:00:00Z'));
+  expect(made.find('house/old')).toEqual([]);
+  vi.setSystemTime(new Date('2026-03-01T12:00:01Z'));
+  expect(made.find('house/old')).toHaveLength(1);
+  expect(made.listModels().map(({ id }) => id)).toEqual(['house/old', 'house/new', 'house/last']);
+  expect(made.version).toBe(version + 2);
+  vi.setSystemTime(new Date('2026-04-01T00:00:00Z'));
+  expect(made.find('house/old')).toEqual([]);
+});
 
-  it('takes back a price that holds only after the clock jumped ahead', () => {
-    const made = createCatalog(...models);
-    const later = Date.parse('2026-09-01');
-    const dear = { ...freePrice, name: 'dear' };
-    made.setPrices({
-      find: (_provider, _model, _own, at) => (at >= later ? dear : undefined),
-      findNextChange: (at) => (at < later ? later : Infinity),
-    });
-    vi.setSystemTime(later);
-    expect(made.find('house/new')[0]?.price.name).toBe('dear');
-    vi.setSystemTime(new Date('2026-03-01T12:00:01Z'));
-    expect(made.find('house/new')[0]?.price.name).toBeUndefined();
+it('the catalog takes back a price that holds only after the clock jumped ahead', () => {
+  const made = createCatalog(...models);
+  const later = Date.parse('2026-09-01');
+  const dear = { ...freePrice, name: 'dear' };
+  made.setPrices({
+    find: (_provider, _model, _own, at) => (at >= later ? dear : undefined),
+    findNextChange: (at) => (at < later ? later : Infinity),
   });
+  vi.setSystemTime(later);
+  expect(made.find('house/new')[0]?.price.name).toBe('dear');
+  vi.setSystemTime(new Date('2026-03-01T12:00:01Z'));
+  expect(made.find('house/new')[0]?.price.name).toBeUndefined();
+});
 
-  it('invalidates cached renderings of the catalogue when a model retires', () => {
-    const made = createCatalog(...models);
-    const before = made.version;
-    vi.setSystemTime(new Date('2026-04-02T00:00:00Z'));
-    expect(made.version).toBeGreaterThan(before);
-    expect(made.version).toBe(made.version);
-  });
+it('the catalog invalidates cached renderings of the catalogue when a model retires', () => {
+  const made = createCatalog(...models);
+  const before = made.version;
+  vi.setSystemTime(new Date('2026-04-02T00:00:00Z'));
+  expect(made.version).toBeGreaterThan(before);
+  expect(made.version).toBe(made.version);
+});
 
-  it('keeps serving a model from a provider that still offers it', () => {
-    const made = createCatalog(...models);
-    made.offer(provider('other'), [model({ id: 'house/old' })]);
-    vi.setSystemTime(new Date('2026-04-02T00:00:00Z'));
-    expect(made.find('house/old').map((offer) => offer.provider.name)).toEqual(['other']);
-  });
+it('the catalog keeps serving a model from a provider that still offers it', () => {
+  const made = createCatalog(...models);
+  made.offer(provider('other'), [model({ id: 'house/old' })]);
+  vi.setSystemTime(new Date('2026-04-02T00:00:00Z'));
+  expect(made.find('house/old').map((offer) => offer.provider.name)).toEqual(['other']);
 });
 
 it('the catalog finds a model by alias or canonical slug, unless another model has that id', () => {
@@ -130,19 +128,15 @@ it('the catalog refuses an unknown id by name', () => {
   });
 });
 
-describe('several providers of a model', () => {
-  it('orders targets as configured, with each key separate, and lists the model once', () => {
-    const made = new Catalog();
-    made.offer(provider('a', 1), [model()]);
-    made.offer(provider('a', 2), [model()]);
-    made.offer(provider('b'), [model({ name: 'As b calls it' })]);
-    expect(made.find('house/model').map((offer) => [offer.provider.name, offer.provider.credential])).toEqual(
-      [
-        ['a', 1],
-        ['a', 2],
-        ['b', undefined],
-      ],
-    );
-    expect(made.listModels().map(({ name }) => name)).toEqual(['Model']);
-  });
+it('the catalog orders targets as configured, each key separate, and lists a model once', () => {
+  const made = new Catalog();
+  made.offer(provider('a', 1), [model()]);
+  made.offer(provider('a', 2), [model()]);
+  made.offer(provider('b'), [model({ name: 'As b calls it' })]);
+  expect(made.find('house/model').map((offer) => [offer.provider.name, offer.provider.credential])).toEqual([
+    ['a', 1],
+    ['a', 2],
+    ['b', undefined],
+  ]);
+  expect(made.listModels().map(({ name }) => name)).toEqual(['Model']);
 });

@@ -3,7 +3,7 @@
  * comes once: of two, a provider might read another than the gateway does.
  */
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { countStructure, parseJson, readCarefully, type Structure } from '../../core/http/json-body.ts';
 import { isGatewayError } from '../../core/index.ts';
 
@@ -138,85 +138,77 @@ it('the parser shortens a long path in its error', () => {
   ).toBeLessThan(500);
 });
 
-describe('escaped names', () => {
-  const withName = (name: string): string => `{"model":"a","${name}":100000}`;
+const withName = (name: string): string => `{"model":"a","${name}":100000}`;
 
-  it.each([
-    ['max_token\\\\', 'max_token\\u0073'],
-    ['ma\\\\u0078_toke', 'ma\\u0078_tokens'],
-    ['\\\\', '\\u540d'],
-  ])('reads an escaped name correctly after a body with a field %s', (before, name) => {
-    for (let time = 0; time < 3; time += 1) parseJson(Buffer.from(withName(before)));
-    expect(parseJson(Buffer.from(withName(name))).value).toEqual({
-      model: 'a',
-      [String(JSON.parse(`"${name}"`))]: 100_000,
-    });
-  });
-
-  it('finds an escaped duplicate after a body that would hide it', () => {
-    const once = '"max_tokens":1,"max_token\\';
-    for (let time = 0; time < 3; time += 1) parseJson(Buffer.from(`{${once}\\":1}`));
-    expect(findRepeatedField(`{${once}u0073":1}`)).toBe('max_tokens');
-  });
-
-  it('accepts a name that ends with a backslash', () => {
-    expect(parseJson(Buffer.from('{"C:\\\\":"\\u0061"}')).value).toEqual({ 'C:\\': 'a' });
+it.each([
+  ['max_token\\\\', 'max_token\\u0073'],
+  ['ma\\\\u0078_toke', 'ma\\u0078_tokens'],
+  ['\\\\', '\\u540d'],
+])('the parser reads an escaped name correctly after a body with a field %s', (before, name) => {
+  for (let time = 0; time < 3; time += 1) parseJson(Buffer.from(withName(before)));
+  expect(parseJson(Buffer.from(withName(name))).value).toEqual({
+    model: 'a',
+    [String(JSON.parse(`"${name}"`))]: 100_000,
   });
 });
 
-describe('arbitrary bodies', () => {
-  type Tree = { readonly text: string; readonly repeats: boolean };
-  const space = fc.constantFrom('', '', '', ' ', '\n\t');
-  const name = fc.oneof(
-    fc.constantFrom('a', 'b', ':', ',', '"', '\\', '{', ' ', '', 'é', '__proto__', '0'),
-    fc.string({ maxLength: 3 }),
-  );
-  const escapeUnits = (char: string): string =>
-    [...char].map((_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
-  const written = fc
-    .tuple(name, fc.boolean())
-    .map(([text, escapes]) =>
-      escapes ? `"${Array.from(text, escapeUnits).join('')}"` : JSON.stringify(text),
-    );
-  const { object } = fc.letrec<{ value: Tree; object: Tree }>((tie) => ({
-    value: fc.oneof(
-      { depthSize: 'small' },
-      fc
-        .oneof(written, fc.constantFrom('1', '-0.5e3', 'null', 'true'))
-        .map((text): Tree => ({ text, repeats: false })),
-      tie('object'),
-      fc.array(fc.tuple(space, tie('value')), { maxLength: 4 }).map((items): Tree => ({
-        text: `[${items.map(([gap, { text }]) => gap + text).join(',')}]`,
-        repeats: items.some(([, { repeats }]) => repeats),
-      })),
-    ),
-    object: fc.array(fc.tuple(written, space, space, tie('value')), { maxLength: 5 }).map((members): Tree => {
-      const names = members.map(([key]): unknown => JSON.parse(key));
-      const texts = members.map(
-        ([key, before, after, value]) => `${before}${key}${after}:${before}${value.text}${after}`,
-      );
-      return {
-        text: `{${texts.join(',')}}`,
-        repeats: new Set(names).size < names.length || members.some(([, , , { repeats }]) => repeats),
-      };
-    }),
-  }));
+it('the parser finds an escaped duplicate after a body that would hide it', () => {
+  const once = '"max_tokens":1,"max_token\\';
+  for (let time = 0; time < 3; time += 1) parseJson(Buffer.from(`{${once}\\":1}`));
+  expect(findRepeatedField(`{${once}u0073":1}`)).toBe('max_tokens');
+});
 
-  it('refuses a body exactly if one of its objects contains a field twice, however it is spelled', () => {
-    let refused = 0;
-    fc.assert(
-      fc.property(object, ({ text, repeats }) => {
-        expect(findRepeatedField(text) !== undefined).toBe(repeats);
-        if (repeats) refused += 1;
-        else
-          expect(JSON.stringify(readCarefully(text))).toBe(
-            JSON.stringify(parseJson(Buffer.from(text)).value),
-          );
-      }),
-      { numRuns: 1500 },
+it('the parser accepts a name that ends with a backslash', () => {
+  expect(parseJson(Buffer.from('{"C:\\\\":"\\u0061"}')).value).toEqual({ 'C:\\': 'a' });
+});
+
+type Tree = { readonly text: string; readonly repeats: boolean };
+const space = fc.constantFrom('', '', '', ' ', '\n\t');
+const name = fc.oneof(
+  fc.constantFrom('a', 'b', ':', ',', '"', '\\', '{', ' ', '', 'é', '__proto__', '0'),
+  fc.string({ maxLength: 3 }),
+);
+const escapeUnits = (char: string): string =>
+  [...char].map((_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
+const written = fc
+  .tuple(name, fc.boolean())
+  .map(([text, escapes]) => (escapes ? `"${Array.from(text, escapeUnits).join('')}"` : JSON.stringify(text)));
+const { object } = fc.letrec<{ value: Tree; object: Tree }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    fc
+      .oneof(written, fc.constantFrom('1', '-0.5e3', 'null', 'true'))
+      .map((text): Tree => ({ text, repeats: false })),
+    tie('object'),
+    fc.array(fc.tuple(space, tie('value')), { maxLength: 4 }).map((items): Tree => ({
+      text: `[${items.map(([gap, { text }]) => gap + text).join(',')}]`,
+      repeats: items.some(([, { repeats }]) => repeats),
+    })),
+  ),
+  object: fc.array(fc.tuple(written, space, space, tie('value')), { maxLength: 5 }).map((members): Tree => {
+    const names = members.map(([key]): unknown => JSON.parse(key));
+    const texts = members.map(
+      ([key, before, after, value]) => `${before}${key}${after}:${before}${value.text}${after}`,
     );
-    expect(refused).toBeGreaterThan(100);
-  });
+    return {
+      text: `{${texts.join(',')}}`,
+      repeats: new Set(names).size < names.length || members.some(([, , , { repeats }]) => repeats),
+    };
+  }),
+}));
+
+it('the parser refuses a body exactly if an object has a field twice, however it is spelled', () => {
+  let refused = 0;
+  fc.assert(
+    fc.property(object, ({ text, repeats }) => {
+      expect(findRepeatedField(text) !== undefined).toBe(repeats);
+      if (repeats) refused += 1;
+      else
+        expect(JSON.stringify(readCarefully(text))).toBe(JSON.stringify(parseJson(Buffer.from(text)).value));
+    }),
+    { numRuns: 1500 },
+  );
+  expect(refused).toBeGreaterThan(100);
 });
 
 const ample = { depth: 1000, fields: 1e9, values: 1e9 };
@@ -244,52 +236,50 @@ function countValue(value: unknown): Omit<Structure, 'exceeded'> & { depth: numb
   return sum;
 }
 
-describe('counting JSON text', () => {
-  const piece = fc.constantFrom('"', '\\', '\\"', '{"a":[', ']},', ':', ',', '名', '\n', 'x'.repeat(63));
-  const words = fc.oneof(
-    fc.string({ maxLength: 8 }),
-    fc.array(piece, { maxLength: 12 }).map((parts) => parts.join('')),
-    fc.tuple(fc.nat(140), piece).map(([length, end]) => 'y'.repeat(length) + end),
-    fc.tuple(fc.nat(140), fc.nat(5)).map(([length, more]) => 'z'.repeat(length) + '\\'.repeat(more)),
+const piece = fc.constantFrom('"', '\\', '\\"', '{"a":[', ']},', ':', ',', '名', '\n', 'x'.repeat(63));
+const words = fc.oneof(
+  fc.string({ maxLength: 8 }),
+  fc.array(piece, { maxLength: 12 }).map((parts) => parts.join('')),
+  fc.tuple(fc.nat(140), piece).map(([length, end]) => 'y'.repeat(length) + end),
+  fc.tuple(fc.nat(140), fc.nat(5)).map(([length, more]) => 'z'.repeat(length) + '\\'.repeat(more)),
+);
+const { tree } = fc.letrec((tie) => ({
+  tree: fc.oneof(
+    { depthSize: 'small' },
+    fc.oneof(words, fc.double({ noNaN: true }), fc.constantFrom(null, true)),
+    fc.array(tie('tree'), { maxLength: 5 }),
+    fc.dictionary(words, tie('tree'), { maxKeys: 5 }),
+  ),
+}));
+
+it('the count of JSON text is that of its value, whatever its strings contain', () => {
+  fc.assert(
+    fc.property(tree, fc.constantFrom(undefined, 1, '\t'), (value, indent) => {
+      const { depth, ...counts } = countValue(value);
+      const text = JSON.stringify(value, undefined, indent);
+      expect(countText(text, { depth })).toEqual({ ...counts, exceeded: undefined });
+      const limits = { fields: counts.members + counts.listed, values: counts.values, depth };
+      expect(countText(text, limits).exceeded).toBeUndefined();
+      for (const name of ['fields', 'values', 'depth'] as const) {
+        if (limits[name] === 0) continue;
+        expect(countText(text, { [name]: limits[name] - 1 }).exceeded).toBe(name);
+      }
+    }),
+    { numRuns: 1000 },
   );
-  const { tree } = fc.letrec((tie) => ({
-    tree: fc.oneof(
-      { depthSize: 'small' },
-      fc.oneof(words, fc.double({ noNaN: true }), fc.constantFrom(null, true)),
-      fc.array(tie('tree'), { maxLength: 5 }),
-      fc.dictionary(words, tie('tree'), { maxKeys: 5 }),
-    ),
-  }));
+});
 
-  it('counts what its value contains, whatever its strings contain', () => {
-    fc.assert(
-      fc.property(tree, fc.constantFrom(undefined, 1, '\t'), (value, indent) => {
-        const { depth, ...counts } = countValue(value);
-        const text = JSON.stringify(value, undefined, indent);
-        expect(countText(text, { depth })).toEqual({ ...counts, exceeded: undefined });
-        const limits = { fields: counts.members + counts.listed, values: counts.values, depth };
-        expect(countText(text, limits).exceeded).toBeUndefined();
-        for (const name of ['fields', 'values', 'depth'] as const) {
-          if (limits[name] === 0) continue;
-          expect(countText(text, { [name]: limits[name] - 1 }).exceeded).toBe(name);
-        }
-      }),
-      { numRuns: 1000 },
-    );
-  });
+it.each([
+  ['a string without an end', `{"a":"${'x'.repeat(200)}[[[[[`],
+  ['a string that ends in a backslash', `{"a":"${'x'.repeat(62)}\\`],
+  ['more ends than beginnings', '}]}]}{"a":[]'],
+])('the count of JSON text comes to an end for %s', (_, text) => {
+  expect(countText(text)).toMatchObject({ members: 1, listed: 0, exceeded: undefined });
+});
 
-  it.each([
-    ['a string without an end', `{"a":"${'x'.repeat(200)}[[[[[`],
-    ['a string that ends in a backslash', `{"a":"${'x'.repeat(62)}\\`],
-    ['more ends than beginnings', '}]}]}{"a":[]'],
-  ])('comes to an end for %s', (_, text) => {
-    expect(countText(text)).toMatchObject({ members: 1, listed: 0, exceeded: undefined });
-  });
-
-  it('skips a long string in one search', () => {
-    const bytes = Buffer.from(`{"a":"${'QUJD:,[{'.repeat(100_000)}","b":1}`);
-    const search = vi.spyOn(bytes, 'indexOf');
-    expect(countStructure(bytes, ample)).toEqual({ members: 2, listed: 0, values: 1, exceeded: undefined });
-    expect(search).toHaveBeenCalledOnce();
-  });
+it('the count of JSON text skips a long string in one search', () => {
+  const bytes = Buffer.from(`{"a":"${'QUJD:,[{'.repeat(100_000)}","b":1}`);
+  const search = vi.spyOn(bytes, 'indexOf');
+  expect(countStructure(bytes, ample)).toEqual({ members: 2, listed: 0, values: 1, exceeded: undefined });
+  expect(search).toHaveBeenCalledOnce();
 });

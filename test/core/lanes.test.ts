@@ -66,32 +66,30 @@ function joinPieces(pieces: readonly Piece[]): string {
   return pieces.map(pieceText).join('');
 }
 
-describe('translated streams', () => {
-  it('sends a translated stream chunk by chunk, and its last frame separately', async () => {
-    const { pieces, error } = await crossChunks([
-      writeText('one ') + writeText('two '),
-      writeText('three ') + writeText('four') + finished,
-    ]);
-    expect(error).toBeUndefined();
-    expect(pieces.map((piece) => [pieceText(piece).match(/one|two|three|four|done/g), piece.last])).toEqual([
-      [['one', 'two'], false],
-      [['three', 'four'], false],
-      [['done'], true],
-    ]);
-  });
+it('the lane sends a translated stream chunk by chunk, and its last frame separately', async () => {
+  const { pieces, error } = await crossChunks([
+    writeText('one ') + writeText('two '),
+    writeText('three ') + writeText('four') + finished,
+  ]);
+  expect(error).toBeUndefined();
+  expect(pieces.map((piece) => [pieceText(piece).match(/one|two|three|four|done/g), piece.last])).toEqual([
+    [['one', 'two'], false],
+    [['three', 'four'], false],
+    [['done'], true],
+  ]);
+});
 
-  it('sends the same text if a tap transforms the events', async () => {
-    const chunks = [writeText('one ') + writeText('two '), writeText('three') + finished];
-    expect(joinPieces((await crossChunks(chunks, { tapped: true })).pieces)).toBe(
-      joinPieces((await crossChunks(chunks)).pieces),
-    );
-  });
+it('the lane sends the same text if a tap transforms the events', async () => {
+  const chunks = [writeText('one ') + writeText('two '), writeText('three') + finished];
+  expect(joinPieces((await crossChunks(chunks, { tapped: true })).pieces)).toBe(
+    joinPieces((await crossChunks(chunks)).pieces),
+  );
+});
 
-  it("reads the provider's stream to its end, so that the connection can be reused", async () => {
-    expect(await crossChunks([writeText('one'), finished, ': good night\n\n'])).toMatchObject({
-      error: undefined,
-      left: false,
-    });
+it("the lane reads the provider's stream to its end, so that the connection can be reused", async () => {
+  expect(await crossChunks([writeText('one'), finished, ': good night\n\n'])).toMatchObject({
+    error: undefined,
+    left: false,
   });
 });
 

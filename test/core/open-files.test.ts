@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { checkConfig } from '../../core/config.ts';
 import {
   checkConnections,
@@ -29,14 +29,12 @@ it('the default number of connections follows the file descriptors of this proce
   expect(checkConfig({ plugins: [] }, 'test').server.maxConnections).toBe(computeMostConnections(files));
 });
 
-describe('configured connections', () => {
-  it('keeps the configured number, and warns if there are too few file descriptors', () => {
-    expect(
-      checkConfig({ server: { maxConnections: 1_000_000 }, plugins: [] }, 'test').server.maxConnections,
-    ).toBe(1_000_000);
-    expect(checkConnections(481, 1024)).toMatch(
-      /maxConnections is 481.*1024 files.*Raise the limit to 1026 .*or lower server.maxConnections to 480\./,
-    );
-    expect(checkConnections(20_000, Infinity)).toBeUndefined();
-  });
+it('the gateway keeps the configured number, and warns if there are too few file descriptors', () => {
+  expect(
+    checkConfig({ server: { maxConnections: 1_000_000 }, plugins: [] }, 'test').server.maxConnections,
+  ).toBe(1_000_000);
+  expect(checkConnections(481, 1024)).toMatch(
+    /maxConnections is 481.*1024 files.*Raise the limit to 1026 .*or lower server.maxConnections to 480\./,
+  );
+  expect(checkConnections(20_000, Infinity)).toBeUndefined();
 });

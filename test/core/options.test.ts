@@ -5,7 +5,7 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkConfig, settingsSchema } from '../../core/config.ts';
 import { definePlugin } from '../../core/index.ts';
@@ -94,193 +94,189 @@ const plugins = await listBundledPlugins();
 
 const ofNoKind = Symbol('of no kind that an option has');
 
-describe('bundled plugins', () => {
-  it('finds every bundled plugin once', () => {
-    expect(plugins.length).toBeGreaterThan(35);
-    expect(new Set(plugins.map(({ name }) => name)).size).toBe(plugins.length);
-  });
+it('the check of options finds every bundled plugin once', () => {
+  expect(plugins.length).toBeGreaterThan(35);
+  expect(new Set(plugins.map(({ name }) => name)).size).toBe(plugins.length);
+});
 
-  it.each(plugins)('$name names an unknown option and lists its own', ({ name, factory }) => {
-    const options = factory.options instanceof z.ZodObject ? Object.keys(factory.options.shape) : undefined;
-    const known = options?.map((option) => `"${option}"`).join(', ') || 'none';
-    const message = options
-      ? `plugin "${name}": unknown option "noSuchOption"; it has ${known}`
-      : `plugin "${name}": option "noSuchOption": `;
-    expect(() => factory(eraseType({ noSuchOption: 1 }))).toThrow(message);
-  });
+it.each(plugins)('$name names an unknown option and lists its own', ({ name, factory }) => {
+  const options = factory.options instanceof z.ZodObject ? Object.keys(factory.options.shape) : undefined;
+  const known = options?.map((option) => `"${option}"`).join(', ') || 'none';
+  const message = options
+    ? `plugin "${name}": unknown option "noSuchOption"; it has ${known}`
+    : `plugin "${name}": option "noSuchOption": `;
+  expect(() => factory(eraseType({ noSuchOption: 1 }))).toThrow(message);
+});
 
-  it.each(plugins)('$name names each option with a value of the wrong type', ({ name, factory }) => {
-    const shape = factory.options instanceof z.ZodObject ? Object.keys(factory.options.shape) : [];
-    for (const option of shape) {
-      expect(() => factory(eraseType({ [option]: ofNoKind })), option).toThrow(
-        new RegExp(`^plugin "${name}": (.*; )?option "${option}[."]`),
-      );
-    }
-  });
+it.each(plugins)('$name names each option with a value of the wrong type', ({ name, factory }) => {
+  const shape = factory.options instanceof z.ZodObject ? Object.keys(factory.options.shape) : [];
+  for (const option of shape) {
+    expect(() => factory(eraseType({ [option]: ofNoKind })), option).toThrow(
+      new RegExp(`^plugin "${name}": (.*; )?option "${option}[."]`),
+    );
+  }
+});
 
-  it.each(plugins)('$name names unknown options inside each nested option', ({ name, factory }) => {
-    for (const path of new Set(
-      listOptionRows(factory.options).flatMap(({ option }) =>
-        option.includes('.') ? option.slice(0, option.lastIndexOf('.')) : [],
+it.each(plugins)('$name names unknown options inside each nested option', ({ name, factory }) => {
+  for (const path of new Set(
+    listOptionRows(factory.options).flatMap(({ option }) =>
+      option.includes('.') ? option.slice(0, option.lastIndexOf('.')) : [],
+    ),
+  )) {
+    const options = path
+      .split('.')
+      .reduceRight<unknown>((inner, step) => ({ [step]: inner }), { noSuchOption: 1 });
+    expect(() => factory(eraseType(options)), path).toThrow(
+      new RegExp(
+        `plugin "${name}": .*(unknown option "${path}\\.noSuchOption"; "${path}" has "|` +
+          `option "${path}\\.\\w+": )`,
       ),
-    )) {
-      const options = path
-        .split('.')
-        .reduceRight<unknown>((inner, step) => ({ [step]: inner }), { noSuchOption: 1 });
-      expect(() => factory(eraseType(options)), path).toThrow(
-        new RegExp(
-          `plugin "${name}": .*(unknown option "${path}\\.noSuchOption"; "${path}" has "|` +
-            `option "${path}\\.\\w+": )`,
-        ),
-      );
-    }
-  });
+    );
+  }
+});
 
-  it('names the file when `tollgate check` finds a wrong option', async () => {
-    const file = join(folder, 'wrong.mjs');
+it('`tollgate check` names the file in which it finds a wrong option', async () => {
+  const file = join(folder, 'wrong.mjs');
+  writeFileSync(
+    file,
+    "import { rateLimits } from 'tollgate/plugins/operations/rate-limits';\n" +
+      'export default { plugins: [rateLimits({ perKey: { request: 1 } })] };\n',
+  );
+  const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: file });
+  expect([code, errors]).toEqual([
+    1,
+    `tollgate: ${file}: plugin "rate-limits": unknown option "perKey.request"; ` +
+      '"perKey" has "requests", "tokens", "parallel"\n',
+  ]);
+});
+
+it.each([
+  ['export default {\n  plugins: [],\n  {\n};\n', /line 3: /, 'broken.ts'],
+  [
+    "import { nope } from 'tollgate/plugins/auth/nope';\nexport default { plugins: [] };\n",
+    /there is no tollgate\/plugins\/auth\/nope; plugins\/auth has api-key-header, bearer, google-api-key/,
+    'missing.mjs',
+  ],
+  [
+    "import { openai } from 'tollgate/plugins/openai';\nexport default { plugins: [] };\n",
+    /there is no tollgate\/plugins\/openai; plugins has the folders auth, .*providers, routing/,
+    'misplaced.mjs',
+  ],
+  [
+    "import { beerer } from 'tollgate/plugins/auth/bearer';\nexport default { plugins: [] };\n",
+    /line 1: .*'beerer'/,
+    'named.mjs',
+  ],
+  [
+    "import { usageOf } from 'tollgate/plugins/metres/nope';\nexport default { plugins: [] };\n",
+    /nor a folder plugins\/metres/,
+    'folder.mjs',
+  ],
+  [
+    'export const config = { plugins: [] };\n',
+    /has to export its configuration as default/,
+    'named-export.mjs',
+  ],
+])('`tollgate check` reports the file and the reason on one line: %j', async (text, expected, name) => {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: file });
+  expect(errors).toMatch(expected);
+  expect(errors).toContain(`tollgate: ${file}: `);
+  expect([code, errors.split('\n').length]).toEqual([1, 2]);
+});
+
+it.each(['gateway.config.ts', 'gateway.config.js'])(
+  '`tollgate check` explains how to make %s a module in a CommonJS package',
+  async (name) => {
+    const place = join(folder, 'commonjs');
+    mkdirSync(place, { recursive: true });
+    writeFileSync(join(place, 'package.json'), '{"type":"commonjs"}');
+    const file = join(place, name);
     writeFileSync(
       file,
-      "import { rateLimits } from 'tollgate/plugins/operations/rate-limits';\n" +
-        'export default { plugins: [rateLimits({ perKey: { request: 1 } })] };\n',
+      "import { defineConfig } from 'tollgate';\nexport default defineConfig({ plugins: [] });\n",
     );
     const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: file });
     expect([code, errors]).toEqual([
       1,
-      `tollgate: ${file}: plugin "rate-limits": unknown option "perKey.request"; ` +
-        '"perKey" has "requests", "tokens", "parallel"\n',
+      expect.stringContaining(
+        `tollgate: ${file}: it is read as CommonJS and has to be a module: write "type": "module"`,
+      ),
     ]);
-  });
+    const renamed = file.replace(/\.(.s)$/, '.m$1');
+    renameSync(file, renamed);
+    expect((await runVerb(['check'], { TOLLGATE_CONFIG: renamed })).code).toBe(0);
+  },
+);
+
+it('`tollgate check` reports that no provider speaks a listed protocol', async () => {
+  const file = join(folder, 'apart.mjs');
+  writeFileSync(
+    file,
+    "import { messages } from 'tollgate/plugins/protocols/messages';\n" +
+      "import { openai } from 'tollgate/plugins/providers/openai';\n" +
+      "export default { plugins: [messages(), openai({ apiKey: 'k' })] };\n",
+  );
+  const { output } = await runVerb(['check'], { TOLLGATE_CONFIG: file });
+  expect(output).toMatch(
+    /cannot serve calls yet[^]*No provider speaks a listed protocol, .* \(chat-completions, responses/,
+  );
 });
 
-describe('configurations that cannot be loaded', () => {
-  it.each([
-    ['export default {\n  plugins: [],\n  {\n};\n', /line 3: /, 'broken.ts'],
+it('`tollgate check` takes plugins that are CommonJS, which require the core that runs', async () => {
+  const plugin = join(folder, 'old.cjs');
+  writeFileSync(
+    plugin,
     [
-      "import { nope } from 'tollgate/plugins/auth/nope';\nexport default { plugins: [] };\n",
-      /there is no tollgate\/plugins\/auth\/nope; plugins\/auth has api-key-header, bearer, google-api-key/,
-      'missing.mjs',
-    ],
-    [
-      "import { openai } from 'tollgate/plugins/openai';\nexport default { plugins: [] };\n",
-      /there is no tollgate\/plugins\/openai; plugins has the folders auth, .*providers, routing/,
-      'misplaced.mjs',
-    ],
-    [
-      "import { beerer } from 'tollgate/plugins/auth/bearer';\nexport default { plugins: [] };\n",
-      /line 1: .*'beerer'/,
-      'named.mjs',
-    ],
-    [
-      "import { usageOf } from 'tollgate/plugins/metres/nope';\nexport default { plugins: [] };\n",
-      /nor a folder plugins\/metres/,
-      'folder.mjs',
-    ],
-    [
-      'export const config = { plugins: [] };\n',
-      /has to export its configuration as default/,
-      'named-export.mjs',
-    ],
-  ])('reports the file and the reason on one line: %j', async (text, expected, name) => {
-    const file = join(folder, name);
-    writeFileSync(file, text);
-    const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: file });
-    expect(errors).toMatch(expected);
-    expect(errors).toContain(`tollgate: ${file}: `);
-    expect([code, errors.split('\n').length]).toEqual([1, 2]);
-  });
-
-  it.each(['gateway.config.ts', 'gateway.config.js'])(
-    'explains how to make %s a module in a CommonJS package',
-    async (name) => {
-      const place = join(folder, 'commonjs');
-      mkdirSync(place, { recursive: true });
-      writeFileSync(join(place, 'package.json'), '{"type":"commonjs"}');
-      const file = join(place, name);
-      writeFileSync(
-        file,
-        "import { defineConfig } from 'tollgate';\nexport default defineConfig({ plugins: [] });\n",
-      );
-      const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: file });
-      expect([code, errors]).toEqual([
-        1,
-        expect.stringContaining(
-          `tollgate: ${file}: it is read as CommonJS and has to be a module: write "type": "module"`,
-        ),
-      ]);
-      const renamed = file.replace(/\.(.s)$/, '.m$1');
-      renameSync(file, renamed);
-      expect((await runVerb(['check'], { TOLLGATE_CONFIG: renamed })).code).toBe(0);
-    },
+      "const { definePlugin } = require('tollgate');",
+      "exports.demo = require('tollgate/plugins/providers/demo').demo;",
+      "exports.old = definePlugin({ name: 'old', apply() {} });",
+    ].join('\n'),
   );
+  const file = join(folder, 'old.mjs');
+  writeFileSync(
+    file,
+    "import { old, demo } from './old.cjs';\nimport { bearer } from 'tollgate/plugins/auth/bearer';\n" +
+      'export default { plugins: [bearer(), old(), demo()] };\n',
+  );
+  const { output, errors } = await runVerb(['check', '--json'], { TOLLGATE_CONFIG: file });
+  expect([errors, JSON.parse(output)]).toMatchObject(['', { ok: true, plugins: ['bearer', 'old', 'demo'] }]);
+});
 
-  it('reports that no provider speaks a listed protocol', async () => {
-    const file = join(folder, 'apart.mjs');
-    writeFileSync(
-      file,
-      "import { messages } from 'tollgate/plugins/protocols/messages';\n" +
-        "import { openai } from 'tollgate/plugins/providers/openai';\n" +
-        "export default { plugins: [messages(), openai({ apiKey: 'k' })] };\n",
-    );
-    const { output } = await runVerb(['check'], { TOLLGATE_CONFIG: file });
-    expect(output).toMatch(
-      /cannot serve calls yet[^]*No provider speaks a listed protocol, .* \(chat-completions, responses/,
-    );
-  });
+it('`tollgate check` names the place of a slip as an editor finds it', async () => {
+  const file = join(folder, 'slip.mjs');
+  writeFileSync(file, 'const nothing = undefined;\nexport default nothing.plugins;\n');
+  expect((await runVerb(['check'], { TOLLGATE_CONFIG: file })).errors).toMatch(/slip\.mjs:2:24\n$/);
+});
 
-  it('takes plugins that are CommonJS, which require the core that runs', async () => {
-    const plugin = join(folder, 'old.cjs');
-    writeFileSync(
-      plugin,
-      [
-        "const { definePlugin } = require('tollgate');",
-        "exports.demo = require('tollgate/plugins/providers/demo').demo;",
-        "exports.old = definePlugin({ name: 'old', apply() {} });",
-      ].join('\n'),
-    );
-    const file = join(folder, 'old.mjs');
-    writeFileSync(
-      file,
-      "import { old, demo } from './old.cjs';\nimport { bearer } from 'tollgate/plugins/auth/bearer';\n" +
-        'export default { plugins: [bearer(), old(), demo()] };\n',
-    );
-    const { output, errors } = await runVerb(['check', '--json'], { TOLLGATE_CONFIG: file });
-    expect([errors, JSON.parse(output)]).toMatchObject([
-      '',
-      { ok: true, plugins: ['bearer', 'old', 'demo'] },
-    ]);
-  });
+it('`tollgate check` asks for the file if it gets a folder', async () => {
+  expect((await runVerb(['check'], { TOLLGATE_CONFIG: folder })).errors).toBe(
+    `tollgate: ${folder}: it is a folder; name the file in it, such as gateway.config.ts\n`,
+  );
+});
 
-  it('names the place of a slip as an editor finds it', async () => {
-    const file = join(folder, 'slip.mjs');
-    writeFileSync(file, 'const nothing = undefined;\nexport default nothing.plugins;\n');
-    expect((await runVerb(['check'], { TOLLGATE_CONFIG: file })).errors).toMatch(/slip\.mjs:2:24\n$/);
-  });
-
-  it('asks for the file if it gets a folder', async () => {
-    expect((await runVerb(['check'], { TOLLGATE_CONFIG: folder })).errors).toBe(
-      `tollgate: ${folder}: it is a folder; name the file in it, such as gateway.config.ts\n`,
-    );
-  });
-
-  it.each(['gateway.json', 'gateway.yaml', 'gateway'])('asks for a module if it gets %s', async (name) => {
+it.each(['gateway.json', 'gateway.yaml', 'gateway'])(
+  '`tollgate check` asks for a module if it gets %s',
+  async (name) => {
     const file = join(folder, name);
     writeFileSync(file, '{ "plugins": [] }');
     expect((await runVerb(['check'], { TOLLGATE_CONFIG: file })).errors).toBe(
       `tollgate: ${file}: it has to be a module, such as gateway.config.ts, that exports its configuration ` +
         'as default; "tollgate init" writes one\n',
     );
-  });
+  },
+);
 
-  it('suggests `tollgate init` if there is no configuration', async () => {
-    const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: join(folder, 'none.ts') });
-    expect([code, errors]).toEqual([
-      1,
-      expect.stringMatching(/there is no such file; "tollgate init" writes one/),
-    ]);
-  });
+it('`tollgate check` suggests `tollgate init` if there is no configuration', async () => {
+  const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: join(folder, 'none.ts') });
+  expect([code, errors]).toEqual([
+    1,
+    expect.stringMatching(/there is no such file; "tollgate init" writes one/),
+  ]);
+});
 
-  it('lists no setting twice', () => {
-    const names = listOptionRows(settingsSchema).map(({ option }) => option);
-    expect(new Set(names).size).toBe(names.length);
-  });
+it('the settings are listed once each', () => {
+  const names = listOptionRows(settingsSchema).map(({ option }) => option);
+  expect(new Set(names).size).toBe(names.length);
 });

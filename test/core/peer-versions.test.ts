@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { checkPeer } from '../../core/cli/self-resolution.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
@@ -17,36 +17,34 @@ function createPeerCheck(name: string, facts: object, module = 'index.js'): () =
   return () => checkPeer(pathToFileURL(join(folder, name, module)).href);
 }
 
-describe('packages that import tollgate', () => {
-  it.each(['*', `^${version}`, `>=${version}`, '0.0.1 - 99', 'file:../tollgate', 'latest'])(
-    'accepts a package that works with %s',
-    (range) => {
-      expect(
-        createPeerCheck(`fits-${range.replace(/\W/g, '')}`, { peerDependencies: { tollgate: range } }),
-      ).not.toThrow();
-    },
+it.each(['*', `^${version}`, `>=${version}`, '0.0.1 - 99', 'file:../tollgate', 'latest'])(
+  'the core accepts a package that works with %s',
+  (range) => {
+    expect(
+      createPeerCheck(`fits-${range.replace(/\W/g, '')}`, { peerDependencies: { tollgate: range } }),
+    ).not.toThrow();
+  },
+);
+
+it('the core accepts a package that states no version', () => {
+  expect(createPeerCheck('silent', { version: '1.0.0' })).not.toThrow();
+  expect(createPeerCheck('busy', { peerDependencies: { vitest: '^1' } })).not.toThrow();
+});
+
+it('the core refuses a package made for another version, and names it with both versions', () => {
+  expect(createPeerCheck('later', { peerDependencies: { tollgate: '^99.1.0' } })).toThrow(
+    `the package "later" works with tollgate ^99.1.0, and this is ${version}`,
   );
+});
 
-  it('accepts a package that states no version', () => {
-    expect(createPeerCheck('silent', { version: '1.0.0' })).not.toThrow();
-    expect(createPeerCheck('busy', { peerDependencies: { vitest: '^1' } })).not.toThrow();
-  });
+it('the core identifies a package by any of its modules', () => {
+  expect(createPeerCheck('deep', { peerDependencies: { tollgate: '^99' } }, 'source/deep.js')).toThrow(
+    '"deep"',
+  );
+});
 
-  it('refuses a package made for another version, and names it with both versions', () => {
-    expect(createPeerCheck('later', { peerDependencies: { tollgate: '^99.1.0' } })).toThrow(
-      `the package "later" works with tollgate ^99.1.0, and this is ${version}`,
-    );
-  });
-
-  it('identifies a package by any of its modules', () => {
-    expect(createPeerCheck('deep', { peerDependencies: { tollgate: '^99' } }, 'source/deep.js')).toThrow(
-      '"deep"',
-    );
-  });
-
-  it('refuses an incompatible package each time it imports tollgate', () => {
-    const again = createPeerCheck('stubborn', { peerDependencies: { tollgate: '>=99' } });
-    expect(again).toThrow('stubborn');
-    expect(again).toThrow('stubborn');
-  });
+it('the core refuses an incompatible package each time it imports tollgate', () => {
+  const again = createPeerCheck('stubborn', { peerDependencies: { tollgate: '>=99' } });
+  expect(again).toThrow('stubborn');
+  expect(again).toThrow('stubborn');
 });

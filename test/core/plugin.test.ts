@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { loadConfig } from '../../core/cli/load-config.ts';
 import { checkConfig } from '../../core/config.ts';
@@ -91,37 +91,38 @@ it('the check of configurations names the file that could not be read', async ()
   await expect(loadConfig('/nowhere/gateway.config.ts')).rejects.toThrow('/nowhere/gateway.config.ts');
 });
 
-describe('the version of the plugin interface', () => {
-  const createCheck = (plugins: unknown) => () => checkConfig({ plugins }, 'my.config.ts');
-  const own = sample();
+const createCheck = (plugins: unknown) => () => checkConfig({ plugins }, 'my.config.ts');
+const own = sample();
 
-  it('is set on every plugin that definePlugin makes, and can be set by hand on others', () => {
-    expect(own.interface).toBe(pluginInterface);
-    expect(
-      checkConfig(
-        { plugins: [own, { name: 'by-hand', interface: pluginInterface, apply: () => undefined }] },
-        'f',
-      ).plugins,
-    ).toHaveLength(2);
-  });
+it('the version of the interface is set by definePlugin, and by hand on other plugins', () => {
+  expect(own.interface).toBe(pluginInterface);
+  expect(
+    checkConfig(
+      { plugins: [own, { name: 'by-hand', interface: pluginInterface, apply: () => undefined }] },
+      'f',
+    ).plugins,
+  ).toHaveLength(2);
+});
 
-  it('is reported with ours if they differ, with what to do', () => {
-    expect(createCheck([own, { ...own, name: 'later', interface: pluginInterface + 1 }])).toThrow(
-      'my.config.ts: the plugin "later" was made for version ' +
-        `${pluginInterface + 1} of the plugin interface, ` +
-        `and this Tollgate has version ${pluginInterface}: update Tollgate`,
-    );
-    expect(createCheck([{ ...own, name: 'earlier', interface: pluginInterface - 1 }])).toThrow(
-      'install a newer version of the plugin',
-    );
-  });
+it('the version of the interface is reported with ours if they differ, with what to do', () => {
+  expect(createCheck([own, { ...own, name: 'later', interface: pluginInterface + 1 }])).toThrow(
+    'my.config.ts: the plugin "later" was made for version ' +
+      `${pluginInterface + 1} of the plugin interface, ` +
+      `and this Tollgate has version ${pluginInterface}: update Tollgate`,
+  );
+  expect(createCheck([{ ...own, name: 'earlier', interface: pluginInterface - 1 }])).toThrow(
+    'install a newer version of the plugin',
+  );
+});
 
-  it.each([undefined, null, '1', 0.5])('is required: %j is refused with instructions', (made) => {
+it.each([undefined, null, '1', 0.5])(
+  'the version of the interface is required: %j is refused with instructions',
+  (made) => {
     expect(createCheck([{ ...own, name: 'silent', interface: made }])).toThrow(
       /plugin "silent" does not say .* definePlugin/,
     );
-  });
-});
+  },
+);
 
 it('a registry accepts a name once, and lists the known names for an unknown one', () => {
   const registry = new Registry<{ name: string }>('protocol');
@@ -131,38 +132,36 @@ it('a registry accepts a name once, and lists the known names for an unknown one
   expect(() => registry.get('three')).toThrow('no protocol "three"; known: one, two');
 });
 
-describe('process resources', () => {
-  it('shares a resource among equal options only, and closes it with its last user', async () => {
-    const close = vi.fn<(thing: object) => void>();
-    const open = vi.fn<(options: { a: number; b?: number }) => object>(() => ({}));
-    const [first, second] = [new Resources(), new Resources()];
-    const thing = await first.open('ledger', { a: 1, b: 2 }, open, close);
-    expect(await second.open('ledger', { b: 2, a: 1 }, open, close)).toBe(thing);
-    expect(await second.open('ledger', { a: 2 }, open, close)).not.toBe(thing);
-    expect(open).toHaveBeenCalledTimes(2);
-    await first.release();
-    expect(close).not.toHaveBeenCalled();
-    await second.release();
-    expect(close).toHaveBeenCalledTimes(2);
-  });
+it('the gateway shares a resource among equal options only, and closes it with its last user', async () => {
+  const close = vi.fn<(thing: object) => void>();
+  const open = vi.fn<(options: { a: number; b?: number }) => object>(() => ({}));
+  const [first, second] = [new Resources(), new Resources()];
+  const thing = await first.open('ledger', { a: 1, b: 2 }, open, close);
+  expect(await second.open('ledger', { b: 2, a: 1 }, open, close)).toBe(thing);
+  expect(await second.open('ledger', { a: 2 }, open, close)).not.toBe(thing);
+  expect(open).toHaveBeenCalledTimes(2);
+  await first.release();
+  expect(close).not.toHaveBeenCalled();
+  await second.release();
+  expect(close).toHaveBeenCalledTimes(2);
+});
 
-  it('opens a resource again after a failure, and closes it like any other', async () => {
-    const resources = new Resources();
-    await expect(
-      resources.open(
-        'broken',
-        {},
-        () => Promise.reject(new Error('no')),
-        () => undefined,
-      ),
-    ).rejects.toThrow('no');
-    const close = vi.fn<(thing: number) => void>();
-    expect(await resources.open('broken', {}, () => 7, close)).toBe(7);
-    const others = new Resources();
-    expect(await others.open('broken', {}, () => 8, close)).toBe(7);
-    await resources.release();
-    expect(close).not.toHaveBeenCalled();
-    await others.release();
-    expect(close.mock.calls).toEqual([[7]]);
-  });
+it('the gateway opens a resource again after a failure, and closes it like any other', async () => {
+  const resources = new Resources();
+  await expect(
+    resources.open(
+      'broken',
+      {},
+      () => Promise.reject(new Error('no')),
+      () => undefined,
+    ),
+  ).rejects.toThrow('no');
+  const close = vi.fn<(thing: number) => void>();
+  expect(await resources.open('broken', {}, () => 7, close)).toBe(7);
+  const others = new Resources();
+  expect(await others.open('broken', {}, () => 8, close)).toBe(7);
+  await resources.release();
+  expect(close).not.toHaveBeenCalled();
+  await others.release();
+  expect(close.mock.calls).toEqual([[7]]);
 });

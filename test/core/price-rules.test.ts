@@ -1,6 +1,6 @@
 /** Prices that depend on the time, the service mode and the length, against a slow calculation by hand. */
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { PriceSchedule } from '../../core/price-schedule.ts';
 import { priceSchema } from '../../core/price.ts';
 import { appliesByHand, hour, limit, minute, moments, when } from './rules-by-hand.ts';
@@ -12,83 +12,79 @@ const schedules = fc
   })
   .map((rules) => rules.map((rule, place) => ({ ...rule, name: `rule-${place}` })));
 
-describe('the rule of a moment', () => {
-  it('is the first whose dates, hours, weekdays and holidays match in its zone, at clock changes too', () => {
-    let met = 0;
-    fc.assert(
-      fc.property(schedules, fc.array(moments, { minLength: 1, maxLength: 8 }), (rules, times) => {
-        const schedule = new PriceSchedule(rules, hour);
-        for (const at of times) {
-          const expected = rules.find((rule) => appliesByHand(rule, at))?.name;
-          if (expected) met += 1;
-          expect(schedule.findRule(at)).toBe(expected);
-        }
-      }),
-      { numRuns: 500 },
-    );
-    expect(met).toBeGreaterThan(100);
-  });
-
-  it('omits no hour and doubles none when the clocks change', () => {
-    const night = { name: 'night', when: { zone: 'Europe/Berlin', hours: ['02:00-03:00'] } };
-    const schedule = new PriceSchedule([night], hour);
-    const countNightMinutes = (date: string): number =>
-      Array.from({ length: 24 * 60 }, (_, place) => Date.parse(date) + place * minute).filter(
-        (at) => schedule.findRule(at) === 'night',
-      ).length;
-    expect(['2026-03-28', '2026-03-29', '2026-10-25'].map(countNightMinutes)).toEqual([60, 0, 120]);
-  });
-
-  it('is looked up again only in the next minute', () => {
-    const format = vi.spyOn(Intl.DateTimeFormat.prototype, 'formatToParts');
-    const schedule = new PriceSchedule(
-      [{ name: 'peak', when: { zone: 'Asia/Shanghai', hours: ['09:00-12:00'] } }],
-      hour,
-    );
-    const start = Date.UTC(2026, 10, 23, 0, 30);
-    for (let call = 0; call < 1000; call += 1) schedule.findRule(start + call);
-    expect(format).toHaveBeenCalledTimes(1);
-    schedule.listPossibleRules(start);
-    format.mockClear();
-    for (let call = 0; call < 1000; call += 1) schedule.listPossibleRules(start + call);
-    expect(format).not.toHaveBeenCalled();
-    schedule.listPossibleRules(start + minute);
-    expect(format).toHaveBeenCalled();
-    format.mockRestore();
-  });
+it('the rule of a moment is the first that matches in its zone, at clock changes too', () => {
+  let met = 0;
+  fc.assert(
+    fc.property(schedules, fc.array(moments, { minLength: 1, maxLength: 8 }), (rules, times) => {
+      const schedule = new PriceSchedule(rules, hour);
+      for (const at of times) {
+        const expected = rules.find((rule) => appliesByHand(rule, at))?.name;
+        if (expected) met += 1;
+        expect(schedule.findRule(at)).toBe(expected);
+      }
+    }),
+    { numRuns: 500 },
+  );
+  expect(met).toBeGreaterThan(100);
 });
 
-describe('the rules that a call can meet', () => {
-  it('are those of all its minutes, whenever it starts and however the clock moves', () => {
-    fc.assert(
-      fc.property(
-        schedules,
-        fc.integer({ min: 1, max: 90 }),
-        fc.array(fc.oneof(moments, fc.integer({ min: -100, max: 100 })), { minLength: 1, maxLength: 6 }),
-        (rules, longest, steps) => {
-          const schedule = new PriceSchedule(rules, longest * minute);
-          let now = Date.UTC(2026, 9, 24, 22);
-          for (const step of steps) {
-            now = Math.abs(step) > 100 ? step : now + step * minute;
-            const first = Math.floor(now / minute);
-            const expected = new Set(
-              Array.from(
-                { length: longest + 2 },
-                (_, place) => rules.find((rule) => appliesByHand(rule, (first + place) * minute))?.name,
-              ),
-            );
-            expect(new Set(schedule.listPossibleRules(now))).toEqual(expected);
-          }
-        },
-      ),
-      { numRuns: 150 },
-    );
-  });
+it('the rule of a moment omits no hour and doubles none when the clocks change', () => {
+  const night = { name: 'night', when: { zone: 'Europe/Berlin', hours: ['02:00-03:00'] } };
+  const schedule = new PriceSchedule([night], hour);
+  const countNightMinutes = (date: string): number =>
+    Array.from({ length: 24 * 60 }, (_, place) => Date.parse(date) + place * minute).filter(
+      (at) => schedule.findRule(at) === 'night',
+    ).length;
+  expect(['2026-03-28', '2026-03-29', '2026-10-25'].map(countNightMinutes)).toEqual([60, 0, 120]);
+});
 
-  it('are all if a call may last longer than a day', () => {
-    const schedule = new PriceSchedule([{ name: 'once', until: '2020-01-01' }], 25 * hour);
-    expect(schedule.listPossibleRules(0)).toEqual([undefined, 'once']);
-  });
+it('the rule of a moment is looked up again only in the next minute', () => {
+  const format = vi.spyOn(Intl.DateTimeFormat.prototype, 'formatToParts');
+  const schedule = new PriceSchedule(
+    [{ name: 'peak', when: { zone: 'Asia/Shanghai', hours: ['09:00-12:00'] } }],
+    hour,
+  );
+  const start = Date.UTC(2026, 10, 23, 0, 30);
+  for (let call = 0; call < 1000; call += 1) schedule.findRule(start + call);
+  expect(format).toHaveBeenCalledTimes(1);
+  schedule.listPossibleRules(start);
+  format.mockClear();
+  for (let call = 0; call < 1000; call += 1) schedule.listPossibleRules(start + call);
+  expect(format).not.toHaveBeenCalled();
+  schedule.listPossibleRules(start + minute);
+  expect(format).toHaveBeenCalled();
+  format.mockRestore();
+});
+
+it('the rules that a call can meet are those of all its minutes, however the clock moves', () => {
+  fc.assert(
+    fc.property(
+      schedules,
+      fc.integer({ min: 1, max: 90 }),
+      fc.array(fc.oneof(moments, fc.integer({ min: -100, max: 100 })), { minLength: 1, maxLength: 6 }),
+      (rules, longest, steps) => {
+        const schedule = new PriceSchedule(rules, longest * minute);
+        let now = Date.UTC(2026, 9, 24, 22);
+        for (const step of steps) {
+          now = Math.abs(step) > 100 ? step : now + step * minute;
+          const first = Math.floor(now / minute);
+          const expected = new Set(
+            Array.from(
+              { length: longest + 2 },
+              (_, place) => rules.find((rule) => appliesByHand(rule, (first + place) * minute))?.name,
+            ),
+          );
+          expect(new Set(schedule.listPossibleRules(now))).toEqual(expected);
+        }
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
+
+it('the rules that a call can meet are all if a call may last longer than a day', () => {
+  const schedule = new PriceSchedule([{ name: 'once', until: '2020-01-01' }], 25 * hour);
+  expect(schedule.listPossibleRules(0)).toEqual([undefined, 'once']);
 });
 
 const buildZonePrice = (zone: string): object => ({

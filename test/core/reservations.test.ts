@@ -1,7 +1,7 @@
 /** Reservations and charges, for any price, any call and any reported usage. */
 import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { computeCharge } from '../../core/billing/charge.ts';
 import { boundUse, computeWorstCost } from '../../core/billing/cost-bounds.ts';
 import { computeCostLines } from '../../core/billing/cost.ts';
@@ -112,33 +112,31 @@ const usageReport: fc.Arbitrary<Usage> = fc.record(
   { requiredKeys: [] },
 );
 
-describe('arbitrary reported usage', () => {
-  it('never charges more than the reservation for suspect usage or an unrequested service mode', () => {
-    let suspects = 0;
-    fc.assert(
-      fc.property(
-        prices,
-        calls,
-        protocols,
-        fc.array(usageReport, { maxLength: 3 }),
-        fc.constantFrom('completed' as const, 'aborted' as const, 'cut' as const),
-        fc.boolean(),
-        (price, call, caching, reports, outcome, paints) => {
-          const exchange = buildExchange(price, call, caching);
-          const tally = new Tally();
-          tally.read({ type: 'block-start', candidate: 0, block: 0, kind: paints ? 'image' : 'text' });
-          tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
-          for (const usage of reports) tally.read({ type: 'usage', usage });
-          const charge = chargeOf(outcome, exchange, tally);
-          const isFast = charge.usage.mode === 'fast' && call.modes.length === 0;
-          if (charge.suspect) suspects += 1;
-          if (charge.suspect || isFast) expect(charge.cost).toBeLessThanOrEqual(computeReservation(exchange));
-        },
-      ),
-      { numRuns: 750 },
-    );
-    expect(suspects).toBeGreaterThan(100);
-  });
+it('suspect usage and an unrequested service mode never cost more than the reservation', () => {
+  let suspects = 0;
+  fc.assert(
+    fc.property(
+      prices,
+      calls,
+      protocols,
+      fc.array(usageReport, { maxLength: 3 }),
+      fc.constantFrom('completed' as const, 'aborted' as const, 'cut' as const),
+      fc.boolean(),
+      (price, call, caching, reports, outcome, paints) => {
+        const exchange = buildExchange(price, call, caching);
+        const tally = new Tally();
+        tally.read({ type: 'block-start', candidate: 0, block: 0, kind: paints ? 'image' : 'text' });
+        tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
+        for (const usage of reports) tally.read({ type: 'usage', usage });
+        const charge = chargeOf(outcome, exchange, tally);
+        const isFast = charge.usage.mode === 'fast' && call.modes.length === 0;
+        if (charge.suspect) suspects += 1;
+        if (charge.suspect || isFast) expect(charge.cost).toBeLessThanOrEqual(computeReservation(exchange));
+      },
+    ),
+    { numRuns: 750 },
+  );
+  expect(suspects).toBeGreaterThan(100);
 });
 
 /** Usage within what a call states, and within what a provider is expected to find. */
@@ -170,30 +168,28 @@ function buildHonestUsage({ call, attempt, grant }: Routed, shares: readonly num
   };
 }
 
-describe('an honest provider', () => {
-  it('never charges more than the reservation for honest usage', () => {
-    fc.assert(
-      fc.property(
-        prices,
-        calls,
-        protocols,
-        fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 9, maxLength: 9 }),
-        (price, call, caching, shares) => {
-          const exchange = buildExchange(price, call, caching);
-          const tally = new Tally();
-          tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
-          tally.read({ type: 'usage', usage: buildHonestUsage(exchange, shares) });
-          tally.read({ type: 'response-end' });
-          const charge = computeCharge('completed', exchange, tally);
-          const { cost, lines, basis } = charge;
-          expect(basis).toBe('usage');
-          expect(lines).toEqual(computeCostLines(charge, exchange.attempt.target.price));
-          expect(cost).toBeLessThanOrEqual(computeReservation(exchange));
-        },
-      ),
-      { numRuns: 500 },
-    );
-  });
+it('honest usage never costs more than the reservation', () => {
+  fc.assert(
+    fc.property(
+      prices,
+      calls,
+      protocols,
+      fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 9, maxLength: 9 }),
+      (price, call, caching, shares) => {
+        const exchange = buildExchange(price, call, caching);
+        const tally = new Tally();
+        tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
+        tally.read({ type: 'usage', usage: buildHonestUsage(exchange, shares) });
+        tally.read({ type: 'response-end' });
+        const charge = computeCharge('completed', exchange, tally);
+        const { cost, lines, basis } = charge;
+        expect(basis).toBe('usage');
+        expect(lines).toEqual(computeCostLines(charge, exchange.attempt.target.price));
+        expect(cost).toBeLessThanOrEqual(computeReservation(exchange));
+      },
+    ),
+    { numRuns: 500 },
+  );
 });
 
 /** The highest possible cost of a call, found by trying the lengths at which the price changes. */
@@ -221,45 +217,43 @@ function computeDearest(
   );
 }
 
-describe('long-context tiers', () => {
-  const rising = fc.record({
-    above: fc.integer({ min: 10, max: 20_000 }),
-    input: fc.nat(10_000),
-    more: fc.nat(10_000),
-    output: fc.nat(10_000),
-    bytes: fc.integer({ min: 1, max: 20_000 }),
-    outputLimit: fc.integer({ min: 1, max: 1000 }),
-  });
+const rising = fc.record({
+  above: fc.integer({ min: 10, max: 20_000 }),
+  input: fc.nat(10_000),
+  more: fc.nat(10_000),
+  output: fc.nat(10_000),
+  bytes: fc.integer({ min: 1, max: 20_000 }),
+  outputLimit: fc.integer({ min: 1, max: 1000 }),
+});
 
-  it('reserves tier rates exactly if the bytes of a call can reach the tier', () => {
-    fc.assert(
-      fc.property(
-        rising,
-        fc.constantFrom(-1, 0, 1, undefined),
-        ({ above, input, more, output, bytes, outputLimit }, beside) => {
-          const length = beside === undefined ? bytes : above + beside;
-          const formatRate = (mills: number): string => new Decimal(mills).div(1000).toFixed();
-          const price = {
-            input: formatRate(input),
-            output: formatRate(output),
-            tiers: [{ above, input: formatRate(input + more), output: formatRate(output + more) }],
-          };
-          const exchange = buildExchange(
-            price,
-            { outputLimit, size: { textBytes: length, images: 0, mediaBytes: 0 } },
-            undefined,
-          );
-          const { model, price: parsed } = exchange.attempt.target;
-          expect(computeReservation(exchange)).toBe(
-            BigInt(
-              computeDearest(parsed, model, length, outputLimit)
-                .toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN)
-                .toFixed(),
-            ),
-          );
-        },
-      ),
-      { numRuns: 250 },
-    );
-  });
+it('the rates of a tier are reserved exactly if the bytes of a call can reach it', () => {
+  fc.assert(
+    fc.property(
+      rising,
+      fc.constantFrom(-1, 0, 1, undefined),
+      ({ above, input, more, output, bytes, outputLimit }, beside) => {
+        const length = beside === undefined ? bytes : above + beside;
+        const formatRate = (mills: number): string => new Decimal(mills).div(1000).toFixed();
+        const price = {
+          input: formatRate(input),
+          output: formatRate(output),
+          tiers: [{ above, input: formatRate(input + more), output: formatRate(output + more) }],
+        };
+        const exchange = buildExchange(
+          price,
+          { outputLimit, size: { textBytes: length, images: 0, mediaBytes: 0 } },
+          undefined,
+        );
+        const { model, price: parsed } = exchange.attempt.target;
+        expect(computeReservation(exchange)).toBe(
+          BigInt(
+            computeDearest(parsed, model, length, outputLimit)
+              .toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN)
+              .toFixed(),
+          ),
+        );
+      },
+    ),
+    { numRuns: 250 },
+  );
 });

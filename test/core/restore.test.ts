@@ -1,5 +1,5 @@
 /** Changes to a request on its own protocol, made in the JSON that the client wrote. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Block, CanonicalRequest, Turn } from '../../core/index.ts';
 import { restoreRequest } from '../../core/index.ts';
 import { families, readCall, sendOwn } from '../support/families.ts';
@@ -37,155 +37,151 @@ function send(change: Change, written: Record<string, unknown> = body): Record<s
   );
 }
 
-describe('a request that a plugin changes on its own protocol', () => {
-  it('is sent as the client wrote it if the plugin returns a copy by way of JSON', () => {
-    expect(send((request) => JSON.parse(JSON.stringify(request)))).toEqual({});
-  });
+it('a request that a plugin copies by way of JSON is sent as the client wrote it', () => {
+  expect(send((request) => JSON.parse(JSON.stringify(request)))).toEqual({});
+});
 
-  it('has a changed text with the fields that the client wrote beside it, and in the same form', () => {
-    const redact = mapBlocks((block) => {
-      if (block.type === 'text')
-        return { ...block, text: block.text.replace('Ahoy', '***').replace('Well', 'Ill') };
-      if (block.type !== 'tool-result') return block;
-      return { ...block, content: [text('Somebody left.', { at: 'messages[2].content[0].content' })] };
-    });
-    const [first, second, third] = messages;
-    expect(send(redact)).toEqual({
-      messages: [
-        {
-          ...first,
-          content: [
-            { ...odd, text: '***' },
-            { type: 'text', text: 'Ann asks.' },
-          ],
-        },
-        { ...second, content: 'Ill.' },
-        {
-          ...third,
-          content: [{ ...Object(third?.content[0]), content: 'Somebody left.' }, Object(third?.content[1])],
-        },
-      ],
-    });
+it('a request that a plugin changes keeps the form of a new text and the fields beside it', () => {
+  const redact = mapBlocks((block) => {
+    if (block.type === 'text')
+      return { ...block, text: block.text.replace('Ahoy', '***').replace('Well', 'Ill') };
+    if (block.type !== 'tool-result') return block;
+    return { ...block, content: [text('Somebody left.', { at: 'messages[2].content[0].content' })] };
   });
+  const [first, second, third] = messages;
+  expect(send(redact)).toEqual({
+    messages: [
+      {
+        ...first,
+        content: [
+          { ...odd, text: '***' },
+          { type: 'text', text: 'Ann asks.' },
+        ],
+      },
+      { ...second, content: 'Ill.' },
+      {
+        ...third,
+        content: [{ ...Object(third?.content[0]), content: 'Somebody left.' }, Object(third?.content[1])],
+      },
+    ],
+  });
+});
 
-  it('lacks a removed block and a removed turn, and nothing else', () => {
-    const [first, ...others] = messages;
-    const removeFirst = mapBlocks((block) => (block.at === 'messages[0].content[1]' ? [] : block));
-    expect(send(removeFirst)).toEqual({ messages: [{ ...first, content: [odd] }, ...others] });
-    expect(send(mapTurns((turn) => (turn.at === 'messages[0]' ? [] : turn)))).toEqual({ messages: others });
-    expect(send(mapTurns((turn) => (turn.at === 'system' ? [] : turn)))).not.toHaveProperty('messages');
-  });
+it('a request that a plugin changes lacks a removed block and a removed turn, and nothing else', () => {
+  const [first, ...others] = messages;
+  const removeFirst = mapBlocks((block) => (block.at === 'messages[0].content[1]' ? [] : block));
+  expect(send(removeFirst)).toEqual({ messages: [{ ...first, content: [odd] }, ...others] });
+  expect(send(mapTurns((turn) => (turn.at === 'messages[0]' ? [] : turn)))).toEqual({ messages: others });
+  expect(send(mapTurns((turn) => (turn.at === 'system' ? [] : turn)))).not.toHaveProperty('messages');
+});
 
-  it('has added turns in their place, and added instructions with those of the client', () => {
-    const added = mapTurns((turn) =>
-      turn.at === 'system'
-        ? [turn, system('Be kind.')]
-        : turn.at === 'messages[1]'
-          ? [turn, user('Why?'), assistant('So.')]
-          : turn,
-    );
-    expect(send(added)).toEqual({
-      system: [
-        { type: 'text', text: 'Be brief.' },
-        { type: 'text', text: 'Be kind.' },
-      ],
-      messages: [
-        ...messages.slice(0, 2),
-        { role: 'user', content: [{ type: 'text', text: 'Why?' }] },
-        { role: 'assistant', content: [{ type: 'text', text: 'So.' }] },
-        ...messages.slice(2),
-      ],
-    });
+it('a request that a plugin changes has added turns and instructions in their place', () => {
+  const added = mapTurns((turn) =>
+    turn.at === 'system'
+      ? [turn, system('Be kind.')]
+      : turn.at === 'messages[1]'
+        ? [turn, user('Why?'), assistant('So.')]
+        : turn,
+  );
+  expect(send(added)).toEqual({
+    system: [
+      { type: 'text', text: 'Be brief.' },
+      { type: 'text', text: 'Be kind.' },
+    ],
+    messages: [
+      ...messages.slice(0, 2),
+      { role: 'user', content: [{ type: 'text', text: 'Why?' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'So.' }] },
+      ...messages.slice(2),
+    ],
   });
+});
 
-  it('has a block that was added to a turn, which is then written anew', () => {
-    const add = mapTurns((turn) =>
-      turn.at === 'messages[1]' ? { ...turn, blocks: [...turn.blocks, text('More.')] } : turn,
-    );
-    expect(send(add)).toMatchObject({
-      messages: [
-        messages[0],
-        { role: 'assistant', note: true, content: [{ text: 'Well.' }, { text: 'More.' }] },
-        messages[2],
-      ],
-    });
+it('a request that a plugin changes has a block that was added to a turn', () => {
+  const add = mapTurns((turn) =>
+    turn.at === 'messages[1]' ? { ...turn, blocks: [...turn.blocks, text('More.')] } : turn,
+  );
+  expect(send(add)).toMatchObject({
+    messages: [
+      messages[0],
+      { role: 'assistant', note: true, content: [{ text: 'Well.' }, { text: 'More.' }] },
+      messages[2],
+    ],
   });
+});
 
-  it('has changed settings, in the place of the old ones', () => {
-    const tools = [
-      { name: 'look', input_schema: { type: 'object' }, beta: true },
-      { name: 'go', input_schema: { type: 'object' } },
-    ];
-    const change: Change = (request) => ({
-      ...request,
-      temperature: 0.5,
-      stop: undefined,
-      tools: request.tools?.slice(1),
-    });
-    const written = { ...body, temperature: 1, stop_sequences: ['END'], top_p: null, tools };
-    expect(send(change, written)).toEqual({ temperature: 0.5, tools: tools.slice(1) });
-    expect(sendOwn('messages', written, { change }).body).not.toHaveProperty('stop_sequences');
+it('a request that a plugin changes has changed settings, in the place of the old ones', () => {
+  const tools = [
+    { name: 'look', input_schema: { type: 'object' }, beta: true },
+    { name: 'go', input_schema: { type: 'object' } },
+  ];
+  const change: Change = (request) => ({
+    ...request,
+    temperature: 0.5,
+    stop: undefined,
+    tools: request.tools?.slice(1),
   });
+  const written = { ...body, temperature: 1, stop_sequences: ['END'], top_p: null, tools };
+  expect(send(change, written)).toEqual({ temperature: 0.5, tools: tools.slice(1) });
+  expect(sendOwn('messages', written, { change }).body).not.toHaveProperty('stop_sequences');
+});
 
-  it('says a changed setting once if the client wrote it under another name', () => {
-    const schema = { type: 'object', properties: {}, additionalProperties: false };
-    const written = { ...body, output_format: { type: 'json_schema', schema } };
-    const change: Change = (request) => ({
-      ...request,
-      format: { type: 'schema', schema: { ...schema, title: 'T' } },
-    });
-    const { body: sent } = sendOwn('messages', written, { change });
-    expect(sent).not.toHaveProperty('output_format');
-    expect(sent).toMatchObject({ output_config: { format: { schema: { title: 'T' } } }, messages });
+it('a request that a plugin changes says a setting once, if under another name too', () => {
+  const schema = { type: 'object', properties: {}, additionalProperties: false };
+  const written = { ...body, output_format: { type: 'json_schema', schema } };
+  const change: Change = (request) => ({
+    ...request,
+    format: { type: 'schema', schema: { ...schema, title: 'T' } },
   });
+  const { body: sent } = sendOwn('messages', written, { change });
+  expect(sent).not.toHaveProperty('output_format');
+  expect(sent).toMatchObject({ output_config: { format: { schema: { title: 'T' } } }, messages });
+});
 
-  it('keeps numbers that no double holds, and the order of its fields', () => {
-    const { protocol, model } = families.messages;
-    const json =
-      '{"metadata":{"id":12345678901234567890,"share":1.0},"model":"a/b","max_tokens":90,"messages":[]}';
-    const written = json.replace('[]', '[{"role":"user","content":"Ann"},{"role":"user","content":"Ahoy"}]');
-    const call = readCall('messages', JSON.parse(written));
-    const before = call.decode();
-    const after = mapTurns((turn) => (turn.at === 'messages[1]' ? { ...turn, blocks: [text('Oh')] } : turn))(
-      before,
-    );
-    const { parts } = protocol.upstream;
-    if (!parts) throw new Error('no parts');
-    const options = { call, text: written, before, after, model, outputLimit: undefined };
-    expect(restoreRequest(protocol.upstream, parts, options).json).toBe(
-      written.replace('a/b', model.upstream).replace('"Ahoy"', '[{"type":"text","text":"Oh"}]'),
-    );
-  });
+it('a request that a plugin changes keeps its order, and numbers that no double holds', () => {
+  const { protocol, model } = families.messages;
+  const json =
+    '{"metadata":{"id":12345678901234567890,"share":1.0},"model":"a/b","max_tokens":90,"messages":[]}';
+  const written = json.replace('[]', '[{"role":"user","content":"Ann"},{"role":"user","content":"Ahoy"}]');
+  const call = readCall('messages', JSON.parse(written));
+  const before = call.decode();
+  const after = mapTurns((turn) => (turn.at === 'messages[1]' ? { ...turn, blocks: [text('Oh')] } : turn))(
+    before,
+  );
+  const { parts } = protocol.upstream;
+  if (!parts) throw new Error('no parts');
+  const options = { call, text: written, before, after, model, outputLimit: undefined };
+  expect(restoreRequest(protocol.upstream, parts, options).json).toBe(
+    written.replace('a/b', model.upstream).replace('"Ahoy"', '[{"type":"text","text":"Oh"}]'),
+  );
+});
 
-  it('has each turn in the spelling of its client if another is left out', () => {
-    const image = { mimeType: 'image/png', data: 'iVBORw0KGgo=' };
-    const contents = [
-      { role: 'user', parts: [{ inlineData: image }] },
-      { role: 'model', parts: { text: 'A gull.' } },
-      { role: 'user', parts: [{ inline_data: { mime_type: 'image/png', data: 'iVBORw0KGgo=' } }] },
-      { role: 'user', parts: [{ inlineData: image }] },
-    ];
-    const written = { contents, system_instruction: { parts: { text: 'Be brief.' } } };
-    const dropped = mapTurns((turn) => (turn.at === 'contents[0]' ? [] : turn));
-    expect(sendOwn('generate-content', written, { change: dropped }).body).toEqual({
-      ...written,
-      contents: contents.slice(1),
-    });
+it('a request without one of its turns has the others in the spelling of the client', () => {
+  const image = { mimeType: 'image/png', data: 'iVBORw0KGgo=' };
+  const contents = [
+    { role: 'user', parts: [{ inlineData: image }] },
+    { role: 'model', parts: { text: 'A gull.' } },
+    { role: 'user', parts: [{ inline_data: { mime_type: 'image/png', data: 'iVBORw0KGgo=' } }] },
+    { role: 'user', parts: [{ inlineData: image }] },
+  ];
+  const written = { contents, system_instruction: { parts: { text: 'Be brief.' } } };
+  const dropped = mapTurns((turn) => (turn.at === 'contents[0]' ? [] : turn));
+  expect(sendOwn('generate-content', written, { change: dropped }).body).toEqual({
+    ...written,
+    contents: contents.slice(1),
   });
+});
 
-  it('is refused, by the name of the field, if the new content cannot be sent', () => {
-    const show = mapBlocks((block) =>
-      block.at === 'messages[0].content[1]'
-        ? {
-            type: 'media',
-            kind: 'video',
-            source: { type: 'url', url: 'https://a.example/a.mp4' },
-            at: block.at,
-          }
-        : block,
-    );
-    expect(() => send(show)).toThrow(
-      expect.objectContaining({ details: { param: 'messages[0].content[1]' } }),
-    );
-  });
+it('a request that a plugin changes to what cannot be sent is refused by the field', () => {
+  const show = mapBlocks((block) =>
+    block.at === 'messages[0].content[1]'
+      ? {
+          type: 'media',
+          kind: 'video',
+          source: { type: 'url', url: 'https://a.example/a.mp4' },
+          at: block.at,
+        }
+      : block,
+  );
+  expect(() => send(show)).toThrow(expect.objectContaining({ details: { param: 'messages[0].content[1]' } }));
 });

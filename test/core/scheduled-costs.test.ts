@@ -55,66 +55,62 @@ function parseSchedule(facts: unknown, longest = hour): { price: Price; schedule
   return { price, schedule: new PriceSchedule(price.rules ?? [], longest) };
 }
 
-describe('the cost at a rule', () => {
-  it('is named by the time, the mode and the length that decided it', () => {
-    const { price } = parseSchedule({
-      name: 'off-peak',
-      input: '1',
-      output: '2',
-      tiers: [{ above: 100, input: '2', output: '4' }],
-      modes: { flex: { times: '0.5' } },
-      rules: [{ name: 'peak', times: '2' }],
-    });
-    expect(nameRule(used({ input: 1 }), price)).toBe('off-peak');
-    expect(nameRule(used({ input: 101, mode: 'flex', rule: 'peak' }), price)).toBe('peak flex above-100');
-    expect(nameRule(used({ input: 101, mode: 'flex', rule: 'peak flex above-100' }), price)).toBe(
-      'peak flex above-100',
-    );
-    expect(nameRule(used({ input: 1, mode: 'batch' }), price)).toBe('off-peak');
-    expect(nameRule(used({}), parseSchedule({ input: '1', output: '2' }).price)).toBe('standard');
+it('a cost is named by the time, the mode and the length that decided it', () => {
+  const { price } = parseSchedule({
+    name: 'off-peak',
+    input: '1',
+    output: '2',
+    tiers: [{ above: 100, input: '2', output: '4' }],
+    modes: { flex: { times: '0.5' } },
+    rules: [{ name: 'peak', times: '2' }],
   });
+  expect(nameRule(used({ input: 1 }), price)).toBe('off-peak');
+  expect(nameRule(used({ input: 101, mode: 'flex', rule: 'peak' }), price)).toBe('peak flex above-100');
+  expect(nameRule(used({ input: 101, mode: 'flex', rule: 'peak flex above-100' }), price)).toBe(
+    'peak flex above-100',
+  );
+  expect(nameRule(used({ input: 1, mode: 'batch' }), price)).toBe('off-peak');
+  expect(nameRule(used({}), parseSchedule({ input: '1', output: '2' }).price)).toBe('standard');
 });
 
-describe('the reservation of a call', () => {
-  it('is the most expensive rule of its minutes, and no more', () => {
-    let crossed = 0;
-    fc.assert(
-      fc.property(
-        statedPrice,
-        moments,
-        fc.integer({ min: 1, max: 60 }),
-        fc.nat(2000),
-        fc.nat(500),
-        (facts, now, longest, input, output) => {
-          const { price, schedule } = parseSchedule(facts, longest * minute);
-          const bound = { input, output, candidates: 1, rules: schedule.listPossibleRules(now) };
-          if (bound.rules.length > 1) crossed += 1;
-          const reserved = computeWorstCost(bound, price);
-          const each = bound.rules.map((rule) => computeWorstCost({ ...bound, rules: [rule] }, price));
-          expect(reserved).toBe(each.reduce((most, cost) => (cost > most ? cost : most)));
-          for (const place of [0, longest / 2, longest]) {
-            const at = now + Math.floor(place * minute);
-            const rule = facts.rules.find((stated) => appliesByHand(stated, at))?.name;
-            const cost = costOf({ input, output, ...(rule === undefined ? {} : { rule }) }, price);
-            expect(cost, `at ${new Date(at).toISOString()}`).toBeLessThanOrEqual(reserved);
-          }
-          const limited = computeAffordableOutput(reserved + 1n, bound, price);
-          expect(limited).toBeGreaterThanOrEqual(output);
-        },
-      ),
-      { numRuns: 250 },
-    );
-    expect(crossed).toBeGreaterThan(0);
-  });
+it('the reservation of a call is the most expensive rule of its minutes, and no more', () => {
+  let crossed = 0;
+  fc.assert(
+    fc.property(
+      statedPrice,
+      moments,
+      fc.integer({ min: 1, max: 60 }),
+      fc.nat(2000),
+      fc.nat(500),
+      (facts, now, longest, input, output) => {
+        const { price, schedule } = parseSchedule(facts, longest * minute);
+        const bound = { input, output, candidates: 1, rules: schedule.listPossibleRules(now) };
+        if (bound.rules.length > 1) crossed += 1;
+        const reserved = computeWorstCost(bound, price);
+        const each = bound.rules.map((rule) => computeWorstCost({ ...bound, rules: [rule] }, price));
+        expect(reserved).toBe(each.reduce((most, cost) => (cost > most ? cost : most)));
+        for (const place of [0, longest / 2, longest]) {
+          const at = now + Math.floor(place * minute);
+          const rule = facts.rules.find((stated) => appliesByHand(stated, at))?.name;
+          const cost = costOf({ input, output, ...(rule === undefined ? {} : { rule }) }, price);
+          expect(cost, `at ${new Date(at).toISOString()}`).toBeLessThanOrEqual(reserved);
+        }
+        const limited = computeAffordableOutput(reserved + 1n, bound, price);
+        expect(limited).toBeGreaterThanOrEqual(output);
+      },
+    ),
+    { numRuns: 250 },
+  );
+  expect(crossed).toBeGreaterThan(0);
+});
 
-  it('counts long cache retention only if the call asks for it', () => {
-    const { price } = parseSchedule({ input: '1', output: '0', cacheWrite30m: '1.25', cacheWrite12h: '2.5' });
-    const bound = { input: 1_000_000, output: 0, candidates: 1 };
-    const costs = [{ uncached: true }, { brief: true }, {}].map((asked) =>
-      computeWorstCost({ ...bound, ...asked }, price),
-    );
-    expect(costs).toEqual([1_000_000_000n, 1_250_000_000n, 2_500_000_000n]);
-  });
+it('the reservation of a call has long cache retention only if the call asks for it', () => {
+  const { price } = parseSchedule({ input: '1', output: '0', cacheWrite30m: '1.25', cacheWrite12h: '2.5' });
+  const bound = { input: 1_000_000, output: 0, candidates: 1 };
+  const costs = [{ uncached: true }, { brief: true }, {}].map((asked) =>
+    computeWorstCost({ ...bound, ...asked }, price),
+  );
+  expect(costs).toEqual([1_000_000_000n, 1_250_000_000n, 2_500_000_000n]);
 });
 
 describe('a call across an hour at which the price changes', () => {

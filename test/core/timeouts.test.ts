@@ -1,5 +1,5 @@
 /** How long a target may be silent: the operator's timeout, otherwise one computed from the request. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ClientCall, Target } from '../../core/index.ts';
 import { computeTimeouts, type ChosenTimeouts } from '../../core/upstream/attempt-timeouts.ts';
 import { buildRouted } from '../support/exchange.ts';
@@ -60,15 +60,13 @@ it('stream timeouts allows time for a picture, up to 300 seconds in all', () => 
   ]);
 });
 
-describe('JSON reply timeouts', () => {
-  it('adds a tenth of a second for each token of the output limit, up to 600 seconds in all', () => {
-    const computeWhole = (outputLimit: number | undefined): number =>
-      computeSeconds({ stream: false, outputLimit });
-    expect([computeWhole(100), computeWhole(4000), computeWhole(100_000), computeWhole(undefined)]).toEqual([
-      55, 445, 600, 600,
-    ]);
-    expect(computeSeconds({ stream: false, outputLimit: 100 }, painter)).toBe(600);
-  });
+it('the timeout of a JSON reply adds 0.1 s for each token of the output limit, up to 600 s', () => {
+  const computeWhole = (outputLimit: number | undefined): number =>
+    computeSeconds({ stream: false, outputLimit });
+  expect([computeWhole(100), computeWhole(4000), computeWhole(100_000), computeWhole(undefined)]).toEqual([
+    55, 445, 600, 600,
+  ]);
+  expect(computeSeconds({ stream: false, outputLimit: 100 }, painter)).toBe(600);
 });
 
 it("prefers the provider's timeouts to the gateway's, and those to the computed ones", () => {

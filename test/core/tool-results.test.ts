@@ -1,5 +1,5 @@
 /** A call that is answered twice has one result: the last of them, in the place of the first. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { completeToolResults, dedupeToolResults } from '../../core/crossing/tool-results.ts';
 import type { Block, Turn } from '../../core/index.ts';
 
@@ -23,150 +23,146 @@ function dedupeTurns(...turns: Turn[]): { results: unknown[]; roles: string[]; l
   return { results, roles: request.turns.map(({ role }) => role), lost: losses.map(({ path }) => path) };
 }
 
-describe('duplicate tool results', () => {
-  it('keeps the last result in the place of the first, and reports the others by path', () => {
-    expect(
-      dedupeTurns(
-        call('a'),
-        user(result('a', 'one')),
-        user(result('a', 'two')),
-        user({ type: 'text', text: 'Well?' }, result('a', 'three')),
-      ),
-    ).toEqual({
-      results: ['three'],
-      roles: ['assistant', 'user', 'user'],
-      lost: ['one', 'two'],
-    });
-  });
-
-  it('treats a reused call id in a later reply as another call, also for parallel calls', () => {
-    const turns = [
+it('the last of several results of a call takes the place of the first; others are reported', () => {
+  expect(
+    dedupeTurns(
       call('a'),
-      call('a'),
-      user(result('a', 'one'), result('a', 'two')),
-      call('a'),
-      user(result('a', 'three')),
-    ];
-    expect(dedupeTurns(...turns)).toMatchObject({ results: ['one', 'two', 'three'], lost: [] });
-    expect(dedupeTurns(...turns, user(result('a', 'four')))).toMatchObject({
-      results: ['one', 'two', 'four'],
-      lost: ['three'],
-    });
-  });
-
-  it('returns a request without duplicate results unchanged', () => {
-    const request = {
-      model: 'a/b',
-      stream: false,
-      turns: [call('a'), user(result('a', 'one'), result('b', 'two')), { role: 'user' as const, blocks: [] }],
-    };
-    expect(dedupeToolResults(request).request).toBe(request);
+      user(result('a', 'one')),
+      user(result('a', 'two')),
+      user({ type: 'text', text: 'Well?' }, result('a', 'three')),
+    ),
+  ).toEqual({
+    results: ['three'],
+    roles: ['assistant', 'user', 'user'],
+    lost: ['one', 'two'],
   });
 });
 
-describe('requests to another protocol', () => {
-  const say = (text: string): Block => ({ type: 'text', text });
-  const listKinds = (...turns: Turn[]): unknown => {
-    const { request, losses } = completeToolResults({ model: 'a/b', stream: false, turns });
-    return [
-      request.turns.map(({ role, blocks }) => [
-        role,
-        ...blocks.map((block) =>
-          block.type === 'tool-result' ? `${block.callId}${block.custom ? ' custom' : ''}` : block.type,
-        ),
-      ]),
-      losses.length,
-    ];
+it('a call id that a later reply uses again is another call, also among parallel calls', () => {
+  const turns = [
+    call('a'),
+    call('a'),
+    user(result('a', 'one'), result('a', 'two')),
+    call('a'),
+    user(result('a', 'three')),
+  ];
+  expect(dedupeTurns(...turns)).toMatchObject({ results: ['one', 'two', 'three'], lost: [] });
+  expect(dedupeTurns(...turns, user(result('a', 'four')))).toMatchObject({
+    results: ['one', 'two', 'four'],
+    lost: ['three'],
+  });
+});
+
+it('a request without duplicate results is returned unchanged', () => {
+  const request = {
+    model: 'a/b',
+    stream: false,
+    turns: [call('a'), user(result('a', 'one'), result('b', 'two')), { role: 'user' as const, blocks: [] }],
   };
+  expect(dedupeToolResults(request).request).toBe(request);
+});
 
-  it('adds a result for each unanswered call, before the existing results', () => {
-    const custom: Turn = {
-      role: 'assistant',
-      blocks: [{ type: 'tool-call', id: 'c', name: 'patch', arguments: '', custom: true }],
-    };
-    expect(listKinds(call('a'), call('b'), custom, user(result('b', 'one')), user(say('Well?')))).toEqual([
+const say = (text: string): Block => ({ type: 'text', text });
+const listKinds = (...turns: Turn[]): unknown => {
+  const { request, losses } = completeToolResults({ model: 'a/b', stream: false, turns });
+  return [
+    request.turns.map(({ role, blocks }) => [
+      role,
+      ...blocks.map((block) =>
+        block.type === 'tool-result' ? `${block.callId}${block.custom ? ' custom' : ''}` : block.type,
+      ),
+    ]),
+    losses.length,
+  ];
+};
+
+it('another protocol gets a result for each unanswered call, before the existing results', () => {
+  const custom: Turn = {
+    role: 'assistant',
+    blocks: [{ type: 'tool-call', id: 'c', name: 'patch', arguments: '', custom: true }],
+  };
+  expect(listKinds(call('a'), call('b'), custom, user(result('b', 'one')), user(say('Well?')))).toEqual([
+    [
+      ['assistant', 'tool-call'],
+      ['assistant', 'tool-call'],
+      ['assistant', 'tool-call'],
+      ['tool', 'a', 'c custom'],
+      ['user', 'b'],
+      ['user', 'text'],
+    ],
+    2,
+  ]);
+});
+
+it('another protocol gets a call for each result without one, in its own turn or in its step', () => {
+  expect(listKinds(user(result('x', 'lost')), user(say('Well?')))).toEqual([
+    [
+      ['assistant', 'tool-call'],
+      ['user', 'x'],
+      ['user', 'text'],
+    ],
+    1,
+  ]);
+  const step = [call('a'), user(result('a', 'one')), user(result('x', 'lost')), user(result('b', 'two'))];
+  expect(listKinds(...step, call('b'))).toEqual([
+    [
+      ['assistant', 'tool-call', 'tool-call', 'tool-call'],
+      ['user', 'a'],
+      ['user', 'x'],
+      ['user', 'b'],
+      ['assistant', 'tool-call'],
+    ],
+    2,
+  ]);
+  expect(listKinds(call('a'), user(result('a', 'one')), user(say('So?')), user(result('x', 'lost')))).toEqual(
+    [
       [
         ['assistant', 'tool-call'],
-        ['assistant', 'tool-call'],
-        ['assistant', 'tool-call'],
-        ['tool', 'a', 'c custom'],
-        ['user', 'b'],
+        ['user', 'a'],
         ['user', 'text'],
-      ],
-      2,
-    ]);
-  });
-
-  it('adds a call for each result without one, in a turn of its own or in the step that it answers', () => {
-    expect(listKinds(user(result('x', 'lost')), user(say('Well?')))).toEqual([
-      [
         ['assistant', 'tool-call'],
         ['user', 'x'],
-        ['user', 'text'],
       ],
       1,
-    ]);
-    const step = [call('a'), user(result('a', 'one')), user(result('x', 'lost')), user(result('b', 'two'))];
-    expect(listKinds(...step, call('b'))).toEqual([
-      [
-        ['assistant', 'tool-call', 'tool-call', 'tool-call'],
-        ['user', 'a'],
-        ['user', 'x'],
-        ['user', 'b'],
-        ['assistant', 'tool-call'],
-      ],
-      2,
-    ]);
-    expect(
-      listKinds(call('a'), user(result('a', 'one')), user(say('So?')), user(result('x', 'lost'))),
-    ).toEqual([
-      [
-        ['assistant', 'tool-call'],
-        ['user', 'a'],
-        ['user', 'text'],
-        ['assistant', 'tool-call'],
-        ['user', 'x'],
-      ],
-      1,
-    ]);
-  });
+    ],
+  );
+});
 
-  it('moves results out of the model turn that contained them', () => {
-    const turn: Turn = {
-      role: 'assistant',
-      blocks: [...call('a').blocks, result('a', 'one'), say('Done.')],
-    };
-    expect(listKinds(turn, user(say('And?')))).toEqual([
-      [
-        ['assistant', 'tool-call'],
-        ['tool', 'a'],
-        ['assistant', 'text'],
-        ['user', 'text'],
-      ],
-      0,
-    ]);
-  });
+it('another protocol gets results outside the model turn that contained them', () => {
+  const turn: Turn = {
+    role: 'assistant',
+    blocks: [...call('a').blocks, result('a', 'one'), say('Done.')],
+  };
+  expect(listKinds(turn, user(say('And?')))).toEqual([
+    [
+      ['assistant', 'tool-call'],
+      ['tool', 'a'],
+      ['assistant', 'text'],
+      ['user', 'text'],
+    ],
+    0,
+  ]);
+});
 
-  it('distinguishes two calls with one id', () => {
-    expect(
-      listKinds(call('a'), call('a'), user(result('a', 'one'), result('a', 'two')), user(say('x'))),
-    ).toMatchObject({ 1: 0 });
-    expect(listKinds(call('a'), user(result('a', 'one')), call('a'), user(say('x')))).toMatchObject({ 1: 1 });
-  });
+it('another protocol gets two ids for two calls with one id', () => {
+  expect(
+    listKinds(call('a'), call('a'), user(result('a', 'one'), result('a', 'two')), user(say('x'))),
+  ).toMatchObject({ 1: 0 });
+  expect(listKinds(call('a'), user(result('a', 'one')), call('a'), user(say('x')))).toMatchObject({ 1: 1 });
+});
 
-  it('returns a request unchanged if nothing is missing or the call comes last', () => {
-    const request = {
-      model: 'a/b',
-      stream: false,
-      turns: [call('a'), user(result('a', 'one')), user(say('x'))],
-    };
-    expect(completeToolResults(request).request).toBe(request);
-    expect(listKinds(user(say('x')), call('a'))).toEqual([
-      [
-        ['user', 'text'],
-        ['assistant', 'tool-call'],
-      ],
-      0,
-    ]);
-  });
+it('another protocol gets a request unchanged if nothing is missing or the call comes last', () => {
+  const request = {
+    model: 'a/b',
+    stream: false,
+    turns: [call('a'), user(result('a', 'one')), user(say('x'))],
+  };
+  expect(completeToolResults(request).request).toBe(request);
+  expect(listKinds(user(say('x')), call('a'))).toEqual([
+    [
+      ['user', 'text'],
+      ['assistant', 'tool-call'],
+    ],
+    0,
+  ]);
 });

@@ -1,5 +1,5 @@
 /** A conversation that is too long loses its oldest exchanges, and never half of one. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { shortenTo } from '../../core/crossing/truncation.ts';
 import type { Block, CanonicalRequest, Turn } from '../../core/index.ts';
 
@@ -33,31 +33,29 @@ const first = [
 const second = [turn('user', text('z'.repeat(100))), turn('assistant', text('w'))];
 const last = turn('user', text('And now?'));
 
-describe('conversations that are too long', () => {
-  it('drops the oldest exchange whole, calls with their results, and keeps the instructions', () => {
-    expect(shortenTurns(3 / 4, instructions, ...first, ...second, last)).toEqual({
-      kept: [instructions, ...second, last],
-      lost: ['input[1] truncated', 'input[2] truncated', 'input[3] truncated', 'input[4] truncated'],
-    });
+it('truncation drops the oldest exchange whole, with its results, and keeps the instructions', () => {
+  expect(shortenTurns(3 / 4, instructions, ...first, ...second, last)).toEqual({
+    kept: [instructions, ...second, last],
+    lost: ['input[1] truncated', 'input[2] truncated', 'input[3] truncated', 'input[4] truncated'],
   });
+});
 
-  it('drops as many exchanges as necessary to reach the share', () => {
-    expect(shortenTurns(1 / 10, instructions, ...first, ...second, last)?.kept).toEqual([instructions, last]);
-  });
+it('truncation drops as many exchanges as necessary to reach the share', () => {
+  expect(shortenTurns(1 / 10, instructions, ...first, ...second, last)?.kept).toEqual([instructions, last]);
+});
 
-  it('always drops one exchange, however small, and never the last', () => {
-    expect(shortenTurns(1, ...second, last)?.kept).toEqual([last]);
-    expect(shortenTurns(1 / 4, last)).toBeUndefined();
-    expect(shortenTurns(1 / 4, instructions)).toBeUndefined();
-  });
+it('truncation always drops one exchange, however small, and never the last', () => {
+  expect(shortenTurns(1, ...second, last)?.kept).toEqual([last]);
+  expect(shortenTurns(1 / 4, last)).toBeUndefined();
+  expect(shortenTurns(1 / 4, instructions)).toBeUndefined();
+});
 
-  it('does not start an exchange at a user turn with tool results', () => {
-    const loop = [
-      turn('user', text('x'.repeat(900))),
-      turn('assistant', call),
-      turn('user', result),
-      turn('assistant', text('done')),
-    ];
-    expect(shortenTurns(3 / 4, ...loop)).toBeUndefined();
-  });
+it('truncation does not start an exchange at a user turn with tool results', () => {
+  const loop = [
+    turn('user', text('x'.repeat(900))),
+    turn('assistant', call),
+    turn('user', result),
+    turn('assistant', text('done')),
+  ];
+  expect(shortenTurns(3 / 4, ...loop)).toBeUndefined();
 });

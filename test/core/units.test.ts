@@ -4,7 +4,7 @@
  */
 import { Decimal as Decimals } from 'decimal.js';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { computeAffordableOutput, computeWorstCost } from '../../core/billing/cost-bounds.ts';
 import { computeCost, computeCostLines } from '../../core/billing/cost.ts';
 import { listUses, nameCounts, priceSchema, storePrice, type StatedPrice } from '../../core/index.ts';
@@ -187,63 +187,59 @@ function computeByHand(price: Stated, call: { usage: Record<string, number>; mod
   return sum;
 }
 
-describe('the cost of a call in any units', () => {
-  it('equals an independent calculation, rounded once and half to even', () => {
-    fc.assert(
-      fc.property(prices, calls, (stated, { usage, mode, rule }) => {
-        const price = toPrice(stated);
-        const used = { uses: listUses(usage), mode, rule };
-        const exact = computeByHand(stated, { usage, ...(mode && { mode }), ...(rule && { rule }) });
-        const expected = exact.times(1e9).toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN).toFixed();
-        expect(computeCost(used, price).toString()).toBe(expected);
-        const lines = computeCostLines(used, price);
-        const sum = lines.reduce(
-          (total, { count, rate: each, per }) => total.plus(new Decimal(each).times(count).div(per)),
-          new Decimal(0),
-        );
-        expect(sum.equals(exact)).toBe(true);
-      }),
-      { numRuns: 300 },
-    );
-  });
+it('the cost in any units equals an independent calculation, rounded once and half to even', () => {
+  fc.assert(
+    fc.property(prices, calls, (stated, { usage, mode, rule }) => {
+      const price = toPrice(stated);
+      const used = { uses: listUses(usage), mode, rule };
+      const exact = computeByHand(stated, { usage, ...(mode && { mode }), ...(rule && { rule }) });
+      const expected = exact.times(1e9).toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN).toFixed();
+      expect(computeCost(used, price).toString()).toBe(expected);
+      const lines = computeCostLines(used, price);
+      const sum = lines.reduce(
+        (total, { count, rate: each, per }) => total.plus(new Decimal(each).times(count).div(per)),
+        new Decimal(0),
+      );
+      expect(sum.equals(exact)).toBe(true);
+    }),
+    { numRuns: 300 },
+  );
+});
 
-  it('stays the same when the ledger has stored the price and the usage', () => {
-    fc.assert(
-      fc.property(prices, calls, (stated, { usage, mode, rule }) => {
-        const price = toPrice(stated);
-        const uses = listUses(usage);
-        const stored: unknown = JSON.parse(JSON.stringify([storePrice(price), nameCounts(uses)]));
-        const [again, counted] = stored as [StatedPrice, Record<string, unknown>];
-        expect(computeCost({ uses: listUses(counted), mode, rule }, priceSchema.parse(again))).toBe(
-          computeCost({ uses, mode, rule }, price),
-        );
-      }),
-    );
-  });
+it('the cost in any units stays the same when the ledger has stored the price and the usage', () => {
+  fc.assert(
+    fc.property(prices, calls, (stated, { usage, mode, rule }) => {
+      const price = toPrice(stated);
+      const uses = listUses(usage);
+      const stored: unknown = JSON.parse(JSON.stringify([storePrice(price), nameCounts(uses)]));
+      const [again, counted] = stored as [StatedPrice, Record<string, unknown>];
+      expect(computeCost({ uses: listUses(counted), mode, rule }, priceSchema.parse(again))).toBe(
+        computeCost({ uses, mode, rule }, price),
+      );
+    }),
+  );
+});
 
-  it('is covered by its reservation, whatever units the call allows', () => {
-    fc.assert(
-      fc.property(prices, calls, (stated, { usage, mode, rule }) => {
-        const price = toPrice(stated);
-        const { input = 0, output = 0, ...others } = usage;
-        const within = { input, output, ...others };
-        const uses = listUses(within);
-        const bound = {
-          input,
-          output,
-          candidates: 1,
-          uses: uses.filter(
-            ({ unit, modality }) => !modality && ![...reads, 'input', 'output'].includes(unit),
-          ),
-          mode,
-          rules: [rule],
-        };
-        const images = Math.min(1, usage['images'] ?? 0);
-        const cost = computeCost({ uses: listUses({ ...within, images }), mode, rule }, price);
-        expect(cost).toBeLessThanOrEqual(computeWorstCost(bound, price));
-      }),
-    );
-  });
+it('the cost in any units is covered by its reservation, whatever units the call allows', () => {
+  fc.assert(
+    fc.property(prices, calls, (stated, { usage, mode, rule }) => {
+      const price = toPrice(stated);
+      const { input = 0, output = 0, ...others } = usage;
+      const within = { input, output, ...others };
+      const uses = listUses(within);
+      const bound = {
+        input,
+        output,
+        candidates: 1,
+        uses: uses.filter(({ unit, modality }) => !modality && ![...reads, 'input', 'output'].includes(unit)),
+        mode,
+        rules: [rule],
+      };
+      const images = Math.min(1, usage['images'] ?? 0);
+      const cost = computeCost({ uses: listUses({ ...within, images }), mode, rule }, price);
+      expect(cost).toBeLessThanOrEqual(computeWorstCost(bound, price));
+    }),
+  );
 });
 
 it('refuses a list that would make output free by mistake, or has a rate twice', () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { Catalog } from '../../core/catalog.ts';
 import { checkModel, createFlagReader, type Provider } from '../../core/index.ts';
@@ -50,47 +50,45 @@ function offerAndCheck(models: readonly Model[]): void {
   catalog.checkFlags(protocols);
 }
 
-describe("a protocol's flags in a catalogue file", () => {
-  it('are read with the schema of the protocol, which gives the defaults', () => {
-    const read = createFlagReader('telegram', schema);
-    const [model] = readFile({}, { telegram: { short: true } }).models;
-    expect(model && read(model.capabilities)).toEqual({ short: true, ids: 'any' });
-    expect(read(checkModel(buildModelFacts()).capabilities)).toEqual({ short: false, ids: 'any' });
-  });
+it("a protocol's flags are read with the schema of the protocol, which gives the defaults", () => {
+  const read = createFlagReader('telegram', schema);
+  const [model] = readFile({}, { telegram: { short: true } }).models;
+  expect(model && read(model.capabilities)).toEqual({ short: true, ids: 'any' });
+  expect(read(checkModel(buildModelFacts()).capabilities)).toEqual({ short: false, ids: 'any' });
+});
 
-  it("replace the file's defaults one by one", () => {
-    const { models } = readFile(
-      { telegram: { short: true, ids: 'nine' }, letter: {} },
-      { telegram: { ids: 'any' } },
-    );
-    expect(models[0]?.capabilities.wire).toEqual({ telegram: { short: true, ids: 'any' }, letter: {} });
-  });
+it("a protocol's flags replace the file's defaults one by one", () => {
+  const { models } = readFile(
+    { telegram: { short: true, ids: 'nine' }, letter: {} },
+    { telegram: { ids: 'any' } },
+  );
+  expect(models[0]?.capabilities.wire).toEqual({ telegram: { short: true, ids: 'any' }, letter: {} });
+});
 
-  it.each([
-    ['an unknown flag', { telegram: { shrt: true } }, '["telegram"]: Unrecognized key: "shrt"'],
-    [
-      'a wrong value',
-      { telegram: { short: 1 } },
-      '["telegram"]: short: Invalid input: expected boolean, received number',
-    ],
-    [
-      'a protocol that does not exist',
-      { telegraph: { short: true } },
-      '["telegraph"]: there is no such protocol',
-    ],
-  ])('are refused with the file and the model if one has %s', (_, flags, fault) => {
-    const { path, models } = readFile(flags);
-    expect(() => offerAndCheck(models)).toThrow(`${path}: model "house/one": capabilities.wire${fault}`);
-  });
+it.each([
+  ['an unknown flag', { telegram: { shrt: true } }, '["telegram"]: Unrecognized key: "shrt"'],
+  [
+    'a wrong value',
+    { telegram: { short: 1 } },
+    '["telegram"]: short: Invalid input: expected boolean, received number',
+  ],
+  [
+    'a protocol that does not exist',
+    { telegraph: { short: true } },
+    '["telegraph"]: there is no such protocol',
+  ],
+])("a protocol's flags are refused with the file and the model if one has %s", (_, flags, fault) => {
+  const { path, models } = readFile(flags);
+  expect(() => offerAndCheck(models)).toThrow(`${path}: model "house/one": capabilities.wire${fault}`);
+});
 
-  it('are not checked for a protocol that the provider speaks and the gateway has not installed', () => {
-    expect(() => offerAndCheck(readFile({ letter: { stamp: 1 } }).models)).not.toThrow();
-  });
+it("a protocol's flags are not checked if the gateway has not installed the protocol", () => {
+  expect(() => offerAndCheck(readFile({ letter: { stamp: 1 } }).models)).not.toThrow();
+});
 
-  it('are checked when a model is offered later; without a file the error names its provider', () => {
-    const catalog = new Catalog();
-    catalog.checkFlags(protocols);
-    const model = checkModel(buildModelFacts({ capabilities: { wire: { telegram: { shrt: true } } } }));
-    expect(() => catalog.offer(provider, [model])).toThrow(/^provider "house": model .*"shrt"/);
-  });
+it("a protocol's flags are checked of later models too, and the error names the provider", () => {
+  const catalog = new Catalog();
+  catalog.checkFlags(protocols);
+  const model = checkModel(buildModelFacts({ capabilities: { wire: { telegram: { shrt: true } } } }));
+  expect(() => catalog.offer(provider, [model])).toThrow(/^provider "house": model .*"shrt"/);
 });

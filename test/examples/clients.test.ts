@@ -69,57 +69,52 @@ const hello = 'Say pong.';
 
 openClients();
 
-describe('Claude Code', () => {
-  const schema = z.object({ env: z.record(z.string(), z.string()) });
+const schema = z.object({ env: z.record(z.string(), z.string()) });
 
-  it('calls, counts and lists by its settings.json', async () => {
-    const { env } = schema.parse(JSON.parse(readSettings('claude-code/settings.json')));
-    const base = env.ANTHROPIC_BASE_URL ?? '';
-    const headers = {
-      authorization: `Bearer ${env.ANTHROPIC_AUTH_TOKEN}`,
-      'anthropic-version': '2023-06-01',
-      'anthropic-beta': 'claude-code-20250219,interleaved-thinking-2025-05-14',
-      'x-app': 'cli',
+it('Claude Code calls, counts and lists by its settings.json', async () => {
+  const { env } = schema.parse(JSON.parse(readSettings('claude-code/settings.json')));
+  const base = env.ANTHROPIC_BASE_URL ?? '';
+  const headers = {
+    authorization: `Bearer ${env.ANTHROPIC_AUTH_TOKEN}`,
+    'anthropic-version': '2023-06-01',
+    'anthropic-beta': 'claude-code-20250219,interleaved-thinking-2025-05-14',
+    'x-app': 'cli',
+  };
+  for (const variable of [
+    'ANTHROPIC_MODEL',
+    'ANTHROPIC_DEFAULT_FABLE_MODEL',
+    'ANTHROPIC_DEFAULT_OPUS_MODEL',
+    'ANTHROPIC_DEFAULT_SONNET_MODEL',
+    'ANTHROPIC_DEFAULT_HAIKU_MODEL',
+  ]) {
+    const conversation = {
+      model: env[variable],
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: hello, cache_control: { type: 'ephemeral' } }] },
+      ],
     };
-    for (const variable of [
-      'ANTHROPIC_MODEL',
-      'ANTHROPIC_DEFAULT_FABLE_MODEL',
-      'ANTHROPIC_DEFAULT_OPUS_MODEL',
-      'ANTHROPIC_DEFAULT_SONNET_MODEL',
-      'ANTHROPIC_DEFAULT_HAIKU_MODEL',
-    ]) {
-      const conversation = {
-        model: env[variable],
-        messages: [
-          { role: 'user', content: [{ type: 'text', text: hello, cache_control: { type: 'ephemeral' } }] },
-        ],
-      };
-      const body = {
-        ...conversation,
-        max_tokens: 500,
-        stream: true,
-        thinking: { type: 'adaptive' },
-        metadata: { user_id: 'u' },
-        context_management: { edits: [] },
-      };
-      const stream = splitFrames(await post(`${base}/v1/messages?beta=true`, headers, body));
-      expect(
-        stream.every(([event = '', data = '']) => event.startsWith('event: ') && data.startsWith('data: ')),
-      ).toBe(true);
-      expect([stream.at(0)?.[0], stream.at(-1)?.[0]]).toEqual([
-        'event: message_start',
-        'event: message_stop',
-      ]);
-      expect(
-        JSON.parse(await post(`${base}/v1/messages/count_tokens?beta=true`, headers, conversation)),
-      ).toMatchObject({ input_tokens: expect.any(Number) });
-    }
-    const listed = await fetch(`${base}/v1/models?limit=1000`, { headers });
-    expect(await listed.json()).toMatchObject({
-      data: expect.arrayContaining([expect.objectContaining({ id: env.ANTHROPIC_MODEL })]),
-    });
-    expect((await fetch(`${base}/api/hello`, { method: 'HEAD' })).status).toBeLessThan(500);
+    const body = {
+      ...conversation,
+      max_tokens: 500,
+      stream: true,
+      thinking: { type: 'adaptive' },
+      metadata: { user_id: 'u' },
+      context_management: { edits: [] },
+    };
+    const stream = splitFrames(await post(`${base}/v1/messages?beta=true`, headers, body));
+    expect(
+      stream.every(([event = '', data = '']) => event.startsWith('event: ') && data.startsWith('data: ')),
+    ).toBe(true);
+    expect([stream.at(0)?.[0], stream.at(-1)?.[0]]).toEqual(['event: message_start', 'event: message_stop']);
+    expect(
+      JSON.parse(await post(`${base}/v1/messages/count_tokens?beta=true`, headers, conversation)),
+    ).toMatchObject({ input_tokens: expect.any(Number) });
+  }
+  const listed = await fetch(`${base}/v1/models?limit=1000`, { headers });
+  expect(await listed.json()).toMatchObject({
+    data: expect.arrayContaining([expect.objectContaining({ id: env.ANTHROPIC_MODEL })]),
   });
+  expect((await fetch(`${base}/api/hello`, { method: 'HEAD' })).status).toBeLessThan(500);
 });
 
 describe('Codex', () => {

@@ -30,51 +30,46 @@ function listCode(cell: string): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
 }
 
-describe('the command line of the README', () => {
-  const listed = readTable('verbs').map(([verb = '', options = '']) => ({
-    verb: listCode(verb)[0] ?? '',
-    options: listCode(options).toSorted(),
+const listed = readTable('verbs').map(([verb = '', options = '']) => ({
+  verb: listCode(verb)[0] ?? '',
+  options: listCode(options).toSorted(),
+}));
+const own = ['start', 'init', 'check', 'doctor'];
+
+it('the README has every verb of the plugins with its options, and no other', async () => {
+  const gateway = createGateway(await loadConfig(join(root, 'gateway.config.ts')), pino({ level: 'silent' }));
+  const verbs = [...gateway.commands.list()].map(({ name, options = [] }) => ({
+    verb: name,
+    options: options.map(({ flags }) => flags.split(' ')[0] ?? '').toSorted(),
   }));
-  const own = ['start', 'init', 'check', 'doctor'];
+  await gateway.close();
+  const sortVerbs = (list: { verb: string }[]): object[] =>
+    list.toSorted((first, second) => (first.verb < second.verb ? -1 : 1));
+  const plain = verbs.map(({ verb, options }) => ({
+    verb,
+    options: options.filter((flag) => flag !== '--url'),
+  }));
+  expect(sortVerbs(listed.filter(({ verb }) => !own.includes(verb)))).toEqual(sortVerbs(plain));
+  const [, lacking = ''] = /of that gateway; ([^;]*) have no `--url`/.exec(allReadmes) ?? [];
+  const local = verbs.filter(({ options }) => !options.includes('--url'));
+  expect(listCode(lacking).toSorted()).toEqual(
+    local.map(({ verb }) => verb.replace(/ [<[].*/, '')).toSorted(),
+  );
+});
 
-  it('has every verb of the plugins with its options, and no other', async () => {
-    const gateway = createGateway(
-      await loadConfig(join(root, 'gateway.config.ts')),
-      pino({ level: 'silent' }),
-    );
-    const verbs = [...gateway.commands.list()].map(({ name, options = [] }) => ({
-      verb: name,
-      options: options.map(({ flags }) => flags.split(' ')[0] ?? '').toSorted(),
-    }));
-    await gateway.close();
-    const sortVerbs = (list: { verb: string }[]): object[] =>
-      list.toSorted((first, second) => (first.verb < second.verb ? -1 : 1));
-    const plain = verbs.map(({ verb, options }) => ({
-      verb,
-      options: options.filter((flag) => flag !== '--url'),
-    }));
-    expect(sortVerbs(listed.filter(({ verb }) => !own.includes(verb)))).toEqual(sortVerbs(plain));
-    const [, lacking = ''] = /of that gateway; ([^;]*) have no `--url`/.exec(allReadmes) ?? [];
-    const local = verbs.filter(({ options }) => !options.includes('--url'));
-    expect(listCode(lacking).toSorted()).toEqual(
-      local.map(({ verb }) => verb.replace(/ [<[].*/, '')).toSorted(),
-    );
-  });
-
-  it("has the verbs that are no plugin's", async () => {
-    const { output } = await runVerb(['--help'], { TOLLGATE_CONFIG: join(root, 'no such file') });
-    const commands = [...output.matchAll(/^ {2}(\w+) /gm)]
-      .map(([, verb]) => verb)
-      .filter((verb) => verb !== 'help');
-    expect(commands.toSorted()).toEqual(own.toSorted());
-    for (const verb of own) {
-      const { output: help } = await runVerb([verb, '--help']);
-      const options = [...help.matchAll(/^ {2}(--[\w-]+)/gm)]
-        .map(([, option]) => option)
-        .filter((option) => option !== '--json');
-      expect([verb, listed.find((row) => row.verb === verb)?.options]).toEqual([verb, options.toSorted()]);
-    }
-  });
+it("the README has the verbs that are no plugin's", async () => {
+  const { output } = await runVerb(['--help'], { TOLLGATE_CONFIG: join(root, 'no such file') });
+  const commands = [...output.matchAll(/^ {2}(\w+) /gm)]
+    .map(([, verb]) => verb)
+    .filter((verb) => verb !== 'help');
+  expect(commands.toSorted()).toEqual(own.toSorted());
+  for (const verb of own) {
+    const { output: help } = await runVerb([verb, '--help']);
+    const options = [...help.matchAll(/^ {2}(--[\w-]+)/gm)]
+      .map(([, option]) => option)
+      .filter((option) => option !== '--json');
+    expect([verb, listed.find((row) => row.verb === verb)?.options]).toEqual([verb, options.toSorted()]);
+  }
 });
 
 type Rows = [option: string, fallback: string | undefined][];

@@ -75,14 +75,15 @@ describe.each(Object.entries(adapted))('%s', (_, { client = 'chat-completions', 
   });
 });
 
-describe('a request that cannot be adapted', () => {
-  it.each(refused)('is refused by the name of its field: %s', async (_, client, wire, body, param) => {
+it.each(refused)(
+  'a request that cannot be adapted is refused by the name of its field: %s',
+  async (_, client, wire, body, param) => {
     const crossed = await harness.ask(client, getModel(wire).id, body);
     expect(crossed.status, crossed.text).toBe(400);
     expect(crossed.sent).toBeUndefined();
     expect(crossed.end).toMatchObject({ error: { details: { param } } });
-  });
-});
+  },
+);
 
 function readMessages(body: unknown): readonly unknown[] {
   return typeof body === 'object' && body && 'messages' in body && Array.isArray(body.messages)
@@ -90,29 +91,27 @@ function readMessages(body: unknown): readonly unknown[] {
     : [];
 }
 
-describe('a step whose calls reuse the ids of an earlier step', () => {
-  const tools = ['look', 'hear'].map((name) => ({ type: 'function', function: { name } }));
-  const first = [
-    say('Go'),
-    calls(['call_0', 'look'], ['call_1', 'hear']),
-    result('call_1', 'b'),
-    result('call_0', 'a'),
-  ];
-  const second = [...first, calls(['call_0', 'hear']), result('call_0', 'c')];
-  const sendMessages = async (wire: Wire, messages: readonly Body[]): Promise<unknown> =>
-    (await harness.ask('chat-completions', getModel(wire).id, { tools, messages })).sent;
+const tools = ['look', 'hear'].map((name) => ({ type: 'function', function: { name } }));
+const first = [
+  say('Go'),
+  calls(['call_0', 'look'], ['call_1', 'hear']),
+  result('call_1', 'b'),
+  result('call_0', 'a'),
+];
+const second = [...first, calls(['call_0', 'hear']), result('call_0', 'c')];
+const sendMessages = async (wire: Wire, messages: readonly Body[]): Promise<unknown> =>
+  (await harness.ask('chat-completions', getModel(wire).id, { tools, messages })).sent;
 
-  it('keeps each result with its call, and leaves earlier messages unchanged', async () => {
-    const messages = readMessages(await sendMessages('messages', second));
-    expect(messages.at(-1)).toMatchObject({ content: [{ tool_use_id: 'call_0_2', content: 'c' }] });
-    expect(messages.slice(0, 3)).toEqual(readMessages(await sendMessages('messages', first)));
-  });
+it('a step that reuses ids keeps each result with its call, and earlier messages as they are', async () => {
+  const messages = readMessages(await sendMessages('messages', second));
+  expect(messages.at(-1)).toMatchObject({ content: [{ tool_use_id: 'call_0_2', content: 'c' }] });
+  expect(messages.slice(0, 3)).toEqual(readMessages(await sendMessages('messages', first)));
+});
 
-  it('answers the function that was called where a provider pairs calls by name', async () => {
-    expect(JSON.stringify(await sendMessages('generate-content', second))).toMatch(
-      /"name":"hear","response":\{"output":"c"\}/,
-    );
-  });
+it('a step that reuses ids answers the function that was called where pairs go by name', async () => {
+  expect(JSON.stringify(await sendMessages('generate-content', second))).toMatch(
+    /"name":"hear","response":\{"output":"c"\}/,
+  );
 });
 
 it('loses nothing by an empty list, a switch that is off, or reasoning that is off', async () => {

@@ -105,30 +105,28 @@ describe.each(pairs)('audio from %s to %s', (client, wire) => {
   });
 });
 
-describe('audio for a wire without audio', () => {
-  it.each([
-    ['responses', 'audio/flac'],
-    ['chat-completions', 'audio/flac'],
-    ['messages', 'audio/wav'],
-  ] as const)(
-    'is refused before a provider of %s sees it as %s, and the error names the part',
-    async (wire, mimeType) => {
-      const parts = [{ text: 'What is this?' }, { inlineData: { mimeType, data: heard } }];
-      const { status, text, sent } = await harness.ask('generate-content', getModel(wire).id, {
-        contents: [{ role: 'user', parts }],
-      });
-      expect([status, sent]).toEqual([400, undefined]);
-      expect(text).toContain('contents[0].parts[1]');
-    },
-  );
-
-  it('an answer of nothing but audio is refused for a model that cannot speak', async () => {
-    const { contents: _contents, ...settings } = { contents: [], ...asks['generate-content'] };
-    const { status, text } = await harness.ask('generate-content', getModel('messages').id, {
-      contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }],
-      ...settings,
+it.each([
+  ['responses', 'audio/flac'],
+  ['chat-completions', 'audio/flac'],
+  ['messages', 'audio/wav'],
+] as const)(
+  'audio is refused before a provider of %s sees it as %s, and the error names the part',
+  async (wire, mimeType) => {
+    const parts = [{ text: 'What is this?' }, { inlineData: { mimeType, data: heard } }];
+    const { status, text, sent } = await harness.ask('generate-content', getModel(wire).id, {
+      contents: [{ role: 'user', parts }],
     });
-    expect(status).toBe(400);
-    expect(text).toMatch(/audio/);
+    expect([status, sent]).toEqual([400, undefined]);
+    expect(text).toContain('contents[0].parts[1]');
+  },
+);
+
+it('audio an answer of nothing but audio is refused for a model that cannot speak', async () => {
+  const { contents: _contents, ...settings } = { contents: [], ...asks['generate-content'] };
+  const { status, text } = await harness.ask('generate-content', getModel('messages').id, {
+    contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }],
+    ...settings,
   });
+  expect(status).toBe(400);
+  expect(text).toMatch(/audio/);
 });

@@ -1,5 +1,5 @@
 /** Prepaid accounts: the balance endpoint while the ledger fails, and calls that a balance barely covers. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
@@ -23,64 +23,63 @@ async function open(credit: string): Promise<Harness> {
   return harness;
 }
 
-describe('the balance endpoint', () => {
-  it('accepts a key only with the credential plugin its options name, or any if they name none', async () => {
-    const madeSchema = z.object({ key: z.string() });
-    for (const [families, status] of [
-      [undefined, 200],
-      [['balance'], 200],
-      [['chat-completions'], 401],
-    ] as const) {
-      const gateway = await startGateway({
-        plugins: [bearer(families ? { families: [...families] } : {}), chatCompletions(), balance()],
-      });
-      const { key } = madeSchema.parse(await gateway.verb('keys create'));
-      const asked = await Promise.all(
-        ['/v1/user/balance', '/beta/user/balance'].map((path) =>
-          fetch(gateway.url + path, { headers: { authorization: `Bearer ${key}` } }),
-        ),
-      );
-      expect([families, asked.map((response) => response.status)]).toEqual([families, [status, status]]);
-      await gateway.close();
-    }
-  });
-
-  it('gives each path an internal error until the ledger recovers, even for a key just seen', async () => {
-    const ledger = await createTroubledStore('silent');
-    harness = await openHarness({ ledger: { store: ledger.options } });
-    const { gateway, key, balance: ask } = harness;
-    const addresses = ['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance'];
-    const fetchAll = (secret: string) =>
-      Promise.all(
-        addresses.map(async (path) => {
-          const response = await fetch(gateway.url + path, {
-            headers: { authorization: `Bearer ${secret}` },
-          });
-          return [response.status, await response.json()];
-        }),
-      );
-    await ask();
-    await ledger.begin();
-    const down = [500, { error: 'internal error', is_active: false }];
-    expect(await fetchAll(key)).toEqual([down, down, down]);
-    expect(await fetchAll(createSecret())).toEqual([down, down, down]);
-    const junk = [401, { error: 'unauthenticated', is_active: false }];
-    expect(await fetchAll('sk-junk')).toEqual([junk, junk, junk]);
-    await ledger.end();
-    await expect.poll(async () => (await fetchAll(key)).map(([status]) => status)).toEqual([200, 200, 200]);
-    await harness.close();
-    harness = undefined;
-    await ledger.close();
-  });
+it('the balance endpoint accepts a key by the credential plugins its options name', async () => {
+  const madeSchema = z.object({ key: z.string() });
+  for (const [families, status] of [
+    [undefined, 200],
+    [['balance'], 200],
+    [['chat-completions'], 401],
+  ] as const) {
+    const gateway = await startGateway({
+      plugins: [bearer(families ? { families: [...families] } : {}), chatCompletions(), balance()],
+    });
+    const { key } = madeSchema.parse(await gateway.verb('keys create'));
+    const asked = await Promise.all(
+      ['/v1/user/balance', '/beta/user/balance'].map((path) =>
+        fetch(gateway.url + path, { headers: { authorization: `Bearer ${key}` } }),
+      ),
+    );
+    expect([families, asked.map((response) => response.status)]).toEqual([families, [status, status]]);
+    await gateway.close();
+  }
 });
 
-describe('an account', () => {
-  it.each([
-    ['max_tokens', { max_tokens: 4000 }],
-    ['max_completion_tokens', { max_completion_tokens: 4000 }],
-    ['max_completion_tokens', {}],
-    ['max_tokens', { max_tokens: 4000, stream: true }],
-  ])('below the worst case learns which limit was lowered, and to what: %s', async (field, limit) => {
+it('the balance endpoint answers with an internal error until the ledger recovers', async () => {
+  const ledger = await createTroubledStore('silent');
+  harness = await openHarness({ ledger: { store: ledger.options } });
+  const { gateway, key, balance: ask } = harness;
+  const addresses = ['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance'];
+  const fetchAll = (secret: string) =>
+    Promise.all(
+      addresses.map(async (path) => {
+        const response = await fetch(gateway.url + path, {
+          headers: { authorization: `Bearer ${secret}` },
+        });
+        return [response.status, await response.json()];
+      }),
+    );
+  await ask();
+  await ledger.begin();
+  const down = [500, { error: 'internal error', is_active: false }];
+  expect(await fetchAll(key)).toEqual([down, down, down]);
+  expect(await fetchAll(createSecret())).toEqual([down, down, down]);
+  const junk = [401, { error: 'unauthenticated', is_active: false }];
+  expect(await fetchAll('sk-junk')).toEqual([junk, junk, junk]);
+  await ledger.end();
+  await expect.poll(async () => (await fetchAll(key)).map(([status]) => status)).toEqual([200, 200, 200]);
+  await harness.close();
+  harness = undefined;
+  await ledger.close();
+});
+
+it.each([
+  ['max_tokens', { max_tokens: 4000 }],
+  ['max_completion_tokens', { max_completion_tokens: 4000 }],
+  ['max_completion_tokens', {}],
+  ['max_tokens', { max_tokens: 4000, stream: true }],
+])(
+  'an account below the worst case learns which limit was lowered, and to what: %s',
+  async (field, limit) => {
     const { gateway, post } = await open('0.0001');
     const response = await post({ model, messages, ...limit, provider: { require_parameters: true } });
     expect([response.status, response.headers.get('x-tollgate-dropped')]).toEqual([200, field]);
@@ -89,10 +88,10 @@ describe('an account', () => {
     expect(end?.losses).toMatchObject([
       { path: field, reason: expect.stringMatching(/^sent as \d+, /), code: 'approximated' },
     ]);
-  });
+  },
+);
 
-  it('that covers the worst case keeps its output limit', async () => {
-    const { post } = await open('5');
-    expect((await post({ model, messages, max_tokens: 4000 })).headers.get('x-tollgate-dropped')).toBeNull();
-  });
+it('an account that covers the worst case keeps its output limit', async () => {
+  const { post } = await open('5');
+  expect((await post({ model, messages, max_tokens: 4000 })).headers.get('x-tollgate-dropped')).toBeNull();
 });

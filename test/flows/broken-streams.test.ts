@@ -2,7 +2,7 @@
  * A provider that breaks off in the middle of a call, or of a line that never ends, for every client protocol
  * and every wire. The contract of the protocols has every other place where a stream may break.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readStream } from '../contract/replies.ts';
 import { least } from '../matrix/spelling.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
@@ -146,19 +146,17 @@ it.each(wires)(
   },
 );
 
-describe('a responses client whose stream breaks', () => {
-  it.each(['responses', 'messages'] as const)(
-    'of %s gets the error under the response id and sequence number it has reached',
-    async (wire) => {
-      const { text } = await streamReply('responses', wire, readBlocks(wire, 'text').slice(0, -2).join(''));
-      const events = readData(text);
-      const readId = (event: Json | undefined): unknown =>
-        isObject(event?.response) ? event.response.id : undefined;
-      expect(events.at(-1)).toMatchObject({ type: 'response.failed' });
-      expect(readId(events[0])).toMatch(/^resp_/);
-      expect(readId(events.at(-1))).toBe(readId(events[0]));
-      const numbers = events.map((event) => Number(event.sequence_number));
-      expect(numbers.slice(1)).toEqual(numbers.slice(0, -1).map((number) => number + 1));
-    },
-  );
-});
+it.each(['responses', 'messages'] as const)(
+  'a responses client whose stream of %s breaks gets the error under its id and number',
+  async (wire) => {
+    const { text } = await streamReply('responses', wire, readBlocks(wire, 'text').slice(0, -2).join(''));
+    const events = readData(text);
+    const readId = (event: Json | undefined): unknown =>
+      isObject(event?.response) ? event.response.id : undefined;
+    expect(events.at(-1)).toMatchObject({ type: 'response.failed' });
+    expect(readId(events[0])).toMatch(/^resp_/);
+    expect(readId(events.at(-1))).toBe(readId(events[0]));
+    const numbers = events.map((event) => Number(event.sequence_number));
+    expect(numbers.slice(1)).toEqual(numbers.slice(0, -1).map((number) => number + 1));
+  },
+);

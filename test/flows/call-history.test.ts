@@ -2,7 +2,7 @@
  * What the gateway stores of calls: lists, details, an overview, a statement, and what the holder of a key
  * can read.
  */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   readAdmin,
@@ -19,127 +19,125 @@ import {
 
 openHistory();
 
-describe('stored calls', () => {
-  it('are listed as soon as they have ended, with their cost and without their content', async () => {
-    const id = await call({ provider: { only: ['answering'] } });
-    const refused = await call({ model: 'house/unknown' });
-    const { data } = await readAdmin('/calls');
-    expect(data?.map((row) => row.id)).toEqual([refused, id]);
-    expect(data).toMatchObject([
-      {
-        outcome: 'refused',
-        status: 404,
-        error_code: 'model_not_found',
-        model: 'house/unknown',
-        provider: null,
-        cost: '0',
-      },
-      {
-        outcome: 'completed',
-        status: 200,
-        error_code: null,
-        account: 'acme',
-        key: key.id,
-        model: 'house/model',
-        answered_by: 'house/model',
-        provider: 'answering',
-        protocol: 'chat-completions',
-        stream: false,
-        input: 9,
-        output: 3,
-        cached: 4,
-        attempts: 1,
-        cost_basis: 'usage',
-        tags: {},
-      },
-    ]);
-    expect(JSON.stringify(await readAdmin(`/calls/${id}`))).not.toContain('SECRET');
-  });
-
-  it('show attempts, steps, the routing and the entries of a call', async () => {
-    const id = await call({ provider: { ignore: ['demo'], order: ['failing', 'answering'] } });
-    const only = await call({ provider: { ignore: ['failing'] } });
-    const detail = await readAdmin(`/calls/${id}`);
-    expect(detail).toMatchObject({
-      id,
-      object: 'call',
+it('stored calls are listed as soon as they end, with their cost, without their content', async () => {
+  const id = await call({ provider: { only: ['answering'] } });
+  const refused = await call({ model: 'house/unknown' });
+  const { data } = await readAdmin('/calls');
+  expect(data?.map((row) => row.id)).toEqual([refused, id]);
+  expect(data).toMatchObject([
+    {
+      outcome: 'refused',
+      status: 404,
+      error_code: 'model_not_found',
+      model: 'house/unknown',
+      provider: null,
+      cost: '0',
+    },
+    {
+      outcome: 'completed',
+      status: 200,
+      error_code: null,
       account: 'acme',
+      key: key.id,
+      model: 'house/model',
+      answered_by: 'house/model',
       provider: 'answering',
-      attempts: expect.arrayContaining([
-        expect.objectContaining({ number: 1, provider: 'failing', outcome: 'upstream_failed', status: 500 }),
-      ]),
-      entries: [
-        { kind: 'reserve', call: id },
-        {
-          kind: 'post',
-          call: id,
-          usage: [
-            { unit: 'cacheRead', count: 4 },
-            { unit: 'input', count: 9 },
-            { unit: 'output', count: 3 },
-          ],
-          rule: 'standard',
-          costs: expect.any(Array),
-          lines: [
-            { kind: 'input', units: 9, price: '1000', per: 1_000_000, amount: '0.009' },
-            { kind: 'output', units: 3, price: '2000', per: 1_000_000, amount: '0.006' },
-          ],
-          total: '0.015',
-          revenue: '0.015',
-        },
-      ],
-    });
-    const { timing } = z
-      .object({
-        timing: z.array(z.object({ name: z.string(), start_ms: z.number(), duration_ms: z.number() })),
-      })
-      .parse(detail);
-    const names = timing.map(({ name }) => name);
-    expect(names.slice(0, 6)).toEqual(['authenticate', 'read', 'replay', 'route', 'authorize', 'attempt 1']);
-    expect(names.at(-1)).toBe('settle');
-    expect(await readAdmin(`/calls/${only}`)).toMatchObject({
-      routing: [
-        {
-          by: 'preferences',
-          reason: 'the request leaves it out',
-          removed: [{ provider: 'failing', model: 'house/model' }],
-          order: [{ provider: 'answering', model: 'house/model' }],
-        },
-      ],
-    });
-  });
+      protocol: 'chat-completions',
+      stream: false,
+      input: 9,
+      output: 3,
+      cached: 4,
+      attempts: 1,
+      cost_basis: 'usage',
+      tags: {},
+    },
+  ]);
+  expect(JSON.stringify(await readAdmin(`/calls/${id}`))).not.toContain('SECRET');
+});
 
-  it('are found by filters, in pages and as CSV, and a wrong filter is refused by name', async () => {
-    const other = await createKey('beta', { credit: '5' });
-    const id = await call({ model: 'demo/echo' }, other.key);
-    expect(await listIds(`/calls?account=beta`)).toEqual([id]);
-    expect(await listIds(`/calls?key=${other.id}&model=demo/echo&provider=demo&outcome=completed`)).toEqual([
-      id,
-    ]);
-    expect(await listIds(`/calls?id=${id}`)).toEqual([id]);
-    expect(await listIds(`/calls?account=beta&outcome=error`)).toEqual([]);
-    expect(await listIds(`/calls?minCost=1000`)).toEqual([]);
-    const first = await readAdmin('/calls?limit=1');
-    expect(first.data).toHaveLength(1);
-    const rest = await listIds(`/calls?after=${String(first.next)}`);
-    expect(rest).toHaveLength((await listIds('/calls')).length - 1);
-    expect(rest).not.toContain(first.data?.[0]?.id);
-    const csv = await (await fetchWithKey(`${adminUrl}/admin/calls?account=beta&format=csv`, secret)).text();
-    expect(csv).toMatch(/^id,started,ended,account,key,.*\r\n.*,beta,/);
-    expect(await readAdmin('/calls?outcome=good', 400)).toMatchObject({ error: { param: 'outcome' } });
-    expect(await readAdmin('/calls?colour=red', 400)).toMatchObject({ error: { code: 'invalid_request' } });
-    await readAdmin('/calls/unknown', 404);
+it('stored calls show attempts, steps, the routing and the entries of a call', async () => {
+  const id = await call({ provider: { ignore: ['demo'], order: ['failing', 'answering'] } });
+  const only = await call({ provider: { ignore: ['failing'] } });
+  const detail = await readAdmin(`/calls/${id}`);
+  expect(detail).toMatchObject({
+    id,
+    object: 'call',
+    account: 'acme',
+    provider: 'answering',
+    attempts: expect.arrayContaining([
+      expect.objectContaining({ number: 1, provider: 'failing', outcome: 'upstream_failed', status: 500 }),
+    ]),
+    entries: [
+      { kind: 'reserve', call: id },
+      {
+        kind: 'post',
+        call: id,
+        usage: [
+          { unit: 'cacheRead', count: 4 },
+          { unit: 'input', count: 9 },
+          { unit: 'output', count: 3 },
+        ],
+        rule: 'standard',
+        costs: expect.any(Array),
+        lines: [
+          { kind: 'input', units: 9, price: '1000', per: 1_000_000, amount: '0.009' },
+          { kind: 'output', units: 3, price: '2000', per: 1_000_000, amount: '0.006' },
+        ],
+        total: '0.015',
+        revenue: '0.015',
+      },
+    ],
   });
+  const { timing } = z
+    .object({
+      timing: z.array(z.object({ name: z.string(), start_ms: z.number(), duration_ms: z.number() })),
+    })
+    .parse(detail);
+  const names = timing.map(({ name }) => name);
+  expect(names.slice(0, 6)).toEqual(['authenticate', 'read', 'replay', 'route', 'authorize', 'attempt 1']);
+  expect(names.at(-1)).toBe('settle');
+  expect(await readAdmin(`/calls/${only}`)).toMatchObject({
+    routing: [
+      {
+        by: 'preferences',
+        reason: 'the request leaves it out',
+        removed: [{ provider: 'failing', model: 'house/model' }],
+        order: [{ provider: 'answering', model: 'house/model' }],
+      },
+    ],
+  });
+});
 
-  it('come from the database once memory drops them, and only for the holder of the key', async () => {
-    const id = await call({ provider: { only: ['answering'] } });
-    const text = await (await fetchWithKey(`${gateway.url}/v1/calls/${id}`, key.key)).text();
-    await call({ provider: { only: ['answering'] } });
-    await readAdmin('/calls');
-    const again = await fetchWithKey(`${gateway.url}/v1/calls/${id}`, key.key);
-    expect(again.status).toBe(200);
-    expect(await again.json()).toEqual(JSON.parse(text));
-    const other = await createKey('beta');
-    expect((await fetchWithKey(`${gateway.url}/v1/calls/${id}`, other.key)).status).toBe(404);
-  });
+it('stored calls are found by filters, in pages and as CSV; a wrong one is refused by name', async () => {
+  const other = await createKey('beta', { credit: '5' });
+  const id = await call({ model: 'demo/echo' }, other.key);
+  expect(await listIds(`/calls?account=beta`)).toEqual([id]);
+  expect(await listIds(`/calls?key=${other.id}&model=demo/echo&provider=demo&outcome=completed`)).toEqual([
+    id,
+  ]);
+  expect(await listIds(`/calls?id=${id}`)).toEqual([id]);
+  expect(await listIds(`/calls?account=beta&outcome=error`)).toEqual([]);
+  expect(await listIds(`/calls?minCost=1000`)).toEqual([]);
+  const first = await readAdmin('/calls?limit=1');
+  expect(first.data).toHaveLength(1);
+  const rest = await listIds(`/calls?after=${String(first.next)}`);
+  expect(rest).toHaveLength((await listIds('/calls')).length - 1);
+  expect(rest).not.toContain(first.data?.[0]?.id);
+  const csv = await (await fetchWithKey(`${adminUrl}/admin/calls?account=beta&format=csv`, secret)).text();
+  expect(csv).toMatch(/^id,started,ended,account,key,.*\r\n.*,beta,/);
+  expect(await readAdmin('/calls?outcome=good', 400)).toMatchObject({ error: { param: 'outcome' } });
+  expect(await readAdmin('/calls?colour=red', 400)).toMatchObject({ error: { code: 'invalid_request' } });
+  await readAdmin('/calls/unknown', 404);
+});
+
+it('stored calls come from the database once memory drops them, for their key alone', async () => {
+  const id = await call({ provider: { only: ['answering'] } });
+  const text = await (await fetchWithKey(`${gateway.url}/v1/calls/${id}`, key.key)).text();
+  await call({ provider: { only: ['answering'] } });
+  await readAdmin('/calls');
+  const again = await fetchWithKey(`${gateway.url}/v1/calls/${id}`, key.key);
+  expect(again.status).toBe(200);
+  expect(await again.json()).toEqual(JSON.parse(text));
+  const other = await createKey('beta');
+  expect((await fetchWithKey(`${gateway.url}/v1/calls/${id}`, other.key)).status).toBe(404);
 });

@@ -12,10 +12,10 @@ import { chatReply, generateReply, messagesReply, responsesReply, textItem } fro
 
 const said = 'It is a rather long answer, of some words.';
 
-/** What a provider says of its usage: two counts, each missing, null or a number. */
+/** What a provider says of its usage: two counts, which may be missing or be anything. */
 interface Reported {
-  readonly input?: number | null;
-  readonly output?: number | null;
+  readonly input?: unknown;
+  readonly output?: unknown;
 }
 
 const cases: readonly (readonly [what: string, reported: Reported | null | undefined])[] = [
@@ -27,6 +27,12 @@ const cases: readonly (readonly [what: string, reported: Reported | null | undef
   ['more output than can be true', { input: 9, output: 1e9 }],
   ['more input than can be true', { input: 1e9, output: 4 }],
   ['output beyond the limit', { input: 9, output: 900 }],
+  ['zero as its input', { input: 0, output: 4 }],
+  ['zero as its output', { input: 9, output: 0 }],
+  ['less than nothing', { input: -5, output: -5 }],
+  ['more than a number can hold', { input: 1e300, output: 1e300 }],
+  ['no whole number', { input: 12.5, output: 12.5 }],
+  ['words', { input: '12', output: '12' }],
 ];
 
 const names: Readonly<Record<Wire, readonly [field: string, input: string, output: string]>> = {

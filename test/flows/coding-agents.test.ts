@@ -160,24 +160,23 @@ describe.each(wires)('on %s', (wire) => {
   });
 });
 
-describe('what Gemini signs', () => {
-  const findSignature = (sent: unknown): unknown =>
-    /"thoughtSignature":"([^"]*)"/.exec(JSON.stringify(sent))?.[1];
+const findSignature = (sent: unknown): unknown =>
+  /"thoughtSignature":"([^"]*)"/.exec(JSON.stringify(sent))?.[1];
 
-  it.each([
-    ['Claude Code', claudeCode],
-    ['Codex', codex],
-    ['Gemini CLI', geminiCli],
-  ])('returns to Gemini from %s', async (_, agent) => {
-    const [first, second] = await runSession(agent, 'generate-content');
-    const sealed = findSignature(second.sent);
-    expect(sealed).toMatch(/^[A-Za-z0-9+/]{40,}=*$/);
-    if (agent === geminiCli) expect(first.text).toContain(sealed);
-  });
+it.each([
+  ['Claude Code', claudeCode],
+  ['Codex', codex],
+  ['Gemini CLI', geminiCli],
+])('what Gemini signs returns to Gemini from %s', async (_, agent) => {
+  const [first, second] = await runSession(agent, 'generate-content');
+  const sealed = findSignature(second.sent);
+  expect(sealed).toMatch(/^[A-Za-z0-9+/]{40,}=*$/);
+  if (agent === geminiCli) expect(first.text).toContain(sealed);
 });
 
-describe('a path that does not ask for events', () => {
-  it.each(wires)('returns one JSON array from %s to Gemini CLI', async (wire) => {
+it.each(wires)(
+  'a path that does not ask for events returns one JSON array from %s to Gemini CLI',
+  async (wire) => {
     const { upstream, id } = getModel(wire, 'thinking');
     harness.vendors[wire].script(upstream, { text: 'Three boats.' });
     const response = await postJson(
@@ -191,5 +190,5 @@ describe('a path that does not ask for events', () => {
       readObjects(candidates).some(({ finishReason }) => finishReason === 'STOP'),
     );
     expect([finished.length > 1, finished.at(-1), finished.filter(Boolean).length]).toEqual([true, true, 1]);
-  });
-});
+  },
+);

@@ -78,34 +78,30 @@ describe('beside a gateway that runs', () => {
   });
 });
 
-describe('a command that only reads', () => {
-  it.each(['keys list', 'accounts list', 'usage', 'audit', 'calls list', 'balance default', 'prices list'])(
-    'creates no ledger: %s',
-    async (words) => {
-      const folder = makeDataFolder();
-      const { code, errors } = await runVerb(words.split(' '), { TOLLGATE_DATA: folder });
-      expect([code, errors]).toEqual([1, expect.stringContaining('there is no ledger at')]);
-      expect(existsSync(join(folder, 'ledger.db'))).toBe(false);
-    },
-  );
-});
+it.each(['keys list', 'accounts list', 'usage', 'audit', 'calls list', 'balance default', 'prices list'])(
+  'a command that only reads creates no ledger: %s',
+  async (words) => {
+    const folder = makeDataFolder();
+    const { code, errors } = await runVerb(words.split(' '), { TOLLGATE_DATA: folder });
+    expect([code, errors]).toEqual([1, expect.stringContaining('there is no ledger at')]);
+    expect(existsSync(join(folder, 'ledger.db'))).toBe(false);
+  },
+);
 
-describe('a list', () => {
-  it('prints headings, aligned columns and totals', async () => {
-    const environment = { TOLLGATE_DATA: makeDataFolder() };
-    await runVerb(['keys', 'create', '--account', 'a-long-account-name', '--credit', '12.5'], environment);
-    await runVerb(['keys', 'create', '--account', 'b', '--credit', '3'], environment);
-    await runVerb(['accounts', 'close', 'b', '--yes'], environment);
-    const { output } = await runVerb(['accounts', 'list'], environment);
-    expect(output.split('\n')).toEqual([
-      'ACCOUNT              STATE   BALANCE USD  CREDITED  USED  RESERVED  AVAILABLE',
-      'a-long-account-name  open           12.5      12.5     0         0       12.5',
-      'b                    closed            3         3     0         0          3',
-      '-------------------  ------  -----------  --------  ----  --------  ---------',
-      '2 accounts                          15.5      15.5     0         0       15.5',
-      '',
-    ]);
-  });
+it('a list prints headings, aligned columns and totals', async () => {
+  const environment = { TOLLGATE_DATA: makeDataFolder() };
+  await runVerb(['keys', 'create', '--account', 'a-long-account-name', '--credit', '12.5'], environment);
+  await runVerb(['keys', 'create', '--account', 'b', '--credit', '3'], environment);
+  await runVerb(['accounts', 'close', 'b', '--yes'], environment);
+  const { output } = await runVerb(['accounts', 'list'], environment);
+  expect(output.split('\n')).toEqual([
+    'ACCOUNT              STATE   BALANCE USD  CREDITED  USED  RESERVED  AVAILABLE',
+    'a-long-account-name  open           12.5      12.5     0         0       12.5',
+    'b                    closed            3         3     0         0          3',
+    '-------------------  ------  -----------  --------  ----  --------  ---------',
+    '2 accounts                          15.5      15.5     0         0       15.5',
+    '',
+  ]);
 });
 
 describe('an error of the command line', () => {
@@ -155,33 +151,31 @@ describe('an error of the command line', () => {
   });
 });
 
-describe('the help', () => {
-  it('describes groups of verbs in words, and lists verbs in the order of use', async () => {
-    const { output } = await runVerb(['--help']);
-    expect(output).toMatch(/^ {2}credit +add and correct credit$/m);
-    const help = (await runVerb(['credit', '--help'])).output;
-    expect([...help.matchAll(/^ {2}(\w+) \[options\]/gm)].map(([, verb]) => verb)).toEqual([
-      'add',
-      'adjust',
-      'refund',
-      'chargeback',
-    ]);
-    expect((await runVerb(['budgets', 'set', '--help'])).output).toContain('per month unless given');
-  });
+it('the help describes groups of verbs in words, and lists verbs in the order of use', async () => {
+  const { output } = await runVerb(['--help']);
+  expect(output).toMatch(/^ {2}credit +add and correct credit$/m);
+  const help = (await runVerb(['credit', '--help'])).output;
+  expect([...help.matchAll(/^ {2}(\w+) \[options\]/gm)].map(([, verb]) => verb)).toEqual([
+    'add',
+    'adjust',
+    'refund',
+    'chargeback',
+  ]);
+  expect((await runVerb(['budgets', 'set', '--help'])).output).toContain('per month unless given');
+});
 
-  it('has no line that a terminal would break', async () => {
-    const { output } = await runVerb(['--help']);
-    for (const [, verb = ''] of output.matchAll(/^ {2}([a-z]+) /gm)) {
-      const { output: help } = await runVerb([verb, '--help']);
-      expect(help.split('\n').filter(({ length }) => length > 80)).toEqual([]);
-    }
-  });
+it('the help has no line that a terminal would break', async () => {
+  const { output } = await runVerb(['--help']);
+  for (const [, verb = ''] of output.matchAll(/^ {2}([a-z]+) /gm)) {
+    const { output: help } = await runVerb([verb, '--help']);
+    expect(help.split('\n').filter(({ length }) => length > 80)).toEqual([]);
+  }
+});
 
-  it('of a verb of several words is the same after `help` and before `--help`', async () => {
-    const { output } = await runVerb(['help', 'keys', 'create']);
-    expect(output).toContain('--spend-cap');
-    expect(output).toBe((await runVerb(['keys', 'create', '--help'])).output);
-  });
+it('the help of a verb of several words is the same after `help` and before `--help`', async () => {
+  const { output } = await runVerb(['help', 'keys', 'create']);
+  expect(output).toContain('--spend-cap');
+  expect(output).toBe((await runVerb(['keys', 'create', '--help'])).output);
 });
 
 it('the command line shows the limits, tags and budgets of a key', async () => {
@@ -228,23 +222,21 @@ it('a wrong markup in the ledger is named by the start and the doctor, and can b
   expect(output).toBe('There are no markups.\n');
 });
 
-describe('a key limited to models', () => {
-  it('is refused for a model that is not on offer, with near matches', async () => {
-    const environment = { TOLLGATE_DATA: makeDataFolder() };
-    const createLimitedKey = (models: string) => runVerb(['keys', 'create', '--models', models], environment);
-    expect(await createLimitedKey('demo/ecko')).toMatchObject({
-      code: 1,
-      errors: expect.stringContaining('no model matches "demo/ecko"; did you mean "demo/echo"?'),
-    });
-    expect((await createLimitedKey('dmeo/*')).errors).toContain('did you mean "demo/*"?');
-    expect((await createLimitedKey('demo/echo,a-new-vendor/*')).errors).toBe(
-      'tollgate keys create: no model on offer matches "a-new-vendor/*"; the nearest: "demo/*"\n',
-    );
-    expect((await createLimitedKey('demo/slow*')).errors).toContain(
-      '; the nearest: "demo/echo", "demo/paint"\n',
-    );
-    expect((await createLimitedKey('demo/ec*,demo/*,demo/echo')).code).toBe(0);
-    const markup = await runVerb(['markups', 'set', '--model', 'demo/ecko', '--percent', '5'], environment);
-    expect(markup.errors).toContain('did you mean "demo/echo"?');
+it('a key limited to models is refused for a model that is not on offer, with near matches', async () => {
+  const environment = { TOLLGATE_DATA: makeDataFolder() };
+  const createLimitedKey = (models: string) => runVerb(['keys', 'create', '--models', models], environment);
+  expect(await createLimitedKey('demo/ecko')).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('no model matches "demo/ecko"; did you mean "demo/echo"?'),
   });
+  expect((await createLimitedKey('dmeo/*')).errors).toContain('did you mean "demo/*"?');
+  expect((await createLimitedKey('demo/echo,a-new-vendor/*')).errors).toBe(
+    'tollgate keys create: no model on offer matches "a-new-vendor/*"; the nearest: "demo/*"\n',
+  );
+  expect((await createLimitedKey('demo/slow*')).errors).toContain(
+    '; the nearest: "demo/echo", "demo/paint"\n',
+  );
+  expect((await createLimitedKey('demo/ec*,demo/*,demo/echo')).code).toBe(0);
+  const markup = await runVerb(['markups', 'set', '--model', 'demo/ecko', '--percent', '5'], environment);
+  expect(markup.errors).toContain('did you mean "demo/echo"?');
 });

@@ -3,7 +3,7 @@
  * the call is settled once.
  */
 import OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { Answered, End } from '../../core/index.ts';
 import { findCount } from '../../core/index.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
@@ -33,20 +33,21 @@ function requireAnswer(end: End): Answered {
   return end;
 }
 
-describe('a provider that breaks off', () => {
-  it.each([
-    ['closes', { cut: { how: 'fin', events: 3 } }],
-    ['resets', { cut: { how: 'rst', events: 3 } }],
-    ['ends as if the reply were complete', { cut: { how: 'end', events: 3 } }],
-    ['says so in a chunk of its own', { fail: { after: 3, as: 'data' } }],
-    ['says so in a named event', { fail: { after: 3, as: 'event' } }],
-    ['says so inside a chunk and then sends [DONE]', { fail: { after: 3, as: 'chunk' } }],
-    ['goes silent', { hold: 'forever', holdAfter: 3 }],
-    [
-      'sends more than a little garbage',
-      { inserts: [{ before: 3, frame: 'data: {"choices":[{]]\n\n'.repeat(6) }] },
-    ],
-  ] as const)('(it %s) leaves an error in the stream and never a success', async (_, scenario) => {
+it.each([
+  ['closes', { cut: { how: 'fin', events: 3 } }],
+  ['resets', { cut: { how: 'rst', events: 3 } }],
+  ['ends as if the reply were complete', { cut: { how: 'end', events: 3 } }],
+  ['says so in a chunk of its own', { fail: { after: 3, as: 'data' } }],
+  ['says so in a named event', { fail: { after: 3, as: 'event' } }],
+  ['says so inside a chunk and then sends [DONE]', { fail: { after: 3, as: 'chunk' } }],
+  ['goes silent', { hold: 'forever', holdAfter: 3 }],
+  [
+    'sends more than a little garbage',
+    { inserts: [{ before: 3, frame: 'data: {"choices":[{]]\n\n'.repeat(6) }] },
+  ],
+] as const)(
+  'a provider that breaks off (it %s) leaves an error in the stream and never a success',
+  async (_, scenario) => {
     harness.vendor.script('gpt-4o-mini', { text, ...scenario });
     let sent = '';
     const end = await runToEnd(async () => {
@@ -60,35 +61,35 @@ describe('a provider that breaks off', () => {
     expect(outcome).toBe('cut');
     expect(charge.basis).toBe('estimate');
     expect(findCount(charge.uses, 'output')).toBeGreaterThan(0);
-  });
+  },
+);
 
-  it('makes the SDK throw in the middle of its loop', async () => {
-    harness.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 3 } });
-    const seen: string[] = [];
-    const readStream = async (): Promise<void> => {
-      for await (const chunk of await harness.client.chat.completions.create({
-        model,
-        messages: [{ role: 'user', content: 'a' }],
-        stream: true,
-      }))
-        seen.push(chunk.choices[0]?.delta.content ?? '');
-    };
-    await expect(readStream()).rejects.toBeInstanceOf(OpenAI.APIError);
-    expect(seen.join('')).toContain('one');
-  });
-
-  it.each(['fin', 'rst', 'end'] as const)(
-    'inside a JSON reply (%s) causes a 502, and the call costs nothing',
-    async (how) => {
-      harness.vendor.script('gpt-4o-mini', { text, cut: { how, bytes: 60 } });
-      const end = await runToEnd(async () => {
-        const response = await harness.post({ ...body, stream: false });
-        expect([response.status, await response.json()]).toMatchObject([
-          502,
-          { error: { code: 'upstream_error' } },
-        ]);
-      });
-      expect(end).toMatchObject({ type: 'failed', charge: { cost: 0n } });
-    },
-  );
+it('a provider that breaks off makes the SDK throw in the middle of its loop', async () => {
+  harness.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 3 } });
+  const seen: string[] = [];
+  const readStream = async (): Promise<void> => {
+    for await (const chunk of await harness.client.chat.completions.create({
+      model,
+      messages: [{ role: 'user', content: 'a' }],
+      stream: true,
+    }))
+      seen.push(chunk.choices[0]?.delta.content ?? '');
+  };
+  await expect(readStream()).rejects.toBeInstanceOf(OpenAI.APIError);
+  expect(seen.join('')).toContain('one');
 });
+
+it.each(['fin', 'rst', 'end'] as const)(
+  'a provider that breaks off inside a JSON reply (%s) causes a 502, and the call costs nothing',
+  async (how) => {
+    harness.vendor.script('gpt-4o-mini', { text, cut: { how, bytes: 60 } });
+    const end = await runToEnd(async () => {
+      const response = await harness.post({ ...body, stream: false });
+      expect([response.status, await response.json()]).toMatchObject([
+        502,
+        { error: { code: 'upstream_error' } },
+      ]);
+    });
+    expect(end).toMatchObject({ type: 'failed', charge: { cost: 0n } });
+  },
+);

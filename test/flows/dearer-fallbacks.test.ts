@@ -3,7 +3,7 @@
  * target, reserves more before the dearer one, and goes there only as far as it is paid for.
  */
 import OpenAI, { type APIPromise } from 'openai';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { calls } from '../../plugins/operations/calls.ts';
@@ -91,142 +91,138 @@ async function findMessage(call: Promise<unknown>): Promise<string> {
 /** 12 tokens of input at 10 USD a million and 30 of output at 50 cost 0.00162 USD. */
 const charged = '0.00162';
 
-describe('a fallback to a dearer model', () => {
-  it('answers without any setting, and the ledger has the dear price and one end', async () => {
-    const { gateway, cheap, dear, ask } = await open();
-    const key = await gateway.newKey({ account: 'rich', credit: '5' });
-    const { data, response } = await ask(key).withResponse();
-    expect(data).toMatchObject({ model: 'our/dear', choices: [{ message: { content: 'Hello!' } }] });
-    expect([cheap.bodies, dear.bodies].map(({ length }) => length)).toEqual([2, 1]);
-    expect(JSON.parse(dear.bodies[0] ?? '')).toMatchObject({ max_tokens: 1000 });
-    expect(await gateway.verb('balance', ['rich'])).toMatchObject({ used: charged, pending: '0' });
-    const rows = await readRows(gateway, 'rich');
-    const [first, replaced, more, post] = rows;
-    expect(rows.map(({ kind, reason }) => [kind, reason])).toEqual([
-      ['reserve', undefined],
-      ['void', 'extended'],
-      ['reserve', undefined],
-      ['post', 'completed'],
-    ]);
-    expect(first?.reserved).toBe(-(replaced?.reserved ?? 0n));
-    // A thousand tokens of output at 50 USD a million, and the input's bytes at 10.
-    expect(more?.reserved).toBeGreaterThan(50_000_000n);
-    expect(post).toMatchObject({ reserved: -(more?.reserved ?? 0n), revenue: 1_620_000n });
-    const found = await fetch(`${gateway.url}/v1/calls/${response.headers.get('x-request-id')}`, {
-      headers: { authorization: `Bearer ${key}` },
-    });
-    const call: object = Object(await found.json());
-    expect(call).toMatchObject({ attempts: [{ model: 'our/cheap' }, {}, { model: 'our/dear' }] });
-    expect(call).not.toHaveProperty('not_granted');
+it('a dearer fallback answers without any setting, at the dear price, with one end', async () => {
+  const { gateway, cheap, dear, ask } = await open();
+  const key = await gateway.newKey({ account: 'rich', credit: '5' });
+  const { data, response } = await ask(key).withResponse();
+  expect(data).toMatchObject({ model: 'our/dear', choices: [{ message: { content: 'Hello!' } }] });
+  expect([cheap.bodies, dear.bodies].map(({ length }) => length)).toEqual([2, 1]);
+  expect(JSON.parse(dear.bodies[0] ?? '')).toMatchObject({ max_tokens: 1000 });
+  expect(await gateway.verb('balance', ['rich'])).toMatchObject({ used: charged, pending: '0' });
+  const rows = await readRows(gateway, 'rich');
+  const [first, replaced, more, post] = rows;
+  expect(rows.map(({ kind, reason }) => [kind, reason])).toEqual([
+    ['reserve', undefined],
+    ['void', 'extended'],
+    ['reserve', undefined],
+    ['post', 'completed'],
+  ]);
+  expect(first?.reserved).toBe(-(replaced?.reserved ?? 0n));
+  // A thousand tokens of output at 50 USD a million, and the input's bytes at 10.
+  expect(more?.reserved).toBeGreaterThan(50_000_000n);
+  expect(post).toMatchObject({ reserved: -(more?.reserved ?? 0n), revenue: 1_620_000n });
+  const found = await fetch(`${gateway.url}/v1/calls/${response.headers.get('x-request-id')}`, {
+    headers: { authorization: `Bearer ${key}` },
   });
+  const call: object = Object(await found.json());
+  expect(call).toMatchObject({ attempts: [{ model: 'our/cheap' }, {}, { model: 'our/dear' }] });
+  expect(call).not.toHaveProperty('not_granted');
+});
 
-  it('gets a lower output limit where the balance is short, and the reply says so', async () => {
-    const { gateway, dear, ask } = await open();
-    const key = await gateway.newKey({ account: 'short', credit: '0.01' });
-    const { response } = await ask(key).withResponse();
-    const { max_tokens: limit } = Object(JSON.parse(dear.bodies[0] ?? ''));
-    expect(limit).toBeGreaterThan(100);
-    expect(limit).toBeLessThan(200);
-    expect(response.headers.get('x-tollgate-dropped')).toContain('max_tokens');
-    expect(await gateway.verb('balance', ['short'])).toMatchObject({ used: charged, pending: '0' });
-    const [, , more] = await readRows(gateway, 'short');
-    expect(more?.reserved).toBe(10_000_000n);
-  });
+it('a dearer fallback gets a lower limit where the balance is short, and the reply says so', async () => {
+  const { gateway, dear, ask } = await open();
+  const key = await gateway.newKey({ account: 'short', credit: '0.01' });
+  const { response } = await ask(key).withResponse();
+  const { max_tokens: limit } = Object(JSON.parse(dear.bodies[0] ?? ''));
+  expect(limit).toBeGreaterThan(100);
+  expect(limit).toBeLessThan(200);
+  expect(response.headers.get('x-tollgate-dropped')).toContain('max_tokens');
+  expect(await gateway.verb('balance', ['short'])).toMatchObject({ used: charged, pending: '0' });
+  const [, , more] = await readRows(gateway, 'short');
+  expect(more?.reserved).toBe(10_000_000n);
+});
 
-  it('is skipped below the least limit, and the error names it with the reason', async () => {
-    const { gateway, cheap, dear, ask } = await open();
-    const key = await gateway.newKey({ account: 'poor', credit: '0.0005' });
-    expect(await findMessage(ask(key))).toMatch(
-      /our\/dear of dear-house was skipped\. This call could cost 0\.00\d+ USD.* "poor" has 0\.0005 USD/,
-    );
-    // The cheap one has all its attempts instead.
-    expect([cheap.bodies.length, dear.bodies.length]).toEqual([3, 0]);
-    expect(await gateway.verb('balance', ['poor'])).toMatchObject({ used: '0', pending: '0' });
-    expect((await readRows(gateway, 'poor')).map(({ kind }) => kind)).toEqual(['reserve', 'void']);
-  });
+it('a dearer fallback is skipped below the least limit, and the error names it with the reason', async () => {
+  const { gateway, cheap, dear, ask } = await open();
+  const key = await gateway.newKey({ account: 'poor', credit: '0.0005' });
+  expect(await findMessage(ask(key))).toMatch(
+    /our\/dear of dear-house was skipped\. This call could cost 0\.00\d+ USD.* "poor" has 0\.0005 USD/,
+  );
+  // The cheap one has all its attempts instead.
+  expect([cheap.bodies.length, dear.bodies.length]).toEqual([3, 0]);
+  expect(await gateway.verb('balance', ['poor'])).toMatchObject({ used: '0', pending: '0' });
+  expect((await readRows(gateway, 'poor')).map(({ kind }) => kind)).toEqual(['reserve', 'void']);
+});
 
-  it('is skipped where `whenShort` says to refuse and the worst case is not covered', async () => {
-    const { gateway, dear, ask } = await open({ whenShort: 'refuse' });
-    const key = await gateway.newKey({ account: 'short', credit: '0.01' });
-    expect(await findMessage(ask(key))).toMatch(
-      /our\/dear of dear-house was skipped\..*"short" has 0\.01 USD/,
-    );
-    expect(dear.bodies).toEqual([]);
-    expect(await ask(key, 100)).toMatchObject({ model: 'our/dear' });
-    await readRows(gateway, 'short');
-  });
+it('a dearer fallback is skipped where `whenShort` refuses and the worst case is not covered', async () => {
+  const { gateway, dear, ask } = await open({ whenShort: 'refuse' });
+  const key = await gateway.newKey({ account: 'short', credit: '0.01' });
+  expect(await findMessage(ask(key))).toMatch(/our\/dear of dear-house was skipped\..*"short" has 0\.01 USD/);
+  expect(dear.bodies).toEqual([]);
+  expect(await ask(key, 100)).toMatchObject({ model: 'our/dear' });
+  await readRows(gateway, 'short');
+});
 
-  it("stays within the key's cap and names it, or lowers the limit to it", async () => {
-    const { gateway, dear, ask } = await open();
-    const capped = await gateway.newKey({ account: 'rich', credit: '5', spendCap: '0.0005' });
-    expect(await findMessage(ask(capped))).toMatch(/was skipped\..*has 0\.0005 USD left to spend/);
-    expect(dear.bodies).toEqual([]);
-    const wider = await gateway.newKey({ account: 'rich', spendCap: '0.01' });
-    expect(await ask(wider)).toMatchObject({ model: 'our/dear' });
-    expect(Object(JSON.parse(dear.bodies[0] ?? '')).max_tokens).toBeLessThan(200);
-    const rows = await readRows(gateway, 'rich');
-    expect(rows.findLast(({ kind }) => kind === 'reserve')?.reserved).toBe(10_000_000n);
-  });
+it("a dearer fallback stays within the key's cap and names it, or lowers the limit to it", async () => {
+  const { gateway, dear, ask } = await open();
+  const capped = await gateway.newKey({ account: 'rich', credit: '5', spendCap: '0.0005' });
+  expect(await findMessage(ask(capped))).toMatch(/was skipped\..*has 0\.0005 USD left to spend/);
+  expect(dear.bodies).toEqual([]);
+  const wider = await gateway.newKey({ account: 'rich', spendCap: '0.01' });
+  expect(await ask(wider)).toMatchObject({ model: 'our/dear' });
+  expect(Object(JSON.parse(dear.bodies[0] ?? '')).max_tokens).toBeLessThan(200);
+  const rows = await readRows(gateway, 'rich');
+  expect(rows.findLast(({ kind }) => kind === 'reserve')?.reserved).toBe(10_000_000n);
+});
 
-  it('stays within every budget and names the one that refuses', async () => {
-    const { gateway, dear, ask } = await open();
-    const key = await gateway.newKey({ account: 'rich', credit: '5' });
-    await gateway.verb('budgets set', ['account', 'rich', '0.0005/day']);
-    expect(await findMessage(ask(key))).toMatch(
-      /dear-house was skipped\..*the budget 1 of the account "rich" has 0\.0005 of 0\.0005 USD left/,
-    );
-    expect(dear.bodies).toEqual([]);
-    await gateway.verb('budgets set', ['account', 'rich', '0.01/day']);
-    expect(await ask(key)).toMatchObject({ model: 'our/dear' });
-    expect(await gateway.verb('budgets list')).toMatchObject([{ current: { used: charged, pending: '0' } }]);
-    await readRows(gateway, 'rich');
-  });
+it('a dearer fallback stays within every budget and names the one that refuses', async () => {
+  const { gateway, dear, ask } = await open();
+  const key = await gateway.newKey({ account: 'rich', credit: '5' });
+  await gateway.verb('budgets set', ['account', 'rich', '0.0005/day']);
+  expect(await findMessage(ask(key))).toMatch(
+    /dear-house was skipped\..*the budget 1 of the account "rich" has 0\.0005 of 0\.0005 USD left/,
+  );
+  expect(dear.bodies).toEqual([]);
+  await gateway.verb('budgets set', ['account', 'rich', '0.01/day']);
+  expect(await ask(key)).toMatchObject({ model: 'our/dear' });
+  expect(await gateway.verb('budgets list')).toMatchObject([{ current: { used: charged, pending: '0' } }]);
+  await readRows(gateway, 'rich');
+});
 
-  it('charges at most what was reserved for it when the vendor reports what cannot be', async () => {
-    const { gateway, dear, ask } = await open();
-    const key = await gateway.newKey({ account: 'rich', credit: '500' });
-    const impossible = { prompt_tokens: 90_000_000, completion_tokens: 30, total_tokens: 90_000_030 };
-    dear.conduct((response) => sendJson(response, chatReply('Hello!', { usage: impossible })));
-    await ask(key);
-    const [, , more, post, ...others] = await readRows(gateway, 'rich');
-    expect([post?.kind, post?.flags, others]).toEqual(['post', 'suspect', []]);
-    expect(post?.revenue).toBeLessThanOrEqual(more?.reserved ?? 0n);
-  });
+it('a dearer fallback costs at most its reservation if the vendor reports what cannot be', async () => {
+  const { gateway, dear, ask } = await open();
+  const key = await gateway.newKey({ account: 'rich', credit: '500' });
+  const impossible = { prompt_tokens: 90_000_000, completion_tokens: 30, total_tokens: 90_000_030 };
+  dear.conduct((response) => sendJson(response, chatReply('Hello!', { usage: impossible })));
+  await ask(key);
+  const [, , more, post, ...others] = await readRows(gateway, 'rich');
+  expect([post?.kind, post?.flags, others]).toEqual(['post', 'suspect', []]);
+  expect(post?.revenue).toBeLessThanOrEqual(more?.reserved ?? 0n);
+});
 
-  it('never lets calls that extend at the same moment spend more than there is', async () => {
-    const { gateway, cheap, dear, ask } = await open();
-    const count = 8;
-    // Enough for three at a limit of a thousand; eight hold their cheap reservations when they extend.
-    const key = await gateway.newKey({ account: 'shared', credit: '0.16' });
-    // The dear one is known to answer, so that no call waits for the result of another there.
-    await ask(await gateway.newKey({ account: 'other', credit: '5' }));
-    const waiting: (() => void)[] = [];
-    cheap.conduct((...given) => {
-      waiting.push(() => refuse(...given));
-      if (waiting.length === count) for (const go of waiting.splice(0)) go();
-    });
-    const answering: (() => void)[] = [];
-    dear.conduct((...given) => void answering.push(() => answer(...given)));
-    const all = Array.from({ length: count }, () => ask(key).then(() => 'answered', findMessageOf));
-    // Each waits now: a few for the dear one, the others for a last attempt at the cheap one.
-    await expect.poll(() => answering.length > 2 && answering.length + waiting.length).toBe(count);
-    const held = await gateway.verb('balance', ['shared']);
-    expect(held).toMatchObject({ used: '0' });
-    expect(Number(Object(held).available)).toBeGreaterThanOrEqual(0);
-    cheap.conduct(refuse);
-    dear.conduct(answer);
-    for (const go of [...waiting, ...answering]) go();
-    const results = await Promise.all(all);
-    const answered = results.filter((result) => result === 'answered').length;
-    expect(answered).toBeGreaterThanOrEqual(3);
-    for (const result of results)
-      expect(result).toMatch(/^answered$|our\/dear of dear-house was skipped\..*"shared" has 0\.\d+ USD/);
-    expect(await gateway.verb('balance', ['shared'])).toMatchObject({
-      used: String((answered * 162) / 100_000),
-      pending: '0',
-    });
-    await readRows(gateway, 'shared');
+it('calls that extend at the same moment never spend more than there is', async () => {
+  const { gateway, cheap, dear, ask } = await open();
+  const count = 8;
+  // Enough for three at a limit of a thousand; eight hold their cheap reservations when they extend.
+  const key = await gateway.newKey({ account: 'shared', credit: '0.16' });
+  // The dear one is known to answer, so that no call waits for the result of another there.
+  await ask(await gateway.newKey({ account: 'other', credit: '5' }));
+  const waiting: (() => void)[] = [];
+  cheap.conduct((...given) => {
+    waiting.push(() => refuse(...given));
+    if (waiting.length === count) for (const go of waiting.splice(0)) go();
   });
+  const answering: (() => void)[] = [];
+  dear.conduct((...given) => void answering.push(() => answer(...given)));
+  const all = Array.from({ length: count }, () => ask(key).then(() => 'answered', findMessageOf));
+  // Each waits now: a few for the dear one, the others for a last attempt at the cheap one.
+  await expect.poll(() => answering.length > 2 && answering.length + waiting.length).toBe(count);
+  const held = await gateway.verb('balance', ['shared']);
+  expect(held).toMatchObject({ used: '0' });
+  expect(Number(Object(held).available)).toBeGreaterThanOrEqual(0);
+  cheap.conduct(refuse);
+  dear.conduct(answer);
+  for (const go of [...waiting, ...answering]) go();
+  const results = await Promise.all(all);
+  const answered = results.filter((result) => result === 'answered').length;
+  expect(answered).toBeGreaterThanOrEqual(3);
+  for (const result of results)
+    expect(result).toMatch(/^answered$|our\/dear of dear-house was skipped\..*"shared" has 0\.\d+ USD/);
+  expect(await gateway.verb('balance', ['shared'])).toMatchObject({
+    used: String((answered * 162) / 100_000),
+    pending: '0',
+  });
+  await readRows(gateway, 'shared');
 });
 
 function findMessageOf(error: unknown): string {

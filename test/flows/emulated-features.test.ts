@@ -2,7 +2,7 @@
  * What a provider's wire cannot express and the gateway does itself: stop sequences, answers in JSON that are
  * not an object, and conversations that are too long.
  */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { UpstreamRequest } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -49,77 +49,74 @@ const replyWhole = (): TappedReply => ({ body: readGolden('responses', 'text', '
 const replyStreamed = (): TappedReply => ({ body: readGolden('responses', 'text', 'reply.sse') });
 const question = [{ role: 'user', content: 'When is high water?' }];
 
-describe('a stop sequence on a wire without stop sequences', () => {
-  it("ends the reply before it, with the provider's own usage, and is not reported as lost", async () => {
-    const gateway = await startHouse('responses', replyWhole);
-    const reply = await post(gateway, '/v1/chat/completions', {
-      messages: question,
-      stop: [' at 05', 'never'],
-    });
-    const body = z
-      .object({
-        choices: z.array(z.object({ message: z.object({ content: z.string() }), finish_reason: z.string() })),
-        usage: z.object({ completion_tokens: z.number() }),
-      })
-      .parse(await reply.json());
-    expect(body.choices).toEqual([
-      { message: { content: 'High water at Whitby is' }, finish_reason: 'stop' },
-    ]);
-    expect(body.usage.completion_tokens).toBe(
-      z
-        .object({ usage: z.object({ output_tokens: z.number() }) })
-        .parse(JSON.parse(readGolden('responses', 'text', 'reply.json'))).usage.output_tokens,
-    );
-    expect(reply.headers.get('x-tollgate-dropped')).toBeNull();
-    expect(sent[0]).not.toHaveProperty('stop');
+it("a stop sequence ends a reply of a wire without them, with the provider's own usage", async () => {
+  const gateway = await startHouse('responses', replyWhole);
+  const reply = await post(gateway, '/v1/chat/completions', {
+    messages: question,
+    stop: [' at 05', 'never'],
   });
-
-  it("ends a stream in the same way, and names the sequence where the client's protocol can", async () => {
-    const gateway = await startHouse('responses', replyStreamed);
-    const reply = await post(gateway, '/alpha/v1/messages', {
-      max_tokens: 90,
-      stream: true,
-      messages: question,
-      stop_sequences: [' at 05'],
-    });
-    const text = await reply.text();
-    const said = [...text.matchAll(/"text_delta","text":"([^"]*)"/g)].map(([, part]) => part).join('');
-    expect(said).toBe('High water at Whitby is');
-    expect(text).toMatch(/"stop_reason":"stop_sequence","stop_sequence":" at 05"/);
-    expect(text.trimEnd()).toMatch(/"message_stop"\}$/);
-  });
-
-  it('changes nothing if it does not occur', async () => {
-    const gateway = await startHouse('responses', replyWhole);
-    const reply = await post(gateway, '/alpha/v1/messages', {
-      max_tokens: 90,
-      messages: question,
-      stop_sequences: ['never'],
-    });
-    expect(await reply.json()).toMatchObject({ stop_reason: 'end_turn', stop_sequence: null });
-  });
+  const body = z
+    .object({
+      choices: z.array(z.object({ message: z.object({ content: z.string() }), finish_reason: z.string() })),
+      usage: z.object({ completion_tokens: z.number() }),
+    })
+    .parse(await reply.json());
+  expect(body.choices).toEqual([{ message: { content: 'High water at Whitby is' }, finish_reason: 'stop' }]);
+  expect(body.usage.completion_tokens).toBe(
+    z
+      .object({ usage: z.object({ output_tokens: z.number() }) })
+      .parse(JSON.parse(readGolden('responses', 'text', 'reply.json'))).usage.output_tokens,
+  );
+  expect(reply.headers.get('x-tollgate-dropped')).toBeNull();
+  expect(sent[0]).not.toHaveProperty('stop');
 });
 
-describe('a list as the answer, on a wire that only takes schemas of objects', () => {
-  const pieces = ['{ "ans', 'wer"', ':\n["a}"', ',', '"b"]', '\n}', '\n'];
-  const streamed = pieces.map((content) => chunk({ content })).join('') + chunk({}, 'stop') + ending({});
-  const whole = {
-    id: 'c1',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content: pieces.join('') }, finish_reason: 'stop' }],
-  };
-  const ask = { contents: [{ role: 'user', parts: [{ text: 'Which?' }] }] };
-  const generationConfig = {
-    responseMimeType: 'application/json',
-    responseSchema: { type: 'ARRAY', items: { type: 'STRING' } },
-  };
+it('a stop sequence ends a stream so too, and is named where the protocol can', async () => {
+  const gateway = await startHouse('responses', replyStreamed);
+  const reply = await post(gateway, '/alpha/v1/messages', {
+    max_tokens: 90,
+    stream: true,
+    messages: question,
+    stop_sequences: [' at 05'],
+  });
+  const text = await reply.text();
+  const said = [...text.matchAll(/"text_delta","text":"([^"]*)"/g)].map(([, part]) => part).join('');
+  expect(said).toBe('High water at Whitby is');
+  expect(text).toMatch(/"stop_reason":"stop_sequence","stop_sequence":" at 05"/);
+  expect(text.trimEnd()).toMatch(/"message_stop"\}$/);
+});
 
-  it.each([
-    ['generateContent', JSON.stringify(whole)],
-    ['streamGenerateContent?alt=sse', streamed],
-  ])('reaches a client of %s without the object around it, and nothing is lost', async (method, body) => {
+it('a stop sequence changes nothing if it does not occur', async () => {
+  const gateway = await startHouse('responses', replyWhole);
+  const reply = await post(gateway, '/alpha/v1/messages', {
+    max_tokens: 90,
+    messages: question,
+    stop_sequences: ['never'],
+  });
+  expect(await reply.json()).toMatchObject({ stop_reason: 'end_turn', stop_sequence: null });
+});
+
+const pieces = ['{ "ans', 'wer"', ':\n["a}"', ',', '"b"]', '\n}', '\n'];
+const streamed = pieces.map((content) => chunk({ content })).join('') + chunk({}, 'stop') + ending({});
+const whole = {
+  id: 'c1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: pieces.join('') }, finish_reason: 'stop' }],
+};
+const ask = { contents: [{ role: 'user', parts: [{ text: 'Which?' }] }] };
+const generationConfig = {
+  responseMimeType: 'application/json',
+  responseSchema: { type: 'ARRAY', items: { type: 'STRING' } },
+};
+
+it.each([
+  ['generateContent', JSON.stringify(whole)],
+  ['streamGenerateContent?alt=sse', streamed],
+])(
+  'a list as the answer reaches a client of %s without the object around it, and nothing is lost',
+  async (method, body) => {
     const gateway = await startHouse('chat-completions', () => ({ body }));
     const url = `${gateway.url}/beta/v1beta/models/house/model:${method}`;
     const reply = await postJson(url, { ...ask, generationConfig }, {});
@@ -130,8 +127,8 @@ describe('a list as the answer, on a wire that only takes schemas of objects', (
     expect(sent[0]).toMatchObject({
       response_format: { json_schema: { schema: { type: 'object', required: ['answer'] } } },
     });
-  });
-});
+  },
+);
 
 const overflow: TappedReply = {
   status: 400,
@@ -152,80 +149,78 @@ function buildConversation(count: number): object[] {
   return [...turns, { role: 'user', content: 'And now?' }];
 }
 
-describe('a conversation that is too long', () => {
-  const answerUpTo =
-    (characters: number) =>
-    (request: UpstreamRequest): TappedReply =>
-      String(request.body).length < characters ? completion : overflow;
+const answerUpTo =
+  (characters: number) =>
+  (request: UpstreamRequest): TappedReply =>
+    String(request.body).length < characters ? completion : overflow;
 
-  it('loses its oldest exchanges where truncation is "auto", and the reply says so', async () => {
-    const gateway = await startHouse('chat-completions', answerUpTo(1500));
-    const reply = await post(gateway, '/v1/responses', {
-      input: buildConversation(8),
-      instructions: 'Be brief.',
-      truncation: 'auto',
-    });
-    expect(await reply.json()).toMatchObject({ status: 'completed', truncation: 'auto' });
-    expect(sent.length).toBeLessThanOrEqual(4);
-    const last = z
-      .object({
-        messages: z.array(
-          z.looseObject({
-            role: z.string(),
-            tool_call_id: z.string().optional(),
-            tool_calls: z.array(z.object({ id: z.string() })).optional(),
-          }),
-        ),
-      })
-      .parse(sent.at(-1));
-    expect(last.messages[0]).toMatchObject({ role: 'system', content: 'Be brief.' });
-    expect(last.messages[1]).toMatchObject({ role: 'user' });
-    const called = last.messages.flatMap(({ tool_calls: calls = [] }) => calls.map(({ id }) => id));
-    expect(last.messages.flatMap(({ tool_call_id: id }) => id ?? [])).toEqual(called);
-    expect(reply.headers.get('x-tollgate-dropped')).toMatch(/^input\[0\],input\[1\]/);
-    const [end] = await gateway.ended(1);
-    expect(end?.losses.every(({ code }) => code === 'truncated')).toBe(true);
+it('too long a conversation loses its oldest exchanges if truncation is "auto"', async () => {
+  const gateway = await startHouse('chat-completions', answerUpTo(1500));
+  const reply = await post(gateway, '/v1/responses', {
+    input: buildConversation(8),
+    instructions: 'Be brief.',
+    truncation: 'auto',
   });
+  expect(await reply.json()).toMatchObject({ status: 'completed', truncation: 'auto' });
+  expect(sent.length).toBeLessThanOrEqual(4);
+  const last = z
+    .object({
+      messages: z.array(
+        z.looseObject({
+          role: z.string(),
+          tool_call_id: z.string().optional(),
+          tool_calls: z.array(z.object({ id: z.string() })).optional(),
+        }),
+      ),
+    })
+    .parse(sent.at(-1));
+  expect(last.messages[0]).toMatchObject({ role: 'system', content: 'Be brief.' });
+  expect(last.messages[1]).toMatchObject({ role: 'user' });
+  const called = last.messages.flatMap(({ tool_calls: calls = [] }) => calls.map(({ id }) => id));
+  expect(last.messages.flatMap(({ tool_call_id: id }) => id ?? [])).toEqual(called);
+  expect(reply.headers.get('x-tollgate-dropped')).toMatch(/^input\[0\],input\[1\]/);
+  const [end] = await gateway.ended(1);
+  expect(end?.losses.every(({ code }) => code === 'truncated')).toBe(true);
+});
 
-  it('is refused if truncation is "disabled", or if three attempts leave it too long', async () => {
-    const gateway = await startHouse('chat-completions', () => overflow);
-    for (const [truncation, tries] of [
-      ['disabled', 1],
-      ['auto', 4],
-    ] as const) {
-      sent = [];
-      const reply = await post(gateway, '/v1/responses', { input: buildConversation(20), truncation });
-      expect([reply.status, await reply.json(), sent.length]).toMatchObject([
-        400,
-        { error: { code: 'context_length_exceeded' } },
-        tries,
-      ]);
-    }
-  });
-
-  it("is first sent unchanged, byte for byte, where the provider speaks the client's protocol", async () => {
-    const gateway = await startHouse('responses', (request) =>
-      String(request.body).length < 1500 ? replyWhole() : overflow,
-    );
-    const reply = await post(gateway, '/v1/responses', {
-      input: buildConversation(8),
-      truncation: 'auto',
-      x_new: 1,
-    });
-    expect(reply.status).toBe(200);
-    expect(sent[0]).toEqual({ model: 'm', input: buildConversation(8), truncation: 'auto', x_new: 1 });
-    expect(sent.at(-1)).toMatchObject({ truncation: 'auto', x_new: 1 });
-  });
-
-  it('is not sent at all where no tokeniser could make it fit', async () => {
-    const gateway = await startHouse('chat-completions', () => completion);
-    const reply = await post(gateway, '/v1/chat/completions', {
-      messages: [{ role: 'user', content: 'x'.repeat(17_000) }],
-    });
-    expect([reply.status, await reply.json(), sent]).toMatchObject([
+it('too long a conversation is refused if truncation is "disabled", or does not help', async () => {
+  const gateway = await startHouse('chat-completions', () => overflow);
+  for (const [truncation, tries] of [
+    ['disabled', 1],
+    ['auto', 4],
+  ] as const) {
+    sent = [];
+    const reply = await post(gateway, '/v1/responses', { input: buildConversation(20), truncation });
+    expect([reply.status, await reply.json(), sent.length]).toMatchObject([
       400,
       { error: { code: 'context_length_exceeded' } },
-      [],
+      tries,
     ]);
+  }
+});
+
+it('too long a conversation is first sent unchanged where the protocols are the same', async () => {
+  const gateway = await startHouse('responses', (request) =>
+    String(request.body).length < 1500 ? replyWhole() : overflow,
+  );
+  const reply = await post(gateway, '/v1/responses', {
+    input: buildConversation(8),
+    truncation: 'auto',
+    x_new: 1,
   });
+  expect(reply.status).toBe(200);
+  expect(sent[0]).toEqual({ model: 'm', input: buildConversation(8), truncation: 'auto', x_new: 1 });
+  expect(sent.at(-1)).toMatchObject({ truncation: 'auto', x_new: 1 });
+});
+
+it('too long a conversation is not sent at all where no tokeniser could make it fit', async () => {
+  const gateway = await startHouse('chat-completions', () => completion);
+  const reply = await post(gateway, '/v1/chat/completions', {
+    messages: [{ role: 'user', content: 'x'.repeat(17_000) }],
+  });
+  expect([reply.status, await reply.json(), sent]).toMatchObject([
+    400,
+    { error: { code: 'context_length_exceeded' } },
+    [],
+  ]);
 });

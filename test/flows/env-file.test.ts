@@ -82,19 +82,20 @@ it('is read by every verb', async () => {
   expect(JSON.parse(init.output)).toMatchObject({ on: expect.arrayContaining(['openai']) });
 });
 
-describe('a line that would be skipped or cut short', () => {
-  it.each([
-    ['OPENAI_API_KEY', 1],
-    ['A=1\n\n# a comment\nsecret words\nB=2', 4],
-    ['A=1\nB="secret\nC=3', 2],
-    ['A=secret#1', 1],
-    ['A=#secret', 1],
-    ['A="1" secret', 1],
-    ['A="1\n2"\nmy secret=1', 3],
-    ['=secret', 1],
-    ['1A=secret', 1],
-    ['TOLLGATE_CONFIG=secret.config.ts', undefined],
-  ])('is an error of all verbs, which shows no secret, and help works: %j', async (text, line) => {
+it.each([
+  ['OPENAI_API_KEY', 1],
+  ['A=1\n\n# a comment\nsecret words\nB=2', 4],
+  ['A=1\nB="secret\nC=3', 2],
+  ['A=secret#1', 1],
+  ['A=#secret', 1],
+  ['A="1" secret', 1],
+  ['A="1\n2"\nmy secret=1', 3],
+  ['=secret', 1],
+  ['1A=secret', 1],
+  ['TOLLGATE_CONFIG=secret.config.ts', undefined],
+])(
+  'a line that would be cut short is an error of all verbs, which shows no secret, and help works: %j',
+  async (text, line) => {
     writeConfig();
     writeFileSync(envFile, text);
     const fault =
@@ -110,8 +111,8 @@ describe('a line that would be skipped or cut short', () => {
       code: 0,
       output: expect.stringContaining(fault.slice(0, envFile.length)),
     });
-  });
-});
+  },
+);
 
 describe('a file of variables', () => {
   const before = { ...process.env };

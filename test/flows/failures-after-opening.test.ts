@@ -169,17 +169,18 @@ describe.each(wires)('a provider that speaks %s and refuses in its stream', (wir
   });
 });
 
-describe('a provider that opens its reply and then waits', () => {
-  const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
+const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
 
-  it.each<[client: Wire, reason: string, opening: string]>([
-    ['chat-completions', 'gets nothing of it yet', openings['chat-completions'].opening],
-    [
-      'generate-content',
-      'gets a call only when it is whole',
-      buildChunks({ id: 'c', model: 'm', choices: [{ index: 0, delta: { tool_calls: [call] } }] }),
-    ],
-  ])('has met the timeout for its first event, though a %s client %s', async (client, _reason, opening) => {
+it.each<[client: Wire, reason: string, opening: string]>([
+  ['chat-completions', 'gets nothing of it yet', openings['chat-completions'].opening],
+  [
+    'generate-content',
+    'gets a call only when it is whole',
+    buildChunks({ id: 'c', model: 'm', choices: [{ index: 0, delta: { tool_calls: [call] } }] }),
+  ],
+])(
+  'a provider that opens and waits has met the timeout for its first event, though a %s client %s',
+  async (client, _reason, opening) => {
     async function* openAndWait(): AsyncGenerator<string> {
       yield opening;
       await new Promise((resolve) => setTimeout(resolve, 4500));
@@ -194,5 +195,5 @@ describe('a provider that opens its reply and then waits', () => {
     onTestFinished(() => gateway.close());
     const reply = await ask(gateway, client);
     expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining(says)]);
-  });
-});
+  },
+);

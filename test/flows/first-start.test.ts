@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 
@@ -47,62 +47,60 @@ it('a first start reports health, readiness and metrics', async () => {
   );
 });
 
-describe('the command line beside it', () => {
-  it('creates a key with credit that works at once', async () => {
-    const { code, output } = await runVerb(['keys', 'create', '--credit', '5', '--json'], data);
-    expect(code).toBe(0);
-    const made: unknown = JSON.parse(output);
-    const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
-    const response = await fetch(`${gateway.url}/v1/user/balance`, {
-      headers: { authorization: `Bearer ${key}` },
+it('the command line creates a key with credit that works at once', async () => {
+  const { code, output } = await runVerb(['keys', 'create', '--credit', '5', '--json'], data);
+  expect(code).toBe(0);
+  const made: unknown = JSON.parse(output);
+  const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  const response = await fetch(`${gateway.url}/v1/user/balance`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  expect(await response.json()).toMatchObject({ is_active: true, currency: 'USD' });
+});
+
+it('the command line and the first refusal name the command that adds credit', async () => {
+  const { output } = await runVerb(['keys', 'create', '--account', 'poor', '--json'], data);
+  const made = z.object({ key: z.string(), warning: z.string() }).parse(JSON.parse(output));
+  expect(made.warning).toContain('no credit');
+  const body = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
+  const call = (): Promise<Response> =>
+    fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${made.key}`, 'content-type': 'application/json' },
+      body,
     });
-    expect(await response.json()).toMatchObject({ is_active: true, currency: 'USD' });
-  });
+  const refused = await call();
+  expect([refused.status, await refused.text()]).toEqual([
+    402,
+    expect.stringContaining('tollgate credit add poor <usd>'),
+  ]);
+  const { output: shown } = await runVerb(['keys', 'create', '--account', 'poor'], data);
+  const [command = ''] = /tollgate credit add poor 5/.exec(shown) ?? [];
+  expect((await runVerb(command.split(' ').slice(1), data)).code).toBe(0);
+  expect((await call()).status).toBe(200);
+  const again = await runVerb(['keys', 'create', '--account', 'poor'], data);
+  expect(again.output).not.toContain('no credit');
+  expect((await runVerb(['keys', 'create', '--account', 'other'], data)).output).toContain(
+    'tollgate credit add other 5',
+  );
+});
 
-  it('names the command that adds credit when a new key has none, as does the first refusal', async () => {
-    const { output } = await runVerb(['keys', 'create', '--account', 'poor', '--json'], data);
-    const made = z.object({ key: z.string(), warning: z.string() }).parse(JSON.parse(output));
-    expect(made.warning).toContain('no credit');
-    const body = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
-    const call = (): Promise<Response> =>
-      fetch(`${gateway.url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${made.key}`, 'content-type': 'application/json' },
-        body,
-      });
-    const refused = await call();
-    expect([refused.status, await refused.text()]).toEqual([
-      402,
-      expect.stringContaining('tollgate credit add poor <usd>'),
-    ]);
-    const { output: shown } = await runVerb(['keys', 'create', '--account', 'poor'], data);
-    const [command = ''] = /tollgate credit add poor 5/.exec(shown) ?? [];
-    expect((await runVerb(command.split(' ').slice(1), data)).code).toBe(0);
-    expect((await call()).status).toBe(200);
-    const again = await runVerb(['keys', 'create', '--account', 'poor'], data);
-    expect(again.output).not.toContain('no credit');
-    expect((await runVerb(['keys', 'create', '--account', 'other'], data)).output).toContain(
-      'tollgate credit add other 5',
-    );
-  });
+it('the command line checks the configuration and prints its contents', async () => {
+  const { code, output } = await runVerb(['check', '--json'], data);
+  expect([code, JSON.parse(output)]).toMatchObject([
+    0,
+    { ok: true, protocols: expect.arrayContaining(['chat-completions']) },
+  ]);
+});
 
-  it('checks the configuration and prints its contents', async () => {
-    const { code, output } = await runVerb(['check', '--json'], data);
-    expect([code, JSON.parse(output)]).toMatchObject([
-      0,
-      { ok: true, protocols: expect.arrayContaining(['chat-completions']) },
-    ]);
+it('the command line reports a wrong configuration in JSON too', async () => {
+  const { code, output, errors } = await runVerb(['check', '--json'], {
+    ...data,
+    TOLLGATE_CONFIG: 'test/support/wrong.config.ts',
   });
-
-  it('reports a wrong configuration in JSON too', async () => {
-    const { code, output, errors } = await runVerb(['check', '--json'], {
-      ...data,
-      TOLLGATE_CONFIG: 'test/support/wrong.config.ts',
-    });
-    expect([code, JSON.parse(output), errors]).toEqual([
-      1,
-      { ok: false, fault: expect.stringContaining('wrong.config.ts: ') },
-      '',
-    ]);
-  });
+  expect([code, JSON.parse(output), errors]).toEqual([
+    1,
+    { ok: false, fault: expect.stringContaining('wrong.config.ts: ') },
+    '',
+  ]);
 });

@@ -103,36 +103,34 @@ describe.each(names)('%s, when the client disconnects after output', (name) => {
   });
 });
 
-describe('a reply that is too long to store', () => {
-  it('is not made again: a JSON retry gets an error that says so and forbids retries', async () => {
-    harness.vendor.script(upstream, { text: 'y'.repeat(largest) });
-    await send(chat(false));
-    const again = await send(chat(false));
-    expect([again.status, again.headers.get('x-should-retry')]).toEqual([409, 'false']);
-    expect(JSON.parse(again.text)).toHaveProperty('error.code', 'outcome_not_kept');
-    expect(countCalls()).toBe(1);
-  });
+it('a reply too long to store is not made again: a JSON retry gets an error', async () => {
+  harness.vendor.script(upstream, { text: 'y'.repeat(largest) });
+  await send(chat(false));
+  const again = await send(chat(false));
+  expect([again.status, again.headers.get('x-should-retry')]).toEqual([409, 'false']);
+  expect(JSON.parse(again.text)).toHaveProperty('error.code', 'outcome_not_kept');
+  expect(countCalls()).toBe(1);
+});
 
-  it('is not made again: a retry of a stream gets its start and an error', async () => {
-    harness.vendor.script(upstream, { text: Array.from({ length: 1000 }, (_, index) => `word ${index} `) });
-    const first = await send(chat(true));
-    const again = await send(chat(true));
-    const kept = again.text.slice(0, again.text.lastIndexOf('event: error'));
-    expect(kept.length).toBeGreaterThan(largest / 2);
-    expect(first.text.startsWith(kept)).toBe(true);
-    expect(again.text.slice(kept.length)).toContain('outcome_not_kept');
-    expect(again.text).not.toContain('[DONE]');
-    expect(countCalls()).toBe(1);
-  });
+it('a stream too long to store is not made again: a retry gets its start and an error', async () => {
+  harness.vendor.script(upstream, { text: Array.from({ length: 1000 }, (_, index) => `word ${index} `) });
+  const first = await send(chat(true));
+  const again = await send(chat(true));
+  const kept = again.text.slice(0, again.text.lastIndexOf('event: error'));
+  expect(kept.length).toBeGreaterThan(largest / 2);
+  expect(first.text.startsWith(kept)).toBe(true);
+  expect(again.text.slice(kept.length)).toContain('outcome_not_kept');
+  expect(again.text).not.toContain('[DONE]');
+  expect(countCalls()).toBe(1);
+});
 
-  it('ends a retry of responses under the id of its reply, with the next sequence number', async () => {
-    harness.vendor.script(upstream, { text: Array.from({ length: 1000 }, (_, index) => `word ${index} `) });
-    await send(families.responses(true));
-    const { text } = await send(families.responses(true));
-    const events = [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, data = '']) => JSON.parse(data));
-    expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index));
-    expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { id: events[0].response.id } });
-  });
+it('a stream too long to store ends a retry of responses under its id, in sequence', async () => {
+  harness.vendor.script(upstream, { text: Array.from({ length: 1000 }, (_, index) => `word ${index} `) });
+  await send(families.responses(true));
+  const { text } = await send(families.responses(true));
+  const events = [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, data = '']) => JSON.parse(data));
+  expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index));
+  expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { id: events[0].response.id } });
 });
 
 const pixel =

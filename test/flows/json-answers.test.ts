@@ -128,46 +128,42 @@ async function ask(model: string, format: keyof typeof formats, more: object = {
   };
 }
 
-describe('a request for JSON', () => {
-  it('reaches a provider that enforces the format unchanged', async () => {
-    expect((await ask('house/schemas', 'schema')).sent.response_format).toEqual(formats.schema);
-    expect((await ask('house/json', 'json')).sent.response_format).toEqual(formats.json);
-  });
+it('a request for JSON reaches a provider that enforces the format unchanged', async () => {
+  expect((await ask('house/schemas', 'schema')).sent.response_format).toEqual(formats.schema);
+  expect((await ask('house/json', 'json')).sent.response_format).toEqual(formats.json);
+});
 
-  it('becomes JSON mode and an instruction for a model without schemas', async () => {
-    says = '{"age":5}';
-    const { sent, lost, reported } = await ask('house/json', 'schema');
-    expect(sent.response_format).toEqual(formats.json);
-    expect(JSON.stringify(sent.messages)).toContain('keeps to this schema');
-    expect([lost, reported]).toEqual([expect.stringContaining('response_format'), []]);
-  });
+it('a request for JSON becomes JSON mode and an instruction for a model without schemas', async () => {
+  says = '{"age":5}';
+  const { sent, lost, reported } = await ask('house/json', 'schema');
+  expect(sent.response_format).toEqual(formats.json);
+  expect(JSON.stringify(sent.messages)).toContain('keeps to this schema');
+  expect([lost, reported]).toEqual([expect.stringContaining('response_format'), []]);
+});
 
-  it('becomes an instruction alone for a model without JSON mode, or without it beside tools', async () => {
-    for (const [model, more] of [
-      ['house/words', {}],
-      ['house/json-alone', { tools }],
+it('a request for JSON becomes an instruction for models without it, or not beside tools', async () => {
+  for (const [model, more] of [
+    ['house/words', {}],
+    ['house/json-alone', { tools }],
+  ] as const) {
+    for (const [format, expectation] of [
+      ['schema', 'keeps to this schema'],
+      ['json', 'JSON object'],
     ] as const) {
-      for (const [format, expectation] of [
-        ['schema', 'keeps to this schema'],
-        ['json', 'JSON object'],
-      ] as const) {
-        const { sent, lost } = await ask(model, format, more);
-        expect(sent).not.toHaveProperty('response_format');
-        expect(JSON.stringify(sent.messages)).toContain(expectation);
-        expect(lost).toContain('response_format');
-      }
+      const { sent, lost } = await ask(model, format, more);
+      expect(sent).not.toHaveProperty('response_format');
+      expect(JSON.stringify(sent.messages)).toContain(expectation);
+      expect(lost).toContain('response_format');
     }
-    expect((await ask('house/json-alone', 'schema')).sent.response_format).toEqual(formats.json);
-  });
+  }
+  expect((await ask('house/json-alone', 'schema')).sent.response_format).toEqual(formats.json);
+});
 
-  it('becomes an instruction for Gemini 2 with tools, and for messages without its own format', async () => {
-    const google = await ask('house/gemini-2.5', 'schema', { tools });
-    expect(JSON.stringify(google.sent.systemInstruction)).toContain('keeps to this schema');
-    expect(JSON.stringify((await ask('house/claude', 'schema')).sent.system)).toContain(
-      'keeps to this schema',
-    );
-    expect(JSON.stringify((await ask('house/claude', 'json')).sent.system)).toContain('JSON object');
-  });
+it('a request for JSON becomes an instruction for Gemini 2 with tools, and for Claude', async () => {
+  const google = await ask('house/gemini-2.5', 'schema', { tools });
+  expect(JSON.stringify(google.sent.systemInstruction)).toContain('keeps to this schema');
+  expect(JSON.stringify((await ask('house/claude', 'schema')).sent.system)).toContain('keeps to this schema');
+  expect(JSON.stringify((await ask('house/claude', 'json')).sent.system)).toContain('JSON object');
 });
 
 describe.each(['house/words', 'house/claude'])('an answer of %s that only the prompt asked for', (model) => {

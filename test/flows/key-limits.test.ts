@@ -2,7 +2,7 @@
  * Every protocol's endpoint refuses what a key may not do, in its own format and before any provider is
  * asked.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { issueKey, type KeyOrder } from '../../plugins/meters/balance/keys.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
@@ -80,173 +80,122 @@ async function createKey(
   return made;
 }
 
-interface ClientReply {
-  readonly status: number;
-  readonly retry: string | null;
-  readonly after: string | null;
-  readonly body: unknown;
-}
-
-async function call(family: string, key: string): Promise<ClientReply> {
+async function call(family: string, key: string) {
   const { path, body, credential } = families[family] ?? { path: '', body: {}, credential: buildBearer };
   const response = await postJson(gateway.url + path, body, credential(key));
-  return {
-    status: response.status,
-    retry: response.headers.get('x-should-retry'),
-    after: response.headers.get('retry-after'),
-    body: await response.json(),
-  };
+  const { headers, status } = response;
+  const [retry, after] = [headers.get('x-should-retry'), headers.get('retry-after')];
+  return { status, retry, after, body: await response.json() };
 }
 
-type Shape = 'openai' | 'messages' | 'generate-content';
-
-function getShape(family: string): Shape {
-  return family === 'messages' || family === 'generate-content' ? family : 'openai';
-}
-
-/** An error's status, and what its body says in each format. */
-interface Refusal {
-  readonly status: number;
-  readonly message: RegExp;
-  readonly openai: { readonly type: string; readonly code: string; readonly param: string | null };
-  readonly messages: string;
-  readonly 'generate-content': { readonly status: string; readonly reason: string };
-}
-
-function buildBody(family: string, refusal: Refusal): object {
-  const message = expect.stringMatching(refusal.message);
-  switch (getShape(family)) {
-    case 'openai':
-      return { error: { message, ...refusal.openai } };
-    case 'messages':
-      return {
-        type: 'error',
-        error: { type: refusal.messages, message },
-        request_id: expect.stringMatching(/^[\w-]{36}$/),
-      };
-    case 'generate-content': {
-      const { status, reason } = refusal['generate-content'];
-      return {
-        error: {
-          code: refusal.status,
-          message,
-          status,
-          details: expect.arrayContaining([expect.objectContaining({ reason })]),
-        },
-      };
-    }
-  }
-}
+/** An error's status and message, and its code in each format. */
+type Refusal = readonly [status: number, message: RegExp, openai: string, anthropic: string, google: string];
 
 const refusals = {
-  spent: {
-    status: 402,
-    message: /the key \w{16} has 0\.000000001 USD left to spend/,
-    openai: { type: 'insufficient_quota', code: 'insufficient_quota', param: null },
-    messages: 'billing_error',
-    'generate-content': { status: 'FAILED_PRECONDITION', reason: 'OUT_OF_BALANCE' },
-  },
-  budgeted: {
-    status: 402,
-    message: new RegExp(
+  spent: [
+    402,
+    /the key \w{16} has 0\.000000001 USD left to spend/,
+    'insufficient_quota',
+    'billing_error',
+    'FAILED_PRECONDITION OUT_OF_BALANCE',
+  ],
+  budgeted: [
+    402,
+    new RegExp(
       String.raw`the budget \d+ of the key "\w{16}" has 0\.000000001 of 0\.000000001 USD left for this ` +
         String.raw`hour\. It resets at 20\d\d-\d\d-\d\d \d\d:00 \(UTC\)\. .* tollgate budgets raise \d+ `,
     ),
-    openai: { type: 'insufficient_quota', code: 'insufficient_quota', param: null },
-    messages: 'billing_error',
-    'generate-content': { status: 'FAILED_PRECONDITION', reason: 'BUDGET_EXCEEDED' },
-  },
-  barred: {
-    status: 403,
-    message: /may not call this model; it may call openai\/\*/,
-    openai: { type: 'invalid_request_error', code: 'permission_denied', param: 'model' },
-    messages: 'permission_error',
-    'generate-content': { status: 'PERMISSION_DENIED', reason: 'FORBIDDEN' },
-  },
-  expired: {
-    status: 401,
-    message: /expired at 2026-01-01T00:00:00\.000Z/,
-    openai: { type: 'invalid_request_error', code: 'invalid_api_key', param: null },
-    messages: 'authentication_error',
-    'generate-content': { status: 'UNAUTHENTICATED', reason: 'API_KEY_INVALID' },
-  },
-  disabled: {
-    status: 401,
-    message: /is disabled/,
-    openai: { type: 'invalid_request_error', code: 'invalid_api_key', param: null },
-    messages: 'authentication_error',
-    'generate-content': { status: 'UNAUTHENTICATED', reason: 'API_KEY_INVALID' },
-  },
-  tooOften: {
-    status: 429,
-    message: /has made the 1 call that it may make in a minute/,
-    openai: { type: 'requests', code: 'rate_limit_exceeded', param: null },
-    messages: 'rate_limit_error',
-    'generate-content': { status: 'RESOURCE_EXHAUSTED', reason: 'RATE_LIMITED' },
-  },
+    'insufficient_quota',
+    'billing_error',
+    'FAILED_PRECONDITION BUDGET_EXCEEDED',
+  ],
+  barred: [
+    403,
+    /may not call this model; it may call openai\/\*/,
+    'permission_denied',
+    'permission_error',
+    'PERMISSION_DENIED FORBIDDEN',
+  ],
+  expired: [
+    401,
+    /expired at 2026-01-01T00:00:00\.000Z/,
+    'invalid_api_key',
+    'authentication_error',
+    'UNAUTHENTICATED API_KEY_INVALID',
+  ],
+  disabled: [
+    401,
+    /is disabled/,
+    'invalid_api_key',
+    'authentication_error',
+    'UNAUTHENTICATED API_KEY_INVALID',
+  ],
+  tooOften: [
+    429,
+    /has made the 1 call that it may make in a minute/,
+    'rate_limit_exceeded',
+    'rate_limit_error',
+    'RESOURCE_EXHAUSTED RATE_LIMITED',
+  ],
 } as const satisfies Record<string, Refusal>;
 
-describe.each(Object.keys(families))('a key at the endpoint of %s', (family) => {
-  const never = { retry: 'false', after: null };
+function buildBody(family: string, [code, words, openai, anthropic, google]: Refusal): object {
+  const message = expect.stringMatching(words);
+  if (family === 'messages')
+    return {
+      type: 'error',
+      error: { type: anthropic, message },
+      request_id: expect.stringMatching(/^[\w-]{36}$/),
+    };
+  if (family !== 'generate-content') return { error: { message, code: openai } };
+  const [status, reason] = google.split(' ');
+  const details = expect.arrayContaining([expect.objectContaining({ reason })]);
+  return { error: { code, message, status, details } };
+}
 
-  it('that has spent its cap is refused like an empty account', async () => {
-    const { secret } = await createKey({ spendCap: 1n });
-    // The responses API has no status of its own for it.
-    const status = family === 'responses' ? 429 : 402;
-    expect(await call(family, secret)).toEqual({ status, ...never, body: buildBody(family, refusals.spent) });
-  });
-
-  it('whose budget is spent is refused, and the error names the budget and its reset', async () => {
-    const { secret, id } = await createKey();
-    const counted = { scope: 'key', subject: id, per: 'hour', zone: 'UTC' } as const;
+const limits: Readonly<Record<keyof typeof refusals, () => Promise<{ readonly secret: string }>>> = {
+  spent: () => createKey({ spendCap: 1n }),
+  async budgeted() {
+    const made = await createKey();
+    const counted = { scope: 'key', subject: made.id, per: 'hour', zone: 'UTC' } as const;
     await store.createBudget({ ...counted, limit: 1n, hard: true, thresholds: [], at: Date.now() });
-    expect(await call(family, secret)).toEqual({
-      status: family === 'responses' ? 429 : 402,
-      retry: 'false',
-      after: expect.stringMatching(/^\d{1,4}$/),
-      body: buildBody(family, refusals.budgeted),
-    });
-  });
+    return made;
+  },
+  barred: () => createKey({ models: ['openai/*'] }),
+  expired: () => createKey({ expires: Date.UTC(2026, 0, 1) }),
+  async disabled() {
+    const made = await createKey();
+    await store.changeKey({ id: made.id, changes: { disabled: true } });
+    return made;
+  },
+  tooOften: () => createKey({ callsPerMinute: 1 }),
+};
 
-  it('that may not call the model is refused, and the error names the models it may call', async () => {
-    const { secret } = await createKey({ models: ['openai/*'] });
-    expect(await call(family, secret)).toEqual({
-      status: 403,
-      ...never,
-      body: buildBody(family, refusals.barred),
-    });
-  });
+const never = { retry: 'false', after: null };
+/** What tells the client when to try again. */
+const advice: Partial<Record<keyof typeof refusals, object>> = {
+  budgeted: { retry: 'false', after: expect.stringMatching(/^\d{1,4}$/) },
+  tooOften: { retry: null, after: expect.stringMatching(/^[1-6]?\d$/) },
+};
 
-  it('that has expired is refused', async () => {
-    const { secret } = await createKey({ expires: Date.UTC(2026, 0, 1) });
-    expect(await call(family, secret)).toEqual({
-      status: 401,
-      ...never,
-      body: buildBody(family, refusals.expired),
-    });
-  });
-
-  it('that is disabled is refused', async () => {
-    const { secret, id } = await createKey();
-    await store.changeKey({ id, changes: { disabled: true } });
-    expect(await call(family, secret)).toEqual({
-      status: 401,
-      ...never,
-      body: buildBody(family, refusals.disabled),
-    });
-  });
-
-  it('that calls too often learns when to retry', async () => {
-    const { secret } = await createKey({ callsPerMinute: 1 });
-    expect((await call(family, secret)).status).toBe(200);
-    const refused = await call(family, secret);
-    expect(refused).toEqual({
-      status: 429,
-      retry: null,
-      after: expect.stringMatching(/^[1-6]?\d$/),
-      body: buildBody(family, refusals.tooOften),
-    });
-  });
+const cases = [
+  ['spent', 'that has spent its cap is refused like an empty account'],
+  ['budgeted', 'whose budget is spent is refused, and learns which budget and when it resets'],
+  ['barred', 'that may not call the model learns which models it may call'],
+  ['expired', 'that has expired is refused'],
+  ['disabled', 'that is disabled is refused'],
+  ['tooOften', 'that calls too often learns when to retry'],
+] as const;
+it.each(
+  Object.keys(families).flatMap((family) => cases.map(([name, what]) => [family, what, name] as const)),
+)('at the endpoint of %s a key %s', async (family, _, name) => {
+  const { secret } = await limits[name]();
+  if (name === 'tooOften') expect((await call(family, secret)).status).toBe(200);
+  const refusal = refusals[name];
+  // The responses API has no status of its own for an empty account.
+  const status = family === 'responses' && refusal[0] === 402 ? 429 : refusal[0];
+  const body = buildBody(family, refusal);
+  expect(await call(family, secret)).toMatchObject({ status, ...(advice[name] ?? never), body });
 });
 
 it('refused calls cost nothing, and each reservation has ended', async () => {

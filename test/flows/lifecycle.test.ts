@@ -27,67 +27,65 @@ async function expectCleanLedger(): Promise<void> {
   expect(await operated.audit()).toMatchObject({ ok: true, pending: 0 });
 }
 
-describe('what a configuration names', () => {
-  it('reloads a data file that changes, and keeps the models of a provider that is down then', async () => {
-    let requestCount = 0;
-    const vendor = await serve(
-      createServer((_, response) => {
-        requestCount += 1;
-        response
-          .writeHead(requestCount === 1 ? 200 : 503, { 'content-type': 'application/json' })
-          .end('{"data":[{"id":"model"}]}');
+it('a data file that changes is reloaded; a provider that is down keeps its models', async () => {
+  let requestCount = 0;
+  const vendor = await serve(
+    createServer((_, response) => {
+      requestCount += 1;
+      response
+        .writeHead(requestCount === 1 ? 200 : 503, { 'content-type': 'application/json' })
+        .end('{"data":[{"id":"model"}]}');
+    }),
+  );
+  const file = join(operated.folder, 'models.json');
+  const offer = (id: string): void =>
+    writeFileSync(
+      file,
+      JSON.stringify({
+        vendor: 'house',
+        asOf: '2026-01-01',
+        source: 'made up',
+        models: [{ ...houseModel, id }],
       }),
     );
-    const file = join(operated.folder, 'models.json');
-    const offer = (id: string): void =>
-      writeFileSync(
-        file,
-        JSON.stringify({
-          vendor: 'house',
-          asOf: '2026-01-01',
-          source: 'made up',
-          models: [{ ...houseModel, id }],
-        }),
-      );
-    offer('house/first');
-    const buildProvider = (name: string, models: string): string =>
-      `defineProvider({ name: '${name}', env: { key: '${name}_KEY', baseUrl: '${name}_URL' }, baseUrl: ` +
-      `'${vendor.origin}', endpoints: { 'chat-completions': '/' }, models: ${models} })`;
-    operated.configure(
-      '',
-      `${buildProvider('house', `new URL(${JSON.stringify(pathToFileURL(file).href)})`)}({ apiKey: 'k' }),` +
-        `${buildProvider('local', "{ discover: '/models' }")}({ apiKey: 'k', free: true })`,
-    );
-    const gateway = await operated.start();
-    await waitUntil(() => hasModel(gateway, 'local/model'));
-    expect(await hasModel(gateway, 'house/first')).toBe(true);
-    offer('house/second');
-    await waitUntil(() => hasModel(gateway, 'house/second'));
-    expect(await hasModel(gateway, 'house/first')).toBe(false);
-    await waitUntil(() => requestCount > 1);
-    expect(await hasModel(gateway, 'local/model')).toBe(true);
-    await gateway.stop('SIGTERM');
-    await vendor.close();
-  });
+  offer('house/first');
+  const buildProvider = (name: string, models: string): string =>
+    `defineProvider({ name: '${name}', env: { key: '${name}_KEY', baseUrl: '${name}_URL' }, baseUrl: ` +
+    `'${vendor.origin}', endpoints: { 'chat-completions': '/' }, models: ${models} })`;
+  operated.configure(
+    '',
+    `${buildProvider('house', `new URL(${JSON.stringify(pathToFileURL(file).href)})`)}({ apiKey: 'k' }),` +
+      `${buildProvider('local', "{ discover: '/models' }")}({ apiKey: 'k', free: true })`,
+  );
+  const gateway = await operated.start();
+  await waitUntil(() => hasModel(gateway, 'local/model'));
+  expect(await hasModel(gateway, 'house/first')).toBe(true);
+  offer('house/second');
+  await waitUntil(() => hasModel(gateway, 'house/second'));
+  expect(await hasModel(gateway, 'house/first')).toBe(false);
+  await waitUntil(() => requestCount > 1);
+  expect(await hasModel(gateway, 'local/model')).toBe(true);
+  await gateway.stop('SIGTERM');
+  await vendor.close();
+});
 
-  it('fails no call while it changes again and again', async () => {
-    const gateway = await operated.start();
-    const changed = new AbortController();
-    const statuses: number[] = [];
-    const calling = Array.from({ length: 4 }, async () => {
-      while (!changed.signal.aborted) statuses.push((await call(gateway)).status);
-    });
-    const countReloads = (): number => gateway.printed().split('the configuration was read again').length;
-    for (let reload = 0; reload < 8 || statuses.length <= 20 || countReloads() < 4; reload += 1) {
-      gateway.child.kill('SIGHUP');
-      await sleep(100);
-    }
-    changed.abort();
-    await Promise.all(calling);
-    expect(new Set(statuses)).toEqual(new Set([200]));
-    await gateway.stop('SIGTERM');
-    await expectCleanLedger();
+it('a configuration that changes again and again fails no call', async () => {
+  const gateway = await operated.start();
+  const changed = new AbortController();
+  const statuses: number[] = [];
+  const calling = Array.from({ length: 4 }, async () => {
+    while (!changed.signal.aborted) statuses.push((await call(gateway)).status);
   });
+  const countReloads = (): number => gateway.printed().split('the configuration was read again').length;
+  for (let reload = 0; reload < 8 || statuses.length <= 20 || countReloads() < 4; reload += 1) {
+    gateway.child.kill('SIGHUP');
+    await sleep(100);
+  }
+  changed.abort();
+  await Promise.all(calling);
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  await gateway.stop('SIGTERM');
+  await expectCleanLedger();
 });
 
 describe('a gateway that receives a stop signal', () => {
@@ -201,32 +199,28 @@ describe('a gateway that receives a stop signal', () => {
   });
 });
 
-describe('a call', () => {
-  it('that exceeds the maximum duration ends with an error of its protocol, and is settled', async () => {
-    operated.vendors.script('*', { text: ['word '], endless: true, delayEvents: 20 });
-    let sent = '';
-    // A busy machine may take longer than the limit to the first word.
-    for (let limit = 1; limit < 100 && !sent.includes('word '); limit *= 4) {
-      operated.configure(`}, timeouts: { call: ${limit}`);
-      const gateway = await operated.start();
-      sent = await (await operated.stream(gateway, 'messages')).text();
-      await gateway.stop('SIGTERM');
-    }
-    expect(sent).toContain('word ');
-    expect(sent.trimEnd().split('\n\n').at(-1)).toMatch(/^event: error\ndata: .*reached the gateway's limit/);
-    await expectCleanLedger();
-  });
+it('a call that exceeds the maximum duration ends with an error of its protocol', async () => {
+  operated.vendors.script('*', { text: ['word '], endless: true, delayEvents: 20 });
+  let sent = '';
+  // A busy machine may take longer than the limit to the first word.
+  for (let limit = 1; limit < 100 && !sent.includes('word '); limit *= 4) {
+    operated.configure(`}, timeouts: { call: ${limit}`);
+    const gateway = await operated.start();
+    sent = await (await operated.stream(gateway, 'messages')).text();
+    await gateway.stop('SIGTERM');
+  }
+  expect(sent).toContain('word ');
+  expect(sent.trimEnd().split('\n\n').at(-1)).toMatch(/^event: error\ndata: .*reached the gateway's limit/);
+  await expectCleanLedger();
 });
 
-describe('a gateway that receives two stop signals', () => {
-  it('stops at once, and the next one settles what it leaves behind', async () => {
-    const gateway = await operated.start();
-    operated.hold();
-    const stream = await operated.stream(gateway);
-    const gone = stream.text().catch(() => 'broken off');
-    gateway.child.kill('SIGTERM');
-    await waitUntil(() => gateway.printed().includes('Stopping'));
-    expect((await gateway.stop('SIGTERM')).code).toBe(1);
-    expect(await gone).toBe('broken off');
-  });
+it('a gateway that receives two stop signals stops at once', async () => {
+  const gateway = await operated.start();
+  operated.hold();
+  const stream = await operated.stream(gateway);
+  const gone = stream.text().catch(() => 'broken off');
+  gateway.child.kill('SIGTERM');
+  await waitUntil(() => gateway.printed().includes('Stopping'));
+  expect((await gateway.stop('SIGTERM')).code).toBe(1);
+  expect(await gone).toBe('broken off');
 });

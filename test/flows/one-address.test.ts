@@ -5,7 +5,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { startDelivered } from '../support/delivered.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
@@ -61,15 +61,16 @@ it.each(['', '/alpha'])('Anthropic\'s SDK generates, streams, counts and lists a
   expect((await client.models.retrieve(model)).type).toBe('model');
 });
 
-describe("Google's SDK", () => {
-  it.each([
-    ['', 'v1beta'],
-    ['', 'v1'],
-    ['', ''],
-    ['/beta', 'v1beta'],
-    ['/beta', 'v1'],
-    ['/beta', ''],
-  ])('generates, streams, counts and lists at "%s" with the version "%s"', async (base, apiVersion) => {
+it.each([
+  ['', 'v1beta'],
+  ['', 'v1'],
+  ['', ''],
+  ['/beta', 'v1beta'],
+  ['/beta', 'v1'],
+  ['/beta', ''],
+])(
+  `Google's SDK generates, streams, counts and lists at "%s" with the version "%s"`,
+  async (base, apiVersion) => {
     const httpOptions = { baseUrl: gateway.url + base, apiVersion };
     const { models } = new GoogleGenAI({ apiKey: key, httpOptions });
     const asked = { model, contents: 'Hello!' };
@@ -80,33 +81,35 @@ describe("Google's SDK", () => {
     const names = await Array.fromAsync(await models.list(), ({ name }) => name);
     expect(names).toContain(`models/${model}`);
     expect((await models.get({ model })).name).toBe(`models/${model}`);
-  });
-});
+  },
+);
 
-describe('a base URL without a version', () => {
-  it.each(['/messages', '/alpha/messages'])('reaches messages at %s', async (path) => {
+it.each(['/messages', '/alpha/messages'])(
+  'a base URL without a version reaches messages at %s',
+  async (path) => {
     const headers = { 'x-api-key': key, 'anthropic-version': '2023-06-01' };
     const response = await postJson(gateway.url + path, { model, messages, max_tokens: 100 }, headers);
     expect([response.status, await response.json()]).toMatchObject([200, { type: 'message' }]);
     const count = await postJson(`${gateway.url}${path}/count_tokens`, { model, messages }, headers);
     expect(await count.json()).toMatchObject({ input_tokens: expect.any(Number) });
-  });
-});
+  },
+);
 
-describe('GET /v1/models', () => {
-  const chat = { object: 'list', data: expect.any(Array) };
-  const ofMessages = { data: expect.any(Array), has_more: false };
-  const ofGoogle = { models: expect.any(Array) };
+const chat = { object: 'list', data: expect.any(Array) };
+const ofMessages = { data: expect.any(Array), has_more: false };
+const ofGoogle = { models: expect.any(Array) };
 
-  it.each([
-    ['nothing', '', {}, chat],
-    ['a bearer key', '', { authorization: 'Bearer none' }, chat],
-    ['anthropic-version', '', { 'anthropic-version': '2023-06-01' }, ofMessages],
-    ['partner-version', '', { 'partner-version': '2023-06-01' }, ofMessages],
-    ['x-goog-api-key', '', { 'x-goog-api-key': 'none' }, ofGoogle],
-    ['x-partner-api-key', '', { 'x-partner-api-key': 'none' }, ofGoogle],
-    ['?key=', '?key=none', {}, ofGoogle],
-  ])('answers a request with %s in its style, again and again', async (_name, query, headers, style) => {
+it.each([
+  ['nothing', '', {}, chat],
+  ['a bearer key', '', { authorization: 'Bearer none' }, chat],
+  ['anthropic-version', '', { 'anthropic-version': '2023-06-01' }, ofMessages],
+  ['partner-version', '', { 'partner-version': '2023-06-01' }, ofMessages],
+  ['x-goog-api-key', '', { 'x-goog-api-key': 'none' }, ofGoogle],
+  ['x-partner-api-key', '', { 'x-partner-api-key': 'none' }, ofGoogle],
+  ['?key=', '?key=none', {}, ofGoogle],
+])(
+  'GET /v1/models answers a request with %s in its style, again and again',
+  async (_name, query, headers, style) => {
     const sent: Record<string, string> = headers;
     for (let times = 0; times < 2; times += 1)
       for (const path of ['/v1/models', '/models']) {
@@ -114,17 +117,17 @@ describe('GET /v1/models', () => {
         expect([response.status, await response.json()]).toMatchObject([200, style]);
         expect(response.headers.get('vary')).toMatch(/anthropic-version/);
       }
-  });
+  },
+);
 
-  it('lists in the style of the version of the path', async () => {
-    expect(await (await fetch(`${gateway.url}/v1beta/models`)).json()).toMatchObject(ofGoogle);
-  });
+it('GET /v1/models lists in the style of the version of the path', async () => {
+  expect(await (await fetch(`${gateway.url}/v1beta/models`)).json()).toMatchObject(ofGoogle);
+});
 
-  it('refuses an unknown model in the style of the request', async () => {
-    const get = async (headers: Record<string, string>): Promise<unknown> =>
-      (await fetch(`${gateway.url}/v1/models/demo%2Fnone`, { headers })).json();
-    expect(await get({})).toMatchObject({ error: { code: 'model_not_found' } });
-    expect(await get({ 'anthropic-version': '2023-06-01' })).toMatchObject({ type: 'error' });
-    expect(await get({ 'x-goog-api-key': 'none' })).toMatchObject({ error: { status: 'NOT_FOUND' } });
-  });
+it('GET /v1/models refuses an unknown model in the style of the request', async () => {
+  const get = async (headers: Record<string, string>): Promise<unknown> =>
+    (await fetch(`${gateway.url}/v1/models/demo%2Fnone`, { headers })).json();
+  expect(await get({})).toMatchObject({ error: { code: 'model_not_found' } });
+  expect(await get({ 'anthropic-version': '2023-06-01' })).toMatchObject({ type: 'error' });
+  expect(await get({ 'x-goog-api-key': 'none' })).toMatchObject({ error: { status: 'NOT_FOUND' } });
 });

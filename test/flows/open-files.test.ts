@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findAdminUrl } from '../support/admin-url.ts';
 import {
   clone,
@@ -57,33 +57,31 @@ function callOn(socket: Socket): { heard(): string } {
   return { heard: () => heard };
 }
 
-describe('a flood of connections to a process with few files', () => {
-  it('is served up to the connection limit, with provider and operator connections, and passes', async () => {
-    const adminUrl = findAdminUrl(gateway.printed());
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    vendor.script('gpt-4o-mini', { text: ['one ', 'two ', 'three ', 'four'], hold: released, holdAfter: 4 });
-    const crowd = await Promise.all(Array.from({ length: 3 * most }, () => openSocket(gateway.url)));
-    // The first are closed before the last connect, so that their events have passed by now.
-    for (const socket of crowd) socket.on('error', () => undefined).resume();
-    await expect.poll(() => crowd.filter(({ closed }) => closed).length).toBe(2 * most);
-    const calls = crowd.filter(({ closed }) => !closed).map(callOn);
-    await expect.poll(() => vendor.openConnections()).toBe(most);
-    expect(await (await fetch(`${adminUrl}/healthz`)).json()).toEqual({ status: 'ok' });
-    expect(await (await fetch(`${adminUrl}/metrics`)).text()).toContain('tollgate_ledger_pending_calls 224');
-    expect((await fetch(`${adminUrl}/admin/audit`)).status).toBe(401);
-    release();
-    await expect.poll(() => calls.filter(({ heard }) => heard().includes('[DONE]')).length).toBe(most);
-    for (const socket of crowd) socket.destroy();
-    await expect
-      .poll(() =>
-        fetch(`${gateway.url}/healthz`).then(
-          ({ status }) => status,
-          () => 0,
-        ),
-      )
-      .toBe(200);
-    expect(gateway.printed()).not.toMatch(/"level":[56]0/);
-  });
+it('a flood is served up to the limit, leaves providers and operators theirs, and passes', async () => {
+  const adminUrl = findAdminUrl(gateway.printed());
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  vendor.script('gpt-4o-mini', { text: ['one ', 'two ', 'three ', 'four'], hold: released, holdAfter: 4 });
+  const crowd = await Promise.all(Array.from({ length: 3 * most }, () => openSocket(gateway.url)));
+  // The first are closed before the last connect, so that their events have passed by now.
+  for (const socket of crowd) socket.on('error', () => undefined).resume();
+  await expect.poll(() => crowd.filter(({ closed }) => closed).length).toBe(2 * most);
+  const calls = crowd.filter(({ closed }) => !closed).map(callOn);
+  await expect.poll(() => vendor.openConnections()).toBe(most);
+  expect(await (await fetch(`${adminUrl}/healthz`)).json()).toEqual({ status: 'ok' });
+  expect(await (await fetch(`${adminUrl}/metrics`)).text()).toContain('tollgate_ledger_pending_calls 224');
+  expect((await fetch(`${adminUrl}/admin/audit`)).status).toBe(401);
+  release();
+  await expect.poll(() => calls.filter(({ heard }) => heard().includes('[DONE]')).length).toBe(most);
+  for (const socket of crowd) socket.destroy();
+  await expect
+    .poll(() =>
+      fetch(`${gateway.url}/healthz`).then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    )
+    .toBe(200);
+  expect(gateway.printed()).not.toMatch(/"level":[56]0/);
 });
 
 it('a connection limit above the file limit causes a warning in a check and at the start', async () => {

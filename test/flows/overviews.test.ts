@@ -1,5 +1,5 @@
 /** Overviews, statements and usage, made of stored calls. */
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   readAdmin,
@@ -22,81 +22,79 @@ beforeAll(async () => {
   await call({ model: 'demo/echo' }, other.key);
 });
 
-describe('an overview', () => {
-  it('has the sums of all calls, as totals and as series', async () => {
-    const ids = await listIds('/calls?limit=1000');
-    const seen = await readAdmin('/overview?by=provider&step=1h');
-    const detail = z
-      .object({
-        totals: z.looseObject({
-          calls: z.number(),
-          cost: z.string(),
-          errors: z.number(),
-          cache_hits: z.number(),
+it('an overview has the sums of all calls, as totals and as series', async () => {
+  const ids = await listIds('/calls?limit=1000');
+  const seen = await readAdmin('/overview?by=provider&step=1h');
+  const detail = z
+    .object({
+      totals: z.looseObject({
+        calls: z.number(),
+        cost: z.string(),
+        errors: z.number(),
+        cache_hits: z.number(),
+      }),
+      series: z.array(
+        z.looseObject({
+          name: z.string().nullable(),
+          cost: z.array(z.string()),
+          calls: z.array(z.number()),
         }),
-        series: z.array(
-          z.looseObject({
-            name: z.string().nullable(),
-            cost: z.array(z.string()),
-            calls: z.array(z.number()),
-          }),
-        ),
-        times: z.array(z.string()),
-        pending: z.looseObject({ calls: z.number() }),
-        behind: z.number(),
-      })
-      .parse(seen);
-    expect(detail.totals.calls).toBe(ids.length);
-    expect(detail.totals.errors).toBe((await listIds('/calls?outcome=error&limit=1000')).length);
-    expect(detail.totals.cache_hits).toBeGreaterThan(0);
-    expect(detail.series.map(({ name }) => name).toSorted()).toEqual(['', 'answering', 'demo']);
-    for (const { cost } of detail.series) expect(cost).toHaveLength(detail.times.length);
-    expect(detail.pending.calls).toBe(0);
-    const accounts = await Promise.all(
-      ['acme', 'beta'].map(
-        async (name) => z.object({ used: z.string() }).parse(await readAdmin(`/accounts/${name}`)).used,
       ),
-    );
-    const spent = accounts.reduce((sum, used) => sum + Number(used), 0);
-    expect(Number(detail.totals.cost)).toBeCloseTo(spent, 9);
-  });
+      times: z.array(z.string()),
+      pending: z.looseObject({ calls: z.number() }),
+      behind: z.number(),
+    })
+    .parse(seen);
+  expect(detail.totals.calls).toBe(ids.length);
+  expect(detail.totals.errors).toBe((await listIds('/calls?outcome=error&limit=1000')).length);
+  expect(detail.totals.cache_hits).toBeGreaterThan(0);
+  expect(detail.series.map(({ name }) => name).toSorted()).toEqual(['', 'answering', 'demo']);
+  for (const { cost } of detail.series) expect(cost).toHaveLength(detail.times.length);
+  expect(detail.pending.calls).toBe(0);
+  const accounts = await Promise.all(
+    ['acme', 'beta'].map(
+      async (name) => z.object({ used: z.string() }).parse(await readAdmin(`/accounts/${name}`)).used,
+    ),
+  );
+  const spent = accounts.reduce((sum, used) => sum + Number(used), 0);
+  expect(Number(detail.totals.cost)).toBeCloseTo(spent, 9);
+});
 
-  it('refuses unknown parameters by name', async () => {
-    expect(await readAdmin('/overview?by=colour', 400)).toMatchObject({ error: { param: 'by' } });
-    expect(await readAdmin('/overview?account=acme&step=5m', 400)).toMatchObject({
-      error: { param: 'step' },
-    });
-    expect(await readAdmin('/overview?from=2020-01-01&step=1h', 400)).toMatchObject({
-      error: { param: 'step' },
-    });
-    expect(await readAdmin('/overview?from=2027-01-01&to=2026-01-01', 400)).toMatchObject({
-      error: { param: 'from' },
-    });
+it('an overview refuses unknown parameters by name', async () => {
+  expect(await readAdmin('/overview?by=colour', 400)).toMatchObject({ error: { param: 'by' } });
+  expect(await readAdmin('/overview?account=acme&step=5m', 400)).toMatchObject({
+    error: { param: 'step' },
   });
+  expect(await readAdmin('/overview?from=2020-01-01&step=1h', 400)).toMatchObject({
+    error: { param: 'step' },
+  });
+  expect(await readAdmin('/overview?from=2027-01-01&to=2026-01-01', 400)).toMatchObject({
+    error: { param: 'from' },
+  });
+});
 
-  it('says that a range is too long, and not that its steps are too short if they are days', async () => {
-    for (const step of ['', '&step=1d'])
-      expect(await readAdmin(`/overview?from=2020-01-01&to=2026-01-01${step}`, 400)).toMatchObject({
-        error: { param: 'from', message: expect.stringContaining('at most 1000 days') },
-      });
-    expect(await readAdmin('/overview?from=2020-01-01&to=2022-09-27')).toMatchObject({ step: '1d' });
-  });
-
-  it('has the names of keys beside their ids, also of one that was deleted', async () => {
-    const read = async () =>
-      z
-        .object({ series: z.array(z.object({ name: z.string(), key_name: z.string().optional() })) })
-        .parse(await readAdmin('/overview?by=key'))
-        .series.find(({ name }) => name === key.id);
-    expect(await read()).toEqual({ name: key.id, key_name: 'laptop' });
-    const gone = await createKey('beta');
-    await call({ model: 'demo/echo' }, gone.key);
-    await fetchWithKey(`${adminUrl}/admin/keys/${gone.id}`, secret, { method: 'DELETE' });
-    expect(await readAdmin('/overview?by=key')).toMatchObject({
-      series: expect.arrayContaining([expect.objectContaining({ name: gone.id, key_name: 'laptop' })]),
+it('an overview says that a range is too long, not that steps of days are too short', async () => {
+  for (const step of ['', '&step=1d'])
+    expect(await readAdmin(`/overview?from=2020-01-01&to=2026-01-01${step}`, 400)).toMatchObject({
+      error: { param: 'from', message: expect.stringContaining('at most 1000 days') },
     });
-    expect(JSON.stringify(await readAdmin('/overview?by=account'))).not.toContain('key_name');
+  expect(await readAdmin('/overview?from=2020-01-01&to=2022-09-27')).toMatchObject({ step: '1d' });
+});
+
+it('an overview has the names of keys beside their ids, also of one that was deleted', async () => {
+  const read = async () =>
+    z
+      .object({ series: z.array(z.object({ name: z.string(), key_name: z.string().optional() })) })
+      .parse(await readAdmin('/overview?by=key'))
+      .series.find(({ name }) => name === key.id);
+  expect(await read()).toEqual({ name: key.id, key_name: 'laptop' });
+  const gone = await createKey('beta');
+  await call({ model: 'demo/echo' }, gone.key);
+  await fetchWithKey(`${adminUrl}/admin/keys/${gone.id}`, secret, { method: 'DELETE' });
+  expect(await readAdmin('/overview?by=key')).toMatchObject({
+    series: expect.arrayContaining([expect.objectContaining({ name: gone.id, key_name: 'laptop' })]),
   });
+  expect(JSON.stringify(await readAdmin('/overview?by=account'))).not.toContain('key_name');
 });
 
 it('a statement lists every line from the opening balance to the closing one', async () => {

@@ -107,83 +107,81 @@ describe.each(calls)('a client of %s that lets Sonar search', (family, path, bod
   });
 });
 
-describe('Sonar', () => {
-  const measure = { name: 'measure', parameters: { type: 'object', properties: { at: { type: 'string' } } } };
-  const chat = '/v1/chat/completions';
-  const tools = [{ type: 'function', function: measure }];
+const measure = { name: 'measure', parameters: { type: 'object', properties: { at: { type: 'string' } } } };
+const chat = '/v1/chat/completions';
+const tools = [{ type: 'function', function: measure }];
 
-  it('is sent what its vendor documents, and the rest is reported', async () => {
-    vendor.script(model, { text: 'Calm.' });
-    const response = await post(chat, {
-      model,
-      messages: earlier,
-      tools,
-      parallel_tool_calls: false,
-      user: 'u',
-      metadata: { a: 'b' },
-      response_format: { type: 'json_object' },
-      temperature: 0.5,
-      logprobs: true,
-    });
-    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('Calm')]);
-    const dropped = response.headers.get('x-tollgate-dropped')?.split(',').toSorted();
-    expect(dropped).toEqual(['logprobs', 'metadata', 'parallel_tool_calls', 'response_format', 'user']);
-    const sent: unknown = JSON.parse(vendor.requests.at(-1)?.body.toString() ?? '');
-    expect(sent).toMatchObject({
-      input: [{}, {}, { type: 'message', role: 'assistant', content: 'Ahoy yourself.' }, {}],
-      temperature: 0.5,
-    });
+it('Sonar is sent what its vendor documents, and the rest is reported', async () => {
+  vendor.script(model, { text: 'Calm.' });
+  const response = await post(chat, {
+    model,
+    messages: earlier,
+    tools,
+    parallel_tool_calls: false,
+    user: 'u',
+    metadata: { a: 'b' },
+    response_format: { type: 'json_object' },
+    temperature: 0.5,
+    logprobs: true,
   });
-
-  it.each([false, true])(
-    'waits for the result of a call, and goes on with it (stream: %s)',
-    async (stream) => {
-      const toolCalls = [{ name: 'measure', arguments: '{"at":"Whitby"}', id: 'call_1' }];
-      vendor.script(model, { text: 'Let me see.', toolCalls }, { text: 'Two metres.' });
-      const asked = await post(chat, { model, messages: earlier.slice(0, 1), tools, stream });
-      const said = await asked.text();
-      expect([asked.status, said]).toEqual([200, expect.stringContaining('"finish_reason":"tool_calls"')]);
-      const answer = {
-        role: 'assistant',
-        content: 'Let me see.',
-        tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'measure', arguments: '{}' } }],
-      };
-      const result = { role: 'tool', tool_call_id: 'call_1', content: '2 m' };
-      const response = await post(chat, { model, messages: [earlier[0], answer, result], tools, stream });
-      expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('metres')]);
-    },
-  );
-
-  it.each([
-    ['models', { models: ['openai/gpt-5.4'] }],
-    ['preset', { preset: 'high' }],
-    ['profile', { profile: { type: 'custom', id: 'p' } }],
-    ['tools[0].type', { tools: [{ type: 'fetch_url' }] }],
-    ['tools[0].type', { tools: [{ type: 'sandbox' }] }],
-    ['tools[0].search_type', { tools: [{ type: 'web_search', search_type: 'fast' }] }],
-  ])('is not called with "%s", whose price is not known: %j', async (param, fields) => {
-    const arrived = vendor.requests.length;
-    const response = await post('/v1/responses', { model, input: 'Ahoy', ...fields });
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { param } }]);
-    expect(vendor.requests.length).toBe(arrived);
+  expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('Calm')]);
+  const dropped = response.headers.get('x-tollgate-dropped')?.split(',').toSorted();
+  expect(dropped).toEqual(['logprobs', 'metadata', 'parallel_tool_calls', 'response_format', 'user']);
+  const sent: unknown = JSON.parse(vendor.requests.at(-1)?.body.toString() ?? '');
+  expect(sent).toMatchObject({
+    input: [{}, {}, { type: 'message', role: 'assistant', content: 'Ahoy yourself.' }, {}],
+    temperature: 0.5,
   });
+});
 
-  it('names the model that took the place of those that ended with chat completions', async () => {
-    const response = await post(chat, { model: 'perplexity/sonar-pro', messages: earlier });
-    expect([response.status, await response.text()]).toEqual([404, expect.stringContaining(model)]);
-  });
-
-  it('tells the doctor whether its vendor accepts the key', async () => {
-    const examine = async (apiKey: string): Promise<unknown> => {
-      const provider = {
-        name: 'perplexity',
-        endpoints: {},
-        sign: (request: UpstreamRequest) => ({ ...request, headers: { authorization: `Bearer ${apiKey}` } }),
-      };
-      const probe = { url: `${vendor.url}/agent/resp_none`, missing: true, variable: 'PERPLEXITY_API_KEY' };
-      const [finding] = await examineVendor(provider, probe);
-      return finding?.state;
+it.each([false, true])(
+  'Sonar waits for the result of a call, and goes on with it (stream: %s)',
+  async (stream) => {
+    const toolCalls = [{ name: 'measure', arguments: '{"at":"Whitby"}', id: 'call_1' }];
+    vendor.script(model, { text: 'Let me see.', toolCalls }, { text: 'Two metres.' });
+    const asked = await post(chat, { model, messages: earlier.slice(0, 1), tools, stream });
+    const said = await asked.text();
+    expect([asked.status, said]).toEqual([200, expect.stringContaining('"finish_reason":"tool_calls"')]);
+    const answer = {
+      role: 'assistant',
+      content: 'Let me see.',
+      tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'measure', arguments: '{}' } }],
     };
-    expect([await examine(vendor.key), await examine('wrong')]).toEqual(['well', 'fault']);
-  });
+    const result = { role: 'tool', tool_call_id: 'call_1', content: '2 m' };
+    const response = await post(chat, { model, messages: [earlier[0], answer, result], tools, stream });
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('metres')]);
+  },
+);
+
+it.each([
+  ['models', { models: ['openai/gpt-5.4'] }],
+  ['preset', { preset: 'high' }],
+  ['profile', { profile: { type: 'custom', id: 'p' } }],
+  ['tools[0].type', { tools: [{ type: 'fetch_url' }] }],
+  ['tools[0].type', { tools: [{ type: 'sandbox' }] }],
+  ['tools[0].search_type', { tools: [{ type: 'web_search', search_type: 'fast' }] }],
+])('Sonar is not called with "%s", whose price is not known: %j', async (param, fields) => {
+  const arrived = vendor.requests.length;
+  const response = await post('/v1/responses', { model, input: 'Ahoy', ...fields });
+  expect([response.status, await response.json()]).toMatchObject([400, { error: { param } }]);
+  expect(vendor.requests.length).toBe(arrived);
+});
+
+it('Sonar names the model that took the place of those that ended with chat completions', async () => {
+  const response = await post(chat, { model: 'perplexity/sonar-pro', messages: earlier });
+  expect([response.status, await response.text()]).toEqual([404, expect.stringContaining(model)]);
+});
+
+it('Sonar tells the doctor whether its vendor accepts the key', async () => {
+  const examine = async (apiKey: string): Promise<unknown> => {
+    const provider = {
+      name: 'perplexity',
+      endpoints: {},
+      sign: (request: UpstreamRequest) => ({ ...request, headers: { authorization: `Bearer ${apiKey}` } }),
+    };
+    const probe = { url: `${vendor.url}/agent/resp_none`, missing: true, variable: 'PERPLEXITY_API_KEY' };
+    const [finding] = await examineVendor(provider, probe);
+    return finding?.state;
+  };
+  expect([await examine(vendor.key), await examine('wrong')]).toEqual(['well', 'fault']);
 });

@@ -1,5 +1,5 @@
 /** One gateway whose configuration changes while it works, for better and for worse. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { hello, openOperated, waitUntil, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
@@ -21,30 +21,31 @@ async function hasDemo(): Promise<boolean> {
   return (await (await fetch(`${gateway.url}/v1/models`)).text()).includes('demo/echo');
 }
 
-describe('a configuration that changes', () => {
-  it('takes effect soon after its file is written, and a running stream keeps the old one', async () => {
-    const release = operated.hold();
-    const stream = await operated.stream(gateway);
-    operated.configure('bodyLimit: 500');
-    await waitUntil(async () => !(await hasDemo()));
-    expect((await call({ user: 'a'.repeat(500) })).status).toBe(413);
-    release();
-    const sent = await stream.text();
-    expect(sent).toContain('five');
-    expect(sent).toContain('[DONE]');
-    operated.vendors.unscript();
-  });
+it('a configuration that changes takes effect soon, and a running stream keeps the old one', async () => {
+  const release = operated.hold();
+  const stream = await operated.stream(gateway);
+  operated.configure('bodyLimit: 500');
+  await waitUntil(async () => !(await hasDemo()));
+  expect((await call({ user: 'a'.repeat(500) })).status).toBe(413);
+  release();
+  const sent = await stream.text();
+  expect(sent).toContain('five');
+  expect(sent).toContain('[DONE]');
+  operated.vendors.unscript();
+});
 
-  it.each([
-    ['an unknown option', 'balance({ fiel: 1 })', 'unknown option \\"fiel\\"'],
-    ['a syntax error', '((', 'gateway.config.ts'],
-    [
-      'a plugin that does not start',
-      "{ name: 'broken', interface: 1, apply: ({ hooks }) => hooks.ready.tapPromise('broken', " +
-        "async () => { throw new Error('out of luck'); }) }",
-      'out of luck',
-    ],
-  ])('is refused where it has %s, and the old one keeps serving', async (_, plugins, message) => {
+it.each([
+  ['an unknown option', 'balance({ fiel: 1 })', 'unknown option \\"fiel\\"'],
+  ['a syntax error', '((', 'gateway.config.ts'],
+  [
+    'a plugin that does not start',
+    "{ name: 'broken', interface: 1, apply: ({ hooks }) => hooks.ready.tapPromise('broken', " +
+      "async () => { throw new Error('out of luck'); }) }",
+    'out of luck',
+  ],
+])(
+  'a configuration that changes is refused where it has %s, and the old one keeps serving',
+  async (_, plugins, message) => {
     operated.configure();
     await waitUntil(async () => !(await hasDemo()));
     const before = gateway.printed().length;
@@ -56,14 +57,14 @@ describe('a configuration that changes', () => {
     expect((await call()).status).toBe(200);
     operated.configure('', 'demo()');
     await waitUntil(hasDemo);
-  });
+  },
+);
 
-  it('names the changes that need a restart', async () => {
-    operated.configure('maxConnections: 7, workers: 2');
-    await waitUntil(() =>
-      gateway.printed().includes('server.maxConnections, server.workers will change with the next start'),
-    );
-  });
+it('a configuration that changes names the changes that need a restart', async () => {
+  operated.configure('maxConnections: 7, workers: 2');
+  await waitUntil(() =>
+    gateway.printed().includes('server.maxConnections, server.workers will change with the next start'),
+  );
 });
 
 /** A plugin that counts, over all reloads, the configurations that it was in and those that are gone. */

@@ -150,47 +150,44 @@ describe.each(clients)('a client of %s', (client) => {
   });
 });
 
-describe('the recording of a reply for its Idempotency-Key', () => {
-  const piece = chunk({ content: 'x'.repeat(10_000) });
-  const last = chunk({}, 'stop') + ending(figures);
-  const ask = (order: string): Promise<Response> =>
-    call('chat', true, undefined, { 'idempotency-key': order });
-  /** How much content it has, and whether it is complete. */
-  const measureLength = (text: string): unknown => [
-    text.split('xxxxxxxxxx').length - 1,
-    text.includes('[DONE]'),
-  ];
-  const fetchText = async (order: string): Promise<string> => (await ask(order)).text();
+const piece = chunk({ content: 'x'.repeat(10_000) });
+const last = chunk({}, 'stop') + ending(figures);
+const ask = (order: string): Promise<Response> => call('chat', true, undefined, { 'idempotency-key': order });
+/** How much content it has, and whether it is complete. */
+const measureLength = (text: string): unknown => [
+  text.split('xxxxxxxxxx').length - 1,
+  text.includes('[DONE]'),
+];
+const fetchText = async (order: string): Promise<string> => (await ask(order)).text();
 
-  it('takes only memory that replies can spare, and releases it with its call', async () => {
-    const long = piece.repeat(15);
-    const open: ServerResponse[] = [];
-    onTestFinished(() => void open[0]?.destroy());
-    vendor.conduct((response) => {
-      open.push(beginStream(response));
-      response.write(long);
-    });
-    const running = await ask('running');
-    const reader = running.body?.getReader();
-    let seen = '';
-    while (seen.length < long.length) seen += Buffer.from((await reader?.read())?.value ?? []).toString();
-
-    vendor.conduct((response) => void beginStream(response).end(long + last));
-    const crowded = await fetchText('crowded');
-    expect(measureLength(crowded)).toEqual([15_000, true]);
-    const refused = await fetchText('crowded');
-    expect(refused).toContain('outcome_not_kept');
-    expect(measureLength(refused)).toEqual([0, false]);
-    vendor.conduct((response) => void beginStream(response).end(piece + last));
-    expect(measureLength(await fetchText('short'))).toEqual([1000, true]);
-
-    open[0]?.end(last);
-    while (!(await reader?.read())?.done);
-    vendor.conduct((response) => void beginStream(response).end(long + last));
-    expect(measureLength(await fetchText('later'))).toEqual([15_000, true]);
-    vendor.conduct((response) => void response.destroy());
-    expect(measureLength(await fetchText('short'))).toEqual([1000, true]);
-    for (const order of ['running', 'later'])
-      expect(measureLength(await fetchText(order))).toEqual([15_000, true]);
+it('the recording of a reply takes only memory to spare, and releases it with its call', async () => {
+  const long = piece.repeat(15);
+  const open: ServerResponse[] = [];
+  onTestFinished(() => void open[0]?.destroy());
+  vendor.conduct((response) => {
+    open.push(beginStream(response));
+    response.write(long);
   });
+  const running = await ask('running');
+  const reader = running.body?.getReader();
+  let seen = '';
+  while (seen.length < long.length) seen += Buffer.from((await reader?.read())?.value ?? []).toString();
+
+  vendor.conduct((response) => void beginStream(response).end(long + last));
+  const crowded = await fetchText('crowded');
+  expect(measureLength(crowded)).toEqual([15_000, true]);
+  const refused = await fetchText('crowded');
+  expect(refused).toContain('outcome_not_kept');
+  expect(measureLength(refused)).toEqual([0, false]);
+  vendor.conduct((response) => void beginStream(response).end(piece + last));
+  expect(measureLength(await fetchText('short'))).toEqual([1000, true]);
+
+  open[0]?.end(last);
+  while (!(await reader?.read())?.done);
+  vendor.conduct((response) => void beginStream(response).end(long + last));
+  expect(measureLength(await fetchText('later'))).toEqual([15_000, true]);
+  vendor.conduct((response) => void response.destroy());
+  expect(measureLength(await fetchText('short'))).toEqual([1000, true]);
+  for (const order of ['running', 'later'])
+    expect(measureLength(await fetchText(order))).toEqual([15_000, true]);
 });

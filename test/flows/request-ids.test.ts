@@ -1,5 +1,5 @@
 /** Every reply carries an id, and the log tells by this id what the reply is about. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
@@ -59,72 +59,70 @@ function findLines(id: string | null): Record<string, unknown>[] {
     .map((line): Record<string, unknown> => JSON.parse(line));
 }
 
-describe('the id of a request', () => {
-  it.each([
-    ['GET', '/v1/models', 200],
-    ['GET', '/v1/models/unknown/nothing', 404],
-    ['GET', '/alpha/v1/models/unknown/nothing', 404],
-    ['GET', '/v1/user/balance', 401],
-    ['GET', '/nowhere', 404],
-    ['GET', '/healthz', 200],
-    ['GET', '/readyz', 200],
-    ['POST', '/v1/chat/completions', 401],
-    ['GET', '/faulty', 500],
-    ['GET', '/worse', 500],
-  ])("is in the reply's header: %s %s, %i", async (method, path, status) => {
-    const response = await fetch(`${harness.gateway.url}${path}`, { method });
-    expect(response.status).toBe(status);
-    expect(response.headers.get('x-request-id')).toMatch(uuid);
-    expect(response.headers.get('request-id')).toBe(response.headers.get('x-request-id'));
-  });
+it.each([
+  ['GET', '/v1/models', 200],
+  ['GET', '/v1/models/unknown/nothing', 404],
+  ['GET', '/alpha/v1/models/unknown/nothing', 404],
+  ['GET', '/v1/user/balance', 401],
+  ['GET', '/nowhere', 404],
+  ['GET', '/healthz', 200],
+  ['GET', '/readyz', 200],
+  ['POST', '/v1/chat/completions', 401],
+  ['GET', '/faulty', 500],
+  ['GET', '/worse', 500],
+])("the id of a request is in the reply's header: %s %s, %i", async (method, path, status) => {
+  const response = await fetch(`${harness.gateway.url}${path}`, { method });
+  expect(response.status).toBe(status);
+  expect(response.headers.get('x-request-id')).toMatch(uuid);
+  expect(response.headers.get('request-id')).toBe(response.headers.get('x-request-id'));
+});
 
-  it('differs for every request, also for cached replies', async () => {
-    const replies = await Promise.all([1, 2, 3].map(() => fetch(`${harness.gateway.url}/v1/models`)));
-    expect(new Set(replies.map(({ headers }) => headers.get('x-request-id'))).size).toBe(3);
-  });
+it('the id of a request differs for every request, also for cached replies', async () => {
+  const replies = await Promise.all([1, 2, 3].map(() => fetch(`${harness.gateway.url}/v1/models`)));
+  expect(new Set(replies.map(({ headers }) => headers.get('x-request-id'))).size).toBe(3);
+});
 
-  it("is in the error's body if the protocol has a field for it", async () => {
-    const response = await fetch(`${harness.gateway.url}/alpha/v1/models/unknown/nothing`);
-    expect(await response.json()).toMatchObject({ request_id: response.headers.get('x-request-id') });
-  });
+it("the id of a request is in the error's body if the protocol has a field for it", async () => {
+  const response = await fetch(`${harness.gateway.url}/alpha/v1/models/unknown/nothing`);
+  expect(await response.json()).toMatchObject({ request_id: response.headers.get('x-request-id') });
+});
 
-  it('finds the log line of a route that failed', async () => {
-    const response = await fetch(`${harness.gateway.url}/faulty`);
-    const id = response.headers.get('x-request-id');
-    expect(await response.json()).toEqual({ id });
-    expect(findLines(id)).toMatchObject([
-      { request: id, route: 'faulty', msg: 'a route failed', error: { message: 'the mill stands still' } },
-    ]);
-  });
+it('the id of a request finds the log line of a route that failed', async () => {
+  const response = await fetch(`${harness.gateway.url}/faulty`);
+  const id = response.headers.get('x-request-id');
+  expect(await response.json()).toEqual({ id });
+  expect(findLines(id)).toMatchObject([
+    { request: id, route: 'faulty', msg: 'a route failed', error: { message: 'the mill stands still' } },
+  ]);
+});
 
-  it('finds both log lines of a route whose error report fails too; the client sees neither', async () => {
-    const response = await fetch(`${harness.gateway.url}/worse`);
-    const id = response.headers.get('x-request-id');
-    expect(await response.text()).not.toContain('miller');
-    const about = { request: id, method: 'GET', path: '/worse', plugin: 'faulty' };
-    expect(findLines(id)).toMatchObject([
-      { ...about, error: { message: 'the mill stands still' } },
-      { ...about, error: { message: 'so does the miller' } },
-    ]);
-  });
+it('the id of a request finds both log lines of a route whose error report fails too', async () => {
+  const response = await fetch(`${harness.gateway.url}/worse`);
+  const id = response.headers.get('x-request-id');
+  expect(await response.text()).not.toContain('miller');
+  const about = { request: id, method: 'GET', path: '/worse', plugin: 'faulty' };
+  expect(findLines(id)).toMatchObject([
+    { ...about, error: { message: 'the mill stands still' } },
+    { ...about, error: { message: 'so does the miller' } },
+  ]);
+});
 
-  it("finds a call's own log line, those of its plugins, and that of a tap that failed", async () => {
-    const response = await harness.post({
-      model: 'openai/gpt-4o-mini',
-      messages: [{ role: 'user', content: 'Hello!' }],
-    });
-    const id = response.headers.get('x-request-id');
-    await response.text();
-    await expect.poll(() => findLines(id).length).toBe(3);
-    const logged = findLines(id).map(({ call, msg }) => [call, msg]);
-    expect(logged.toSorted()).toEqual(
-      [
-        [id, 'a line of a plugin'],
-        [id, 'a tap failed'],
-        [id, 'call'],
-      ].toSorted(),
-    );
+it('the id of a request finds the log lines of its call, plugins, and a tap that failed', async () => {
+  const response = await harness.post({
+    model: 'openai/gpt-4o-mini',
+    messages: [{ role: 'user', content: 'Hello!' }],
   });
+  const id = response.headers.get('x-request-id');
+  await response.text();
+  await expect.poll(() => findLines(id).length).toBe(3);
+  const logged = findLines(id).map(({ call, msg }) => [call, msg]);
+  expect(logged.toSorted()).toEqual(
+    [
+      [id, 'a line of a plugin'],
+      [id, 'a tap failed'],
+      [id, 'call'],
+    ].toSorted(),
+  );
 });
 
 it('a log line stays short, however long the model name in the request', async () => {

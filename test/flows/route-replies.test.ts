@@ -1,6 +1,6 @@
 /** What a plugin's own route returns is what its client receives: that status, and those bytes. */
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, isGatewayError, type RouteReply } from '../../core/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -108,62 +108,53 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-describe('a route that returns a valid reply', () => {
-  it.each(
-    replies.map(([name, { status }, body, type], index) => ({ name, status, body, type, path: `/${index}` })),
-  )('sends its client that status and body: $name', async ({ status, body, type, path }) => {
+it.each(
+  replies.map(([name, { status }, body, type], index) => ({ name, status, body, type, path: `/${index}` })),
+)('a route sends its client that status and body: $name', async ({ status, body, type, path }) => {
+  for (const method of ['GET', 'POST']) {
+    const response = await fetch(gateway.url + path, { method });
+    expect([method, response.status, await response.text(), response.headers.get('content-type')]).toEqual([
+      method,
+      status,
+      body,
+      type,
+    ]);
+  }
+});
+
+/** The log lines about one request. */
+const findLines = (id: string | null): string[] =>
+  gateway.log.filter((line) => id !== null && line.includes(id));
+
+it.each(unsendable.map(([name, , expected], index) => ({ name, expected, index })))(
+  'an invalid reply is named in the log, and its clients get an error of its format: $name',
+  async ({ expected, index }) => {
     for (const method of ['GET', 'POST']) {
-      const response = await fetch(gateway.url + path, { method });
-      expect([method, response.status, await response.text(), response.headers.get('content-type')]).toEqual([
-        method,
-        status,
-        body,
-        type,
+      const response = await fetch(`${gateway.url}/unsendable/${index}`, { method });
+      expect([response.status, await response.text()]).toEqual([500, 'in its own words']);
+      const [line = ''] = findLines(response.headers.get('x-request-id'));
+      expect(JSON.parse(line)).toMatchObject({
+        plugin: 'careless',
+        error: { message: expect.stringContaining(expected) },
+      });
+    }
+  },
+);
+
+it.each(unsendable.map(([name, , expected], index) => ({ name, expected, index })))(
+  'an invalid reply causes our own error if its error format is invalid too: $name',
+  async ({ expected, index }) => {
+    for (const method of ['GET', 'POST']) {
+      const response = await fetch(`${gateway.url}/wordless/${index}`, { method });
+      expect([response.status, await response.json()]).toMatchObject([500, { error: { code: 'internal' } }]);
+      const lines = findLines(response.headers.get('x-request-id')).map((line): unknown => JSON.parse(line));
+      expect(lines).toMatchObject([
+        { error: { message: 'out of luck' } },
+        { plugin: 'careless', error: { message: expect.stringContaining(expected) } },
       ]);
     }
-  });
-});
-
-describe('a route that returns an invalid reply', () => {
-  /** The log lines about one request. */
-  const findLines = (id: string | null): string[] =>
-    gateway.log.filter((line) => id !== null && line.includes(id));
-
-  it.each(unsendable.map(([name, , expected], index) => ({ name, expected, index })))(
-    'is named in the log, and its clients get an error of its format: $name',
-    async ({ expected, index }) => {
-      for (const method of ['GET', 'POST']) {
-        const response = await fetch(`${gateway.url}/unsendable/${index}`, { method });
-        expect([response.status, await response.text()]).toEqual([500, 'in its own words']);
-        const [line = ''] = findLines(response.headers.get('x-request-id'));
-        expect(JSON.parse(line)).toMatchObject({
-          plugin: 'careless',
-          error: { message: expect.stringContaining(expected) },
-        });
-      }
-    },
-  );
-
-  it.each(unsendable.map(([name, , expected], index) => ({ name, expected, index })))(
-    'causes our own error if its error format is invalid too: $name',
-    async ({ expected, index }) => {
-      for (const method of ['GET', 'POST']) {
-        const response = await fetch(`${gateway.url}/wordless/${index}`, { method });
-        expect([response.status, await response.json()]).toMatchObject([
-          500,
-          { error: { code: 'internal' } },
-        ]);
-        const lines = findLines(response.headers.get('x-request-id')).map((line): unknown =>
-          JSON.parse(line),
-        );
-        expect(lines).toMatchObject([
-          { error: { message: 'out of luck' } },
-          { plugin: 'careless', error: { message: expect.stringContaining(expected) } },
-        ]);
-      }
-    },
-  );
-});
+  },
+);
 
 it("a readiness check that fails is reported with its plugin's name, and hides no other fault", async () => {
   const response = await fetch(`${gateway.url}/readyz`);
@@ -178,39 +169,40 @@ it("a readiness check that fails is reported with its plugin's name, and hides n
   ]);
 });
 
-describe('a body for a route', () => {
-  const post = (body: string | ReadableStream): Promise<Response> =>
-    fetch(`${gateway.url}/length`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-      duplex: 'half',
-    });
-  const padBody = (length: number): string => '{"a":1}'.padEnd(length);
-  const streamText = (text: string): ReadableStream => new Blob([text]).stream();
+const post = (body: string | ReadableStream): Promise<Response> =>
+  fetch(`${gateway.url}/length`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+    duplex: 'half',
+  });
+const padBody = (length: number): string => '{"a":1}'.padEnd(length);
+const streamText = (text: string): ReadableStream => new Blob([text]).stream();
 
-  it.each([
-    ['with a content-length', padBody],
-    ['in chunks', (length: number) => streamText(padBody(length))],
-  ])('of a megabyte is accepted, %s, and a longer one is refused as too large', async (_, made) => {
+it.each([
+  ['with a content-length', padBody],
+  ['in chunks', (length: number) => streamText(padBody(length))],
+])(
+  'a body for a route of a megabyte is accepted, %s, and a longer one is refused as too large',
+  async (_, made) => {
     expect(await (await post(made(1_048_576))).text()).toBe('1048576');
     const refused = await post(made(1_048_577));
     expect([refused.status, await refused.text()]).toEqual([413, expect.stringContaining('1 MB')]);
-  });
+  },
+);
 
-  it('with a content-encoding is refused, and the error says so', async () => {
-    const refused = await fetch(`${gateway.url}/length`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
-      body: gzipSync('{"a":1}'),
-    });
-    expect([refused.status, await refused.text()]).toEqual([
-      415,
-      expect.stringContaining('The body uses the content encoding "gzip"; send it uncompressed.'),
-    ]);
+it('a body for a route with a content-encoding is refused, and the error says so', async () => {
+  const refused = await fetch(`${gateway.url}/length`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    body: gzipSync('{"a":1}'),
   });
+  expect([refused.status, await refused.text()]).toEqual([
+    415,
+    expect.stringContaining('The body uses the content encoding "gzip"; send it uncompressed.'),
+  ]);
+});
 
-  it('that is not JSON is refused as such', async () => {
-    expect((await post('{"a":')).status).toBe(400);
-  });
+it('a body for a route that is not JSON is refused as such', async () => {
+  expect((await post('{"a":')).status).toBe(400);
 });

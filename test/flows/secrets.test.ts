@@ -5,7 +5,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { sendRaw } from '../support/raw-socket.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
 import { body, canary, getAdminUrl, harness, model, openCanaries, opened, send } from './planted-secrets.ts';
@@ -98,124 +98,120 @@ it('canaries appear in no log, metric, error, database or file after calls of ev
   expect(written.log).toContain('"msg":"call"');
 });
 
-describe('an outgoing head', () => {
-  it('contains nothing that a client wrote into a path, a model, a field or a header', async () => {
-    const evil = '%0d%0aset-cookie:%20a=b';
-    const heads = [
-      (
-        await sendRaw(
-          harness.gateway.url,
-          `POST /beta/v1beta/models/openai/x${evil}:generateContent HTTP/1.1\r\nhost: x\r\n` +
-            `connection: close\r\nauthorization: Bearer ${harness.key}\r\ncontent-length: 2\r\n\r\n{}`,
-        )
-      ).text,
-      (
-        await sendRaw(
-          harness.gateway.url,
-          `GET /v1/models/openai/${evil} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n` +
-            'x-request-id: <script>\r\n\r\n',
-        )
-      ).text,
-    ];
-    const lossy = JSON.stringify({
-      ...body,
-      max_tokens: 20,
-      'x\r\nset-cookie: a=b': 1,
-      'caf\u00e9\u2028': { '\u0000': 1 },
-    });
-    heads.push(
-      (
-        await sendRaw(harness.gateway.url, [
-          'POST /alpha/v1/messages HTTP/1.1\r\nhost: x\r\nconnection: close\r\n' +
-            'anthropic-version: 2023-06-01\r\nx-request-id: evil\r\n' +
-            `authorization: Bearer ${harness.key}\r\n` +
-            `content-length: ${Buffer.byteLength(lossy)}\r\n\r\n`,
-          lossy,
-        ])
-      ).text,
-    );
-    for (const text of heads) {
-      const [head = ''] = text.split('\r\n\r\n');
-      expect(head.toLowerCase()).not.toMatch(/^set-cookie|<script>|x-request-id: evil/m);
-      expect(head).toMatch(/^HTTP\/1\.1 (200|400|404)/);
-    }
-    expect(heads[2]).toMatch(/x-tollgate-dropped: \S+\r\n/);
+it('an outgoing head has nothing that a client wrote into a path, model, field or header', async () => {
+  const evil = '%0d%0aset-cookie:%20a=b';
+  const heads = [
+    (
+      await sendRaw(
+        harness.gateway.url,
+        `POST /beta/v1beta/models/openai/x${evil}:generateContent HTTP/1.1\r\nhost: x\r\n` +
+          `connection: close\r\nauthorization: Bearer ${harness.key}\r\ncontent-length: 2\r\n\r\n{}`,
+      )
+    ).text,
+    (
+      await sendRaw(
+        harness.gateway.url,
+        `GET /v1/models/openai/${evil} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n` +
+          'x-request-id: <script>\r\n\r\n',
+      )
+    ).text,
+  ];
+  const lossy = JSON.stringify({
+    ...body,
+    max_tokens: 20,
+    'x\r\nset-cookie: a=b': 1,
+    'caf\u00e9\u2028': { '\u0000': 1 },
   });
+  heads.push(
+    (
+      await sendRaw(harness.gateway.url, [
+        'POST /alpha/v1/messages HTTP/1.1\r\nhost: x\r\nconnection: close\r\n' +
+          'anthropic-version: 2023-06-01\r\nx-request-id: evil\r\n' +
+          `authorization: Bearer ${harness.key}\r\n` +
+          `content-length: ${Buffer.byteLength(lossy)}\r\n\r\n`,
+        lossy,
+      ])
+    ).text,
+  );
+  for (const text of heads) {
+    const [head = ''] = text.split('\r\n\r\n');
+    expect(head.toLowerCase()).not.toMatch(/^set-cookie|<script>|x-request-id: evil/m);
+    expect(head).toMatch(/^HTTP\/1\.1 (200|400|404)/);
+  }
+  expect(heads[2]).toMatch(/x-tollgate-dropped: \S+\r\n/);
 });
 
-describe("the gateway's sockets", () => {
-  it('connect only to the providers of the configuration, whatever addresses a call names', async () => {
-    const decoy = await startScriptedVendor((response) => response.end('{}'));
-    const port = Number(new URL(decoy.origin).port);
-    const urls = [
-      `${decoy.origin}/a.png`,
-      `http://localhost:${port}/`,
-      `http://[::1]:${port}/`,
-      `http://2130706433:${port}/`,
-      `http://0177.0.0.1:${port}/`,
-      'http://169.254.169.254/latest/meta-data',
-      'http://[fd00:ec2::254]/',
-      'http://metadata.google.internal/',
-      'file:///etc/passwd',
-      `http://user:pass@127.0.0.1:${port}/`,
-      'data:text/html,<b>',
-    ];
-    for (const url of urls) {
-      const image = {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'What is it?' },
-          { type: 'image_url', image_url: { url } },
+it('the gateway connects only to its providers, whatever addresses a call names', async () => {
+  const decoy = await startScriptedVendor((response) => response.end('{}'));
+  const port = Number(new URL(decoy.origin).port);
+  const urls = [
+    `${decoy.origin}/a.png`,
+    `http://localhost:${port}/`,
+    `http://[::1]:${port}/`,
+    `http://2130706433:${port}/`,
+    `http://0177.0.0.1:${port}/`,
+    'http://169.254.169.254/latest/meta-data',
+    'http://[fd00:ec2::254]/',
+    'http://metadata.google.internal/',
+    'file:///etc/passwd',
+    `http://user:pass@127.0.0.1:${port}/`,
+    'data:text/html,<b>',
+  ];
+  for (const url of urls) {
+    const image = {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'What is it?' },
+        { type: 'image_url', image_url: { url } },
+      ],
+    };
+    await (await send('/v1/chat/completions', { model, messages: [image] })).arrayBuffer();
+    await (
+      await send('/alpha/v1/messages', {
+        model,
+        max_tokens: 20,
+        messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'url', url } }] }],
+      })
+    ).arrayBuffer();
+    await (
+      await send('/v1/responses', {
+        model,
+        input: [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_image', image_url: url },
+              { type: 'input_file', file_url: url },
+            ],
+          },
         ],
-      };
-      await (await send('/v1/chat/completions', { model, messages: [image] })).arrayBuffer();
-      await (
-        await send('/alpha/v1/messages', {
-          model,
-          max_tokens: 20,
-          messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'url', url } }] }],
-        })
-      ).arrayBuffer();
-      await (
-        await send('/v1/responses', {
-          model,
-          input: [
-            {
-              role: 'user',
-              content: [
-                { type: 'input_image', image_url: url },
-                { type: 'input_file', file_url: url },
-              ],
-            },
-          ],
-        })
-      ).arrayBuffer();
-      await (
-        await send(`/beta/v1beta/models/${model}:generateContent`, {
-          contents: [
-            { role: 'user', parts: [{ text: 'a' }, { fileData: { fileUri: url, mimeType: 'image/png' } }] },
-          ],
-        })
-      ).arrayBuffer();
-      // Nor do the fields that could mislead other gateways.
-      await (
-        await send(
-          `/v1/chat/completions?base_url=${encodeURIComponent(url)}`,
-          { ...body, api_base: url, base_url: url, api_key: 'x' },
-          { 'x-base-url': url, 'x-forwarded-host': `127.0.0.1:${port}` },
-        )
-      ).arrayBuffer();
-    }
-    // The gateway follows no redirect of a provider.
-    harness.vendor.script('gpt-4o-mini', {
-      reply: { status: 307, headers: { location: decoy.origin }, body: '' },
-    });
-    expect((await send('/v1/chat/completions', body)).status).toBe(502);
-    harness.vendor.unscript();
-    const known = [harness.gateway.url, harness.vendor.url, getAdminUrl()].map((url) => new URL(url).host);
-    expect([...opened].filter((host) => !known.includes(host))).toEqual([]);
-    expect(opened).toContain(new URL(harness.vendor.url).host);
-    expect(decoy.bodies).toEqual([]);
-    await decoy.close();
+      })
+    ).arrayBuffer();
+    await (
+      await send(`/beta/v1beta/models/${model}:generateContent`, {
+        contents: [
+          { role: 'user', parts: [{ text: 'a' }, { fileData: { fileUri: url, mimeType: 'image/png' } }] },
+        ],
+      })
+    ).arrayBuffer();
+    // Nor do the fields that could mislead other gateways.
+    await (
+      await send(
+        `/v1/chat/completions?base_url=${encodeURIComponent(url)}`,
+        { ...body, api_base: url, base_url: url, api_key: 'x' },
+        { 'x-base-url': url, 'x-forwarded-host': `127.0.0.1:${port}` },
+      )
+    ).arrayBuffer();
+  }
+  // The gateway follows no redirect of a provider.
+  harness.vendor.script('gpt-4o-mini', {
+    reply: { status: 307, headers: { location: decoy.origin }, body: '' },
   });
+  expect((await send('/v1/chat/completions', body)).status).toBe(502);
+  harness.vendor.unscript();
+  const known = [harness.gateway.url, harness.vendor.url, getAdminUrl()].map((url) => new URL(url).host);
+  expect([...opened].filter((host) => !known.includes(host))).toEqual([]);
+  expect(opened).toContain(new URL(harness.vendor.url).host);
+  expect(decoy.bodies).toEqual([]);
+  await decoy.close();
 });

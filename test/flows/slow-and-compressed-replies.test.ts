@@ -156,11 +156,12 @@ it.each<[string, object, RegExp | undefined]>([
   if (!sign) for (const line of text.split(/\r?\n/)) expect(line).toMatch(/^(data: \{.*\})?$/);
 });
 
-describe('a provider that keeps sending after the end of its reply', () => {
-  it.each<[string, object]>([
-    ['/v1/chat/completions', { ...request, stream: true }],
-    ['/alpha/v1/messages', { ...request, max_tokens: 100, stream: true }],
-  ])('is disconnected, and the rest is ignored: %s', async (path, body) => {
+it.each<[string, object]>([
+  ['/v1/chat/completions', { ...request, stream: true }],
+  ['/alpha/v1/messages', { ...request, max_tokens: 100, stream: true }],
+])(
+  'a provider that sends on after its end is disconnected, and the rest is ignored: %s',
+  async (path, body) => {
     const closed = Promise.withResolvers<void>();
     vendor.conduct((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(events.join(''));
@@ -176,8 +177,8 @@ describe('a provider that keeps sending after the end of its reply', () => {
     expect(text).toMatch(/sure[^]*(\[DONE\]|message_stop[^]*)\n\n$/);
     expect(text).not.toContain('never heard');
     await closed.promise;
-  });
-});
+  },
+);
 
 it('a compressed stream reaches the client as it arrives', async () => {
   const held = Promise.withResolvers<void>();

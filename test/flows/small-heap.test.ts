@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { buildChunk } from '../support/chat-stream.ts';
 import { readMemory, megabyte } from '../support/memory-of.ts';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
@@ -189,63 +189,64 @@ async function expectService(): Promise<void> {
 const gpt = 'openai/gpt-4.1-mini';
 const claude = 'anthropic/claude-haiku-4-5';
 
-describe('a gateway with a heap of 96 MB', () => {
-  it.each<[string, 'chat' | 'messages', string]>([
-    ['openings', 'chat', gpt],
-    ['openings', 'messages', gpt],
-    ['pings', 'messages', claude],
-    ['pings', 'chat', claude],
-    ['comments', 'chat', gpt],
-    ['comments', 'messages', gpt],
-  ])(
-    'survives providers that only ever open their streams: %s for a client of %s',
-    async (word, client, model) => {
-      for (const { status, text } of await Promise.all(
-        Array.from({ length: 4 }, () => call(client, model, word, true, 1000)),
-      ))
-        expect([0, 200, 502, 503, 529], text).toContain(status);
-      await expectService();
-    },
-  );
-
-  it.each<[string, 'chat' | 'messages']>([
-    ['json', 'chat'],
-    ['json', 'messages'],
-    ['structure', 'chat'],
-    ['structure', 'messages'],
-  ])('survives 120 MB in one reply: %s for a client of %s', async (word, client) => {
-    const { status, text } = await call(client, gpt, word, false);
-    expect(text).toContain('error');
-    expect(status).toBeGreaterThanOrEqual(500);
+it.each<[string, 'chat' | 'messages', string]>([
+  ['openings', 'chat', gpt],
+  ['openings', 'messages', gpt],
+  ['pings', 'messages', claude],
+  ['pings', 'chat', claude],
+  ['comments', 'chat', gpt],
+  ['comments', 'messages', gpt],
+])(
+  'a heap of 96 MB survives providers that only ever open their streams: %s for a client of %s',
+  async (word, client, model) => {
+    for (const { status, text } of await Promise.all(
+      Array.from({ length: 4 }, () => call(client, model, word, true, 1000)),
+    ))
+      expect([0, 200, 502, 503, 529], text).toContain(status);
     await expectService();
-  });
+  },
+);
 
-  it.each(['chat', 'messages'] as const)(
-    'survives twelve endless lines at once, for clients of %s',
-    async (client) => {
-      const lines = Array.from({ length: 12 }, () => call(client, gpt, 'line', true, 30_000));
-      const replies = await Promise.all(lines);
-      for (const { status, text } of replies)
-        expect([status, text]).toEqual([expect.any(Number), expect.stringContaining('error')]);
-      await expectService();
-    },
-  );
+it.each<[string, 'chat' | 'messages']>([
+  ['json', 'chat'],
+  ['json', 'messages'],
+  ['structure', 'chat'],
+  ['structure', 'messages'],
+])('a heap of 96 MB survives 120 MB in one reply: %s for a client of %s', async (word, client) => {
+  const { status, text } = await call(client, gpt, word, false);
+  expect(text).toContain('error');
+  expect(status).toBeGreaterThanOrEqual(500);
+  await expectService();
+});
 
-  it.each(['chat', 'messages'] as const)(
-    'survives endless tool arguments, for clients of %s',
-    async (client) => {
-      await Promise.all(Array.from({ length: 12 }, () => call(client, gpt, 'tool-arguments', true, 3000)));
-      await expectService();
-    },
-  );
+it.each(['chat', 'messages'] as const)(
+  'a heap of 96 MB survives twelve endless lines at once, for clients of %s',
+  async (client) => {
+    const lines = Array.from({ length: 12 }, () => call(client, gpt, 'line', true, 30_000));
+    const replies = await Promise.all(lines);
+    for (const { status, text } of replies)
+      expect([status, text]).toEqual([expect.any(Number), expect.stringContaining('error')]);
+    await expectService();
+  },
+);
 
-  it.each([
-    ['of one picture', 'chat', false],
-    ['of one picture', 'messages', false],
-    ['of text', 'chat', false],
-    ['of text', 'messages', false],
-    ['of one picture, beside endless streams', 'chat', true],
-  ] as const)('survives twenty bodies of 8 MB, %s, for clients of %s', async (what, client, beside) => {
+it.each(['chat', 'messages'] as const)(
+  'a heap of 96 MB survives endless tool arguments, for clients of %s',
+  async (client) => {
+    await Promise.all(Array.from({ length: 12 }, () => call(client, gpt, 'tool-arguments', true, 3000)));
+    await expectService();
+  },
+);
+
+it.each([
+  ['of one picture', 'chat', false],
+  ['of one picture', 'messages', false],
+  ['of text', 'chat', false],
+  ['of text', 'messages', false],
+  ['of one picture, beside endless streams', 'chat', true],
+] as const)(
+  'a heap of 96 MB survives twenty bodies of 8 MB, %s, for clients of %s',
+  async (what, client, beside) => {
     const streams = Array.from({ length: beside ? 8 : 0 }, () =>
       call(client, gpt, 'tool-arguments', true, 4000),
     );
@@ -268,13 +269,16 @@ describe('a gateway with a heap of 96 MB', () => {
     expect(statuses.some((status) => status > 400)).toBe(true);
     await Promise.all(streams);
     await expectService();
-  });
+  },
+);
 
-  const form = '--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\n';
-  it.each([
-    ['JSON', '/v1/chat/completions', 'application/json', '{"model":"', '"}'],
-    ['a form', '/v1/images/edits', 'multipart/form-data; boundary=b', form, '\r\n--b--\r\n'],
-  ])('survives a million bytes that a client sends one by one, as %s', async (_, path, type, begin, end) => {
+const form = '--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\n';
+it.each([
+  ['JSON', '/v1/chat/completions', 'application/json', '{"model":"', '"}'],
+  ['a form', '/v1/images/edits', 'multipart/form-data; boundary=b', form, '\r\n--b--\r\n'],
+])(
+  'a heap of 96 MB survives a million bytes that a client sends one by one, as %s',
+  async (_, path, type, begin, end) => {
     const toChunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
     const { statuses } = await sendRaw(gateway.url, [
       `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: ${type}\r\n` +
@@ -285,5 +289,5 @@ describe('a gateway with a heap of 96 MB', () => {
     ]);
     expect(statuses).toEqual([expect.any(Number)]);
     await expectService();
-  });
-});
+  },
+);

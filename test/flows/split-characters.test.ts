@@ -2,7 +2,7 @@
  * Providers that cut their deltas between the halves of an emoji: clients of every protocol get whole
  * characters, in text, reasoning and arguments of tools.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CanonicalEvent } from '../../core/index.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -109,12 +109,13 @@ afterAll(() => gateway.close());
 
 const pairs = wires.flatMap((wire) => wires.map((client) => [wire, client]));
 
-describe('a reply cut within characters', () => {
-  it.each(wires)('is what the fake of %s sends', (wire) => {
-    expect(writeReply(wire)).toContain('\\ud83d"');
-  });
+it.each(wires)('a reply cut within characters is what the fake of %s sends', (wire) => {
+  expect(writeReply(wire)).toContain('\\ud83d"');
+});
 
-  it.each(pairs)('on %s reaches clients of %s in whole characters', async (wire, client) => {
+it.each(pairs)(
+  'a reply cut within characters on %s reaches clients of %s in whole characters',
+  async (wire, client) => {
     const { path, body } = requests[client] ?? { path: '', body: {} };
     const model = `house/${wire}`;
     const asked = client === 'generate-content' ? body : { model, stream: true, ...body };
@@ -129,5 +130,5 @@ describe('a reply cut within characters', () => {
     for (const words of ['thought ', ' one', ' two ', 'escaped \\ud83d', 'three '])
       expect(all).toContain(words);
     expect(all.split(face).length).toBeGreaterThan(4);
-  });
-});
+  },
+);

@@ -2,7 +2,7 @@
  * A plugin that stops a reply says whether the caller pays for it. Either way the ledger records what the
  * provider bills.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { definePlugin, GatewayError, type CanonicalEvent, type ErrorDetails } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
@@ -99,23 +99,24 @@ function block(details: ErrorDetails = {}): GatewayError {
   return new GatewayError('content_policy_violation', 'The reply was stopped.', details);
 }
 
-describe('a plugin that stops a whole reply', () => {
-  it('lets the caller pay what the provider bills, if its error says so', async () => {
-    for (const before of ['finish', 'response-end', 'block-start'] as const) {
-      stop = { before, thrown: block({ charge: true }) };
-      const { text, cost, entry } = await ask(false);
-      expect(text).toContain('The reply was stopped.');
-      expect(entry).toMatchObject({ kind: 'post', revenue: 7000n, basis: 'usage', vendor: undefined });
-      expect(cost).toBe('0.000007');
-      expect(entry).toMatchObject({ input: 3, output: 2, reason: 'content_policy_violation' });
-    }
-  });
+it('a plugin that stops a reply lets the caller pay what the provider bills, if it says so', async () => {
+  for (const before of ['finish', 'response-end', 'block-start'] as const) {
+    stop = { before, thrown: block({ charge: true }) };
+    const { text, cost, entry } = await ask(false);
+    expect(text).toContain('The reply was stopped.');
+    expect(entry).toMatchObject({ kind: 'post', revenue: 7000n, basis: 'usage', vendor: undefined });
+    expect(cost).toBe('0.000007');
+    expect(entry).toMatchObject({ input: 3, output: 2, reason: 'content_policy_violation' });
+  }
+});
 
-  it.each([
-    ['an error that does not say', () => block()],
-    ['an error that says no', () => block({ charge: false })],
-    ['a fault of its own', () => new TypeError('no words')],
-  ])('makes it free for the caller by %s, and the entry shows what the vendor bills', async (_, thrown) => {
+it.each([
+  ['an error that does not say', () => block()],
+  ['an error that says no', () => block({ charge: false })],
+  ['a fault of its own', () => new TypeError('no words')],
+])(
+  'a reply is free that a plugin stops by %s, and the entry shows what the vendor bills',
+  async (_, thrown) => {
     stop = { before: 'finish', thrown: thrown() };
     const { entry } = await ask(false);
     expect(entry).toMatchObject({ kind: 'void', revenue: 0n, basis: 'none', vendor: 7000n });
@@ -123,39 +124,37 @@ describe('a plugin that stops a whole reply', () => {
     // Nothing of the reply was read, so its output is not known.
     const { vendor: input = 0n } = (await ask(false)).entry ?? {};
     expect(input).toBeGreaterThan(0n);
-  });
+  },
+);
+
+it('a stream stopped before its first output costs what was written, if the plugin says so', async () => {
+  stop = { before: 'block-delta', thrown: block({ charge: true }) };
+  const { text, entry } = await ask(true);
+  expect(text).not.toContain(content);
+  expect(entry).toMatchObject({ kind: 'post', basis: 'estimate', reason: 'content_policy_violation' });
+  expect(entry?.output).toBeGreaterThanOrEqual(5);
+  expect(entry?.revenue).toBeGreaterThan(10_000n);
 });
 
-describe('a plugin that stops a stream', () => {
-  it('lets the caller pay for what the provider has written before the first output, if asked', async () => {
-    stop = { before: 'block-delta', thrown: block({ charge: true }) };
-    const { text, entry } = await ask(true);
-    expect(text).not.toContain(content);
-    expect(entry).toMatchObject({ kind: 'post', basis: 'estimate', reason: 'content_policy_violation' });
-    expect(entry?.output).toBeGreaterThanOrEqual(5);
-    expect(entry?.revenue).toBeGreaterThan(10_000n);
-  });
+it('a stream stopped after some output costs what was written, unless the error says no', async () => {
+  stop = { before: 'finish', thrown: block() };
+  const paid = await ask(true);
+  expect(paid.text).toContain(content);
+  expect(paid.entry).toMatchObject({ kind: 'post', output: 10, reason: 'cut' });
+  stop = { before: 'finish', thrown: block({ charge: false }) };
+  const free = await ask(true);
+  expect(free.entry).toMatchObject({ kind: 'void', revenue: 0n, vendor: paid.entry?.revenue });
+});
 
-  it('charges what was written once some of it was delivered, unless the error says no', async () => {
-    stop = { before: 'finish', thrown: block() };
-    const paid = await ask(true);
-    expect(paid.text).toContain(content);
-    expect(paid.entry).toMatchObject({ kind: 'post', output: 10, reason: 'cut' });
-    stop = { before: 'finish', thrown: block({ charge: false }) };
-    const free = await ask(true);
-    expect(free.entry).toMatchObject({ kind: 'void', revenue: 0n, vendor: paid.entry?.revenue });
-  });
-
-  it('shows the vendor cost of free calls in the usage, and does not count them', async () => {
-    const sum = async (): Promise<unknown> =>
-      books.store.sumUsage({ by: [], account: 'tester', from: undefined, to: undefined });
-    const [before] = [await sum()].flat();
-    stop = { before: 'block-delta', thrown: block() };
-    const { entry } = await ask(true);
-    const [after] = [await sum()].flat();
-    const { calls, cost, vendor: billed } = Object(before);
-    expect(after).toMatchObject({ calls, cost, vendor: billed + entry?.vendor });
-  });
+it('the usage shows what vendors bill for calls that were stopped for free', async () => {
+  const sum = async (): Promise<unknown> =>
+    books.store.sumUsage({ by: [], account: 'tester', from: undefined, to: undefined });
+  const [before] = [await sum()].flat();
+  stop = { before: 'block-delta', thrown: block() };
+  const { entry } = await ask(true);
+  const [after] = [await sum()].flat();
+  const { calls, cost, vendor: billed } = Object(before);
+  expect(after).toMatchObject({ calls, cost, vendor: billed + entry?.vendor });
 });
 
 it('a call that was stopped without a charge may be sent again with its idempotency key', async () => {
@@ -166,12 +165,13 @@ it('a call that was stopped without a charge may be sent again with its idempote
   expect((await ask(false, headers)).text).toContain(content);
 });
 
-describe('a call that was stopped and charged', () => {
-  it.each([
-    ['a whole reply', false, 'finish', 'outcome_not_kept'],
-    ['a stream before its first output', true, 'block-delta', 'outcome_not_kept'],
-    ['a stream after output, which is repeated with its error', true, 'finish', content],
-  ] as const)('is not made again with its idempotency key: %s', async (name, stream, before, shown) => {
+it.each([
+  ['a whole reply', false, 'finish', 'outcome_not_kept'],
+  ['a stream before its first output', true, 'block-delta', 'outcome_not_kept'],
+  ['a stream after output, which is repeated with its error', true, 'finish', content],
+] as const)(
+  'a call that was stopped and charged is not made again with its idempotency key: %s',
+  async (name, stream, before, shown) => {
     stop = { before, thrown: block({ charge: true }) };
     const headers = { 'idempotency-key': name };
     const first = await ask(stream, headers);
@@ -185,5 +185,5 @@ describe('a call that was stopped and charged', () => {
     expect(again.text).not.toContain('[DONE]');
     expect(again.entry).toBeUndefined();
     expect(vendor.bodies.length).toBe(calls);
-  });
-});
+  },
+);

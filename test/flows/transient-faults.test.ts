@@ -75,103 +75,99 @@ describe.each(Object.entries(faults))('%s, once', (_, fault) => {
   );
 });
 
-describe('a client that disconnects', () => {
-  it('ends the wait for the next attempt', async () => {
-    const busy = await startScriptedVendor(
-      (response) => void response.writeHead(503, { 'retry-after': '9' }).end(),
-    );
+it('a client that disconnects ends the wait for the next attempt', async () => {
+  const busy = await startScriptedVendor(
+    (response) => void response.writeHead(503, { 'retry-after': '9' }).end(),
+  );
+  const gateway = await startGateway({
+    plugins: [
+      acceptAnyKey(),
+      chatCompletions(),
+      testProvider({
+        name: 'only',
+        endpoints: { 'chat-completions': `${busy.origin}/v1/chat/completions` },
+      }),
+    ],
+  });
+  const controller = new AbortController();
+  const body = JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }] });
+  const call = fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    body,
+    signal: controller.signal,
+  }).catch(() => undefined);
+  await waitUntil(() => busy.bodies.length === 1);
+  controller.abort();
+  await call;
+  const [end] = await gateway.ended(1);
+  expect(end).toMatchObject({ type: 'failed', error: { code: 'client_gone' }, charge: { cost: 0n } });
+  expect([end?.attempts.length, busy.bodies.length]).toEqual([1, 1]);
+  await gateway.close();
+  await busy.close();
+});
+
+/** OpenAI's error on its responses wire, which others send with a 400. */
+const words: Readonly<Record<string, object>> = {
+  'openai, responses': {
+    error: {
+      message: "The requested model 'upstream-model' does not exist.",
+      type: 'invalid_request_error',
+      param: 'model',
+      code: 'model_not_found',
+    },
+  },
+  groq: {
+    error: {
+      message: 'The model `upstream-model` has been decommissioned.',
+      type: 'invalid_request_error',
+      code: 'model_decommissioned',
+    },
+  },
+  deepseek: {
+    error: {
+      message: 'Model Not Exist',
+      type: 'invalid_request_error',
+      param: null,
+      code: 'invalid_request_error',
+    },
+  },
+  openrouter: { error: { message: 'upstream-model is not a valid model ID', code: 400 } },
+};
+
+it.each(Object.entries(words))(
+  'a provider that lacks the model (%s) is followed by the next; errors have the own name',
+  async (_, refusal) => {
+    const lacking = await startScriptedVendor((response) => sendJson(response, refusal, 400));
+    const sound = await startScriptedVendor((response) => sendJson(response, responsesReply('Hi')));
+    const createStation = (name: string, origin: string) =>
+      testProvider({ name, endpoints: { responses: `${origin}/v1/responses` } });
     const gateway = await startGateway({
       plugins: [
         acceptAnyKey(),
-        chatCompletions(),
-        testProvider({
-          name: 'only',
-          endpoints: { 'chat-completions': `${busy.origin}/v1/chat/completions` },
-        }),
+        responses(),
+        preferences(),
+        createStation('lacking', lacking.origin),
+        createStation('sound', sound.origin),
       ],
     });
-    const controller = new AbortController();
-    const body = JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }] });
-    const call = fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      body,
-      signal: controller.signal,
-    }).catch(() => undefined);
-    await waitUntil(() => busy.bodies.length === 1);
-    controller.abort();
-    await call;
-    const [end] = await gateway.ended(1);
-    expect(end).toMatchObject({ type: 'failed', error: { code: 'client_gone' }, charge: { cost: 0n } });
-    expect([end?.attempts.length, busy.bodies.length]).toEqual([1, 1]);
-    await gateway.close();
-    await busy.close();
-  });
-});
-
-describe('a provider that lacks the model', () => {
-  /** OpenAI's error on its responses wire, which others send with a 400. */
-  const words: Readonly<Record<string, object>> = {
-    'openai, responses': {
-      error: {
-        message: "The requested model 'upstream-model' does not exist.",
-        type: 'invalid_request_error',
-        param: 'model',
-        code: 'model_not_found',
-      },
-    },
-    groq: {
-      error: {
-        message: 'The model `upstream-model` has been decommissioned.',
-        type: 'invalid_request_error',
-        code: 'model_decommissioned',
-      },
-    },
-    deepseek: {
-      error: {
-        message: 'Model Not Exist',
-        type: 'invalid_request_error',
-        param: null,
-        code: 'invalid_request_error',
-      },
-    },
-    openrouter: { error: { message: 'upstream-model is not a valid model ID', code: 400 } },
-  };
-
-  it.each(Object.entries(words))(
-    '(%s) is followed by the next one, and the client reads its own name of the model',
-    async (_, refusal) => {
-      const lacking = await startScriptedVendor((response) => sendJson(response, refusal, 400));
-      const sound = await startScriptedVendor((response) => sendJson(response, responsesReply('Hi')));
-      const createStation = (name: string, origin: string) =>
-        testProvider({ name, endpoints: { responses: `${origin}/v1/responses` } });
-      const gateway = await startGateway({
-        plugins: [
-          acceptAnyKey(),
-          responses(),
-          preferences(),
-          createStation('lacking', lacking.origin),
-          createStation('sound', sound.origin),
-        ],
+    const ask = async (
+      provider: object,
+    ): Promise<{ status: number; served: string | null; text: string }> => {
+      const response = await postJson(`${gateway.url}/v1/responses`, {
+        model: 'house/model',
+        input: 'Hi',
+        provider,
       });
-      const ask = async (
-        provider: object,
-      ): Promise<{ status: number; served: string | null; text: string }> => {
-        const response = await postJson(`${gateway.url}/v1/responses`, {
-          model: 'house/model',
-          input: 'Hi',
-          provider,
-        });
-        return {
-          status: response.status,
-          served: response.headers.get('x-tollgate-provider'),
-          text: await response.text(),
-        };
+      return {
+        status: response.status,
+        served: response.headers.get('x-tollgate-provider'),
+        text: await response.text(),
       };
-      expect(await ask({})).toMatchObject({ status: 200, served: 'sound' });
-      const alone = await ask({ only: ['lacking'] });
-      expect(alone).toMatchObject({ status: 404, text: expect.stringContaining('house/model') });
-      expect(alone.text).not.toContain('upstream-model');
-      await Promise.all([gateway.close(), lacking.close(), sound.close()]);
-    },
-  );
-});
+    };
+    expect(await ask({})).toMatchObject({ status: 200, served: 'sound' });
+    const alone = await ask({ only: ['lacking'] });
+    expect(alone).toMatchObject({ status: 404, text: expect.stringContaining('house/model') });
+    expect(alone.text).not.toContain('upstream-model');
+    await Promise.all([gateway.close(), lacking.close(), sound.close()]);
+  },
+);

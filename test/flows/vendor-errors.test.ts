@@ -216,12 +216,13 @@ function tail({ wire }: Shape): string[] {
   return wire === 'chat-completions' ? ['[DONE]'] : [];
 }
 
-describe('a key that MiniMax refuses inside a good reply', () => {
-  it.each([
-    [1004, 'login fail'],
-    [1008, 'insufficient balance'],
-    [1002, 'rate limit'],
-  ])('rests after one call (%i), and the other key answers', async (code, message) => {
+it.each([
+  [1004, 'login fail'],
+  [1008, 'insufficient balance'],
+  [1002, 'rate limit'],
+])(
+  'a key that MiniMax refuses rests after one call (%i), and the other key answers',
+  async (code, message) => {
     const asked: string[] = [];
     const vendor = await startScriptedVendor((response, { headers }) => {
       asked.push(String(headers.authorization));
@@ -247,13 +248,13 @@ describe('a key that MiniMax refuses inside a good reply', () => {
     expect(asked.filter((key) => key === 'Bearer second')).toHaveLength(6);
     await gateway.close();
     await vendor.close();
-  });
+  },
+);
 
-  it('is not blamed for a mistake of the caller, and the call is not repeated', async () => {
-    const asked = harnesses.get('chat-completions');
-    const before = asked?.bodies.length ?? 0;
-    const error = { base_resp: { status_code: 2013, status_msg: 'invalid params, messages is empty' } };
-    expect(await asked?.ask('chat-completions', error)).toMatchObject({ status: 400 });
-    expect(asked?.bodies.length).toBe(before + 1);
-  });
+it('a key of MiniMax is not blamed for a mistake of the caller, which is not repeated', async () => {
+  const asked = harnesses.get('chat-completions');
+  const before = asked?.bodies.length ?? 0;
+  const error = { base_resp: { status_code: 2013, status_msg: 'invalid params, messages is empty' } };
+  expect(await asked?.ask('chat-completions', error)).toMatchObject({ status: 400 });
+  expect(asked?.bodies.length).toBe(before + 1);
 });

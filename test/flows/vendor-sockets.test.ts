@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import type { Plugin } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
@@ -66,8 +66,9 @@ function call({ url }: TestGateway, body: object = {}, signal?: AbortSignal): Pr
   });
 }
 
-describe('an informational response of a provider', () => {
-  it.each([true, false])('does not count as the reply (a stream: %s)', async (stream) => {
+it.each([true, false])(
+  'an informational response does not count as the reply (a stream: %s)',
+  async (stream) => {
     const { gateway } = await open((response, request, body) => {
       response.writeProcessing();
       response.writeEarlyHints({ link: '</style.css>; rel=preload' });
@@ -75,101 +76,98 @@ describe('an informational response of a provider', () => {
     });
     const reply = await call(gateway, { stream });
     expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining('well')]);
-  });
-});
+  },
+);
 
-describe('a reply whose type is not the one that was asked for', () => {
-  const bodies: ReadonlyMap<boolean, string> = new Map([
-    [true, `: hello\n\n${chunk({ content: 'well' })}${ending}`],
-    [false, `\n ${JSON.stringify(whole)}`],
-  ]);
+const bodies: ReadonlyMap<boolean, string> = new Map([
+  [true, `: hello\n\n${chunk({ content: 'well' })}${ending}`],
+  [false, `\n ${JSON.stringify(whole)}`],
+]);
 
-  it.each([
-    [true, undefined, true],
-    [true, 'text/plain', true],
-    [true, 'application/json', true],
-    [true, 'application/json', false],
-    [false, 'text/event-stream', true],
-    [false, 'text/event-stream', false],
-  ])(
-    'is read by its first character (asked for a stream: %s, type: %s, a stream: %s)',
-    async (stream, type, sent) => {
-      const { vendor, gateway } = await open((response) => {
-        response.writeHead(200, type ? { 'content-type': type } : {});
-        // The blanks and the first character come alone.
-        for (const piece of bodies.get(sent)?.match(/^\s+|^.|[^]+/g) ?? []) response.write(piece);
-        response.end();
-      });
-      const reply = await call(gateway, { stream });
-      expect([reply.status, reply.headers.get('content-type')?.split(';')[0], await reply.text()]).toEqual([
-        200,
-        stream ? 'text/event-stream' : 'application/json',
-        expect.stringContaining('well'),
-      ]);
-      expect([vendor.bodies.length, await gateway.ended(1)]).toMatchObject([
-        1,
-        [{ outcome: 'completed', charge: { basis: 'usage' } }],
-      ]);
-    },
-  );
-});
+it.each([
+  [true, undefined, true],
+  [true, 'text/plain', true],
+  [true, 'application/json', true],
+  [true, 'application/json', false],
+  [false, 'text/event-stream', true],
+  [false, 'text/event-stream', false],
+])(
+  'a reply of another type is read by its first character (asked for a stream: %s, type: %s, a stream: %s)',
+  async (stream, type, sent) => {
+    const { vendor, gateway } = await open((response) => {
+      response.writeHead(200, type ? { 'content-type': type } : {});
+      // The blanks and the first character come alone.
+      for (const piece of bodies.get(sent)?.match(/^\s+|^.|[^]+/g) ?? []) response.write(piece);
+      response.end();
+    });
+    const reply = await call(gateway, { stream });
+    expect([reply.status, reply.headers.get('content-type')?.split(';')[0], await reply.text()]).toEqual([
+      200,
+      stream ? 'text/event-stream' : 'application/json',
+      expect.stringContaining('well'),
+    ]);
+    expect([vendor.bodies.length, await gateway.ended(1)]).toMatchObject([
+      1,
+      [{ outcome: 'completed', charge: { basis: 'usage' } }],
+    ]);
+  },
+);
 
-describe('a connection that closes without a reply', () => {
-  it.each([
-    ['without a word', ''],
-    [
-      'after a change of protocols',
-      'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n',
-    ],
-  ])('on first use, %s, is followed by attempts on other connections', async (_, words) => {
+it.each([
+  ['without a word', ''],
+  [
+    'after a change of protocols',
+    'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n',
+  ],
+])(
+  'a connection that closes on first use, %s, is followed by attempts on other connections',
+  async (_, words) => {
     const { vendor, gateway } = await open((response) => void response.socket?.end(words));
     expect((await call(gateway)).status).toBe(502);
     expect([vendor.bodies.length, (await gateway.ended(1))[0]?.attempts.length]).toEqual([3, 3]);
-  });
+  },
+);
 
-  it('after a reply on it is followed by the same attempt on another connection', async () => {
-    const { vendor, gateway } = await open(replyWell);
-    expect((await call(gateway)).status).toBe(200);
-    vendor.conduct((response) => {
-      vendor.conduct(replyWell);
-      response.socket?.destroy();
-    });
-    expect((await call(gateway)).status).toBe(200);
-    expect([vendor.bodies.length, (await gateway.ended(2))[1]?.attempts.length]).toEqual([3, 1]);
+it('a connection that closes after a reply is followed by the same attempt on another', async () => {
+  const { vendor, gateway } = await open(replyWell);
+  expect((await call(gateway)).status).toBe(200);
+  vendor.conduct((response) => {
+    vendor.conduct(replyWell);
+    response.socket?.destroy();
   });
-
-  it('after the provider has worked for long is followed by attempts on other connections', async () => {
-    const { vendor, gateway } = await open(replyWell);
-    expect((await call(gateway)).status).toBe(200);
-    vendor.conduct((response) => void setTimeout(() => response.socket?.destroy(), 1200));
-    expect((await call(gateway)).status).toBe(502);
-    expect([vendor.bodies.length, (await gateway.ended(2))[1]?.attempts.length]).toEqual([4, 3]);
-  });
+  expect((await call(gateway)).status).toBe(200);
+  expect([vendor.bodies.length, (await gateway.ended(2))[1]?.attempts.length]).toEqual([3, 1]);
 });
 
-describe('a client that disconnects before there is a connection', () => {
-  it("ends its call, though the provider's reply would be read on, and owes nothing", async () => {
-    // The server never speaks TLS.
-    const silent = createServer();
-    const { port, close } = await serve(silent);
-    const gateway = await startGateway({
-      timeouts: { connect: 120 },
-      plugins: [
-        acceptAnyKey(),
-        chatCompletions(),
-        openai({ apiKey: 'k', baseUrl: `https://127.0.0.1:${port}`, onAbort: 'drain' }),
-      ],
-    });
-    closing.push(close, () => gateway.close());
-    const controller = new AbortController();
-    const left = call(gateway, { model: 'openai/gpt-4.1-mini' }, controller.signal).catch(() => 'left');
-    await once(silent, 'connection');
-    controller.abort();
-    expect(await left).toBe('left');
-    expect(await gateway.ended(1)).toMatchObject([
-      { type: 'failed', attempts: [{ sent: false }], charge: { basis: 'none' } },
-    ]);
+it('a connection that closes after long work is followed by attempts on others', async () => {
+  const { vendor, gateway } = await open(replyWell);
+  expect((await call(gateway)).status).toBe(200);
+  vendor.conduct((response) => void setTimeout(() => response.socket?.destroy(), 1200));
+  expect((await call(gateway)).status).toBe(502);
+  expect([vendor.bodies.length, (await gateway.ended(2))[1]?.attempts.length]).toEqual([4, 3]);
+});
+
+it('a client that disconnects before there is a connection ends its call, and owes nothing', async () => {
+  // The server never speaks TLS.
+  const silent = createServer();
+  const { port, close } = await serve(silent);
+  const gateway = await startGateway({
+    timeouts: { connect: 120 },
+    plugins: [
+      acceptAnyKey(),
+      chatCompletions(),
+      openai({ apiKey: 'k', baseUrl: `https://127.0.0.1:${port}`, onAbort: 'drain' }),
+    ],
   });
+  closing.push(close, () => gateway.close());
+  const controller = new AbortController();
+  const left = call(gateway, { model: 'openai/gpt-4.1-mini' }, controller.signal).catch(() => 'left');
+  await once(silent, 'connection');
+  controller.abort();
+  expect(await left).toBe('left');
+  expect(await gateway.ended(1)).toMatchObject([
+    { type: 'failed', attempts: [{ sent: false }], charge: { basis: 'none' } },
+  ]);
 });
 
 it('silence is no stall of a client that has read everything there was', async () => {

@@ -1,5 +1,5 @@
 /** The verbatim lane over real sockets: bytes compared, both ways. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { readCases } from '../support/cases.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 
@@ -37,62 +37,59 @@ it('the request names the output limit as the model does', async () => {
   });
 });
 
-describe('the reply', () => {
-  const body =
-    '{ "id":"chatcmpl-1", "object":"chat.completion","created":1,  "model":"gpt-4o-mini-2024-07-18",' +
-    '"odd":1.0,"big":9007199254740993,"choices":[{"index":0,"message":{"role":"assistant",' +
-    '"content":"caf\\u00e9 \\"model\\":\\"x\\"","refusal":null},"finish_reason":"stop"}],' +
-    '"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3} }';
+const body =
+  '{ "id":"chatcmpl-1", "object":"chat.completion","created":1,  "model":"gpt-4o-mini-2024-07-18",' +
+  '"odd":1.0,"big":9007199254740993,"choices":[{"index":0,"message":{"role":"assistant",' +
+  '"content":"caf\\u00e9 \\"model\\":\\"x\\"","refusal":null},"finish_reason":"stop"}],' +
+  '"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3} }';
 
-  it("differs from the provider's by the model's name alone", async () => {
-    harness.vendor.script('gpt-4o-mini', { reply: { status: 200, body } });
-    const response = await harness.post({
-      model: 'openai/gpt-4o-mini',
-      messages: [{ role: 'user', content: 'a' }],
-    });
-    expect(await response.text()).toBe(body.replace('gpt-4o-mini-2024-07-18', 'openai/gpt-4o-mini'));
+it("the reply differs from the provider's by the model's name alone", async () => {
+  harness.vendor.script('gpt-4o-mini', { reply: { status: 200, body } });
+  const response = await harness.post({
+    model: 'openai/gpt-4o-mini',
+    messages: [{ role: 'user', content: 'a' }],
   });
+  expect(await response.text()).toBe(body.replace('gpt-4o-mini-2024-07-18', 'openai/gpt-4o-mini'));
+});
 
-  const chunk = (rest: string): string =>
-    'data: {"id":"c","object":"chat.completion.chunk","created":1, ' +
-    `"model":"gpt-4o-mini-2024-07-18",${rest}}\n\n`;
-  const words = chunk(
-    '"choices":[{"index":0,"delta":{"role":"assistant","content":"h\\u00e9 橋 \\"model\\":\\"gpt\\""},' +
-      '"finish_reason":null}],"usage":null,"obfuscation":"x"',
-  );
-  const finish = chunk('"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null');
-  const usage = chunk('"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}');
-  const renameModel = (text: string): string =>
-    text.replaceAll('gpt-4o-mini-2024-07-18', 'openai/gpt-4o-mini');
+const chunk = (rest: string): string =>
+  'data: {"id":"c","object":"chat.completion.chunk","created":1, ' +
+  `"model":"gpt-4o-mini-2024-07-18",${rest}}\n\n`;
+const words = chunk(
+  '"choices":[{"index":0,"delta":{"role":"assistant","content":"h\\u00e9 橋 \\"model\\":\\"gpt\\""},' +
+    '"finish_reason":null}],"usage":null,"obfuscation":"x"',
+);
+const finish = chunk('"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null');
+const usage = chunk('"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}');
+const renameModel = (text: string): string => text.replaceAll('gpt-4o-mini-2024-07-18', 'openai/gpt-4o-mini');
 
-  it.each(cases)('of a stream reaches the client on %s', async (_, sent, received) => {
-    harness.vendor.script('gpt-4o-mini', {
-      reply: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: sent },
-    });
-    const response = await harness.post({
-      model: 'openai/gpt-4o-mini',
-      stream: true,
-      messages: [{ role: 'user', content: 'a' }],
-    });
-    expect(await response.text()).toBe(received);
+it.each(cases)('the reply of a stream reaches the client on %s', async (_, sent, received) => {
+  harness.vendor.script('gpt-4o-mini', {
+    reply: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: sent },
   });
-
-  it('keeps the usage chunk of a client that asked for it', async () => {
-    harness.vendor.script('gpt-4o-mini', {
-      reply: {
-        status: 200,
-        headers: { 'content-type': 'text/event-stream' },
-        body: words + finish + usage + 'data: [DONE]\n\n',
-      },
-    });
-    const response = await harness.post({
-      model: 'openai/gpt-4o-mini',
-      stream: true,
-      stream_options: { include_usage: true },
-      messages: [{ role: 'user', content: 'a' }],
-    });
-    expect(await response.text()).toBe(renameModel(words + finish + usage) + 'data: [DONE]\n\n');
+  const response = await harness.post({
+    model: 'openai/gpt-4o-mini',
+    stream: true,
+    messages: [{ role: 'user', content: 'a' }],
   });
+  expect(await response.text()).toBe(received);
+});
+
+it('the reply keeps the usage chunk of a client that asked for it', async () => {
+  harness.vendor.script('gpt-4o-mini', {
+    reply: {
+      status: 200,
+      headers: { 'content-type': 'text/event-stream' },
+      body: words + finish + usage + 'data: [DONE]\n\n',
+    },
+  });
+  const response = await harness.post({
+    model: 'openai/gpt-4o-mini',
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: [{ role: 'user', content: 'a' }],
+  });
+  expect(await response.text()).toBe(renameModel(words + finish + usage) + 'data: [DONE]\n\n');
 });
 
 it('headers of the client reach no provider unless the gateway sets them', async () => {

@@ -54,25 +54,23 @@ async function withhold(
 const post = (text: string, key: string): Promise<Response> =>
   harness.post(text, { headers: { authorization: `Bearer ${key}` } });
 
-describe('sixteen withheld bodies of one key', () => {
-  it('leave room for large bodies of other keys, and for small ones of the same key', async () => {
-    const withheld = await Promise.all(
-      Array.from({ length: 16 }, () => withhold('/v1/chat/completions', poorKey, bodyLimit)),
-    );
-    const listRefused = (): string[] =>
-      withheld.map(({ readHeard }) => readHeard()).filter((heard) => heard !== '');
-    await expect.poll(() => listRefused().length).toBeGreaterThanOrEqual(15);
-    for (const heard of listRefused()) {
-      expect(heard).toMatch(/^HTTP\/1\.1 429/);
-      expect(heard).toContain('This API key holds its share');
-    }
-    expect((await post(buildText(900_000), harness.key)).status).toBe(200);
-    expect((await post(buildText(10_000), poorKey)).status).toBe(200);
-    const own = await post(buildText(900_000), poorKey);
-    expect([own.status, own.headers.get('retry-after')]).toEqual([429, '2']);
-    for (const { socket } of withheld) socket.destroy();
-    await expect.poll(async () => (await post(buildText(300_000), poorKey)).status).not.toBe(429);
-  });
+it('sixteen withheld bodies leave room for other keys, and small bodies of the same', async () => {
+  const withheld = await Promise.all(
+    Array.from({ length: 16 }, () => withhold('/v1/chat/completions', poorKey, bodyLimit)),
+  );
+  const listRefused = (): string[] =>
+    withheld.map(({ readHeard }) => readHeard()).filter((heard) => heard !== '');
+  await expect.poll(() => listRefused().length).toBeGreaterThanOrEqual(15);
+  for (const heard of listRefused()) {
+    expect(heard).toMatch(/^HTTP\/1\.1 429/);
+    expect(heard).toContain('This API key holds its share');
+  }
+  expect((await post(buildText(900_000), harness.key)).status).toBe(200);
+  expect((await post(buildText(10_000), poorKey)).status).toBe(200);
+  const own = await post(buildText(900_000), poorKey);
+  expect([own.status, own.headers.get('retry-after')]).toEqual([429, '2']);
+  for (const { socket } of withheld) socket.destroy();
+  await expect.poll(async () => (await post(buildText(300_000), poorKey)).status).not.toBe(429);
 });
 
 describe.concurrent('a withheld body', () => {

@@ -120,13 +120,14 @@ it.each([
   expect([...spelling].join('').length).toBeLessThan(10 * JSON.stringify(body).length);
 });
 
-describe('a list without a valid entry', () => {
-  it.each([
-    ['chat-completions', '/v1/chat/completions', 'openai', 'tools'],
-    ['messages', '/alpha/v1/messages', 'anthropic', 'messages'],
-    ['responses', '/v1/responses', 'openai', 'tools'],
-    ['generate-content', '/beta/v1beta/models/house/messages:generateContent', 'google', 'contents'],
-  ] as const)('is refused at its first entry by %s', async (_, path, words, field) => {
+it.each([
+  ['chat-completions', '/v1/chat/completions', 'openai', 'tools'],
+  ['messages', '/alpha/v1/messages', 'anthropic', 'messages'],
+  ['responses', '/v1/responses', 'openai', 'tools'],
+  ['generate-content', '/beta/v1beta/models/house/messages:generateContent', 'google', 'contents'],
+] as const)(
+  'a list without a valid entry is refused at its first entry by %s',
+  async (_, path, words, field) => {
     const body = {
       model: 'house/messages',
       max_tokens: 20,
@@ -136,13 +137,16 @@ describe('a list without a valid entry', () => {
       [field]: Array.from({ length: 100_000 }, () => 0),
     };
     expect(await measureRequest(path, words, body)).toBeLessThan(most);
-  });
+  },
+);
 
-  it.each([{}, []])('and of empty entries is refused where it is long: %j', async (empty) => {
+it.each([{}, []])(
+  'a list without a valid entry and of empty entries is refused where it is long: %j',
+  async (empty) => {
     const parts = Array.from({ length: 300_000 }, () => empty);
     expect(() => parseJson(Buffer.from(JSON.stringify({ contents: [{ parts }] })))).toThrow('fields');
-  });
-});
+  },
+);
 
 describe('a reply', () => {
   const answer = (text: string): void => void (reply = text);

@@ -233,37 +233,33 @@ it('a body of exactly the maximum size is accepted, and one byte more is refused
   expect((await harness.post(text.padEnd(20_001))).status).toBe(413);
 });
 
-describe('a field', () => {
-  it("that names an unknown model is refused with the provider's own error", async () => {
-    expect(await readRefusal({ model: 'openai/gpt-0', messages })).toMatchObject({
-      status: 404,
-      error: { param: 'model', code: 'model_not_found' },
-    });
-    expect(await readRefusal({ model: 'openai/__proto__', messages })).toMatchObject({ status: 404 });
+it("an unknown model is refused with the provider's own error", async () => {
+  expect(await readRefusal({ model: 'openai/gpt-0', messages })).toMatchObject({
+    status: 404,
+    error: { param: 'model', code: 'model_not_found' },
   });
+  expect(await readRefusal({ model: 'openai/__proto__', messages })).toMatchObject({ status: 404 });
+});
 
-  it('that names a model without its provider gets an error that explains how models are named', async () => {
-    expect(await readRefusal({ model: 'gpt-4o-mini', messages })).toMatchObject({
-      status: 400,
-      error: { param: 'model', message: expect.stringContaining('/') },
-    });
+it('a model without its provider gets an error that explains how models are named', async () => {
+  expect(await readRefusal({ model: 'gpt-4o-mini', messages })).toMatchObject({
+    status: 400,
+    error: { param: 'model', message: expect.stringContaining('/') },
   });
 });
 
-describe('a field named like a property of every object', () => {
-  it.each(['__proto__', 'constructor', 'prototype', 'toString'])(
-    'is treated like any other field and changes no other call: %s',
-    async (name) => {
-      const response = await harness.post(
-        `{"model":"${model}","messages":[{"role":"user","content":"Hello!"}],` +
-          `"metadata":{"${name}":"x"},"user":"u"}`,
-      );
-      expect(response.status).toBe(200);
-      expect(Reflect.get({}, 'x')).toBeUndefined();
-      expect(JSON.parse(harness.vendor.requests.at(-1)?.body.toString() ?? '').user).toBe('u');
-    },
-  );
-});
+it.each(['__proto__', 'constructor', 'prototype', 'toString'])(
+  'a field named like a property of every object is a field like others: %s',
+  async (name) => {
+    const response = await harness.post(
+      `{"model":"${model}","messages":[{"role":"user","content":"Hello!"}],` +
+        `"metadata":{"${name}":"x"},"user":"u"}`,
+    );
+    expect(response.status).toBe(200);
+    expect(Reflect.get({}, 'x')).toBeUndefined();
+    expect(JSON.parse(harness.vendor.requests.at(-1)?.body.toString() ?? '').user).toBe('u');
+  },
+);
 
 it.each([
   ['none', ''],

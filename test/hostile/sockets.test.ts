@@ -5,7 +5,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { openSocket, sendRaw } from '../support/raw-socket.ts';
 import { buildCallHead, smuggled } from '../support/smuggled.ts';
@@ -105,86 +105,84 @@ it('an upgrade to HTTP/2, which some clients offer with every request, is ignore
   expect(await sendRaw(harness.gateway.url, head + body)).toMatchObject({ statuses: [200], closed: true });
 });
 
-describe('a body', () => {
-  it('longer than its content-length is refused, and the rest is not a second request', async () => {
-    const requestCount = harness.vendor.requests.length;
-    const { statuses, closed } = await sendRaw(
-      harness.gateway.url,
-      buildCallHead('host: x', buildAuthorization(), `content-length: ${body.length - 10}`) + body,
-    );
-    expect([closed, statuses[0], statuses.slice(1).every((status) => status === 400)]).toEqual([
-      true,
-      400,
-      true,
-    ]);
-    expect(harness.vendor.requests.length).toBe(requestCount);
-  });
-
-  it('shorter than its content-length is waited for, and dropped when the client disconnects', async () => {
-    const [requestCount, ended] = [harness.vendor.requests.length, harness.gateway.ends.length];
-    expect(
-      await sendRaw(
-        harness.gateway.url,
-        buildCallHead('host: x', buildAuthorization(), `content-length: ${body.length + 10}`) + body,
-        500,
-      ),
-    ).toMatchObject({ statuses: [], closed: false });
-    expect((await harness.gateway.ended(ended + 1))[ended]).toMatchObject({
-      type: 'refused',
-      error: { code: 'client_gone' },
-    });
-    expect(harness.vendor.requests.length).toBe(requestCount);
-  });
-
-  it('that never ends is refused at the size limit, however much follows', async () => {
-    const socket = await openSocket(harness.gateway.url);
-    let answer = '';
-    socket.on('data', (chunk) => void (answer += chunk.toString())).on('error', () => undefined);
-    socket.write(buildCallHead('host: x', buildAuthorization(), 'transfer-encoding: chunked'));
-    const piece = `10000\r\n${'a'.repeat(65_536)}\r\n`;
-    for (let sent = 0; sent < 800 && !socket.destroyed; sent += 1)
-      if (!socket.write(piece))
-        await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), sleep(2000)]);
-    expect(answer).toMatch(/^HTTP\/1\.1 413/);
-    socket.destroy();
-  });
-
-  it('is refused while bodies of other calls fill the memory limit, and accepted when they end', async () => {
-    const text = body.replace('Hello!', 'a'.repeat(18_000));
-    const half = text.slice(0, 17_000);
-    await (await harness.post(body)).json();
-    const waiting = await Promise.all(
-      Array.from({ length: 2 }, async () => {
-        const socket = await openSocket(harness.gateway.url);
-        const start = buildCallHead('host: x', buildAuthorization(), `content-length: ${text.length}`) + half;
-        socket.write(start);
-        // Calls on the connection that stays open would otherwise be faster, and take their room.
-        await expect.poll(() => accepted.get(socket.localPort)?.bytesRead).toBe(start.length);
-        return socket;
-      }),
-    );
-    await expect.poll(async () => (await harness.post(text)).status).toBe(503);
-    const refused = await harness.post(text);
-    expect([refused.headers.get('retry-after'), await refused.json()]).toMatchObject([
-      '2',
-      { error: { message: expect.stringContaining('large requests') } },
-    ]);
-    expect((await harness.post(body)).status).toBe(200);
-    for (const socket of waiting) socket.destroy();
-    await expect.poll(async () => (await harness.post(text)).status).toBe(200);
-  });
-
-  it.each(['gzip', 'br', 'zstd', 'deflate', 'gzip, gzip'])(
-    'with the content-encoding %s is not decompressed',
-    async (encoding) => {
-      const refused = await harness.post(body, { headers: { 'content-encoding': encoding } });
-      expect([refused.status, await refused.json()]).toMatchObject([
-        415,
-        { error: { message: expect.stringContaining(encoding) } },
-      ]);
-    },
+it('a body longer than its content-length is refused, and the rest is not a second request', async () => {
+  const requestCount = harness.vendor.requests.length;
+  const { statuses, closed } = await sendRaw(
+    harness.gateway.url,
+    buildCallHead('host: x', buildAuthorization(), `content-length: ${body.length - 10}`) + body,
   );
+  expect([closed, statuses[0], statuses.slice(1).every((status) => status === 400)]).toEqual([
+    true,
+    400,
+    true,
+  ]);
+  expect(harness.vendor.requests.length).toBe(requestCount);
 });
+
+it('a body shorter than its content-length is waited for, and dropped on disconnect', async () => {
+  const [requestCount, ended] = [harness.vendor.requests.length, harness.gateway.ends.length];
+  expect(
+    await sendRaw(
+      harness.gateway.url,
+      buildCallHead('host: x', buildAuthorization(), `content-length: ${body.length + 10}`) + body,
+      500,
+    ),
+  ).toMatchObject({ statuses: [], closed: false });
+  expect((await harness.gateway.ended(ended + 1))[ended]).toMatchObject({
+    type: 'refused',
+    error: { code: 'client_gone' },
+  });
+  expect(harness.vendor.requests.length).toBe(requestCount);
+});
+
+it('a body that never ends is refused at the size limit, however much follows', async () => {
+  const socket = await openSocket(harness.gateway.url);
+  let answer = '';
+  socket.on('data', (chunk) => void (answer += chunk.toString())).on('error', () => undefined);
+  socket.write(buildCallHead('host: x', buildAuthorization(), 'transfer-encoding: chunked'));
+  const piece = `10000\r\n${'a'.repeat(65_536)}\r\n`;
+  for (let sent = 0; sent < 800 && !socket.destroyed; sent += 1)
+    if (!socket.write(piece))
+      await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), sleep(2000)]);
+  expect(answer).toMatch(/^HTTP\/1\.1 413/);
+  socket.destroy();
+});
+
+it('a body is refused while others fill the memory limit, and accepted when they end', async () => {
+  const text = body.replace('Hello!', 'a'.repeat(18_000));
+  const half = text.slice(0, 17_000);
+  await (await harness.post(body)).json();
+  const waiting = await Promise.all(
+    Array.from({ length: 2 }, async () => {
+      const socket = await openSocket(harness.gateway.url);
+      const start = buildCallHead('host: x', buildAuthorization(), `content-length: ${text.length}`) + half;
+      socket.write(start);
+      // Calls on the connection that stays open would otherwise be faster, and take their room.
+      await expect.poll(() => accepted.get(socket.localPort)?.bytesRead).toBe(start.length);
+      return socket;
+    }),
+  );
+  await expect.poll(async () => (await harness.post(text)).status).toBe(503);
+  const refused = await harness.post(text);
+  expect([refused.headers.get('retry-after'), await refused.json()]).toMatchObject([
+    '2',
+    { error: { message: expect.stringContaining('large requests') } },
+  ]);
+  expect((await harness.post(body)).status).toBe(200);
+  for (const socket of waiting) socket.destroy();
+  await expect.poll(async () => (await harness.post(text)).status).toBe(200);
+});
+
+it.each(['gzip', 'br', 'zstd', 'deflate', 'gzip, gzip'])(
+  'a body with the content-encoding %s is not decompressed',
+  async (encoding) => {
+    const refused = await harness.post(body, { headers: { 'content-encoding': encoding } });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      415,
+      { error: { message: expect.stringContaining(encoding) } },
+    ]);
+  },
+);
 
 it('clients that send slowly delay no other client', async () => {
   const sockets = await Promise.all(Array.from({ length: 200 }, () => openSocket(harness.gateway.url)));
@@ -222,49 +220,43 @@ async function call(
   return { socket, length, isCut: () => accepted.get(socket.localPort)?.destroyed };
 }
 
-describe('clients that read nothing', () => {
-  it('of a stream are disconnected in time, as is the provider, and what was sent is settled', async () => {
-    harness.vendor.script('gpt-4o-mini', { text: ['word '.repeat(2000)], endless: true });
-    const requestCount = harness.vendor.requests.length;
-    const listOutcomes = (): string[] =>
-      harness.gateway.ends.flatMap((end) => (end.type === 'answered' ? [end.outcome] : []));
-    const before = listOutcomes().length;
-    const calls = await Promise.all(
-      Array.from({ length: 10 }, () => call(body.replace('{', '{"stream":true,'))),
-    );
-    await expect
-      .poll(() => listOutcomes().slice(before))
-      .toEqual(Array.from({ length: 10 }, () => 'aborted'));
-    harness.vendor.unscript();
-    await expect
-      .poll(() =>
-        harness.vendor.requests
-          .slice(requestCount)
-          .every(({ closedByPeerAt }) => closedByPeerAt !== undefined),
-      )
-      .toBe(true);
-    for (const { socket } of calls) socket.destroy();
-    expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
-  });
+it('clients that read nothing of a stream are disconnected, and pay for what was sent', async () => {
+  harness.vendor.script('gpt-4o-mini', { text: ['word '.repeat(2000)], endless: true });
+  const requestCount = harness.vendor.requests.length;
+  const listOutcomes = (): string[] =>
+    harness.gateway.ends.flatMap((end) => (end.type === 'answered' ? [end.outcome] : []));
+  const before = listOutcomes().length;
+  const calls = await Promise.all(
+    Array.from({ length: 10 }, () => call(body.replace('{', '{"stream":true,'))),
+  );
+  await expect.poll(() => listOutcomes().slice(before)).toEqual(Array.from({ length: 10 }, () => 'aborted'));
+  harness.vendor.unscript();
+  await expect
+    .poll(() =>
+      harness.vendor.requests.slice(requestCount).every(({ closedByPeerAt }) => closedByPeerAt !== undefined),
+    )
+    .toBe(true);
+  for (const { socket } of calls) socket.destroy();
+  expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+});
 
-  it.each<[string, number, number]>([
-    ['are disconnected if they read nothing', 0, 0],
-    ['stay connected if they read a little now and then', 20, 10_000_000],
-  ])('of a complete reply %s', async (_, reads, least) => {
-    harness.vendor.script('gpt-4o-mini', { text: 'word '.repeat(2_000_000), overrun: true });
-    const ended = harness.gateway.ends.length;
-    const { socket, length, isCut } = await call(body);
-    await harness.gateway.ended(ended + 1);
-    for (let read = 0; read < reads; read += 1) {
-      await sleep(200);
-      socket.resume();
-      await sleep(5);
-      socket.pause();
-    }
-    if (reads === 0) await expect.poll(isCut).toBe(true);
+it.each<[string, number, number]>([
+  ['are disconnected if they read nothing', 0, 0],
+  ['stay connected if they read a little now and then', 20, 10_000_000],
+])('clients that read nothing of a complete reply %s', async (_, reads, least) => {
+  harness.vendor.script('gpt-4o-mini', { text: 'word '.repeat(2_000_000), overrun: true });
+  const ended = harness.gateway.ends.length;
+  const { socket, length, isCut } = await call(body);
+  await harness.gateway.ended(ended + 1);
+  for (let read = 0; read < reads; read += 1) {
+    await sleep(200);
     socket.resume();
-    harness.vendor.unscript();
-    if (reads === 0) expect(await length).toBeLessThan(9_000_000);
-    else expect(await length).toBeGreaterThan(least);
-  });
+    await sleep(5);
+    socket.pause();
+  }
+  if (reads === 0) await expect.poll(isCut).toBe(true);
+  socket.resume();
+  harness.vendor.unscript();
+  if (reads === 0) expect(await length).toBeLessThan(9_000_000);
+  else expect(await length).toBeGreaterThan(least);
 });

@@ -32,115 +32,105 @@ const bodies: readonly (readonly [kind: string, limit: string, body: () => strin
   ['numbers', 'more than 500000 values', () => `{"a":[${repeatItem(2 * million, '0')}]}`],
 ];
 
-describe('a long body', () => {
-  it.each(bodies)('of %s is refused before it is parsed: %s', async (_, limit, body) => {
-    const bytes = Buffer.from(body());
-    const parse = vi.spyOn(JSON, 'parse');
-    try {
-      expect(() => parseJson(bytes)).toThrow(limit);
-      expect(parse).not.toHaveBeenCalled();
-    } finally {
-      parse.mockRestore();
-    }
-  });
-
-  it('of one long text takes no more steps than a short one', async () => {
-    const bytes = Buffer.from(
-      JSON.stringify({ image: 'QUJD'.repeat(million), text: ':,[{'.repeat(million) }),
-    );
-    const counter = countOperations();
-    try {
-      const { blocks } = await counter.of(() => parseJson(bytes));
-      expect(blocks).toBeLessThan(10_000);
-    } finally {
-      counter.stop();
-    }
-  });
-
-  it.each([
-    [
-      'messages',
-      { messages: Array.from({ length: 30_000 }, () => ({ role: 'user', content: 'Hi! '.repeat(20) })) },
-    ],
-    ['numbers', { input: Array.from({ length: 499_000 }, (_, at) => at / 7) }],
-    ['escaped text', { text: '\\"\n'.repeat(million) }],
-  ])('of %s that a real call may have is accepted', (_, value) => {
-    const text = JSON.stringify(value);
-    expect(text.length).toBeGreaterThan(million);
-    expect(parseJson(Buffer.from(text)).value).toEqual(value);
-  });
-
-  it('with a field twice is refused for it', () => {
-    const body = `{"text":"${'\\":'.repeat(million)}","a":1,"a":2}`;
-    expect(() => parseJson(Buffer.from(body))).toThrow('the field "a" twice');
-  });
+it.each(bodies)('a long body of %s is refused before it is parsed: %s', async (_, limit, body) => {
+  const bytes = Buffer.from(body());
+  const parse = vi.spyOn(JSON, 'parse');
+  try {
+    expect(() => parseJson(bytes)).toThrow(limit);
+    expect(parse).not.toHaveBeenCalled();
+  } finally {
+    parse.mockRestore();
+  }
 });
 
-describe('the arguments of tool calls', () => {
-  /** A translated call whose conversation has called tools with these arguments. */
-  const check = (texts: readonly string[], custom = false): void =>
-    checkArguments({
-      model: 'house/model',
-      stream: false,
-      turns: texts.map((text, at) => ({
-        role: 'assistant',
-        blocks: [{ type: 'tool-call', id: `call_${at}`, name: 'look', arguments: text, custom }],
-      })),
-    });
-
-  it.each([
-    ['lists', 'deeper than 128 levels', ['['.repeat(2 * million)]],
-    ['names', 'more than 100000 fields', Array(12).fill(`{${repeatItem(10_000, (at) => `"name${at}":0`)}}`)],
-    ['numbers', 'more than 500000 values', Array(3).fill(`{"a":[${repeatItem(200_000, '0')}]}`)],
-    ['a broken text before others', '100000 fields', ['"', `[${repeatItem(million, '{}')}]`]],
-  ])('are refused together, before they are parsed: %s', (_, limit, texts) => {
-    expect(() => check(texts)).toThrow(limit);
-  });
-
-  it('may be long, and free text may be anything', () => {
-    expect(() => check([JSON.stringify({ file: ':,[{'.repeat(million) })])).not.toThrow();
-    expect(() => check(['['.repeat(2 * million)], true)).not.toThrow();
-  });
+it('a long body of one long text takes no more steps than a short one', async () => {
+  const bytes = Buffer.from(JSON.stringify({ image: 'QUJD'.repeat(million), text: ':,[{'.repeat(million) }));
+  const counter = countOperations();
+  try {
+    const { blocks } = await counter.of(() => parseJson(bytes));
+    expect(blocks).toBeLessThan(10_000);
+  } finally {
+    counter.stop();
+  }
 });
 
-describe('a body of one to two megabytes', () => {
-  const names = `{"a":{${repeatItem(120_000, (at) => `"${at}":0`)}}}`;
+it.each([
+  [
+    'messages',
+    { messages: Array.from({ length: 30_000 }, () => ({ role: 'user', content: 'Hi! '.repeat(20) })) },
+  ],
+  ['numbers', { input: Array.from({ length: 499_000 }, (_, at) => at / 7) }],
+  ['escaped text', { text: '\\"\n'.repeat(million) }],
+])('a long body of %s that a real call may have is accepted', (_, value) => {
+  const text = JSON.stringify(value);
+  expect(text.length).toBeGreaterThan(million);
+  expect(parseJson(Buffer.from(text)).value).toEqual(value);
+});
 
-  it.each([
-    ['fields', 'more than 100000 fields', names],
-    ['fields beside a text that looks like one', 'more than 100000 fields', `{":)":0,${names.slice(1)}`],
-    ['broken fields', 'more than 100000 fields', names.slice(0, -9)],
-  ])('of %s is refused before it is parsed', (_, limit, text) => {
-    const parse = vi.spyOn(JSON, 'parse');
-    try {
-      expect(() => parseJson(Buffer.from(text))).toThrow(limit);
-      expect(parse).not.toHaveBeenCalled();
-    } finally {
-      parse.mockRestore();
-    }
+it('a long body with a field twice is refused for it', () => {
+  const body = `{"text":"${'\\":'.repeat(million)}","a":1,"a":2}`;
+  expect(() => parseJson(Buffer.from(body))).toThrow('the field "a" twice');
+});
+
+/** A translated call whose conversation has called tools with these arguments. */
+const check = (texts: readonly string[], custom = false): void =>
+  checkArguments({
+    model: 'house/model',
+    stream: false,
+    turns: texts.map((text, at) => ({
+      role: 'assistant',
+      blocks: [{ type: 'tool-call', id: `call_${at}`, name: 'look', arguments: text, custom }],
+    })),
   });
 
-  it.each([
-    ['depth', 'deeper than 128 levels', `{"a":${'['.repeat(600_000)}${']'.repeat(600_000)}}`],
-    ['lists', 'more than 100000 fields', `{"a":[${repeatItem(400_000, '[]')}]}`],
-    ['values', 'more than 500000 values', `{"a":[${repeatItem(600_000, '0')}]}`],
-  ])('is refused for its %s', (_, limit, text) => {
+it.each([
+  ['lists', 'deeper than 128 levels', ['['.repeat(2 * million)]],
+  ['names', 'more than 100000 fields', Array(12).fill(`{${repeatItem(10_000, (at) => `"name${at}":0`)}}`)],
+  ['numbers', 'more than 500000 values', Array(3).fill(`{"a":[${repeatItem(200_000, '0')}]}`)],
+  ['a broken text before others', '100000 fields', ['"', `[${repeatItem(million, '{}')}]`]],
+])('the arguments of tool calls are refused together, before they are parsed: %s', (_, limit, texts) => {
+  expect(() => check(texts)).toThrow(limit);
+});
+
+it('the arguments of tool calls may be long, and free text may be anything', () => {
+  expect(() => check([JSON.stringify({ file: ':,[{'.repeat(million) })])).not.toThrow();
+  expect(() => check(['['.repeat(2 * million)], true)).not.toThrow();
+});
+
+const names = `{"a":{${repeatItem(120_000, (at) => `"${at}":0`)}}}`;
+
+it.each([
+  ['fields', 'more than 100000 fields', names],
+  ['fields beside a text that looks like one', 'more than 100000 fields', `{":)":0,${names.slice(1)}`],
+  ['broken fields', 'more than 100000 fields', names.slice(0, -9)],
+])('a body of one to two megabytes of %s is refused before it is parsed', (_, limit, text) => {
+  const parse = vi.spyOn(JSON, 'parse');
+  try {
     expect(() => parseJson(Buffer.from(text))).toThrow(limit);
-  });
-
-  it('is not refused for what its texts contain', () => {
-    const value = { ':)': 'a', text: ',":[{'.repeat(250_000) };
-    expect(parseJson(Buffer.from(JSON.stringify(value))).value).toEqual(value);
-  });
+    expect(parse).not.toHaveBeenCalled();
+  } finally {
+    parse.mockRestore();
+  }
 });
 
-describe('a short body', () => {
-  it('is never refused for its values, since too few fit into it', () => {
-    const zeros = `{"a":[${repeatItem(499_996, '0')}]}`;
-    expect(zeros.length).toBeGreaterThan(999_990);
-    expect(() => parseJson(Buffer.from(zeros))).not.toThrow();
-    expect(() => parseJson(Buffer.from(zeros.replace('[', '[         ')))).not.toThrow();
-  });
+it.each([
+  ['depth', 'deeper than 128 levels', `{"a":${'['.repeat(600_000)}${']'.repeat(600_000)}}`],
+  ['lists', 'more than 100000 fields', `{"a":[${repeatItem(400_000, '[]')}]}`],
+  ['values', 'more than 500000 values', `{"a":[${repeatItem(600_000, '0')}]}`],
+])('a body of one to two megabytes is refused for its %s', (_, limit, text) => {
+  expect(() => parseJson(Buffer.from(text))).toThrow(limit);
+});
+
+it('a body of one to two megabytes is not refused for what its texts contain', () => {
+  const value = { ':)': 'a', text: ',":[{'.repeat(250_000) };
+  expect(parseJson(Buffer.from(JSON.stringify(value))).value).toEqual(value);
+});
+
+it('a short body is never refused for its values, since too few fit into it', () => {
+  const zeros = `{"a":[${repeatItem(499_996, '0')}]}`;
+  expect(zeros.length).toBeGreaterThan(999_990);
+  expect(() => parseJson(Buffer.from(zeros))).not.toThrow();
+  expect(() => parseJson(Buffer.from(zeros.replace('[', '[         ')))).not.toThrow();
 });
 
 describe('the gateway', () => {

@@ -1,6 +1,6 @@
 /** Clients whose sockets behave unusually: they half-close early, reset, or encode their bodies twice. */
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { openSocket, sendRaw } from '../support/raw-socket.ts';
 
@@ -37,8 +37,9 @@ function sendHalfClosed(text: string): Promise<string> {
   });
 }
 
-describe('a client that half-closes after its request', () => {
-  it.each([false, true])('receives its whole reply (stream: %s), and pays as usual', async (stream) => {
+it.each([false, true])(
+  'a client that half-closes receives its whole reply (stream: %s), and pays as usual',
+  async (stream) => {
     harness.vendor.script('gpt-4o-mini', { text: ['one ', 'two'], delayHeaders: 300 });
     const before = harness.gateway.ends.length;
     const sent = buildBody(stream);
@@ -49,22 +50,22 @@ describe('a client that half-closes after its request', () => {
       type: 'answered',
       outcome: 'completed',
     });
-  });
+  },
+);
 
-  it("and then disconnects ends the provider's request before it answers", async () => {
-    harness.vendor.script('gpt-4o-mini', { hold: 'forever', holdAfter: 0, delayHeaders: 30_000 });
-    const [before, requestCount] = [harness.gateway.ends.length, harness.vendor.requests.length];
-    const socket = await openSocket(harness.gateway.url);
-    const sent = buildBody(false);
-    socket.write(buildRequest(sent, `content-length: ${sent.length}`));
-    await expect.poll(() => harness.vendor.requests.length, { timeout: 120_000 }).toBe(requestCount + 1);
-    socket.destroy();
-    expect((await harness.gateway.ended(before + 1))[before]).toMatchObject({
-      type: 'failed',
-      error: { code: 'client_gone' },
-    });
-    harness.vendor.unscript();
+it("a client that half-closes and disconnects ends the provider's request before it answers", async () => {
+  harness.vendor.script('gpt-4o-mini', { hold: 'forever', holdAfter: 0, delayHeaders: 30_000 });
+  const [before, requestCount] = [harness.gateway.ends.length, harness.vendor.requests.length];
+  const socket = await openSocket(harness.gateway.url);
+  const sent = buildBody(false);
+  socket.write(buildRequest(sent, `content-length: ${sent.length}`));
+  await expect.poll(() => harness.vendor.requests.length, { timeout: 120_000 }).toBe(requestCount + 1);
+  socket.destroy();
+  expect((await harness.gateway.ended(before + 1))[before]).toMatchObject({
+    type: 'failed',
+    error: { code: 'client_gone' },
   });
+  harness.vendor.unscript();
 });
 
 it('a body that is encoded twice is refused, and the gateway reads nothing after it', async () => {

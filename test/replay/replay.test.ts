@@ -34,21 +34,19 @@ describe('our own recordings', () => {
   });
 });
 
-describe('a declaration', () => {
-  it('has a reason and covers no other class, protocol, client or detail', () => {
-    for (const { reason } of declared) expect(reason.length).toBeGreaterThan(20);
-    const one = {
-      class: 'finish-differs',
-      protocol: 'responses',
-      client: 'messages',
-      recording: 'a',
-      detail: '"stop" became "filter"',
-    } as const;
-    expect(findDeclaration(one)).toBeDefined();
-    expect(findDeclaration({ ...one, class: 'lost-text' })).toBeUndefined();
-    expect(findDeclaration({ ...one, protocol: 'messages' })).toBeUndefined();
-    expect(findDeclaration({ ...one, detail: '"tool" became "stop"' })).toBeUndefined();
-  });
+it('a declaration has a reason and covers no other class, protocol, client or detail', () => {
+  for (const { reason } of declared) expect(reason.length).toBeGreaterThan(20);
+  const one = {
+    class: 'finish-differs',
+    protocol: 'responses',
+    client: 'messages',
+    recording: 'a',
+    detail: '"stop" became "filter"',
+  } as const;
+  expect(findDeclaration(one)).toBeDefined();
+  expect(findDeclaration({ ...one, class: 'lost-text' })).toBeUndefined();
+  expect(findDeclaration({ ...one, protocol: 'messages' })).toBeUndefined();
+  expect(findDeclaration({ ...one, detail: '"tool" became "stop"' })).toBeUndefined();
 });
 
 describe('the replay notices', () => {
@@ -172,30 +170,28 @@ describe('the replay notices', () => {
   });
 });
 
-describe('the readers', () => {
-  it('join the pieces of a call that comes in a stream', () => {
-    const text = readFileSync(join(folder, 'chat-completions/parallel-tool-calls-stream.reply.sse'), 'utf8');
-    expect(hear('chat-completions', text, true)).toMatchObject({
-      calls: [
-        { name: 'find_tides', arguments: { harbour: 'Cuxhaven' } },
-        { name: 'find_tides', arguments: { harbour: 'Büsum' } },
-      ],
-      finish: 'tool',
-      input: 58,
-      output: 44,
-      error: false,
-    });
+it('the readers join the pieces of a call that comes in a stream', () => {
+  const text = readFileSync(join(folder, 'chat-completions/parallel-tool-calls-stream.reply.sse'), 'utf8');
+  expect(hear('chat-completions', text, true)).toMatchObject({
+    calls: [
+      { name: 'find_tides', arguments: { harbour: 'Cuxhaven' } },
+      { name: 'find_tides', arguments: { harbour: 'Büsum' } },
+    ],
+    finish: 'tool',
+    input: 58,
+    output: 44,
+    error: false,
   });
+});
 
-  it('see an error that ends a stream', () => {
-    expect(
-      hear(
-        'messages',
-        'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n',
-        true,
-      ).error,
-    ).toBe(true);
-  });
+it('the readers see an error that ends a stream', () => {
+  expect(
+    hear(
+      'messages',
+      'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n',
+      true,
+    ).error,
+  ).toBe(true);
 });
 
 describe('the command', () => {

@@ -3,8 +3,8 @@
  * read each other's state.
  */
 import { describe, expect, it } from 'vitest';
-import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { writeSealed, type Owner } from '../../plugins/protocols/responses/encoding.ts';
+import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { families, readCall } from '../support/families.ts';
 import { expectLinear } from '../support/linear.ts';
 import { makeCall, makeModel } from './bodies.ts';

@@ -1,5 +1,5 @@
 /** The calls of a conversation go to the provider that has its cache, until that one is unhealthy. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../core/index.ts';
 import { affinity } from '../../plugins/routing/affinity.ts';
 import { balanced } from '../../plugins/routing/balanced.ts';
@@ -38,101 +38,99 @@ async function findHomes(started: Traffic, calls: readonly Call[]): Promise<stri
   return found;
 }
 
-describe('a conversation', () => {
-  it('stays with one provider and one key, while others go elsewhere', async () => {
-    const started = await openTraffic();
-    const topics = Array.from({ length: 30 }, (_, index) => `topic ${index}`);
-    const first = await findHomes(
-      started,
-      topics.map((topic) => buildCall(topic)),
-    );
-    expect(new Set(first).size).toBe(3);
-    for (const turns of [2, 5])
-      expect(
-        await findHomes(
-          started,
-          topics.map((topic) => buildCall(topic, turns)),
-        ),
-      ).toEqual(first);
-  });
-
-  it.each([
-    ['a session of its own', { headers: { 'x-session-id': 'session-1' } }],
-    ['a key for its cache', { text: `{"prompt_cache_key":"key-1","input":"${padding}"}` }],
-  ])('is recognised by %s', async (_, call) => {
-    const started = await openTraffic();
-    const calls = Array.from({ length: 12 }, (_, index): Call => ({
-      text: `{"input":"${padding}${index}"}`,
-      ...call,
-    }));
-    expect(new Set(await findHomes(started, calls)).size).toBe(1);
-  });
-
-  it('moves if its provider is unhealthy, and stays where it moved', async () => {
-    let broken = '';
-    const started = await openTraffic(({ provider }) => ({
-      after: 10,
-      ...(`${provider.name} ${provider.credential ?? ''}` === broken
-        ? { error: new GatewayError('rate_limited', 'Full.', { retryAfter: 60 }), status: 429 }
-        : {}),
-    }));
-    const [home = ''] = await findHomes(started, [buildCall('one')]);
-    broken = home;
-    const [moved] = await findHomes(started, [buildCall('one', 2)]);
-    expect(moved).not.toBe(home);
-    broken = '';
+it('a conversation stays with one provider and one key, while others go elsewhere', async () => {
+  const started = await openTraffic();
+  const topics = Array.from({ length: 30 }, (_, index) => `topic ${index}`);
+  const first = await findHomes(
+    started,
+    topics.map((topic) => buildCall(topic)),
+  );
+  expect(new Set(first).size).toBe(3);
+  for (const turns of [2, 5])
     expect(
       await findHomes(
         started,
-        Array.from({ length: 8 }, (_, turn) => buildCall('one', turn)),
+        topics.map((topic) => buildCall(topic, turns)),
       ),
-    ).toEqual(Array.from({ length: 8 }, () => moved));
-  });
+    ).toEqual(first);
+});
 
-  it('stays with its target in all workers, and moves in all of them', async () => {
-    let broken = '';
-    const vendor: Vendor = ({ provider }) => ({
-      after: 10,
-      ...(`${provider.name} ${provider.credential ?? ''}` === broken
-        ? { error: new GatewayError('rate_limited', 'Full.', { retryAfter: 60 }), status: 429 }
-        : {}),
-    });
-    const [one, other] = await openWorkerPair(
-      () => [balanced({ byDefault: true }), keys(), health(), affinity()],
-      vendor,
-      targets,
-    );
-    const topics = Array.from({ length: 20 }, (_, index) => buildCall(`topic ${index}`));
-    const first = await findHomes(one, topics);
-    expect(new Set(first).size).toBe(3);
-    expect(await findHomes(other, topics)).toEqual(first);
-    broken = first[0] ?? '';
-    const [moved] = await findHomes(other, topics.slice(0, 1));
-    expect(moved).not.toBe(broken);
-    broken = '';
-    await Traffic.wait(70_000);
-    expect(await findHomes(one, topics.slice(0, 1))).toEqual([moved]);
-  });
+it.each([
+  ['a session of its own', { headers: { 'x-session-id': 'session-1' } }],
+  ['a key for its cache', { text: `{"prompt_cache_key":"key-1","input":"${padding}"}` }],
+])('a conversation is recognised by %s', async (_, call) => {
+  const started = await openTraffic();
+  const calls = Array.from({ length: 12 }, (_, index): Call => ({
+    text: `{"input":"${padding}${index}"}`,
+    ...call,
+  }));
+  expect(new Set(await findHomes(started, calls)).size).toBe(1);
+});
 
-  it('is forgotten when its cache has expired', async () => {
-    const started = await openTraffic();
-    const [home] = await findHomes(started, [buildCall('one')]);
-    const later: (string | undefined)[] = [];
-    for (let hour = 0; hour < 12; hour += 1) {
-      await Traffic.wait(3_700_000);
-      later.push(...(await findHomes(started, [buildCall('one')])));
-    }
-    expect(later.some((each) => each !== home)).toBe(true);
-  });
+it('a conversation moves if its provider is unhealthy, and stays where it moved', async () => {
+  let broken = '';
+  const started = await openTraffic(({ provider }) => ({
+    after: 10,
+    ...(`${provider.name} ${provider.credential ?? ''}` === broken
+      ? { error: new GatewayError('rate_limited', 'Full.', { retryAfter: 60 }), status: 429 }
+      : {}),
+  }));
+  const [home = ''] = await findHomes(started, [buildCall('one')]);
+  broken = home;
+  const [moved] = await findHomes(started, [buildCall('one', 2)]);
+  expect(moved).not.toBe(home);
+  broken = '';
+  expect(
+    await findHomes(
+      started,
+      Array.from({ length: 8 }, (_, turn) => buildCall('one', turn)),
+    ),
+  ).toEqual(Array.from({ length: 8 }, () => moved));
+});
 
-  it('does not stay if the client sets an order, or if it is too short for a cache', async () => {
-    const started = await openTraffic();
-    await findHomes(started, [buildCall('one')]);
-    const ordered = await started.route(targets, { ...buildCall('one'), preferences: { order: ['a', 'b'] } });
-    expect(ordered).toHaveLength(3);
-    const short = Array.from({ length: 20 }, (): Call => ({
-      text: '{"messages":[{"role":"user","content":"Hi"}]}',
-    }));
-    expect(new Set(await findHomes(started, short)).size).toBe(3);
+it('a conversation stays with its target in all workers, and moves in all of them', async () => {
+  let broken = '';
+  const vendor: Vendor = ({ provider }) => ({
+    after: 10,
+    ...(`${provider.name} ${provider.credential ?? ''}` === broken
+      ? { error: new GatewayError('rate_limited', 'Full.', { retryAfter: 60 }), status: 429 }
+      : {}),
   });
+  const [one, other] = await openWorkerPair(
+    () => [balanced({ byDefault: true }), keys(), health(), affinity()],
+    vendor,
+    targets,
+  );
+  const topics = Array.from({ length: 20 }, (_, index) => buildCall(`topic ${index}`));
+  const first = await findHomes(one, topics);
+  expect(new Set(first).size).toBe(3);
+  expect(await findHomes(other, topics)).toEqual(first);
+  broken = first[0] ?? '';
+  const [moved] = await findHomes(other, topics.slice(0, 1));
+  expect(moved).not.toBe(broken);
+  broken = '';
+  await Traffic.wait(70_000);
+  expect(await findHomes(one, topics.slice(0, 1))).toEqual([moved]);
+});
+
+it('a conversation is forgotten when its cache has expired', async () => {
+  const started = await openTraffic();
+  const [home] = await findHomes(started, [buildCall('one')]);
+  const later: (string | undefined)[] = [];
+  for (let hour = 0; hour < 12; hour += 1) {
+    await Traffic.wait(3_700_000);
+    later.push(...(await findHomes(started, [buildCall('one')])));
+  }
+  expect(later.some((each) => each !== home)).toBe(true);
+});
+
+it('a conversation goes elsewhere if the client sets an order, or it is too short for a cache', async () => {
+  const started = await openTraffic();
+  await findHomes(started, [buildCall('one')]);
+  const ordered = await started.route(targets, { ...buildCall('one'), preferences: { order: ['a', 'b'] } });
+  expect(ordered).toHaveLength(3);
+  const short = Array.from({ length: 20 }, (): Call => ({
+    text: '{"messages":[{"role":"user","content":"Hi"}]}',
+  }));
+  expect(new Set(await findHomes(started, short)).size).toBe(3);
 });

@@ -2,7 +2,7 @@
  * Errors about what one client named: that client receives the provider's message, and no other client is
  * affected.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -45,12 +45,13 @@ function succeed(): void {
   first.conduct((response) => sendJson(response, whole));
 }
 
-describe('an error about what the client named', () => {
-  it.each([
-    [403, 'You do not have permission to access the File abc or it may not exist.'],
-    [404, "Item with id 'rs_1' not found."],
-    [404, 'File not found'],
-  ])('(%i, %s) reaches the caller, and the next call goes to the same provider', async (status, message) => {
+it.each([
+  [403, 'You do not have permission to access the File abc or it may not exist.'],
+  [404, "Item with id 'rs_1' not found."],
+  [404, 'File not found'],
+])(
+  'an error about what a client named (%i, %s) reaches it, and leaves the provider healthy',
+  async (status, message) => {
     const others = second.bodies.length;
     refuse(status, { message, type: 'invalid_request_error', param: null, code: null });
     for (let count = 0; count < 10; count += 1) {
@@ -64,18 +65,18 @@ describe('an error about what the client named', () => {
     succeed();
     expect((await ask()).headers.get('x-tollgate-provider')).toBe('first');
     expect(second.bodies).toHaveLength(others);
-  });
+  },
+);
 
-  it('names the model as the client does', async () => {
-    refuse(400, {
-      message: 'upstream-model takes no pictures; upstream-model-2 does.',
-      type: 'invalid_request_error',
-      param: null,
-      code: null,
-    });
-    expect(await (await ask()).json()).toMatchObject({
-      error: { message: 'house/model takes no pictures; upstream-model-2 does.' },
-    });
+it('an error about what a client named names the model as the client does', async () => {
+  refuse(400, {
+    message: 'upstream-model takes no pictures; upstream-model-2 does.',
+    type: 'invalid_request_error',
+    param: null,
+    code: null,
+  });
+  expect(await (await ask()).json()).toMatchObject({
+    error: { message: 'house/model takes no pictures; upstream-model-2 does.' },
   });
 });
 

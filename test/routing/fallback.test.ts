@@ -312,54 +312,55 @@ describe.each(Object.entries(rows))('%s', (_, row) => {
   });
 });
 
-describe('an error of the provider', () => {
-  // A longer wait than the gateway's own: it hands the error on at once.
-  it.each<[string, Conduct]>([
-    [
-      'are cut',
-      (response) =>
-        void response
-          .writeHead(429, { 'content-length': 1000, 'retry-after': '60' })
-          .write('{"error":', () => response.destroy()),
-    ],
-    [
-      'are too many',
-      (response) => void response.writeHead(429, { 'retry-after': '60' }).end(' '.repeat(2_000_000)),
-    ],
-  ])('whose message %s keeps its status and has a retry-after', async (_, fault) => {
-    faulty.conduct(fault);
-    const body = {
-      model: 'house/model',
-      messages: [{ role: 'user', content: 'Hi' }],
-      provider: { allow_fallbacks: false },
-    };
-    const response = await postJson(`${gateways.faulty.url}${path}`, body);
-    expect([response.status, response.headers.get('retry-after'), await response.json()]).toMatchObject([
-      429,
-      '60',
-      { error: { code: 'rate_limit_exceeded' } },
-    ]);
-  });
+// A longer wait than the gateway's own: it hands the error on at once.
+it.each<[string, Conduct]>([
+  [
+    'are cut',
+    (response) =>
+      void response
+        .writeHead(429, { 'content-length': 1000, 'retry-after': '60' })
+        .write('{"error":', () => response.destroy()),
+  ],
+  [
+    'are too many',
+    (response) => void response.writeHead(429, { 'retry-after': '60' }).end(' '.repeat(2_000_000)),
+  ],
+])('an error of the provider whose message %s keeps its status and has a retry-after', async (_, fault) => {
+  faulty.conduct(fault);
+  const body = {
+    model: 'house/model',
+    messages: [{ role: 'user', content: 'Hi' }],
+    provider: { allow_fallbacks: false },
+  };
+  const response = await postJson(`${gateways.faulty.url}${path}`, body);
+  expect([response.status, response.headers.get('retry-after'), await response.json()]).toMatchObject([
+    429,
+    '60',
+    { error: { code: 'rate_limit_exceeded' } },
+  ]);
+});
 
-  it.each<[Readonly<Record<string, string>>, string]>([
-    [{ 'retry-after': '2.2' }, '3'],
-    [{ 'retry-after': '20s' }, '20'],
-    [{ 'retry-after': '1m26.4s' }, '87'],
-    [{ 'retry-after': '99999999999999999999999' }, '31536000'],
-    [{ 'retry-after': 'soon' }, '5'],
-    [{ 'x-ratelimit-reset-requests': '6m0s' }, '360'],
-    [{ 'x-ratelimit-reset-requests': '6m0s', 'retry-after': '20' }, '20'],
-    [{ 'x-ratelimit-reset-requests': '1h0m1s', 'x-ratelimit-remaining-requests': '9' }, '5'],
-    [
-      {
-        'x-ratelimit-remaining-requests': '9',
-        'x-ratelimit-reset-requests': '6m0s',
-        'x-ratelimit-remaining-tokens': '0',
-        'x-ratelimit-reset-tokens': '7500ms',
-      },
-      '8',
-    ],
-  ])('that says %j about retries reaches the client with %s seconds', async (said, message) => {
+it.each<[Readonly<Record<string, string>>, string]>([
+  [{ 'retry-after': '2.2' }, '3'],
+  [{ 'retry-after': '20s' }, '20'],
+  [{ 'retry-after': '1m26.4s' }, '87'],
+  [{ 'retry-after': '99999999999999999999999' }, '31536000'],
+  [{ 'retry-after': 'soon' }, '5'],
+  [{ 'x-ratelimit-reset-requests': '6m0s' }, '360'],
+  [{ 'x-ratelimit-reset-requests': '6m0s', 'retry-after': '20' }, '20'],
+  [{ 'x-ratelimit-reset-requests': '1h0m1s', 'x-ratelimit-remaining-requests': '9' }, '5'],
+  [
+    {
+      'x-ratelimit-remaining-requests': '9',
+      'x-ratelimit-reset-requests': '6m0s',
+      'x-ratelimit-remaining-tokens': '0',
+      'x-ratelimit-reset-tokens': '7500ms',
+    },
+    '8',
+  ],
+])(
+  'an error of the provider that says %j about retries reaches the client with %s seconds',
+  async (said, message) => {
     faulty.conduct((response) => void response.writeHead(429, { ...said }).end('{"error":{"message":"no"}}'));
     const body = {
       model: 'house/model',
@@ -368,8 +369,8 @@ describe('an error of the provider', () => {
     };
     const response = await postJson(`${gateways.faulty.url}${path}`, body);
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, message]);
-  });
-});
+  },
+);
 
 it.each([true, false])('a provider that is silent once answers the retry (stream: %s)', async (stream) => {
   let isAsked = false;

@@ -2,7 +2,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { calls } from '../../plugins/operations/calls.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -137,63 +137,62 @@ it('official SDKs call models by their usual names, and read the id that answere
   expect((await openai.models.retrieve('gpt-4o')).id).toBe('openai/gpt-4o');
 });
 
-describe('a name', () => {
-  it.each([
-    ['gpt-4o', 'openai/gpt-4o'],
-    ['gpt-4o-2024-11-20', 'openai/gpt-4o'],
-    ['gpt-4o-2024-05-13', 'openai/gpt-4o'],
-    ['openai/gpt-4o-2024-05-13', 'openai/gpt-4o'],
-    ['gpt-mini-20250807', 'openai/gpt-mini'],
-    ['gpt-mini-latest', 'openai/gpt-mini'],
-    ['house/fast', 'openai/gpt-mini'],
-    ['old-gpt-4o', 'openai/gpt-4o'],
-    ['old-fast-1', 'openai/gpt-mini'],
-  ])('"%s" reaches %s', async (name, id) => {
-    expect(await askForModel(name)).toBe(id);
-  });
+it.each([
+  ['gpt-4o', 'openai/gpt-4o'],
+  ['gpt-4o-2024-11-20', 'openai/gpt-4o'],
+  ['gpt-4o-2024-05-13', 'openai/gpt-4o'],
+  ['openai/gpt-4o-2024-05-13', 'openai/gpt-4o'],
+  ['gpt-mini-20250807', 'openai/gpt-mini'],
+  ['gpt-mini-latest', 'openai/gpt-mini'],
+  ['house/fast', 'openai/gpt-mini'],
+  ['old-gpt-4o', 'openai/gpt-4o'],
+  ['old-fast-1', 'openai/gpt-mini'],
+])('the name "%s" reaches %s', async (name, id) => {
+  expect(await askForModel(name)).toBe(id);
+});
 
-  it.each(['gpt-9', 'gpt-4o-1', 'circle', 'lost', 'old-gpt-9', '', '*'])('"%s" is unknown', async (name) => {
+it.each(['gpt-9', 'gpt-4o-1', 'circle', 'lost', 'old-gpt-9', '', '*'])(
+  'the name "%s" is unknown',
+  async (name) => {
     expect((await ask(name)).status).toBeGreaterThanOrEqual(400);
-  });
+  },
+);
 
-  it('that an alias gives to a model that no provider serves is a 404 that names the model', async () => {
-    expect(await (await ask('lost')).text()).toContain(
-      'The model \\"lost\\", which means \\"unknown/nothing\\", does not exist',
-    );
-    expect(await (await ask('openai/gpt-9')).text()).toContain('The model \\"openai/gpt-9\\" does not exist');
-  });
+it('a name for a model that no provider serves gets a 404 that names the model', async () => {
+  expect(await (await ask('lost')).text()).toContain(
+    'The model \\"lost\\", which means \\"unknown/nothing\\", does not exist',
+  );
+  expect(await (await ask('openai/gpt-9')).text()).toContain('The model \\"openai/gpt-9\\" does not exist');
+});
 
-  it('that several owners have is a 404 with all their ids', async () => {
-    const response = await ask('both');
-    expect(response.status).toBe(404);
-    expect(await response.text()).toContain('can mean openai/both or anthropic/both');
-  });
+it('a name that several owners have is a 404 with all their ids', async () => {
+  const response = await ask('both');
+  expect(response.status).toBe(404);
+  expect(await response.text()).toContain('can mean openai/both or anthropic/both');
+});
 
-  it('can be a fallback', async () => {
-    expect(await askForModel('house/broken', { provider: { fallback: 'gpt-4o' } })).toBe('openai/gpt-4o');
-  });
+it('a name can be a fallback', async () => {
+  expect(await askForModel('house/broken', { provider: { fallback: 'gpt-4o' } })).toBe('openai/gpt-4o');
+});
 
-  it('of an alias is in a header, and the listing has ids alone', async () => {
-    const response = await ask('old-gpt-4o');
-    expect(response.headers.get('x-tollgate-alias')).toBe('old-gpt-4o');
-    expect((await ask('openai/gpt-4o')).headers.has('x-tollgate-alias')).toBe(false);
-    const listed = await (await fetch(`${gateway.url}/v1/models`)).text();
-    expect(listed).not.toMatch(/old-|house\/fast|house\/split|"id":"gpt/);
-  });
+it('a name of an alias is in a header, and the listing has ids alone', async () => {
+  const response = await ask('old-gpt-4o');
+  expect(response.headers.get('x-tollgate-alias')).toBe('old-gpt-4o');
+  expect((await ask('openai/gpt-4o')).headers.has('x-tollgate-alias')).toBe(false);
+  const listed = await (await fetch(`${gateway.url}/v1/models`)).text();
+  expect(listed).not.toMatch(/old-|house\/fast|house\/split|"id":"gpt/);
+});
 
-  it('opens no model to a key that may not call it', async () => {
-    const narrow = await createKey({ models: 'openai/gpt-mini' });
-    const as = { authorization: `Bearer ${narrow}` };
-    expect(await askForModel('gpt-mini', {}, as)).toBe('openai/gpt-mini');
-    expect(await askForModel('house/fast', {}, as)).toBe('openai/gpt-mini');
-    expect((await ask('gpt-4o', {}, as)).status).toBe(403);
-    // A key is limited to models by their ids, so one that names an alias could call nothing.
-    await expect(createKey({ models: 'house/fast' })).rejects.toThrow(
-      'no model on offer matches "house/fast"',
-    );
-    vi.spyOn(Math, 'random').mockReturnValue(0);
-    expect(await askForModel('house/split', {}, as)).toBe('openai/gpt-mini');
-  });
+it('a name opens no model to a key that may not call it', async () => {
+  const narrow = await createKey({ models: 'openai/gpt-mini' });
+  const as = { authorization: `Bearer ${narrow}` };
+  expect(await askForModel('gpt-mini', {}, as)).toBe('openai/gpt-mini');
+  expect(await askForModel('house/fast', {}, as)).toBe('openai/gpt-mini');
+  expect((await ask('gpt-4o', {}, as)).status).toBe(403);
+  // A key is limited to models by their ids, so one that names an alias could call nothing.
+  await expect(createKey({ models: 'house/fast' })).rejects.toThrow('no model on offer matches "house/fast"');
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+  expect(await askForModel('house/split', {}, as)).toBe('openai/gpt-mini');
 });
 
 it('a weighted split deals short calls by weight', async () => {

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { ollama } from '../../plugins/providers/ollama.ts';
@@ -75,50 +75,46 @@ async function see(listener: AdminListener, provider: string): Promise<Record<st
   return overview.parse(body).providers.find((each) => each.provider === provider);
 }
 
-describe('the health of providers', () => {
-  it('counts attempts, and shows the time to the first event', async () => {
-    const listener = await open();
-    expect(await see(listener, 'first')).toMatchObject({
-      state: 'idle',
-      attempts: 0,
-      models: 1,
-      keys: 1,
-      targets: [],
-    });
-    await call(listener);
-    expect(await see(listener, 'first')).toMatchObject({
-      state: 'well',
-      attempts: 1,
-      failed: 0,
-      retryShare: 0,
-      firstEventMs: { p50: expect.any(Number) },
-      targets: [{ key: 1, model: 'house/model', state: 'well', lastErrors: [] }],
-    });
+it('the list of providers counts attempts, and shows the time to the first event', async () => {
+  const listener = await open();
+  expect(await see(listener, 'first')).toMatchObject({
+    state: 'idle',
+    attempts: 0,
+    models: 1,
+    keys: 1,
+    targets: [],
   });
+  await call(listener);
+  expect(await see(listener, 'first')).toMatchObject({
+    state: 'well',
+    attempts: 1,
+    failed: 0,
+    retryShare: 0,
+    firstEventMs: { p50: expect.any(Number) },
+    targets: [{ key: 1, model: 'house/model', state: 'well', lastErrors: [] }],
+  });
+});
 
-  it('shows a key that rests, until when, and its last error without secrets', async () => {
-    const listener = await open();
-    status = 429;
-    expect(await call(listener)).toEqual([200, 'second']);
-    const seen = await see(listener, 'first');
-    expect(seen).toMatchObject({
-      state: 'failing',
-      failed: expect.any(Number),
-      targets: [
-        {
-          state: 'resting',
-          until: expect.stringMatching(/^20/),
-          reason: { code: 'rate_limited' },
-          lastErrors: expect.arrayContaining([
-            expect.objectContaining({ code: 'rate_limited', status: 429 }),
-          ]),
-        },
-      ],
-    });
-    expect(JSON.stringify(seen)).not.toContain('sk-secret');
-    await listener.ask('POST', '/providers/first/wake', {});
-    expect(await see(listener, 'first')).toMatchObject({ state: 'well' });
+it('the list of providers shows a key at rest, until when, and its error without secrets', async () => {
+  const listener = await open();
+  status = 429;
+  expect(await call(listener)).toEqual([200, 'second']);
+  const seen = await see(listener, 'first');
+  expect(seen).toMatchObject({
+    state: 'failing',
+    failed: expect.any(Number),
+    targets: [
+      {
+        state: 'resting',
+        until: expect.stringMatching(/^20/),
+        reason: { code: 'rate_limited' },
+        lastErrors: expect.arrayContaining([expect.objectContaining({ code: 'rate_limited', status: 429 })]),
+      },
+    ],
   });
+  expect(JSON.stringify(seen)).not.toContain('sk-secret');
+  await listener.ask('POST', '/providers/first/wake', {});
+  expect(await see(listener, 'first')).toMatchObject({ state: 'well' });
 });
 
 it('a provider that cannot be reached has its failed attempts counted, with the reason', async () => {
@@ -143,104 +139,105 @@ it('a provider that cannot be reached has its failed attempts counted, with the 
   });
 });
 
-describe('a provider that an operator takes out of service', () => {
-  it('gets no calls until the operator puts it back', async () => {
-    const listener = await open();
-    const rested = await listener.ask('POST', '/providers/first/rest', {
-      seconds: 600,
-      reason: 'maintenance',
-    });
-    expect(rested.status).toBe(200);
-    expect(await see(listener, 'first')).toMatchObject({
-      state: 'held',
-      holds: [{ key: null, reason: 'maintenance' }],
-    });
-    expect(await call(listener)).toEqual([200, 'second']);
-    await listener.ask('POST', '/providers/first/wake');
-    expect(await call(listener)).toEqual([200, 'first']);
+it('a provider out of service gets no calls until the operator puts it back', async () => {
+  const listener = await open();
+  const rested = await listener.ask('POST', '/providers/first/rest', {
+    seconds: 600,
+    reason: 'maintenance',
   });
-
-  it('gets no calls even if it is the only one, and the client reads when to retry', async () => {
-    const listener = await open();
-    for (const provider of ['first', 'second'])
-      await listener.ask('POST', `/providers/${provider}/rest`, { model: 'house/model', seconds: 600 });
-    expect((await call(listener))[0]).toBe(503);
-    await listener.ask('POST', '/providers/second/wake', { model: 'house/model' });
-    expect(await call(listener)).toEqual([200, 'second']);
+  expect(rested.status).toBe(200);
+  expect(await see(listener, 'first')).toMatchObject({
+    state: 'held',
+    holds: [{ key: null, reason: 'maintenance' }],
   });
+  expect(await call(listener)).toEqual([200, 'second']);
+  await listener.ask('POST', '/providers/first/wake');
+  expect(await call(listener)).toEqual([200, 'first']);
+});
 
-  it('rests on in a gateway that starts again, until the operator puts it back', async () => {
-    const dataFolder = makeDataFolder();
-    const restart = async (): Promise<AdminListener> => {
-      await listeners.pop()?.gateway.close();
-      return openIn({ dataFolder });
-    };
-    const first = await restart();
-    await first.ask('POST', '/providers/first/rest', { seconds: 600, reason: 'maintenance' });
-    const second = await restart();
-    expect(await see(second, 'first')).toMatchObject({ state: 'held', holds: [{ reason: 'maintenance' }] });
-    expect(await call(second)).toEqual([200, 'second']);
-    await second.ask('POST', '/providers/first/wake');
-    expect(await call(await restart())).toEqual([200, 'first']);
-    writeFileSync(join(dataFolder, 'providers-at-rest.json'), '{"not":"a list"}');
-    const third = await restart();
-    expect(await call(third)).toEqual([200, 'first']);
-    expect(third.gateway.log.join('')).toContain('providers-at-rest.json');
-  });
+it('a provider out of service gets no calls even if alone; clients read when to retry', async () => {
+  const listener = await open();
+  for (const provider of ['first', 'second'])
+    await listener.ask('POST', `/providers/${provider}/rest`, { model: 'house/model', seconds: 600 });
+  expect((await call(listener))[0]).toBe(503);
+  await listener.ask('POST', '/providers/second/wake', { model: 'house/model' });
+  expect(await call(listener)).toEqual([200, 'second']);
+});
 
-  it('serves again by itself when the time is over', async () => {
-    const listener = await open();
-    await listener.ask('POST', '/providers/first/rest', { seconds: 600 });
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 601_000 });
-    expect(await call(listener)).toEqual([200, 'first']);
-  });
+it('a provider out of service stays so in a gateway that starts again', async () => {
+  const dataFolder = makeDataFolder();
+  const restart = async (): Promise<AdminListener> => {
+    await listeners.pop()?.gateway.close();
+    return openIn({ dataFolder });
+  };
+  const first = await restart();
+  await first.ask('POST', '/providers/first/rest', { seconds: 600, reason: 'maintenance' });
+  const second = await restart();
+  expect(await see(second, 'first')).toMatchObject({ state: 'held', holds: [{ reason: 'maintenance' }] });
+  expect(await call(second)).toEqual([200, 'second']);
+  await second.ask('POST', '/providers/first/wake');
+  expect(await call(await restart())).toEqual([200, 'first']);
+  writeFileSync(join(dataFolder, 'providers-at-rest.json'), '{"not":"a list"}');
+  const third = await restart();
+  expect(await call(third)).toEqual([200, 'first']);
+  expect(third.gateway.log.join('')).toContain('providers-at-rest.json');
+});
 
-  it.each<[string, object, number, string]>([
-    ['/providers/unknown/rest', {}, 404, 'provider'],
-    ['/providers/first/rest', { model: 'no/model' }, 404, 'model'],
-    ['/providers/first/rest', { key: 2 }, 404, 'key'],
-    ['/providers/first/rest', { seconds: 1e9 }, 400, 'seconds'],
-    ['/providers/first/rest', { reason: 'x'.repeat(20_000) }, 400, 'reason'],
-    ['/providers/first/wake', { nonsense: 1 }, 400, 'nonsense'],
-    ['/providers/first/test', {}, 404, 'provider'],
-  ])('is not affected by an invalid request: %s', async (path, order, expected, param) => {
+it('a provider out of service serves again by itself when the time is over', async () => {
+  const listener = await open();
+  await listener.ask('POST', '/providers/first/rest', { seconds: 600 });
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 601_000 });
+  expect(await call(listener)).toEqual([200, 'first']);
+});
+
+it.each<[string, object, number, string]>([
+  ['/providers/unknown/rest', {}, 404, 'provider'],
+  ['/providers/first/rest', { model: 'no/model' }, 404, 'model'],
+  ['/providers/first/rest', { key: 2 }, 404, 'key'],
+  ['/providers/first/rest', { seconds: 1e9 }, 400, 'seconds'],
+  ['/providers/first/rest', { reason: 'x'.repeat(20_000) }, 400, 'reason'],
+  ['/providers/first/wake', { nonsense: 1 }, 400, 'nonsense'],
+  ['/providers/first/test', {}, 404, 'provider'],
+])(
+  'a provider out of service is not affected by an invalid request: %s',
+  async (path, order, expected, param) => {
     const listener = await open();
     expect(await listener.ask('POST', path, order)).toMatchObject({
       status: expected,
       body: { error: { param } },
     });
-  });
+  },
+);
 
-  it('rests in all workers, and in workers that start later', async () => {
-    vi.useFakeTimers();
-    const targets = [buildTarget('a'), buildTarget('b')];
-    const [first, second] = await openWorkerPair(
-      () => [health()],
-      () => ({ after: 1 }),
-      targets,
-    );
-    for (const { host } of [first, second]) {
-      for (const { provider } of targets) host.providers.add(provider);
-    }
-    const run = async (name: string, body?: unknown): Promise<unknown> =>
-      (await callRoute(first.host.routes.get(name), { params: { provider: 'a' }, body })).body;
-    const ask = async (traffic: typeof first): Promise<string | undefined> => {
-      const outcome = traffic.call(targets);
-      await vi.advanceTimersByTimeAsync(100);
-      return (await outcome).provider;
-    };
-    await run('POST /admin/providers/:provider/rest', { seconds: 60 });
-    expect([await ask(first), await ask(second)]).toEqual(['b', 'b']);
-    expect(await run('GET /admin/providers')).toMatchObject({
-      workers: 2,
-      providers: [
-        { provider: 'a', state: 'held' },
-        { provider: 'b', attempts: 2 },
-      ],
-    });
-    await run('POST /admin/providers/:provider/wake', {});
-    expect([await ask(first), await ask(second)]).toEqual(['a', 'a']);
+it('a provider out of service rests in all workers, and in workers that start later', async () => {
+  vi.useFakeTimers();
+  const targets = [buildTarget('a'), buildTarget('b')];
+  const [first, second] = await openWorkerPair(
+    () => [health()],
+    () => ({ after: 1 }),
+    targets,
+  );
+  for (const { host } of [first, second]) {
+    for (const { provider } of targets) host.providers.add(provider);
+  }
+  const run = async (name: string, body?: unknown): Promise<unknown> =>
+    (await callRoute(first.host.routes.get(name), { params: { provider: 'a' }, body })).body;
+  const ask = async (traffic: typeof first): Promise<string | undefined> => {
+    const outcome = traffic.call(targets);
+    await vi.advanceTimersByTimeAsync(100);
+    return (await outcome).provider;
+  };
+  await run('POST /admin/providers/:provider/rest', { seconds: 60 });
+  expect([await ask(first), await ask(second)]).toEqual(['b', 'b']);
+  expect(await run('GET /admin/providers')).toMatchObject({
+    workers: 2,
+    providers: [
+      { provider: 'a', state: 'held' },
+      { provider: 'b', attempts: 2 },
+    ],
   });
+  await run('POST /admin/providers/:provider/wake', {});
+  expect([await ask(first), await ask(second)]).toEqual(['a', 'a']);
 });
 
 it('the test of a provider asks each key for free, and says how long it took', async () => {

@@ -57,67 +57,63 @@ async function callSteadily(
   return Promise.all(calls);
 }
 
-describe('priority', () => {
-  const targets = ['a', 'b', 'c'].map((name) => buildTarget(name));
+const targets = ['a', 'b', 'c'].map((name) => buildTarget(name));
 
-  it('follows the operator, and the configuration for those it does not name', async () => {
-    expect(await rank(await openTraffic([priority({ order: ['c'] })]), targets)).toBe('c a b');
-    expect(await rank(await openTraffic([priority()]), targets)).toBe('a b c');
-  });
-
-  it('can be requested by name if another strategy is the default', async () => {
-    const started = await openTraffic([
-      priority({ order: ['c'], byDefault: false }),
-      cost({ byDefault: true }),
-    ]);
-    expect(await rank(started, targets, { preferences: { routing: 'priority' } })).toBe('c a b');
-    expect(await rank(started, targets)).toBe('a b c');
-  });
-
-  it('ranks the providers of each model separately: fallbacks stay behind the requested model', async () => {
-    const fallback = buildTarget('c', { id: 'house/other' });
-    const started = await openTraffic([priority({ order: ['c'] })]);
-    expect(await rank(started, [...targets.slice(0, 2), fallback])).toBe('a b c');
-  });
+it('priority follows the operator, and the configuration for those it does not name', async () => {
+  expect(await rank(await openTraffic([priority({ order: ['c'] })]), targets)).toBe('c a b');
+  expect(await rank(await openTraffic([priority()]), targets)).toBe('a b c');
 });
 
-describe('cost', () => {
-  const dear = buildTarget('dear', { price: { input: '2', output: '2' } });
-  const cheap = buildTarget('cheap', { price: { input: '1', output: '2' } });
-  const cached = buildTarget('cached', { price: { input: '3', output: '2', cacheRead: '0.1' } });
+it('priority can be requested by name if another strategy is the default', async () => {
+  const started = await openTraffic([
+    priority({ order: ['c'], byDefault: false }),
+    cost({ byDefault: true }),
+  ]);
+  expect(await rank(started, targets, { preferences: { routing: 'priority' } })).toBe('c a b');
+  expect(await rank(started, targets)).toBe('a b c');
+});
 
-  it('calls the cheapest target if the caller or the operator asks for it, and only then', async () => {
-    const started = await openTraffic([cost()]);
-    const both = [dear, cheap];
-    expect(await rank(started, both, { preferences: { routing: 'cost' } })).toBe('cheap dear');
-    expect(await rank(started, both, { preferences: { sort: 'price' } })).toBe('cheap dear');
-    expect(await rank(started, both)).toBe('dear cheap');
-  });
+it('priority ranks the providers of each model: fallbacks stay behind the requested model', async () => {
+  const fallback = buildTarget('c', { id: 'house/other' });
+  const started = await openTraffic([priority({ order: ['c'] })]);
+  expect(await rank(started, [...targets.slice(0, 2), fallback])).toBe('a b c');
+});
 
-  it("keeps the client's order in front", async () => {
-    const preferences: Preferences = { routing: 'cost', order: ['dear'] };
-    const started = await openTraffic([cost()]);
-    expect(await rank(started, [dear, cached, cheap], { preferences })).toBe('dear cheap cached');
-  });
+const dear = buildTarget('dear', { price: { input: '2', output: '2' } });
+const cheap = buildTarget('cheap', { price: { input: '1', output: '2' } });
+const cached = buildTarget('cached', { price: { input: '3', output: '2', cacheRead: '0.1' } });
 
-  it('compares the price of a call of this length: a long one has higher rates', async () => {
-    const tiered = buildTarget('tiered', {
-      price: { input: '1', output: '2', tiers: [{ above: 1000, input: '9', output: '9' }] },
-    });
-    const flat = buildTarget('flat', { price: { input: '1.5', output: '2' } });
-    const started = await openTraffic([cost({ byDefault: true })]);
-    expect(await rank(started, [flat, tiered], { text: 'x'.repeat(400) })).toBe('tiered flat');
-    expect(await rank(started, [flat, tiered], { text: 'x'.repeat(40_000) })).toBe('flat tiered');
-  });
+it('the ranking by cost puts the cheapest first if the caller or the operator asks for it', async () => {
+  const started = await openTraffic([cost()]);
+  const both = [dear, cheap];
+  expect(await rank(started, both, { preferences: { routing: 'cost' } })).toBe('cheap dear');
+  expect(await rank(started, both, { preferences: { sort: 'price' } })).toBe('cheap dear');
+  expect(await rank(started, both)).toBe('dear cheap');
+});
 
-  it('learns what a cache saves', async () => {
-    const started = await openTraffic([cost({ byDefault: true })]);
-    const long = { text: 'x'.repeat(40_000) };
-    expect(await rank(started, [cached, cheap], long)).toBe('cheap cached');
-    const end = buildEnd(buildRouted(cached), { input: 10_000, cacheRead: 9500, output: 10 });
-    for (let call = 0; call < 50; call += 1) await started.host.calls.observe.promise(end);
-    expect(await rank(started, [cached, cheap], long)).toBe('cached cheap');
+it("the ranking by cost keeps the client's order in front", async () => {
+  const preferences: Preferences = { routing: 'cost', order: ['dear'] };
+  const started = await openTraffic([cost()]);
+  expect(await rank(started, [dear, cached, cheap], { preferences })).toBe('dear cheap cached');
+});
+
+it('the ranking by cost compares prices of this length: a long call has higher rates', async () => {
+  const tiered = buildTarget('tiered', {
+    price: { input: '1', output: '2', tiers: [{ above: 1000, input: '9', output: '9' }] },
   });
+  const flat = buildTarget('flat', { price: { input: '1.5', output: '2' } });
+  const started = await openTraffic([cost({ byDefault: true })]);
+  expect(await rank(started, [flat, tiered], { text: 'x'.repeat(400) })).toBe('tiered flat');
+  expect(await rank(started, [flat, tiered], { text: 'x'.repeat(40_000) })).toBe('flat tiered');
+});
+
+it('the ranking by cost learns what a cache saves', async () => {
+  const started = await openTraffic([cost({ byDefault: true })]);
+  const long = { text: 'x'.repeat(40_000) };
+  expect(await rank(started, [cached, cheap], long)).toBe('cheap cached');
+  const end = buildEnd(buildRouted(cached), { input: 10_000, cacheRead: 9500, output: 10 });
+  for (let call = 0; call < 50; call += 1) await started.host.calls.observe.promise(end);
+  expect(await rank(started, [cached, cheap], long)).toBe('cached cheap');
 });
 
 describe.each([
@@ -169,35 +165,31 @@ describe.each([
   });
 });
 
-describe('balanced', () => {
-  it('spreads calls over providers that are about as quick', async () => {
-    const started = await openTraffic([balanced({ byDefault: true })], ({ provider }) => ({
-      after: provider.name === 'a' ? 100 : 110,
-      lasts: 1000,
-    }));
-    const calls = await callSteadily(started, [buildTarget('a'), buildTarget('b')], {
-      every: 10,
-      count: 2000,
-    });
-    const share = calls.filter(({ provider }) => provider === 'a').length / calls.length;
-    expect(share).toBeGreaterThan(0.35);
-    expect(share).toBeLessThan(0.65);
+it('the ranking "balanced" spreads calls over providers that are about as quick', async () => {
+  const started = await openTraffic([balanced({ byDefault: true })], ({ provider }) => ({
+    after: provider.name === 'a' ? 100 : 110,
+    lasts: 1000,
+  }));
+  const calls = await callSteadily(started, [buildTarget('a'), buildTarget('b')], {
+    every: 10,
+    count: 2000,
   });
+  const share = calls.filter(({ provider }) => provider === 'a').length / calls.length;
+  expect(share).toBeGreaterThan(0.35);
+  expect(share).toBeLessThan(0.65);
 });
 
-describe('throughput', () => {
-  it('calls unknown targets first, then the fastest', async () => {
-    const started = await openTraffic([throughput()]);
-    const [brisk, tardy] = [buildTarget('brisk'), buildTarget('tardy')];
-    const observeReply = async (target: Target, duration: number): Promise<void> => {
-      const exchange = buildRouted(target, { stream: true, firstEventAfter: 100 });
-      Object.assign(exchange.attempt, { duration: 100 + duration });
-      await started.host.calls.observe.promise(buildEnd(exchange, { input: 10, output: 500 }));
-    };
-    const preferences: Preferences = { sort: 'throughput' };
-    await observeReply(tardy, 5000);
-    expect(await rank(started, [tardy, brisk], { preferences })).toBe('brisk tardy');
-    await observeReply(brisk, 20_000);
-    expect(await rank(started, [tardy, brisk], { preferences })).toBe('tardy brisk');
-  });
+it('the ranking by throughput calls unknown targets first, then the fastest', async () => {
+  const started = await openTraffic([throughput()]);
+  const [brisk, tardy] = [buildTarget('brisk'), buildTarget('tardy')];
+  const observeReply = async (target: Target, duration: number): Promise<void> => {
+    const exchange = buildRouted(target, { stream: true, firstEventAfter: 100 });
+    Object.assign(exchange.attempt, { duration: 100 + duration });
+    await started.host.calls.observe.promise(buildEnd(exchange, { input: 10, output: 500 }));
+  };
+  const preferences: Preferences = { sort: 'throughput' };
+  await observeReply(tardy, 5000);
+  expect(await rank(started, [tardy, brisk], { preferences })).toBe('brisk tardy');
+  await observeReply(brisk, 20_000);
+  expect(await rank(started, [tardy, brisk], { preferences })).toBe('tardy brisk');
 });

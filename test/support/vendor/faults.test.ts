@@ -3,7 +3,7 @@
  * tests.
  */
 import { connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ask, readData, question } from './ask.ts';
 import { startVendor, type Vendor } from './chat-completions.ts';
 
@@ -38,88 +38,86 @@ async function onSocket(vendor: Vendor, body: object): Promise<{ text: string; e
   return { text, error };
 }
 
-describe('a scripted fault', () => {
-  let vendor: Vendor;
-  beforeEach(async () => {
-    vendor = await startVendor();
-  });
-  afterEach(() => vendor.close());
+let vendor: Vendor;
+beforeEach(async () => {
+  vendor = await startVendor();
+});
+afterEach(() => vendor.close());
 
-  it.each(['fin', 'half-close'] as const)(
-    '%s ends the connection after two events and before the end of the message',
-    async (how) => {
-      vendor.script(model, { text: ['a', 'b', 'c'], cut: { how, events: 2 } });
-      const { text, error } = await onSocket(vendor, streamed);
-      expect(error).toBeUndefined();
-      expect(text.match(/data: /g)).toHaveLength(2);
-      expect(text.endsWith('0\r\n\r\n')).toBe(false);
-      expect(vendor.journal[0]).toMatchObject({ end: 'cut', events: 2, billed: { completion: 1 } });
+it.each(['fin', 'half-close'] as const)(
+  'a scripted fault %s ends the connection after two events and before the end of the message',
+  async (how) => {
+    vendor.script(model, { text: ['a', 'b', 'c'], cut: { how, events: 2 } });
+    const { text, error } = await onSocket(vendor, streamed);
+    expect(error).toBeUndefined();
+    expect(text.match(/data: /g)).toHaveLength(2);
+    expect(text.endsWith('0\r\n\r\n')).toBe(false);
+    expect(vendor.journal[0]).toMatchObject({ end: 'cut', events: 2, billed: { completion: 1 } });
+  },
+);
+
+it('a scripted fault rst resets the connection, also before any head', async () => {
+  vendor.script(model, { cut: { how: 'rst' } }, { cut: { how: 'rst', events: 1 } });
+  expect(await onSocket(vendor, streamed)).toMatchObject({ text: '', error: { code: 'ECONNRESET' } });
+  const { text, error } = await onSocket(vendor, streamed);
+  expect(error).toMatchObject({ code: 'ECONNRESET' });
+  expect(text.match(/data: /g)).toHaveLength(1);
+});
+
+it('a scripted fault end leaves a proper HTTP message that lacks content, counted in bytes', async () => {
+  vendor.script(model, { cut: { how: 'end', bytes: 100 } });
+  expect((await ask(vendor, streamed)).text).toHaveLength(100);
+  expect((await ask(vendor, question)).text).toHaveLength(100);
+});
+
+it('a scripted fault delays come before the head and before each event', async () => {
+  vendor.script(model, { text: ['a', 'b'], delayHeaders: 40, delayEvents: 10 });
+  const began = performance.now();
+  const { text } = await ask(vendor, streamed);
+  // A timer may fire a millisecond early by this clock.
+  expect(performance.now() - began).toBeGreaterThan(40 + readData(text).length * 10 - 10);
+  expect(readData(text)).toHaveLength(5);
+});
+
+it('a scripted fault hold keeps the head back until the test releases it', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  vendor.script(model, { hold: promise });
+  let answered = false;
+  const reply = ask(vendor, question).finally(() => (answered = true));
+  await expect.poll(() => vendor.requests.length).toBe(1);
+  expect({ answered, status: vendor.journal[0]?.status }).toEqual({ answered: false, status: undefined });
+  resolve();
+  expect(await reply).toMatchObject({ status: 200 });
+});
+
+it('a scripted fault a form that was not asked for, and garbage in place of a stream', async () => {
+  vendor.script(
+    model,
+    { shape: 'json' },
+    { shape: 'stream' },
+    {
+      reply: {
+        status: 200,
+        headers: { 'content-type': 'text/event-stream' },
+        body: Buffer.from([0, 255, 254]),
+      },
     },
   );
+  expect((await ask(vendor, streamed)).headers.get('content-type')).toBe('application/json');
+  expect((await ask(vendor, question)).headers.get('content-type')).toMatch('text/event-stream');
+  expect((await ask(vendor, streamed)).headers.get('content-type')).toBe('text/event-stream');
+});
 
-  it('rst resets the connection, also before any head', async () => {
-    vendor.script(model, { cut: { how: 'rst' } }, { cut: { how: 'rst', events: 1 } });
-    expect(await onSocket(vendor, streamed)).toMatchObject({ text: '', error: { code: 'ECONNRESET' } });
-    const { text, error } = await onSocket(vendor, streamed);
-    expect(error).toMatchObject({ code: 'ECONNRESET' });
-    expect(text.match(/data: /g)).toHaveLength(1);
-  });
+it('a scripted fault a scripted end of a name and a handler that looks at the call', async () => {
+  vendor.script('*-echo', ({ request, turn }) => ({ text: `${request.model} ${turn}` }));
+  const content = async (name: string): Promise<unknown> =>
+    JSON.parse((await ask(vendor, { ...question, model: name })).text).choices[0].message.content;
+  expect([await content('a-echo'), await content('b-echo')]).toEqual(['a-echo 0', 'b-echo 1']);
+});
 
-  it('end leaves a proper HTTP message whose content is not all there, counted in bytes', async () => {
-    vendor.script(model, { cut: { how: 'end', bytes: 100 } });
-    expect((await ask(vendor, streamed)).text).toHaveLength(100);
-    expect((await ask(vendor, question)).text).toHaveLength(100);
-  });
-
-  it('delays come before the head and before each event', async () => {
-    vendor.script(model, { text: ['a', 'b'], delayHeaders: 40, delayEvents: 10 });
-    const began = performance.now();
-    const { text } = await ask(vendor, streamed);
-    // A timer may fire a millisecond early by this clock.
-    expect(performance.now() - began).toBeGreaterThan(40 + readData(text).length * 10 - 10);
-    expect(readData(text)).toHaveLength(5);
-  });
-
-  it('hold keeps the head back until the test releases it', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    vendor.script(model, { hold: promise });
-    let answered = false;
-    const reply = ask(vendor, question).finally(() => (answered = true));
-    await expect.poll(() => vendor.requests.length).toBe(1);
-    expect({ answered, status: vendor.journal[0]?.status }).toEqual({ answered: false, status: undefined });
-    resolve();
-    expect(await reply).toMatchObject({ status: 200 });
-  });
-
-  it('a form that was not asked for, and garbage in place of a stream', async () => {
-    vendor.script(
-      model,
-      { shape: 'json' },
-      { shape: 'stream' },
-      {
-        reply: {
-          status: 200,
-          headers: { 'content-type': 'text/event-stream' },
-          body: Buffer.from([0, 255, 254]),
-        },
-      },
-    );
-    expect((await ask(vendor, streamed)).headers.get('content-type')).toBe('application/json');
-    expect((await ask(vendor, question)).headers.get('content-type')).toMatch('text/event-stream');
-    expect((await ask(vendor, streamed)).headers.get('content-type')).toBe('text/event-stream');
-  });
-
-  it('a scripted end of a name and a handler that looks at the call', async () => {
-    vendor.script('*-echo', ({ request, turn }) => ({ text: `${request.model} ${turn}` }));
-    const content = async (name: string): Promise<unknown> =>
-      JSON.parse((await ask(vendor, { ...question, model: name })).text).choices[0].message.content;
-    expect([await content('a-echo'), await content('b-echo')]).toEqual(['a-echo 0', 'b-echo 1']);
-  });
-
-  it('a script that makes no sense fails the test that wrote it', async () => {
-    const other = await startVendor();
-    other.script(model, { text: ['a'], cut: { how: 'fin', events: 50 } });
-    await ask(other, streamed).catch(() => undefined);
-    await expect(other.close()).rejects.toThrow('comes too late');
-  });
+it('a scripted fault a script that makes no sense fails the test that wrote it', async () => {
+  const other = await startVendor();
+  other.script(model, { text: ['a'], cut: { how: 'fin', events: 50 } });
+  await ask(other, streamed).catch(() => undefined);
+  await expect(other.close()).rejects.toThrow('comes too late');
 });

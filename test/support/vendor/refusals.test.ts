@@ -1,5 +1,5 @@
 /** The vendor refuses what the real one was recorded refusing, in the same shapes. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { readCases } from '../cases.ts';
 import { ask, question } from './ask.ts';
 import { refusals, startVendor, type Vendor } from './chat-completions.ts';
@@ -19,78 +19,76 @@ const bad: Readonly<Record<string, Change>> = {
   ],
 };
 
-describe('the vendor', () => {
-  let vendor: Vendor;
-  beforeAll(async () => {
-    vendor = await startVendor();
-  });
-  afterEach(() => vendor.unscript());
-  afterAll(() => vendor.close());
+let vendor: Vendor;
+beforeAll(async () => {
+  vendor = await startVendor();
+});
+afterEach(() => vendor.unscript());
+afterAll(() => vendor.close());
 
-  it.each(Object.entries(bad))('refuses %s by its field', async (_, [change, code, param]) => {
-    const { status, text } = await ask(vendor, { ...question, ...change });
-    expect({ status, ...JSON.parse(text) }).toEqual({
-      status: 400,
-      error: { message: expect.any(String), type: 'invalid_request_error', code, param },
-    });
+it.each(Object.entries(bad))('the vendor refuses %s by its field', async (_, [change, code, param]) => {
+  const { status, text } = await ask(vendor, { ...question, ...change });
+  expect({ status, ...JSON.parse(text) }).toEqual({
+    status: 400,
+    error: { message: expect.any(String), type: 'invalid_request_error', code, param },
   });
+});
 
-  it('refuses a model it does not have, as recorded', async () => {
-    const { status, text } = await ask(vendor, { ...question, model: 'gpt-4o-wrong' });
-    const message = 'The model `gpt-4o-wrong` does not exist or you do not have access to it.';
-    expect({ status, ...JSON.parse(text) }).toEqual({
-      status: 404,
-      error: { message, type: 'invalid_request_error', param: null, code: 'model_not_found' },
-    });
+it('the vendor refuses a model it does not have, as recorded', async () => {
+  const { status, text } = await ask(vendor, { ...question, model: 'gpt-4o-wrong' });
+  const message = 'The model `gpt-4o-wrong` does not exist or you do not have access to it.';
+  expect({ status, ...JSON.parse(text) }).toEqual({
+    status: 404,
+    error: { message, type: 'invalid_request_error', param: null, code: 'model_not_found' },
   });
+});
 
-  it('refuses a key that is not its own, without repeating it', async () => {
-    const { status, text } = await ask(vendor, question, { authorization: 'Bearer sk-tollgate-secret' });
-    expect({ status, ...JSON.parse(text) }).toMatchObject({
-      status: 401,
-      error: { type: 'invalid_request_error', param: null, code: 'invalid_api_key' },
-    });
-    expect(text).not.toContain('secret');
-    expect(await ask(vendor, question, { authorization: 'Basic x' })).toMatchObject({ status: 401 });
+it('the vendor refuses a key that is not its own, without repeating it', async () => {
+  const { status, text } = await ask(vendor, question, { authorization: 'Bearer sk-tollgate-secret' });
+  expect({ status, ...JSON.parse(text) }).toMatchObject({
+    status: 401,
+    error: { type: 'invalid_request_error', param: null, code: 'invalid_api_key' },
   });
+  expect(text).not.toContain('secret');
+  expect(await ask(vendor, question, { authorization: 'Basic x' })).toMatchObject({ status: 401 });
+});
 
-  it('refuses another content type, another path, another method', async () => {
-    expect(await ask(vendor, question, { 'content-type': 'text/plain' })).toMatchObject({ status: 400 });
-    const headers = { authorization: `Bearer ${vendor.key}` };
-    expect(await fetch(`${vendor.url}/responses`, { method: 'POST', headers })).toMatchObject({
-      status: 404,
-    });
-    expect(await fetch(`${vendor.url}/chat/completions`, { headers })).toMatchObject({ status: 405 });
+it('the vendor refuses another content type, another path, another method', async () => {
+  expect(await ask(vendor, question, { 'content-type': 'text/plain' })).toMatchObject({ status: 400 });
+  const headers = { authorization: `Bearer ${vendor.key}` };
+  expect(await fetch(`${vendor.url}/responses`, { method: 'POST', headers })).toMatchObject({
+    status: 404,
   });
+  expect(await fetch(`${vendor.url}/chat/completions`, { headers })).toMatchObject({ status: 405 });
+});
 
-  it.each(['', '[]', '{"model":', '{"model":"gpt-4o-mini","messages":[]}x'])(
-    'refuses a body that is no JSON object: %s',
-    async (body) => {
-      expect(await ask(vendor, body)).toMatchObject({ status: 400 });
-    },
+it.each(['', '[]', '{"model":', '{"model":"gpt-4o-mini","messages":[]}x'])(
+  'the vendor refuses a body that is no JSON object: %s',
+  async (body) => {
+    expect(await ask(vendor, body)).toMatchObject({ status: 400 });
+  },
+);
+
+it('the vendor refuses a field that occurs twice, as a bad splice leaves it', async () => {
+  const { status, text } = await ask(
+    vendor,
+    '{"model":"gpt-4o-mini","messages":[{"role":"user","content":"model"}],"model":"gpt-4o"}',
   );
-
-  it('refuses a field that occurs twice, as a bad splice leaves it', async () => {
-    const { status, text } = await ask(
-      vendor,
-      '{"model":"gpt-4o-mini","messages":[{"role":"user","content":"model"}],"model":"gpt-4o"}',
-    );
-    expect({ status, ...JSON.parse(text) }).toMatchObject({
-      status: 400,
-      error: { code: 'duplicate_parameter', param: 'model' },
-    });
-    expect(listTopLevelNames('{"a":{"b":1,"c":["{\\"d\\":1}"]},"e\\"" : "f:", "a":[{"a":2}]}')).toEqual([
-      'a',
-      'e"',
-      'a',
-    ]);
+  expect({ status, ...JSON.parse(text) }).toMatchObject({
+    status: 400,
+    error: { code: 'duplicate_parameter', param: 'model' },
   });
+  expect(listTopLevelNames('{"a":{"b":1,"c":["{\\"d\\":1}"]},"e\\"" : "f:", "a":[{"a":2}]}')).toEqual([
+    'a',
+    'e"',
+    'a',
+  ]);
+});
 
-  it.each(Object.entries(refusals))('refuses with the scripted reply: %s', async (_, reply) => {
-    vendor.script('gpt-4o-mini', { reply });
-    const { status, text, headers } = await ask(vendor, question);
-    expect(status).toBe(reply.status);
-    expect(text).toBe(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body));
-    if ('headers' in reply) expect(Object.fromEntries(headers)).toMatchObject(reply.headers);
-  });
+it.each(Object.entries(refusals))('the vendor refuses with the scripted reply: %s', async (_, reply) => {
+  vendor.script('gpt-4o-mini', { reply });
+  const { status, text, headers } = await ask(vendor, question);
+  expect(status).toBe(reply.status);
+  expect(text).toBe(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body));
+  if ('headers' in reply) expect(Object.fromEntries(headers)).toMatchObject(reply.headers);
 });
