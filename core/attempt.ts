@@ -12,43 +12,32 @@ import { Cancellation } from './util/cancellation.ts';
 import { GatewayError } from './util/errors.ts';
 import { setDeadline } from './util/timeouts.ts';
 
+/** Replies that are being drained, by provider. */
+const draining = new Map<string, number>();
+
+type Drain = NonNullable<ReturnType<typeof beginDrain>>;
+
 /**
- * Limits draining: reading a reply to its end after the client has disconnected, for the usage at its end.
- * It pays only with providers that bill the whole reply. Beyond the limits the connection is closed.
+ * Limits draining: reading a reply to its end after the client has disconnected, for the usage at its end. It
+ * pays only with providers that bill the whole reply. Beyond the limits `stop` closes the connection. Returns
+ * undefined if `atOnce` replies are being drained already.
  */
-const running = new Map<string, number>();
-
-export class Drain {
-  readonly #provider: string;
-  readonly #stop: () => void;
-  readonly #clearDeadline: () => void;
-  #left: number;
-
-  private constructor(provider: string, limits: DrainLimits, stop: () => void) {
-    this.#provider = provider;
-    this.#stop = stop;
-    this.#left = limits.bytes;
-    this.#clearDeadline = setDeadline(limits.seconds * 1000, stop);
-    running.set(provider, (running.get(provider) ?? 0) + 1);
-  }
-
-  /**
-   * Returns undefined if `atOnce` replies are being drained already. `stop` closes the connection to the
-   * provider.
-   */
-  static begin(provider: string, limits: DrainLimits, stop: () => void): Drain | undefined {
-    return (running.get(provider) ?? 0) < limits.atOnce ? new Drain(provider, limits, stop) : undefined;
-  }
-
-  count(bytes: number): void {
-    this.#left -= bytes;
-    if (this.#left < 0) this.#stop();
-  }
-
-  end(): void {
-    this.#clearDeadline();
-    running.set(this.#provider, (running.get(this.#provider) ?? 1) - 1);
-  }
+function beginDrain(provider: string, limits: DrainLimits, stop: () => void) {
+  const running = draining.get(provider) ?? 0;
+  if (running >= limits.atOnce) return undefined;
+  draining.set(provider, running + 1);
+  const clearDeadline = setDeadline(limits.seconds * 1000, stop);
+  let left = limits.bytes;
+  return {
+    count(bytes: number): void {
+      left -= bytes;
+      if (left < 0) stop();
+    },
+    end(): void {
+      clearDeadline();
+      draining.set(provider, (draining.get(provider) ?? 1) - 1);
+    },
+  };
 }
 
 /**
@@ -104,7 +93,7 @@ export class RunningAttempt {
   readonly #leave = (): void => {
     const { onAbort, name } = this.#attempt.target.provider;
     if (onAbort && this.#attempt.sent && this.routed.cancellation.left)
-      this.#drain = Drain.begin(name, onAbort, () => this.stop());
+      this.#drain = beginDrain(name, onAbort, () => this.stop());
     if (!this.#drain) this.stop();
   };
 
@@ -128,9 +117,7 @@ export class RunningAttempt {
     this.#attempt.cancellation.cancel();
   }
 
-  /**
-   * Call it at the first event of the reply. The timeout to the first output starts. Later calls do nothing.
-   */
+  /** Starts the timeout to the first output, at the first event of the reply. Later calls do nothing. */
   noteOpening(): void {
     if (this.#attempt.phase !== 'start') return;
     const { firstEvent, opening } = this.#timeouts;
@@ -176,10 +163,7 @@ function stopAttempt({ cancellation }: Run): void {
   cancellation.cancel();
 }
 
-/**
- * Characters before the first output. OpenAI's responses repeat the request's instructions and tools there,
- * twice.
- */
+/** Characters before the first output, where OpenAI's responses repeat instructions and tools twice. */
 const longestOpening = 8 * 1024 * 1024;
 
 export interface StartedReply {

@@ -107,9 +107,7 @@ export class Catalog {
     return offer && this.#reprice(offer, Date.now());
   }
 
-  /**
-   * Keeps a provider's place in the order of the configuration. `look` asks the vendor for its models later.
-   */
+  /** Keeps a provider's place in the configuration's order. `look` asks the vendor for its models later. */
   keepPlace(provider: Provider, look: () => Promise<void>): void {
     this.offer(provider, []);
     this.#listings.add(look);
@@ -148,10 +146,7 @@ export class Catalog {
     this.#names.push(find);
   }
 
-  /**
-   * Offers of a model in the order of the configuration. Empty if it is unknown, retired, or its name
-   * ambiguous.
-   */
+  /** Offers of a model in the configuration's order. None if it is unknown, retired, or ambiguous. */
   find(id: string): readonly Offer[] {
     this.#followClock();
     return this.#resolveName(id, mostNames);

@@ -16,10 +16,7 @@ interface PluginParts<Options extends z.ZodType> {
 
 const noOptions = z.strictObject({});
 
-/**
- * Makes a plugin, which without `options` has none. The factory throws a `PluginError` that names every wrong
- * option.
- */
+/** Makes a plugin, by default without options. The factory throws a `PluginError` naming each wrong one. */
 export function definePlugin(
   parts: Omit<PluginParts<typeof noOptions>, 'options'> & { options?: undefined },
 ): PluginFactory<typeof noOptions>;

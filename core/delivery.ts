@@ -101,10 +101,7 @@ async function settleCall(
   return end;
 }
 
-/**
- * Reads the rest of a reply whose client is gone, if its provider bills the whole of it, for the usage at its
- * end.
- */
+/** Reads a reply whose client is gone to its usage, at its end, if its provider bills the whole of it. */
 async function drainReply(pieces: Pieces, running: RunningAttempt): Promise<void> {
   const { drain } = running;
   if (!drain) return;
@@ -116,9 +113,7 @@ async function drainReply(pieces: Pieces, running: RunningAttempt): Promise<void
   }
 }
 
-/**
- * Reads to the provider's own end of the stream, for a moment, so that its connection can serve another call.
- */
+/** Reads to the end of the provider's stream, for a moment, so that its connection can be used again. */
 async function finishTail(pieces: Pieces, running: RunningAttempt): Promise<void> {
   const tail = await withTimeout(pieces.next(), longestTail).catch(() => undefined);
   if (!tail?.done) running.stop();

@@ -174,10 +174,7 @@ class Sending {
   }
 }
 
-/**
- * Milliseconds in which a kept connection shows that it is closed. A later failure happens while the provider
- * works.
- */
+/** Milliseconds in which a kept connection shows that it is closed. Later, the provider is at work. */
 const longestClose = 1000;
 
 /**

@@ -60,13 +60,9 @@ export interface AsyncTap<Args extends unknown[], Result> extends SyncTap<
 export interface Hooks {
   /** All plugins are applied: check names, open resources. Throwing stops the start. */
   readonly ready: AsyncTap<[], void>;
-  /**
-   * Receives a request's headers. Return a principal; undefined: not my credential; throw: mine, and invalid.
-   */
+  /** Receives a request's headers. Return a principal; undefined: not my credential; throw: it is invalid. */
   readonly authenticate: AsyncTap<[Received], Principal | undefined>;
-  /**
-   * Receives a parsed call. Return a stored reply to send instead of calling; undefined: call the provider.
-   */
+  /** Receives a parsed call. Return a stored reply to send instead; undefined: call the provider. */
   readonly replay: AsyncTap<[Parsed], Replay | undefined>;
   /** Receives the targets so far. Return the targets in the order to try; none: model not found. */
   readonly route: AsyncTap<[readonly Target[], Parsed], readonly Target[]>;
@@ -77,9 +73,7 @@ export interface Hooks {
    * further target. Return what that attempt may use; throw to skip the target: the final error names it.
    */
   readonly extend: AsyncTap<[Grant, Routed], Grant>;
-  /**
-   * Receives an attempt at its start, first event and end, for health, load and latency. Cannot fail a call.
-   */
+  /** Receives an attempt at its start, first event and end, as health and load need. Cannot fail a call. */
   readonly attempt: SyncTap<[Attempt, Routed], undefined>;
   /** Receives the canonical request of one attempt. Return a new one; mutate nothing. */
   readonly transformRequest: {
@@ -88,10 +82,7 @@ export interface Hooks {
       tap: (request: CanonicalRequest, exchange: Routed) => Promise<CanonicalRequest>,
     ): void;
   };
-  /**
-   * Receives the signed request. The first response wins; undefined: the next tap sends it. Core's proxy is
-   * last.
-   */
+  /** Receives the signed request. The first response wins; undefined: the next tap sends it, core's last. */
   readonly dispatch: AsyncTap<[UpstreamRequest, Routed], UpstreamResponse | undefined>;
   /** Receives the events of a reply. Return an iterable around them. Runs once per reply, not per event. */
   readonly transformStream: {

@@ -125,11 +125,6 @@ function countUnlisted(paths: readonly string[]): number {
   return last.startsWith('+') ? Math.max(0, Number(last) - 1) || 0 : 0;
 }
 
-/** The paths for the `x-tollgate-dropped` header. */
-export function formatLossHeader(losses: readonly Loss[]): string {
-  return formatPaths(losses.map(({ path }) => path));
-}
-
 /** Paths of fields for a header: as many as fit into 2 kB, then `+N`. */
 export function formatPaths(paths: readonly string[]): string {
   const listed: string[] = [];

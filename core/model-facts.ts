@@ -47,9 +47,7 @@ const imageSchema = z.strictObject({
 const capabilitiesSchema = z.strictObject({
   tools: z.boolean().default(true),
   structuredOutput: z.boolean().default(true),
-  /**
-   * Whether the vendor supports JSON mode without a schema. Every model with structured output supports it.
-   */
+  /** Whether the vendor has a JSON mode without a schema, as every model with structured output has. */
   jsonMode: z.enum(['never', 'without-tools', 'always']).optional(),
   /** False if the vendor answers 400 to temperature, top_p and similar fields. */
   sampling: z.boolean().default(true),

@@ -66,16 +66,10 @@ export type CallSource = Omit<Client, 'reply' | 'readBody'> & { readonly reply: 
 /** Writes a call's end to the ledger, once. Resolves when the entry is durable, or after `longestHold`. */
 export type Meter = (end: End) => Promise<void>;
 
-/**
- * Milliseconds that a finished reply waits for the ledger. The entry is retried after the client has its
- * reply.
- */
+/** Milliseconds that a finished reply waits for the ledger, which retries the entry after that. */
 const longestHold = 5000;
 
-/**
- * Runs a call to its end. Never rejects: every error becomes the call's end, and the client reads it in its
- * protocol.
- */
+/** Runs a call to its end. Never rejects: every error becomes the call's end. */
 export function runCall(core: Core, received: Received, client: Client): Promise<void> {
   return runToEnd(core, received, client).then((end) => void core.hooks.observe.promise(end));
 }

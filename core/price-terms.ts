@@ -11,6 +11,7 @@ import {
 } from './canonical/units.ts';
 import type { ScheduledRule } from './price-schedule.ts';
 import { multiplyDecimals, scaleDecimal } from './util/decimal.ts';
+import { isObject } from './util/json-text.ts';
 
 /** What a unit costs: an exact decimal in USD, for a million if it is a token. */
 export interface Rate extends Billed {
@@ -165,10 +166,6 @@ function storeTable({ rates, ...others }: Priced & { readonly above?: number }):
   };
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /**
  * A price, or a part of it, with lists of rates: from that form, in which configurations may still state
  * prices for one release, and from a list alone. Whatever else it is given stays as it is.
@@ -204,10 +201,7 @@ export interface Fee {
   readonly spared?: boolean;
 }
 
-/**
- * Counts the searches of a call that offers the preview tool as that tool's. Replies count all searches
- * together.
- */
+/** Counts all searches of a call that offers the preview tool as that tool's: replies do not tell. */
 export function nameSearches(uses: readonly Use[], fees: readonly Fee[] = []): readonly Use[] {
   if (!fees.some(({ name }) => name === 'previewSearch')) return uses;
   return uses.map((use) => (use.unit === 'webSearch' ? { ...use, unit: 'previewSearch' } : use));
@@ -219,10 +213,7 @@ export interface Mode {
   readonly field: string;
   /** The mode as the client wrote it, if prices have another name. */
   readonly word?: string;
-  /**
-   * True if no reply reports it (for example a tool backed by another model); then it is charged as
-   * requested.
-   */
+  /** Whether no reply reports it, as a tool backed by another model; then it is charged as requested. */
   readonly silent?: true;
 }
 

@@ -142,9 +142,7 @@ export interface ReplyContext {
   /** Current Unix seconds. Absent if replies must not depend on the time. */
   readonly readClock?: () => number;
   readonly call: ClientCall;
-  /**
-   * Reports a part of the reply that the client's protocol cannot carry (`audio`, `candidates[1]`), and why.
-   */
+  /** Reports a part of the reply that the client's protocol cannot carry (`candidates[1]`), and why. */
   readonly reportLoss?: (kind: string, reason: string) => void;
   /** Capabilities of the model that answers. */
   readonly capabilities?: Capabilities;
@@ -167,10 +165,7 @@ export interface SentFrames {
 }
 
 export interface ClientSide {
-  /**
-   * Matches a path. Receives method, decoded path and raw query without `?`. Undefined: not a path of this
-   * protocol.
-   */
+  /** Receives method, decoded path and raw query without `?`. Undefined: not a path of this protocol. */
   match(method: string, path: string, query?: string): Match | undefined;
   /** Reads a body of multipart/form-data (`tollgate/kit` can). Absent: the protocol takes no forms. */
   readForm?(body: Buffer, contentType: string): Promise<Form>;
@@ -324,10 +319,7 @@ export interface UpstreamSide {
    * to. Returns `data` if it is right. Absent: replies go on as they are.
    */
   correctReply?(data: string, events: readonly CanonicalEvent[]): string;
-  /**
-   * The frame that ends every stream. The verbatim lane adds it if the provider left it out. Empty if there
-   * is none.
-   */
+  /** The frame that ends every stream, or nothing. The verbatim lane adds it if the provider left it out. */
   readonly terminator: string;
 }
 
@@ -350,10 +342,7 @@ export interface CountSide {
   encodeReply(tokens: number): unknown;
 }
 
-/**
- * A member (with an ASCII name) to set to `value`, to add if it is missing, or to remove if `value` is
- * undefined.
- */
+/** A member (with an ASCII name) to set or add; if `value` is undefined, to remove. */
 export interface Edit {
   readonly path: readonly [string, ...string[]];
   readonly value: unknown;

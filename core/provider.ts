@@ -25,10 +25,7 @@ export interface Provider {
   readonly choose?: ((request: CanonicalRequest, model: Model) => string | undefined) | undefined;
   /** Whether it routes calls itself, by a `provider` object in their bodies, as brokers do. */
   readonly routes?: boolean | undefined;
-  /**
-   * How far to read a reply after its client disconnected, if the provider bills all of it. Undefined: cancel
-   * at once.
-   */
+  /** How far to read a reply without a client, if the provider bills all of it. Undefined: cancel at once. */
   readonly onAbort?: DrainLimits | undefined;
   /**
    * For clouds that wrap a protocol: returns the finished request as the cloud accepts it. It splices the
@@ -63,10 +60,7 @@ export interface UpstreamRequest {
   readonly body: string | Uint8Array;
 }
 
-/**
- * A provider's reply: status, headers, and the body as it arrives. Ending the iteration early closes the
- * connection.
- */
+/** A provider's reply, its body as it arrives. Ending the iteration early closes the connection. */
 export interface UpstreamResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;

@@ -45,9 +45,7 @@ export class Tally {
   /** Whether a text or reasoning block was seen: a model wrote it, so it used tokens. */
   spoke = false;
   unreadable = 0;
-  /**
-   * Characters that decoders keep to the end of the reply: tool arguments, and events without output so far.
-   */
+  /** Characters that decoders keep to the end: tool arguments, and events without output so far. */
   keptLength = 0;
   /** Whether `response-end` was seen: the reply is complete. */
   complete = false;

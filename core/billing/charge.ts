@@ -165,9 +165,7 @@ function findRule({ attempt: { target, startedAt } }: Routed): string | undefine
   return schedule.findRule(Date.now() - past) ?? price.name ?? standard;
 }
 
-/**
- * True if the call may cost more than the known price: an unknown mode, or use or media without a rate.
- */
+/** Whether it may cost more than the known price: an unknown mode, or use or media without a rate. */
 function isUnpriced({ mode = usualMode, uses }: Used, { attempt: { target } }: Routed): boolean {
   const { model, price } = target;
   if (model.free) return false;

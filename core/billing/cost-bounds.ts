@@ -92,9 +92,7 @@ export function boundBilled(call: ClientCall, model: Model, granted: number | un
   return outsideLimit && !isOff ? model.outputLimit : boundOutput(call, model, granted);
 }
 
-/**
- * Uses of a built-in tool that a call without a limit is expected to make, and the most that are plausible.
- */
+/** Uses of a built-in tool by a call without a limit: those expected, and the most that are plausible. */
 export const unlimitedUses = { expected: 10, believed: 100 } as const;
 /** Limits of callers above this count as this. */
 const mostUses = 1000;
@@ -211,10 +209,7 @@ export function computeWorstCost(bound: UseBound, price: Price): Nano {
   return worst;
 }
 
-/**
- * The largest output limit per candidate whose worst case fits `amount`. Negative if the input alone does not
- * fit.
- */
+/** The largest output limit per candidate whose worst case fits `amount`; negative if there is none. */
 export function computeAffordableOutput(amount: Nano, bound: Bound, price: Price): number {
   return Math.min(...listTerms(price, bound).map((terms) => computeAffordable(amount, bound, terms)));
 }

@@ -27,9 +27,7 @@ export interface Service {
    * share its next run.
    */
   reload(): Promise<boolean>;
-  /**
-   * Fails readiness at once, lets calls finish and settles the ledger. Resolves when everything is closed.
-   */
+  /** Fails readiness at once, lets calls finish, settles the ledger, and closes everything. */
   stop(): Promise<void>;
 }
 

@@ -14,10 +14,7 @@ import { openSwitchboard } from '../host/workers.ts';
 import { findInheritedSocket } from '../http/listener.ts';
 import type { Plugin } from '../plugin.ts';
 
-/**
- * Milliseconds before a dead worker is replaced, so that one that dies at once does not start in a tight
- * loop.
- */
+/** Milliseconds before a dead worker is replaced: one may die at once, again and again. */
 const pause = 1000;
 
 const ready = 'tollgate:ready';

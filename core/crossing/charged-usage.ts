@@ -10,7 +10,7 @@ import type { Progress, Routed } from '../exchange.ts';
 import { costHeader } from '../http/request-headers.ts';
 import type { ClientSide, Edit, Protocol, ReplyContext, WireEvent } from '../protocol.ts';
 import type { Tally } from '../tally.ts';
-import { skipSpace } from '../util/json-text.ts';
+import { isObject, skipSpace } from '../util/json-text.ts';
 import { type Nano, formatUsd } from '../util/money.ts';
 import { skipValue, splice } from './splice.ts';
 import { type SseBlock, SseReader, writeFrame } from './sse.ts';
@@ -75,7 +75,11 @@ function buildEvents(usage: Usage): readonly CanonicalEvent[] {
 }
 
 /** Writes figures in the client's protocol, as the members of its usage object. */
-function encodeUsage({ client }: Protocol, context: ReplyContext, usage: Usage): Record<string, unknown> {
+function encodeUsage(
+  { client }: Protocol,
+  context: ReplyContext,
+  usage: Usage,
+): Readonly<Record<string, unknown>> {
   const reply = client.encodeReply(buildEvents(usage), context);
   return readObjectAt(reply, getUsagePath(client).reply) ?? {};
 }
@@ -235,14 +239,13 @@ function setCost(json: string, path: Path, cost: Nano): string {
   return splice(json, [{ path: [...path, 'cost'], value: JSON.rawJSON(formatUsd(cost)) }]);
 }
 
-function readObjectAt(value: unknown, path: readonly string[]): Record<string, unknown> | undefined {
+function readObjectAt(
+  value: unknown,
+  path: readonly string[],
+): Readonly<Record<string, unknown>> | undefined {
   let found = value;
   for (const name of path) found = isObject(found) ? found[name] : undefined;
   return isObject(found) ? found : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function hasObject(json: string, path: Path): boolean {

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Tally } from '../tally.ts';
-import { resolvePointer } from '../util/json-text.ts';
+import { isObject, resolvePointer } from '../util/json-text.ts';
 import type { Batches } from './reply-events.ts';
 
 /**
@@ -270,10 +270,6 @@ interface Check {
   left: number;
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function getType(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
@@ -287,7 +283,7 @@ function hasType(value: unknown, type: unknown): boolean {
 function fits(value: unknown, schema: unknown, check: Check, depth: number): boolean {
   if (schema === false) return false;
   check.left -= 1;
-  if (!isFields(schema) || depth > deepest || check.left < 0) return true;
+  if (!isObject(schema) || depth > deepest || check.left < 0) return true;
   const fitsPart = (part: unknown, partSchema: unknown): boolean => fits(part, partSchema, check, depth + 1);
   const { $ref: reference, type, enum: values, anyOf, oneOf = anyOf, allOf } = schema;
   if (typeof reference === 'string' && !fitsPart(value, resolvePointer(check.root, reference))) return false;
@@ -297,7 +293,7 @@ function fits(value: unknown, schema: unknown, check: Check, depth: number): boo
   if (Array.isArray(oneOf) && !oneOf.some((each) => fitsPart(value, each))) return false;
   if (Array.isArray(allOf) && !allOf.every((each) => fitsPart(value, each))) return false;
   if (Array.isArray(value)) return value.every((item) => fitsPart(item, schema.items));
-  return !isFields(value) || fitsMembers(value, schema, fitsPart);
+  return !isObject(value) || fitsMembers(value, schema, fitsPart);
 }
 
 function fitsMembers(
@@ -306,7 +302,7 @@ function fitsMembers(
   fitsPart: (part: unknown, schema: unknown) => boolean,
 ): boolean {
   if (Array.isArray(required) && !required.every((name) => Object.hasOwn(value, String(name)))) return false;
-  const known = isFields(properties) ? properties : {};
+  const known = isObject(properties) ? properties : {};
   return Object.entries(value).every(([name, member]) =>
     fitsPart(member, Object.hasOwn(known, name) ? known[name] : others),
   );

@@ -95,10 +95,7 @@ export const large = 64 * 1024;
 /** Omits a byte order mark at the start, which JSON does not allow. */
 const utf8 = new TextDecoder('utf-8');
 
-/**
- * Unwraps a body with the provider plugin. Bytes that went in and have not come out count as memory of the
- * call.
- */
+/** Unwraps a body with the provider plugin. Bytes that have not come out yet count as the call's memory. */
 export function unwrapCounted(
   response: UpstreamResponse,
   memory: ReplyMemory,

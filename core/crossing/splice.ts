@@ -6,9 +6,7 @@
 import type { Edit } from '../protocol.ts';
 import { quote, skipScalar, skipSpace, skipString } from '../util/json-text.ts';
 
-/**
- * Skips a value. Strings are most of a long body and are skipped by searches; between them is little to scan.
- */
+/** Skips a value. Strings, which are most of a long body, are skipped by searches. */
 export function skipValue(text: string, from: number): number {
   const first = text.charCodeAt(from);
   if (first === quote) return skipString(text, from);

@@ -52,10 +52,7 @@ function opens({ role, blocks }: Turn): boolean {
   return role === 'user' && !blocks.some(({ type }) => type === 'tool-result');
 }
 
-/**
- * Removes the oldest exchanges, at least one, until only a share is left. Returns undefined if there is only
- * one.
- */
+/** Removes the oldest exchanges, at least one, until a share is left. Undefined if there is only one. */
 export function shortenTo(share: number, request: CanonicalRequest): Shortened | undefined {
   const { turns } = request;
   const sizes = turns.map((turn) => JSON.stringify(turn).length);
@@ -97,10 +94,7 @@ function findFirstKept(turns: readonly Turn[], sizes: readonly number[], most: n
 /** No tokeniser in use packs more bytes into a token, on average over a conversation. */
 const mostBytesPerToken = 16;
 
-/**
- * Throws `context_length_exceeded` if a call cannot fit into its model by any tokeniser; the provider is not
- * called.
- */
+/** Throws `context_length_exceeded` if a call cannot fit into its model by any tokeniser. */
 export function checkContext({ call, attempt }: Routed): void {
   const { contextLength, id } = attempt.target.model;
   if (call.size.textBytes <= contextLength * mostBytesPerToken) return;

@@ -40,9 +40,7 @@ class ForwardedText {
   readonly #call: Routed['call'];
   readonly #upstream: UpstreamSide;
   readonly #tally: Tally;
-  /**
-   * Whether what follows the last finish waits until the call is settled, as usage does that gets its cost.
-   */
+  /** Whether what follows the last finish waits for the settlement, as usage that gets its cost does. */
   readonly #holdsEnd: boolean;
   /** Gemini's clients fail at comments. */
   readonly #takesComments: boolean;

@@ -4,7 +4,7 @@
  * result would fail later, in core, where no one sees which plugin it came from.
  */
 import type { Logger } from 'pino';
-import type { Parsed, Routed, Target } from '../exchange.ts';
+import type { Attempt, End, Parsed, Routed, Target } from '../exchange.ts';
 import type { ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from '../hooks.ts';
 import { findHeaderFault, isStatus } from '../http/reply-headers.ts';
 import { isGatewayError } from '../util/errors.ts';
@@ -19,9 +19,9 @@ interface Tappable<Args extends unknown[], Result> {
 
 interface Care<Args extends unknown[], Result> {
   /** Returns the result, or throws if it cannot be used. */
-  takeResult(result: Result, place: TapPlace, args: Args): Result;
+  takeResult(result: Result, place: TapPlace, args: Args, hook: string): Result;
   /** Throws the error that the caller gets, or returns if no caller may get one. */
-  fail(error: unknown, tap: string, args: Args): Result;
+  fail(error: unknown, tap: string, args: Args, hook: string): Result;
 }
 
 /** A hook as a plugin taps it. A synchronous one has no `tapPromise`: pass on `tap` alone. */
@@ -46,9 +46,9 @@ function wrapHook<Args extends unknown[], Result>(
       const at = toPlace(place, tap);
       hook.tap(at, (...args) => {
         try {
-          return takeResult(requireSyncResult(tap(...args), name, at.name), at, args);
+          return takeResult(requireSyncResult(tap(...args), name, at.name), at, args, name);
         } catch (error) {
-          return fail(error, at.name, args);
+          return fail(error, at.name, args, name);
         }
       });
     },
@@ -56,9 +56,9 @@ function wrapHook<Args extends unknown[], Result>(
       const at = toPlace(place, tap);
       hook.tapPromise?.(at, async (...args) => {
         try {
-          return takeResult(await tap(...args), at, args);
+          return takeResult(await tap(...args), at, args, name);
         } catch (error) {
-          return fail(error, at.name, args);
+          return fail(error, at.name, args, name);
         }
       });
     },
@@ -67,16 +67,15 @@ function wrapHook<Args extends unknown[], Result>(
 
 /** Checks results, and names the tap in what it throws. `isNeeded`: the next tap gets the result. */
 function checkTaps<Args extends unknown[], Result>(
-  hook: string,
   isNeeded = false,
   note?: (result: Result, place: TapPlace, args: Args) => Result,
 ): Care<Args, Result> {
   return {
-    takeResult(result, place, args) {
+    takeResult(result, place, args, hook) {
       checkResult(result, isNeeded, hook, place.name);
       return note ? note(result, place, args) : result;
     },
-    fail(error, tap) {
+    fail(error, tap, _, hook) {
       throw nameError(error, hook, tap);
     },
   };
@@ -93,15 +92,18 @@ function noteStep(
 
 /** One tap that throws never stops another, nor a call: what it threw goes to the log. */
 function isolateTaps<Args extends unknown[]>(
-  hook: string,
   logger: Logger,
   identifyCall?: (...args: Args) => string,
 ): Care<Args, void> {
   return {
     takeResult: () => undefined,
-    fail: (error, tap, args) =>
+    fail: (error, tap, args, hook) =>
       logger.error({ error, call: identifyCall?.(...args), hook, tap }, 'a tap failed'),
   };
+}
+
+function identifyEnd({ exchange }: End): string {
+  return exchange.id;
 }
 
 /** Milliseconds after which the log names a plugin whose `ready` tap still runs. */
@@ -165,40 +167,31 @@ function addCondition<Value, Changed>(
 }
 
 export function wrapHooks(hooks: CoreHooks, logger: Logger): Hooks {
-  const requests = wrapHook('transformRequest', hooks.transformRequest, checkTaps('transformRequest', true));
-  const streams = wrapHook('transformStream', hooks.transformStream, checkTaps('transformStream'));
+  const requests = wrapHook('transformRequest', hooks.transformRequest, checkTaps(true));
+  const streams = wrapHook('transformStream', hooks.transformStream, checkTaps());
+  const { tap } = wrapHook(
+    'attempt',
+    hooks.attempt,
+    isolateTaps<[Attempt, Routed]>(logger, (_, { id }) => id),
+  );
   return {
     ready: wrapReady(hooks.ready, logger),
-    authenticate: wrapHook('authenticate', hooks.authenticate, checkTaps('authenticate')),
-    replay: wrapHook('replay', hooks.replay, checkTaps('replay')),
-    route: wrapHook('route', hooks.route, checkTaps('route', true, noteStep)),
-    authorize: wrapHook('authorize', hooks.authorize, checkTaps('authorize', true)),
-    extend: wrapHook('extend', hooks.extend, checkTaps('extend', true)),
+    authenticate: wrapHook('authenticate', hooks.authenticate, checkTaps()),
+    replay: wrapHook('replay', hooks.replay, checkTaps()),
+    route: wrapHook('route', hooks.route, checkTaps(true, noteStep)),
+    authorize: wrapHook('authorize', hooks.authorize, checkTaps(true)),
+    extend: wrapHook('extend', hooks.extend, checkTaps(true)),
     transformRequest: {
       tapPromise: (place, change) => requests.tapPromise(...addCondition('transformRequest', place, change)),
     },
     transformStream: {
       tap: (place, change) => streams.tap(...addCondition('transformStream', place, change)),
     },
-    attempt: {
-      tap: wrapHook(
-        'attempt',
-        hooks.attempt,
-        isolateTaps('attempt', logger, (_, { id }) => id),
-      ).tap,
-    },
-    dispatch: wrapHook('dispatch', hooks.dispatch, checkTaps('dispatch')),
-    meter: wrapHook(
-      'meter',
-      hooks.meter,
-      isolateTaps('meter', logger, ({ exchange }) => exchange.id),
-    ),
-    observe: wrapHook(
-      'observe',
-      hooks.observe,
-      isolateTaps('observe', logger, ({ exchange }) => exchange.id),
-    ),
-    close: wrapHook('close', hooks.close, isolateTaps('close', logger)),
+    attempt: { tap },
+    dispatch: wrapHook('dispatch', hooks.dispatch, checkTaps()),
+    meter: wrapHook('meter', hooks.meter, isolateTaps(logger, identifyEnd)),
+    observe: wrapHook('observe', hooks.observe, isolateTaps(logger, identifyEnd)),
+    close: wrapHook('close', hooks.close, isolateTaps(logger)),
   };
 }
 
@@ -252,10 +245,7 @@ function checkResult(result: unknown, isNeeded: boolean, hook: string, tap: stri
   throw new TypeError(`the tap "${tap}" on "${hook}" returned ${returned}${remedy}`);
 }
 
-/**
- * Wraps programming errors in a PluginError that names the tap. Gateway errors and transport errors pass
- * through.
- */
+/** Wraps programming errors in a PluginError that names the tap. Others pass through. */
 function nameError(error: unknown, hook: string, tap: string): unknown {
   if (isGatewayError(error)) {
     const fault = findHeaderFault(error.details.headers ?? {});

@@ -6,10 +6,7 @@ import type { Principal, Replay, Target } from '../exchange.ts';
 import { GatewayError } from '../util/errors.ts';
 import { modelHeader } from './reply-headers.ts';
 
-/**
- * Throws `invalid_api_key` without a recognised key, and `forbidden` if the key is of the other kind, or may
- * only read.
- */
+/** Throws `invalid_api_key` without a known key, `forbidden` if it is of the other kind or may only read. */
 export function requireAccess(
   principal: Principal | undefined,
   access: Principal['kind'],

@@ -176,10 +176,7 @@ function checkReply({ core, route }: Asked, by: string, reply: RouteReply | unde
   }
 }
 
-/**
- * Throws if Node could not send the reply. A missing body becomes '', because Koa turns an undefined body
- * into a 204.
- */
+/** Throws if Node could not send the reply. A missing body becomes '': of undefined Koa makes a 204. */
 function serializeReply({ status, headers = {}, body }: RouteReply): SendableReply {
   if (!isStatus(status)) throw new TypeError(`the status ${String(status)}, which is not from 200 to 599`);
   const fault = findHeaderFault(headers);

@@ -11,9 +11,7 @@ import { describeMachine, type Machine } from './reply-memory.ts';
 
 /** Bytes of all bodies, if the machine has enough memory. */
 const defaultLimit = 512 * 1024 * 1024;
-/**
- * The share of memory for bodies. Each exists several times while it is parsed and encoded for the provider.
- */
+/** The share of memory for bodies. Each exists several times while it is parsed and encoded. */
 const memoryShare = 1 / 8;
 /** Bytes of the heap that the gateway itself and V8's young generation need, and the share of the rest. */
 const ownHeap = 160 * 1024 * 1024;
@@ -28,9 +26,7 @@ interface GivenLimits {
   readonly bodiesLimit?: number | undefined;
 }
 
-/**
- * The limits of one body and of all bodies that are not given. Workers share the memory, but each has a heap.
- */
+/** The limits of one body and of all that are not given. Workers share the memory, but each has a heap. */
 export function computeBodyLimits(
   { workers, bodyLimit, bodiesLimit }: GivenLimits,
   { memory, heap }: Machine = describeMachine(),

@@ -51,10 +51,7 @@ const [comma, colon, openList, closeList, openObject, closeObject] = [44, 58, 91
 const matters = new Uint8Array(256);
 for (const byte of [quote, comma, colon, openList, closeList, openObject, closeObject]) matters[byte] = 1;
 
-/**
- * Counts until a limit is exceeded. In invalid JSON it counts at least what `JSON.parse` reads before its
- * error.
- */
+/** Counts until a limit is exceeded. Of invalid JSON it counts at least what `JSON.parse` reads. */
 export function countStructure(bytes: Buffer, limits: StructureLimits): Structure {
   const found: Structure = { members: 0, listed: 0, values: 0, exceeded: undefined };
   /** Whether the container at each depth is a list. */
@@ -244,9 +241,7 @@ function checkCharacters(body: unknown): void {
   );
 }
 
-/**
- * Parses text that `JSON.parse` accepts, value by value. It leaves only strings and numbers to `JSON.parse`.
- */
+/** Parses text that `JSON.parse` accepts, value by value. It leaves strings and numbers to `JSON.parse`. */
 class CarefulReader {
   readonly #text: string;
   #at = 0;

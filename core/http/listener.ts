@@ -95,10 +95,7 @@ export async function listen(
   return server;
 }
 
-/**
- * Clients that try a WebSocket first (Codex does) fall back to HTTP on this reply. Without it they would
- * wait.
- */
+/** Clients that try a WebSocket first (Codex does) fall back to HTTP on this reply, and wait without it. */
 function refuseUpgrade(socket: Duplex): void {
   const body =
     '{"error":{"message":"This gateway supports HTTP and server-sent events, but not WebSockets.",' +

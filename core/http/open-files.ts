@@ -7,9 +7,7 @@ import { z } from 'zod';
 
 /** Without a narrower limit of the system. */
 const usual = 20_000;
-/**
- * Files that are open without any calls: the ledger, watched and loaded files, the operators' connections.
- */
+/** Files that are open without any calls: of the ledger, watched and loaded ones, operators' connections. */
 const own = 64;
 
 const reportSchema = z.object({

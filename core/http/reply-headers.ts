@@ -1,7 +1,7 @@
 /** Builds and checks the headers of replies, and sends errors in the format of the client's protocol. */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Routed } from '../exchange.ts';
-import { formatLossHeader, formatPaths, type Loss } from '../loss.ts';
+import { formatPaths, type Loss } from '../loss.ts';
 import type { ClientCall, Match, Protocol } from '../protocol.ts';
 import { getMessage, type GatewayError } from '../util/errors.ts';
 import type { Reply } from './reply.ts';
@@ -28,7 +28,7 @@ export function buildReplyHeaders(
       ? { 'x-tollgate-estimate': 'true' }
       : { 'x-tollgate-provider': attempt.target.provider.name, [modelHeader]: attempt.target.model.id }),
     'x-tollgate-attempts': String(attempt.number),
-    ...(losses.length > 0 ? { 'x-tollgate-dropped': formatLossHeader(losses) } : {}),
+    ...(losses.length > 0 ? { 'x-tollgate-dropped': formatPaths(losses.map(({ path }) => path)) } : {}),
   };
 }
 

@@ -84,9 +84,7 @@ export class ReplyMemory {
     this.#budget = budget;
   }
 
-  /**
-   * Throws `upstream_failed` if this reply alone is too large, and `overloaded` if all replies together are.
-   */
+  /** Throws `upstream_failed` if this reply alone is too large, `overloaded` if all together are. */
   add(bytes: number): void {
     if (this.#isReleased || bytes === 0) return;
     const size = this.#size + bytes;
@@ -136,10 +134,7 @@ const [brace, bracket, comma] = [0x7b, 0x5b, 0x2c];
 const perContainer = 16;
 const perMember = 4;
 
-/**
- * The memory that parsed JSON takes beyond its text, in bytes of text: three bytes can become an object of
- * fifty.
- */
+/** The memory of parsed JSON beyond its text, in bytes of text: three bytes can make an object of fifty. */
 export function weighBytes(bytes: Uint8Array): number {
   let weight = 0;
   for (let index = 0; index < bytes.length; index += 1) {

@@ -6,9 +6,7 @@ import { Registry } from '../util/registry.ts';
 
 const accesses = new Set<unknown>(['public', 'user', 'operator'] satisfies Route['access'][]);
 
-/**
- * Checks a route from a plugin in plain JavaScript. Otherwise its faults would show only when it is called.
- */
+/** Checks a route from a plugin in plain JavaScript, whose faults would show only when it is called. */
 function findFault({ method, path, access, when, handle, encodeError }: Route): string | undefined {
   if (!/^(GET|POST|PUT|PATCH|DELETE)$/.test(method))
     return '"method" must be GET, POST, PUT, PATCH or DELETE';

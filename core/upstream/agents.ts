@@ -27,10 +27,7 @@ function readProxy(environment: Environment, name: string): string | undefined {
   throw new ConfigError(`${name} has to be the URL of an HTTP proxy: http://user:password@host:3128`);
 }
 
-/**
- * One entry of `NO_PROXY`: a name with all below it, an address, a range `10.0.0.0/8`, each with a port or
- * not.
- */
+/** One entry of `NO_PROXY`: a name with all below it, an address, or a range, perhaps with a port. */
 interface Exception {
   readonly matches: (host: string) => boolean;
   readonly port: string | undefined;
@@ -69,46 +66,33 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || parseAddress(host)?.range() === 'loopback';
 }
 
-const usualPorts = new Map([
-  ['http:', '80'],
-  ['https:', '443'],
-]);
 const loopbacks = 'localhost,127.0.0.1,::1';
 
-export class OutgoingProxies {
-  readonly #byProtocol: ReadonlyMap<string, string | undefined>;
-  readonly #exceptions: readonly Exception[];
-
-  /** Throws a `ConfigError` that names the variable that is wrong. */
-  constructor(environment: Environment = process.env) {
-    const plain = readProxy(environment, 'HTTP_PROXY');
-    this.#byProtocol = new Map([
-      ['http:', plain],
-      ['https:', readProxy(environment, 'HTTPS_PROXY') ?? plain],
-    ]);
-    const entries = readVariable(environment, 'NO_PROXY').split(/[\s,]+/);
-    this.#exceptions = entries.filter((entry) => entry !== '').map(readException);
-  }
-
-  get isEmpty(): boolean {
-    return [...this.#byProtocol.values()].every((proxy) => proxy === undefined);
-  }
-
-  /** The URL of the proxy for a target; undefined: it is called directly. */
-  find({ protocol, hostname, port }: URL): string | undefined {
-    const proxy = this.#byProtocol.get(protocol);
-    if (proxy === undefined) return undefined;
+/**
+ * Makes a function that returns the URL of the proxy for a target; undefined: it is called directly. Throws a
+ * `ConfigError` that names the variable that is wrong.
+ */
+export function createProxyFinder(
+  environment: Environment = process.env,
+): (target: URL) => string | undefined {
+  const plain = readProxy(environment, 'HTTP_PROXY');
+  const secure = readProxy(environment, 'HTTPS_PROXY') ?? plain;
+  const entries = readVariable(environment, 'NO_PROXY').split(/[\s,]+/);
+  const exceptions = entries.filter((entry) => entry !== '').map(readException);
+  return ({ protocol, hostname, port }) => {
+    const isSecure = protocol === 'https:';
     const host = hostname
       .toLowerCase()
       .replace(/^\[(.+)\]$/, '$1')
       .replace(/\.$/, '');
     if (isLoopback(host)) return undefined;
-    const called = port || usualPorts.get(protocol);
-    const isException = this.#exceptions.some(
+    const called = port || (isSecure ? '443' : '80');
+    const isException = exceptions.some(
       (exception) => (exception.port ?? called) === called && exception.matches(host),
     );
-    return isException ? undefined : proxy;
-  }
+    if (isException) return undefined;
+    return isSecure ? secure : plain;
+  };
 }
 
 /**
@@ -116,14 +100,13 @@ export class OutgoingProxies {
  * of addresses in `NO_PROXY`.
  */
 export function useOutgoingProxies(): void {
-  if (new OutgoingProxies().isEmpty) return;
   const { env } = process;
   const [http_proxy, https_proxy] = [readProxy(env, 'HTTP_PROXY'), readProxy(env, 'HTTPS_PROXY')];
-  const no_proxy = `${loopbacks},${readVariable(env, 'NO_PROXY')}`;
+  if (!http_proxy && !https_proxy) return;
   setGlobalProxyFromEnv({
     ...(http_proxy && { http_proxy }),
     ...(https_proxy && { https_proxy }),
-    no_proxy,
+    no_proxy: `${loopbacks},${readVariable(env, 'NO_PROXY')}`,
   });
 }
 
@@ -134,7 +117,7 @@ export type Agents = ReturnType<typeof openAgents>;
 
 /** Throws a `ConfigError` that names the variable that is wrong. */
 export function openAgents() {
-  const proxies = new OutgoingProxies();
+  const findProxy = createProxyFinder();
   const agents = new Map<string, Agent>();
   const lookup = shareLookups();
   const open = (protocol: string, proxy: string | undefined): Agent => {
@@ -144,7 +127,7 @@ export function openAgents() {
   };
   return {
     find(target: URL): Agent {
-      const proxy = proxies.find(target);
+      const proxy = findProxy(target);
       const key = `${target.protocol} ${proxy ?? ''}`;
       let agent = agents.get(key);
       if (!agent) agents.set(key, (agent = open(target.protocol, proxy)));

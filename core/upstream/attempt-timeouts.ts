@@ -4,11 +4,7 @@
  * its turn before the client gives up.
  */
 import type { Parsed, Target } from '../exchange.ts';
-
-export interface ChosenTimeouts {
-  readonly firstEvent?: number | undefined;
-  readonly reply?: number | undefined;
-}
+import type { Provider } from '../provider.ts';
 
 const second = 1000;
 /** Time to the first event of a model that does not think and has little to read. */
@@ -46,7 +42,7 @@ export interface AttemptTimeouts {
 export function computeTimeouts(
   { call }: Parsed,
   { provider: { patience }, model }: Target,
-  chosen: ChosenTimeouts,
+  chosen: NonNullable<Provider['patience']>,
 ): AttemptTimeouts {
   const reply = patience?.reply ?? chosen.reply;
   if (call.stream)

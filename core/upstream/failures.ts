@@ -82,10 +82,7 @@ export function toAttemptError(thrown: unknown, { cancellation, attempt }: Route
     : explain('upstream_failed', 'The connection to the provider broke before its reply was complete.');
 }
 
-/**
- * Sockets, DNS and Node's HTTP parser set a `code` on their errors. A GatewayError has a `code` of its own
- * kind.
- */
+/** Sockets, DNS and Node's HTTP parser set a `code`. A GatewayError has a `code` of its own kind. */
 function readErrorCode(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || thrown.name === 'GatewayError') return undefined;
   return 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
@@ -251,10 +248,7 @@ function isProxyStatus(status: number): boolean {
   return status === 502 || status === 504 || (status >= 520 && status <= 527);
 }
 
-/**
- * Every picture costs money. If the provider has produced one, or may still do so, the call is not sent
- * again.
- */
+/** Every picture costs money. If the provider may have produced one, the call is not sent again. */
 function mayHaveMadeImage({ target, sent, status }: Attempt, code: ErrorCode): boolean {
   return (
     target.model.output.includes('image') &&

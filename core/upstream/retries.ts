@@ -51,9 +51,7 @@ export class Retries {
     this.#getReliability(target).record(undefined);
   }
 
-  /**
-   * Decides about a call whose last attempt failed. Resolves when the next attempt may begin, or with none.
-   */
+  /** Decides after a failed attempt. Resolves when the next attempt may begin, or with none. */
   async planNextAttempt(
     { grant, cancellation, startedAt }: Routed,
     attempts: readonly Attempt[],
@@ -108,10 +106,7 @@ export class Retries {
   }
 }
 
-/**
- * Limits retries to a share of all calls. Without a limit, an outage of a provider would multiply the
- * requests to it.
- */
+/** Limits retries to a share of all calls: an outage must not multiply the requests to a provider. */
 const window = 10_000;
 
 export class RetryBudget {
@@ -204,10 +199,7 @@ const buildSeconds = (fallback: number) =>
 export const retriesSchema = z.strictObject({
   /** Attempts at one target at most, but two while another target is left. With 1, no target is retried. */
   attempts: z.int().min(1).max(10).default(3),
-  /**
-   * Seconds before the second attempt at a target. Each later wait is twice as long, minus up to half at
-   * random.
-   */
+  /** Seconds before the second attempt at a target. Later waits double, minus up to half at random. */
   base: buildSeconds(0.5),
   /** Seconds to wait before one attempt at most, even if the provider asks for more. */
   longestWait: buildSeconds(10),
@@ -319,10 +311,7 @@ function computeWait(
   return Math.min(base * 2 ** (tries - 1), longestWait) * (1 - random / 2);
 }
 
-/**
- * True if a retry by the client may succeed: nothing was retried here, or the provider asked for a longer
- * wait.
- */
+/** Whether the client's retry may succeed: nothing was retried here, or the wait asked for is longer. */
 function mayHelpLater({ attempts }: History, last: Attempt, { longestWait }: RetrySettings): boolean {
   if ((readRequestedWait(last) ?? 0) > longestWait) return true;
   const kind = classifyAttempt(last);

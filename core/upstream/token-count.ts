@@ -28,11 +28,16 @@ export async function* translateCount(
   const vendor = attempt.target.protocol;
   const text = await readText(response);
   const tokens = decodeCount(vendor, text);
-  yield {
-    text: vendor === protocol ? text : JSON.stringify(requireCountSide(protocol).encodeReply(tokens)),
-    last: true,
-    opening: false,
-  };
+  yield { text: vendor === protocol ? text : encodeCount(protocol, tokens), last: true, opening: false };
+}
+
+export async function* estimateCount({ protocol, call, attempt }: Routed): AsyncGenerator<Piece> {
+  const tokens = estimateTokens(call, attempt.target.model);
+  yield { text: encodeCount(protocol, tokens), last: true, opening: false };
+}
+
+function encodeCount(protocol: Protocol, tokens: number): string {
+  return JSON.stringify(requireCountSide(protocol).encodeReply(tokens));
 }
 
 function decodeCount(vendor: Protocol, text: string): number {
@@ -48,16 +53,4 @@ function decodeCount(vendor: Protocol, text: string): number {
 function requireCountSide({ count, name }: Protocol): CountSide {
   if (count) return count;
   throw new GatewayError('internal', `The protocol "${name}" cannot count tokens.`);
-}
-
-export async function* estimateCount(exchange: Routed): AsyncGenerator<Piece> {
-  yield {
-    text: JSON.stringify(
-      requireCountSide(exchange.protocol).encodeReply(
-        estimateTokens(exchange.call, exchange.attempt.target.model),
-      ),
-    ),
-    last: true,
-    opening: false,
-  };
 }

@@ -79,10 +79,7 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
-/**
- * Several copies of the package may be loaded, so errors are recognised by this brand and not by
- * `instanceof`.
- */
+/** Recognises errors of all copies of the package that may be loaded, as `instanceof` does not. */
 const brand = Symbol.for('tollgate.error');
 
 /** Maximum characters of a message: messages quote what clients send, and are kept with the call. */
@@ -119,10 +116,7 @@ export function isGatewayError(value: unknown): value is GatewayError {
   return typeof value === 'object' && value !== null && brand in value;
 }
 
-/**
- * Turns anything thrown into an error for clients. Unknown errors become `internal` and keep their cause for
- * the log.
- */
+/** Turns anything thrown into an error for clients. The cause of an unknown one is for the log. */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (isGatewayError(thrown)) return thrown;
   return new GatewayError('internal', 'The gateway failed to handle this call; it may be sent again.', {

@@ -84,3 +84,7 @@ export function parseExactly(text: string): unknown {
 export function hasPlainNumbers(text: string): boolean {
   return !unusual.test(text);
 }
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

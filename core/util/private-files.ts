@@ -39,10 +39,7 @@ export function isOwn({ uid }: Stats): boolean {
   return uid === process.getuid?.();
 }
 
-/**
- * Removes the rights of group and others from a file or folder of this process's user. Returns false if it
- * cannot.
- */
+/** Removes the rights of group and others from what this process's user owns. False if it cannot. */
 export function restrictAccess(path: string): boolean {
   const facts = readStats(path);
   if (!facts || (facts.mode & foreign) === 0) return true;

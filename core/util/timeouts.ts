@@ -64,9 +64,7 @@ export function rejectAfterCancel<Value>(
   });
 }
 
-/**
- * The longest timer in seconds. Node's timers count milliseconds in 31 bits; a longer one would fire at once.
- */
+/** The longest timer in seconds: Node counts milliseconds in 31 bits, and a longer one fires at once. */
 export const longestDeadline = 2_147_483;
 
 /** An option in seconds, read as milliseconds. */

@@ -1,11 +1,11 @@
 /** Which targets are called through which proxy, by the usual variables. */
 import { expect, it } from 'vitest';
-import { OutgoingProxies } from '../../core/upstream/agents.ts';
+import { createProxyFinder } from '../../core/upstream/agents.ts';
 
 const [plain, secure] = ['http://plain.test:3128/', 'http://secure.test:3128/'];
 
 function find(target: string, environment: Record<string, string>): string | undefined {
-  return new OutgoingProxies(environment).find(new URL(target));
+  return createProxyFinder(environment)(new URL(target));
 }
 
 it.each([
@@ -58,7 +58,7 @@ it.each([
 it.each(['socks5://user:secret@proxy.test', 'http://', 'http://user:secret@pro xy'])(
   'the proxy for a target must be an HTTP one, and an error does not show its password: %s',
   (value) => {
-    expect(() => new OutgoingProxies({ HTTPS_PROXY: value })).toThrow(
+    expect(() => createProxyFinder({ HTTPS_PROXY: value })).toThrow(
       /^HTTPS_PROXY has to be the URL(?!.*secret@)/,
     );
   },

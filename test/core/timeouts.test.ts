@@ -1,7 +1,7 @@
 /** How long a target may be silent: the operator's timeout, otherwise one computed from the request. */
 import { expect, it } from 'vitest';
 import type { ClientCall, Target } from '../../core/index.ts';
-import { computeTimeouts, type ChosenTimeouts } from '../../core/upstream/attempt-timeouts.ts';
+import { computeTimeouts } from '../../core/upstream/attempt-timeouts.ts';
 import { buildRouted } from '../support/exchange.ts';
 import { buildTarget } from '../support/traffic.ts';
 
@@ -13,7 +13,7 @@ const painter = buildTarget('a', { output: ['image'] });
 function computeSeconds(
   call: Partial<ClientCall>,
   target: Target = plain,
-  chosen: ChosenTimeouts = {},
+  chosen: Parameters<typeof computeTimeouts>[2] = {},
 ): number {
   const exchange = buildRouted(target);
   const asked = {

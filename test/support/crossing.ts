@@ -12,7 +12,7 @@ import {
   type Routed,
 } from '../../core/index.ts';
 import { crossReply, encodeTranslated, encodeVerbatim } from '../../core/lanes.ts';
-import { formatLossHeader } from '../../core/loss.ts';
+import { formatPaths } from '../../core/loss.ts';
 /** Takes a body, or a reply, through the gateway's whole translation without sockets. */
 import { Tally } from '../../core/tally.ts';
 import { requireModel, protocol as images } from '../images/bodies.ts';
@@ -107,7 +107,7 @@ export function crossRequest(client: Side, vendor: Side, body: Buffer): Promise<
     const { losses } = verbatim
       ? encodeVerbatim(exchange)
       : encodeTranslated(exchange, exchange.getRequest());
-    formatLossHeader(losses);
+    formatPaths(losses.map(({ path }) => path));
   });
 }
 
