@@ -289,16 +289,5 @@ export function mark(
 
 /** What the reply has delivered and reported so far. */
 export type Progress = Readonly<
-  Pick<
-    Tally,
-    | 'model'
-    | 'usage'
-    | 'unreadable'
-    | 'deliveredBytes'
-    | 'complete'
-    | 'spoke'
-    | 'images'
-    | 'imagesShown'
-    | 'stopped'
-  >
+  Omit<Tally, 'read' | 'noteLoss' | 'losses' | 'keptLength' | 'hasFinished' | 'hasAll'>
 >;

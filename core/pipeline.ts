@@ -7,9 +7,9 @@ import { RunningAttempt, type Granted, awaitOutput, type StartedReply } from './
 import { computeCharge } from './billing/charge.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { Core } from './core.ts';
-import type { EncodedBody } from './crossing/pieces.ts';
+import type { ChangedRequest, EncodedBody } from './crossing/pieces.ts';
 import { correctType, isStream, unwrapCounted } from './crossing/reply-body.ts';
-import { checkContext, sendWithinContext, type Shortened, removeReasoning } from './crossing/truncation.ts';
+import { checkContext, sendWithinContext, removeReasoning } from './crossing/truncation.ts';
 import { deliverReply } from './delivery.ts';
 import {
   advance,
@@ -238,7 +238,7 @@ function startReply(core: Core, running: RunningAttempt, { reply }: Client): Pro
     return awaitOutput(running, memory, estimateCount(routed), estimate);
   const stripped = routed.attempt.withoutReasoning ? removeReasoning(routed.getRequest()) : undefined;
   if (stripped) refuseLosses(core, routed, stripped.losses);
-  const send = (shortened?: Shortened): Promise<StartedReply> =>
+  const send = (shortened?: ChangedRequest): Promise<StartedReply> =>
     sendRequest(core, running, memory, shortened);
   return routed.call.truncates ? sendWithinContext(routed, stripped, send) : send(stripped);
 }
@@ -250,7 +250,7 @@ async function sendRequest(
   core: Core,
   running: RunningAttempt,
   memory: ReplyMemory,
-  shortened?: Shortened,
+  shortened?: ChangedRequest,
 ): Promise<StartedReply> {
   const { routed, tally } = running;
   const { target } = routed.attempt;
@@ -287,7 +287,7 @@ async function sendRequest(
 export async function encodeCall(
   { hooks }: Pick<Core, 'hooks'>,
   routed: Routed,
-  shortened?: Shortened,
+  shortened?: ChangedRequest,
 ): Promise<EncodedBody> {
   if (routed.operation === 'generate' && !shortened) checkContext(routed);
   if (!shortened && isVerbatim(hooks, routed)) return encodeVerbatim(routed);

@@ -19,17 +19,7 @@ import { withTimeout } from '../util/timeouts.ts';
 import { loadConfig } from './load-config.ts';
 import { ownModules } from './self-resolution.ts';
 
-export interface Service {
-  readonly url: string;
-  readonly first: Gateway;
-  /**
-   * Reads the configuration again. Resolves to whether the new one is in service. Calls that arrive meanwhile
-   * share its next run.
-   */
-  reload(): Promise<boolean>;
-  /** Fails readiness at once, lets calls finish, settles the ledger, and closes everything. */
-  stop(): Promise<void>;
-}
+export type Service = Awaited<ReturnType<typeof serve>>;
 
 /** Asks another worker to read the configuration again too. */
 const reloading = 'core:reload';
@@ -68,17 +58,12 @@ async function leave(old: Gateway, logger: Logger): Promise<void> {
   }
 }
 
-interface Queue<Result> {
-  /** Runs after what runs now. Those who ask before it begins share the run. */
-  run(): Promise<Result>;
-  waitForIdle(): Promise<unknown>;
-}
-
-function queueRuns<Result>(work: () => Promise<Result>): Queue<Result> {
+function queueRuns<Result>(work: () => Promise<Result>) {
   let running: Promise<unknown> = Promise.resolve();
   let waiting: Promise<Result> | undefined;
   return {
-    run() {
+    /** Runs after what runs now. Those who ask before it begins share the run. */
+    run(): Promise<Result> {
       waiting ??= running.then(() => {
         waiting = undefined;
         const current = work();
@@ -87,11 +72,11 @@ function queueRuns<Result>(work: () => Promise<Result>): Queue<Result> {
       });
       return waiting;
     },
-    waitForIdle: () => running,
+    waitForIdle: (): Promise<unknown> => running,
   };
 }
 
-async function reloadEverywhere(reloads: Queue<Outcome>): Promise<Reloaded> {
+async function reloadEverywhere(reloads: ReturnType<typeof queueRuns<Outcome>>): Promise<Reloaded> {
   const outcome = await reloads.run();
   const others = outcome.ok ? await workers.askForAllAnswers(reloading, {}) : [];
   return { ...outcome, workers: others.length };
@@ -141,7 +126,7 @@ async function tryConfig(first: Config, file: string, logger: Logger): ReturnTyp
 }
 
 /** Opens the gateway of a configuration. Throws if it cannot. */
-export async function serve(first: Config, logger: Logger): Promise<Service> {
+export async function serve(first: Config, logger: Logger) {
   let config = first;
   const control: Control = {
     workers: first.server.workers,
@@ -192,9 +177,12 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
 
   return {
     url: server.url,
+    /** The gateway it started with. */
     first: gateway,
+    /** Whether the new configuration is in service. Those who ask meanwhile share the next run. */
     reload,
-    async stop() {
+    /** Fails readiness at once, lets calls finish, settles the ledger, and closes everything. */
+    async stop(): Promise<void> {
       stopping = true;
       stopAnswering();
       watcher.close();
@@ -215,14 +203,7 @@ function readState(file: string): string | undefined {
   return found && `${found.mtimeMs} ${found.ino} ${found.size}`;
 }
 
-export interface FileWatcher {
-  watch(files: readonly string[]): void;
-  /** The files are about to be read: only later changes count. */
-  noteReading(): void;
-  close(): void;
-}
-
-export function watchFiles(files: readonly string[], onChange: () => void, logger: Logger): FileWatcher {
+export function watchFiles(files: readonly string[], onChange: () => void, logger: Logger) {
   const states = new Map<string, string | undefined>();
   const folders = new Map<string, FSWatcher>();
   let timer: NodeJS.Timeout | undefined;
@@ -272,11 +253,13 @@ export function watchFiles(files: readonly string[], onChange: () => void, logge
 
   follow(files);
   return {
+    /** Watches these files and no others from now on. */
     watch: follow,
-    noteReading() {
+    /** The files are about to be read: only later changes count. */
+    noteReading(): void {
       for (const file of states.keys()) states.set(file, readState(file));
     },
-    close() {
+    close(): void {
       clearTimeout(timer);
       follow([]);
     },

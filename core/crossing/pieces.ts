@@ -1,5 +1,6 @@
 /** What crosses: the encoded body of a request, and the pieces of a reply. */
 import type { CanonicalEvent } from '../canonical/events.ts';
+import type { CanonicalRequest } from '../canonical/request.ts';
 import type { Loss } from '../loss.ts';
 import type { EncodedRequest, Operation } from '../protocol.ts';
 
@@ -15,6 +16,12 @@ export type Pieces = AsyncIterableIterator<Piece, void, void>;
 
 export function toText({ text }: Pick<Piece, 'text'>): string {
   return typeof text === 'string' ? text : Buffer.from(text).toString();
+}
+
+/** A request that was changed to be sent, and what it lost, by the client's path. */
+export interface ChangedRequest {
+  readonly request: CanonicalRequest;
+  readonly losses: readonly Loss[];
 }
 
 export interface EncodedBody extends Pick<EncodedRequest, 'expects' | 'unwraps'> {

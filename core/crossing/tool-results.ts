@@ -6,15 +6,10 @@
 import type { Block, CanonicalRequest, Turn } from '../canonical/request.ts';
 import { checkTexts } from '../http/json-body.ts';
 import type { Loss } from '../loss.ts';
+import type { ChangedRequest } from './pieces.ts';
 
 type Call = Extract<Block, { type: 'tool-call' }>;
 type Result = Extract<Block, { type: 'tool-result' }>;
-
-export interface Answered {
-  readonly request: CanonicalRequest;
-  /** Replaced results and calls without one, by the client's path. */
-  readonly losses: readonly Loss[];
-}
 
 /**
  * Throws `invalid_request` if the arguments of tool calls are too much JSON. Some protocols carry them as
@@ -27,7 +22,7 @@ export function checkArguments({ turns }: CanonicalRequest): void {
 }
 
 /** One result for each tool call, and for another protocol each result where that protocol wants it. */
-export function repairToolResults(asked: CanonicalRequest, isForeign: boolean): Answered {
+export function repairToolResults(asked: CanonicalRequest, isForeign: boolean): ChangedRequest {
   if (!hasTools(asked)) return { request: asked, losses: [] };
   const once = dedupeToolResults(asked);
   if (!isForeign) return once;
@@ -81,7 +76,7 @@ function isResult(block: Block): block is Result {
   return block.type === 'tool-result';
 }
 
-export function dedupeToolResults(request: CanonicalRequest): Answered {
+export function dedupeToolResults(request: CanonicalRequest): ChangedRequest {
   const { results } = matchResults(request.turns);
   const repeated = [...results.values()].filter(({ length }) => length > 1);
   if (repeated.length === 0) return { request, losses: [] };
@@ -148,7 +143,7 @@ function splitResults(turn: Turn): Turn[] {
  * result before the next turn gets one that says so, and a result without a call gets a call, since providers
  * refuse the request otherwise.
  */
-export function completeToolResults(request: CanonicalRequest): Answered {
+export function completeToolResults(request: CanonicalRequest): ChangedRequest {
   const losses: Loss[] = [];
   const split = request.turns.flatMap(splitResults);
   const { orphans, unanswered } = matchResults(split);

@@ -7,12 +7,7 @@ import type { CanonicalRequest, Turn, Block } from '../canonical/request.ts';
 import type { Routed } from '../exchange.ts';
 import type { Loss } from '../loss.ts';
 import { GatewayError, isGatewayError } from '../util/errors.ts';
-
-export interface Shortened {
-  readonly request: CanonicalRequest;
-  /** The removed turns, by the client's path. */
-  readonly losses: readonly Loss[];
-}
+import type { ChangedRequest } from './pieces.ts';
 
 /** The share of the text to keep, try by try. The number of tokens is unknown. */
 const shares = [3 / 4, 1 / 2, 1 / 4] as const;
@@ -23,8 +18,8 @@ const shares = [3 / 4, 1 / 2, 1 / 4] as const;
  */
 export async function sendWithinContext<Result>(
   exchange: Routed,
-  whole: Shortened | undefined,
-  send: (shortened?: Shortened) => Promise<Result>,
+  whole: ChangedRequest | undefined,
+  send: (shortened?: ChangedRequest) => Promise<Result>,
 ): Promise<Result> {
   let shortened = whole;
   for (const share of shares) {
@@ -53,7 +48,7 @@ function opens({ role, blocks }: Turn): boolean {
 }
 
 /** Removes the oldest exchanges, at least one, until a share is left. Undefined if there is only one. */
-export function shortenTo(share: number, request: CanonicalRequest): Shortened | undefined {
+export function shortenTo(share: number, request: CanonicalRequest): ChangedRequest | undefined {
   const { turns } = request;
   const sizes = turns.map((turn) => JSON.stringify(turn).length);
   const whole = sizes.reduce((sum, size) => sum + size, 0);
@@ -120,7 +115,7 @@ function unseal(block: Block): Block[] {
   return [rest];
 }
 
-export function removeReasoning(request: CanonicalRequest): Shortened {
+export function removeReasoning(request: CanonicalRequest): ChangedRequest {
   const losses: Loss[] = [];
   const turns = request.turns.map((turn, index): Turn => {
     const sealed = turn.blocks.flatMap((block, place) =>
