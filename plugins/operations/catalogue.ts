@@ -45,7 +45,7 @@ export const catalogue = definePlugin({
     };
     const service = createPriceService(host, work, { feed: prices.feed, every: prices.every * 1000 });
     watchPriceDates(host, prices.maxAge);
-    const local = buildCommands([...listVerbs(operations), ...verbs], async () => {
+    const local = buildCommands({ ...listVerbs(operations), ...verbs }, async () => {
       await catalog.lookAtListings();
       return { getContext: () => ({ ...work, by: byCommand }), close: async () => undefined };
     });

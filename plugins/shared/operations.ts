@@ -60,7 +60,7 @@ export interface Operation<Context, Name extends RouteName = RouteName> {
   /** A reply that is a file, and no JSON. */
   readonly file?: FileForm<Replies[Name]>;
   /** The verbs that run it and nothing else. */
-  readonly verbs: readonly VerbRow<Context, Replies[Name]>[];
+  readonly verbs: Readonly<Record<string, VerbRow<Context, Replies[Name]>>>;
   /** Throws `invalid_request` with everything that is wrong. */
   run(context: Context, asked: Asked): Promise<Replies[Name]>;
 }
@@ -83,7 +83,7 @@ export interface Spec<Context, Name extends RouteName, Input extends z.ZodType> 
 > {
   readonly statuses?: readonly number[];
   readonly input?: Input;
-  readonly verbs?: readonly VerbRow<Context, Replies[Name]>[];
+  readonly verbs?: Operation<Context, Name>['verbs'];
   run(context: Context, input: z.output<Input>, params: Params<Name>, asked: Asked): Promise<Replies[Name]>;
 }
 
@@ -124,7 +124,7 @@ export function isChange({
 export function createDefiner<Context>() {
   return function defineOperation<Name extends RouteName, Input extends z.ZodType = z.ZodUndefined>({
     run,
-    verbs = [],
+    verbs = {},
     statuses = [200],
     ...spec
   }: Spec<Context, Name, Input>): Operation<Context, Name> {

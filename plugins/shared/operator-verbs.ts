@@ -19,10 +19,8 @@ import type { Replies, RouteName } from './replies/routes.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** An option, or an argument written `<usd>`, and the field of the input that it sets. */
+/** What an option or an argument sets in the input. */
 export interface Flag {
-  /** In commander's syntax. */
-  readonly flags: string;
   /** Arguments have none. */
   readonly description?: string;
   /** With dots; the name of the flag unless given. `''`: `read` gives several fields. */
@@ -30,6 +28,9 @@ export interface Flag {
   /** Makes a value of what was typed. What it does not understand stays as it is, and is refused. */
   readonly read?: (typed: string | true) => unknown;
 }
+
+/** Options, and arguments written `<usd>`, by their form in commander's syntax; a text is a description. */
+export type Flags = Readonly<Record<string, string | Flag>>;
 
 /** What was typed for a verb. */
 export interface Typed {
@@ -48,8 +49,8 @@ export interface OperatorClient<Context> {
   readonly print: (line: string, value: unknown) => void;
 }
 
-export interface Verb<Context> extends Omit<Command, 'run' | 'options'> {
-  readonly flags?: readonly Flag[];
+export interface Verb<Context> extends Pick<Command, 'description'> {
+  readonly flags?: Flags;
   /** Whether it may create the ledger. Other verbs fail without one. */
   readonly creates?: true;
   /** What it asks before it runs, unless `--yes` is given; undefined: nothing. */
@@ -57,8 +58,11 @@ export interface Verb<Context> extends Omit<Command, 'run' | 'options'> {
   run(client: OperatorClient<Context>, typed: Typed): Promise<CommandResult>;
 }
 
+/** Verbs by their names, with their arguments. */
+export type Verbs<Context> = Readonly<Record<string, Verb<Context>>>;
+
 /** A verb that runs one operation. */
-export interface VerbRow<Context, Reply> extends Pick<Verb<Context>, 'name' | 'flags' | 'creates' | 'ask'> {
+export interface VerbRow<Context, Reply> extends Pick<Verb<Context>, 'flags' | 'creates' | 'ask'> {
   /** The summary of the operation unless given. */
   readonly description?: string;
   /** Fields of the input that were not typed. */
@@ -73,7 +77,6 @@ export interface VerbRow<Context, Reply> extends Pick<Verb<Context>, 'name' | 'f
 }
 
 export const yesFlag: CommandOption = { flags: '--yes', description: 'do it without a question' };
-const csvFlag: Flag = { flags: '--csv', description: 'as CSV' };
 const urlFlag: CommandOption = {
   flags: '--url <url>',
   description: 'run it on the gateway whose admin listener is there, with the key in TOLLGATE_OPERATOR_KEY',
@@ -123,16 +126,25 @@ interface Place {
   readonly read: Flag['read'];
 }
 
+/** The names of a verb's arguments. */
+function listWords(name: string): string[] {
+  return [...name.matchAll(/[<[](\w+)[>\]]/g)].map(([, word = '']) => word);
+}
+
+function toFlag(stated: string | Flag = {}): Flag {
+  return typeof stated === 'string' ? { description: stated } : stated;
+}
+
 /** Where the fields of a verb's input are typed: its arguments and its options. */
-function listPlaces({ name, flags = [] }: Named, args: Typed['args'], options: Typed['options']): Place[] {
-  const words = [...name.matchAll(/[<[](\w+)[>\]]/g)].map(([, word = '']) => word);
-  const places = words.map((word) => {
-    const { field = word, read } = flags.find((flag) => flag.flags === `<${word}>`) ?? {};
+function listPlaces({ name, flags = {} }: Named, args: Typed['args'], options: Typed['options']): Place[] {
+  const places = listWords(name).map((word) => {
+    const { field = word, read } = toFlag(flags[`<${word}>`]);
     return { text: `<${word}>`, field, typed: args[word], read };
   });
-  const typed = flags.flatMap(({ flags: text, field, read }) => {
+  const typed = Object.entries(flags).flatMap(([text, stated]) => {
     const [, flag] = /^--([\w-]+)/.exec(text) ?? [];
     if (flag === undefined) return [];
+    const { field, read } = toFlag(stated);
     const option = flag.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
     const value = options[option];
     return { text: `--${flag}`, field: field ?? option, typed: value === false ? undefined : value, read };
@@ -140,7 +152,9 @@ function listPlaces({ name, flags = [] }: Named, args: Typed['args'], options: T
   return [...places, ...typed];
 }
 
-type Named = Pick<Verb<never>, 'name' | 'flags'>;
+interface Named extends Pick<Verb<never>, 'flags'> {
+  readonly name: string;
+}
 
 function setField(fields: Fields, [name = '', ...rest]: readonly string[], value: unknown): Fields {
   if (name === '') return { ...fields, ...z.record(z.string(), z.unknown()).parse(value) };
@@ -150,9 +164,8 @@ function setField(fields: Fields, [name = '', ...rest]: readonly string[], value
 }
 
 function readTyped(verb: Named, typed: readonly string[], options: Typed['options']): Typed {
-  const words = [...verb.name.matchAll(/[<[](\w+)[>\]]/g)].map(([, word = '']) => word);
   const args = Object.fromEntries(
-    words.flatMap((word, index) => {
+    listWords(verb.name).flatMap((word, index) => {
       const text = typed[index];
       return text === undefined ? [] : [[word, text]];
     }),
@@ -224,7 +237,7 @@ function toVerb<Context, Name extends RouteName>(
     format,
     isFault,
     description,
-    flags = [],
+    flags = {},
     ...row
   }: VerbRow<Context, Replies[Name]>,
 ): Verb<Context> {
@@ -242,7 +255,7 @@ function toVerb<Context, Name extends RouteName>(
   return {
     ...row,
     description: description ?? summary.charAt(0).toLowerCase() + summary.slice(1),
-    flags: csv ? [...flags, csvFlag] : flags,
+    flags: csv ? { ...flags, '--csv': 'as CSV' } : flags,
     ...(ask && {
       async ask(client, typed) {
         // What is wrong is refused before it is asked about.
@@ -262,8 +275,11 @@ function toVerb<Context, Name extends RouteName>(
 }
 
 /** The verbs that are declared with operations. */
-export function listVerbs<Context>(operations: readonly Operation<Context>[]): Verb<Context>[] {
-  return operations.flatMap((operation) => operation.verbs.map((row) => toVerb(operation, row)));
+export function listVerbs<Context>(operations: readonly Operation<Context>[]): Verbs<Context> {
+  const verbs = operations.flatMap((operation) =>
+    Object.entries(operation.verbs).map(([name, row]) => [name, toVerb(operation, row)] as const),
+  );
+  return Object.fromEntries(verbs);
 }
 
 /** What the verbs of this process work with. */
@@ -322,18 +338,20 @@ type Groups = Readonly<Record<string, string>>;
 
 /** The commands of verbs. `open` opens what they work with in this process. */
 export function buildCommands<Context>(
-  verbs: readonly Verb<Context>[],
-  open: (verb: Verb<Context>, typed: Typed) => Promise<Opened<Context>>,
+  verbs: Verbs<Context>,
+  open: (verb: Verb<Context> & Named, typed: Typed) => Promise<Opened<Context>>,
   groups: Groups = {},
 ): Command[] {
-  return verbs.map((verb) => ({
+  const named = Object.entries(verbs).map(([name, verb]) => ({ ...verb, name }));
+  return named.map((verb) => ({
     name: verb.name,
     description: verb.description,
     group: groups[verb.name.split(' ')[0] ?? ''],
     options: [
-      ...(verb.flags ?? []).flatMap(({ flags, description = '' }) =>
-        flags.startsWith('--') ? [{ flags, description }] : [],
-      ),
+      ...Object.entries(verb.flags ?? {}).flatMap(([flags, stated]) => {
+        const { description = '' } = toFlag(stated);
+        return flags.startsWith('--') ? [{ flags, description }] : [];
+      }),
       ...(verb.ask ? [yesFlag] : []),
       urlFlag,
     ],

@@ -12,7 +12,7 @@ import {
   type Offer,
 } from '../../../core/index.ts';
 import { createDefiner, roles } from '../../shared/operations.ts';
-import type { Verb } from '../../shared/operator-verbs.ts';
+import type { Verbs } from '../../shared/operator-verbs.ts';
 import { findPriceOrigin } from '../../shared/provider/catalogue-file.ts';
 import type { Replies } from '../../shared/replies/routes.ts';
 import { formatTable } from '../../shared/table.ts';
@@ -171,7 +171,7 @@ const updates = defineOperation({
   summary: 'List price updates, the oldest first, and which are held back',
   roles: roles.read,
   run: async ({ use }) => ({ data: await use(listUpdates) }),
-  verbs: [{ name: 'prices list', format: ({ data }) => formatUpdates(data) }],
+  verbs: { 'prices list': { format: ({ data }) => formatUpdates(data) } },
 });
 
 const undoing = defineOperation({
@@ -191,15 +191,14 @@ export const operations = [
     roles: roles.manage,
     run: async ({ use, by }, _, { update }) =>
       showUpdate(await use((documents) => confirmUpdate(documents, readNumber(update), by))),
-    verbs: [{ name: 'prices confirm <update>', format: formatUpdate }],
+    verbs: { 'prices confirm <update>': { format: formatUpdate } },
   }),
   undoing,
 ];
 
 /** Verbs that run several operations, or show a part of a reply. */
-export const verbs: readonly Verb<Prices>[] = [
-  {
-    name: 'models [owner]',
+export const verbs: Verbs<Prices> = {
+  'models [owner]': {
     description:
       'list the models on offer, all or of one owner: USD for a million tokens, context, providers',
     async run({ call }, { args: { owner } }) {
@@ -211,8 +210,7 @@ export const verbs: readonly Verb<Prices>[] = [
       return { json: models.map(toListed), text };
     },
   },
-  {
-    name: 'prices undo [update]',
+  'prices undo [update]': {
     description: 'undo a price update (the last one unless named), or refuse one that is held back',
     async run({ call }, { args: { update } }) {
       const applied = update === undefined ? (await call(updates)).data : [];
@@ -222,4 +220,4 @@ export const verbs: readonly Verb<Prices>[] = [
       return { json: undone, text: formatUpdate(undone) };
     },
   },
-];
+};

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { GatewayError, getMessage, toOneLine, type Host } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
-import type { Flag, Verb } from '../../../shared/operator-verbs.ts';
+import type { Flags, Verbs } from '../../../shared/operator-verbs.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import { requireBalance } from '../operator/accounts.ts';
 import { findKey, findKeys } from '../operator/key-records.ts';
@@ -168,18 +168,18 @@ function formatMarkups({ data }: Replies['GET /admin/markups']): string {
   return data.map(formatMarkup).join('\n') || 'There are no markups.';
 }
 
-const subjects: readonly Flag[] = [
-  { flags: '--account <name>', description: 'for calls of this account' },
-  { flags: '--key <key>', description: `for calls by this key, named ${namedKey}` },
-  { flags: '--model <id>', description: 'for this model; <owner>/* is all of an owner' },
-];
+const subjects: Flags = {
+  '--account <name>': 'for calls of this account',
+  '--key <key>': `for calls by this key, named ${namedKey}`,
+  '--model <id>': 'for this model; <owner>/* is all of an owner',
+};
 
 const listing = defineOperation({
   route: 'GET /admin/markups',
   summary: 'List the markups that operators have set',
   roles: roles.read,
   run: async ({ store }) => ({ data: (await readStored(store)).rules }),
-  verbs: [{ name: 'markups list', format: formatMarkups }],
+  verbs: { 'markups list': { format: formatMarkups } },
 });
 
 const setting = defineOperation({
@@ -202,23 +202,22 @@ export const markupOperations = [
     async run({ store }, selector) {
       return { data: await removeMarkup(store, selector) };
     },
-    verbs: [{ name: 'markups remove', flags: subjects, format: formatMarkups }],
+    verbs: { 'markups remove': { flags: subjects, format: formatMarkups } },
   }),
 ];
 
-export const markupVerbs: readonly Verb<Ledger>[] = [
-  {
-    name: 'markups set',
+export const markupVerbs: Verbs<Ledger> = {
+  'markups set': {
     description: 'charge more or less than the vendor, for an account, a key or a model',
-    flags: [
+    flags: {
       ...subjects,
-      { flags: '--percent <percent>', description: 'above the vendor’s price; -10 is a discount' },
-      { flags: '--fixed <usd>', description: 'USD for each call' },
-    ],
+      '--percent <percent>': 'above the vendor’s price; -10 is a discount',
+      '--fixed <usd>': 'USD for each call',
+    },
     async run({ call }, { input }) {
       await call(setting, { input });
       const found = await call(listing);
       return { json: found.data, text: formatMarkups(found) };
     },
   },
-];
+};

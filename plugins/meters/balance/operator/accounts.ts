@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { formatUsd, parseUsd, type GatewayError, type Nano } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
-import { allowNone, type Verb, type VerbRow } from '../../../shared/operator-verbs.ts';
+import { allowNone, type VerbRow, type Verbs } from '../../../shared/operator-verbs.ts';
 import type { Account, ListedAccount } from '../../../shared/replies/accounts.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
@@ -145,13 +145,8 @@ export const shownAccount = defineOperation({
 
 type StateRow = VerbRow<Ledger, Replies['PATCH /admin/accounts/:account/state']>;
 
-function buildStateVerb(verb: string, state: string, description: string): StateRow {
-  return {
-    name: `accounts ${verb} <account>`,
-    description,
-    input: { state },
-    format: ({ account, state: now }) => `${account} is ${now}.`,
-  };
+function buildStateVerb(state: string, description: string): StateRow {
+  return { description, input: { state }, format: ({ account, state: now }) => `${account} is ${now}.` };
 }
 
 export const accountOperations = [
@@ -162,13 +157,12 @@ export const accountOperations = [
     input: page,
     run: async ({ store }, query) =>
       buildPage(await store.listAccounts(query), query.limit, describeRecord, ({ name }) => name),
-    verbs: [
-      {
-        name: 'accounts list',
+    verbs: {
+      'accounts list': {
         all: true,
         format: ({ data }) => (data.length > 0 ? formatAccounts(data) : 'There are no accounts.'),
       },
-    ],
+    },
   }),
   defineOperation({
     route: 'POST /admin/accounts',
@@ -181,7 +175,7 @@ export const accountOperations = [
       if (!isNew) throw buildRefusal('conflict', `there is an account "${name}" already`);
       return requireBalance(store, name);
     },
-    verbs: [{ name: 'accounts create <name>', creates: true, format: formatBalance }],
+    verbs: { 'accounts create <name>': { creates: true, format: formatBalance } },
   }),
   shownAccount,
   defineOperation({
@@ -199,15 +193,14 @@ export const accountOperations = [
       if (moved !== 'moved') throw buildRefusal('conflict', unmoved[moved], 'parent');
       return { ...(await requireBalance(store, account)), parent };
     },
-    verbs: [
-      {
-        name: 'accounts move <account> <parent>',
+    verbs: {
+      'accounts move <account> <parent>': {
         description: 'move an account, with all below it, below another one; "none" moves it to the top',
-        flags: [{ flags: '<parent>', read: allowNone() }],
+        flags: { '<parent>': { read: allowNone() } },
         format: ({ account, parent }) =>
           `${account} is ${parent === null ? 'at the top' : `below ${parent}`}.`,
       },
-    ],
+    },
   }),
   defineOperation({
     route: 'PATCH /admin/accounts/:account/state',
@@ -224,17 +217,17 @@ export const accountOperations = [
       if (changed !== 'changed') throw buildRefusal('conflict', unchanged[changed], 'state');
       return { ...(await requireBalance(store, account)), state };
     },
-    verbs: [
-      buildStateVerb('disable', 'disabled', 'refuse all keys of an account from now on'),
-      buildStateVerb('enable', 'open', 'accept the keys of a disabled account again'),
-      {
-        ...buildStateVerb('close', 'closed', 'refuse all keys of an account for good; it gets no new keys'),
+    verbs: {
+      'accounts disable <account>': buildStateVerb('disabled', 'refuse all keys of an account from now on'),
+      'accounts enable <account>': buildStateVerb('open', 'accept the keys of a disabled account again'),
+      'accounts close <account>': {
+        ...buildStateVerb('closed', 'refuse all keys of an account for good; it gets no new keys'),
         async ask({ call }, { args }) {
           const { account, balance } = await call(shownAccount, { params: args });
           return `Close the account "${account}", which has ${balance} USD? Its keys stop working for good.`;
         },
       },
-    ],
+    },
   }),
   defineOperation({
     route: 'GET /admin/credits',
@@ -254,27 +247,25 @@ export const accountOperations = [
     statuses: [200, 201],
     input: creditOrder,
     run: ({ store }, order) => addCredit(store, order),
-    verbs: [
-      {
-        name: 'credit add <account> <usd>',
-        flags: [
-          { flags: '<usd>', field: 'amount' },
-          { flags: '--kind <kind>', description: `${creditKinds.join(', ')} (top-up unless given)` },
-          { flags: '--reference <text>', description: 'the id of the payment: a reference is credited once' },
-        ],
+    verbs: {
+      'credit add <account> <usd>': {
+        flags: {
+          '<usd>': { field: 'amount' },
+          '--kind <kind>': `${creditKinds.join(', ')} (top-up unless given)`,
+          '--reference <text>': 'the id of the payment: a reference is credited once',
+        },
         format(added) {
           const isRepeated = added.status === 'already_credited';
           const note = isRepeated ? ' (that reference was credited before; nothing was added)' : '';
           return formatBalance(added) + note;
         },
       },
-    ],
+    },
   }),
 ];
 
-export const accountVerbs: readonly Verb<Ledger>[] = [
-  {
-    name: 'balance <account>',
+export const accountVerbs: Verbs<Ledger> = {
+  'balance <account>': {
     description: 'show the balance of an account',
     async run({ call }, { args }) {
       const shown = await call(shownAccount, { params: args });
@@ -283,4 +274,4 @@ export const accountVerbs: readonly Verb<Ledger>[] = [
       return { json, text: formatBalance(json) };
     },
   },
-];
+};

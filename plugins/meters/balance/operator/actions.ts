@@ -59,10 +59,9 @@ export const actionOperations = [
         ({ number }) => number,
       );
     },
-    verbs: [
-      {
-        name: 'actions list',
-        flags: [{ flags: '--limit <count>', description: 'how many (100 unless given)' }],
+    verbs: {
+      'actions list': {
+        flags: { '--limit <count>': 'how many (100 unless given)' },
         format: ({ data }) =>
           data.length > 0
             ? formatTable(
@@ -71,6 +70,6 @@ export const actionOperations = [
               )
             : 'There are no actions.',
       },
-    ],
+    },
   }),
 ];

@@ -28,14 +28,13 @@ export const auditOperations = [
     summary: 'Audit all books',
     roles: roles.read,
     run: ({ store }) => store.audit(),
-    verbs: [
-      {
-        name: 'audit',
+    verbs: {
+      audit: {
         description: 'check all books; exits with 1 if a rule is broken',
         format: formatAudit,
         isFault: ({ ok }) => !ok,
       },
-    ],
+    },
   }),
 ];
 

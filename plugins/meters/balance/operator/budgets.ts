@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { formatUsd, toOneLine, type GatewayError } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
-import type { Flag, Verb } from '../../../shared/operator-verbs.ts';
+import type { Flag, Verbs } from '../../../shared/operator-verbs.ts';
 import type { Budget } from '../../../shared/replies/budgets.ts';
 import { findReached, scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
 import type { Store } from '../store.ts';
@@ -162,17 +162,16 @@ export const budgetListing = defineOperation({
       ({ id }) => id,
     );
   },
-  verbs: [
-    {
-      name: 'budgets list',
+  verbs: {
+    'budgets list': {
       all: true,
-      flags: [
-        { flags: '--scope <scope>', description: 'only of a key, an account, a team or a tag' },
-        { flags: '--subject <name>', description: 'only of one key, account, team or tag' },
-      ],
+      flags: {
+        '--scope <scope>': 'only of a key, an account, a team or a tag',
+        '--subject <name>': 'only of one key, account, team or tag',
+      },
       format: ({ data }) => data.map(formatBudget).join('\n') || 'There are no budgets.',
     },
-  ],
+  },
 });
 
 const creation = defineOperation({
@@ -230,7 +229,7 @@ export const budgetOperations = [
     roles: roles.spend,
     run: ({ store }, _, { budget }) =>
       editBudget(store, budget, (id) => store.deleteBudget({ id, at: Date.now() })),
-    verbs: [{ name: 'budgets delete <budget>', format: formatBudget }],
+    verbs: { 'budgets delete <budget>': { format: formatBudget } },
   }),
   defineOperation({
     route: 'POST /admin/budgets/:budget/raises',
@@ -243,16 +242,15 @@ export const budgetOperations = [
     }),
     run: ({ store }, order, { budget }) =>
       editBudget(store, budget, (id) => store.raiseBudget({ id, ...order, at: Date.now() })),
-    verbs: [
-      {
-        name: 'budgets raise <budget> <usd>',
-        flags: [
-          { flags: '<usd>', field: 'amount' },
-          { flags: '--until <time>', description: 'when the raise ends: 2027-01-31 or 2027-01-31T09:30:00Z' },
-        ],
+    verbs: {
+      'budgets raise <budget> <usd>': {
+        flags: {
+          '<usd>': { field: 'amount' },
+          '--until <time>': 'when the raise ends: 2027-01-31 or 2027-01-31T09:30:00Z',
+        },
         format: formatBudget,
       },
-    ],
+    },
   }),
   defineOperation({
     route: 'GET /admin/budget-warnings',
@@ -274,47 +272,41 @@ export const budgetOperations = [
 ];
 
 /** Creates a budget, or changes the one of the same subject and period. Its time zone cannot change. */
-const setBudget: Verb<Ledger> = {
-  name: 'budgets set <scope> <subject> <limit>',
-  description:
-    'limit what a key, an account, a team (an account with all below it) or a tag may cost: ' +
-    '10/day, 100/month, 5/hour, 50/week or 1000/total (per month unless given)',
-  flags: [
-    {
-      flags: '<limit>',
-      field: '',
-      read: (typed) => (typed === true ? typed : readBudgetText(typed)),
+export const budgetVerbs: Verbs<Ledger> = {
+  'budgets set <scope> <subject> <limit>': {
+    description:
+      'limit what a key, an account, a team (an account with all below it) or a tag may cost: ' +
+      '10/day, 100/month, 5/hour, 50/week or 1000/total (per month unless given)',
+    flags: {
+      '<limit>': { field: '', read: (typed) => (typed === true ? typed : readBudgetText(typed)) },
+      '--zone <name>': 'IANA time zone of the periods (UTC unless given)',
+      '--soft': { field: 'hard', description: 'only warn', read: () => false },
+      '--hard': 'refuse calls beyond it, as a new budget does',
+      '--warn <percentages>': {
+        field: 'thresholds',
+        description: 'when to warn: 50,80,100 unless given, or none',
+        read: readThresholds,
+      },
     },
-    { flags: '--zone <name>', description: 'IANA time zone of the periods (UTC unless given)' },
-    { flags: '--soft', field: 'hard', description: 'only warn', read: () => false },
-    { flags: '--hard', description: 'refuse calls beyond it, as a new budget does' },
-    {
-      flags: '--warn <percentages>',
-      field: 'thresholds',
-      description: 'when to warn: 50,80,100 unless given, or none',
-      read: readThresholds,
+    async run({ call }, { input, options: { soft, hard } }) {
+      if (soft === true && hard === true)
+        throw new Error('a budget is soft or hard: give one of --soft and --hard');
+      const { scope, subject, per, zone } = readInput(budgetOrder, input);
+      const { data } = await call(budgetListing, { input: { scope, subject, limit: 1000 } });
+      const known = data.find((budget) => budget.per === per && budget.deleted === null);
+      if (known && input.zone !== undefined && zone !== known.zone)
+        throw buildRefusal(
+          'conflict',
+          `the budget ${known.id} counts by the clocks of ${known.zone}; ` +
+            `delete it to count by those of ${zone}`,
+          'zone',
+        );
+      const { limit, hard: isHard, thresholds: warn } = input;
+      const changes = { limit, hard: isHard, thresholds: warn };
+      const stored = known
+        ? await call(change, { params: { budget: String(known.id) }, input: changes })
+        : await call(creation, { input });
+      return { json: stored, text: formatBudget(stored) };
     },
-  ],
-  async run({ call }, { input, options: { soft, hard } }) {
-    if (soft === true && hard === true)
-      throw new Error('a budget is soft or hard: give one of --soft and --hard');
-    const { scope, subject, per, zone } = readInput(budgetOrder, input);
-    const { data } = await call(budgetListing, { input: { scope, subject, limit: 1000 } });
-    const known = data.find((budget) => budget.per === per && budget.deleted === null);
-    if (known && input.zone !== undefined && zone !== known.zone)
-      throw buildRefusal(
-        'conflict',
-        `the budget ${known.id} counts by the clocks of ${known.zone}; ` +
-          `delete it to count by those of ${zone}`,
-        'zone',
-      );
-    const { limit, hard: isHard, thresholds: warn } = input;
-    const changes = { limit, hard: isHard, thresholds: warn };
-    const stored = known
-      ? await call(change, { params: { budget: String(known.id) }, input: changes })
-      : await call(creation, { input });
-    return { json: stored, text: formatBudget(stored) };
   },
 };
-
-export const budgetVerbs = [setBudget];

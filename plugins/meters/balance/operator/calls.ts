@@ -23,9 +23,9 @@ import { readInput } from '../../../shared/operator-routes.ts';
 import {
   callAll,
   type Fields,
-  type Flag,
+  type Flags,
   type OperatorClient,
-  type Verb,
+  type Verbs,
 } from '../../../shared/operator-verbs.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
@@ -167,13 +167,12 @@ function formatCalls({ data }: Replies['GET /admin/calls']): string {
   return formatTable(headings, data.map(formatCallCells), data.length > 1 ? totals : undefined);
 }
 
-const filters: readonly Flag[] = [
-  only.account,
-  only.key,
-  only.model,
-  { flags: '--provider <name>', description: 'only by one provider' },
-  { flags: '--outcome <outcome>', description: 'only with this outcome, such as completed or failed' },
-];
+const filters: Flags = {
+  ...only.owner,
+  ...only.model,
+  '--provider <name>': 'only by one provider',
+  '--outcome <outcome>': 'only with this outcome, such as completed or failed',
+};
 
 const listing = defineOperation({
   route: 'GET /admin/calls',
@@ -212,15 +211,14 @@ const listing = defineOperation({
         })),
       ),
   },
-  verbs: [
-    {
-      name: 'calls list',
-      flags: [{ flags: '--limit <count>', description: 'how many (50 unless given)' }, ...filters],
+  verbs: {
+    'calls list': {
+      flags: { '--limit <count>': 'how many (50 unless given)', ...filters },
       input: { limit: 50 },
       complete: findOwners,
       format: formatCalls,
     },
-  ],
+  },
 });
 
 export const callOperations = [
@@ -233,13 +231,12 @@ export const callOperations = [
       await flush?.();
       return readCallDetails(store, id);
     },
-    verbs: [
-      {
-        name: 'calls show <id>',
+    verbs: {
+      'calls show <id>': {
         description: 'show a call with all its details, as JSON',
         format: (call) => JSON.stringify(call, null, 2),
       },
-    ],
+    },
   }),
 ];
 
@@ -263,28 +260,27 @@ async function listSince(
 const tailQuery = z.object({ count: buildNumberSchema(1).optional() });
 
 /** Prints calls as they end. */
-const tailCalls: Verb<Ledger> = {
-  name: 'calls tail',
-  description: 'print calls as they end, until Ctrl-C; with --json each on a line',
-  flags: [{ flags: '--count <calls>', description: 'stop after so many' }, ...filters],
-  async run(client, { input: { count: typed, ...filter } }) {
-    const { count } = readInput(tailQuery, { count: typed });
-    const narrowed = await findOwners(filter, client);
-    let queriedAt = Date.now();
-    let seen = new Set((await listSince(client, narrowed, queriedAt - lookBack)).map(({ id }) => id));
-    for (let left = count ?? Infinity; left > 0;) {
-      await sleep(pause);
-      const from = queriedAt - lookBack;
-      queriedAt = Date.now();
-      const calls = await listSince(client, narrowed, from);
-      const fresh = calls.filter(({ id }) => !seen.has(id)).slice(0, left);
-      for (const call of fresh)
-        client.print(formatCallCells(call).filter(Boolean).map(toOneLine).join('  '), call);
-      seen = new Set(calls.map(({ id }) => id));
-      left -= fresh.length;
-    }
-    return { json: undefined, text: '' };
+export const callVerbs: Verbs<Ledger> = {
+  'calls tail': {
+    description: 'print calls as they end, until Ctrl-C; with --json each on a line',
+    flags: { '--count <calls>': 'stop after so many', ...filters },
+    async run(client, { input: { count: typed, ...filter } }) {
+      const { count } = readInput(tailQuery, { count: typed });
+      const narrowed = await findOwners(filter, client);
+      let queriedAt = Date.now();
+      let seen = new Set((await listSince(client, narrowed, queriedAt - lookBack)).map(({ id }) => id));
+      for (let left = count ?? Infinity; left > 0;) {
+        await sleep(pause);
+        const from = queriedAt - lookBack;
+        queriedAt = Date.now();
+        const calls = await listSince(client, narrowed, from);
+        const fresh = calls.filter(({ id }) => !seen.has(id)).slice(0, left);
+        for (const call of fresh)
+          client.print(formatCallCells(call).filter(Boolean).map(toOneLine).join('  '), call);
+        seen = new Set(calls.map(({ id }) => id));
+        left -= fresh.length;
+      }
+      return { json: undefined, text: '' };
+    },
   },
 };
-
-export const callVerbs = [tailCalls];

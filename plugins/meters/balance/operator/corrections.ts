@@ -5,7 +5,6 @@
 import { z } from 'zod';
 import { formatUsd, parseUsd, usd, type Nano } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
-import type { Flag } from '../../../shared/operator-verbs.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import type { Credit } from '../store.ts';
 import { addCredit, shownAccount } from './accounts.ts';
@@ -40,7 +39,7 @@ function formatCorrection({ account, amount: moved, balance, status }: Corrected
   return `${account}: ${moved} USD; the balance is ${balance} USD.${again}`;
 }
 
-const reasonFlag: Flag = { flags: '--reason <text>', description: 'why; statements show it' };
+const reasonFlag = { '--reason <text>': 'why; statements show it' };
 
 export const correctionOperations = [
   defineOperation({
@@ -55,18 +54,14 @@ export const correctionOperations = [
       reference: reference.optional(),
     }),
     run: (ledger, order) => addCorrection(ledger, { ...order, kind: 'adjustment' }),
-    verbs: [
-      {
-        name: 'credit adjust <account> <usd>',
+    verbs: {
+      'credit adjust <account> <usd>': {
         description: 'add to an account, or take from it with a negative amount',
-        flags: [
-          { flags: '<usd>', field: 'amount' },
-          reasonFlag,
-          {
-            flags: '--reference <text>',
-            description: 'an id of your own: an adjustment is made once for it',
-          },
-        ],
+        flags: {
+          '<usd>': { field: 'amount' },
+          ...reasonFlag,
+          '--reference <text>': 'an id of your own: an adjustment is made once for it',
+        },
         async ask({ call }, { args: { account: name = '', usd: moved = '' } }) {
           if (!moved.startsWith('-')) return undefined;
           const { account, balance } = await call(shownAccount, { params: { account: name } });
@@ -75,7 +70,7 @@ export const correctionOperations = [
         },
         format: formatCorrection,
       },
-    ],
+    },
   }),
   defineOperation({
     route: 'POST /admin/refunds',
@@ -99,14 +94,13 @@ export const correctionOperations = [
       const refund = { kind: 'refund', amount: refunded, reference: nameRefund(call), reason: why } as const;
       return addCorrection(ledger, { account: first.account, ...refund });
     },
-    verbs: [
-      {
-        name: 'credit refund <call>',
+    verbs: {
+      'credit refund <call>': {
         description: 'give back what a call cost, once',
-        flags: [{ flags: '--amount <usd>', description: 'only a part of it' }, reasonFlag],
+        flags: { '--amount <usd>': 'only a part of it', ...reasonFlag },
         format: formatCorrection,
       },
-    ],
+    },
   }),
   defineOperation({
     route: 'POST /admin/chargebacks',
@@ -129,6 +123,6 @@ export const correctionOperations = [
       const taken = { kind: 'chargeback', amount: -available, reference: `chargeback:${known}` } as const;
       return addCorrection(ledger, { account, ...taken, reason: why });
     },
-    verbs: [{ name: 'credit chargeback <reference>', flags: [reasonFlag], format: formatCorrection }],
+    verbs: { 'credit chargeback <reference>': { flags: reasonFlag, format: formatCorrection } },
   }),
 ];

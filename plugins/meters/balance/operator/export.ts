@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { fileMode, GatewayError, type RouteReply } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import { noStore } from '../../../shared/operator-routes.ts';
-import type { Verb } from '../../../shared/operator-verbs.ts';
+import type { Verbs } from '../../../shared/operator-verbs.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import { exportFormats, headOf } from '../export/lines.ts';
 import { entryKinds, type Store } from '../store.ts';
@@ -116,32 +116,29 @@ function guessFormat(file: string): Query['format'] {
   return /\.(jsonl|ndjson)$/i.test(file) ? 'jsonl' : 'csv';
 }
 
-const exportToFile: Verb<Ledger> = {
-  name: 'entries export <file>',
-  description: 'write all entries of the ledger to a file, and show where the next export begins',
-  flags: [
-    { flags: '--format <format>', description: "csv or jsonl (by the file's name unless given)" },
-    { flags: '--after <number>', description: 'only entries after this number' },
-    only.account,
-    only.key,
-    { flags: '--kind <kind>', description: `only ${entryKinds.join(', ')}` },
-    only.from,
-    only.to,
-  ],
-  async run(client, { args: { file = '' }, input: { file: _file, ...typed } }) {
-    // It may be the export that this one continues. A shell creates an empty file before the command runs.
-    const there = statSync(file, { throwIfNoEntry: false });
-    if (there?.isFile() && there.size > 0) throw new Error(`${file} already exists: name a new file`);
-    const input = { format: guessFormat(file), ...(await findOwners(typed, client)) };
-    const { lines, last } = await client.call(exporting, { input });
-    const written = createWriteStream(file, { mode: fileMode });
-    written.on('error', (error) => (error.message = `${file} could not be written: ${error.message}`));
-    await pipeline(lines, written);
-    return {
-      json: { file, last },
-      text: `${file} has the entries up to ${last}: --after ${last} continues.`,
-    };
+export const exportVerbs: Verbs<Ledger> = {
+  'entries export <file>': {
+    description: 'write all entries of the ledger to a file, and show where the next export begins',
+    flags: {
+      '--format <format>': "csv or jsonl (by the file's name unless given)",
+      '--after <number>': 'only entries after this number',
+      ...only.owner,
+      '--kind <kind>': `only ${entryKinds.join(', ')}`,
+      ...only.period,
+    },
+    async run(client, { args: { file = '' }, input: { file: _file, ...typed } }) {
+      // It may be the export that this one continues. A shell creates an empty file before the command runs.
+      const there = statSync(file, { throwIfNoEntry: false });
+      if (there?.isFile() && there.size > 0) throw new Error(`${file} already exists: name a new file`);
+      const input = { format: guessFormat(file), ...(await findOwners(typed, client)) };
+      const { lines, last } = await client.call(exporting, { input });
+      const written = createWriteStream(file, { mode: fileMode });
+      written.on('error', (error) => (error.message = `${file} could not be written: ${error.message}`));
+      await pipeline(lines, written);
+      return {
+        json: { file, last },
+        text: `${file} has the entries up to ${last}: --after ${last} continues.`,
+      };
+    },
   },
 };
-
-export const exportVerbs = [exportToFile];

@@ -7,9 +7,9 @@ import {
   splitList,
   toNumeric,
   type Fields,
-  type Flag,
+  type Flags,
   type OperatorClient,
-  type Verb,
+  type Verbs,
 } from '../../../shared/operator-verbs.ts';
 import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
 import { formatTable } from '../../../shared/table.ts';
@@ -18,7 +18,7 @@ import { addCredit, shownAccount } from './accounts.ts';
 import { budgetListing, formatBudget, readBudgetText } from './budgets.ts';
 import { describeKey, findKey } from './key-records.ts';
 import { checkModelPatterns } from './model-patterns.ts';
-import { defineOperation, namedKey, only, type Ledger } from './operation.ts';
+import { defineOperation, namedKey, type Ledger } from './operation.ts';
 import { accountName, amount, budgetTerms, label, limits, page, keepStated, tags } from './reading.ts';
 import { buildPage, buildRefusal } from './replies.ts';
 
@@ -172,32 +172,28 @@ function formatSecret({ key, account, id, warning }: NewKey): string {
   return lines.join('\n');
 }
 
-const limitFlags: readonly Flag[] = [
-  {
-    flags: '--spend-cap <usd>',
+const limitFlags: Flags = {
+  '--spend-cap <usd>': {
     field: 'limits.spendCap',
     description: 'lifetime spending limit in USD; "none" removes it, and any limit below',
     read: allowNone(),
   },
-  {
-    flags: '--models <ids>',
+  '--models <ids>': {
     field: 'limits.models',
     description: 'comma-separated models that it may call; <owner>/* is all of an owner',
     read: allowNone(splitList),
   },
-  {
-    flags: '--expires <time>',
+  '--expires <time>': {
     field: 'limits.expires',
     description: 'expiry date: 2027-01-31 or 2027-01-31T09:30:00Z',
     read: allowNone(),
   },
-  {
-    flags: '--calls-per-minute <count>',
+  '--calls-per-minute <count>': {
     field: 'limits.callsPerMinute',
     description: 'how many calls it may make in a minute',
     read: allowNone(toNumeric),
   },
-];
+};
 
 const formatKey = (key: Key): string => formatKeys([key]);
 
@@ -230,15 +226,14 @@ const listing = defineOperation({
   }),
   run: async ({ store }, query) =>
     buildPage(await store.listKeys(query), query.limit, describeKey, ({ id }) => id),
-  verbs: [
-    {
-      name: 'keys list',
+  verbs: {
+    'keys list': {
       all: true,
-      flags: [only.account],
+      flags: { '--account <name>': 'only of one account' },
       complete: findOwners,
       format: ({ data }) => (data.length > 0 ? formatKeys(data) : 'There are no keys.'),
     },
-  ],
+  },
 });
 
 const deletion = defineOperation({
@@ -250,9 +245,8 @@ const deletion = defineOperation({
     await store.deleteKey({ id: key.id, at: Date.now() });
     return { ...key, deleted: true };
   },
-  verbs: [
-    {
-      name: 'keys delete <key>',
+  verbs: {
+    'keys delete <key>': {
       async ask({ call }, { args }) {
         const { id, lastFour, account } = await call(shown, { params: args });
         const owner = account === null ? 'an operator' : `the account "${account}"`;
@@ -260,7 +254,7 @@ const deletion = defineOperation({
       },
       format: ({ id }) => `Deleted ${id}.`,
     },
-  ],
+  },
 });
 
 export const keyOperations = [
@@ -272,34 +266,31 @@ export const keyOperations = [
     statuses: [201],
     input: keyOrder,
     run: createKey,
-    verbs: [
-      {
-        name: 'keys create',
+    verbs: {
+      'keys create': {
         creates: true,
-        flags: [
-          { flags: '--account <name>', description: 'account that pays ("default" unless given)' },
-          { flags: '--name <label>', description: 'what the key is for' },
-          { flags: '--credit <usd>', description: 'credit to add to the account' },
-          { flags: '--tags <tags>', description: 'comma-separated tags for every call', read: splitList },
-          {
-            flags: '--budget <limits>',
+        flags: {
+          '--account <name>': 'account that pays ("default" unless given)',
+          '--name <label>': 'what the key is for',
+          '--credit <usd>': 'credit to add to the account',
+          '--tags <tags>': { description: 'comma-separated tags for every call', read: splitList },
+          '--budget <limits>': {
             field: 'budgets',
             description: 'comma-separated budgets in UTC: 10/day,100/month',
             read: (typed) => (typed === true ? typed : typed.split(',').map(readBudgetText)),
           },
-          {
-            flags: '--operator',
+          '--operator': {
             field: 'kind',
             description: 'an operator key: it uses the admin API and spends nothing',
             read: () => 'operator',
           },
-          { flags: '--read-only', description: 'with --operator: it sees everything and changes nothing' },
+          '--read-only': 'with --operator: it sees everything and changes nothing',
           ...limitFlags,
-        ],
+        },
         complete: (input) => (input.kind === 'operator' ? input : { account: 'default', ...input }),
         format: formatSecret,
       },
-    ],
+    },
   }),
   shown,
   defineOperation({
@@ -308,21 +299,18 @@ export const keyOperations = [
     roles: roles.manageOwn,
     input: keyChanges,
     run: (ledger, changes, { key }) => changeKey(ledger, key, changes),
-    verbs: [
-      {
-        name: 'keys disable <key>',
+    verbs: {
+      'keys disable <key>': {
         description: `refuse a key from now on, named ${namedKey}`,
         input: { disabled: true },
         format: formatKey,
       },
-      {
-        name: 'keys enable <key>',
+      'keys enable <key>': {
         description: 'accept a disabled key again',
         input: { disabled: false },
         format: formatKey,
       },
-      {
-        name: 'keys limit <key>',
+      'keys limit <key>': {
         description: 'change what a key may do',
         flags: limitFlags,
         complete(input) {
@@ -332,7 +320,7 @@ export const keyOperations = [
         },
         format: formatKey,
       },
-    ],
+    },
   }),
   deletion,
   defineOperation({
@@ -342,27 +330,24 @@ export const keyOperations = [
     statuses: [201],
     input: rotationOrder.prefault({}),
     run: (ledger, order, { key }) => rotateKey(ledger, key, order),
-    verbs: [
-      {
-        name: 'keys rotate <key>',
-        flags: [
-          {
-            flags: '--overlap <seconds>',
+    verbs: {
+      'keys rotate <key>': {
+        flags: {
+          '--overlap <seconds>': {
             description:
               'how long the old secret still works; unless given it stops now, as a leaked one must',
             read: toNumeric,
           },
-        ],
+        },
         format: formatSecret,
       },
-    ],
+    },
   }),
 ];
 
 /** Verbs that run several operations. */
-export const keyVerbs: readonly Verb<Ledger>[] = [
-  {
-    name: 'keys show <key>',
+export const keyVerbs: Verbs<Ledger> = {
+  'keys show <key>': {
     description: `show one key, named ${namedKey}`,
     async run({ call }, { args }) {
       const key = await call(shown, { params: args });
@@ -391,4 +376,4 @@ export const keyVerbs: readonly Verb<Ledger>[] = [
       };
     },
   },
-];
+};

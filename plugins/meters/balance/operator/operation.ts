@@ -1,6 +1,5 @@
 /** What the ledger's operations work with, and what their verbs share. */
 import { createDefiner } from '../../../shared/operations.ts';
-import type { Flag } from '../../../shared/operator-verbs.ts';
 import type { LastAudit } from '../ledger-service.ts';
 import type { Store } from '../store.ts';
 import type { Offer } from './model-patterns.ts';
@@ -22,12 +21,13 @@ export const namedKey = 'by its id, its name or its last four characters';
 
 /** Options that narrow a list, a report or an export. */
 export const only = {
-  account: { flags: '--account <name>', description: 'only of one account' },
-  key: { flags: '--key <key>', description: `only by one key, ${namedKey}` },
-  model: { flags: '--model <id>', description: 'only of one model' },
-  from: { flags: '--from <time>', description: 'start (inclusive): 2027-01-31 or 2027-01-31T09:30:00Z' },
-  to: { flags: '--to <time>', description: 'end (exclusive)' },
-} as const satisfies Readonly<Record<string, Flag>>;
+  owner: { '--account <name>': 'only of one account', '--key <key>': `only by one key, ${namedKey}` },
+  model: { '--model <id>': 'only of one model' },
+  period: {
+    '--from <time>': 'start (inclusive): 2027-01-31 or 2027-01-31T09:30:00Z',
+    '--to <time>': 'end (exclusive)',
+  },
+};
 
 /** `1 account`, `2 accounts`. */
 export function formatCount(count: number, one: string, many = `${one}s`): string {

@@ -141,17 +141,18 @@ export const reportOperations = [
           data.map(joinUses),
         ),
     },
-    verbs: [
-      {
-        name: 'usage',
-        flags: [
-          { flags: '--by <groups>', description: `comma-separated groups: ${usageGroups.join(', ')}` },
-          ...Object.values(only),
-        ],
+    verbs: {
+      usage: {
+        flags: {
+          '--by <groups>': `comma-separated groups: ${usageGroups.join(', ')}`,
+          ...only.owner,
+          ...only.model,
+          ...only.period,
+        },
         complete: findOwners,
         format: formatUsage,
       },
-    ],
+    },
   }),
   defineOperation({
     route: 'GET /admin/entries',

@@ -160,20 +160,16 @@ export const statementOperations = [
     input: statementQuery,
     run: ({ store }, query, { account }) => computeStatement(store, account, query),
     csv: { name: 'statement', format: formatStatementCsv },
-    verbs: [
-      {
-        name: 'accounts statement <account>',
-        flags: [
-          { flags: '--month <month>', description: '2027-01; the current one unless given' },
-          { flags: '--from <day>', description: 'instead of a month: the first day' },
-          { flags: '--to <day>', description: 'the day after the last one' },
-          {
-            flags: '--zone <zone>',
-            description: 'time zone of the days, such as Europe/Berlin (UTC unless given)',
-          },
-        ],
+    verbs: {
+      'accounts statement <account>': {
+        flags: {
+          '--month <month>': '2027-01; the current one unless given',
+          '--from <day>': 'instead of a month: the first day',
+          '--to <day>': 'the day after the last one',
+          '--zone <zone>': 'time zone of the days, such as Europe/Berlin (UTC unless given)',
+        },
         format: formatStatement,
       },
-    ],
+    },
   }),
 ];

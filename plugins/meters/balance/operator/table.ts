@@ -4,7 +4,7 @@
  */
 import type { Command } from '../../../../core/index.ts';
 import type { Operation } from '../../../shared/operations.ts';
-import { buildCommands, listVerbs, type Verb } from '../../../shared/operator-verbs.ts';
+import { buildCommands, listVerbs, type Verbs } from '../../../shared/operator-verbs.ts';
 import { markupOperations, markupVerbs } from '../markup/rules.ts';
 import type { Store } from '../store.ts';
 import { accountOperations, accountVerbs } from './accounts.ts';
@@ -36,7 +36,7 @@ export const operations: readonly Operation<Ledger>[] = [
   ...auditOperations,
 ];
 
-const verbs: readonly Verb<Ledger>[] = [
+const verbs: Verbs<Ledger> = {
   ...listVerbs(operations),
   ...keyVerbs,
   ...accountVerbs,
@@ -44,7 +44,7 @@ const verbs: readonly Verb<Ledger>[] = [
   ...markupVerbs,
   ...callVerbs,
   ...exportVerbs,
-];
+};
 
 /** What the verbs with a first word in common are for. */
 const groups = {
