@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
-import type { QualityOption } from './usage.ts';
+import type { QualityOption } from './reply.ts';
 import * as Wire from './wire.ts';
 
 const usage = z.looseObject({

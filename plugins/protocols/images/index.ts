@@ -13,12 +13,10 @@ import {
 } from '../../../core/index.ts';
 import { readForm } from '../../shared/forms.ts';
 import { decodeError, encodeError, encodeStreamError } from '../../shared/wire-kit/openai-error.ts';
-import { protocolName } from './bag.ts';
-import { ReplyDecoder } from './decode-events.ts';
-import { PictureEncoder, encodeReply } from './encode-events.ts';
-import { encodeRequest } from './encode-request.ts';
-import { createReader, ImageCall } from './read-request.ts';
-import type { QualityOption } from './usage.ts';
+import { createReader, ImageCall } from './call.ts';
+import { ReplyDecoder, PictureEncoder, encodeReply, type QualityOption } from './reply.ts';
+import { encodeRequest, settingFields } from './request.ts';
+import { protocolName } from './wire.ts';
 
 const generation: Match = { operation: 'generate', body: 'json' };
 const edit: Match = { operation: 'edit' };
@@ -37,14 +35,7 @@ const example =
 
 const fieldNames = {
   candidates: 'n',
-  'image.size': 'size',
-  'image.quality': 'quality',
-  'image.format': 'output_format',
-  'image.compression': 'output_compression',
-  'image.background': 'background',
-  'image.partials': 'partial_images',
-  'image.moderation': 'moderation',
-  'image.fidelity': 'input_fidelity',
+  ...Object.fromEntries(Object.entries(settingFields).map(([name, field]) => [`image.${name}`, field])),
 };
 
 export function createProtocol({ quality }: { readonly quality: QualityOption }): Protocol {

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
+import { createBag } from '../../shared/wire-kit/vendor-bag.ts';
 import { allowInteger, modelId } from '../../shared/wire-kit/wire-check.ts';
 
 const size = '"auto", or a width and a height in pixels such as "1024x1024"';
@@ -53,3 +54,6 @@ export const references = z.looseObject({
 export type Reference = z.output<typeof reference>;
 export type Settings = z.output<typeof settings>;
 export type Request = z.output<typeof request>;
+
+export const protocolName = 'images';
+export const bag = createBag(protocolName);

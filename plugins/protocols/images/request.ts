@@ -1,13 +1,15 @@
 /**
- * Encodes a canonical request as a call of this protocol: JSON to create a picture, or a form if there are
- * pictures to edit. What an image model does not accept is reported as lost, by its canonical path.
+ * A call in both directions. A client's is one turn of the user, with the pictures to edit before the prompt.
+ * A provider's is JSON to create a picture, or a form if there are pictures to edit; what an image model does
+ * not accept is reported as lost, by its canonical path.
  */
 import {
-  Form,
+  type Block,
   type CanonicalRequest,
+  type ImageSettings,
+  Form,
   type EncodedRequest,
   type FormFile,
-  type ImageSettings,
   type Model,
   GatewayError,
   type Turn,
@@ -17,16 +19,74 @@ import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { fitSettings } from '../../shared/wire-kit/image-settings.ts';
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
-import { overlay, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, protocolName } from './bag.ts';
-import { decodeSettings } from './decode-request.ts';
+import { trackReads, overlay, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import type { Picture } from './call.ts';
 import * as Wire from './wire.ts';
+
+export function decodeRequest(wire: Wire.Request, pictures: readonly Picture[]): CanonicalRequest {
+  const [seen, pickRest] = trackReads(wire);
+  // `response_format` only allows what the gateway does anyway.
+  const { provider: _preferences, response_format: _format, prompt } = seen;
+  return {
+    model: seen.model,
+    stream: seen.stream ?? false,
+    turns: [
+      {
+        role: 'user',
+        at: 'prompt',
+        blocks: [...pictures.map(decodePicture), { type: 'text', text: prompt, at: 'prompt' }],
+      },
+    ],
+    candidates: seen.n ?? undefined,
+    modalities: ['image'],
+    image: decodeSettings(seen),
+    user: seen.user ?? undefined,
+    ...Wire.bag.keep(pickRest()),
+  };
+}
+
+function decodePicture({ at, source, mediaType, mask }: Picture): Block {
+  return {
+    type: 'media',
+    kind: 'image',
+    source:
+      'url' in source
+        ? { type: 'url', url: source.url }
+        : {
+            type: 'base64',
+            data: Buffer.from(source.buffer, source.byteOffset, source.byteLength).toString('base64'),
+          },
+    mediaType,
+    at,
+    ...(mask ? { mask: true } : {}),
+  };
+}
+
+/** The fields of settings, by their canonical names. */
+export const settingFields = {
+  size: 'size',
+  quality: 'quality',
+  format: 'output_format',
+  compression: 'output_compression',
+  background: 'background',
+  partials: 'partial_images',
+  moderation: 'moderation',
+  fidelity: 'input_fidelity',
+} as const satisfies Record<keyof ImageSettings, string>;
+
+/** Decodes the settings of a call, or of the image tool of responses, which has the same fields. */
+function decodeSettings(wire: Wire.Settings): ImageSettings {
+  const rows = Object.entries(settingFields).map(
+    ([name, field]) => [name, wire[field] ?? undefined] as const,
+  );
+  return Object.fromEntries(rows.filter(([, value]) => value !== undefined));
+}
 
 /**
  * Turns a conversation into the input of an image model: one prompt and some pictures. The texts of users
  * and instructions become the prompt, in order; pictures of users and of the model are those to edit.
  */
-export interface Prompt {
+interface Prompt {
   readonly text: string;
   readonly images: readonly Omit<FormFile, 'name'>[];
   readonly mask: Omit<FormFile, 'name'> | undefined;
@@ -39,7 +99,7 @@ const endings: Readonly<Record<string, string>> = {
 };
 
 /** Throws if there is nothing to draw, or a picture cannot be sent. */
-export function buildPrompt(turns: readonly Turn[], lose: Lose): Prompt {
+function buildPrompt(turns: readonly Turn[], lose: Lose): Prompt {
   const texts: string[] = [];
   const images: Omit<FormFile, 'name'>[] = [];
   let mask: Prompt['mask'];
@@ -84,7 +144,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model): EncodedR
   const settings = request.image ?? readToolSettings(request, lose);
   const { size, quality, format, background } = fitSettings(settings, model.capabilities, lose);
   loseUnsupported(request, lose);
-  const fields = overlay(bag.getFields(request), {
+  const fields = overlay(Wire.bag.getFields(request), {
     model: model.upstream,
     prompt: prompt.text,
     n: request.candidates,
@@ -98,7 +158,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model): EncodedR
     ...encodeStream(request, settings, lose),
     user: request.user,
   });
-  const all = [...losses, ...listForeignFields(request, protocolName)];
+  const all = [...losses, ...listForeignFields(request, Wire.protocolName)];
   return prompt.images.length > 0
     ? { body: buildForm(fields, prompt), operation: 'edit', losses: all }
     : { body: fields, operation: 'generate', losses: all };
