@@ -2,8 +2,10 @@
  * Targets that an operator has taken out of service for a while: a provider, one of its keys, or one model
  * there. They get no calls at all until the time is over or the operator wakes them.
  */
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { z } from 'zod';
-import { GatewayError } from '../../../core/index.ts';
+import { GatewayError, fileMode, makeFolder, type Host } from '../../../core/index.ts';
 import type { Named } from '../../shared/routing/per-target.ts';
 
 export const placeSchema = z.object({
@@ -70,4 +72,50 @@ export class Holds {
       retryAfter: Math.max(1, Math.ceil((hold.until - Date.now()) / 1000)),
     });
   }
+}
+
+/**
+ * What operators have taken out of service stays out when the gateway starts again. Each decision writes the
+ * whole list, which is short, to another file of the data folder that is then renamed.
+ */
+const fileName = 'providers-at-rest.json';
+
+type Needs = Pick<Host, 'dataFolder' | 'logger'>;
+
+/**
+ * None if there is no file. A file that cannot be read is logged: a provider in service is the lesser fault.
+ */
+export async function readHolds({ dataFolder, logger }: Needs): Promise<readonly Hold[]> {
+  const file = join(dataFolder, fileName);
+  try {
+    return z.array(holdSchema).parse(JSON.parse(await readFile(file, 'utf8')));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT'))
+      logger.error({ error, file }, 'providers that rest are unknown, because their file cannot be read');
+    return [];
+  }
+}
+
+let writing = Promise.resolve();
+
+/**
+ * Writes one list after the other, so that the last one stays. The decision holds in the running gateway even
+ * if the folder cannot be written; then it is logged that a restart forgets it.
+ */
+export function writeHolds({ dataFolder, logger }: Needs, holds: () => readonly Hold[]): Promise<void> {
+  const file = join(dataFolder, fileName);
+  writing = writing.then(async () => {
+    try {
+      makeFolder(dataFolder);
+      const aside = `${file}.${process.pid}`;
+      await writeFile(aside, `${JSON.stringify(holds(), null, 2)}\n`, { mode: fileMode, flush: true });
+      await rename(aside, file);
+    } catch (error) {
+      logger.error(
+        { error, file },
+        'a restart forgets which providers rest, because their file cannot be written',
+      );
+    }
+  });
+  return writing;
 }

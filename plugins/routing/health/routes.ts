@@ -1,9 +1,9 @@
 /** Routes for operators: the health of providers as the router sees it, rest, wake and a test of the key. */
+import { z } from 'zod';
 import { GatewayError, type Examination, type Host, type Route } from '../../../core/index.ts';
 import { createDefiner, listOperationRoutes, roles } from '../../shared/operations.ts';
 import type { HealthBook } from './book.ts';
-import { writeHolds } from './kept-holds.ts';
-import { placeOrder, restOrder, testOrder } from './orders.ts';
+import { writeHolds } from './holds.ts';
 import { describeProviders } from './overview.ts';
 import { decideForAll, collectRows, type Decision } from './workers.ts';
 
@@ -85,6 +85,22 @@ async function decide(host: Needs, book: HealthBook, decision: Decision) {
   await writeHolds(host, () => book.holds.list());
   return buildOverview(host, book);
 }
+
+const key = z.int('a key is named by its number').min(1).optional();
+const model = z.string().min(1).max(300).optional();
+
+/** A provider, or one of its keys, or one model there. */
+const placeOrder = z.strictObject({ key, model });
+
+/** The longest rest: a week. */
+const longest = 7 * 24 * 3600;
+
+const restOrder = placeOrder.extend({
+  seconds: z.number().positive().max(longest, `a rest lasts at most ${longest} seconds`).default(3600),
+  reason: z.string().max(200, 'a reason has at most 200 characters').optional(),
+});
+
+const testOrder = z.strictObject({ key });
 
 const defineOperation = createDefiner<Health>();
 

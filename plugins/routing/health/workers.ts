@@ -1,11 +1,14 @@
-/** What workers tell each other when an operator looks at providers, or takes one out of service. */
+/**
+ * What workers tell each other: which targets rest, and what an operator sees of providers or takes out of
+ * service.
+ */
 import { z } from 'zod';
-import type { Workers } from '../../../core/index.ts';
-import type { HealthBook, TargetHealth } from './book.ts';
+import { errorTable, GatewayError, type ErrorCode, type Host, type Workers } from '../../../core/index.ts';
+import type { Named } from '../../shared/routing/per-target.ts';
+import { pastErrorSchema, type HealthBook, type Rest, type TargetHealth } from './book.ts';
 import { holdSchema, placeSchema } from './holds.ts';
-import { pastErrorSchema } from './record.ts';
 
-const topics = { rows: 'health:rows', holds: 'health:holds', change: 'health:change' };
+const topics = { rest: 'health', rows: 'health:rows', holds: 'health:holds', change: 'health:change' };
 
 /** One target as one worker sees it. */
 const rowSchema = z.object({
@@ -78,4 +81,43 @@ export async function collectRows(
 ): Promise<{ rows: Row[]; workers: number }> {
   const others = z.array(z.array(rowSchema)).parse(await workers.askForAllAnswers(topics.rows, {}));
   return { rows: [...book.known.map(toRow), ...others.flat()], workers: others.length + 1 };
+}
+
+const codes = Object.keys(errorTable).filter((code): code is ErrorCode => code in errorTable);
+
+const newsSchema = z.object({
+  provider: z.string(),
+  credential: z.number().optional(),
+  model: z.string(),
+  milliseconds: z.number(),
+  code: z.enum(codes),
+  message: z.string(),
+});
+
+/**
+ * Reports that a target is full, barred or failing: it rests in all workers, so that each need not discover
+ * it. Each worker discovers a recovery by its own calls.
+ */
+export function passOn(
+  workers: Workers,
+  { provider: { name, credential }, model }: Named,
+  milliseconds: number,
+  { code, message }: GatewayError,
+): void {
+  if (!workers.several) return;
+  const news = { provider: name, credential, model: model.id, milliseconds, code, message };
+  workers.notify(topics.rest, news satisfies z.output<typeof newsSchema>);
+}
+
+/**
+ * Calls `rest` for each target that another worker says should rest. The returned function stops listening.
+ */
+export function hear({ workers, catalog }: Pick<Host, 'workers' | 'catalog'>, rest: Rest): () => void {
+  return workers.answer(topics.rest, (news) => {
+    const { provider, credential, model, milliseconds, code, message } = newsSchema.parse(news);
+    const target = catalog
+      .find(model)
+      .find((offer) => offer.provider.name === provider && offer.provider.credential === credential);
+    if (target) rest(target, milliseconds, new GatewayError(code, message));
+  });
 }
