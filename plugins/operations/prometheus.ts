@@ -91,6 +91,12 @@ function createProviderMetrics(registry: Registry) {
       'Tokens charged. Types do not overlap: cached and reasoning tokens count as such only.',
       ['type'],
     ),
+    units: defineCallCounter(
+      registry,
+      'tollgate_units_total',
+      'What calls used of each unit. Those of input and output include their parts and modalities.',
+      ['unit', 'modality'],
+    ),
     cost: defineCallCounter(registry, 'tollgate_cost_usd_total', 'What calls were charged, in USD.', [
       'model',
       'provider',
@@ -158,10 +164,11 @@ function findAbortPhase(end: End): 'before-attempt' | 'waiting' | 'reply' | unde
 }
 
 /**
- * Counts tokens by types that do not overlap: cached and reasoning tokens are subtracted from the sums that
- * include them.
+ * Counts what was used of each unit, and tokens by types that do not overlap: cached and reasoning tokens are
+ * subtracted from the sums that include them.
  */
-function countTokens({ tokens }: Metrics, { uses }: Charge): void {
+function countUses({ tokens, units }: Metrics, { uses }: Charge): void {
+  for (const { unit, modality = '', count } of uses) if (count > 0) units.count([unit, modality], count);
   const usage = nameCounts(uses);
   const { cacheRead = 0, reasoning = 0 } = usage;
   const cacheWrite = sumCacheWrites(usage) ?? 0;
@@ -204,7 +211,7 @@ function countEnd(metrics: Metrics, end: End, host: Host): undefined {
   if (end.attempts.length > 0)
     metrics.overhead.observe({ protocol }, Math.max(0, end.duration - computeVendorTime(end)) / 1000);
   if (end.type === 'failed' || end.type === 'answered') {
-    countTokens(metrics, end.charge);
+    countUses(metrics, end.charge);
     if (end.charge.cost > 0n) metrics.cost.count([model, provider], Number(end.charge.cost) / nanoPerUsd);
   }
   if (end.type === 'answered' && end.exchange.call.stream) {

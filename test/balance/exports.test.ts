@@ -106,6 +106,7 @@ describe.each([
     // A reference that a spreadsheet would run, a negative amount that it may read, and a rule with a comma.
     expect(csv[1]).toContain(",-1000000,1000000,0,0,,0,0,,,bonus,'=1+1 a,");
     expect(csv.join('\n')).toContain('"night, late"');
+    expect(csv.some((line) => /,"input \d+, output \d+"$/.test(line))).toBe(true);
   });
 
   it('filters by account, key, kind and time, and goes on behind any entry', async () => {

@@ -5,8 +5,11 @@
 import * as fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { formatUsd, parseUsd } from '../../core/index.ts';
+import { formatUses } from '../../plugins/meters/balance/operator/csv.ts';
 import { computeStatement, statementQuery } from '../../plugins/meters/balance/operator/statement.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
+import { add, buildCall } from '../contract/made-calls.ts';
+import { request } from '../contract/store.ts';
 import { price, quote, settlement } from './calls.ts';
 import { openTemporary } from './ledger-file.ts';
 import { openFresh } from './postgres-database.ts';
@@ -73,6 +76,41 @@ function sumByDay(
   }
   return new Map([...sums].filter(([, sum]) => sum !== 0n));
 }
+
+/** The day's pictures and seconds, from calls and, where days begin within an hour, from entries. */
+it.each([
+  ['SQLite', openTemporary],
+  ['PostgreSQL', openFresh],
+] as const)('statements from %s name what was used of each unit, by day and model', async (_, open) => {
+  const bench = await open();
+  opened.push(bench);
+  const { store } = bench;
+  await store.definePrice(price);
+  await store.createAccount({ name: 'acme', at: 1 });
+  await store.addCredit({ account: 'acme', kind: 'bonus', reference: undefined, amount: 1000n, at: 1 });
+  const usage = { input: 10, inputAudio: 4, images: 2, secondIn: 0.5 };
+  const at = Date.UTC(2026, 2, 2, 18, 20);
+  for (const [id, later] of [
+    ['one', 0],
+    ['two', 20 * 60_000],
+  ] as const) {
+    await store.reserve(request(id, 'acme'));
+    await store.settle(settlement(id, 5n, { at: at + later, usage: JSON.stringify(usage) }));
+    await add(store, buildCall(id, 'acme', at + later, { usage }));
+  }
+  const read = async (zone: string) =>
+    (await computeStatement(store, 'acme', statementQuery.parse({ month: '2026-03', zone }))).lines.map(
+      ({ at: day, uses }) => ({ day, uses: formatUses(uses) }),
+    );
+  expect(await read('UTC')).toEqual([
+    { day: '2026-03-02T00:00:00.000Z', uses: 'inputAudio 8, input 20, image 4, secondIn 1' },
+  ]);
+  const one = 'inputAudio 4, input 10, image 2, secondIn 0.5';
+  expect(await read('Asia/Kolkata')).toEqual([
+    { day: '2026-03-01T18:30:00.000Z', uses: one },
+    { day: '2026-03-02T18:30:00.000Z', uses: one },
+  ]);
+});
 
 async function expectBalanced(store: Store, account: string, zone: string): Promise<void> {
   const entries = (await store.listEntries({ account, limit: 1000 })).map(

@@ -60,6 +60,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
       basis: 'usage',
       flags: '',
       tags: { team: 'search', stage: 'test' },
+      usage: { input: 10, inputAudio: 4, output: 5, secondIn: 0.5 },
       body: expect.stringContaining(`{"call":"${name}-1",`),
     });
     expect(await store().findCall('unknown')).toBeUndefined();

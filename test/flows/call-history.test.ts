@@ -47,6 +47,11 @@ it('stored calls are listed as soon as they end, with their cost, without their 
       input: 9,
       output: 3,
       cached: 4,
+      uses: [
+        { unit: 'cacheRead', count: 4 },
+        { unit: 'input', count: 9 },
+        { unit: 'output', count: 3 },
+      ],
       attempts: 1,
       cost_basis: 'usage',
       tags: {},

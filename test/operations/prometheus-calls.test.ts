@@ -62,7 +62,7 @@ describe('an answered call', () => {
     expect(seen).toContain('tollgate_time_to_first_token_seconds_count{model="demo/echo",provider="demo"} 1');
   });
 
-  it('adds what it was charged for, in tokens that do not overlap', async () => {
+  it('adds what it was charged for, by unit and in tokens that do not overlap', async () => {
     const host = createWatchedHost();
     const usage = {
       input: 1000,
@@ -71,6 +71,9 @@ describe('an answered call', () => {
       cacheWrite1h: 50,
       output: 70,
       reasoning: 30,
+      outputAudio: 20,
+      images: 2,
+      secondIn: 1.5,
     };
     const seen = await scrapeAfter(
       host,
@@ -93,6 +96,14 @@ describe('an answered call', () => {
       'tollgate_tokens_total{type="reasoning"} 30',
     ]);
     expect(seen).toContain('tollgate_cost_usd_total{model="demo/echo",provider="demo"} 0.00125');
+    expect(seen).toEqual(
+      expect.arrayContaining([
+        'tollgate_units_total{unit="input",modality=""} 1000',
+        'tollgate_units_total{unit="output",modality="audio"} 20',
+        'tollgate_units_total{unit="image",modality=""} 2',
+        'tollgate_units_total{unit="secondIn",modality=""} 1.5',
+      ]),
+    );
   });
 
   it('is counted by its error if the provider cut it, and as 499 if the client disconnected', async () => {

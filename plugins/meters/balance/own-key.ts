@@ -41,8 +41,8 @@ async function computeUsage(store: Store, { account, key }: Principal, days: num
   const data = rows
     .toSorted((one, other) => other.start - one.start || one.place - other.place)
     .map((row) => {
-      const { cost, calls, errors, input, output, cached, reasoning } = computeTotals([row]);
-      const sums = { calls, errors, cost, input, output, cached, reasoning };
+      const { cost, calls, errors, input, output, cached, reasoning, uses } = computeTotals([row]);
+      const sums = { calls, errors, cost, input, output, cached, reasoning, uses };
       return { day: new Date(row.start).toISOString().slice(0, 10), model: row.name ?? null, ...sums };
     });
   return { from: toIso(from), to: toIso(to), data };

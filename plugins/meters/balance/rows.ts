@@ -99,13 +99,17 @@ export function readList(row: Row, column: string): readonly string[] {
   return readOptional(row, column, readTexts) ?? [];
 }
 
+/** An object, stored as JSON. */
+export function readObject(row: Row, column: string): Readonly<Record<string, unknown>> {
+  const value: unknown = JSON.parse(readText(row, column));
+  if (typeof value !== 'object' || value === null) throw new TypeError(`column ${column} holds no object`);
+  return { ...value };
+}
+
 /** Texts by their names, stored as JSON. */
 export function readNamedTexts(row: Row, column: string): Record<string, string> {
-  const value: unknown = JSON.parse(readText(row, column));
-  if (typeof value !== 'object' || value === null)
-    throw new TypeError(`column ${column} holds no texts by name`);
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => {
+    Object.entries(readObject(row, column)).map(([name, each]) => {
       if (!isText(each)) throw new TypeError(`column ${column} holds under ${name} what is no text`);
       return [name, each];
     }),

@@ -1,5 +1,5 @@
 /** What callers and operators are shown of calls, from their records and from stored columns. */
-import { formatUsd, listUses } from '../../../core/index.ts';
+import { formatUsd, listUses, type Use } from '../../../core/index.ts';
 import type { CallRecord } from './record.ts';
 
 /** Columns as either store or a record has them. */
@@ -32,9 +32,17 @@ export type ListedColumns = Pick<
   readonly stream: boolean | number;
   readonly cost: string | bigint;
   readonly margin: string | bigint;
+  /** Counts by their names; undefined in records that are older than they are. */
+  readonly usage?: Readonly<Record<string, unknown>> | undefined;
 };
 
 const toIso = (time: number): string => new Date(time).toISOString();
+
+/** What a call used of each unit. */
+function listCallUses({ usage, input, output, cached, reasoning }: ListedColumns): Use[] {
+  const uses = listUses(usage ?? { input, output, cacheRead: cached, reasoning });
+  return uses.filter(({ count }) => count > 0);
+}
 
 /** A call as key holders see it in a list. */
 export function describeOwnCall(row: ListedColumns) {
@@ -58,6 +66,7 @@ export function describeOwnCall(row: ListedColumns) {
     output: row.output,
     cached: row.cached,
     reasoning: row.reasoning,
+    uses: listCallUses(row),
     cost: formatUsd(BigInt(row.cost)),
     cost_basis: row.basis,
   };

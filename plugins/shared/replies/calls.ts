@@ -102,6 +102,7 @@ export const ownCall = z
     duration_ms: z.int(),
     attempts: z.int(),
     ...tokens,
+    uses,
     cost: usd,
     cost_basis: z.string(),
   })

@@ -30,6 +30,7 @@ export const entry = z
     available: usd,
     reserved: usd,
     revenue: usd,
+    usage: uses.optional(),
   })
   .meta({ title: 'Entry' });
 

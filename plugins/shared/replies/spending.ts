@@ -20,6 +20,7 @@ const usedOnDay = z.object({
   errors: z.int(),
   cost: usd,
   ...tokens,
+  uses,
 });
 
 const { scope, subject, per, zone, hard, current } = budget.shape;
@@ -117,6 +118,7 @@ export const statement = z
         text: z.string(),
         reference: z.string().nullable(),
         calls: z.int().nullable(),
+        uses,
         amount: usd,
         balance: usd,
       }),

@@ -5,7 +5,7 @@
  */
 import { findKind } from '../../../../core/for-threads.ts';
 import type { Use } from '../../../../core/index.ts';
-import { createReader, readCount, readInteger, readText, type RecordOf, type Row } from '../rows.ts';
+import { readCount, readText, type Row } from '../rows.ts';
 import { askRows, type Steps } from '../sql/steps.ts';
 import {
   amountParts,
@@ -61,10 +61,14 @@ export interface MinuteQuery {
   readonly hours: readonly number[];
 }
 
-const minuteFields = { name: readText, start: readCount, cost: readInteger, posts: readCount };
-/** What a model cost in one minute. */
-export type MinuteRow = RecordOf<typeof minuteFields>;
-export const readMinuteRow = createReader(minuteFields);
+/** What a model cost in one minute, and what was used of it. */
+export interface MinuteRow {
+  readonly name: string;
+  readonly start: number;
+  readonly cost: bigint;
+  readonly posts: number;
+  readonly uses: readonly Use[];
+}
 
 /** A part of a range, in steps of one length. */
 interface Span {
@@ -93,6 +97,8 @@ interface Source {
   /** The column of the name, and what turns what is stored there into the name. */
   readonly column: string;
   readonly toName?: (stored: string) => string;
+  /** Whether an index of keys or accounts finds the rows. The primary key begins with steps. */
+  readonly isByParty?: boolean;
   /** What leads to the rows of a step, the conditions on them, and the values of both. */
   readonly before?: readonly string[];
   readonly where: readonly string[];
@@ -163,7 +169,8 @@ function readParties(query: OverviewQuery, stated: readonly Party[], keys?: read
     // In the other form no index is chosen for it.
     return `${isFound ? name : `coalesce(party_sums.${name}, '')`} = $${values.push(query[name] ?? '')}`;
   });
-  const common = { table: 'party_sums', column: query.by, values } as const;
+  const isByParty = keys !== undefined || found === 'key' || found === 'account';
+  const common = { table: 'party_sums', column: query.by, isByParty, values } as const;
   if (keys) return { ...common, before: [wanted], where: ['party_sums.key = wanted.value', ...conditions] };
   if (found !== 'model') return { ...common, where: conditions };
   // The primary key begins with the provider: of all that served any model in the step.
@@ -180,7 +187,7 @@ function readParties(query: OverviewQuery, stated: readonly Party[], keys?: read
 
 /** Selects columns of the rows of spans, step by step, since an index finds each of them so. */
 function selectRows(
-  { table, column, before = [], where }: Source,
+  { table, column, isByParty, before = [], where }: Source,
   columns: string,
   spans: readonly Span[],
 ): string {
@@ -189,7 +196,8 @@ function selectRows(
       const starts = `(WITH RECURSIVE times (at) AS (
         SELECT CAST(${from} AS bigint) UNION ALL SELECT at + ${step} FROM times WHERE at + ${step} < ${to})
         SELECT at FROM times) AS starts`;
-      const conditions = [`${table}.step = ${step}`, `${table}.start = starts.at`, ...where];
+      const ofStep = isByParty ? `coalesce(${table}.step, 0)` : `${table}.step`;
+      const conditions = [`${ofStep} = ${step}`, `${table}.start = starts.at`, ...where];
       return `
         SELECT ${table}.${column} AS name, ${columns} FROM ${[starts, ...before, table].join(' CROSS JOIN ')}
         WHERE ${conditions.join(' AND ')}`;

@@ -5,6 +5,7 @@ import {
   readFlag,
   readInteger,
   readNamedTexts,
+  readObject,
   allowNull,
   createReader,
   readText,
@@ -49,13 +50,21 @@ const callFields = {
 type CallColumn = Exclude<keyof typeof callFields, 'firstEvent'> | 'first_event';
 export const callColumns = Object.keys(callFields).map(toColumn) as CallColumn[];
 
+const rowFields = {
+  ...callFields,
+  number: readCount,
+  /** What the record says was used, by the names of counts. */
+  usage: allowNull(readObject),
+};
 /** One row of the table, without the record of the call. */
-export type CallRow = RecordOf<typeof callFields> & { readonly number: number };
-export const readCallRow = createReader({ ...callFields, number: readCount });
+export type CallRow = RecordOf<typeof rowFields>;
+export const readCallRow = createReader(rowFields);
+/** The usage of a record, which has no column. */
+export const usageColumn = "calls.body::json ->> 'usage' AS usage";
 
 /** `body` is the record as JSON text, as `GET /v1/calls/{id}` returns it. */
 export type StoredCall = CallRow & { readonly body: string };
-export const readStoredCall = createReader({ ...callFields, number: readCount, body: readText });
+export const readStoredCall = createReader({ ...rowFields, body: readText });
 
 /** Where a page begins: after the call that ended then and has this number. */
 export interface CallCursor {
@@ -135,7 +144,7 @@ export function buildCallsSql(query: CallQuery, byCost: boolean): CallSelect {
   }
   const columns = callColumns.map((column) => `calls.${column}`).join(', ');
   const text = `
-    ${before} SELECT calls.number, ${columns} FROM ${from} ${conditions.where}
+    ${before} SELECT calls.number, ${columns}, ${usageColumn} FROM ${from} ${conditions.where}
     ORDER BY ${order}.ended DESC, ${order}.number DESC LIMIT ${conditions.addValue(query.limit)}`;
   return { text, values: conditions.values };
 }

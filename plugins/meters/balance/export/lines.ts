@@ -2,10 +2,10 @@
  * The columns of an exported entry, and how rows become lines of CSV or JSON. SQLite's thread does this
  * too, so the event loop gets finished text from it. Amounts are exact decimal strings in USD.
  */
-import { formatUsd } from '../../../../core/for-threads.ts';
+import { formatUsd, listUses } from '../../../../core/for-threads.ts';
 import type { EntryKind, EntryQuery } from '../books.ts';
 import { readShares } from '../budgets/budget.ts';
-import { formatCsvCell } from '../operator/csv.ts';
+import { formatCsvCell, formatUses } from '../operator/csv.ts';
 import type { Row } from '../rows.ts';
 import { askRows, Conditions, type Steps } from '../sql/steps.ts';
 
@@ -23,7 +23,7 @@ export interface ExportSlice extends Pick<EntryQuery, 'account' | 'key' | 'from'
   readonly last: number;
 }
 
-type Kind = 'count' | 'usd' | 'time' | 'text' | 'rule';
+type Kind = 'count' | 'usd' | 'time' | 'text' | 'rule' | 'uses';
 
 /** The columns by name, with what they hold, in the order of a line. */
 const columns: readonly (readonly [name: string, kind: Kind, sql: string])[] = [
@@ -51,6 +51,8 @@ const columns: readonly (readonly [name: string, kind: Kind, sql: string])[] = [
   ['rule', 'rule', 'entries.usage'],
   ['attempts', 'count', 'entries.attempts'],
   ['flags', 'text', 'entries.flags'],
+  // JSON has `usage` in its place.
+  ['uses', 'uses', 'entries.usage'],
 ];
 
 export const columnNames = columns.map(([name]) => name);
@@ -70,6 +72,7 @@ function readRule(usage: unknown): string | undefined {
 /** The value of a column; undefined if there is none. */
 function formatValue(kind: Kind, value: unknown): string | undefined {
   if (kind === 'rule') return readRule(value);
+  if (kind === 'uses') return typeof value === 'string' ? formatUses(listUses(JSON.parse(value))) : undefined;
   if (value === null || value === undefined) return undefined;
   if (typeof value !== 'bigint') return String(value);
   if (kind === 'usd') return value === 0n ? '0' : formatUsd(value);
@@ -81,7 +84,8 @@ function formatCsvLine(row: Row): string {
   for (const [name, kind] of columns) {
     const value = formatValue(kind, row[name]);
     if (line !== '') line += ',';
-    if (value !== undefined) line += kind === 'text' || kind === 'rule' ? formatCsvCell(value) : value;
+    if (value !== undefined)
+      line += kind === 'text' || kind === 'rule' || kind === 'uses' ? formatCsvCell(value) : value;
   }
   return `${line}\r\n`;
 }
@@ -89,11 +93,11 @@ function formatCsvLine(row: Row): string {
 function formatJsonLine(row: Row): string {
   let line = '{';
   for (const [name, kind] of columns) {
-    const value = formatValue(kind, row[name]);
+    const value = kind === 'uses' ? undefined : formatValue(kind, row[name]);
     if (value === undefined) continue;
     line += `${line === '{' ? '' : ','}"${name}":${kind === 'count' ? value : JSON.stringify(value)}`;
   }
-  const { rule: usage, costs, budgets } = row;
+  const { uses: usage, costs, budgets } = row;
   if (typeof usage === 'string') line += `,"usage":${usage}`;
   if (typeof costs === 'string') line += `,"costs":${costs}`;
   if (typeof budgets === 'string') line += `,"budgets":${formatBudgets(budgets)}`;

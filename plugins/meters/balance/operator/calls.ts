@@ -31,7 +31,7 @@ import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
 import { nameRefund } from './corrections.ts';
-import { formatCsv } from './csv.ts';
+import { formatCsv, formatUses } from './csv.ts';
 import { nameKey, readKeyNames } from './key-records.ts';
 import { findOwners } from './keys.ts';
 import { defineOperation, only, type Ledger } from './operation.ts';
@@ -95,7 +95,7 @@ export async function listOwnCalls(store: Store, key: string, query: z.output<ty
 
 const columns = `id started ended account key protocol operation stream model answered_by provider
   outcome status error_code first_event_ms duration_ms attempts input output cached reasoning
-  cost vendor_cost margin cost_basis flags tags`.split(/\s+/);
+  cost vendor_cost margin cost_basis flags tags uses`.split(/\s+/);
 
 type Timing = { name: string; start_ms: number; duration_ms: number | null };
 
@@ -150,13 +150,13 @@ async function readCallDetails(store: Store, id: string) {
   };
 }
 
-const headings = 'ENDED CALL ACCOUNT KEY MODEL PROVIDER OUTCOME MS IN OUT USD'.split(' ');
+const headings = 'ENDED CALL ACCOUNT KEY MODEL PROVIDER OUTCOME MS USED USD'.split(' ');
 
 type ListedCall = Replies['GET /admin/calls']['data'][number];
 
 function formatCallCells(call: ListedCall): string[] {
-  const { ended, id, account, key, model, provider, outcome, duration_ms, input, output, cost } = call;
-  const cells = [ended, id, account, key, model, provider, outcome, duration_ms, input, output, cost];
+  const { ended, id, account, key, model, provider, outcome, duration_ms: duration, uses, cost } = call;
+  const cells = [ended, id, account, key, model, provider, outcome, duration, formatUses(uses), cost];
   return cells.map((cell) => String(cell ?? ''));
 }
 
@@ -201,8 +201,9 @@ const listing = defineOperation({
     format: ({ data }) =>
       formatCsv(
         columns,
-        data.map(({ flags, tags, stream, ...row }) => ({
+        data.map(({ flags, tags, stream, uses, ...row }) => ({
           ...row,
+          uses: formatUses(uses),
           stream: String(stream),
           flags: flags.join(' '),
           tags: Object.entries(tags)

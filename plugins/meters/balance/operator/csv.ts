@@ -1,4 +1,12 @@
 /** Writes rows as CSV of RFC 4180. Text that a spreadsheet would run as a formula is made harmless. */
+import { nameKind } from '../../../../core/for-threads.ts';
+
+/** What was used of each unit, in one cell: `input 1200, image 1`. */
+export function formatUses(
+  uses: readonly Readonly<{ unit: string; modality?: string | undefined; count: number }>[],
+): string {
+  return uses.map((use) => `${nameKind(use)} ${use.count}`).join(', ');
+}
 
 /** A text as a cell: quoted if it needs to be, and never a formula. */
 export function formatCsvCell(value: string): string {

@@ -95,9 +95,9 @@ function mapCounts<Value>(map: (read: (row: OverviewRow) => number) => Value): R
 }
 
 /** What was used of each unit. */
-function sumUses(rows: readonly OverviewRow[]): Use[] {
+export function sumUses(uses: readonly Use[]): Use[] {
   const sums = new Map<string, Use>();
-  for (const use of rows.flatMap(({ uses }) => uses)) {
+  for (const use of uses) {
     const name = nameKind(use);
     sums.set(name, { ...use, count: (sums.get(name)?.count ?? 0) + use.count });
   }
@@ -110,7 +110,7 @@ export function computeTotals(rows: readonly OverviewRow[]) {
   const counts = rows[0]?.buckets.map((_, index) => sumRows(({ buckets }) => buckets[index] ?? 0)) ?? [];
   return {
     ...mapCounts(sumRows),
-    uses: sumUses(rows),
+    uses: sumUses(rows.flatMap(({ uses }) => uses)),
     ...sumMoney(rows),
     first_event_ms: {
       count: counts.reduce((total, count) => total + count, 0),

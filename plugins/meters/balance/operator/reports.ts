@@ -2,14 +2,14 @@
  * What operators read in the books: summed up usage, rows for an export, and what is reserved at the moment.
  */
 import { z } from 'zod';
-import { findCount, formatUsd, listUses, nameKind, parseUsd } from '../../../../core/index.ts';
+import { findCount, formatUsd, listUses, parseUsd } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
 import { readShares } from '../budgets/budget.ts';
 import { columnNames } from '../export/lines.ts';
 import { entryKinds, usageGroups, type Entry } from '../store.ts';
-import { formatCsv } from './csv.ts';
+import { formatCsv, formatUses } from './csv.ts';
 import { nameKey } from './key-records.ts';
 import { findOwners } from './keys.ts';
 import { defineOperation, only } from './operation.ts';
@@ -88,7 +88,7 @@ type UsageRow = Replies['GET /admin/usage']['data'][number];
 
 /** A row with its uses in one cell. */
 function joinUses({ uses, ...row }: UsageRow): Record<string, unknown> {
-  return { ...row, uses: uses.map((use) => `${nameKind(use)} ${use.count}`).join(', ') };
+  return { ...row, uses: formatUses(uses) };
 }
 
 function formatUsage({ data: found }: Replies['GET /admin/usage']): string {
@@ -177,7 +177,10 @@ export const reportOperations = [
       format: ({ data }) =>
         formatCsv(
           columnNames,
-          data.map(({ usage: _usage, costs: _costs, budgets: _budgets, ...row }) => row),
+          data.map(({ usage, costs: _costs, budgets: _budgets, ...row }) => ({
+            ...row,
+            uses: formatUses(usage ?? []),
+          })),
         ),
     },
   }),

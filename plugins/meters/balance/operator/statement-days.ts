@@ -2,7 +2,7 @@
  * What an account spent on each day of a time zone, from the roll-ups of hours. Some zones have days that
  * begin within an hour of UTC: such hours are read from the entries, minute by minute.
  */
-import type { Nano } from '../../../../core/index.ts';
+import type { Nano, Use } from '../../../../core/index.ts';
 import { getCurrentPeriod } from '../budgets/periods.ts';
 import { units } from '../calls/figures.ts';
 import type { MinuteRow, Store } from '../store.ts';
@@ -25,6 +25,7 @@ export interface Spent {
   readonly model: string;
   cost: Nano;
   posts: number;
+  readonly uses: Use[];
 }
 
 export function findDay(zone: string, at: number): number {
@@ -57,14 +58,15 @@ async function readRows(store: Store, account: string, { from, to, zone }: Range
 export async function computeSpentByDay(store: Store, account: string, range: Range): Promise<Spent[]> {
   const days = new Map<string, Spent>();
   const rows = await readRows(store, account, range);
-  for (const { start, name, cost, posts } of rows.toSorted((one, other) => one.start - other.start)) {
+  for (const { start, name, cost, posts, uses } of rows.toSorted((one, other) => one.start - other.start)) {
     const day = findDay(range.zone, start);
     const id = `${day} ${name}`;
     const known = days.get(id);
-    if (!known) days.set(id, { day, model: name, cost, posts });
+    if (!known) days.set(id, { day, model: name, cost, posts, uses: [...uses] });
     else {
       known.cost += cost;
       known.posts += posts;
+      known.uses.push(...uses);
     }
   }
   return [...days.values()].filter(({ cost, posts }) => cost !== 0n || posts > 0);

@@ -1,14 +1,15 @@
 /** An account's statement, like a bank's: what it had, what came and went, and what it has. */
 import { z } from 'zod';
-import { formatUsd, type Nano } from '../../../../core/index.ts';
+import { formatUsd, type Nano, type Use } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
 import { formatDate, isZone, findStartOfDate } from '../budgets/periods.ts';
 import type { Store } from '../store.ts';
 import { requireBalance, readAllCredits } from './accounts.ts';
-import { formatCsv } from './csv.ts';
+import { formatCsv, formatUses } from './csv.ts';
 import { defineOperation } from './operation.ts';
+import { sumUses } from './overview.ts';
 import { toIso, buildRefusal } from './replies.ts';
 import { findDay, computeSpentBefore, computeSpentByDay, type Range } from './statement-days.ts';
 
@@ -60,17 +61,19 @@ interface Line {
   readonly text: string;
   readonly reference: string | null;
   readonly calls: number | null;
+  readonly uses: readonly Use[];
   readonly amount: Nano;
 }
 
 async function listUsageLines(store: Store, account: string, range: Range): Promise<Line[]> {
-  return (await computeSpentByDay(store, account, range)).map(({ day, model, cost, posts }) => ({
+  return (await computeSpentByDay(store, account, range)).map(({ day, model, cost, posts, uses }) => ({
     day,
     at: day,
     kind: 'usage',
     text: model,
     reference: null,
     calls: posts,
+    uses: sumUses(uses),
     amount: -cost,
   }));
 }
@@ -80,7 +83,7 @@ async function listCreditLines(store: Store, account: string, { from, to, zone }
   const credited = readAllCredits(store, { account, from, to });
   for await (const { at, source = 'credit', reason, reference = null, credits } of credited) {
     const text = reason === undefined ? source : `${source}: ${reason}`;
-    const what = { kind: 'credit', text, reference, calls: null, amount: -credits } as const;
+    const what = { kind: 'credit', text, reference, calls: null, uses: [], amount: -credits } as const;
     lines.push({ day: findDay(zone, at), at, ...what });
   }
   return lines;
@@ -131,24 +134,24 @@ function rankLine({ kind }: Line): number {
 type Statement = Replies['GET /admin/accounts/:account/statement'];
 
 function formatStatementCsv({ from, to, opening, closing, lines }: Statement): string {
-  const ends = { reference: null, calls: null, amount: null };
+  const ends = { reference: null, calls: null, amount: null, uses: null };
   return formatCsv(
-    ['at', 'kind', 'text', 'reference', 'calls', 'amount', 'balance'],
+    ['at', 'kind', 'text', 'reference', 'calls', 'amount', 'balance', 'uses'],
     [
       { at: from, kind: 'opening', text: 'opening balance', ...ends, balance: opening },
-      ...lines,
+      ...lines.map((line) => ({ ...line, uses: formatUses(line.uses) })),
       { at: to, kind: 'closing', text: 'closing balance', ...ends, balance: closing },
     ],
   );
 }
 
 function formatStatement({ from, to, opening, closing, lines }: Statement): string {
-  const rows = lines.map(({ at, kind, text, calls, amount, balance }) =>
-    [at, kind, text, calls ?? '', amount, balance].map(String),
+  const rows = lines.map(({ at, kind, text, calls, uses, amount, balance }) =>
+    [at, kind, text, calls ?? '', formatUses(uses), amount, balance].map(String),
   );
   return formatTable(
-    ['AT', 'KIND', 'TEXT', 'CALLS', 'USD', 'BALANCE'],
-    [[from, 'opening', '', '', '', opening], ...rows, [to, 'closing', '', '', '', closing]],
+    ['AT', 'KIND', 'TEXT', 'CALLS', 'USED', 'USD', 'BALANCE'],
+    [[from, 'opening', '', '', '', '', opening], ...rows, [to, 'closing', '', '', '', '', closing]],
   );
 }
 

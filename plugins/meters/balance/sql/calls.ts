@@ -9,6 +9,7 @@ import {
   fewCalls,
   readCallRow,
   readStoredCall,
+  usageColumn,
 } from '../calls/records.ts';
 import { addNoted } from '../calls/sums.ts';
 import { readCount, readInteger, type Row } from '../rows.ts';
@@ -32,7 +33,7 @@ const sql = nameStatements('stored calls', {
     INSERT INTO call_tags (tag, ended, number) SELECT more.tags, calls.ended, calls.number
     FROM calls, (${selectRecords('calls', 'call, tags')}) more WHERE calls.call = more.call
     ON CONFLICT DO NOTHING`,
-  call: 'SELECT * FROM calls WHERE call = $1',
+  call: `SELECT calls.*, ${usageColumn} FROM calls WHERE call = $1`,
   credited: `
     SELECT CAST(coalesce(sum(-credits), 0) AS bigint) AS credited FROM entries
     JOIN accounts ON accounts.id = entries.account

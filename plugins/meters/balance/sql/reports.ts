@@ -2,7 +2,6 @@
 import { listUses } from '../../../../core/for-threads.ts';
 import { readEntry, readPending, readSums, readTotals, type UsageGroup } from '../books.ts';
 import { amountParts, units } from '../calls/figures.ts';
-import { readMinuteRow } from '../calls/overview.ts';
 import { readOwner } from '../reservations.ts';
 import { readCount, readText as textIn, type Row } from '../rows.ts';
 import { entryRows } from './selects.ts';
@@ -51,8 +50,42 @@ function readGroup(row: Row, group: UsageGroup): string {
     : textIn(row, column);
 }
 
-function countUse(row: Row): number {
-  return readCount(row, 'amount') / amountParts;
+/**
+ * What entries charged and what calls used, by groups: SQL by the names of columns. A call that a plugin
+ * stopped is voided, though its vendor bills it.
+ */
+function* sumEntries(conditions: Conditions, groups: Readonly<Record<string, string>>) {
+  conditions.texts.push(
+    "entries.kind <> 'reserve'",
+    "(entries.kind IN ('post', 'overage', 'adjustment') OR vendor <> 0)",
+  );
+  const columns = Object.entries(groups).map(([name, sql]) => `${sql} AS ${name}, `);
+  const places = columns.map((_, index) => index + 1);
+  const text = `
+    SELECT ${columns.join('')}
+      count(*) FILTER (WHERE entries.kind = 'post') AS calls,
+      CAST(coalesce(sum(revenue), 0) AS bigint) AS cost,
+      CAST(coalesce(sum(coalesce(vendor, revenue)), 0) AS bigint) AS vendor
+    FROM entries JOIN accounts ON accounts.id = entries.account ${conditions.where}
+    ${places.length > 0 ? `GROUP BY ${places.join(', ')} ORDER BY ${places.join(', ')}` : ''}`;
+  const usesText = `
+    SELECT ${columns.join('')} used.key AS unit,
+      CAST(sum(CAST(used.value AS numeric) * ${amountParts}) AS bigint) AS amount
+    FROM entries JOIN accounts ON accounts.id = entries.account
+      CROSS JOIN json_each_text(entries.usage::json) AS used
+    ${conditions.where} AND entries.kind = 'post' AND used.key NOT IN ('mode', 'rule')
+    GROUP BY ${[...places, places.length + 1].join(', ')}`;
+  const nameGroup = (row: Row): string =>
+    Object.keys(groups)
+      .map((name) => String(row[name]))
+      .join('\n');
+  const rows = yield* askRows({ text }, ...conditions.values);
+  const uses = Map.groupBy(yield* askRows({ text: usesText }, ...conditions.values), nameGroup);
+  return rows.map((row) => {
+    const counts = uses.get(nameGroup(row)) ?? [];
+    const named = counts.map((use) => [textIn(use, 'unit'), readCount(use, 'amount') / amountParts]);
+    return { row, ...readSums(row), uses: listUses(Object.fromEntries(named)) };
+  });
 }
 
 export const reports = {
@@ -83,54 +116,33 @@ export const reports = {
       'entries.at >=': from,
       'entries.at <': to,
     });
-    // A call that a plugin stopped is voided, though its vendor bills it.
-    conditions.texts.push(
-      "entries.kind <> 'reserve'",
-      "(entries.kind IN ('post', 'overage', 'adjustment') OR vendor <> 0)",
-    );
-    const groups = by.map((group) => groupColumns[group] + (group === 'day' ? '' : ' COLLATE "C"'));
-    const named = by.map((group, index) => `${groups[index]} AS group_${group}, `).join('');
-    const text = `
-      SELECT ${named}
-        count(*) FILTER (WHERE entries.kind = 'post') AS calls,
-        CAST(coalesce(sum(revenue), 0) AS bigint) AS cost,
-        CAST(coalesce(sum(coalesce(vendor, revenue)), 0) AS bigint) AS vendor
-      FROM entries JOIN accounts ON accounts.id = entries.account ${conditions.where}
-      ${groups.length > 0 ? `GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}` : ''}`;
-    const usesText = `
-      SELECT ${named} used.key AS kind,
-        CAST(sum(CAST(used.value AS numeric) * ${amountParts}) AS bigint) AS amount
-      FROM entries JOIN accounts ON accounts.id = entries.account
-        CROSS JOIN json_each_text(entries.usage::json) AS used
-      ${conditions.where} AND entries.kind = 'post' AND used.key NOT IN ('mode', 'rule')
-      GROUP BY ${[...groups, 'used.key'].join(', ')}`;
-    const nameGroup = (row: Row): string => JSON.stringify(by.map((group) => readGroup(row, group)));
-    const rows = yield* askRows({ text }, ...conditions.values);
-    const uses = Map.groupBy(yield* askRows({ text: usesText }, ...conditions.values), nameGroup);
-    return rows.map((row) => {
-      const counts = uses.get(nameGroup(row))?.map((use) => [textIn(use, 'kind'), countUse(use)]) ?? [];
-      return {
-        ...Object.fromEntries(by.map((group) => [group, readGroup(row, group)])),
-        ...readSums(row),
-        uses: listUses(Object.fromEntries(counts)),
-      };
-    });
+    const groups = by.map((group) => [
+      `group_${group}`,
+      groupColumns[group] + (group === 'day' ? '' : ' COLLATE "C"'),
+    ]);
+    return (yield* sumEntries(conditions, Object.fromEntries(groups))).map(({ row, ...sums }) => ({
+      ...Object.fromEntries(by.map((group) => [group, readGroup(row, group)])),
+      ...sums,
+    }));
   },
   /** Sums of some hours, minute by minute and model by model. */
   *sumChargesByMinute({ account, hours }) {
     if (hours.length === 0) return [];
-    const conditions = new Conditions();
-    conditions.texts.push("entries.kind IN ('post', 'overage', 'adjustment')");
-    conditions.add('accounts.name =', account);
-    conditions.add('entries.at >=', Math.min(...hours));
-    conditions.add('entries.at <', Math.max(...hours) + hour);
+    const conditions = new Conditions({
+      'accounts.name =': account,
+      'entries.at >=': Math.min(...hours),
+      'entries.at <': Math.max(...hours) + hour,
+    });
     const places = hours.map((each) => conditions.addValue(each));
     conditions.texts.push(`entries.at / ${hour} * ${hour} IN (${places.join(', ')})`);
-    const text = `
-      SELECT coalesce(entries.model, '') AS name, entries.at / ${minute} * ${minute} AS start,
-        CAST(sum(revenue) AS bigint) AS cost, count(*) FILTER (WHERE entries.kind = 'post') AS posts
-      FROM entries JOIN accounts ON accounts.id = entries.account ${conditions.where} GROUP BY 1, 2`;
-    return (yield* askRows({ text }, ...conditions.values)).map(readMinuteRow);
+    const groups = { name: "coalesce(entries.model, '')", start: `entries.at / ${minute} * ${minute}` };
+    return (yield* sumEntries(conditions, groups)).map(({ row, cost, calls, uses }) => ({
+      name: textIn(row, 'name'),
+      start: readCount(row, 'start'),
+      cost,
+      posts: calls,
+      uses,
+    }));
   },
   *listPending({ after = '', limit, account }) {
     const conditions = new Conditions({ 'call >': after, 'accounts.name =': account });
