@@ -135,21 +135,6 @@ it.each(plugins)('$name names unknown options inside each nested option', ({ nam
   }
 });
 
-it('`tollgate check` names the file in which it finds a wrong option', async () => {
-  const file = join(folder, 'wrong.mjs');
-  writeFileSync(
-    file,
-    "import { rateLimits } from 'tollgate/plugins/operations/rate-limits';\n" +
-      'export default { plugins: [rateLimits({ perKey: { request: 1 } })] };\n',
-  );
-  const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: file });
-  expect([code, errors]).toEqual([
-    1,
-    `tollgate: ${file}: plugin "rate-limits": unknown option "perKey.request"; ` +
-      '"perKey" has "requests", "tokens", "parallel"\n',
-  ]);
-});
-
 it.each([
   ['export default {\n  plugins: [],\n  {\n};\n', /line 3: /, 'broken.ts'],
   [

@@ -84,30 +84,6 @@ it('the gateway reports what a chat client loses by going to responses', async (
   ]);
 });
 
-it.each(['openai/gpt-4-turbo', 'deepseek/deepseek-chat'])(
-  'the gateway asks %s for JSON if a client asks for a schema',
-  async (model) => {
-    const schema = {
-      type: 'object',
-      properties: { calm: { type: 'boolean' } },
-      required: ['calm'],
-      additionalProperties: false,
-    };
-    const reply = await post({
-      model,
-      messages: [{ role: 'user', content: 'Is the sea calm?' }],
-      response_format: { type: 'json_schema', json_schema: { name: 'sea', schema } },
-    });
-    expect([reply.status, reply.headers.get('x-tollgate-dropped')]).toEqual([
-      200,
-      expect.stringContaining('response_format'),
-    ]);
-    expect(harness.journal().at(-1)?.received.body.toString()).toContain(
-      '"response_format":{"type":"json_object"}',
-    );
-  },
-);
-
 it.each([
   [{ type: 'any' }, {}, '', { thinking: { type: 'disabled' }, tool_choice: 'required' }],
   [
