@@ -100,11 +100,7 @@ function readCallerTags(header: Parameters<typeof readTagsHeader>[0]): readonly 
 }
 
 function readFirstHeader(headers: Exchange['headers'], names: readonly string[]): string | undefined {
-  for (const name of names) {
-    const value = String(headers[name] ?? '').trim();
-    if (value !== '') return value;
-  }
-  return undefined;
+  return names.map((name) => String(headers[name] ?? '').trim()).find((value) => value !== '');
 }
 
 /** PostgreSQL takes neither NUL nor half a surrogate pair. */

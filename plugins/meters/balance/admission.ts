@@ -105,7 +105,6 @@ function describeNeed(quotes: readonly Quote[]): string {
   return `This call could cost ${formatUsd(needed)} USD, and`;
 }
 
-/** The error for a call that can afford none of its quotes. */
 export function buildBalanceError(
   quotes: readonly Quote[],
   { account, key }: Principal,
@@ -122,7 +121,6 @@ export function buildBalanceError(
   return new GatewayError('out_of_balance', `${describeNeed(quotes)} ${rest}. ${shorten} ${remedy}.`);
 }
 
-/** The error for a call that exceeds its key's rate. */
 export function buildRateError(
   { key }: Principal,
   { rate, wait }: Extract<Reserved, { status: 'limited' }>,
@@ -160,7 +158,6 @@ function buildBudgetError(
   );
 }
 
-/** The error for a call, or one of its targets, that is not affordable. */
 export function buildShortError(
   quotes: readonly Quote[],
   principal: Principal,

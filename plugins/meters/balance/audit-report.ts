@@ -76,7 +76,6 @@ export interface Known {
   entries: number;
   /** The number of the last entry it received. The next audit starts after it. */
   last: number;
-  /** How many audits it has reported. */
   audits: number;
 }
 

@@ -23,7 +23,6 @@ export interface HeartbeatOptions {
   onBeat(): Promise<void>;
   /** Called after each round, with the ledger's failure if there was one. */
   onRound(failure: unknown): void;
-  /** Called with each call that was recovered. */
   onRecovered(call: RecoveredCall): void;
 }
 

@@ -78,7 +78,6 @@ function computeFingerprint({ protocol, operation, call, text, getRequest }: Par
   return digest.digest('hex');
 }
 
-/** The error for a call whose claim another call holds. */
 export function buildClaimError(held: ClaimRecord, wanted: Claim | undefined): GatewayError {
   if (held.fingerprint !== wanted?.fingerprint) {
     return new GatewayError(
@@ -121,20 +120,16 @@ export async function findReplay(
 
 /** The stored beginning of a stream, which ends with a complete frame, followed by the error. */
 function appendError(body: Uint8Array, error: GatewayError, { protocol, call }: Parsed): Uint8Array {
-  const kept = Buffer.from(body);
-  const text = kept.toString('utf8');
-  return Buffer.concat([
-    kept,
-    Buffer.from(protocol.client.encodeStreamError(error, call, kept.length > 0, { first: text, last: text })),
-  ]);
+  const text = Buffer.from(body).toString('utf8');
+  const places = { first: text, last: text };
+  const frames = protocol.client.encodeStreamError(error, call, body.length > 0, places);
+  return Buffer.concat([body, Buffer.from(frames)]);
 }
 
 function buildLossError({ call }: ClaimRecord): GatewayError {
-  const charged =
-    `The first call with this Idempotency-Key (${call}) was charged, ` +
-    'and not all of its reply could be kept.';
   return new GatewayError(
     'outcome_not_kept',
-    `${charged} It is not made again; use another key for a new call.`,
+    `The first call with this Idempotency-Key (${call}) was charged, and not all of its reply could be ` +
+      'kept. It is not made again; use another key for a new call.',
   );
 }

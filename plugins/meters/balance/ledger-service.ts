@@ -42,7 +42,6 @@ const mostDoubtful = 100_000;
 
 export class LedgerService {
   readonly store: Store;
-  /** Stores the records of ended calls. */
   readonly calls: CallKeeper;
   /** How the last audit ended; undefined before the first. */
   lastAudit: LastAudit | undefined;

@@ -96,12 +96,10 @@ export function registerLedgerMetrics(metrics: Metrics) {
       'given-up',
     ]),
     lost: defineCounter(metrics, 'tollgate_calls_lost_total', 'Ended calls that could not be stored.'),
-    /** Counts one group of writes. */
     onGroup({ operations: size, seconds: duration }: Pick<GroupAnswer, 'operations' | 'seconds'>) {
       commits.observe(duration);
       sizes.observe(size);
     },
-    /** From now on scrapes read from this store. */
     watch(store: Store) {
       [watched, found] = [store, 0];
     },

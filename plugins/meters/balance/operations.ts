@@ -72,7 +72,6 @@ function recordOnce(ask: Ask, action: Action): Ask {
   };
 }
 
-/** Sums up all that was written. */
 async function sumUp({ addCalls }: Pick<Store, 'addCalls'>): Promise<void> {
   while (!(await addCalls({ calls: [] })).isDone);
 }
@@ -96,7 +95,6 @@ export function createStore(ask: Ask, rest: Omit<Store, keyof typeof operations 
 /** A statement of a plugin failed, and not the database. All that its operation wrote is undone. */
 export class TableFault extends Error {
   override readonly name = 'TableFault';
-  /** The name of the plugin's tables. */
   readonly plugin: string;
 
   constructor(plugin: string, cause: Error) {

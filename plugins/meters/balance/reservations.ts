@@ -233,7 +233,6 @@ const claimFields = {
   fingerprint: rows.readText,
   /** Until when its outcome is stored. While its call is pending the claim does not expire. */
   expires: rows.readCount,
-  /** The id of the call. */
   call: rows.readText,
   state: rows.matchWord(['running', 'done']),
   /** Undefined while the call runs, and if a process died before it stored the outcome. */

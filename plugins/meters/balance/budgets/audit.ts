@@ -19,11 +19,6 @@ interface Booked {
 
 type Found = (rule: 'I10' | 'I11', about: About, message: string) => void;
 
-function splitName(name: string): readonly [number, number] {
-  const [budget = '', start = ''] = name.split(' ');
-  return [Number(budget), Number(start)];
-}
-
 /** What the auditor remembers of the periods that entries count in. */
 export interface KnownBudgets {
   readonly periods: Map<string, Booked>;
@@ -62,7 +57,11 @@ export class BudgetAudit {
 
   /** The periods to compare, each as budget and start; undefined: all stored ones. */
   get touched(): readonly (readonly [budget: number, start: number])[] | undefined {
-    return this.#known.touched && [...this.#known.touched].map(splitName);
+    if (!this.#known.touched) return undefined;
+    return Array.from(this.#known.touched, (name) => {
+      const [budget, start] = name.split(' ');
+      return [Number(budget), Number(start)];
+    });
   }
 
   /** Compares the requested stored periods with those of the entries. */

@@ -33,7 +33,6 @@ function readPercentages(row: rows.Row, column: string): readonly number[] {
   return JSON.parse(rows.readText(row, column));
 }
 
-/** What can be changed of a budget. */
 const termFields = {
   limit: rows.pickColumn('allowed', rows.readInteger),
   /** Whether calls beyond the limit are refused. A soft budget only warns. */
@@ -67,7 +66,6 @@ const budgetFields = {
   ...countedFields,
   ...termFields,
   id: rows.readCount,
-  /** Temporary additions to the limit. */
   raises: readRaises,
   created: rows.readCount,
   deleted: rows.allowNull(rows.readCount),
@@ -87,22 +85,18 @@ const periodFields = {
   warned: rows.readCount,
   exhausted: rows.readFlag,
 };
-/** A period of a budget as the ledger keeps it. */
 export type PeriodRecord = rows.RecordOf<typeof periodFields>;
 export const readPeriod = rows.createReader(periodFields);
 
 /** The end of a period that never ends. */
 export const never = Number.MAX_SAFE_INTEGER;
 
-/** A budget in its current period. */
 export interface BudgetRecord extends Budget, Pick<PeriodRecord, 'used' | 'pending' | 'start'> {
   /** When its next period begins; undefined if this one never ends. */
   readonly resets: number | undefined;
-  /** The limit with its current raises. */
   readonly allowed: Nano;
 }
 
-/** The budget that refuses a call. */
 export interface ShortBudget extends Counted {
   readonly id: number;
   readonly allowed: Nano;
@@ -135,7 +129,6 @@ export const readWarning = rows.createReader(warningFields);
 /** Milliseconds for which delivered warnings are kept. */
 export const warningsKept = 90 * 24 * 3_600_000;
 
-/** What it allows at a moment. */
 export function computeAllowed({ limit, raises }: Pick<Budget, 'limit' | 'raises'>, at: number): Nano {
   return raises.reduce((sum, { amount, until }) => (at < until ? sum + amount : sum), limit);
 }

@@ -15,7 +15,6 @@ import { sharedSecret } from '../top-ups.ts';
 export const webhookOptions = z.strictObject({
   /** Where warnings are sent. Redirects are not followed. */
   url: z.url({ protocol: /^https?$/ }),
-  /** Signs each message. */
   secret: sharedSecret,
   /** Seconds to wait for a response. */
   timeout: z.number().min(0.1).max(60).default(10),
@@ -36,22 +35,18 @@ const longestPause = 3_600_000;
 const longestTry = 24 * 3_600_000;
 const together = 20;
 
-function signBody(body: string, secret: string): Record<string, string> {
-  const time = Math.floor(Date.now() / 1000);
-  const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex');
-  return { 'content-type': 'application/json', 'tollgate-signature': `t=${time},v1=${signature}` };
-}
-
 /** Rejects with the reason if the receiver does not accept it. */
 async function sendWarning(
   warning: Warning,
   { url, secret, timeout }: z.output<typeof webhookOptions>,
 ): Promise<void> {
   const body = JSON.stringify(describeWarning(warning));
+  const time = Math.floor(Date.now() / 1000);
+  const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex');
   const response = await fetch(url, {
     method: 'POST',
     body,
-    headers: signBody(body, secret),
+    headers: { 'content-type': 'application/json', 'tollgate-signature': `t=${time},v1=${signature}` },
     redirect: 'error',
     signal: AbortSignal.timeout(timeout * 1000),
   });
@@ -85,7 +80,6 @@ async function deliverWarning(
   }
 }
 
-/** Delivers what is due. */
 export async function deliverWarnings(delivery: Delivery): Promise<void> {
   const { store, webhook } = delivery;
   if (!(await store.hasDueWarnings({ at: Date.now() }))) return;
@@ -99,15 +93,13 @@ export async function deliverWarnings(delivery: Delivery): Promise<void> {
 /** Delivers warnings from now on; returns a function that stops it. */
 export function keepDelivering(delivery: Delivery): () => void {
   let isBusy = false;
-  const timer = setInterval(() => {
+  // While the ledger fails, warnings stay due.
+  const logFailure = (error: unknown): void => delivery.logger.debug({ error }, 'warnings could not be read');
+  const timer = setInterval(async () => {
     if (isBusy) return;
     isBusy = true;
-    deliverWarnings(delivery)
-      // While the ledger fails, warnings stay due.
-      .catch((error: unknown) => delivery.logger.debug({ error }, 'warnings could not be read'))
-      .finally(() => {
-        isBusy = false;
-      });
+    await deliverWarnings(delivery).catch(logFailure);
+    isBusy = false;
   }, delivery.every ?? 2000).unref();
   return () => clearInterval(timer);
 }

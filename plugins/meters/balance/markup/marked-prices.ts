@@ -52,7 +52,6 @@ export const markupSchema = z
   .strictObject({ ...selectors, percent: percent.optional(), fixed: fixed.optional() })
   .refine((rule) => rule.percent !== undefined || rule.fixed !== undefined, 'needs "percent" or "fixed"');
 
-/** A rule as it is written. */
 export type MarkupInput = z.input<typeof markupSchema>;
 export type Markup = z.output<typeof markupSchema>;
 
@@ -117,7 +116,6 @@ export class Markups {
     this.#rules = rules;
   }
 
-  /** The targets with the prices that this caller pays. */
   applyRules(targets: readonly Target[], principal: Principal): readonly Target[] {
     if (this.#rules.length === 0) return targets;
     return targets.map((target) => {

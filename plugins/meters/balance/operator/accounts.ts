@@ -68,7 +68,6 @@ const unmoved = {
   deep: `a tree of accounts has at most ${deepestTeam} levels`,
 } as const;
 
-/** All credits of an account, read page by page. */
 export async function* readAllCredits(
   store: Store,
   query: Pick<EntryQuery, 'account' | 'from' | 'to'>,

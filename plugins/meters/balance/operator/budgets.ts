@@ -66,7 +66,6 @@ function describeBudget(budget: BudgetRecord, keyNames: ReadonlyMap<string, stri
   };
 }
 
-/** The names of the keys that budgets are of. */
 function readNames(store: Store, found: readonly BudgetRecord[]): Promise<ReadonlyMap<string, string>> {
   const ids = found.flatMap(({ scope, subject }) => (scope === 'key' ? subject : []));
   return readKeyNames(store, [...new Set(ids)]);

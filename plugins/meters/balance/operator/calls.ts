@@ -260,7 +260,6 @@ async function listSince(
 
 const tailQuery = z.object({ count: buildNumberSchema(1).optional() });
 
-/** Prints calls as they end. */
 export const callVerbs: Verbs<Ledger> = {
   'calls tail': {
     description: 'print calls as they end, until Ctrl-C; with --json each on a line',

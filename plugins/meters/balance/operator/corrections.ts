@@ -109,7 +109,6 @@ export const correctionOperations = [
     roles: roles.correct,
     statuses: [200, 201],
     input: z.strictObject({
-      /** The reference of the credit that is taken back. */
       reference,
       reason,
     }),

@@ -20,7 +20,7 @@ import { describeKey, findKey } from './key-records.ts';
 import { checkModelPatterns } from './model-patterns.ts';
 import { defineOperation, namedKey, type Ledger } from './operation.ts';
 import { accountName, amount, budgetTerms, label, limits, page, keepStated, tags } from './reading.ts';
-import { buildPage, buildRefusal } from './replies.ts';
+import { buildPage, buildParamError, buildRefusal } from './replies.ts';
 
 const keyOrder = z.strictObject({
   /** The account that the key belongs to, which is created if no account has this name yet. */
@@ -28,7 +28,6 @@ const keyOrder = z.strictObject({
   /** `operator` keys use the admin API, belong to no account and spend nothing. */
   kind: z.enum(['user', 'operator']).default('user'),
   name: label.default(''),
-  /** An operator key that sends GET requests only. */
   readOnly: z.boolean().default(false),
   limits: limits.default({}),
   credit: amount.optional(),
@@ -63,29 +62,16 @@ function checkOperatorKey(
     'limits.callsPerMinute': callsPerMinute,
   };
   const [param] = Object.entries(asked).find(([, value]) => value !== undefined && value !== null) ?? [];
-  if (param !== undefined)
-    throw buildRefusal(
-      'invalid_request',
-      `${param}: an operator key spends nothing and calls no model`,
-      param,
-    );
+  if (param !== undefined) throw buildParamError(param, 'an operator key spends nothing and calls no model');
 }
 
 async function createKey({ store, offer }: Ledger, order: z.output<typeof keyOrder>): Promise<NewKey> {
   const { account, kind, name, readOnly, limits: stated, credit, tags: tagged, budgets } = order;
   await checkModelPatterns(stated.models, offer, 'limits.models');
   if ((account === undefined) !== (kind === 'operator'))
-    throw buildRefusal(
-      'invalid_request',
-      'a user key has an account, and an operator key has none',
-      'account',
-    );
+    throw buildParamError('account', 'a user key has an account, and an operator key has none');
   if (kind === 'user' && readOnly)
-    throw buildRefusal(
-      'invalid_request',
-      'readOnly: only an operator key can be limited to reading',
-      'readOnly',
-    );
+    throw buildParamError('readOnly', 'only an operator key can be limited to reading');
   if (kind === 'operator') checkOperatorKey(stated, { credit, tags: tagged[0], budgets: budgets[0] });
   if (account !== undefined) await store.createAccount({ name: account, at: Date.now() });
   const { spendCap, models, expires, callsPerMinute } = stated;
@@ -345,7 +331,6 @@ export const keyOperations = [
   }),
 ];
 
-/** Verbs that run several operations. */
 export const keyVerbs: Verbs<Ledger> = {
   'keys show <key>': {
     description: `show one key, named ${namedKey}`,

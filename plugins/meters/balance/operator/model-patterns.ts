@@ -61,14 +61,13 @@ export async function checkModelPatterns(
   offer: Offer,
   param: string,
 ): Promise<void> {
-  const listIds = (): string[] => offer.listModels().map(({ id }) => id);
-  const findUnknown = (): string | undefined => {
-    const ids = listIds();
-    return patterns?.find((pattern) => !matchesAny(pattern, ids));
+  const findFault = (): string | undefined => {
+    const ids = offer.listModels().map(({ id }) => id);
+    const unknown = patterns?.find((pattern) => !matchesAny(pattern, ids));
+    return unknown === undefined ? undefined : describeUnknown(unknown, ids);
   };
-  if (findUnknown() === undefined) return;
+  if (findFault() === undefined) return;
   await offer.lookAtListings();
-  const unknown = findUnknown();
-  if (unknown !== undefined)
-    throw buildRefusal('invalid_request', describeUnknown(unknown, listIds()), param);
+  const fault = findFault();
+  if (fault !== undefined) throw buildRefusal('invalid_request', fault, param);
 }

@@ -1,13 +1,6 @@
 /** What an overview shows: spend, calls, tokens, errors, cache hits and times, as totals and series. */
 import { z } from 'zod';
-import {
-  findCount,
-  formatUsd,
-  kinds,
-  nameKind,
-  type GatewayError,
-  type Use,
-} from '../../../../core/index.ts';
+import { findCount, formatUsd, kinds, nameKind, type Use } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import {
   computePercentile,
@@ -22,7 +15,7 @@ import type { OverviewRow } from '../store.ts';
 import { nameKey, readKeyNames } from './key-records.ts';
 import { defineOperation, type Ledger } from './operation.ts';
 import { accountName, buildNumberSchema, period, checkPeriod } from './reading.ts';
-import { toIso, buildRefusal } from './replies.ts';
+import { buildParamError, toIso } from './replies.ts';
 
 const name = z.string().min(1).max(200).optional();
 const unitNames = ['5m', '1h', '1d'] as const satisfies Unit[];
@@ -45,10 +38,6 @@ type Query = z.output<typeof overviewQuery>;
 
 /** Points of a series that an overview may have. */
 const mostSteps = 1000;
-
-function buildParamError(param: string, message: string): GatewayError {
-  return buildRefusal('invalid_request', `${param}: ${message}`, param);
-}
 
 /** The range in whole steps, and their unit. */
 function computeRange({ step, by, tag, ...query }: Query) {

@@ -30,3 +30,7 @@ export function buildRefusal(
 ): GatewayError {
   return new GatewayError(code, message, param === undefined ? {} : { param });
 }
+
+export function buildParamError(param: string, message: string): GatewayError {
+  return buildRefusal('invalid_request', `${param}: ${message}`, param);
+}
