@@ -50,14 +50,14 @@ export const openapi = definePlugin({
           name: `${name}openapi`,
           path: '/openapi.json',
           handle: createDocumentHandler(host, audience),
-          describe: async () => (await import('./openapi/own-pages.ts')).document,
+          describe: async () => (await import('./openapi/document.ts')).ownPages.document,
         },
         {
           ...place,
           name: `${name}docs`,
           path: '/docs',
           handle: () => serveViewer('index.html'),
-          describe: async () => (await import('./openapi/own-pages.ts')).page,
+          describe: async () => (await import('./openapi/document.ts')).ownPages.page,
         },
         {
           ...place,

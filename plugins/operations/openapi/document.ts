@@ -8,6 +8,8 @@ import {
   errorTable,
   GatewayError,
   groupRoutes,
+  mostTags,
+  tagsHeader,
   type CallDescription,
   type Content,
   type Description,
@@ -16,12 +18,60 @@ import {
   type Protocol,
   type Route,
   type SharedRoutes,
-  type Credential,
 } from '../../../core/index.ts';
 import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
-import { headerParameters, idempotencyKey } from './call-headers.ts';
-import { health, readiness } from './own-pages.ts';
 import { Schemas, type Direction, type Json } from './schemas.ts';
+
+const wrapSchema = (schema: z.ZodType) => ({ 'application/json': schema });
+
+/** The pages that belong to no protocol and no other plugin. */
+export const ownPages = {
+  document: {
+    summary: 'This description of the gateway',
+    replies: { 200: wrapSchema(z.looseObject({ openapi: z.string() })) },
+    error: errorSchema,
+  },
+  page: {
+    summary: 'This description, to be read in a browser',
+    replies: { 200: { 'text/html': z.string() } },
+    error: errorSchema,
+  },
+  healthz: {
+    summary: 'Whether the process lives',
+    replies: { 200: wrapSchema(z.object({ status: z.literal('ok') })) },
+    error: errorSchema,
+  },
+  readyz: {
+    summary: 'Whether it should be given calls',
+    replies: {
+      200: wrapSchema(z.object({ status: z.literal('ready') })),
+      503: wrapSchema(z.object({ status: z.literal('not ready'), faults: z.array(z.string()) })),
+    },
+    error: errorSchema,
+  },
+} satisfies Readonly<Record<string, Description>>;
+
+function describeHeader(name: string, description: string, values?: readonly string[]): Json {
+  const schema = { type: 'string', ...(values && { enum: values }) };
+  return { name, in: 'header', required: false, description, schema };
+}
+
+/** The gateway's own request headers, which calls of every protocol can have. */
+const headerParameters = [
+  describeHeader(
+    tagsHeader,
+    `What the call counts for, as \`team:search,research\`: at most ${mostTags} tags.`,
+  ),
+  describeHeader(
+    'x-tollgate-cost',
+    'With `reply` the usage of the reply has the `cost` in USD, also at the end of a stream that has usage.',
+    ['reply'],
+  ),
+];
+const idempotencyKey = describeHeader(
+  'Idempotency-Key',
+  'A call repeated with the same key gets the stored reply; it is neither made nor charged twice.',
+);
 
 interface Operation {
   readonly method: string;
@@ -236,14 +286,10 @@ async function describeRoutes(schemas: Schemas, host: Host, routes: SharedRoutes
 }
 
 function describeHealth(schemas: Schemas): Operation[] {
-  const pages = Object.entries({ '/healthz': health, '/readyz': readiness });
-  return pages.map(([path, description]) => {
-    const item = {
-      ...describeOperation(schemas, path.slice(1), path, description),
-      tags: [tags.public],
-      security: [],
-    };
-    return { method: 'GET', path, item };
+  return (['healthz', 'readyz'] as const).map((id) => {
+    const path = `/${id}`;
+    const item = describeOperation(schemas, id, path, ownPages[id]);
+    return { method: 'GET', path, item: { ...item, tags: [tags.public], security: [] } };
   });
 }
 
@@ -323,16 +369,12 @@ export async function buildDocument(host: Host, audience: Audience): Promise<Jso
 }
 
 /** The credentials a client may show, as OpenAPI names them. */
-export function mergeSchemes({ credentials }: Host): Json {
+function mergeSchemes({ credentials }: Host): Json {
   return Object.assign({}, ...[...credentials.list()].map(({ openapi }) => openapi));
 }
 
-function isTakenBy({ families }: Credential, family: string): boolean {
-  return families === undefined || families.includes(family);
-}
-
 /** Any one of these credentials is enough at an address of this family. */
-export function listCredentials({ credentials }: Host, family: string): Json[] {
-  const taken = [...credentials.list()].filter((credential) => isTakenBy(credential, family));
+function listCredentials({ credentials }: Host, family: string): Json[] {
+  const taken = [...credentials.list()].filter(({ families }) => families?.includes(family) ?? true);
   return taken.flatMap(({ openapi }) => Object.keys(openapi).map((name) => ({ [name]: [] })));
 }

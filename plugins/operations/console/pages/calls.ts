@@ -4,6 +4,7 @@ import { callColumns, type Call } from './call-columns.ts';
 import { CallDetail } from './call.ts';
 import {
   bindQuery,
+  bindState,
   chooseView,
   isTyped,
   renderInput,
@@ -159,14 +160,12 @@ const filters: Readonly<Record<string, string>> = {
 /** A moment of the query in the format of a `datetime-local` input. */
 function bindMoment(name: string): State {
   const state = bindQuery(name);
-  return {
-    get value() {
-      return toLocalTime(state.value).slice(0, 16);
-    },
-    set value(text) {
+  return bindState(
+    () => toLocalTime(state.value).slice(0, 16),
+    (text) => {
       if (isTyped(text)) state.value = text === '' ? '' : new Date(text).toISOString();
     },
-  };
+  );
 }
 
 function renderFilter([name, label]: readonly [string, string]) {

@@ -85,8 +85,8 @@ function formatPython(source: Source): string {
       'from anthropic import Anthropic\nimport os\n\n' +
       `client = Anthropic(base_url=${address}, auth_token=${key})\n`,
   };
-  const usual =
-    'from openai import OpenAI\nimport os\n\n' + `client = OpenAI(base_url=${address}, api_key=${key})\n`;
+  const client = `OpenAI(base_url=${address}, api_key=${key})`;
+  const usual = `from openai import OpenAI\nimport os\n\nclient = ${client}\n`;
   const head = heads[protocol] ?? usual;
   if (!stream) return `${head}print(${request})\n`;
   return protocol === 'generate-content'

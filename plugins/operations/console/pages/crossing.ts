@@ -10,7 +10,7 @@ import {
   chooseView,
   renderInput,
   renderSelect,
-  type State,
+  bindState,
   renderChoice,
 } from './form.ts';
 import { html, getMessage, useEffect, useSignal, useMemo, setQuery, type Place } from './kit.ts';
@@ -205,16 +205,8 @@ function Result({ preview, text }: { readonly preview: CrossingPreview; readonly
     ${omitted > 0 && html`<p class="dim">${omitted} more are not shown.</p>`}`;
 }
 
-interface Order {
-  readonly protocol: string;
-  readonly body: string;
-  readonly model: string;
-  readonly operation: string;
-  readonly everyWire: boolean;
-}
-
 /** Requests a preview a moment after the last change; a later change discards the reply. */
-function usePreview(order: Order | undefined) {
+function usePreview(order: { readonly body: string } | undefined) {
   const preview = useSignal<{ readonly of: CrossingPreview; readonly text: string } | undefined>(undefined);
   const fault = useSignal<string | undefined>(undefined);
   useEffect(
@@ -265,17 +257,15 @@ function Editor({ place: { query } }: { readonly place: Place }) {
           everyWire: everyWire.value,
         };
   const { preview, fault } = usePreview(order);
-  const chosen: State = {
-    get value() {
-      return protocol;
-    },
-    set value(next) {
+  const chosen = bindState(
+    () => protocol,
+    (next) => {
       setQuery({ protocol: next });
       text.value = formatExample(next);
       // Not every protocol counts tokens.
       operation.value = 'generate';
     },
-  };
+  );
   // Without the catalogue there are no names to suggest, which is not an error.
   const isMissing = error instanceof ApiError && error.status === 404;
   return html`<p class="dim">What would be sent for a request. Nothing is sent, reserved or charged.</p>

@@ -22,17 +22,23 @@ export interface State<Value = string> {
   value: Value;
 }
 
-/** A part of the query, which is left out while it has its default value. */
-export function bindQuery(name: string, usual = ''): State {
+export function bindState<Value>(get: () => Value, set: (value: Value) => void): State<Value> {
   return {
     get value() {
-      return place.value.query[name] ?? usual;
+      return get();
     },
-    set value(text) {
-      setQuery({ [name]: text.trim() === usual ? '' : text.trim() });
+    set value(next) {
+      set(next);
     },
   };
 }
+
+/** A part of the query, which is left out while it has its default value. */
+export const bindQuery = (name: string, usual = ''): State =>
+  bindState(
+    () => place.value.query[name] ?? usual,
+    (text) => setQuery({ [name]: text.trim() === usual ? '' : text.trim() }),
+  );
 
 type Options = readonly (string | readonly [value: string, label: string])[];
 
@@ -63,14 +69,10 @@ type View = readonly [key: string, title: string, render: () => ComponentChildre
 /** Views of a page, of which `render` shows one: the first unless the state names another. */
 export function chooseView(state: State, views: readonly [View, ...View[]]) {
   const [view, , render] = views.find(([key]) => key === state.value) ?? views[0];
-  const shown = {
-    get value() {
-      return view;
-    },
-    set value(next: string) {
-      state.value = next;
-    },
-  };
+  const shown = bindState<string>(
+    () => view,
+    (next) => (state.value = next),
+  );
   const titles = views.map(([key, title]) => [key, title] as const);
   return { view, choice: renderChoice('Show', titles, shown), render };
 }
@@ -125,6 +127,18 @@ export function renderInput(label: string, state: State, options: InputOptions =
       ><span>${label}</span><${ValueInput} type=${type} step="any" list=${list} ...${listener} ...${common}
     /></label>
     ${suggest && html`<datalist id=${list}>${suggestions}</datalist>`}`;
+}
+
+/** A field that filters what is below it as one types. The key `/` goes there. */
+export function renderSearch(label: string, state: State, style?: string) {
+  return html`<input
+    type="search"
+    class=${style}
+    placeholder="Filter"
+    aria-label=${label}
+    value=${state.value}
+    onInput=${takeText((text) => (state.value = text))}
+  />`;
 }
 
 /** Whether a date is not half typed: browsers report the years 0002, 0020 and 0202 on the way to 2026. */

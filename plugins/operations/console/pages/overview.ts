@@ -2,7 +2,7 @@
 import type { Overview } from '../../../shared/replies/spending.ts';
 import { buildUrl, useData } from './api.ts';
 import { Chart, getColourClass, type Series } from './chart.ts';
-import { renderChoice, bindQuery, isTyped, renderSelect } from './form.ts';
+import { renderChoice, bindQuery, bindState, isTyped, renderSelect } from './form.ts';
 import {
   formatCount,
   formatDuration,
@@ -305,14 +305,10 @@ export function Page({ place: { query } }: { readonly place: Place }) {
   const { data, error, reload } = useData(asked, params, { every: 30_000 });
   const measure = measures.find(([key]) => key === query['show'])?.[0] ?? 'cost';
   const columns = useMemo(() => (data ? buildColumns(data) : []), [data]);
-  const rangeState = {
-    get value() {
-      return range;
-    },
-    set value(next: string) {
-      setQuery({ range: next, from: undefined, to: undefined });
-    },
-  };
+  const rangeState = bindState<string>(
+    () => range,
+    (next) => setQuery({ range: next, from: undefined, to: undefined }),
+  );
   const named = ranges.map(([key, label]) => [key, label] as const);
   return html`${renderHead(
       'Overview',

@@ -57,13 +57,7 @@ export function renderCode(text: string, label = 'Copy') {
 }
 
 function isEmpty(value: ComponentChildren): boolean {
-  return (
-    value === undefined ||
-    value === null ||
-    value === false ||
-    value === '' ||
-    (Array.isArray(value) && value.length === 0)
-  );
+  return (value ?? '') === '' || value === false || (Array.isArray(value) && value.length === 0);
 }
 
 /** Names and values, one pair a line. Empty values are left out. */

@@ -1,9 +1,9 @@
 /** The health of providers as the router sees it. Operators pause one, put it back, or test its keys. */
 import type { ProviderHealth, TargetHealth, ProviderTest } from '../../../shared/replies/providers.ts';
 import { ApiError, call, mayChange, useData } from './api.ts';
-import { openForm } from './form.ts';
+import { openForm, renderSearch } from './form.ts';
 import { formatCount, formatDuration, formatPercent, formatThings, renderTime } from './format.ts';
-import { html, useSignal, takeText, getMessage, openDialog, buildHref } from './kit.ts';
+import { html, useSignal, getMessage, openDialog, buildHref } from './kit.ts';
 import { runAction, renderBadge, renderHead, renderProblem, renderTiles, type Tone } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
@@ -215,17 +215,11 @@ export function Page() {
   const isMissing = error instanceof ApiError && error.status === 404;
   const word = filter.value.trim().toLowerCase();
   const shown = data?.providers.filter(({ provider }) => provider.toLowerCase().includes(word)) ?? [];
-  const search = html`<input
-    type="search"
-    placeholder="Filter"
-    aria-label="Filter providers"
-    value=${filter}
-    onInput=${takeText((text) => (filter.value = text))}
-  />`;
   const missing = html`<p class="empty">
     Add <code>health()</code> to the configuration to see the health of providers.
   </p>`;
-  return html`${renderHead('Providers', search)} ${isMissing ? missing : renderProblem(error, reload)}
+  return html`${renderHead('Providers', renderSearch('Filter providers', filter))}
+  ${isMissing ? missing : renderProblem(error, reload)}
   ${data && html`<p class="dim">${renderSince(data)}</p>`}
   ${!data && !error && html`<p class="empty" aria-busy="true">Loading …</p>`}
   ${

@@ -2,6 +2,7 @@
  * Tables that sort, filter, copy and export, and their columns. Rows beyond the first few hundred are shown
  * on demand.
  */
+import { renderSearch } from './form.ts';
 import {
   formatCount,
   formatThings,
@@ -12,7 +13,7 @@ import {
   renderUsd,
 } from './format.ts';
 import { useKept } from './kept.ts';
-import { type ComponentChildren, copyText, html, saveFile, useMemo, takeText } from './kit.ts';
+import { type ComponentChildren, copyText, html, saveFile, useMemo } from './kit.ts';
 import { renderProblem } from './parts.ts';
 
 type Value = string | number | boolean | null | undefined;
@@ -167,34 +168,17 @@ function sortRows<Row>(
   return [...(by.isDown ? sorted.toReversed() : sorted), ...rows.filter(isEmpty)];
 }
 
-interface HeadingProps {
-  readonly of: Column<never>;
-  readonly by: Sorting | undefined;
-  readonly onSort: (() => void) | undefined;
-}
-
-function Heading({ of, by, onSort }: HeadingProps) {
-  const { title } = of;
+function renderHeading<Row>(column: Column<Row>, by: Sorting | undefined, onSort: (() => void) | undefined) {
+  const { title } = column;
   if (title === '')
     return html`<th scope="col" class="actions"><span class="visually-hidden">Actions</span></th>`;
   const [order, arrow] = by?.isDown ? ['descending', ' ↓'] : ['ascending', ' ↑'];
   const sort = html`<button class="sort" onClick=${onSort}>
     ${title}<span aria-hidden="true">${by && arrow}</span>
   </button>`;
-  return html`<th scope="col" class=${getStyle(of) === 'figure' && 'figure'} aria-sort=${by && order}>
+  return html`<th scope="col" class=${getStyle(column) === 'figure' && 'figure'} aria-sort=${by && order}>
     ${onSort ? sort : title}
   </th>`;
-}
-
-/** Buttons that copy and save what a table shows. */
-function Exports<Row>({ name, columns, rows }: Required<Pick<TableProps<Row>, 'name' | 'columns' | 'rows'>>) {
-  const file = `${name.toLowerCase().replaceAll(/\W+/g, '-')}.csv`;
-  const formatTable = (separator: string, cell: (value: Value) => string): string =>
-    joinRows(columns, rows ?? [], separator, cell);
-  const copy = () => copyText(formatTable('\t', toPlainCell), 'Table copied');
-  const save = () => saveFile(file, formatTable(',', toCsvCell));
-  return html`<button class="quiet" title="Copy these rows" onClick=${copy}>Copy</button>
-    <button class="quiet" title="Save these rows" onClick=${save}>CSV</button>`;
 }
 
 function describeCount(shown: number, all: number, hasMore: boolean): string {
@@ -219,30 +203,26 @@ function renderEmpty<Row>({ rows, error, empty, loadMore }: TableProps<Row>, fil
   return html`<div class="empty">${rows.length === 0 ? empty : missing}</div>`;
 }
 
-const renderButton = (title: string, act: () => void) =>
+const renderMore = (title: string, act: () => void) =>
   html`<button class="more" onClick=${act}>${title}</button>`;
 
-interface ToolsProps<Row> extends Pick<TableProps<Row>, 'name' | 'columns' | 'rows' | 'loadMore' | 'tools'> {
-  readonly shown: readonly Row[];
-  readonly filter: { value: string };
-}
-
-function Tools<Row>({ name, columns, rows, loadMore, tools, shown, filter }: ToolsProps<Row>) {
+/** What is above a table: its filter, the page's own tools, and buttons that copy and save what it shows. */
+function renderTools<Row>(
+  { name, columns, rows, loadMore, tools }: TableProps<Row>,
+  shown: readonly Row[],
+  filter: { value: string },
+) {
+  const file = `${name.toLowerCase().replaceAll(/\W+/g, '-')}.csv`;
+  const copy = () => copyText(joinRows(columns, shown, '\t', toPlainCell), 'Table copied');
+  const save = () => saveFile(file, joinRows(columns, shown, ',', toCsvCell));
   return html`<div class="tools">
-    <input
-      type="search"
-      class="filter"
-      placeholder="Filter"
-      aria-label=${`Filter ${name.toLowerCase()}`}
-      value=${filter}
-      onInput=${takeText((text) => (filter.value = text))}
-    />
-    ${tools}
+    ${renderSearch(`Filter ${name.toLowerCase()}`, filter, 'filter')} ${tools}
     <span class="space"></span>
     <span class="dim" role="status">
       ${rows && describeCount(shown.length, rows.length, loadMore !== undefined)}
     </span>
-    <${Exports} name=${name} columns=${columns} rows=${shown} />
+    <button class="quiet" title="Copy these rows" onClick=${copy}>Copy</button>
+    <button class="quiet" title="Save these rows" onClick=${save}>CSV</button>
   </div>`;
 }
 
@@ -257,13 +237,13 @@ function Table<Row>(props: TableProps<Row>) {
     () => sortRows(filterRows(rows ?? [], columns, filter.value), columns, sorting),
     [rows, filter.value, order.value, columns],
   );
-  const renderHeading = (each: Column<Row>, column: number) => {
+  const renderColumn = (each: Column<Row>, column: number) => {
     const by = sorting?.column === column ? sorting : undefined;
     const onSort = (): void => {
       const isDown = by ? !by.isDown : getStyle(each) === 'figure';
       order.value = `${column} ${isDown ? 'down' : 'up'}`;
     };
-    return html`<${Heading} of=${each} by=${by} onSort=${isPlain ? undefined : onSort} />`;
+    return renderHeading(each, by, isPlain ? undefined : onSort);
   };
   const renderRow = (each: Row, index: number) =>
     html`<tr key=${getKey?.(each) ?? index} class=${getClass?.(each)}>
@@ -272,12 +252,12 @@ function Table<Row>(props: TableProps<Row>) {
   const showMore = (): void => void (kept.value = String(most + firstRows));
   return html`${renderProblem(error, reload)}
     <section class="table" aria-label=${name} aria-busy=${loading ? 'true' : undefined}>
-      ${!isPlain && html`<${Tools} ...${props} shown=${shown} filter=${filter} />`}
+      ${!isPlain && renderTools(props, shown, filter)}
       <div class="scroll" tabindex="0" role="region" aria-label=${`${name}, scrollable`}>
         <table>
           <thead>
             <tr>
-              ${columns.map(renderHeading)}
+              ${columns.map(renderColumn)}
             </tr>
           </thead>
           <tbody>
@@ -288,8 +268,8 @@ function Table<Row>(props: TableProps<Row>) {
       </div>
       ${
         shown.length > most
-          ? renderButton('Show more rows', showMore)
-          : loadMore && renderButton('Load more', loadMore)
+          ? renderMore('Show more rows', showMore)
+          : loadMore && renderMore('Load more', loadMore)
       }
     </section>`;
 }
