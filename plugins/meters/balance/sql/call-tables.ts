@@ -175,8 +175,8 @@ export function buildSums(dialect: Dialect): string {
 CREATE TABLE IF NOT EXISTS unsummed (
   log ${sorted} NOT NULL, number ${integer} NOT NULL, PRIMARY KEY (log, number))${keyed};
 ${buildSumTable('party_sums', { step: integer, start: integer, ...parties }, dialect)}
-CREATE INDEX party_sums_of_account ON party_sums (account, step, start);
-CREATE INDEX party_sums_of_key ON party_sums (key, step, start);
+CREATE INDEX party_sums_of_account ON party_sums (account, start);
+CREATE INDEX party_sums_of_key ON party_sums (key, start);
 ${buildSumTable('series_sums', { dimension: sorted, step: integer, start: integer, name: sorted }, dialect)}
 ${copies.join('')}
 ${buildNoteBeyond('entries', ` AND (${buildCounted('entries')})`)}
