@@ -24,7 +24,7 @@ import { encodeBlock } from './content.ts';
 import { fitCallId, nativeVendor, createEncoding } from './encoding.ts';
 import { containsCrossedSearch } from './reply-facts.ts';
 import { encodeMessage, decodeRequest } from './request.ts';
-import { fitThinking } from './thinking.ts';
+import { beginsWithThoughts, fitThinking } from './thinking.ts';
 import { isSearch } from './tools.ts';
 import * as Wire from './wire.ts';
 
@@ -35,29 +35,22 @@ interface OfferedTool {
 
 function listOfferedTools({ tools, messages }: Wire.Request): OfferedTool[] {
   const offered = (tools ?? []).map((tool, index): OfferedTool => ({ tool, at: `tools[${index}]` }));
-  for (const [index, { content }] of messages.entries()) {
-    if (typeof content !== 'object') continue;
-    for (const [position, block] of content.entries()) {
-      if (block.type !== 'tool_addition' && block.type !== 'compaction') continue;
-      for (const added of listAddedTools(block))
-        offered.push({ ...added, at: `messages[${index}].content[${position}]${added.at}` });
-    }
-  }
+  for (const [index, { content }] of messages.entries())
+    for (const [position, block] of Wire.listBlocks(content).entries())
+      if (block.type === 'tool_addition' || block.type === 'compaction')
+        for (const added of listAddedTools(block, `messages[${index}].content[${position}]`))
+          offered.push(added);
   return offered;
 }
 
 /** Returns the tool that a block defines, or the tools that a summary of the conversation kept. */
-function listAddedTools(block: Fields): OfferedTool[] {
-  if (block.type === 'tool_addition') {
-    const tool = readMember(block.tool, 'definition');
-    return isObject(tool) ? [{ tool, at: '.tool.definition' }] : [];
-  }
-  return readObjects(block.tool_changes).flatMap((change, index) =>
-    listAddedTools({ ...change, type: 'tool_addition' }).map(({ tool, at }) => ({
-      tool,
-      at: `.tool_changes[${index}]${at}`,
-    })),
-  );
+function listAddedTools(block: Fields, at: string): OfferedTool[] {
+  if (block.type === 'compaction')
+    return readObjects(block.tool_changes).flatMap((change, index) =>
+      listAddedTools({ ...change, type: 'tool_addition' }, `${at}.tool_changes[${index}]`),
+    );
+  const tool = readMember(block.tool, 'definition');
+  return isObject(tool) ? [{ tool, at: `${at}.tool.definition` }] : [];
 }
 
 /** Returns the fee of a tool. Code execution has none: an organisation has free hours. */
@@ -85,34 +78,20 @@ const cacheMark = /"cache_control"|\\u/;
 /** Types of tools that the client runs; Anthropic runs all others. */
 const clientTool = /^(custom$|bash_|text_editor_|memory_|computer_|browser_)/;
 
-/** Counts how often Anthropic rereads the conversation: after each use of its tools, and to compact it. */
-function countRounds(
-  { mcp_servers: servers, context_management: management }: Wire.Request,
-  offered: readonly OfferedTool[],
-): number {
-  let rounds = hasEntries(servers) ? Infinity : 0;
-  for (const { tool } of offered) {
-    const { type, max_uses: uses } = tool;
-    if (typeof type !== 'string' || clientTool.test(type)) continue;
-    rounds += typeof uses === 'number' ? Math.max(0, uses) : Infinity;
-  }
-  const edits = readObjects(readMember(management, 'edits'));
-  return rounds + (edits.some(({ type }) => String(type).startsWith('compact')) ? 1 : 0);
-}
-
 /** The most tokens with which Anthropic explains tools to the model, and each of its own that clients run. */
 const tokensOfTools = 500;
 const tokensOfOwnTool = 4000;
 
-/** Without tools that Anthropic runs: the bound of their uses covers them. */
-function countToolTokens(offered: readonly OfferedTool[]): number {
-  let tokens = 0;
+/** What tools add: their explanations, and how often Anthropic rereads the conversation to use its own. */
+function measureTools(offered: readonly OfferedTool[]): { readonly added: number; readonly rounds: number } {
+  let [added, rounds] = [0, 0];
   for (const { tool } of offered) {
+    const { max_uses: uses } = tool;
     const type = String(tool.type ?? 'custom');
-    if (!clientTool.test(type)) continue;
-    tokens = Math.max(tokens, tokensOfTools) + (type === 'custom' ? 0 : tokensOfOwnTool);
+    if (!clientTool.test(type)) rounds += typeof uses === 'number' ? Math.max(0, uses) : Infinity;
+    else added = Math.max(added, tokensOfTools) + (type === 'custom' ? 0 : tokensOfOwnTool);
   }
-  return tokens;
+  return { added, rounds };
 }
 
 function hasEntries(value: unknown): boolean {
@@ -121,7 +100,11 @@ function hasEntries(value: unknown): boolean {
 
 /** Computes an upper bound of the input. Base64 media is counted as media, not as text. */
 function measureInput(wire: Wire.Request, text: string, offered: readonly OfferedTool[]): InputSize {
-  const { messages, tools, mcp_servers: servers } = wire;
+  const { messages, tools, mcp_servers: servers, context_management: management } = wire;
+  const edits = readObjects(readMember(management, 'edits'));
+  // To compact a conversation, Anthropic reads it once more.
+  const compactions = edits.some(({ type }) => String(type).startsWith('compact')) ? 1 : 0;
+  const { added, rounds } = measureTools(offered);
   const meter = new MediaMeter();
   meter.fetched = hasEntries(servers) || (tools?.some(readsUnbounded) ?? false);
   const count = (block: Wire.Block | Wire.ResultContent): void => {
@@ -138,12 +121,11 @@ function measureInput(wire: Wire.Request, text: string, offered: readonly Offere
     if (block.type === 'image') meter.addImage(base64.length);
     else meter.addFile(base64);
   };
-  for (const { content } of messages)
-    if (typeof content === 'object') for (const block of content) count(block);
+  for (const { content } of messages) for (const block of Wire.listBlocks(content)) count(block);
   return {
     ...meter.measure(text),
-    added: countToolTokens(offered) || undefined,
-    rounds: countRounds(wire, offered) || undefined,
+    added: added || undefined,
+    rounds: (hasEntries(servers) ? Infinity : rounds + compactions) || undefined,
     uncached: !cacheMark.test(text),
     brief: writesBriefly(text),
   };
@@ -208,10 +190,13 @@ function readFacts(
     carriesState:
       containsEnvelope(text) ||
       containsCrossedSearch(text) ||
-      lacksThoughtsInLoop(wire) ||
-      messages.some(
-        (message, index) => hasUnsignedThoughts(message) || isBlankAnswer(message, messages[index + 1]),
-      ),
+      // Another model may have begun a tool loop without reasoning.
+      (thinking?.type === 'enabled' && !beginsWithThoughts(messages)) ||
+      messages.some((message, index) => {
+        // Another model's answer may be blank. Anthropic refuses that except as the last message.
+        const isBlank = message.role === 'assistant' && index + 1 < messages.length && holdsBlank(message);
+        return isBlank || hasUnsignedThoughts(message);
+      }),
     labels: readLabels({ user: wire.metadata?.user_id }),
   };
 }
@@ -223,56 +208,37 @@ function readBudget({ thinking }: Wire.Request): number | undefined {
 }
 
 /** Whether no provider takes a message as it is: it has state of another vendor, or none where it must. */
-function isStale(message: Wire.Message, next: Wire.Message | undefined): boolean {
+function isStale(message: Wire.Message, isLast: boolean): boolean {
   const text = JSON.stringify(message);
   return (
     containsEnvelope(text) ||
     containsCrossedSearch(text) ||
     hasUnsignedThoughts(message) ||
     holdsStrangeId(message) ||
-    (holdsBlank(message) && (message.role !== 'assistant' || next !== undefined))
+    (holdsBlank(message) && !(message.role === 'assistant' && isLast))
   );
 }
 
 /** Whether there is reasoning from a model that does not sign it. Anthropic refuses it. */
 function hasUnsignedThoughts({ content }: Wire.Message): boolean {
-  return (
-    typeof content === 'object' &&
-    content.some((block) => Wire.isKnownBlock(block) && block.type === 'thinking' && !block.signature)
+  return Wire.listBlocks(content).some(
+    (block) => Wire.isKnownBlock(block) && block.type === 'thinking' && !block.signature,
   );
 }
 
 function holdsStrangeId({ content }: Wire.Message): boolean {
-  return (
-    typeof content === 'object' &&
-    content.some(({ id, tool_use_id: use }) =>
-      [id, use].some((each) => typeof each === 'string' && fitCallId(each) !== each),
-    )
+  return Wire.listBlocks(content).some(({ id, tool_use_id: use }) =>
+    [id, use].some((each) => typeof each === 'string' && fitCallId(each) !== each),
   );
 }
 
-/** Whether another model began a tool loop without reasoning. Anthropic refuses it if thinking is enabled. */
-function lacksThoughtsInLoop({ messages, thinking }: Wire.Request): boolean {
-  if (thinking?.type !== 'enabled') return false;
-  const last = messages.at(-1)?.content;
-  const inLoop = Array.isArray(last) && last.some(({ type }) => type === 'tool_result');
-  const answered = inLoop ? messages.findLast(({ role }) => role === 'assistant')?.content : undefined;
-  const first = Array.isArray(answered) ? answered[0] : undefined;
-  return first !== undefined && first.type !== 'thinking' && first.type !== 'redacted_thinking';
-}
-
-/** Whether it is a blank answer of another model. Anthropic refuses them except as the last message. */
-function isBlankAnswer(message: Wire.Message, next: Wire.Message | undefined): boolean {
-  return message.role === 'assistant' && next !== undefined && holdsBlank(message);
-}
-
+/** A message without content is not blank: it sets the effort from there on. */
 function holdsBlank({ content }: Wire.Message): boolean {
-  // A message without content sets the effort from there on.
-  if (content === undefined) return false;
-  return typeof content === 'string' ? content.trim() === '' : content.length === 0 || content.some(isBlank);
+  if (typeof content !== 'object') return content?.trim() === '';
+  return content.length === 0 || content.some(isBlankText);
 }
 
-function isBlank(block: Wire.Block): boolean {
+function isBlankText(block: Wire.Block): boolean {
   return Wire.isKnownBlock(block) && block.type === 'text' && block.text.trim() === '';
 }
 
@@ -381,7 +347,7 @@ export const parts: PartsSide = {
     return {
       isStale(index) {
         const message = messages[index];
-        return message !== undefined && isStale(message, messages[index + 1]);
+        return message !== undefined && isStale(message, index + 1 === messages.length);
       },
       readsState: ({ vendor }) => vendor === encoding.owner || vendor === nativeVendor,
       encodeTurn(turn, index) {

@@ -30,7 +30,7 @@ import { correctReply } from './reply-facts.ts';
 import { ReplyDecoder } from './reply-in.ts';
 import { ping, StreamEncoder, encodeReply } from './reply-out.ts';
 import { encodeRequest } from './request.ts';
-import { leastBudget } from './thinking.ts';
+import { leastBudget, lowerBudget } from './thinking.ts';
 
 /** Cached input without its own price costs as much as other input. */
 const listedRates: ListedRates = {
@@ -229,20 +229,12 @@ export const messages = definePlugin({
 
 function retarget({ call, model, outputLimit }: Retarget): readonly Edit[] {
   const edits: Edit[] = [{ path: ['model'], value: model }];
-  if (call instanceof MessagesCall && call.namesProvider)
-    edits.push({ path: ['provider'], value: undefined });
-  const isCall = call instanceof MessagesCall && !call.isCount;
-  if (isCall && outputLimit !== undefined && outputLimit !== call.outputLimit) {
-    edits.push({ path: ['max_tokens'], value: outputLimit });
-    if (call.budget !== undefined && call.budget >= outputLimit) edits.push(lowerBudget(outputLimit));
-  }
+  if (!(call instanceof MessagesCall)) return edits;
+  if (call.namesProvider) edits.push({ path: ['provider'], value: undefined });
+  if (call.isCount || outputLimit === undefined || outputLimit === call.outputLimit) return edits;
+  edits.push({ path: ['max_tokens'], value: outputLimit });
+  if (call.budget === undefined || call.budget < outputLimit) return edits;
+  if (outputLimit <= leastBudget) edits.push({ path: ['thinking'], value: { type: 'disabled' } });
+  else edits.push({ path: ['thinking', 'budget_tokens'], value: lowerBudget(outputLimit) });
   return edits;
-}
-
-function lowerBudget(outputLimit: number): Edit {
-  if (outputLimit <= leastBudget) return { path: ['thinking'], value: { type: 'disabled' } };
-  return {
-    path: ['thinking', 'budget_tokens'],
-    value: Math.max(leastBudget, Math.floor((outputLimit * 3) / 4)),
-  };
 }

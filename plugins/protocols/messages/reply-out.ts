@@ -60,11 +60,13 @@ function findOwner({ kind, id = '' }: BlockStart, isSent: boolean): Owner | unde
   return isSent ? 'reasoning' : undefined;
 }
 
-const shown: ReadonlySet<string> = new Set(['text', 'refusal', 'reasoning', 'tool-call']);
-
-function isShown(start: BlockStart): boolean {
-  return shown.has(start.kind) || isOwn(start);
-}
+/** The type of a block's deltas, and their member, by the kinds of blocks that this protocol has. */
+const deltas: ReadonlyMap<BlockStart['kind'], readonly [type: string, member: string]> = new Map([
+  ['text', ['text_delta', 'text']],
+  ['refusal', ['text_delta', 'text']],
+  ['reasoning', ['thinking_delta', 'thinking']],
+  ['tool-call', ['input_json_delta', 'partial_json']],
+]);
 
 /** Whether the block of a server tool came in this protocol. Only then is it sent unchanged. */
 function isOwn({ vendor }: BlockStart): boolean {
@@ -73,12 +75,6 @@ function isOwn({ vendor }: BlockStart): boolean {
 
 function isSignature({ vendor, kind }: Opaque): boolean {
   return vendor === nativeVendor && kind === 'signature';
-}
-
-function buildDelta(kind: BlockStart['kind'], text: string): Fields | undefined {
-  if (kind === 'text' || kind === 'refusal') return { type: 'text_delta', text };
-  if (kind === 'reasoning') return { type: 'thinking_delta', thinking: text };
-  return kind === 'tool-call' ? { type: 'input_json_delta', partial_json: text } : undefined;
 }
 
 export type WireEventBody = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -101,6 +97,7 @@ const unused = 'the caller neither asked for thinking nor offered tools';
 
 class ReplyEvents {
   readonly #context: ReplyContext;
+  readonly #searches: CrossedSearches;
   readonly #whole: boolean;
   /** Blocks that started while another was open, in order, with their events. */
   readonly #waiting = new Map<number, BlockEvent[]>();
@@ -125,6 +122,7 @@ class ReplyEvents {
   /** `whole`: the reply is not a stream, so the sealed state of its last text can precede the text. */
   constructor(context: ReplyContext, whole = false) {
     this.#context = context;
+    this.#searches = new CrossedSearches(context);
     this.#whole = whole;
   }
 
@@ -161,14 +159,15 @@ class ReplyEvents {
       case 'error':
         break;
     }
-    return this.#events;
+    return this.#searches.add(this.#events);
   }
 
   #take(event: BlockEvent): void {
-    if (event.block === this.#current?.start.block) return this.#handle(event);
+    const current = this.#current;
+    if (event.block === current?.start.block) return this.#handle(current, event);
     const waiting = this.#waiting.get(event.block);
     if (waiting) waiting.push(event);
-    else if (event.type === 'block-start' && this.#current) this.#waiting.set(event.block, [event]);
+    else if (event.type === 'block-start' && current) this.#waiting.set(event.block, [event]);
     else if (event.type === 'block-start') this.#current = this.#place(event);
   }
 
@@ -176,13 +175,12 @@ class ReplyEvents {
     let { id } = start;
     if (start.kind === 'tool-call')
       id = start.id ? fitCallId(start.id) : makeCallId(this.#context.id, start.block);
-    if (!isShown(start)) this.#context.reportLoss?.(start.kind, 'messages has no block for it');
+    if (!deltas.has(start.kind) && !isOwn(start))
+      this.#context.reportLoss?.(start.kind, 'messages has no block for it');
     return { start: { ...start, id }, index: undefined, empty: true };
   }
 
-  #handle(event: BlockEvent): void {
-    const current = this.#current;
-    if (!current) return;
+  #handle(current: Current, event: BlockEvent): void {
     if (event.type === 'block-delta') this.#add(current, event);
     else if (event.type === 'annotation') this.#cite(current, event);
     else if (event.type === 'block-end') this.#end(current, event);
@@ -199,7 +197,7 @@ class ReplyEvents {
       this.#waiting.delete(block);
       for (const event of events) {
         if (event.type === 'block-start') this.#current = this.#place(event);
-        else if (event.block === this.#current?.start.block) this.#handle(event);
+        else if (this.#current) this.#handle(this.#current, event);
       }
       if (this.#current) break;
     }
@@ -208,17 +206,13 @@ class ReplyEvents {
 
   #add(current: Current, { text, vendor }: EventOf<'block-delta'>): void {
     const { kind } = current.start;
-    if (kind === 'server-tool') {
+    if (kind === 'server-tool' && isOwn(current.start)) {
       const own = bag.getFields({ vendor });
-      if (isOwn(current.start))
-        this.#emitDelta(
-          current,
-          own.type === undefined ? { type: 'input_json_delta', partial_json: text } : own,
-        );
-      return;
+      const input = { type: 'input_json_delta', partial_json: text };
+      this.#emitDelta(current, own.type === undefined ? input : own);
     }
-    const delta = buildDelta(kind, text);
-    if (!delta || text === '') return;
+    const [type, member] = deltas.get(kind) ?? [];
+    if (member === undefined || text === '') return;
     this.#length += text.length;
     if (kind === 'reasoning' && this.#context.call.reasoningWanted === false) {
       if (current.empty) this.#context.reportLoss?.('reasoning', unused);
@@ -227,7 +221,7 @@ class ReplyEvents {
     }
     if (kind === 'text') this.#answer.add(text);
     current.empty = false;
-    this.#emitDelta(current, delta);
+    this.#emitDelta(current, { type, [member]: text });
   }
 
   #cite(current: Current, { annotation }: EventOf<'annotation'>): void {
@@ -361,17 +355,15 @@ export const ping = 'event: ping\ndata: {"type": "ping"}\n\n';
 
 export class StreamEncoder implements EventEncoder {
   readonly #events: ReplyEvents;
-  readonly #searches: CrossedSearches;
 
   constructor(context: ReplyContext) {
     this.#events = new ReplyEvents(context);
-    this.#searches = new CrossedSearches(context);
   }
 
   push(event: CanonicalEvent): string {
     if (event.type === 'error') return encodeStreamError(new GatewayError('upstream_failed', event.message));
     let frames = '';
-    for (const each of this.#searches.add(this.#events.push(event)))
+    for (const each of this.#events.push(event))
       frames += each.type === 'ping' ? ping : `event: ${each.type}\ndata: ${JSON.stringify(each)}\n\n`;
     return frames;
   }
@@ -381,25 +373,19 @@ type Content = Record<string, unknown>;
 
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
   const wire = new ReplyEvents(context, true);
-  const searches = new CrossedSearches(context);
   let message: Content = {};
   const content: Content[] = [];
-  /** The JSON text of arguments, by block index. */
-  const inputs = new Map<number, string>();
+  /** The JSON text of arguments, by block. */
+  const inputs = new Map<Content, string>();
   for (const each of events)
-    for (const event of searches.add(wire.push(each))) {
-      const index = Number(event.index);
-      const block = content[index];
-      if (event.type === 'message_start' && isObject(event.message)) message = { ...event.message, content };
-      else if (event.type === 'content_block_start' && isObject(event.content_block))
-        content[index] = { ...event.content_block };
-      else if (event.type === 'content_block_delta' && block && isObject(event.delta))
-        mergeDelta(block, event.delta, index, inputs);
-      else if (event.type === 'message_delta' && isObject(event.delta))
-        message = { ...message, ...event.delta, usage: event.usage };
+    for (const { type, index, message: begun, content_block: started, delta, usage } of wire.push(each)) {
+      const block = content[Number(index)];
+      if (type === 'message_start' && isObject(begun)) message = { ...begun, content };
+      else if (type === 'content_block_start' && isObject(started)) content[Number(index)] = { ...started };
+      else if (type === 'content_block_delta' && block && isObject(delta)) mergeDelta(block, delta, inputs);
+      else if (type === 'message_delta' && isObject(delta)) message = { ...message, ...delta, usage };
     }
-  for (const [index, text] of inputs)
-    Object.assign(content[index] ?? {}, { input: parseArguments(text) ?? { _raw: text } });
+  for (const [block, text] of inputs) block.input = parseArguments(text) ?? { _raw: text };
   closeWithText(content);
   return message;
 }
@@ -416,24 +402,15 @@ function closeWithText(content: Content[]): void {
   content.push(text);
 }
 
-function mergeDelta(block: Content, delta: Fields, index: number, inputs: Map<number, string>): void {
-  switch (delta.type) {
-    case 'text_delta':
-      block.text = String(block.text) + String(delta.text);
-      break;
-    case 'thinking_delta':
-      block.thinking = String(block.thinking) + String(delta.thinking);
-      break;
-    case 'signature_delta':
-      block.signature = delta.signature;
-      break;
-    case 'input_json_delta':
-      inputs.set(index, (inputs.get(index) ?? '') + String(delta.partial_json));
-      break;
-    case 'citations_delta':
-      if (Array.isArray(block.citations)) block.citations.push(delta.citation);
-      else block.citations = [delta.citation];
-      break;
-    default:
-  }
+/** The members of a delta that continue the same member of its block. */
+const continued = ['text', 'thinking', 'signature'];
+
+function mergeDelta(block: Content, delta: Fields, inputs: Map<Content, string>): void {
+  const { type, citation, partial_json: piece } = delta;
+  if (type === 'input_json_delta') inputs.set(block, (inputs.get(block) ?? '') + String(piece));
+  else if (type !== 'citations_delta') {
+    for (const name of continued)
+      if (delta[name] !== undefined) block[name] = String(block[name]) + String(delta[name]);
+  } else if (Array.isArray(block.citations)) block.citations.push(citation);
+  else block.citations = [citation];
 }

@@ -248,68 +248,42 @@ interface Circumstances extends Encoding {
   readonly sent: Fields;
 }
 
-interface Setting<Name extends keyof CanonicalRequest> {
-  readonly name: Name;
+interface Setting<Value> {
   /** The member of the body that holds it; undefined if there is none. */
-  readonly field?: string | undefined;
-  readonly decode?: (body: Tracked<Wire.Request>) => CanonicalRequest[Name] | null;
-  readonly fit: (value: CanonicalRequest[Name] & {}, circumstances: Circumstances) => Fit;
-}
-
-interface Row {
-  decode(body: Tracked<Wire.Request>, request: CanonicalRequest): void;
-  encode(request: CanonicalRequest, circumstances: Circumstances): Fields;
-}
-
-/** A row, as two functions that know the type of its value. */
-function define<Name extends keyof CanonicalRequest>({ name, field, decode, fit }: Setting<Name>): Row {
-  return {
-    decode(body, request) {
-      const value = decode?.(body);
-      if (value !== undefined && value !== null) request[name] = value;
-    },
-    encode(request, circumstances) {
-      const value = request[name];
-      if (value === undefined || value === null) return {};
-      const [sent, reason, code] = fit(value, circumstances);
-      if (reason !== undefined) circumstances.lose(name, reason, code);
-      return field === undefined || sent === undefined ? {} : { [field]: sent };
-    },
-  };
+  readonly field?: string;
+  readonly decode?: (body: Tracked<Wire.Request>) => Value | null;
+  readonly fit: (value: Value & {}, circumstances: Circumstances) => Fit;
 }
 
 /** A sampling parameter. Some models take none, and some fit only some values while they think. */
-function defineSampling<Name extends 'temperature' | 'topP' | 'topK'>(
-  row: Setting<Name> & { readonly field: string },
+function fitSampling(
+  field: string,
   fitsThinking: (value: number) => boolean,
-): Row {
-  const fit: Setting<Name>['fit'] = (value, circumstances) => {
+  fit: Setting<number>['fit'],
+): Setting<number>['fit'] {
+  return (value, circumstances) => {
     const { model, thinks } = circumstances;
-    if (!model.capabilities.sampling || !listsParameter(model, row.field))
+    if (!model.capabilities.sampling || !listsParameter(model, field))
       return [undefined, 'the model does not accept it', 'model'];
     if (thinks && !fitsThinking(value)) return [undefined, 'not allowed together with thinking'];
-    return row.fit(value, circumstances);
+    return fit(value, circumstances);
   };
-  return define({ ...row, fit });
 }
 
 /** A setting that this protocol lacks. `isStated`: whether the value asks for anything. */
-function defineLost<Name extends keyof CanonicalRequest>(
-  name: Name,
-  isStated: (value: CanonicalRequest[Name] & {}) => boolean = Boolean,
-): Row {
-  const reason = 'messages has no such field';
-  return define({ name, fit: (value) => [undefined, isStated(value) ? reason : undefined] });
+function buildLost<Value>(isStated: (value: Value & {}) => boolean = Boolean): Setting<Value> {
+  return { fit: (value) => [undefined, isStated(value) ? 'messages has no such field' : undefined] };
 }
 
 const longestUser = 256;
+/** The lowest top_p that Anthropic accepts together with thinking. */
+const leastThinkingTopP = 0.95;
 
 /** Anthropic refuses blank stop sequences, so the gateway itself watches the reply for them. */
 function isBlank(text: string): boolean {
   return text.trim() === '';
 }
 
-const canonicalTiers: ReadonlyMap<string, string> = new Map([['standard_only', 'default']]);
 const wireTiers: ReadonlyMap<string, string> = new Map([
   ['auto', 'auto'],
   ['priority', 'auto'],
@@ -317,92 +291,95 @@ const wireTiers: ReadonlyMap<string, string> = new Map([
   ['standard', 'standard_only'],
 ]);
 
-/** In this order: a row may look at what the rows before it send. */
-const samplingSettings = [
-  define({
-    name: 'stop',
+/** Settings that are one value, in both directions. A row may look at what the rows before it send. */
+const settings: { readonly [Name in keyof CanonicalRequest]?: Setting<CanonicalRequest[Name]> } = {
+  stop: {
     field: 'stop_sequences',
     decode: ({ seen }) => seen.stop_sequences,
-    fit: (stop) => {
-      const sent = stop.filter((text) => !isBlank(text));
-      return [sent.length > 0 ? sent : undefined];
-    },
-  }),
-  defineSampling(
-    {
-      name: 'temperature',
-      field: 'temperature',
-      decode: ({ seen }) => seen.temperature,
-      fit: (value) => (value > 1 ? [1, 'sent as 1, the maximum', 'approximated'] : [value]),
-    },
-    (value) => value === 1,
-  ),
-  defineSampling(
-    {
-      name: 'topP',
-      field: 'top_p',
-      decode: ({ seen }) => seen.top_p,
-      fit: (value, { sent }) =>
+    fit: (stop) => [stop.every(isBlank) ? undefined : stop.filter((text) => !isBlank(text))],
+  },
+  temperature: {
+    field: 'temperature',
+    decode: ({ seen }) => seen.temperature,
+    fit: fitSampling(
+      'temperature',
+      (value) => value === 1,
+      (value) => (value > 1 ? [1, 'sent as 1, the maximum', 'approximated'] : [value]),
+    ),
+  },
+  topP: {
+    field: 'top_p',
+    decode: ({ seen }) => seen.top_p,
+    fit: fitSampling(
+      'top_p',
+      (value) => value >= leastThinkingTopP,
+      (value, { sent }) =>
         sent.temperature === undefined
           ? [value]
           : [undefined, 'the model accepts a temperature or this, not both', 'model'],
-    },
-    // The lowest that Anthropic accepts together with thinking.
-    (value) => value >= 0.95,
-  ),
-  defineSampling(
-    {
-      name: 'topK',
-      field: 'top_k',
-      decode: ({ seen }) => seen.top_k,
-      fit: (value) =>
+    ),
+  },
+  topK: {
+    field: 'top_k',
+    decode: ({ seen }) => seen.top_k,
+    fit: fitSampling(
+      'top_k',
+      () => false,
+      (value) =>
         Number.isInteger(value) ? [value] : [Math.round(value), 'sent as a whole number', 'approximated'],
-    },
-    () => false,
-  ),
-];
-
-const otherSettings = [
-  define({
-    name: 'user',
+    ),
+  },
+  user: {
     field: 'metadata',
     decode: (body) => body.open('metadata')?.seen.user_id,
     fit: (user) =>
       user.length <= longestUser
         ? [{ user_id: user }]
         : [undefined, `messages accepts at most ${longestUser} characters`],
-  }),
-  define({
-    name: 'serviceTier',
+  },
+  serviceTier: {
     field: 'service_tier',
-    decode: ({ seen: { service_tier: tier } }) => tier && (canonicalTiers.get(tier) ?? tier),
-    fit: (tier) => {
-      const sent = wireTiers.get(tier);
-      return [sent, sent === undefined ? 'messages has no such tier' : undefined];
-    },
-  }),
-  define({
-    name: 'modalities',
+    decode: ({ seen: { service_tier: tier } }) => (tier === 'standard_only' ? 'default' : tier || undefined),
+    fit: (tier) => [wireTiers.get(tier), wireTiers.has(tier) ? undefined : 'messages has no such tier'],
+  },
+  modalities: {
     fit: (modalities, encoding) => [void fitModalities({ modalities }, { output: ['text'] }, encoding)],
-  }),
-  defineLost('candidates', (count) => count > 1),
-  defineLost('frequencyPenalty'),
-  defineLost('presencePenalty'),
-  defineLost('seed', () => true),
-  defineLost('logprobs'),
-  defineLost('verbosity'),
-  defineLost('metadata', (fields) => Object.keys(fields).length > 0),
-  defineLost('cacheKey'),
-];
+  },
+  candidates: buildLost((count) => count > 1),
+  frequencyPenalty: buildLost(),
+  presencePenalty: buildLost(),
+  seed: buildLost(() => true),
+  logprobs: buildLost(),
+  verbosity: buildLost(),
+  metadata: buildLost((fields) => Object.keys(fields).length > 0),
+  cacheKey: buildLost(),
+};
 
-function encodeSettings(
-  rows: readonly Row[],
-  request: CanonicalRequest,
-  encoding: Encoding,
-  thinks: boolean,
-): Fields {
-  let sent: Fields = {};
-  for (const row of rows) sent = { ...sent, ...row.encode(request, { ...encoding, thinks, sent }) };
+function isSetting(name: string): name is keyof CanonicalRequest {
+  return Object.hasOwn(settings, name);
+}
+
+const settingNames = Object.keys(settings).filter(isSetting);
+
+function decodeSettings(body: Tracked<Wire.Request>, request: CanonicalRequest): void {
+  const decode = <Name extends keyof CanonicalRequest>(name: Name): void => {
+    const value = settings[name]?.decode?.(body);
+    if (value !== undefined && value !== null) request[name] = value;
+  };
+  for (const name of settingNames) decode(name);
+}
+
+function encodeSettings(request: CanonicalRequest, thinks: boolean, encoding: Encoding): Fields {
+  const sent: Record<string, unknown> = {};
+  const encode = <Name extends keyof CanonicalRequest>(name: Name): void => {
+    const setting = settings[name];
+    const value = request[name];
+    if (!setting || value === undefined || value === null) return;
+    const [fitted, reason, code] = setting.fit(value, { ...encoding, thinks, sent });
+    if (reason !== undefined) encoding.lose(name, reason, code);
+    if (setting.field !== undefined && fitted !== undefined) sent[setting.field] = fitted;
+  };
+  for (const name of settingNames) encode(name);
   return sent;
 }
 
@@ -417,7 +394,7 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
     ...decodeAnswer(body),
     ...decodeTools(body),
   };
-  for (const row of [...samplingSettings, ...otherSettings]) row.decode(body, request);
+  decodeSettings(body, request);
   return Object.assign(request, bag.keep(body.pickRest()));
 }
 
@@ -437,6 +414,7 @@ export function encodeRequest(
   const { thinking, effort } = encodeThinking(request, { limit, messages, forced }, encoding);
   const { format, instruction, expects } = encodeFormat(request, encoding);
   const thinks = thinking !== undefined && thinking.type !== 'disabled';
+  const { metadata, service_tier, ...sampling } = encodeSettings(request, thinks, encoding);
   const body = overlay(bag.getFields(request), {
     model: model.upstream,
     max_tokens: limit,
@@ -446,9 +424,10 @@ export function encodeRequest(
     tools,
     tool_choice: choice,
     thinking,
-    ...encodeSettings(samplingSettings, request, encoding, thinks),
+    ...sampling,
     output_config: effort === undefined && format === undefined ? undefined : { effort, format },
-    ...encodeSettings(otherSettings, request, encoding, thinks),
+    metadata,
+    service_tier,
   });
   const limited = new Set(tools?.some((tool) => tool.max_uses !== undefined) ? [callLimit] : []);
   return {

@@ -87,6 +87,12 @@ interface ThinkingPlace {
 
 /** Anthropic's minimum budget in tokens. */
 export const leastBudget = 1024;
+
+/** A budget that leaves room for the answer. */
+export function lowerBudget(limit: number): number {
+  return Math.max(leastBudget, Math.floor((limit * 3) / 4));
+}
+
 const displays = { none: 'omitted', summary: 'summarized', full: 'summarized' } as const;
 
 export function encodeThinking(
@@ -149,7 +155,7 @@ function encodeBudget(
   if (limit <= leastBudget)
     return loseThinking(`the output limit leaves no room for ${leastBudget} tokens of thinking`);
   const requested = Math.max(leastBudget, budget !== undefined && budget > 0 ? budget : findBudget(effort));
-  const sent = requested < limit ? requested : Math.max(leastBudget, Math.floor((limit * 3) / 4));
+  const sent = requested < limit ? requested : lowerBudget(limit);
   if (effort !== undefined && !efforts.some(({ name }) => name === effort))
     lose('reasoning.effort', 'unknown effort; sent as the budget of "medium"', 'approximated');
   if (budget !== undefined && sent !== budget)
@@ -181,7 +187,7 @@ function findBudget(effort = 'medium'): number {
 const thoughts: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
 
 /** In a loop of tool calls, Anthropic requires the assistant's last message to start with its reasoning. */
-function beginsWithThoughts(messages: readonly Fields[]): boolean {
+export function beginsWithThoughts(messages: readonly Fields[]): boolean {
   const last: unknown = messages.at(-1)?.content;
   const inLoop = Array.isArray(last) && last.some((block: Fields) => block.type === 'tool_result');
   if (!inLoop) return true;

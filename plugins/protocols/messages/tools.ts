@@ -29,19 +29,20 @@ import * as Wire from './wire.ts';
 
 interface BuiltIn {
   readonly description: string;
-  readonly properties: Readonly<Record<string, object>>;
-  readonly required: readonly string[];
+  readonly schema: object;
 }
 
 const buildTextSchema = (description: string): object => ({ type: 'string', description });
 
 const bash: BuiltIn = {
   description: 'Runs a command in a shell that stays open between calls, and returns its output.',
-  properties: {
-    command: buildTextSchema('The command to run.'),
-    restart: { type: 'boolean', description: 'True to restart the shell instead of running a command.' },
+  schema: {
+    type: 'object',
+    properties: {
+      command: buildTextSchema('The command to run.'),
+      restart: { type: 'boolean', description: 'True to restart the shell instead of running a command.' },
+    },
   },
-  required: [],
 };
 
 const editing = {
@@ -63,19 +64,15 @@ const editing = {
   insert_text: buildTextSchema('For "insert": the text to insert.'),
 };
 
-function buildEditor(
-  description: string,
-  commands: readonly string[],
-  properties: BuiltIn['properties'],
-  required: readonly string[],
-): BuiltIn {
+function buildEditor(commands: readonly string[], properties: object, required: readonly string[]): object {
   return {
-    description,
+    type: 'object',
     properties: { command: { type: 'string', enum: commands }, ...properties },
     required: ['command', ...required],
   };
 }
 
+const editorCommands = ['view', 'create', 'str_replace', 'insert'];
 const editorDescription = 'Views files and folders, and edits files.';
 const { insert_text: _insertText, ...formerly } = editing;
 
@@ -85,45 +82,37 @@ const known: readonly (readonly [type: RegExp, tool: BuiltIn])[] = [
   // Before 2025-04 the editor had an undo, and its "insert" used "new_str".
   [
     /^text_editor_(2024\d{4}|202501\d\d)$/,
-    buildEditor(
-      editorDescription,
-      ['view', 'create', 'str_replace', 'insert', 'undo_edit'],
-      { ...formerly, new_str: buildTextSchema('For "str_replace" and "insert": the new text.') },
-      ['path'],
-    ),
+    {
+      description: editorDescription,
+      schema: buildEditor(
+        [...editorCommands, 'undo_edit'],
+        { ...formerly, new_str: buildTextSchema('For "str_replace" and "insert": the new text.') },
+        ['path'],
+      ),
+    },
   ],
   [
     /^text_editor_\d{8}$/,
-    buildEditor(editorDescription, ['view', 'create', 'str_replace', 'insert'], editing, ['path']),
+    { description: editorDescription, schema: buildEditor(editorCommands, editing, ['path']) },
   ],
   [
     /^memory_\d{8}$/,
-    buildEditor(
-      'Notes from earlier conversations, in files below /memories: read them before you begin, and write ' +
+    {
+      description:
+        'Notes from earlier conversations, in files below /memories: read them before you begin, and write ' +
         'down what will be useful later.',
-      ['view', 'create', 'str_replace', 'insert', 'delete', 'rename'],
-      {
-        ...editing,
-        old_path: buildTextSchema('For "rename": the current path.'),
-        new_path: buildTextSchema('For "rename": the new path.'),
-      },
-      [],
-    ),
+      schema: buildEditor(
+        [...editorCommands, 'delete', 'rename'],
+        {
+          ...editing,
+          old_path: buildTextSchema('For "rename": the current path.'),
+          new_path: buildTextSchema('For "rename": the new path.'),
+        },
+        [],
+      ),
+    },
   ],
 ];
-
-/** Returns the description and the schema of a tool by its type, or undefined if the type is unknown. */
-export function findBuiltIn(
-  type: string,
-): { readonly description: string; readonly schema: object } | undefined {
-  const found = known.find(([pattern]) => pattern.test(type))?.[1];
-  if (!found) return undefined;
-  const { description, properties, required } = found;
-  return {
-    description,
-    schema: { type: 'object', properties, ...(required.length > 0 ? { required } : {}) },
-  };
-}
 
 export function isSearch({ type }: { readonly type?: unknown }): boolean {
   return String(type).startsWith('web_search_');
@@ -143,7 +132,7 @@ function decodeTool(wire: Wire.Tool, at: string): Tool {
     const about = { description: description ?? undefined, schema, strict: strict ?? undefined };
     return { type: 'function', name: seen.name, ...about, ...decodeSides(tool), at };
   }
-  const defined = findBuiltIn(type ?? '');
+  const [, defined] = known.find(([pattern]) => pattern.test(type ?? '')) ?? [];
   if (name && defined) return { type: 'function', name, ...defined, ...decodeSides(tool, { type }), at };
   return { type: 'hosted', protocol: protocolName, kind: readHostedKind(wire), value: wire, at };
 }
