@@ -12,6 +12,7 @@ import {
 } from '../../../core/index.ts';
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
+import { refuse } from '../../shared/wire-kit/losses.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { buildChoiceError } from '../../shared/wire-kit/offered-tools.ts';
@@ -285,11 +286,7 @@ function refuseAdvisors(offered: readonly OfferedTool[]): void {
   const advisor = offered.find(({ tool }) => String(tool.type).startsWith('advisor_'));
   if (!advisor) return;
   const param = `${advisor.at}.type`;
-  throw new GatewayError(
-    'unsupported_parameter',
-    `"${param}" calls a second model, which this call has no price for: leave the tool out.`,
-    { param },
-  );
+  refuse(param, `"${param}" calls a second model, which this call has no price for: leave the tool out.`);
 }
 
 export const versions: ReadonlySet<string> = new Set(['2023-06-01', '2026-10-21']);

@@ -1,6 +1,6 @@
 /** Fits a request's parameters, output limit and output modalities to the model. */
-import { GatewayError, type Model, type CanonicalRequest } from '../../../core/index.ts';
-import type { Lose } from './losses.ts';
+import type { Model, CanonicalRequest } from '../../../core/index.ts';
+import { refuse, type Lose } from './losses.ts';
 
 /** The owner of a model, with which its id begins. */
 export function readOwner({ id }: Pick<Model, 'id'>): string {
@@ -12,30 +12,19 @@ export function listsParameter({ supportedParameters }: Model, name: string): bo
   return supportedParameters.length === 0 || supportedParameters.includes(name);
 }
 
-interface LimitOptions {
-  /** The minimum of the wire, usually 1. */
-  readonly least?: number;
-  readonly lose: Lose;
-}
-
 /**
  * The output limit, or the nearest one that the model accepts: providers refuse a limit above the model's
- * own, and most refuse zero.
+ * own, and most refuse zero. `least`: the minimum of the wire.
  */
 export function fitLimit(
   limit: number | undefined,
   { outputLimit }: Model,
-  { least = 1, lose }: LimitOptions,
+  { least = 1, lose }: { readonly least?: number; readonly lose: Lose },
 ): number | undefined {
   if (limit === undefined || (limit >= least && limit <= outputLimit)) return limit;
-  const sent = limit < least ? least : outputLimit;
-  lose(
-    'outputLimit',
-    limit < least
-      ? `sent as ${sent}, the least this wire takes`
-      : `sent as ${sent}, the most the model gives`,
-    'approximated',
-  );
+  const [sent, reason] =
+    limit < least ? [least, 'least this wire takes'] : [outputLimit, 'most the model gives'];
+  lose('outputLimit', `sent as ${sent}, the ${reason}`, 'approximated');
   return sent;
 }
 
@@ -50,10 +39,9 @@ export function fitModalities(
     (modality) => modality === 'text' || output.some((each) => each === modality),
   );
   if (made.length === 0 && modalities.length > 0) {
-    throw new GatewayError(
-      'unsupported_parameter',
+    refuse(
+      'modalities',
       `This model returns ${output.join(' and ')} only; the request asks for ${modalities.join(' and ')}.`,
-      { param: 'modalities' },
     );
   }
   if (made.length < modalities.length) lose('modalities', `the model gives ${output.join(' and ')}`, 'model');

@@ -2,8 +2,9 @@
  * Reports each field of a request that exists only in the client's protocol when the provider speaks another
  * one, member by member. Refuses the call if an answer without the field would be worthless.
  */
-import { GatewayError, type Block, type CanonicalRequest, type Loss } from '../../../core/index.ts';
-import { refuseUnknown, refuseUnknownWord } from './open-values.ts';
+import type { Block, CanonicalRequest, Loss } from '../../../core/index.ts';
+import { refuse, refuseUnknown } from './losses.ts';
+import { readMember } from './values.ts';
 import { isObject, type Sides, splitNames } from './vendor-bag.ts';
 
 /** Objects of which a protocol decodes only some members. The others are in the vendor bag. */
@@ -42,18 +43,28 @@ function isHarmless(name: string, value: unknown): boolean {
 const compactionItem = 'compaction_trigger';
 const compactionField = 'compaction';
 
-/** Throws if a block asks for something that only the vendor of its protocol can answer. */
-function refuseCompaction(block: Block, protocol: string, path: string): void {
-  if (block.type !== 'foreign' || block.protocol === protocol || block.value.type !== compactionItem) return;
-  throw buildCompactionError(block.protocol, compactionItem, block.at ?? path);
+/** Fields that decide what an answer is, and whose value is a single word. */
+const decisiveWords: ReadonlySet<string> = new Set(['truncation', 'tool_choice', 'function_call']);
+const usualWords: ReadonlySet<string> = new Set(['auto', 'disabled', 'none', 'required']);
+/** The same for objects: the field, and the path of the member with their kind. */
+const decisiveKinds = [
+  ['response_format', 'type'],
+  ['text', 'format', 'type'],
+  ['output_config', 'format', 'type'],
+  ['toolConfig.functionCallingConfig', 'mode'],
+] as const;
+
+/** The path of an unknown word in a request's field, without which an answer would be worthless. */
+function findDecisiveWord(name: string, value: unknown): string | undefined {
+  if (decisiveWords.has(name)) return typeof value === 'string' && !usualWords.has(value) ? name : undefined;
+  const path = decisiveKinds.find(([field]) => field === name);
+  if (!path) return undefined;
+  const word = path.slice(1).reduce(readMember, value);
+  return typeof word === 'string' ? path.join('.') : undefined;
 }
 
-function buildCompactionError(owner: string, name: string, param: string): GatewayError {
-  return new GatewayError(
-    'unsupported_parameter',
-    `Only models of ${owner} understand "${name}": ask for a summary in words instead.`,
-    { param },
-  );
+function refuseCompaction(owner: string, name: string, param: string): never {
+  return refuse(param, `Only models of ${owner} understand "${name}": ask for a summary in words instead.`);
 }
 
 function isEmpty(value: unknown): boolean {
@@ -102,26 +113,21 @@ class ForeignFields {
   }
 }
 
-/** Refuses fields of the request itself that decide what an answer is. */
-function refuseDecisiveFields(
-  { vendor = {} }: CanonicalRequest,
-  protocol: string,
-  skipped: ReadonlySet<string>,
-): void {
-  for (const [owner, fields] of Object.entries(vendor)) {
-    if (owner === protocol) continue;
-    for (const [name, value] of Object.entries(fields)) {
-      if (skipped.has(name)) continue;
-      refuseUnknownWord(name, value, owner);
-      if (name === compactionField && value) throw buildCompactionError(owner, name, name);
-      if (!vendorState.has(name) || !value) continue;
-      throw new GatewayError(
-        'unsupported_parameter',
-        `The vendor of ${owner} keeps "${name}", and this model belongs to another: send the content itself.`,
-        { param: name },
-      );
-    }
-  }
+/** Refuses a field of the request itself that decides what an answer is, and that only its vendor knows. */
+function refuseDecisiveField(owner: string, name: string, value: unknown): void {
+  const word = findDecisiveWord(name, value);
+  if (word !== undefined)
+    refuse(
+      word,
+      `"${word}" has a value that only vendors of ${owner} may know, and the provider of this model is ` +
+        'reached by another protocol: send one that is documented.',
+    );
+  if (name === compactionField && value) refuseCompaction(owner, name, name);
+  if (vendorState.has(name) && value)
+    refuse(
+      name,
+      `The vendor of ${owner} keeps "${name}", and this model belongs to another: send the content itself.`,
+    );
 }
 
 function hasFields(block: Block): boolean {
@@ -142,7 +148,9 @@ export function listForeignFields(
 ): Loss[] {
   const { toolChoice, format, tools = [], turns } = request;
   const foreign = new ForeignFields(protocol);
-  refuseDecisiveFields(request, protocol, expressed);
+  for (const [owner, fields] of Object.entries(request.vendor ?? {}))
+    for (const [name, value] of Object.entries(fields))
+      if (owner !== protocol && !expressed.has(name)) refuseDecisiveField(owner, name, value);
   foreign.add(request, '', expressed);
   if (toolChoice) foreign.add(toolChoice, 'toolChoice');
   if (format?.type === 'schema') foreign.add(format, 'format');
@@ -150,7 +158,9 @@ export function listForeignFields(
   for (const [index, turn] of turns.entries()) {
     const path = `turns[${index}]`;
     const last = turn.blocks.at(-1);
-    if (last) refuseCompaction(last, protocol, path);
+    // Asks for something that only the vendor of its protocol can answer.
+    if (last?.type === 'foreign' && last.protocol !== protocol && last.value.type === compactionItem)
+      refuseCompaction(last.protocol, compactionItem, last.at ?? path);
     foreign.add(turn, path, turn.role === 'assistant' ? reasoningDetails : undefined);
     // Most blocks of a long conversation have nothing to look at.
     for (const [position, block] of turn.blocks.entries())

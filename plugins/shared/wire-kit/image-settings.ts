@@ -3,8 +3,8 @@
  * passes. A value with a replacement in the table is replaced and reported. For any other value the call is
  * refused, and the error lists the known ones. Pictures are never converted afterwards.
  */
-import { GatewayError, type Capabilities, type ImageSettings } from '../../../core/index.ts';
-import type { Lose } from './losses.ts';
+import type { Capabilities, ImageSettings } from '../../../core/index.ts';
+import { refuse, type Lose } from './losses.ts';
 
 type Image = NonNullable<Capabilities['image']>;
 type SizeRules = NonNullable<Image['sizeRules']>;
@@ -53,11 +53,10 @@ export function fitSettings(asked: ImageSettings, { image }: Capabilities, lose:
     if (sent === undefined) {
       const rules = name === 'size' && image?.sizeRules ? describeRules(image.sizeRules) : '';
       const known = Object.keys(image?.[table] ?? {}).map((each) => `"${each}"`);
-      throw new GatewayError(
-        'unsupported_parameter',
+      refuse(
+        field,
         `"${field}" is "${value.slice(0, 60)}", which this model does not have: send ` +
           `${known.length > 1 ? 'one of ' : ''}${known.join(', ')}${rules}.`,
-        { param: field },
       );
     }
     if (sent !== value) lose(`image.${name}`, `made as "${sent}"`, 'approximated');

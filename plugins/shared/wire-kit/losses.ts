@@ -4,6 +4,7 @@
  */
 import {
   GatewayError,
+  type Block,
   type BlockOf,
   type Loss,
   type LossCode,
@@ -11,7 +12,6 @@ import {
   type EventOf,
   type Turn,
 } from '../../../core/index.ts';
-import { refuseUnknown } from './open-values.ts';
 
 /** Reports a loss: its canonical path, a reason, and its kind (by default the wire has no such field). */
 export type Lose = (path: string, reason: string, code?: LossCode) => void;
@@ -58,13 +58,30 @@ export function loseForeignFields(
   }
 }
 
-/** Refuses the call because a wire cannot carry something. The error names it as the client wrote it. */
-export function refusePart(
-  { at }: { readonly at?: string | undefined },
-  path: string,
-  message: string,
-): never {
-  throw new GatewayError('unsupported_parameter', message, { param: at ?? path });
+/** Refuses the call because of the field that is named as the client wrote it. */
+export function refuse(param: string, message: string): never {
+  throw new GatewayError('unsupported_parameter', message, { param });
+}
+
+interface Placed {
+  readonly at?: string | undefined;
+}
+
+/** Refuses the call because a wire cannot carry something. */
+export function refusePart({ at }: Placed, path: string, message: string): never {
+  return refuse(at ?? path, message);
+}
+
+/** Refuses content of a user's message without a meaning here: an answer would be worthless. */
+export function refuseUnknown(block: Block, protocol: string, path: string): void {
+  if (block.type !== 'foreign' || block.protocol === protocol || !block.needed) return;
+  const { at = path, value } = block;
+  const named = typeof value.type === 'string' ? ` of type "${value.type.slice(0, 60)}"` : '';
+  refuse(
+    at,
+    `"${at}"${named} means nothing outside ${block.protocol}, and the provider of this model is reached by ` +
+      'another protocol: change it, or leave it out.',
+  );
 }
 
 /** Refuses a conversation of which nothing is left to send, by its unknown part if it has one. */
@@ -78,7 +95,7 @@ export function refuseEmpty(turns: readonly Turn[], protocol: string): never {
 }
 
 /** Refuses the call because it names a file that another vendor keeps. */
-export function refuseFile(block: { readonly at?: string | undefined }, path: string, vendor: string): never {
+export function refuseFile(block: Placed, path: string, vendor: string): never {
   return refusePart(
     block,
     path,

@@ -160,35 +160,24 @@ export function buildListingRoutes<Described>(catalog: Catalog, listing: Listing
     });
   };
   return places.flatMap(({ path, when, isSpelling = false }, place) => {
-    const { encodeError } = listing;
-    const shared = { method: 'GET', access: 'public', personal: true, encodeError } as const;
-    const ending = place === 0 ? '' : ` at ${path}`;
-    return [
-      {
-        ...shared,
-        ...(when ? { when } : {}),
-        name: `${names[0]}${ending}`,
-        path,
-        handle: async (request: RouteRequest) => reply('', request),
-        describe: !isSpelling && (async () => (await describe()).models),
-      },
-      {
-        ...shared,
-        ...(when ? { when } : {}),
-        name: `${names[1]}${ending}`,
-        // An id holds a slash, which some clients send as %2F.
-        path: `${path}/*id`,
-        handle: async (request: RouteRequest) => reply(request.params['id'] ?? '', request),
-        describe: !isSpelling && (async () => (await describe()).namedModels),
-      },
-    ];
+    const buildRoute = (index: 0 | 1, ending: string, described: 'models' | 'namedModels'): Route => ({
+      method: 'GET',
+      access: 'public',
+      personal: true,
+      encodeError: listing.encodeError,
+      ...(when ? { when } : {}),
+      name: names[index] + (place === 0 ? '' : ` at ${path}`),
+      path: path + ending,
+      handle: async (request) => reply(request.params['id'] ?? '', request),
+      describe: !isSpelling && (async () => (await describe())[described]),
+    });
+    // An id holds a slash, which some clients send as %2F.
+    return [buildRoute(0, '', 'models'), buildRoute(1, '/*id', 'namedModels')];
   });
 }
 
-interface Asked {
+interface Asked extends Pick<RouteRequest, 'headers' | 'principal'> {
   readonly name: string;
-  readonly headers: RouteRequest['headers'];
-  readonly principal: Principal | undefined;
   readonly wanted: ReturnType<typeof readWantedPage>;
 }
 

@@ -3,7 +3,8 @@
  * that routes calls itself is sent it. Unknown members are refused, because nothing would act on them.
  */
 import { z } from 'zod';
-import { GatewayError, kinds, type Preferences } from '../../../core/index.ts';
+import { kinds, type Preferences } from '../../../core/index.ts';
+import { refuse } from './losses.ts';
 
 const mostNames = 100;
 const names = z.array(z.string().min(1)).max(mostNames);
@@ -78,10 +79,9 @@ export function readPreferences(wire: z.output<typeof providerObject> | null | u
 
 /** Refuses a vendor's field that names other models, one of which would answer at its own price. */
 export function refuseOtherModels(field: string): never {
-  throw new GatewayError(
-    'unsupported_parameter',
+  return refuse(
+    field,
     `"${field}" lets a model answer that this call is not priced for: name fallback models in ` +
       '"provider.fallback", or leave it out.',
-    { param: field },
   );
 }
