@@ -158,10 +158,12 @@ export function writeEnvelope(opaque: Opaque, owner: Owner | undefined): string 
   return seal(opaque, typeof owner === 'object' ? ofCall + owner.call : owner);
 }
 
+type SealedBlock = Extract<Block, { opaque?: unknown }>;
+
 /** The blocks of a message, indexed by owner: a search for every envelope would take quadratic time. */
 export class UnsealedBlocks {
   readonly blocks: Block[] = [];
-  readonly #owners = new Map<string, Extract<Block, { opaque?: unknown }>>();
+  readonly #owners = new Map<string, SealedBlock>();
   /** State of calls and texts that follow after it. */
   readonly #early = new Map<string, Opaque[]>();
 
@@ -174,10 +176,9 @@ export class UnsealedBlocks {
     this.#claim(ofCall + block.id, block);
   }
 
-  #claim(owner: string, block: Extract<Block, { opaque?: unknown }>): void {
+  #claim(owner: string, block: SealedBlock): void {
     const early = this.#early.get(owner);
-    if (!early) return;
-    block.opaque = early;
+    if (early) block.opaque = early;
     this.#early.delete(owner);
   }
 
@@ -186,50 +187,36 @@ export class UnsealedBlocks {
     const sealed = unsealOwned(data);
     if (!sealed) return false;
     const { opaque, owner } = sealed;
+    const block = owner === undefined ? undefined : this.#owners.get(owner);
+    const early = owner === undefined ? undefined : this.#early.get(owner);
+    if (block) (block.opaque ??= []).push(opaque);
     // Some clients send the seal of reasoning back without its text.
-    if (owner === undefined || (owner === 'reasoning' && !this.#owners.has(owner))) {
+    else if (owner === undefined || owner === 'reasoning')
       this.add({ type: 'reasoning', text: '', opaque: [opaque], at });
-    } else {
-      this.#findStates(owner).push(opaque);
-    }
+    else if (early) early.push(opaque);
+    else this.#early.set(owner, [opaque]);
     return true;
-  }
-
-  #findStates(owner: string): Opaque[] {
-    const block = this.#owners.get(owner);
-    const states = block ? (block.opaque ??= []) : (this.#early.get(owner) ?? []);
-    if (!block) this.#early.set(owner, states);
-    return states;
   }
 }
 
-/** The error types and their HTTP statuses. */
-const statuses = {
-  invalid_request_error: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  conflict_error: 409,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  api_error: 500,
-  timeout_error: 504,
-  overloaded_error: 529,
-};
-
-const typesByStatus: ReadonlyMap<number, string> = new Map(
-  Object.entries(statuses).map(([type, status]) => [status, type]),
-);
+/** The error types by HTTP status. */
+const errorTypes: ReadonlyMap<number, string> = new Map([
+  [400, 'invalid_request_error'],
+  [401, 'authentication_error'],
+  [402, 'billing_error'],
+  [403, 'permission_error'],
+  [404, 'not_found_error'],
+  [409, 'conflict_error'],
+  [413, 'request_too_large'],
+  [429, 'rate_limit_error'],
+  [500, 'api_error'],
+  [504, 'timeout_error'],
+  [529, 'overloaded_error'],
+]);
 
 /** For an overload, all other protocols use status 503. */
 function readStatus({ status }: GatewayError): number {
-  return status === 503 ? statuses.overloaded_error : status;
-}
-
-function readType(error: GatewayError): string {
-  const otherwise = error.status < 499 ? 'invalid_request_error' : 'api_error';
-  return typesByStatus.get(readStatus(error)) ?? otherwise;
+  return status === 503 ? 529 : status;
 }
 
 /** Clients recognize a conversation that is too long by this text. */
@@ -239,16 +226,12 @@ const family = 'messages';
 
 function buildErrorBody(error: GatewayError, id: string | undefined): Fields {
   const { vendor } = error.details;
-  const type = readType(error);
-  const body =
-    vendor?.family === family
-      ? { type, ...vendor.body, message: buildMessage(error) }
-      : {
-          type,
-          message: buildMessage(error),
-          // Clients distinguish errors of their request by the vendor's code.
-          ...(error.status === 400 && vendor?.code ? { details: { error_code: vendor.code } } : {}),
-        };
+  const otherwise = error.status < 499 ? 'invalid_request_error' : 'api_error';
+  const type = errorTypes.get(readStatus(error)) ?? otherwise;
+  const message = buildMessage(error);
+  // Clients distinguish errors of their request by the vendor's code.
+  const details = error.status === 400 && vendor?.code ? { details: { error_code: vendor.code } } : {};
+  const body = vendor?.family === family ? { type, ...vendor.body, message } : { type, message, ...details };
   return { type: 'error', error: body, ...(id === undefined ? {} : { request_id: id }) };
 }
 
@@ -260,10 +243,8 @@ function buildMessage({ code, message, details: { param, vendor } }: GatewayErro
 }
 
 export function encodeError(error: GatewayError, id?: string): ErrorReply {
-  return {
-    status: selectClientStatus(error, family) ?? readStatus(error),
-    body: buildErrorBody(error, id),
-  };
+  const status = selectClientStatus(error, family) ?? readStatus(error);
+  return { status, body: buildErrorBody(error, id) };
 }
 
 /** No `message_stop` follows: it would make a broken reply look complete. */

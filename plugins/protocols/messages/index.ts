@@ -41,9 +41,18 @@ const listedRates: ListedRates = {
   input_cache_write_1h: ['cacheWrite1h', 'input'],
 };
 
-/** Fields that Anthropic's SDKs require. The catalogue does not know every capability that they list. */
-function describeForSdks({ contextLength, outputLimit, expires }: Model): Record<string, unknown> {
+interface Described extends Record<string, unknown> {
+  readonly id: string;
+}
+
+function describeModel(model: Model): Described {
+  const { id, name, created, contextLength, outputLimit, expires } = model;
   return {
+    type: 'model',
+    id,
+    display_name: name,
+    created_at: `${created}T00:00:00Z`,
+    // Anthropic's SDKs require the fields from here on. The catalogue knows not all that they list.
     max_input_tokens: contextLength,
     max_tokens: outputLimit,
     capabilities: null,
@@ -51,20 +60,6 @@ function describeForSdks({ contextLength, outputLimit, expires }: Model): Record
     lifecycle: expires ? 'deprecated' : 'active',
     deprecated_at: null,
     retires_at: expires && `${expires}T00:00:00Z`,
-  };
-}
-
-interface Described extends Record<string, unknown> {
-  readonly id: string;
-}
-
-function describeModel(model: Model): Described {
-  return {
-    type: 'model',
-    id: model.id,
-    display_name: model.name,
-    created_at: `${model.created}T00:00:00Z`,
-    ...describeForSdks(model),
     pricing: formatPricing(model.price, listedRates),
     ...describeListed(model),
   };

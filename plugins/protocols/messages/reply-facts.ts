@@ -3,23 +3,12 @@
  * another vendor found. Claude Code reads the found pages from the block of a search's result, not from the
  * citations. Such blocks lack Anthropic's encrypted content, so they are removed when a client returns them.
  */
-import {
-  splice,
-  type CanonicalEvent,
-  type FinishReason,
-  type Annotation,
-  type ReplyContext,
-} from '../../../core/index.ts';
+import { splice, type CanonicalEvent, type FinishReason, type Annotation } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
-import { considerCalls, readFinish, type CallsSeen } from '../../shared/wire-kit/finish-reason.ts';
+import { considerCalls, readFinish } from '../../shared/wire-kit/finish-reason.ts';
 import { readObject, readString } from '../../shared/wire-kit/values.ts';
 import { splitNames, pickUnread, overlay, type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './encoding.ts';
-import type { WireEventBody } from './reply-out.ts';
-
-export function decodeFinish(raw: string, calls: CallsSeen): FinishReason {
-  return considerCalls(readFinish(raw), calls);
-}
 
 /**
  * An error and an unknown reason become `max_tokens`, because clients read `end_turn` as a complete answer.
@@ -100,56 +89,20 @@ export function encodeAnnotation(annotation: Annotation, answer: string): Fields
 const idPrefix = 'srvtoolu_crossed_';
 const withoutIndex = /"encrypted_index":\s*""/;
 
-export class CrossedSearches {
-  readonly #context: ReplyContext;
-  /** Titles of the cited pages, by URL. */
-  readonly #pages = new Map<string, unknown>();
-  #indices = 0;
-
-  constructor(context: ReplyContext) {
-    this.#context = context;
-  }
-
-  /** Adds the blocks of a search behind the last block, if pages are cited and a search was offered. */
-  add(events: readonly WireEventBody[]): readonly WireEventBody[] {
-    for (const { type, delta } of events) {
-      if (type === 'content_block_start') this.#indices += 1;
-      if (type === 'content_block_delta' && isObject(delta)) this.#readCitation(delta.citation);
-    }
-    const end = this.#pages.size > 0 ? events.findIndex(({ type }) => type === 'message_delta') : -1;
-    if (end < 0 || !this.#context.call.decode().tools?.some(isSearch)) return events;
-    return [...events.slice(0, end), ...this.#buildBlocks(), ...events.slice(end)];
-  }
-
-  #readCitation(citation: unknown): void {
-    if (!isCrossedCitation(citation) || typeof citation.url !== 'string') return;
-    this.#pages.set(citation.url, citation.title);
-  }
-
-  #buildBlocks(): WireEventBody[] {
-    const id = idPrefix + this.#context.id.replaceAll(/\W/g, '');
-    const content = [...this.#pages].map(([url, title]) => ({
-      type: 'web_search_result',
-      url,
-      title,
-      encrypted_content: '',
-      page_age: null,
-    }));
-    return [
-      { type: 'server_tool_use', id, name: 'web_search', input: {} },
-      { type: 'web_search_tool_result', tool_use_id: id, content },
-    ].flatMap((block, position) => {
-      const index = this.#indices + position;
-      return [
-        { type: 'content_block_start', index, content_block: block },
-        { type: 'content_block_stop', index },
-      ];
-    });
-  }
-}
-
-function isSearch(tool: { readonly type: string; readonly kind?: string }): boolean {
-  return tool.kind === 'web-search';
+/** The blocks of a search that found these pages: their titles by URL. */
+export function buildSearch(pages: ReadonlyMap<string, unknown>, reply: string): Fields[] {
+  const id = idPrefix + reply.replaceAll(/\W/g, '');
+  const content = [...pages].map(([url, title]) => ({
+    type: 'web_search_result',
+    url,
+    title,
+    encrypted_content: '',
+    page_age: null,
+  }));
+  return [
+    { type: 'server_tool_use', id, name: 'web_search', input: {} },
+    { type: 'web_search_tool_result', tool_use_id: id, content },
+  ];
 }
 
 /** Whether a conversation may hold searches that the gateway wrote. */
@@ -161,7 +114,7 @@ export function isCrossedBlock({ id, tool_use_id: use }: Fields): boolean {
   return [id, use].some((each) => typeof each === 'string' && each.startsWith(idPrefix));
 }
 
-function isCrossedCitation(citation: unknown): citation is Fields {
+export function isCrossedCitation(citation: unknown): citation is Fields {
   return isObject(citation) && citation.encrypted_index === '';
 }
 

@@ -15,7 +15,7 @@ import {
 } from '../../../core/index.ts';
 import { sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
-import { readFinish, readWord } from '../../shared/wire-kit/finish-reason.ts';
+import { considerCalls, readFinish, readWord } from '../../shared/wire-kit/finish-reason.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { createToolFinder, unwrapInput, type FindTool } from '../../shared/wire-kit/offered-tools.ts';
 import { type BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
@@ -25,7 +25,7 @@ import { isObject, type Fields, pickStated, splitNames } from '../../shared/wire
 import { isError } from '../../shared/wire-kit/vendor-error.ts';
 import { MessagesCall } from './call.ts';
 import { getRequestedLifetime, bag, nativeVendor, fitName, makeCallId, readStreamError } from './encoding.ts';
-import { decodeAnnotation, decodeFinish } from './reply-facts.ts';
+import { decodeAnnotation } from './reply-facts.ts';
 
 type Lifetime = '5m' | '1h';
 
@@ -419,7 +419,7 @@ export class ReplyDecoder implements EventDecoder {
     // Clients run a call when it ends, so the calls of a failed reply do not end.
     if (readFinish(raw) === 'error') return this.#fail({ error: `it ended with "${raw}".` });
     this.#blocks.endAll();
-    const unified = decodeFinish(raw, { any: this.#blocks.calls > 0, cut: this.#log.isCut(0) });
+    const unified = considerCalls(readFinish(raw), { any: this.#blocks.calls > 0, cut: this.#log.isCut(0) });
     this.#finished = true;
     this.#log.emit({
       type: 'finish',

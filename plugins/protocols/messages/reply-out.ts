@@ -22,7 +22,13 @@ import {
   makeCallId,
   encodeStreamError,
 } from './encoding.ts';
-import { encodeAnnotation, encodeFinish, isCrossedBlock, CrossedSearches } from './reply-facts.ts';
+import {
+  buildSearch,
+  encodeAnnotation,
+  encodeFinish,
+  isCrossedBlock,
+  isCrossedCitation,
+} from './reply-facts.ts';
 import { encodeUsage } from './reply-in.ts';
 
 type BlockStart = EventOf<'block-start'>;
@@ -79,6 +85,10 @@ function isSignature({ vendor, kind }: Opaque): boolean {
 
 export type WireEventBody = Readonly<Record<string, unknown>> & { readonly type: string };
 
+function hasSearch(call: ReplyContext['call']): boolean {
+  return call.decode().tools?.some((tool) => tool.type === 'hosted' && tool.kind === 'web-search') ?? false;
+}
+
 type BlockEvent = EventOf<'block-start' | 'block-delta' | 'block-end' | 'annotation'>;
 
 /** The open block. It starts with its first content, because Anthropic refuses empty blocks sent back. */
@@ -97,7 +107,6 @@ const unused = 'the caller neither asked for thinking nor offered tools';
 
 class ReplyEvents {
   readonly #context: ReplyContext;
-  readonly #searches: CrossedSearches;
   readonly #whole: boolean;
   /** Blocks that started while another was open, in order, with their events. */
   readonly #waiting = new Map<number, BlockEvent[]>();
@@ -116,13 +125,14 @@ class ReplyEvents {
   #length = 0;
   /** The answer so far. Other vendors' citations refer to positions in it. */
   readonly #answer = new Transcript(longestCited);
+  /** Titles of the pages that another vendor's model cited, by URL. */
+  readonly #pages = new Map<string, unknown>();
   /** The number of its characters that citations may still quote. */
   #passages = longestPassages;
 
   /** `whole`: the reply is not a stream, so the sealed state of its last text can precede the text. */
   constructor(context: ReplyContext, whole = false) {
     this.#context = context;
-    this.#searches = new CrossedSearches(context);
     this.#whole = whole;
   }
 
@@ -159,7 +169,7 @@ class ReplyEvents {
       case 'error':
         break;
     }
-    return this.#searches.add(this.#events);
+    return this.#events;
   }
 
   #take(event: BlockEvent): void {
@@ -233,9 +243,11 @@ class ReplyEvents {
         'annotations.citedText',
         'the answer is too long to quote from it, or its passages are too many',
       );
-    if (citation && current.start.kind === 'text')
+    if (citation && current.start.kind === 'text') {
       this.#emitDelta(current, { type: 'citations_delta', citation });
-    else this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'messages only cites web pages');
+      const { url, title } = citation;
+      if (isCrossedCitation(citation) && typeof url === 'string') this.#pages.set(url, title);
+    } else this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'messages only cites web pages');
   }
 
   #emitDelta(current: Current, delta: Fields): void {
@@ -288,12 +300,15 @@ class ReplyEvents {
     if (this.#context.call.reasoningWanted === false)
       return this.#context.reportLoss?.(`${kind}.opaque`, unused);
     const native = kind === 'reasoning' && state.vendor === nativeVendor;
-    const index = this.#begin({
-      type: 'redacted_thinking',
-      data: native ? state.value : writeEnvelope(state, owner),
-    });
-    this.#events.push({ type: 'content_block_stop', index });
+    const data = native ? state.value : writeEnvelope(state, owner);
+    const index = this.#addWhole({ type: 'redacted_thinking', data });
     current.index ??= index;
+  }
+
+  #addWhole(block: Fields): number {
+    const index = this.#begin(block);
+    this.#events.push({ type: 'content_block_stop', index });
+    return index;
   }
 
   /** Starts the message with its first content. By then the provider may have reported the input tokens. */
@@ -330,6 +345,9 @@ class ReplyEvents {
     }
     this.#startMessage();
     this.#closeText();
+    const { call, id } = this.#context;
+    if (this.#pages.size > 0 && hasSearch(call))
+      for (const block of buildSearch(this.#pages, id)) this.#addWhole(block);
     const { reason = { unified: 'other', raw: '' }, stopSequence = null, vendor } = this.#finish ?? {};
     const word = encodeFinish(reason.unified, this.#calls > 0, this.#refused);
     if (reason.unified === 'other' || reason.unified === 'error')

@@ -186,21 +186,15 @@ export type Message = Request['messages'][number];
 export type Content = NonNullable<Message['content']>;
 export type Block = Exclude<Content, string>[number];
 export type KnownBlock = z.output<typeof knownBlock>;
-export type Text = z.output<typeof text>;
-export type Media = z.output<typeof image> | z.output<typeof document>;
+type Media = z.output<typeof image> | z.output<typeof document>;
 export type KnownMedia =
   | (z.output<typeof image> & { source: z.output<typeof imageSource.known> })
   | (z.output<typeof document> & { source: z.output<typeof documentSource.known> });
-export type SearchResult = z.output<typeof searchResult>;
-export type ToolUse = z.output<typeof toolUse>;
-export type ToolResult = z.output<typeof toolResult>;
 export type ResultContent = z.output<typeof resultContent>;
-export type ToolReference = z.output<typeof toolReference>;
+type ToolReference = z.output<typeof toolReference>;
 export type Thinking = z.output<typeof thinking> | z.output<typeof redactedThinking>;
 export type Tool = NonNullable<Request['tools']>[number];
 type FunctionTool = z.output<typeof functionTool>;
-export type ToolChoice = z.output<typeof toolChoice.any>;
-export type KnownChoice = z.output<typeof toolChoice.known>;
 
 /** The blocks of content that is more than a text. */
 export function listBlocks(content: Content | undefined): Exclude<Content, string> {
