@@ -215,7 +215,7 @@ export class ChatCall extends ReadCall {
   needsOtherWire(model: Model): boolean {
     const { tools, functions } = this.#wire;
     if (!tools?.length && !functions?.length) return false;
-    return refusesChatTools(model, decodeReasoning(this.#wire).value);
+    return refusesChatTools(model, decodeReasoning(this.#wire).reasoning);
   }
 }
 

@@ -3,14 +3,21 @@
  * and what this protocol cannot express is reported as lost, by its canonical path.
  */
 import type { CanonicalRequest, Format, EncodedRequest, Model, Reasoning } from '../../../core/index.ts';
+import {
+  decodeSchemaFormat,
+  decodeSettings,
+  encodeFormat,
+  fitEffort,
+  hasOnlySafetyIdentifier,
+  keepSafetyIdentifier,
+} from '../../shared/openai/settings.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { fitLimit, listsParameter, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
-import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
+import { buildInstructionMessage, planFormat } from '../../shared/wire-kit/json-mode.ts';
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
-import { fitStrict } from '../../shared/wire-kit/object-schema.ts';
 import { needsCall } from '../../shared/wire-kit/offered-tools.ts';
 import {
   fitUser,
@@ -19,77 +26,61 @@ import {
   readOpenaiFields,
   selectUserField,
 } from '../../shared/wire-kit/openai-fields.ts';
-import {
-  findNearestEffort,
-  findWantedEffort,
-  loseReasoning,
-} from '../../shared/wire-kit/reasoning-effort.ts';
+import { findWantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
 import {
   splitNames,
-  pickOwnFields,
-  pickUnread,
   nestFields,
   type Fields,
   overlay,
+  trackReads,
 } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeMessages, encodeMessages } from './conversation.ts';
 import { type Encoding, bag, protocolName, createEncoding, defaultSound } from './encoding.ts';
 import { refusesExtensions } from './reasoning.ts';
-import {
-  decodeToolChoice,
-  decodeTools,
-  readChoiceLeftover,
-  encodeTools,
-  buildCallInstruction,
-} from './tools.ts';
+import { decodeToolChoice, decodeTools, encodeTools, buildCallInstruction } from './tools.ts';
 import * as Wire from './wire.ts';
 
-/** Fields that are read, those in the last line only in part: `collectLeftover` keeps the rest. */
-const readFields = splitNames(`
-  model messages stream tools parallel_tool_calls max_tokens max_completion_tokens n temperature top_p top_k
-  frequency_penalty presence_penalty seed stop logprobs top_logprobs verbosity reasoning_effort modalities
-  user metadata service_tier prompt_cache_key web_search_options
-  stream_options tool_choice response_format functions function_call reasoning safety_identifier
-`);
-
 export function decodeRequest(wire: Wire.Request, text: string): CanonicalRequest {
-  const reasoning = decodeReasoning(wire);
-  const user = wire.user ?? wire.safety_identifier ?? undefined;
-  const tools = decodeTools(wire);
-  const { turns, marked } = decodeMessages(wire.messages);
-  const rest = { ...pickOwnFields(wire, readFields), ...collectLeftover(wire), ...reasoning.rest };
+  const [seen, pickRest] = trackReads(wire);
+  const { logprobs, top_logprobs: top, top_k: topK, verbosity, modalities, n, stop } = seen;
+  const tools = decodeTools(seen);
+  const { choice, rest: choiceRest } = decodeToolChoice(seen);
+  const { turns, marked } = decodeMessages(seen.messages);
+  const { reasoning, rest: reasoningRest } = decodeReasoning(seen);
+  const { format, rest: formatRest } = decodeFormat(seen.response_format);
+  const [{ include_usage: _usage }, pickStream] = trackReads(seen.stream_options ?? {});
   return {
-    model: wire.model,
-    stream: wire.stream ?? false,
+    ...decodeSettings(seen),
     turns,
     tools,
-    toolChoice: decodeToolChoice(wire),
-    parallelToolCalls: wire.parallel_tool_calls ?? undefined,
-    outputLimit: readLimit(wire),
-    candidates: wire.n ?? undefined,
-    temperature: wire.temperature ?? undefined,
-    topP: wire.top_p ?? undefined,
-    topK: wire.top_k === everyToken ? undefined : (wire.top_k ?? undefined),
+    toolChoice: choice,
+    outputLimit: readLimit(seen),
+    candidates: n ?? undefined,
+    topK: topK === everyToken ? undefined : (topK ?? undefined),
     // Many clients send penalties of 0, which mean none.
-    frequencyPenalty: wire.frequency_penalty || undefined,
-    presencePenalty: wire.presence_penalty || undefined,
-    seed: readSeed(wire.seed, text),
-    stop: typeof wire.stop === 'string' ? [wire.stop] : (wire.stop ?? undefined),
-    logprobs: wire.logprobs ? { top: wire.top_logprobs ?? undefined } : undefined,
-    format: decodeFormat(wire.response_format),
-    verbosity: wire.verbosity ?? undefined,
-    reasoning: reasoning.value,
-    modalities: wire.modalities ?? undefined,
-    user,
-    metadata: wire.metadata ?? undefined,
-    serviceTier: wire.service_tier ?? undefined,
-    cacheKey: wire.prompt_cache_key ?? undefined,
+    frequencyPenalty: seen.frequency_penalty || undefined,
+    presencePenalty: seen.presence_penalty || undefined,
+    seed: readSeed(seen.seed, text),
+    stop: typeof stop === 'string' ? [stop] : (stop ?? undefined),
+    logprobs: logprobs ? { top: top ?? undefined } : undefined,
+    format,
+    verbosity: verbosity ?? undefined,
+    reasoning,
+    modalities: modalities ?? undefined,
     names: readNames(
       wire,
       marked,
       tools?.some(({ cache }) => cache),
     ),
-    ...bag.keep(rest),
+    ...bag.keep({
+      ...pickRest(),
+      ...(topK === everyToken ? { top_k: topK } : {}),
+      ...nestFields('stream_options', pickStream()),
+      ...formatRest,
+      ...choiceRest,
+      ...keepSafetyIdentifier(wire),
+      ...reasoningRest,
+    }),
   };
 }
 
@@ -111,7 +102,6 @@ function readNames(
   const { functions, reasoning, response_format: format } = wire;
   const usesFunctions = functions && !wire.tools;
   const usesObject = reasoning && !wire.reasoning_effort;
-  const hasOnlySafetyId = typeof wire.safety_identifier === 'string' && typeof wire.user !== 'string';
   const rows = [
     ['outputLimit', 'max_tokens', wire.max_tokens && !wire.max_completion_tokens],
     ['.schema', 'parameters', usesFunctions],
@@ -120,7 +110,7 @@ function readNames(
     ['toolChoice', 'function_call', wire.function_call && !wire.tool_choice],
     ['reasoning', 'reasoning', usesObject],
     ['reasoning.effort', reasoning?.effort ? 'reasoning.effort' : 'reasoning.enabled', usesObject],
-    ['user', 'safety_identifier', hasOnlySafetyId],
+    ['user', 'safety_identifier', hasOnlySafetyIdentifier(wire)],
     ['.cache', 'cache_control', marked],
     ['format.', 'response_format', format?.type === 'json_object'],
     ['tools.cache', 'cache_control', markedTools],
@@ -129,65 +119,38 @@ function readNames(
   return used.length > 0 ? Object.fromEntries(used) : undefined;
 }
 
-const formatFields = {
-  text: new Set(['type']),
-  json_object: new Set(['type', 'schema']),
-  json_schema: new Set(['type', 'json_schema']),
-};
-
-/** Collects the rest of fields that are read only in part. */
-function collectLeftover(wire: Wire.Request): Fields {
-  return {
-    ...nestFields('stream_options', pickUnread(wire.stream_options ?? {}, ['include_usage'])),
-    ...readFormatLeftover(wire.response_format),
-    ...readChoiceLeftover(wire),
-    ...(wire.top_k === everyToken ? { top_k: everyToken } : {}),
-    ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string'
-      ? { safety_identifier: wire.safety_identifier }
-      : {}),
-    ...(wire.tools && wire.functions ? { functions: wire.functions } : {}),
-    ...(wire.tool_choice && wire.function_call ? { function_call: wire.function_call } : {}),
-  };
+function decodeFormat(wire: Wire.Request['response_format']): {
+  readonly format?: Format;
+  readonly rest: Fields;
+} {
+  if (!wire) return { rest: {} };
+  if (!Wire.isKnownFormat(wire)) return { rest: { response_format: wire } };
+  const [seen, pickRest] = trackReads(wire);
+  const format = readFormat(seen);
+  return { format, rest: nestFields('response_format', pickRest()) };
 }
 
-function readFormatLeftover(format: Wire.Request['response_format']): Fields {
-  if (!format) return {};
-  return Wire.isKnownFormat(format)
-    ? nestFields('response_format', pickUnread(format, formatFields[format.type]))
-    : { response_format: format };
-}
-
-function decodeFormat(format: Wire.Request['response_format']): Format | undefined {
-  if (!format || !Wire.isKnownFormat(format)) return undefined;
-  if (format.type === 'text') return { type: 'text' };
-  if (format.type === 'json_object')
-    return format.schema ? { type: 'schema', schema: format.schema } : { type: 'json' };
-  const { name, description, schema, strict } = format.json_schema;
-  return {
-    type: 'schema',
-    name,
-    description: description ?? undefined,
-    schema: schema ?? undefined,
-    strict: strict ?? undefined,
-    ...bag.keep(pickUnread(format.json_schema, ['name', 'description', 'schema', 'strict'])),
-  };
+function readFormat(wire: Wire.KnownFormat): Format {
+  if (wire.type === 'text') return { type: 'text' };
+  if (wire.type === 'json_schema') return decodeSchemaFormat(wire.json_schema, bag);
+  return wire.schema ? { type: 'schema', schema: wire.schema } : { type: 'json' };
 }
 
 /** Reads OpenAI's `reasoning_effort`, or OpenRouter's `reasoning` object if that field is missing. */
-export function decodeReasoning({ reasoning_effort: stated, reasoning }: Wire.Request): {
-  readonly value: CanonicalRequest['reasoning'];
+export function decodeReasoning(wire: Wire.Request): {
+  readonly reasoning?: CanonicalRequest['reasoning'];
   readonly rest: Fields;
 } {
-  const value = stated ? { effort: stated } : undefined;
-  if (!reasoning || value) return { value, rest: reasoning ? { reasoning } : {} };
-  const { exclude, enabled } = reasoning;
-  const budget = reasoning.max_tokens ?? undefined;
+  if (wire.reasoning_effort) return { reasoning: { effort: wire.reasoning_effort }, rest: {} };
+  if (!wire.reasoning) return { rest: {} };
+  const [{ effort: stated, max_tokens, exclude, enabled }, pickRest] = trackReads(wire.reasoning);
+  const budget = max_tokens ?? undefined;
   // OpenRouter uses medium effort for reasoning that is only enabled.
   const usual = enabled && budget === undefined ? 'medium' : undefined;
-  const effort = reasoning.effort ?? (enabled === false ? 'none' : usual);
+  const effort = stated ?? (enabled === false ? 'none' : usual);
   return {
-    value: { effort, budget, display: exclude ? 'none' : undefined },
-    rest: nestFields('reasoning', pickUnread(reasoning, ['effort', 'max_tokens', 'exclude', 'enabled'])),
+    reasoning: { effort, budget, display: exclude ? 'none' : undefined },
+    rest: nestFields('reasoning', pickRest()),
   };
 }
 
@@ -221,7 +184,7 @@ export function encodeRequest(
   const encoding = createEncoding(request, model, lose, inPlace);
   const shared = flags.extras ? selectOpenaiFields(flags.cacheMarks) : undefined;
   const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
-  const { sent, watched } = splitStops(request, model);
+  const { sent, watched } = splitStops(request, encoding);
   const plan = planFormat(request, encoding);
   const openaiFields = shared ? readOpenaiFields(request, 'responses', shared) : {};
   const rest = dropRefused({ ...openaiFields, ...bag.getFields(request) }, encoding);
@@ -242,7 +205,7 @@ export function encodeRequest(
     // OpenAI refuses an empty list, and reasoning models refuse any.
     stop: sent.length > 0 ? sent : undefined,
     ...encodeReasoning(request, encoding),
-    response_format: encodeFormat(request, plan, encoding),
+    response_format: nestSchema(encodeFormat(request, plan, encoding, bag)),
     ...encodeModalities(request, encoding),
     ...encodeExtras(request, encoding),
   });
@@ -283,30 +246,34 @@ const samplingFields = splitNames(`
 `);
 /** Fields that are sent only if the model's list of supported parameters names them or is missing. */
 const listedFields = new Set([...samplingFields, 'seed', 'stop']);
+/** Fields that some providers accept and others refuse. */
+const extraFields = splitNames('verbosity metadata service_tier prompt_cache_key');
 
-function takesField(model: Model, field: string): boolean {
+function takesField({ model, extras }: Encoding, field: string): boolean {
   const { capabilities, supportedParameters } = model;
-  if (refuses(model, field)) return false;
+  if (refuses(model, field) || (extraFields.has(field) && !extras)) return false;
   // OpenAI has no such field; models of other vendors list it.
   if (field === 'top_k') return supportedParameters.includes(field);
   if (!capabilities.sampling && samplingFields.has(field)) return false;
   return !listedFields.has(field) || listsParameter(model, field);
 }
 
+const refused = 'the model does not accept it';
+
 /** Removes fields without a canonical name that the model does not take. */
-function dropRefused(fields: Fields, { model, lose }: Encoding): Fields {
+function dropRefused(fields: Fields, encoding: Encoding): Fields {
   return Object.fromEntries(
-    Object.entries(fields).filter(([name, value]) => {
-      const isTaken = value === null ? !refuses(model, name) : takesField(model, name);
-      if (!isTaken && value !== null) lose(name, 'the model does not accept it', 'model');
+    Object.entries(fields).filter(([name]) => {
+      const isTaken = takesField(encoding, name);
+      if (!isTaken) encoding.lose(name, refused, 'model');
       return isTaken;
     }),
   );
 }
 
-function encodeSampling(request: CanonicalRequest, { model, flags, lose }: Encoding): Fields {
+function encodeSampling(request: CanonicalRequest, encoding: Encoding): Fields {
   const { logprobs, seed } = request;
-  const rows = [
+  return encodeRows(encoding, [
     ['temperature', 'temperature', request.temperature],
     ['topP', 'top_p', request.topP],
     ['topK', 'top_k', request.topK],
@@ -315,12 +282,30 @@ function encodeSampling(request: CanonicalRequest, { model, flags, lose }: Encod
     ['seed', 'seed', typeof seed === 'string' ? JSON.rawJSON(seed) : seed],
     ['logprobs', 'logprobs', logprobs && true],
     ['logprobs.top', 'top_logprobs', logprobs?.top],
-  ] as const;
+  ]);
+}
+
+function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
+  const { model, extras, lose } = encoding;
+  const isLost = extras && isUnpriced(request.serviceTier, model);
+  if (isLost) lose('serviceTier', unpriced, 'model');
+  return encodeRows(encoding, [
+    ['user', selectUserField(request, extras), fitUser(request.user)],
+    ['verbosity', 'verbosity', extras ? fitVerbosity(request, encoding) : request.verbosity],
+    ['metadata', 'metadata', request.metadata],
+    ['serviceTier', 'service_tier', isLost ? undefined : request.serviceTier],
+    ['cacheKey', 'prompt_cache_key', request.cacheKey],
+  ]);
+}
+
+type Row = readonly [path: string, field: string, value: unknown];
+
+function encodeRows(encoding: Encoding, rows: readonly Row[]): Fields {
   const fields: Record<string, unknown> = {};
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
-    if (takesField(model, field)) fields[flags.fields[field] ?? field] = value;
-    else lose(path, 'the model does not accept it', 'model');
+    if (takesField(encoding, field)) fields[encoding.flags.fields[field] ?? field] = value;
+    else encoding.lose(path, refused, 'model');
   }
   return fields;
 }
@@ -330,9 +315,9 @@ const mostStops = 4;
 /** Sends as many stop sequences as the provider takes; the gateway watches the reply for the others. */
 function splitStops(
   { stop = [] }: CanonicalRequest,
-  model: Model,
+  encoding: Encoding,
 ): { readonly sent: readonly string[]; readonly watched: readonly string[] } {
-  const taken = takesField(model, 'stop') ? mostStops : 0;
+  const taken = takesField(encoding, 'stop') ? mostStops : 0;
   return { sent: stop.slice(0, taken), watched: stop.slice(taken) };
 }
 
@@ -340,8 +325,8 @@ function encodeReasoning(request: CanonicalRequest, encoding: Encoding): Fields 
   const { model, flags, lose } = encoding;
   const { reasoning } = request;
   if (!reasoning) return {};
-  const { budget, display } = reasoning;
-  const { style, efforts, canDisable = true } = model.capabilities.reasoning;
+  const { display } = reasoning;
+  const { style, canDisable = true } = model.capabilities.reasoning;
   const wanted = findWantedEffort(reasoning);
   if (style === 'none') {
     loseReasoning(reasoning, lose);
@@ -353,12 +338,7 @@ function encodeReasoning(request: CanonicalRequest, encoding: Encoding): Fields 
     lose('reasoning.display', 'OpenAI returns no reasoning through chat-completions', 'model');
   if (wanted === undefined) return {};
   if (style === 'toggle') return encodeSwitch(reasoning, wanted, encoding);
-  const sent = findNearestEffort(wanted, efforts);
-  if (budget !== undefined && !(budget === 0 && sent === 'none'))
-    lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
-  else if (sent !== wanted)
-    lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', `sent as "${sent}"`, 'approximated');
-  return { reasoning_effort: sent };
+  return { reasoning_effort: fitEffort(reasoning, wanted, encoding) };
 }
 
 /** Some models only turn reasoning on and off, each vendor by a field of its own. */
@@ -375,47 +355,14 @@ function encodeSwitch({ budget }: Reasoning, wanted: string, { model, flags, los
     : { reasoning: { enabled } };
 }
 
-function encodeFormat(
-  { format }: CanonicalRequest,
-  { mode, schema }: FormatPlan,
-  { inPlace, lose }: Encoding,
-): Fields | undefined {
-  if (format?.type === 'text') return { type: 'text' };
-  if (mode === 'json') return { type: 'json_object' };
-  if (mode !== 'schema' || format?.type !== 'schema') return undefined;
-  const { name = 'answer', description } = format;
-  const strict = inPlace ? format.strict : fitStrict(format, schema, 'format', lose);
-  return {
-    type: 'json_schema',
-    json_schema: overlay(bag.getFields(format), { name, description, schema, strict }),
-  };
+/** This protocol has the members of a schema in an object of their own. */
+function nestSchema(format: Fields | undefined): Fields | undefined {
+  if (format?.type !== 'json_schema') return format;
+  const { type, ...json_schema } = format;
+  return { type, json_schema };
 }
 
-/** Encodes fields that some providers accept and others refuse. */
-function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
-  const { extras, model, lose } = encoding;
-  const rows = [
-    ['verbosity', 'verbosity', extras ? fitVerbosity(request, encoding) : request.verbosity],
-    ['metadata', 'metadata', request.metadata],
-    ['serviceTier', 'service_tier', request.serviceTier],
-    ['cacheKey', 'prompt_cache_key', request.cacheKey],
-  ] as const;
-  const namesUser = takesField(model, 'user');
-  if (request.user !== undefined && !namesUser) lose('user', 'the model does not accept it', 'model');
-  const fields: Record<string, unknown> = namesUser
-    ? { [selectUserField(request, extras)]: fitUser(request.user) }
-    : {};
-  for (const [path, field, value] of rows) {
-    if (value === undefined) continue;
-    if (!extras) lose(path, 'the model does not accept it', 'model');
-    else if (field === 'service_tier' && isUnpriced(request.serviceTier, model))
-      lose(path, unpriced, 'model');
-    else fields[field] = value;
-  }
-  return fields;
-}
-
-export function encodeModalities(request: CanonicalRequest, encoding: Encoding): Fields {
+function encodeModalities(request: CanonicalRequest, encoding: Encoding): Fields {
   const modalities = fitModalities(request, encoding.model, encoding);
   // What the client itself says about the audio is in the bag.
   if (!modalities?.includes('audio') || bag.getFields(request).audio) return { modalities };

@@ -23,17 +23,23 @@ import {
 } from '../../shared/wire-kit/offered-tools.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { readMember, readObjects } from '../../shared/wire-kit/values.ts';
-import { pickUnread, nestFields, type Fields, overlay } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  pickUnread,
+  nestFields,
+  type Fields,
+  overlay,
+  trackReads,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import { type Encoding, bag, protocolName, liftToolMark, encodeForeignMark, fitName } from './encoding.ts';
 import * as Wire from './wire.ts';
 
 export function decodeTools(wire: Wire.Request): Tool[] | undefined {
-  let tools = wire.tools?.map((tool, index) => liftToolMark({ ...decodeTool(tool), at: `tools[${index}]` }));
-  if (!wire.tools && wire.functions)
-    tools = wire.functions.map((definition, index) => ({
-      ...decodeTool({ type: 'function', function: definition }),
-      at: `functions[${index}]`,
-    }));
+  const tools = wire.tools
+    ? wire.tools.map((tool, index) => liftToolMark({ ...decodeTool(tool), at: `tools[${index}]` }))
+    : wire.functions?.map((definition, index) => ({
+        ...decodeTool({ type: 'function', function: definition }),
+        at: `functions[${index}]`,
+      }));
   const at = 'web_search_options';
   const { [at]: value } = wire;
   if (!value) return tools;
@@ -41,15 +47,26 @@ export function decodeTools(wire: Wire.Request): Tool[] | undefined {
   return [...(tools ?? []), search];
 }
 
-export function decodeToolChoice(wire: Wire.Request): ToolChoice | undefined {
-  const call = wire.function_call;
-  if (wire.tool_choice || !call) return decodeChoice(wire.tool_choice);
-  if (typeof call !== 'string') {
-    const rest = nestFields('function', pickUnread(call, nameField));
-    return { mode: 'one', names: [call.name], ...bag.keep(rest) };
+/** A choice that only its provider knows is kept in `rest`. */
+export function decodeToolChoice(wire: Wire.Request): {
+  readonly choice?: ToolChoice;
+  readonly rest: Fields;
+} {
+  if (wire.tool_choice) {
+    const choice = decodeChoice(wire.tool_choice);
+    return choice ? { choice, rest: {} } : { rest: { tool_choice: wire.tool_choice } };
   }
-  const mode = decodeMode(call);
-  return mode && { mode };
+  const call = wire.function_call;
+  if (!call) return { rest: {} };
+  if (typeof call === 'string') {
+    const mode = decodeMode(call);
+    return mode ? { choice: { mode }, rest: {} } : { rest: { function_call: call } };
+  }
+  const [{ name }, pickRest] = trackReads(call);
+  return {
+    choice: { mode: 'one', names: [name], ...bag.keep(nestFields('function', pickRest())) },
+    rest: {},
+  };
 }
 
 const functionFields = new Set(['name', 'description', 'parameters', 'strict']);
@@ -101,9 +118,7 @@ function decodeMode(mode: string): (typeof modes)[number] | undefined {
   return mode === 'any' ? 'required' : findKnown(mode, modes);
 }
 
-/** Returns undefined for a choice that only its provider knows too; `readChoiceLeftover` keeps that one. */
-function decodeChoice(choice: Wire.Request['tool_choice']): ToolChoice | undefined {
-  if (!choice) return undefined;
+function decodeChoice(choice: NonNullable<Wire.Request['tool_choice']>): ToolChoice | undefined {
   if (typeof choice !== 'string') return Wire.isNamedChoice(choice) ? decodeNamed(choice) : undefined;
   const mode = decodeMode(choice);
   return mode && { mode };
@@ -123,14 +138,6 @@ function decodeNamed(choice: Wire.NamedChoice): ToolChoice {
     required: mode === 'required',
     ...bag.keep(rest),
   };
-}
-
-/** Returns the choices that only their provider knows. */
-export function readChoiceLeftover({ tool_choice: choice, function_call: call }: Wire.Request): Fields {
-  const isKnown =
-    !choice || (typeof choice === 'string' ? decodeMode(choice) !== undefined : Wire.isNamedChoice(choice));
-  const isKnownCall = typeof call !== 'string' || decodeMode(call) !== undefined;
-  return { ...(isKnown ? {} : { tool_choice: choice }), ...(isKnownCall ? {} : { function_call: call }) };
 }
 
 export function readReferredName(reference: Wire.Reference): string[] {

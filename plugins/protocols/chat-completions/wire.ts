@@ -4,18 +4,17 @@
  * OpenAI.
  */
 import { z } from 'zod';
+import { schemaFields, settingFields } from '../../shared/openai/settings.ts';
 import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { buildOpenUnion } from '../../shared/wire-kit/open-values.ts';
-import { metadataPairs } from '../../shared/wire-kit/openai-fields.ts';
-import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import {
   base64Data,
   fileData,
   mediaUrl,
   allowNumber,
   allowInteger,
-  modelId,
   tokenLimit,
+  modelId,
 } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
@@ -209,15 +208,11 @@ const responseFormat = buildOpenUnion(
   z.looseObject({ type: z.literal('json_object'), schema: anyObject.nullish() }),
   z.looseObject({
     type: z.literal('json_schema'),
-    json_schema: z.looseObject({
-      name: z.string().min(1).max(64),
-      description: z.string().nullish(),
-      schema: anyObject.nullish(),
-      strict: z.boolean().nullish(),
-    }),
+    json_schema: z.looseObject(schemaFields),
   }),
 );
 export const isKnownFormat = responseFormat.isKnown;
+export type KnownFormat = z.output<typeof responseFormat.known>;
 
 /** OpenAI accepts 4, DeepSeek 16, vLLM any number. The gateway watches the reply for the others. */
 const mostStops = 1000;
@@ -234,8 +229,6 @@ const reasoning = z.looseObject({
 export const request = z.looseObject({
   model: modelId,
   messages: z.array(message).min(1),
-  temperature: allowNumber(0, 2).nullish(),
-  top_p: allowNumber(0, 1).nullish(),
   /** Most providers except OpenAI accept it. vLLM accepts -1 for all tokens. */
   top_k: z
     .number('a number of tokens')
@@ -247,25 +240,19 @@ export const request = z.looseObject({
   max_tokens: tokenLimit.nullish(),
   max_completion_tokens: tokenLimit.nullish(),
   stop: z.union([z.string(), z.array(z.string()).max(mostStops, stopText)], stopText).nullish(),
-  stream: z.boolean().nullish(),
   stream_options: z
     .looseObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
     .nullish(),
   tools: z.array(tool.any).nullish(),
   tool_choice: toolChoice.nullish(),
-  parallel_tool_calls: z.boolean().nullish(),
   functions: z.array(functionShape).min(1).nullish(),
   function_call: z
     .union([z.string(), named], '"none", "auto", or an object with the name of a function')
     .nullish(),
   response_format: responseFormat.any.nullish(),
   logprobs: z.boolean().nullish(),
-  top_logprobs: allowInteger(0, 20).nullish(),
   seed: z.number('a whole number').refine(Number.isInteger, 'a whole number').nullish(),
   logit_bias: z.record(z.string(), allowNumber(-100, 100)).nullish(),
-  metadata: metadataPairs.nullish(),
-  user: z.string().nullish(),
-  safety_identifier: z.string().nullish(),
   reasoning_effort: z.string().nullish(),
   reasoning: reasoning.nullish(),
   verbosity: z.string().nullish(),
@@ -280,16 +267,12 @@ export const request = z.looseObject({
     })
     .nullish(),
   prediction: z.looseObject({ type: z.string() }).nullish(),
-  service_tier: z.string().nullish(),
-  store: z.boolean().nullish(),
-  prompt_cache_key: z.string().nullish(),
   prompt_cache_options: z.looseObject({ mode: z.string().nullish(), ttl: z.string().nullish() }).nullish(),
-  prompt_cache_retention: z.string().nullish(),
-  moderation: anyObject.nullish(),
   web_search_options: z
     .looseObject({ search_context_size: z.string().nullish(), user_location: anyObject.nullish() })
     .nullish(),
-  provider: providerObject.nullish(),
+  ...settingFields,
+  moderation: anyObject.nullish(),
 });
 
 export type Request = z.output<typeof request>;

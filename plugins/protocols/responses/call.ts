@@ -189,7 +189,7 @@ function isOwn(tool: Fields): boolean {
 }
 
 /** Returns all tools that a request offers: those of `tools`, then those of its items. */
-export function readTools(tools: Wire.Request['tools'], items: readonly ReadItem[]): ReadTool[] | undefined {
+function readTools(tools: Wire.Request['tools'], items: readonly ReadItem[]): ReadTool[] | undefined {
   const more = items.flatMap((read) => (read.kind === 'more-tools' ? read.tools : []));
   return tools || more.length > 0 ? [...(tools ?? []).map(createToolReader('tools')), ...more] : undefined;
 }

@@ -10,6 +10,14 @@ import {
   type EncodedRequest,
   type Model,
 } from '../../../core/index.ts';
+import {
+  decodeSchemaFormat,
+  decodeSettings,
+  encodeFormat,
+  fitEffort,
+  hasOnlySafetyIdentifier,
+  keepSafetyIdentifier,
+} from '../../shared/openai/settings.ts';
 import { makeCallIdsUnique } from '../../shared/wire-kit/calls-and-results.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
@@ -17,7 +25,6 @@ import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
-import { fitStrict } from '../../shared/wire-kit/object-schema.ts';
 import {
   fitUser,
   fitVerbosity,
@@ -25,70 +32,53 @@ import {
   readOpenaiFields,
   selectUserField,
 } from '../../shared/wire-kit/openai-fields.ts';
-import {
-  findNearestEffort,
-  findWantedEffort,
-  loseReasoning,
-} from '../../shared/wire-kit/reasoning-effort.ts';
+import { findWantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
 import { readObjects } from '../../shared/wire-kit/values.ts';
-import {
-  pickOwnFields,
-  pickUnread,
-  nestFields,
-  type Fields,
-  splitNames,
-  overlay,
-} from '../../shared/wire-kit/vendor-bag.ts';
+import { nestFields, type Fields, overlay, trackReads } from '../../shared/wire-kit/vendor-bag.ts';
 import type { ReadRequest } from './call.ts';
 import { decodeItems, encodeItems } from './conversation.ts';
 import { bag, ToolNames, nativeVendor, protocolName, type Encoding, createEncoding } from './encoding.ts';
 import { decodeChoice, decodeTools, encodeTools } from './tools.ts';
 import * as Wire from './wire.ts';
 
-/** Fields that become canonical, entirely or in part, or that are kept as a note. */
-const readFields = splitNames(`
-  model input instructions stream tools parallel_tool_calls max_output_tokens temperature top_p
-  top_logprobs metadata user service_tier prompt_cache_key truncation store background include reasoning
-  text safety_identifier
-`);
-
 const encryptedReasoning = 'reasoning.encrypted_content';
 const textLogprobs = 'message.output_text.logprobs';
 /** Values of `include` that are canonical, or that the encoder adds itself. Any other is lost elsewhere. */
 const knownIncludes = new Set([encryptedReasoning, textLogprobs]);
+const truncations = new Set(['auto', 'disabled']);
 
-export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): CanonicalRequest {
-  const toolNames: Record<string, string> = {};
-  const tools = decodeTools(readTools, toolNames);
-  const toolChoice = decodeChoice(wire.tool_choice);
+export function decodeRequest({ wire, items, tools: offered }: ReadRequest): CanonicalRequest {
+  const [seen, pickRest] = trackReads(wire);
+  const { include, truncation, top_logprobs: top } = seen;
+  const { input: _input, tools: _tools, store: _store, background: _background } = seen;
+  const names: Record<string, string> = {};
+  const tools = decodeTools(offered, names);
+  // A choice that only its vendor knows stays unread.
+  const toolChoice = decodeChoice(wire.tool_choice) && decodeChoice(seen.tool_choice);
+  const reasoning = decodeReasoning(seen.reasoning);
+  const text = decodeText(seen.text);
   const head: CanonicalRequest = {
-    model: wire.model,
-    stream: wire.stream ?? false,
-    turns: [],
+    ...decodeSettings(seen),
+    turns: decodeInstructions(seen),
     tools,
     toolChoice,
-    parallelToolCalls: wire.parallel_tool_calls ?? undefined,
-    outputLimit: wire.max_output_tokens ?? undefined,
-    temperature: wire.temperature ?? undefined,
-    topP: wire.top_p ?? undefined,
-    logprobs:
-      wire.top_logprobs || wire.include?.includes(textLogprobs)
-        ? { top: wire.top_logprobs || undefined }
-        : undefined,
-    format: decodeFormat(wire.text?.format),
-    verbosity: wire.text?.verbosity ?? undefined,
-    reasoning: decodeReasoning(wire.reasoning),
-    user: wire.user ?? wire.safety_identifier ?? undefined,
-    metadata: wire.metadata ?? undefined,
-    serviceTier: wire.service_tier ?? undefined,
-    cacheKey: wire.prompt_cache_key ?? undefined,
-    names: readNames(wire, toolNames),
-    ...bag.keep(collectLeftover(wire, toolChoice !== undefined)),
+    outputLimit: seen.max_output_tokens ?? undefined,
+    logprobs: top || include?.includes(textLogprobs) ? { top: top || undefined } : undefined,
+    format: text.format,
+    verbosity: text.verbosity,
+    reasoning: reasoning.value,
+    names: readNames(wire, names),
+    // After all reads.
+    ...bag.keep({
+      ...pickRest(),
+      ...(include?.every((name) => knownIncludes.has(name)) === false ? { include } : {}),
+      ...reasoning.rest,
+      ...text.rest,
+      ...keepSafetyIdentifier(wire),
+      ...(truncation && !truncations.has(truncation) ? { truncation } : {}),
+    }),
   };
-  return {
-    ...head,
-    turns: [...decodeInstructions(wire), ...decodeInput(wire, items, new ToolNames(head, true))],
-  };
+  return { ...head, turns: [...head.turns, ...decodeInput(wire, items, new ToolNames(head, true))] };
 }
 
 function decodeInstructions({ instructions }: Wire.Request): Turn[] {
@@ -106,82 +96,46 @@ function decodeInput({ input, model }: Wire.Request, items: ReadRequest['items']
 /** The client's names of canonical fields, where they differ from this protocol's usual ones. */
 function readNames(wire: Wire.Request, toolNames: Record<string, string>): CanonicalRequest['names'] {
   const included = wire.top_logprobs ? -1 : (wire.include?.indexOf(textLogprobs) ?? -1);
-  const isSafety = hasOnlySafetyIdentifier(wire);
-  if (included < 0 && !isSafety && Object.keys(toolNames).length === 0) return undefined;
-  return {
+  const names = {
     ...toolNames,
-    ...(isSafety ? { user: 'safety_identifier' } : {}),
+    ...(hasOnlySafetyIdentifier(wire) ? { user: 'safety_identifier' } : {}),
     ...(included < 0 ? {} : { logprobs: `include[${included}]` }),
   };
-}
-
-function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: Wire.Request): boolean {
-  return typeof user !== 'string' && typeof safety === 'string';
-}
-
-const truncations = new Set(['auto', 'disabled']);
-const effortAlone = new Set(['effort']);
-const reasoningFields = new Set([...effortAlone, 'summary']);
-
-/** Fields without a canonical name, and the rest of fields that are canonical in part. */
-function collectLeftover(wire: Wire.Request, choiceRead: boolean): Fields {
-  const known = new Set(readFields);
-  if (choiceRead) known.add('tool_choice');
-  const { include } = wire;
-  const truncates = wire.truncation && !truncations.has(wire.truncation);
-  return {
-    ...pickOwnFields(wire, known),
-    ...(include?.every((name) => knownIncludes.has(name)) === false ? { include } : {}),
-    ...nestFields(
-      'reasoning',
-      pickUnread(wire.reasoning ?? {}, isUsualSummary(wire) ? reasoningFields : effortAlone),
-    ),
-    ...nestFields('text', {
-      ...pickUnread(wire.text ?? {}, ['format', 'verbosity']),
-      ...readFormatLeftover(wire.text?.format),
-    }),
-    ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string'
-      ? { safety_identifier: wire.safety_identifier }
-      : {}),
-    ...(wire.input === null ? { input: null } : {}),
-    ...(truncates ? { truncation: wire.truncation } : {}),
-  };
-}
-
-function decodeReasoning(reasoning: Wire.Request['reasoning']): CanonicalRequest['reasoning'] {
-  if (!reasoning) return undefined;
-  const { effort, summary } = reasoning;
-  return effort || summary
-    ? { effort: effort ?? undefined, display: summary ? 'summary' : undefined }
-    : undefined;
-}
-
-/** An unknown format is kept unchanged. */
-function readFormatLeftover(format: Wire.AnyFormat | null | undefined): Fields {
-  if (!format) return {};
-  if (!Wire.isKnownFormat(format)) return { format };
-  return nestFields('format', format.type === 'json_schema' ? {} : pickUnread(format, ['type']));
+  return Object.keys(names).length > 0 ? names : undefined;
 }
 
 const summaries = new Set(['auto', 'concise', 'detailed']);
 
-function isUsualSummary({ reasoning }: Wire.Request): boolean {
-  return !reasoning?.summary || summaries.has(reasoning.summary);
+function decodeReasoning(wire: Wire.Request['reasoning']): {
+  readonly value?: CanonicalRequest['reasoning'];
+  readonly rest: Fields;
+} {
+  if (!wire) return { rest: {} };
+  const [{ effort, summary }, pickRest] = trackReads(wire);
+  const isUnusual = summary && !summaries.has(summary);
+  const rest = nestFields('reasoning', { ...(isUnusual ? { summary } : {}), ...pickRest() });
+  if (!effort && !summary) return { rest };
+  return { value: { effort: effort ?? undefined, display: summary ? 'summary' : undefined }, rest };
 }
 
-function decodeFormat(format: Wire.AnyFormat | null | undefined): Format | undefined {
-  if (!format || !Wire.isKnownFormat(format)) return undefined;
-  if (format.type === 'text') return { type: 'text' };
-  if (format.type === 'json_object') return { type: 'json' };
-  const { name, description, schema, strict } = format;
+/** An unknown format is kept unchanged. */
+function decodeText(wire: Wire.Request['text']): Pick<CanonicalRequest, 'format' | 'verbosity'> & {
+  readonly rest: Fields;
+} {
+  const [{ format: written, verbosity }, pickRest] = trackReads(wire ?? {});
+  const known = written && Wire.isKnownFormat(written) ? decodeFormat(written) : undefined;
+  const unknown = written && !known ? { format: written } : {};
   return {
-    type: 'schema',
-    name,
-    description: description ?? undefined,
-    schema,
-    strict: strict ?? undefined,
-    ...bag.keep(pickUnread(format, ['type', 'name', 'description', 'schema', 'strict'])),
+    format: known?.value,
+    verbosity: verbosity ?? undefined,
+    rest: nestFields('text', { ...pickRest(), ...unknown, ...known?.rest }),
   };
+}
+
+function decodeFormat(wire: Wire.KnownFormat): { readonly value: Format; readonly rest: Fields } {
+  if (wire.type === 'json_schema') return { value: decodeSchemaFormat(wire, bag), rest: {} };
+  const { type, ...rest } = wire;
+  return { value: { type: type === 'text' ? 'text' : 'json' }, rest: nestFields('format', rest) };
 }
 
 export function encodeRequest(
@@ -195,10 +149,9 @@ export function encodeRequest(
   const encoding = createEncoding(request, model, lose, inPlace);
   const plan = planFormat(request, encoding);
   const shared = encoding.owner === nativeVendor ? selectOpenaiFields(encoding.marks) : undefined;
+  const openaiFields = shared ? readOpenaiFields(request, 'chat-completions', shared) : {};
   const body = overlay(
-    shared
-      ? { ...readOpenaiFields(request, 'chat-completions', shared), ...bag.getFields(request) }
-      : bag.getFields(request),
+    { ...openaiFields, ...bag.getFields(request) },
     {
       model: model.upstream,
       ...encodeConversation(request, plan, encoding),
@@ -255,28 +208,14 @@ function checkStops({ stop = [] }: CanonicalRequest): readonly string[] {
   );
 }
 
-function encodeConversation(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields {
-  const instructions = request.turns.find(({ at }) => at === 'instructions');
-  const spoken = request.turns.filter((turn) => turn !== instructions);
+/** A count may have no input. */
+function encodeConversation({ turns }: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields {
+  const instructions = turns.find(({ at }) => at === 'instructions');
+  const isSpoken = turns.some((turn) => turn !== instructions);
   return {
-    instructions: encodeInstructions(instructions),
-    input: encodeInput(request, spoken, plan, encoding),
+    instructions: instructions?.blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n\n'),
+    input: isSpoken ? [...buildInstructionMessage(plan), ...encodeItems(turns, encoding)] : undefined,
   };
-}
-
-function encodeInstructions(turn: Turn | undefined): string | undefined {
-  return turn?.blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n\n');
-}
-
-/** Encodes the input as items. A count may have none. */
-function encodeInput(
-  request: CanonicalRequest,
-  spoken: readonly Turn[],
-  plan: FormatPlan,
-  encoding: Encoding,
-): unknown {
-  if (spoken.length === 0) return undefined;
-  return [...buildInstructionMessage(plan), ...encodeItems(request.turns, encoding)];
 }
 
 /** OpenAI refuses lower limits. */
@@ -314,50 +253,26 @@ function encodeSampling(request: CanonicalRequest, { model, lose }: Encoding): F
   return fields;
 }
 
-function encodeReasoning(request: CanonicalRequest, { model, lose }: Encoding): Fields | undefined {
-  const { reasoning } = request;
+function encodeReasoning({ reasoning }: CanonicalRequest, encoding: Encoding): Fields | undefined {
   if (!reasoning) return undefined;
-  const { budget, display } = reasoning;
-  const { style, efforts } = model.capabilities.reasoning;
-  const wanted = findWantedEffort(reasoning);
-  if (style === 'none') {
-    loseReasoning(reasoning, lose);
+  if (encoding.model.capabilities.reasoning.style === 'none') {
+    loseReasoning(reasoning, encoding.lose);
     return undefined;
   }
-  const sent = wanted === undefined ? undefined : findNearestEffort(wanted, efforts);
-  if (budget !== undefined && sent !== undefined && !(budget === 0 && sent === 'none'))
-    lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
-  else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
+  const wanted = findWantedEffort(reasoning);
+  const sent = wanted === undefined ? undefined : fitEffort(reasoning, wanted, encoding);
   // Other protocols return reasoning by default; here the request has to ask for it.
-  const shown = display !== 'none' && sent !== 'none';
+  const shown = reasoning.display !== 'none' && sent !== 'none';
   return { effort: sent, summary: shown ? 'auto' : undefined };
 }
 
 function encodeText(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields | undefined {
-  const fields = {
-    format: encodeFormat(request, plan, encoding),
-    verbosity: fitVerbosity(request, encoding),
-  };
-  return Object.values(fields).some((value) => value !== undefined) ? fields : undefined;
-}
-
-function encodeFormat(
-  { format }: CanonicalRequest,
-  { mode, schema: planned }: FormatPlan,
-  { lose }: Encoding,
-): Fields | undefined {
-  if (format?.type === 'text') return { type: 'text' };
-  if (mode === 'json') return { type: 'json_object' };
-  if (mode !== 'schema' || format?.type !== 'schema') return undefined;
-  const { name = 'answer', description } = format;
-  const schema = planned ?? { type: 'object' };
-  return overlay(bag.getFields(format), {
-    type: 'json_schema',
-    name,
-    description,
-    schema,
-    strict: fitStrict(format, schema, 'format', lose),
-  });
+  const format = encodeFormat(request, plan, encoding, bag);
+  const verbosity = fitVerbosity(request, encoding);
+  if (!format && verbosity === undefined) return undefined;
+  // A schema is required here.
+  const isWhole = format?.type !== 'json_schema' || format.schema !== undefined;
+  return { format: isWhole ? format : { ...format, schema: { type: 'object' } }, verbosity };
 }
 
 /** The service tiers of this protocol, by their names in all protocols. */

@@ -4,13 +4,11 @@
  * so do unknown values, items, parts and tools. `null` means unset.
  */
 import { z } from 'zod';
+import { schemaFields, settingFields } from '../../shared/openai/settings.ts';
 import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { isBase64 } from '../../shared/wire-kit/media.ts';
 import { buildOpenUnion } from '../../shared/wire-kit/open-values.ts';
-import { metadataPairs } from '../../shared/wire-kit/openai-fields.ts';
-import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import {
-  allowNumber,
   allowInteger,
   base64Data,
   fileData,
@@ -140,10 +138,8 @@ const textFormat = buildOpenUnion(
   z.looseObject({ type: z.literal('json_object') }),
   z.looseObject({
     type: z.literal('json_schema'),
-    name: z.string().min(1).max(64),
-    description: text,
+    ...schemaFields,
     schema: anyObject,
-    strict: z.boolean().nullish(),
   }),
 );
 export const isKnownFormat = textFormat.isKnown;
@@ -154,28 +150,16 @@ export const request = z.looseObject({
   instructions: text,
   max_output_tokens: tokenLimit.nullish(),
   max_tool_calls: allowInteger(1, Number.MAX_SAFE_INTEGER).nullish(),
-  temperature: allowNumber(0, 2).nullish(),
-  top_p: allowNumber(0, 1).nullish(),
-  top_logprobs: allowInteger(0, 20).nullish(),
-  stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_obfuscation: z.boolean().nullish() }).nullish(),
   tools: z.array(anyTool).nullish(),
   tool_choice: toolChoice.nullish(),
-  parallel_tool_calls: z.boolean().nullish(),
   reasoning: z.looseObject({ effort: text, summary: text }).nullish(),
   text: z.looseObject({ format: textFormat.any.nullish(), verbosity: text }).nullish(),
   include: z.array(z.string()).nullish(),
   truncation: text,
-  store: z.boolean().nullish(),
-  metadata: metadataPairs.nullish(),
-  user: text,
-  safety_identifier: text,
-  service_tier: text,
-  prompt_cache_key: text,
   prompt_cache_options: anyObject.nullish(),
-  prompt_cache_retention: text,
   background: z.boolean().nullish(),
-  provider: providerObject.nullish(),
+  ...settingFields,
 });
 
 export type Request = z.output<typeof request>;
@@ -190,4 +174,4 @@ export type AnyPart = z.output<typeof part.any>;
 export type Part = z.output<typeof part.known>;
 export type OwnTool = z.output<typeof ownTool>;
 export type FlatTool = Exclude<OwnTool, { type: 'namespace' }>;
-export type AnyFormat = z.output<typeof textFormat.any>;
+export type KnownFormat = z.output<typeof textFormat.known>;
