@@ -3,6 +3,7 @@
  * and `tool_choice`.
  */
 import type { Tool, ToolChoice, CanonicalRequest, OwnTool } from '../../../core/index.ts';
+import { decodeDefinition, decodeMode, decodeSubset, encodeChoice } from '../../shared/openai/tools.ts';
 import {
   loseHosted,
   removeForbiddenTools,
@@ -18,10 +19,8 @@ import {
   needsCall,
   loseNamespaces,
   loseChoice,
-  selectOfferedNames,
   takesTools,
 } from '../../shared/wire-kit/offered-tools.ts';
-import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { readMember, readObjects } from '../../shared/wire-kit/values.ts';
 import {
   pickUnread,
@@ -29,6 +28,7 @@ import {
   type Fields,
   overlay,
   trackReads,
+  type Sides,
 } from '../../shared/wire-kit/vendor-bag.ts';
 import { type Encoding, bag, protocolName, liftToolMark, encodeForeignMark, fitName } from './encoding.ts';
 import * as Wire from './wire.ts';
@@ -49,32 +49,44 @@ export function decodeTools(wire: Wire.Request): Tool[] | undefined {
 
 /** A choice that only its provider knows is kept in `rest`. */
 export function decodeToolChoice(wire: Wire.Request): {
-  readonly choice?: ToolChoice;
+  readonly choice?: ToolChoice | undefined;
   readonly rest: Fields;
 } {
-  if (wire.tool_choice) {
-    const choice = decodeChoice(wire.tool_choice);
-    return choice ? { choice, rest: {} } : { rest: { tool_choice: wire.tool_choice } };
+  const { tool_choice: named } = wire;
+  if (named) {
+    const choice = decodeChoice(named);
+    return { choice, rest: choice ? {} : { tool_choice: named } };
   }
-  const call = wire.function_call;
+  const { function_call: call } = wire;
   if (!call) return { rest: {} };
-  if (typeof call === 'string') {
-    const mode = decodeMode(call);
-    return mode ? { choice: { mode }, rest: {} } : { rest: { function_call: call } };
-  }
-  const [{ name }, pickRest] = trackReads(call);
-  return {
-    choice: { mode: 'one', names: [name], ...bag.keep(nestFields('function', pickRest())) },
-    rest: {},
-  };
+  const choice = decodeChoice(typeof call === 'string' ? call : { type: 'function', function: call });
+  return { choice, rest: choice ? {} : { function_call: call } };
 }
 
-const functionFields = new Set(['name', 'description', 'parameters', 'strict']);
-const customFields = new Set(['name', 'description', 'format']);
+function decodeChoice(choice: NonNullable<Wire.Request['tool_choice']>): ToolChoice | undefined {
+  // Mistral writes "any" for "required".
+  if (typeof choice === 'string') return decodeMode(choice === 'any' ? 'required' : choice);
+  if (!Wire.isNamedChoice(choice)) return undefined;
+  if (choice.type === 'allowed_tools') {
+    const [{ mode, tools }, keepSides] = openNested(choice, choice.allowed_tools);
+    const subset = decodeSubset(mode, tools.flatMap(readReferredName));
+    return subset && { ...subset, ...keepSides() };
+  }
+  const [{ name }, keepSides] = openNested(
+    choice,
+    choice.type === 'function' ? choice.function : choice.custom,
+  );
+  return { mode: 'one', names: [name], ...keepSides() };
+}
 
-/** Returns the unread fields of an object, and of the object inside it that is named after its type. */
-function readInnerLeftover(outer: object, name: string, inner: object, known: ReadonlySet<string>): Fields {
-  return { ...pickUnread(outer, ['type', name]), ...nestFields(name, pickUnread(inner, known)) };
+/** The object inside another that is named after its type, and a function that returns what was not read of both. */
+function openNested<Inner extends object>(
+  outer: { readonly type?: string | undefined },
+  inner: Inner,
+): readonly [seen: Inner, keepSides: () => Sides] {
+  const { type = 'function' } = outer;
+  const [seen, pickInner] = trackReads(inner);
+  return [seen, () => bag.keep({ ...pickUnread(outer, ['type', type]), ...nestFields(type, pickInner()) })];
 }
 
 /** Groq's `browser_search` is a web search, too. */
@@ -87,57 +99,9 @@ function decodeTool(tool: Wire.Tool): Tool {
     const kind = isSearch(tool) ? 'web-search' : 'other';
     return { type: 'hosted', protocol: protocolName, kind, value: tool };
   }
-  if (tool.type === 'custom') {
-    const { name, description, format } = tool.custom;
-    return {
-      type: 'custom',
-      name,
-      description: description ?? undefined,
-      format: format ?? undefined,
-      ...bag.keep(readInnerLeftover(tool, 'custom', tool.custom, customFields)),
-    };
-  }
-  const { name, description, parameters, strict } = tool.function;
-  return {
-    type: 'function',
-    name,
-    description: description ?? undefined,
-    schema: parameters ?? undefined,
-    strict: strict ?? undefined,
-    ...bag.keep(readInnerLeftover(tool, 'function', tool.function, functionFields)),
-  };
-}
-
-const nameField = new Set(['name']);
-const allowedFields = new Set(['mode', 'tools']);
-
-const modes = ['none', 'auto', 'required'] as const;
-
-/** Mistral writes "any" for "required". */
-function decodeMode(mode: string): (typeof modes)[number] | undefined {
-  return mode === 'any' ? 'required' : findKnown(mode, modes);
-}
-
-function decodeChoice(choice: NonNullable<Wire.Request['tool_choice']>): ToolChoice | undefined {
-  if (typeof choice !== 'string') return Wire.isNamedChoice(choice) ? decodeNamed(choice) : undefined;
-  const mode = decodeMode(choice);
-  return mode && { mode };
-}
-
-function decodeNamed(choice: Wire.NamedChoice): ToolChoice {
-  if (choice.type !== 'allowed_tools') {
-    const inner = choice.type === 'function' ? choice.function : choice.custom;
-    const rest = readInnerLeftover(choice, choice.type, inner, nameField);
-    return { mode: 'one', names: [inner.name], ...bag.keep(rest) };
-  }
-  const { mode, tools } = choice.allowed_tools;
-  const rest = readInnerLeftover(choice, 'allowed_tools', choice.allowed_tools, allowedFields);
-  return {
-    mode: 'subset',
-    names: tools.flatMap(readReferredName),
-    required: mode === 'required',
-    ...bag.keep(rest),
-  };
+  const { type = 'function' } = tool;
+  const [definition, keepSides] = openNested(tool, tool.type === 'custom' ? tool.custom : tool.function);
+  return { ...decodeDefinition(definition, type), ...keepSides() };
 }
 
 export function readReferredName(reference: Wire.Reference): string[] {
@@ -185,7 +149,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   return {
     tools,
     web_search_options: search,
-    tool_choice: isFree ? undefined : encodeChoice(request, encoding),
+    tool_choice: isFree ? undefined : encodeToolChoice(request, encoding),
     parallel_tool_calls: request.parallelToolCalls,
   };
 }
@@ -235,20 +199,14 @@ function encodeReference(
   return custom ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } };
 }
 
-function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
-  const { toolChoice, tools = [] } = request;
-  if (!toolChoice) return undefined;
-  const { mode, names: wanted = [], required } = toolChoice;
-  const names = selectOfferedNames(request, encoding.lose);
-  if (names.length === 0 && wanted.length > 0) return undefined;
-  if (mode === 'one' && takesNoNames(encoding)) return 'required';
-  if (mode === 'one')
-    return overlay(bag.getFields(toolChoice), encodeReference(names[0] ?? '', tools, encoding));
-  if (mode !== 'subset') return mode;
-  if (!encoding.extras) return required ? 'required' : 'auto';
-  const allowed = {
-    mode: required ? 'required' : 'auto',
-    tools: names.map((name) => encodeReference(name, tools, encoding)),
-  };
-  return overlay(bag.getFields(toolChoice), { type: 'allowed_tools', allowed_tools: allowed });
+function encodeToolChoice(request: CanonicalRequest, encoding: Encoding): unknown {
+  const { tools = [] } = request;
+  return encodeChoice(request, encoding.lose, bag, {
+    one: (name) => (takesNoNames(encoding) ? undefined : encodeReference(name, tools, encoding)),
+    subset(names, mode) {
+      if (!encoding.extras) return undefined;
+      const allowed = { mode, tools: names.map((name) => encodeReference(name, tools, encoding)) };
+      return { type: 'allowed_tools', allowed_tools: allowed };
+    },
+  });
 }

@@ -278,7 +278,7 @@ export const request = z.looseObject({
 export type Request = z.output<typeof request>;
 export type Tool = z.output<typeof tool.any>;
 export type Reference = z.output<typeof reference.any>;
-export type NamedChoice = z.output<typeof choice.known>;
+type NamedChoice = z.output<typeof choice.known>;
 
 /** Whether a choice names tools in a documented way. */
 export function isNamedChoice(wanted: NonNullable<Request['tool_choice']>): wanted is NamedChoice {

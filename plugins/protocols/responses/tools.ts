@@ -3,6 +3,7 @@
  * first one also keeps its other fields.
  */
 import type { HostedTool, Tool, ToolChoice, CanonicalRequest, OwnTool } from '../../../core/index.ts';
+import { decodeDefinition, decodeMode, decodeSubset, encodeChoice } from '../../shared/openai/tools.ts';
 import {
   searchName,
   hostsTool,
@@ -17,10 +18,16 @@ import {
   type SearchWriters,
 } from '../../shared/wire-kit/hosted-tools.ts';
 import { fitStrict, toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
-import { loseChoice, selectOfferedNames, takesTools } from '../../shared/wire-kit/offered-tools.ts';
-import { findKnown } from '../../shared/wire-kit/open-values.ts';
+import { loseChoice, takesTools } from '../../shared/wire-kit/offered-tools.ts';
 import { readList, readObject } from '../../shared/wire-kit/values.ts';
-import { isObject, pickUnread, nestFields, type Fields, overlay } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  isObject,
+  pickUnread,
+  nestFields,
+  type Fields,
+  overlay,
+  trackReads,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import type { ReadTool } from './call.ts';
 import { bag, protocolName, buildNameKey, qualifyName, nativeVendor, type Encoding } from './encoding.ts';
 import type * as Wire from './wire.ts';
@@ -86,9 +93,6 @@ function decodeNamespace(namespace: WireNamespace, at: string, named: NamedTools
   });
 }
 
-const functionFields = new Set(['type', 'name', 'description', 'parameters', 'strict']);
-const customFields = new Set(['type', 'name', 'description', 'format']);
-
 interface ToolPlace {
   readonly at: string;
   readonly namespace?: string;
@@ -98,35 +102,21 @@ interface ToolPlace {
 
 function decodeTool(tool: Wire.FlatTool, place: ToolPlace, { taken, names }: NamedTools): Tool {
   const { at, namespace, about = {} } = place;
-  const { name: wireName, description } = tool;
+  const [seen, pickRest] = trackReads(tool);
+  const decoded = decodeDefinition(seen, seen.type);
+  const { name: wireName } = decoded;
   const isTaken = namespace !== undefined && taken.has(wireName) && taken.get(wireName) !== namespace;
   const name = isTaken ? qualifyName({ name: wireName, namespace }) : wireName;
   taken.set(name, namespace);
   if (name !== wireName) names[buildNameKey(name)] = wireName;
-  const fields = {
-    ...pickUnread(tool, tool.type === 'function' ? functionFields : customFields),
-    ...nestFields('namespace', about),
-  };
-  const common = {
-    name,
-    description: description ?? undefined,
-    namespace,
-    at,
-    ...bag.keep(fields),
-  };
-  if (tool.type === 'custom')
-    return { type: 'custom', ...common, format: nestGrammar(tool.format ?? undefined) };
-  return {
-    type: 'function',
-    ...common,
-    schema: tool.parameters ?? undefined,
-    strict: tool.strict ?? undefined,
-  };
+  const sides = bag.keep({ ...pickRest(), ...nestFields('namespace', about) });
+  const placed = { ...decoded, name, namespace, at, ...sides };
+  return placed.type === 'custom' ? { ...placed, format: nestGrammar(placed.format) } : placed;
 }
 
 /** A grammar is flat here. In the canonical form it is inside `grammar`, as in chat-completions. */
-function nestGrammar(format: Fields | undefined): Fields | undefined {
-  if (!format || format.type !== 'grammar') return format;
+function nestGrammar(format: unknown): unknown {
+  if (!isObject(format) || format.type !== 'grammar') return format;
   const { type, ...grammar } = format;
   return { type, grammar };
 }
@@ -145,40 +135,31 @@ function isPlainReference(value: unknown): value is { type: string; name: string
   );
 }
 
-const modes = ['none', 'auto', 'required'] as const;
-
 /**
  * Returns undefined for a choice of a hosted tool other than a search, or of an unknown type. Such a choice
  * is kept unchanged among the vendor's fields.
  */
 export function decodeChoice(choice: Wire.Request['tool_choice']): ToolChoice | undefined {
-  if (typeof choice === 'string') {
-    const mode = findKnown(choice, modes);
-    return mode && { mode };
-  }
+  if (typeof choice === 'string') return decodeMode(choice);
   if (!choice) return undefined;
-  const { type, name, tools, mode } = choice;
-  if ((type === 'function' || type === 'custom') && typeof name === 'string')
-    return { mode: 'one', names: [name], ...bag.keep(pickUnread(choice, ['type', 'name'])) };
-  if (isSearch(choice))
-    return {
-      mode: 'one',
-      names: [searchName],
-      ...bag.keep(pickUnread(choice, ['type'])),
-    };
-  if (
-    type !== 'allowed_tools' ||
-    !Array.isArray(tools) ||
-    !tools.every(isPlainReference) ||
-    (mode !== 'auto' && mode !== 'required')
-  )
-    return undefined;
-  return {
-    mode: 'subset',
-    names: tools.map((tool) => tool.name),
-    required: mode === 'required',
-    ...bag.keep(pickUnread(choice, ['type', 'mode', 'tools'])),
-  };
+  const [seen, pickRest] = trackReads(choice);
+  const decoded = readChoice(seen);
+  return decoded && { ...decoded, ...bag.keep(pickRest()) };
+}
+
+function readChoice(choice: Fields): ToolChoice | undefined {
+  const { type } = choice;
+  if ((type === 'function' || type === 'custom') && typeof choice.name === 'string')
+    return { mode: 'one', names: [choice.name] };
+  if (isSearch(choice)) return { mode: 'one', names: [searchName] };
+  if (type !== 'allowed_tools' || !Array.isArray(choice.tools)) return undefined;
+  const { mode, tools } = choice;
+  return tools.every(isPlainReference)
+    ? decodeSubset(
+        mode,
+        tools.map(({ name }) => name),
+      )
+    : undefined;
 }
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
@@ -196,7 +177,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   return {
     tools,
     [callLimit]: limit,
-    tool_choice: encodeChoice(request, encoding),
+    tool_choice: encodeToolChoice(request, encoding),
     parallel_tool_calls: request.parallelToolCalls,
   };
 }
@@ -289,25 +270,18 @@ function encodeReference(name: string, tools: readonly Tool[], { names }: Encodi
   return { type: custom ? 'custom' : 'function', name: names.toWire(name)?.name ?? name };
 }
 
-function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
+function encodeToolChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { toolChoice, tools = [] } = request;
-  if (!toolChoice) return undefined;
-  const { mode, names: wanted = [], required } = toolChoice;
   // Claude Code demands its search by name. A provider's own tool has no name here, but this one is alone.
-  if (mode === 'one' && encoding.searches && tools.length === 1) return 'required';
-  const names = selectOfferedNames(request, encoding.lose);
-  if (names.length === 0 && wanted.length > 0) return undefined;
-  if (mode === 'one')
-    return overlay(bag.getFields(toolChoice), encodeReference(names[0] ?? '', tools, encoding));
-  if (mode !== 'subset') return mode;
-  const allowed = [
-    ...names.map((name) => encodeReference(name, tools, encoding)),
-    ...listHostedReferences(tools, encoding),
-  ];
-  return overlay(bag.getFields(toolChoice), {
-    type: 'allowed_tools',
-    mode: required ? 'required' : 'auto',
-    tools: allowed,
+  if (toolChoice?.mode === 'one' && encoding.searches && tools.length === 1) return 'required';
+  const encodeName = (name: string): Fields => encodeReference(name, tools, encoding);
+  return encodeChoice(request, encoding.lose, bag, {
+    one: encodeName,
+    subset: (names, mode) => ({
+      type: 'allowed_tools',
+      mode,
+      tools: [...names.map(encodeName), ...listHostedReferences(tools, encoding)],
+    }),
   });
 }
 
