@@ -8,7 +8,6 @@ import {
   type CanonicalEvent,
   type EventOf,
   type Opaque,
-  type ReplyContext,
   toCount,
 } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
@@ -72,29 +71,17 @@ type PartialImage = EventOf<'partial-image'>;
 
 type ImagePlace = { readonly item_id: unknown; readonly output_index: number };
 
-/** Callbacks into the encoder of the entire reply, which surrounds a hosted item. */
-interface Surroundings {
-  /** Ends items that have to be complete before another item begins. */
-  readonly makeRoom: () => void;
-  /** Writes the sealed state of the item that was written last. */
-  readonly writeState: (opaque: readonly Opaque[]) => void;
-}
-
 const image = { type: 'image_generation_call', event: 'response.image_generation_call' } as const;
 
 export class HostedEncoder {
   readonly #writer: ItemWriter;
-  readonly #context: ReplyContext;
-  readonly #surroundings: Surroundings;
   /** Code from another protocol: its output comes in the next block, but belongs to the same item here. */
   #code: { readonly block: OpenHosted; readonly opaque: readonly Opaque[] } | undefined;
   /** The image that the client has received a partial version of. */
   #image: ImagePlace | undefined;
 
-  constructor(writer: ItemWriter, context: ReplyContext, surroundings: Surroundings) {
+  constructor(writer: ItemWriter) {
     this.#writer = writer;
-    this.#context = context;
-    this.#surroundings = surroundings;
   }
 
   end(block: OpenHosted, opaque: readonly Opaque[]): void {
@@ -119,14 +106,14 @@ export class HostedEncoder {
 
   #writeItem({ start, text }: OpenHosted, opaque: readonly Opaque[], logs?: string): void {
     const item = encodeHostedItem(start, text, (prefix) => this.#writer.makeId(prefix), logs);
-    if (!item) return this.#context.reportLoss?.(start.kind, 'responses has no item for it');
+    if (!item) return this.#writer.context.reportLoss?.(start.kind, 'responses has no item for it');
     if (start.kind === 'image' && this.#image) this.#endImage(this.#image, item);
     else this.#writeSteps(item);
-    this.#surroundings.writeState(opaque);
+    this.#writer.addState(opaque, 'block');
   }
 
   #writeSteps(item: Fields): void {
-    this.#surroundings.makeRoom();
+    this.#writer.makeRoom();
     const { begun, steps } = planProgress(item);
     const place = { output_index: this.#writer.add(item, begun), item_id: item.id };
     for (const { type, ...fields } of steps) this.#writer.emit(type, { ...place, ...fields });
@@ -145,7 +132,7 @@ export class HostedEncoder {
   }
 
   #startImage(id: unknown = this.#writer.makeId('ig')): ImagePlace {
-    this.#surroundings.makeRoom();
+    this.#writer.makeRoom();
     const item = { id, type: image.type, status: 'in_progress', result: null };
     const place = { item_id: id, output_index: this.#writer.add(item) };
     for (const step of ['in_progress', 'generating']) this.#writer.emit(`${image.event}.${step}`, place);

@@ -2,10 +2,10 @@
  * The output items of a response, and the stream events that announce them. Consecutive texts and refusals
  * become parts of one message.
  */
-import type { EventOf, Annotation, ReplyContext } from '../../../core/index.ts';
+import type { EventOf, Annotation, ReplyContext, Opaque } from '../../../core/index.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import type { WireName } from './encoding.ts';
+import { type WireName, type Owner, writeSealed } from './encoding.ts';
 import { makeId, encodeAnnotation } from './reply-facts.ts';
 
 /** One stream event without its sequence number. */
@@ -16,11 +16,14 @@ export interface ItemEvent {
 
 export class ItemWriter {
   readonly output: Fields[] = [];
-  readonly responseId: string;
+  readonly context: ReplyContext;
+  /** Ends what has to be complete before another item begins: calls (those before block `before`) and text. */
+  readonly makeRoom: (before?: number) => void;
   #events: ItemEvent[] = [];
 
-  constructor(responseId: string) {
-    this.responseId = responseId;
+  constructor(context: ReplyContext, makeRoom: (before?: number) => void) {
+    this.context = context;
+    this.makeRoom = makeRoom;
   }
 
   /** Returns the events written since the last call. */
@@ -47,8 +50,17 @@ export class ItemWriter {
     this.emit('response.output_item.done', { output_index: index, item });
   }
 
+  /** Writes sealed state as items of their own. */
+  addState(opaque: readonly Opaque[], owner: Owner, before?: number): void {
+    for (const sealed of opaque) {
+      this.makeRoom(before);
+      const item = { id: this.makeId('rs'), type: 'reasoning', summary: [] };
+      this.finish(this.add(item), { ...item, encrypted_content: writeSealed(sealed, owner) });
+    }
+  }
+
   makeId(prefix: string): string {
-    return makeId(prefix, this.responseId, this.output.length);
+    return makeId(prefix, this.context.id, this.output.length);
   }
 }
 
@@ -211,16 +223,14 @@ export type OpenBlock = OpenPart | OpenReasoning | OpenCall | OpenHosted;
 
 export class MessageEncoder {
   readonly #writer: ItemWriter;
-  readonly #context: ReplyContext;
   #message: OutputMessage | undefined;
   /** All parts with text, in order, and the number of their characters. */
   readonly #parts: OpenPart[] = [];
   #length = 0;
   hasRefusal = false;
 
-  constructor(writer: ItemWriter, context: ReplyContext) {
+  constructor(writer: ItemWriter) {
     this.#writer = writer;
-    this.#context = context;
   }
 
   /** Adds a part to the open message. If there is none, starts one with the fields of `head`. */
@@ -262,7 +272,8 @@ export class MessageEncoder {
 
   #writeAnnotation(part: OpenPart, annotation: Annotation): void {
     const wire = encodeAnnotation(annotation, part.from, part.from + part.textLength);
-    if (!wire) this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'responses only cites web pages');
+    if (!wire)
+      this.#writer.context.reportLoss?.(`annotations.${annotation.kind}`, 'responses only cites web pages');
     else
       this.#writer.emit('response.output_text.annotation.added', {
         ...part.place,

@@ -188,43 +188,32 @@ export function decodeFinish(
 }
 
 export interface Ending {
-  readonly status: 'completed' | 'incomplete' | 'failed';
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   readonly incomplete_details: { readonly reason: string } | null;
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-const completed: Ending = { status: 'completed', incomplete_details: null, error: null };
-
-function buildIncomplete(reason: string): Ending {
-  return { status: 'incomplete', incomplete_details: { reason }, error: null };
-}
+/** Why a response is incomplete. There is no closer word for a paused turn, and none for an unknown end. */
+const incomplete: Partial<Record<FinishReason, string>> = {
+  length: 'max_output_tokens',
+  'context-length': 'max_output_tokens',
+  pause: 'max_output_tokens',
+  other: 'max_output_tokens',
+  'content-filter': 'content_filter',
+  refusal: 'content_filter',
+};
 
 /** `hasRefusal`: the reply holds a refusal as text. */
 export function encodeFinish({ unified, raw }: Reason, hasRefusal: boolean): Ending {
-  switch (unified) {
-    case 'length':
-    case 'context-length':
-    // Anthropic's `pause_turn` asks the client to continue the turn. This protocol has no closer reason, and
-    // none for an unknown end.
-    case 'pause':
-    case 'other':
-      return buildIncomplete('max_output_tokens');
-    case 'content-filter':
-      return buildIncomplete('content_filter');
-    case 'refusal':
-      return hasRefusal ? completed : buildIncomplete('content_filter');
-    case 'error':
-      return {
-        status: 'failed',
-        incomplete_details: null,
-        error: { code: 'server_error', message: `The provider ended the reply early: "${raw}".` },
-      };
-    default:
-      return completed;
+  if (unified === 'error') {
+    const message = `The provider ended the reply early: "${raw}".`;
+    return { status: 'failed', incomplete_details: null, error: { code: 'server_error', message } };
   }
+  const reason = unified === 'refusal' && hasRefusal ? undefined : incomplete[unified];
+  return reason === undefined
+    ? { status: 'completed', incomplete_details: null, error: null }
+    : { status: 'incomplete', incomplete_details: { reason }, error: null };
 }
-
-type Start = EventOf<'response-start'>;
 
 /** Settings that a response repeats, with OpenAI's default. */
 const settings: readonly (readonly [name: string, fallback: unknown])[] = [
@@ -303,45 +292,26 @@ export class ResponseObject {
     };
   }
 
-  /** Copies the fields of the provider's response, if the provider uses this protocol. */
-  addStart(start: Start | undefined): void {
-    this.#vendorFields = bag.getFields(start);
-    if (start) loseForeignFields(this.#context, start, protocolName);
+  /** Copies the fields that a provider of this protocol sends with its response, at its start and at its end. */
+  addFields(event: EventOf<'response-start' | 'finish'>): void {
+    this.#vendorFields = { ...this.#vendorFields, ...bag.getFields(event) };
+    loseForeignFields(this.#context, event, protocolName);
   }
 
-  /** Copies the fields that the provider sends only at the end. */
-  addFinish({ vendor }: EventOf<'finish'>): void {
-    this.#vendorFields = { ...this.#vendorFields, ...bag.getFields({ vendor }) };
-  }
-
-  encodeRunning(): Fields {
-    return this.#write('in_progress', { incomplete_details: null, error: null }, [], null);
-  }
-
-  encodeEnded(ending: Ending, output: readonly Fields[], usage: Usage): Fields {
-    const { webSearches } = usage;
-    const tools = webSearches === undefined ? {} : { tool_usage: encodeToolUsage(webSearches) };
-    return { ...this.#write(ending.status, ending, output, encodeUsage(usage)), ...tools };
-  }
-
-  #write(
-    status: string,
-    { incomplete_details, error }: Pick<Ending, 'incomplete_details' | 'error'>,
-    output: readonly Fields[],
-    usage: Fields | null,
-  ): Fields {
+  encode({ status, incomplete_details, error }: Ending, output: readonly Fields[], usage?: Usage): Fields {
     const { created, readClock = () => created } = this.#context;
-    const completed = status === 'completed' ? Math.max(readClock(), created) : null;
+    const searches = usage?.webSearches;
     return {
       ...this.#head,
       status,
-      completed_at: completed,
+      completed_at: status === 'completed' ? Math.max(readClock(), created) : null,
       ...this.#settings,
       ...this.#vendorFields,
       error,
       incomplete_details,
       output,
-      usage,
+      usage: usage ? encodeUsage(usage) : null,
+      ...(searches === undefined ? {} : { tool_usage: encodeToolUsage(searches) }),
     };
   }
 }

@@ -15,12 +15,11 @@ import {
   type EventOf,
 } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
-import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { buildErrorBody } from '../../shared/wire-kit/openai-error.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readString } from '../../shared/wire-kit/values.ts';
 import { type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, protocolName, writeSealed, type Owner, ToolNames } from './encoding.ts';
+import { bag, writeSealed, ToolNames } from './encoding.ts';
 import { HostedEncoder } from './hosted.ts';
 import {
   type ItemEvent,
@@ -39,6 +38,8 @@ function encodeFrame({ type, ...fields }: ItemEvent, number: number): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number, ...fields })}\n\n`;
 }
 
+const running: Ending = { status: 'in_progress', incomplete_details: null, error: null };
+
 export class ReplyEncoder implements EventEncoder {
   readonly #response: ResponseObject;
   readonly #items: OutputItemEncoder;
@@ -56,7 +57,7 @@ export class ReplyEncoder implements EventEncoder {
       case 'ping':
         return '';
       case 'response-start':
-        this.#response.addStart(event);
+        this.#response.addFields(event);
         return this.#start();
       case 'usage':
         this.#usage = { ...this.#usage, ...event.usage };
@@ -65,10 +66,10 @@ export class ReplyEncoder implements EventEncoder {
         return this.#start() + this.#encodeFrames(this.#items.close()) + this.#end();
       case 'error':
         return encodeFailure(new GatewayError('upstream_failed', event.message), this.#number, (ending) =>
-          this.#response.encodeEnded(ending, this.#items.output, this.#usage),
+          this.#response.encode(ending, this.#items.output, this.#usage),
         );
       default:
-        if (event.type === 'finish') this.#response.addFinish(event);
+        if (event.type === 'finish') this.#response.addFields(event);
         return this.#start() + this.#encodeFrames(this.#items.push(event));
     }
   }
@@ -76,7 +77,7 @@ export class ReplyEncoder implements EventEncoder {
   #start(): string {
     if (this.#started) return '';
     this.#started = true;
-    const response = this.#response.encodeRunning();
+    const response = this.#response.encode(running, []);
     return this.#encodeFrames([
       { type: 'response.created', response },
       { type: 'response.in_progress', response },
@@ -85,7 +86,7 @@ export class ReplyEncoder implements EventEncoder {
 
   #end(): string {
     const { ending, output } = this.#items;
-    const response = this.#response.encodeEnded(ending, output, this.#usage);
+    const response = this.#response.encode(ending, output, this.#usage);
     return this.#encodeFrames([{ type: `response.${ending.status}`, response }]) + terminator;
   }
 
@@ -142,9 +143,8 @@ export function encodeStreamError(
   });
   const [, id] = /"id":\s*"(resp_[^"]*)"/.exec(sent.first) ?? [];
   return encodeFailure(error, findNextNumber(started, sent.last), (ending) => ({
-    ...response.encodeEnded(ending, [], {}),
+    ...response.encode(ending, []),
     ...(id === undefined ? {} : { id }),
-    usage: null,
   }));
 }
 
@@ -154,12 +154,12 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   let usage: Usage = {};
   for (const event of events) {
     if (event.type === 'usage') usage = { ...usage, ...event.usage };
+    else if (event.type === 'response-start') response.addFields(event);
     else items.push(event);
+    if (event.type === 'finish') response.addFields(event);
   }
   items.close();
-  response.addStart(events.find((event) => event.type === 'response-start'));
-  for (const event of events) if (event.type === 'finish') response.addFinish(event);
-  return response.encodeEnded(items.ending, items.output, usage);
+  return response.encode(items.ending, items.output, usage);
 }
 
 function placeSummary({ id, index, summary }: OpenReasoning): Fields {
@@ -181,12 +181,9 @@ class OutputItemEncoder {
 
   constructor(context: ReplyContext) {
     this.#context = context;
-    this.#writer = new ItemWriter(context.id);
-    this.#messages = new MessageEncoder(this.#writer, context);
-    this.#hosted = new HostedEncoder(this.#writer, context, {
-      makeRoom: () => this.#makeRoom(),
-      writeState: (opaque) => this.#writeState(opaque, 'block'),
-    });
+    this.#writer = new ItemWriter(context, (before) => this.#makeRoom(before));
+    this.#messages = new MessageEncoder(this.#writer);
+    this.#hosted = new HostedEncoder(this.#writer);
   }
 
   /** The items so far, each in its current state. */
@@ -209,8 +206,7 @@ class OutputItemEncoder {
     if (event.type === 'block-delta') this.#addDelta(event);
     else if (event.type === 'block-start') this.#start(event);
     else if (event.type === 'block-end') this.#end(event);
-    else if (event.type === 'annotation') this.#addAnnotation(event);
-    else if (event.type === 'logprobs') this.#addLogprobs(event);
+    else if (event.type === 'annotation' || event.type === 'logprobs') this.#describe(event);
     else if (event.type === 'partial-image') this.#hosted.addPartialImage(event);
     else if (event.type === 'finish') this.#finish(event);
     return this.#writer.takeEvents();
@@ -344,7 +340,7 @@ class OutputItemEncoder {
     switch (block.kind) {
       case 'part':
         this.#messages.endPart(block);
-        return this.#writeState(opaque, 'block');
+        return this.#writer.addState(opaque, 'block');
       case 'reasoning':
         return this.#endReasoning(block, opaque);
       case 'call':
@@ -364,14 +360,14 @@ class OutputItemEncoder {
       summary: block.summary,
       ...(sealed ? { encrypted_content: writeSealed(sealed, undefined) } : {}),
     });
-    this.#writeState(others, undefined);
+    this.#writer.addState(others, undefined);
   }
 
   #endCall(call: OpenCall, opaque: readonly Opaque[]): void {
     const owner = { call: call.ensureCallId(this.#context.id, this.#writer.output.length) };
     const isStarted = call.index !== undefined;
     if (!isStarted) {
-      this.#writeState(opaque, owner, call.start.block);
+      this.#writer.addState(opaque, owner, call.start.block);
       this.#startCall(call);
     }
     this.#confirmCall('completed');
@@ -379,7 +375,7 @@ class OutputItemEncoder {
     this.#unconfirmedCall = call;
     if (!isStarted || opaque.length === 0) return;
     this.#confirmCall('completed');
-    this.#writeState(opaque, owner);
+    this.#writer.addState(opaque, owner);
   }
 
   /** Agents run a call as soon as it is done, so a call that was cut must not look complete. */
@@ -389,30 +385,17 @@ class OutputItemEncoder {
     if (call?.index !== undefined) this.#writer.finish(call.index, call.toItem(status, call.text));
   }
 
-  #writeState(opaque: readonly Opaque[], owner: Owner, before?: number): void {
-    for (const sealed of opaque) {
-      this.#makeRoom(before);
-      const item = { id: this.#writer.makeId('rs'), type: 'reasoning', summary: [] };
-      const index = this.#writer.add(item);
-      this.#writer.finish(index, { ...item, encrypted_content: writeSealed(sealed, owner) });
-    }
-  }
-
   #finish(event: EventOf<'finish'>): void {
     this.#reason = event.reason;
     if (event.reason.unified === 'pause')
       this.#context.reportLoss?.('finish', 'responses reports a paused turn as "incomplete"');
     this.#confirmCall(this.#lastStatus);
-    loseForeignFields(this.#context, event, protocolName);
   }
 
-  #addAnnotation({ block: number, annotation }: EventOf<'annotation'>): void {
-    const block = this.#blocks.get(number);
-    if (block?.kind === 'part') this.#messages.addAnnotation(block, annotation);
-  }
-
-  #addLogprobs({ block: number, content }: EventOf<'logprobs'>): void {
-    const block = this.#blocks.get(number);
-    if (block?.kind === 'part') block.addLogprobs(content);
+  #describe(event: EventOf<'annotation' | 'logprobs'>): void {
+    const part = this.#blocks.get(event.block);
+    if (part?.kind !== 'part') return;
+    if (event.type === 'annotation') this.#messages.addAnnotation(part, event.annotation);
+    else part.addLogprobs(event.content);
   }
 }
