@@ -42,27 +42,23 @@ type Handler = (items: OutputItemDecoder, event: Fields) => void;
 
 const handlers: ReadonlyMap<string, Handler> = new Map(
   Object.entries<Handler>({
-    'response.output_item.added': (items, { output_index: index, item }) =>
-      void (isObject(item) && items.startItem(index, item)),
-    'response.output_item.done': (items, { output_index: index, item }) =>
-      void (isObject(item) && items.endItem(index, item)),
-    'response.output_text.delta': (items, { output_index: index, content_index: part, delta, logprobs }) =>
-      items.addText(index, part, readText(delta), readList(logprobs)),
-    'response.refusal.delta': (items, { output_index: index, content_index: part, delta }) =>
-      items.addRefusal(index, part, readText(delta)),
-    'response.output_text.annotation.added': (items, event) =>
-      items.addAnnotation(event.output_index, event.content_index, event.annotation),
-    'response.content_part.done': (items, { output_index: index, content_index: position, part }) => {
-      if (isObject(part) && part.type !== 'reasoning_text') items.endPart(index, position, part);
+    'response.output_item.added': (items, event) =>
+      void (isObject(event.item) && items.startItem(event, event.item)),
+    'response.output_item.done': (items, event) => {
+      if (isObject(event.item)) items.endItem(event, event.item);
     },
-    'response.reasoning_summary_text.delta': (items, { output_index: index, summary_index: part, delta }) =>
-      items.addReasoning(index, 'summary', part, readText(delta)),
-    'response.reasoning_text.delta': (items, { output_index: index, content_index: part, delta }) =>
-      items.addReasoning(index, 'content', part, readText(delta)),
-    'response.function_call_arguments.delta': (items, { output_index: index, delta }) =>
-      items.addArguments(index, readText(delta)),
-    'response.custom_tool_call_input.delta': (items, { output_index: index, delta }) =>
-      items.addInput(index, readText(delta)),
+    'response.output_text.delta': (items, event) => items.addText(event, 'text'),
+    'response.refusal.delta': (items, event) => items.addText(event, 'refusal'),
+    'response.output_text.annotation.added': (items, event) => items.addAnnotation(event, event.annotation),
+    'response.content_part.done': (items, event) => {
+      if (isObject(event.part) && event.part.type !== 'reasoning_text') items.endPart(event, event.part);
+    },
+    'response.reasoning_summary_text.delta': (items, event) =>
+      items.addReasoning(event, 'summary', event.summary_index, readText(event.delta)),
+    'response.reasoning_text.delta': (items, event) =>
+      items.addReasoning(event, 'content', event.content_index, readText(event.delta)),
+    'response.function_call_arguments.delta': (items, event) => items.addInput(event, 'function_call'),
+    'response.custom_tool_call_input.delta': (items, event) => items.addInput(event, 'custom_tool_call'),
     'response.image_generation_call.partial_image': (items, event) => items.addPartialImage(event),
   }),
 );
@@ -145,7 +141,7 @@ export class ReplyDecoder implements EventDecoder {
     if (status === 'queued' || status === 'in_progress') return;
     if (!this.#items.hasItems) {
       for (const [index, item] of readList(response.output).entries())
-        if (isObject(item)) this.#items.endItem(index, item);
+        if (isObject(item)) this.#items.endItem({ output_index: index }, item);
     }
     const finish = decodeFinish(response, this.#items);
     if (finish) this.#items.close();
@@ -260,9 +256,9 @@ class OutputItemDecoder {
     return this.#items.size > 0;
   }
 
-  /** Returns the item at an index, and starts it if it is new. Without an index, returns the latest item. */
-  startItem(outputIndex: unknown, wire: Fields): Item {
-    const index = Number.isSafeInteger(outputIndex) ? Number(outputIndex) : this.#latestIndex;
+  /** Returns the item of an event, and starts it if it is new. Without an index, returns the latest item. */
+  startItem({ output_index: stated }: Fields, wire: Fields): Item {
+    const index = Number.isSafeInteger(stated) ? Number(stated) : this.#latestIndex;
     const known = this.#items.get(index);
     if (known) return known;
     const type = readText(wire.type);
@@ -274,17 +270,13 @@ class OutputItemDecoder {
     return item;
   }
 
-  addText(outputIndex: unknown, contentIndex: unknown, text: string, logprobs: readonly unknown[]): void {
-    this.#emitText(this.#findPart(outputIndex, contentIndex, 'text'), text, logprobs);
+  addText(event: Fields, kind: 'text' | 'refusal'): void {
+    this.#emitText(this.#findPart(event, kind), readText(event.delta), readList(event.logprobs));
   }
 
-  addRefusal(outputIndex: unknown, contentIndex: unknown, text: string): void {
-    this.#emitText(this.#findPart(outputIndex, contentIndex, 'refusal'), text, []);
-  }
-
-  addAnnotation(outputIndex: unknown, contentIndex: unknown, wire: unknown): void {
+  addAnnotation(event: Fields, wire: unknown): void {
     if (!isObject(wire)) return;
-    const part = this.#findPart(outputIndex, contentIndex, 'text');
+    const part = this.#findPart(event, 'text');
     part.annotations += 1;
     this.#log.emit({
       type: 'annotation',
@@ -295,22 +287,22 @@ class OutputItemDecoder {
   }
 
   /** Reads a complete part of a message, and emits what its deltas lacked. */
-  endPart(outputIndex: unknown, contentIndex: unknown, wire: Fields): void {
+  endPart(event: Fields, wire: Fields): void {
     const kind = wire.type === 'refusal' ? 'refusal' : 'text';
-    const part = this.#findPart(outputIndex, contentIndex, kind);
+    const part = this.#findPart(event, kind);
     if (part.ended) return;
     const text = this.hasGap && part.sent > 0 ? '' : readText(wire[kind]).slice(part.sent);
     this.#emitText(part, text, readList(wire.logprobs).slice(part.logprobs));
     for (const annotation of readList(wire.annotations).slice(part.annotations))
-      this.addAnnotation(outputIndex, contentIndex, annotation);
+      this.addAnnotation(event, annotation);
     const sources = part.annotations > 0 ? [] : this.#sources.splice(0);
     for (const annotation of sources)
       this.#log.emit({ type: 'annotation', candidate: 0, block: part.block, annotation });
     this.#endPart(part);
   }
 
-  addReasoning(outputIndex: unknown, list: 'summary' | 'content', partIndex: unknown, text: string): void {
-    const item = this.startItem(outputIndex, { type: 'reasoning' });
+  addReasoning(event: Fields, list: 'summary' | 'content', partIndex: unknown, text: string): void {
+    const item = this.startItem(event, { type: 'reasoning' });
     if (text === '' || item.ended) return;
     const key = `${list} ${Number(partIndex) || 0}`;
     const sent = item.reasoningSent.get(key);
@@ -328,15 +320,11 @@ class OutputItemDecoder {
     this.#log.addText(0, block, text);
   }
 
-  addArguments(outputIndex: unknown, text: string): void {
-    this.#addArguments(this.startItem(outputIndex, { type: 'function_call' }), false, text);
+  addInput(event: Fields, type: 'function_call' | 'custom_tool_call'): void {
+    this.#addInput(this.startItem(event, { type }), type === 'custom_tool_call', readText(event.delta));
   }
 
-  addInput(outputIndex: unknown, text: string): void {
-    this.#addArguments(this.startItem(outputIndex, { type: 'custom_tool_call' }), true, text);
-  }
-
-  #addArguments(item: Item, isCustom: boolean, text: string): void {
+  #addInput(item: Item, isCustom: boolean, text: string): void {
     if (text === '' || item.block === undefined || item.ended) return;
     item.sent += text.length;
     this.#log.addText(0, item.block, isCustom ? text : item.pieces.add(text));
@@ -347,11 +335,11 @@ class OutputItemDecoder {
   }
 
   /** Reads a complete item, and emits what its events lacked. */
-  endItem(outputIndex: unknown, wire: Fields): void {
-    const item = this.startItem(outputIndex, wire);
+  endItem(event: Fields, wire: Fields): void {
+    const item = this.startItem(event, wire);
     if (item.ended) return;
-    if (item.type === 'message') this.#endMessage(outputIndex, item, wire);
-    else if (item.type === 'reasoning') this.#endReasoning(outputIndex, item, wire);
+    if (item.type === 'message') this.#endMessage(event, item, wire);
+    else if (item.type === 'reasoning') this.#endReasoning(event, item, wire);
     else if (isCall(item.type)) this.#endCall(item, wire);
     else {
       if (item.type === 'search_results')
@@ -375,9 +363,9 @@ class OutputItemDecoder {
   }
 
   /** Returns a part of a message. If it is new, ends the part before it and starts a block. */
-  #findPart(outputIndex: unknown, contentIndex: unknown, kind: 'text' | 'refusal'): Part {
-    const item = this.startItem(outputIndex, { type: 'message' });
-    const index = Number(contentIndex) || 0;
+  #findPart(event: Fields, kind: 'text' | 'refusal'): Part {
+    const item = this.startItem(event, { type: 'message' });
+    const index = Number(event.content_index) || 0;
     const known = item.parts.get(index);
     if (known) return known;
     if (item.latest) this.#endPart(item.latest);
@@ -405,34 +393,30 @@ class OutputItemDecoder {
     part.ended = true;
   }
 
-  #endMessage(outputIndex: unknown, item: Item, wire: Fields): void {
+  #endMessage(event: Fields, item: Item, wire: Fields): void {
     for (const [index, part] of readList(wire.content).entries())
-      if (isObject(part)) this.endPart(outputIndex, index, part);
+      if (isObject(part)) this.endPart({ ...event, content_index: index }, part);
     for (const part of item.parts.values()) this.#endPart(part);
   }
 
-  #endReasoning(outputIndex: unknown, item: Item, wire: Fields): void {
+  #endReasoning(event: Fields, item: Item, wire: Fields): void {
     // Clients receive the summary, or the reasoning itself if there is no summary.
     const list = readList(wire.summary).length > 0 ? 'summary' : 'content';
     for (const [index, part] of readList(wire[list]).entries()) {
       const sent = item.reasoningSent.get(`${list} ${index}`) ?? 0;
       if (isObject(part) && !(this.hasGap && sent > 0))
-        this.addReasoning(outputIndex, list, index, readText(part.text).slice(sent));
+        this.addReasoning(event, list, index, readText(part.text).slice(sent));
     }
     const encrypted = readText(wire.encrypted_content);
-    const sealed = encrypted === '' ? undefined : readSealed(encrypted, this.#sealer);
-    if (sealed && typeof sealed.owner === 'object') this.#keepCallState(sealed.owner.call, sealed.opaque);
-    else if (sealed)
-      this.#log.endBlock(0, item.block ?? this.#log.startBlock(0, 'reasoning', item.reasoningId), [
-        sealed.opaque,
-      ]);
-    else if (item.block !== undefined) this.#log.endBlock(0, item.block);
-  }
-
-  #keepCallState(callId: string, state: Opaque): void {
-    const states = this.#callState.get(callId);
-    if (states) states.push(state);
-    else this.#callState.set(callId, [state]);
+    const { owner, opaque } = encrypted === '' ? {} : readSealed(encrypted, this.#sealer);
+    if (opaque && typeof owner === 'object') {
+      const states = this.#callState.get(owner.call);
+      if (states) states.push(opaque);
+      else this.#callState.set(owner.call, [opaque]);
+      return;
+    }
+    if (opaque) item.block ??= this.#log.startBlock(0, 'reasoning', item.reasoningId);
+    if (item.block !== undefined) this.#log.endBlock(0, item.block, opaque && [opaque]);
   }
 
   #startCall(item: Item, wire: Fields): void {
@@ -453,7 +437,7 @@ class OutputItemDecoder {
     if (item.block === undefined) return;
     const isCustom = item.type === 'custom_tool_call';
     const text = readText(wire[isCustom ? 'input' : 'arguments']).slice(item.sent);
-    this.#addArguments(item, isCustom, text);
+    this.#addInput(item, isCustom, text);
     if (!isCustom) this.#log.addText(0, item.block, item.pieces.end());
     this.#log.endBlock(0, item.block, this.#callState.get(item.callId ?? ''));
   }
