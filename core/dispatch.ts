@@ -44,15 +44,20 @@ export function createDispatcher(timeouts: Timeouts) {
   };
 }
 
+/** The bytes of a piece at most: text and events of several wait for each client that reads slowly. */
+const longestPiece = 16 * 1024;
+
 /**
- * A body by what has arrived together. A provider sends each event as an HTTP chunk, and a stream's iterator
- * would give them one by one.
+ * A body in pieces of what has arrived together. Many providers send each event as an HTTP chunk, and a
+ * stream's iterator would give them one by one.
  */
-async function* joinChunks(reply: IncomingMessage): AsyncGenerator<Uint8Array> {
+async function* readPieces(reply: IncomingMessage): AsyncGenerator<Uint8Array> {
   for await (const first of reply) {
     const chunks: Buffer[] = [first];
-    for (let next = readChunk(reply); next; next = readChunk(reply)) chunks.push(next);
-    yield chunks.length > 1 ? Buffer.concat(chunks) : first;
+    let size = first.length;
+    for (let next; size < longestPiece && (next = readChunk(reply)); size += next.length) chunks.push(next);
+    const joined = chunks.length > 1 ? Buffer.concat(chunks, size) : first;
+    for (let at = 0; at < size; at += longestPiece) yield joined.subarray(at, at + longestPiece);
   }
 }
 
@@ -170,7 +175,7 @@ class Sending {
       else reply.destroy(toConnectionError('ETIMEDOUT', 'the provider stopped sending'));
     };
     reply.setTimeout(idle, watch);
-    this.#head.resolve({ status: reply.statusCode ?? 0, headers: reply.headers, body: joinChunks(reply) });
+    this.#head.resolve({ status: reply.statusCode ?? 0, headers: reply.headers, body: readPieces(reply) });
   }
 }
 

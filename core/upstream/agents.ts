@@ -113,6 +113,9 @@ export function useOutgoingProxies(): void {
 /** Milliseconds for which an idle connection to a provider is kept. */
 const longestIdle = 30_000;
 
+/** Bytes of a reply that wait for each client that reads slowly, before the provider has to. Node's are 64 KiB. */
+const highWaterMark = 16 * 1024;
+
 export type Agents = ReturnType<typeof openAgents>;
 
 /** Throws a `ConfigError` that names the variable that is wrong. */
@@ -122,7 +125,7 @@ export function openAgents() {
   const lookup = shareLookups();
   const open = (protocol: string, proxy: string | undefined): Agent => {
     const proxyEnv = proxy === undefined ? {} : { proxyEnv: { http_proxy: proxy, https_proxy: proxy } };
-    const options = { keepAlive: true, timeout: longestIdle, lookup, ...proxyEnv };
+    const options = { keepAlive: true, timeout: longestIdle, lookup, highWaterMark, ...proxyEnv };
     return protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
   };
   return {
