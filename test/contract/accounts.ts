@@ -31,21 +31,6 @@ export function testAccounts({ account, store }: Bench): void {
     ]);
   });
 
-  it('a store adds credit to the total, each time it has no reference', async () => {
-    const name = await account(0n);
-    expect([await credit(name, 5n), await credit(name, 5n)]).toEqual(['credited', 'credited']);
-    expect((await store().readBalance(name))?.total).toBe(10n);
-  });
-
-  it('a store adds credit with a reference once', async () => {
-    const name = await account(0n);
-    expect(await Promise.all([credit(name, 5n, `${name}-r`), credit(name, 5n, `${name}-r`)])).toEqual([
-      'credited',
-      'already_credited',
-    ]);
-    expect((await store().readBalance(name))?.total).toBe(5n);
-  });
-
   it('a store refuses a credit beyond what an account can hold, and keeps working', async () => {
     const name = await account(0n);
     const large = 10n ** 18n;
@@ -56,16 +41,6 @@ export function testAccounts({ account, store }: Bench): void {
       'credited',
       9n * large + 1n,
     ]);
-  });
-
-  it('a store refuses a reference that belongs to another amount or account', async () => {
-    const [name, other] = [await account(0n), await account(0n)];
-    await credit(name, 5n, `${name}-r`);
-    expect([await credit(name, 6n, `${name}-r`), await credit(other, 5n, `${name}-r`)]).toEqual([
-      'reference_taken',
-      'reference_taken',
-    ]);
-    expect((await store().readBalance(other))?.total).toBe(0n);
   });
 
   it('a store refuses unknown accounts and amounts that are not above zero', async () => {

@@ -59,28 +59,6 @@ export function testBudgets({ account, opened, store }: Bench): void {
     expect(await call(name, 30n)).toMatchObject({ status: 'reserved' });
   });
 
-  it('a budget lowers what a call reserves to what is left of it', async () => {
-    const name = await account(10_000n);
-    await createBudget(store(), newBudget(name, 100n));
-    expect(await call(name, 40n, { most: 500n })).toEqual({ status: 'reserved', quote: 0, amount: 100n });
-  });
-
-  it('a budget has again what a call did not cost, and lets free calls through when empty', async () => {
-    const name = await account(10_000n);
-    const id = await createBudget(store(), newBudget(name, 100n));
-    const first = call(name, 100n);
-    await first;
-    expect(await call(name, 1n)).toMatchObject({ status: 'short', by: 'budget' });
-    expect(await call(name, 0n)).toMatchObject({ status: 'reserved', amount: 0n });
-    await store().settle(settlement(first.id, 60n));
-    expect(await readSums(id)).toEqual({ used: 60n, pending: 0n });
-    expect(await call(name, 41n)).toMatchObject({ status: 'short', available: 40n });
-    const second = call(name, 40n);
-    expect(await second).toMatchObject({ status: 'reserved' });
-    await store().settle(settlement(second.id, undefined));
-    expect(await readSums(id)).toEqual({ used: 60n, pending: 0n });
-  });
-
   it('a budget counts a call in the period of its reservation, also if it ends in the next', async () => {
     const name = await account(10_000n);
     const id = await createBudget(store(), newBudget(name, 100n));
@@ -168,17 +146,6 @@ export function testBudgets({ account, opened, store }: Bench): void {
     expect(await readSums(id)).toEqual({ used: 0n, pending: 90n });
   });
 
-  it('a budget of a tag counts the calls that have it, whatever account pays', async () => {
-    const [one, other, tag] = [await account(10_000n), await account(10_000n), `tag-${(made += 1)}`];
-    await createBudget(store(), newBudget(tag, 100n, { scope: 'tag' }));
-    await call(one, 60n, { tags: ['x', tag] });
-    expect(await call(other, 41n, { tags: [tag] })).toMatchObject({ status: 'short', available: 40n });
-    expect(await call(other, 41n, { tags: ['x'] })).toMatchObject({ status: 'reserved' });
-    // One that was exhausted affords as much again after its reset.
-    const tomorrow = Date.parse('2026-11-24T00:00:00Z');
-    expect(await call(other, 100n, { tags: [tag], at: tomorrow })).toMatchObject({ status: 'reserved' });
-  });
-
   it('a budget that is soft refuses nothing, and counts', async () => {
     const name = await account(10_000n);
     const id = await createBudget(store(), newBudget(name, 10n, { hard: false }));
@@ -236,16 +203,6 @@ export function testBudgets({ account, opened, store }: Bench): void {
     await dead.settle(settlement(left.id, 30n));
     expect(await readSums(id)).toEqual({ used: 30n, pending: 0n });
     await dead.close();
-  });
-
-  it('a budget counts an overage too, and allows nothing more', async () => {
-    const name = await account(10_000n);
-    const id = await createBudget(store(), newBudget(name, 100n));
-    const first = call(name, 90n);
-    await first;
-    await store().settle(settlement(first.id, 130n));
-    expect(await readSums(id)).toEqual({ used: 130n, pending: 0n });
-    expect(await call(name, 1n)).toMatchObject({ status: 'short', available: -30n });
   });
 
   it('a budget affords what it can and no more if two processes ask at the same moment', async () => {

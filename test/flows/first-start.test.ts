@@ -27,12 +27,6 @@ function findExample(): string {
   return /^curl .*(?:\n {2}-.*)+/m.exec(gateway.printed())?.[0] ?? '';
 }
 
-it('a first start prints the address, a key, and an example call', () => {
-  expect(gateway.printed()).toContain(gateway.url);
-  expect(findFirstKey()).toMatch(/^sk-.{27,}/);
-  expect(findExample()).toContain(`curl ${gateway.url}/v1/chat/completions`);
-});
-
 it('a first start answers the example call as a shell runs it', async () => {
   const { stdout } = await promisify(execFile)('bash', ['-c', findExample()], {
     env: { ...process.env, KEY: findFirstKey() },
@@ -83,14 +77,6 @@ it('the command line and the first refusal name the command that adds credit', a
   expect((await runVerb(['keys', 'create', '--account', 'other'], data)).output).toContain(
     'tollgate credit add other 5',
   );
-});
-
-it('the command line checks the configuration and prints its contents', async () => {
-  const { code, output } = await runVerb(['check', '--json'], data);
-  expect([code, JSON.parse(output)]).toMatchObject([
-    0,
-    { ok: true, protocols: expect.arrayContaining(['chat-completions']) },
-  ]);
 });
 
 it('the command line reports a wrong configuration in JSON too', async () => {

@@ -79,19 +79,3 @@ it('an error about what a client named names the model as the client does', asyn
     error: { message: 'house/model takes no pictures; upstream-model-2 does.' },
   });
 });
-
-it.each([401, 402, 403])(
-  'an error about our key (%i) is not shown: the call goes to another provider, and so do the next',
-  async (status) => {
-    await gateway.close();
-    const providers = [first, second].map(({ origin }, index) =>
-      testProvider({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }),
-    );
-    gateway = await startGateway({ plugins: [acceptAnyKey(), chatCompletions(), health(), ...providers] });
-    refuse(status, { message: 'You may not do this with key sk-1.', type: 'x', param: null, code: null });
-    const requestCount = first.bodies.length;
-    for (let count = 0; count < 3; count += 1)
-      expect((await ask()).headers.get('x-tollgate-provider')).toBe('second');
-    expect(first.bodies.length).toBe(requestCount + 1);
-  },
-);

@@ -1,6 +1,5 @@
 /** A fallback to another model: when it happens, and what it costs. */
 import { expect, it } from 'vitest';
-import { nameCounts } from '../../core/index.ts';
 import { postJson } from '../support/post.ts';
 import { sendJson, type Conduct } from '../support/scripted-vendor.ts';
 import { findProvider, ask, down, gateway, keys, openPreferred, vendor } from './preferred.ts';
@@ -129,42 +128,6 @@ it('a fallback to another model happens in every protocol, and no provider sees 
   }
   await findProvider({ order: ['cheap'] });
   expect(JSON.stringify([vendor.requests, down.bodies])).not.toMatch(/fallback|"provider"/);
-});
-
-it('a fallback to another model may be dearer, and is charged at its own price', async () => {
-  const before = gateway.ends.length;
-  const response = await ask({ fallback: ['other/dear'] }, { model: 'house/broken' });
-  expect(await response.json()).toMatchObject({ model: 'other/dear' });
-  const end = (await gateway.ended(before + 1))[before];
-  const { input = 0, output = 0 } = nameCounts(end && 'charge' in end ? (end.charge?.uses ?? []) : []);
-  expect(end).toMatchObject({
-    outcome: 'completed',
-    charge: { basis: 'usage', cost: BigInt(input * 40_000 + output * 80_000) },
-  });
-  expect(await gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
-});
-
-it('a fallback to another model is skipped if the balance is too short, and the lookup says so', async () => {
-  const key = await gateway.newKey({ account: 'short', credit: '0.001' });
-  const authorization = { authorization: `Bearer ${key}` };
-  const response = await postJson(
-    `${gateway.url}/v1/chat/completions`,
-    {
-      model: 'house/broken',
-      messages: [{ role: 'user', content: 'Hi' }],
-      max_tokens: 20,
-      provider: { fallback: ['other/dear', 'other/claude'] },
-    },
-    authorization,
-  );
-  expect(await response.json()).toMatchObject({ model: 'other/claude' });
-  const found = await fetch(`${gateway.url}/v1/calls/${response.headers.get('x-request-id')}`, {
-    headers: authorization,
-  });
-  expect(await found.json()).toMatchObject({
-    not_granted: [{ provider: 'anthropic-like', model: 'other/dear' }],
-    attempts: [{ provider: 'down' }, { model: 'other/claude' }],
-  });
 });
 
 it('a fallback to another model is not taken by a call that allows none', async () => {

@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest';
 import { postJson } from '../support/post.ts';
-import { findProvider, ask, down, gateway, keys, openPreferred, vendor } from './preferred.ts';
+import { findProvider, ask, gateway, keys, openPreferred, vendor } from './preferred.ts';
 
 openPreferred();
 
@@ -52,16 +52,6 @@ it.each([
     status,
     { error: { param: expect.stringContaining(param) } },
   ]);
-});
-
-it('a preference for no fallback makes one attempt', async () => {
-  const response = await ask({ order: ['down'], allow_fallbacks: false });
-  expect([
-    response.status,
-    response.headers.get('retry-after'),
-    response.headers.get('x-should-retry'),
-  ]).toEqual([503, '4', 'false']);
-  expect(down.bodies.length).toBeGreaterThan(0);
 });
 
 it('a preference for whole calls skips targets that would lose a part', async () => {
