@@ -40,10 +40,7 @@ function beginDrain(provider: string, limits: DrainLimits, stop: () => void) {
   };
 }
 
-/**
- * A class, because an accessor in an object literal gives each object a hidden class of its own in V8, which
- * slows every read.
- */
+/** A class: an accessor in an object literal gives each object a hidden class, which slows every read. */
 export class Run implements Attempt {
   readonly target: Target;
   readonly isRetry: boolean;

@@ -145,9 +145,7 @@ export interface Charge extends Used {
   readonly rule: string;
   /** `usage`: the provider's figures; `estimate`: ours, from bytes; `none`: nothing is owed. */
   readonly basis: 'usage' | 'estimate' | 'none';
-  /**
-   * Whether the figures cannot be true, or fees were not asked for. Then at most the reservation is charged.
-   */
+  /** Whether figures cannot be true, or fees were not asked for: at most the reservation is charged. */
   readonly suspect: boolean;
   /** What the provider bills for a reply that a plugin stopped, if the caller does not pay for it. */
   readonly vendorCost?: Nano;
@@ -162,10 +160,7 @@ export interface Replay {
   readonly body: Uint8Array;
 }
 
-/**
- * A reply as it was sent, kept because a `replay` tap asked. Headers that hold for that call only are left
- * out.
- */
+/** A reply as it was sent, kept for a `replay` tap, without headers that hold for that call only. */
 export interface Recording extends Replay {
   /** False if the reply exceeded its limit and only its start was kept. */
   readonly whole: boolean;
@@ -194,10 +189,7 @@ export interface Failed extends EndFacts {
   readonly charge: Charge;
 }
 
-/**
- * A reply started. Only `completed` has all of it. `aborted`: the client disconnected. `cut`: the provider
- * broke off.
- */
+/** Only a `completed` reply is whole. `aborted`: the client disconnected. `cut`: the provider broke off. */
 export interface Answered extends EndFacts {
   readonly type: 'answered';
   readonly exchange: Routed;

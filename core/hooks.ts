@@ -91,10 +91,7 @@ export interface Hooks {
       tap: (events: AsyncIterable<CanonicalEvent>, exchange: Routed) => AsyncIterable<CanonicalEvent>,
     ): void;
   };
-  /**
-   * Receives the end of a call that reached `authorize`, exactly once: settle or void. The reply's last bytes
-   * wait for it.
-   */
+  /** Receives the end of a call that reached `authorize`, once. The reply's last bytes wait for it. */
   readonly meter: AsyncTap<[End], void>;
   /** Receives the end of every call, refused ones too. Never awaited; cannot fail a reply. */
   readonly observe: AsyncTap<[End], void>;

@@ -73,9 +73,7 @@ const capabilitiesSchema = z.strictObject({
   imageUrls: z.boolean().default(true),
   /** Maximum tokens of one input image. A reservation uses it. */
   imageTokens: z.int().positive().default(4000),
-  /**
-   * Flags that only one protocol understands, by the protocol's name. The protocol's own schema checks them.
-   */
+  /** Flags that only one protocol understands, by its name. The protocol's own schema checks them. */
   wire: wireSchema,
 });
 
@@ -131,10 +129,7 @@ export const changesSchema = z
 /** The catalogue file that a model's flags come from. */
 const sourceOfFlags = new WeakMap<Capabilities['wire'], string>();
 
-/**
- * Checks the facts of a model. Throws a ZodError that names the field. `source` is the file they come from,
- * for later errors.
- */
+/** Checks facts from the file `source`, which later errors name. Throws a ZodError that names the field. */
 export function checkModel(facts: unknown, source?: string): Model {
   const model = modelSchema.parse(facts);
   if (source !== undefined) sourceOfFlags.set(model.capabilities.wire, source);

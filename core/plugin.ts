@@ -68,10 +68,7 @@ export interface Host {
   findTargets(model: string, client: Protocol): readonly Target[];
   /** What plugins for operators use. */
   readonly operations: Operations;
-  /**
-   * The process's metrics. Look up with `getSingleMetric` before you register, because a reload applies
-   * plugins again.
-   */
+  /** The process's metrics. Use `getSingleMetric` before you register: a reload applies plugins again. */
   readonly metrics: MetricsRegistry;
   readonly workers: Workers;
   readonly logger: Logger;
@@ -124,10 +121,7 @@ export interface RouteRequest {
 export interface RouteReply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /**
-   * A string or bytes is sent as it is, a Node stream as it comes, anything else as JSON. Null or undefined
-   * sends no body.
-   */
+  /** Strings, bytes and Node streams are sent as they are, null and undefined not, others as JSON. */
   readonly body: unknown;
 }
 
@@ -221,10 +215,7 @@ export interface TableStatement {
   readonly values?: readonly TableValue[];
 }
 
-/**
- * The tables of a plugin. The store that owns the database makes them, runs their migrations, and includes
- * them in its backups.
- */
+/** The tables of a plugin, which the store that owns the database makes, migrates and backs up. */
 export interface TableDeclaration {
   /** Small letters, digits and `_`. Tables and indexes of `visits` begin with `plugin_visits_`. */
   readonly name: string;

@@ -110,10 +110,7 @@ export interface ClientCall {
   /** Provider work with fees apart from tokens that the call allows. */
   readonly fees?: readonly Fee[];
   readonly preferences: Preferences;
-  /**
-   * Whether the body holds reasoning that cannot go on as it is: in our envelope, or without the seal that
-   * its provider needs.
-   */
+  /** Whether it holds reasoning that cannot go on as it is: in our envelope, or without a needed seal. */
   readonly carriesState: boolean;
   /** Whether providers of the same protocol accept the body as it is for a model. Absent: they all do. */
   suits?(model: Model): boolean;
@@ -329,10 +326,7 @@ export interface UpstreamSide {
  * count, the gateway answers with an estimate and says so.
  */
 export interface CountSide {
-  /**
-   * The provider's URL for counts, from its URL for calls. A provider whose endpoint is a function is asked
-   * itself.
-   */
+  /** The provider's URL for counts, from its URL for calls, unless a function gives them. */
   buildAddress(calls: string): string;
   /** Encodes a canonical request as a count, and what it cannot express. */
   encodeRequest(request: CanonicalRequest, model: Model): EncodedRequest;

@@ -11,10 +11,7 @@ import type { Operation } from './protocol.ts';
 
 export interface Provider {
   readonly name: string;
-  /**
-   * Number (from 1) of the key that signs, if the provider has several. Each key is a target of its own and
-   * rests by itself.
-   */
+  /** Number (from 1) of the key that signs, if there are several. Each is a target, and rests by itself. */
   readonly credential?: number;
   /** URL of each protocol, by protocol name. */
   readonly endpoints: Readonly<Record<string, Endpoint>>;
@@ -46,10 +43,7 @@ export interface Provider {
   sign(request: UpstreamRequest): UpstreamRequest | Promise<UpstreamRequest>;
 }
 
-/**
- * An absolute URL, or a function that makes one. A provider that counts tokens, or edits, at another URL uses
- * a function.
- */
+/** An absolute URL, or a function that makes one, as of a provider that counts or edits elsewhere. */
 export type Endpoint = string | ((target: Target, operation: Operation, stream: boolean) => string);
 
 /** A request as the provider sees it. Nothing of the client's headers is in it unless put here on purpose. */

@@ -20,10 +20,7 @@ const mostLosses = 50;
 /** Unreadable events to skip in one reply; with more, the reply is broken. */
 const mostUnreadable = 5;
 
-/**
- * Statuses for errors in the caller's own content, and their codes. Only then the provider's message may be
- * shown.
- */
+/** Codes by the status of errors in the caller's own content, whose messages may be shown. */
 const callersFault: ReadonlyMap<number | undefined, ErrorCode> = new Map([
   [400, 'invalid_request'],
   [413, 'body_too_large'],
@@ -35,10 +32,7 @@ const nothing: Usage = {};
 export class Tally {
   /** The model that answered, by the vendor's own name, if the reply says so. */
   model: string | undefined = undefined;
-  /**
-   * The usage reported so far. The last value of each field counts: providers correct their figures,
-   * downwards too.
-   */
+  /** The usage reported so far. The last value of each field counts: providers correct their figures. */
   usage: Usage = nothing;
   /** UTF-8 bytes of text, reasoning and tool arguments. */
   deliveredBytes = 0;

@@ -68,10 +68,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     url: z.string().optional(),
     ...bag,
   }),
-  /**
-   * Text, reasoning, tool arguments (JSON text), code, or base64 media; the deltas of a block are joined in
-   * order.
-   */
+  /** Text, reasoning, tool arguments (JSON text), code, or base64 media, to be joined in order. */
   z.strictObject({ type: z.literal('block-delta'), ...place, text: z.string(), ...bag }),
   /** An unfinished picture in base64. Its block follows when it is finished. */
   z.strictObject({

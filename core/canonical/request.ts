@@ -53,19 +53,14 @@ const toolCallBlock = z.strictObject({
   type: z.literal('tool-call'),
   id: z.string(),
   name: z.string(),
-  /**
-   * The JSON text of the arguments, unchanged (free text for a custom tool). It is never parsed and
-   * serialized again.
-   */
+  /** The JSON text of the arguments, or free text for a custom tool, never parsed and serialized again. */
   arguments: z.string(),
   custom: z.boolean().optional(),
   namespace: z.string().optional(),
   ...sealed,
   ...side,
 });
-/**
- * An item that only its own protocol defines (a hosted tool call, executed code), kept whole and in order.
- */
+/** An item of one protocol alone (a hosted tool call, executed code), kept whole and in order. */
 const foreignBlock = z.strictObject({
   type: z.literal('foreign'),
   protocol: z.string(),

@@ -20,9 +20,7 @@ export const usageSchema = z.strictObject({
   toolPrompt: count.optional(),
   acceptedPrediction: count.optional(),
   rejectedPrediction: count.optional(),
-  /**
-   * The service mode of the call, if it has its own rates or was asked for; "usual" if it was not applied.
-   */
+  /** The service mode, if it has its own rates or was asked for; "usual" if it was not applied. */
   mode: z.string().optional(),
 });
 

@@ -21,10 +21,7 @@ function buildFinding(subject: string, state: Finding['state'], message: string,
   return { subject, state, message, ...(remedy === undefined ? {} : { remedy }) };
 }
 
-export interface Diagnosis {
-  readonly ok: boolean;
-  readonly findings: readonly Finding[];
-}
+type Diagnosis = Awaited<ReturnType<typeof diagnose>>;
 
 /** With fewer files than this, hardly anything works. */
 const leastDescriptors = 1024;
@@ -213,7 +210,7 @@ async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
   }
 }
 
-export async function diagnose(file: string, logger: Logger): Promise<Diagnosis> {
+export async function diagnose(file: string, logger: Logger) {
   // Node versions that are too old do not get this far.
   const node = buildFinding('node', 'well', process.version);
   const findings = [node, ...(await examineConfig(file, logger))];

@@ -14,11 +14,7 @@ import { ConfigError } from '../util/errors.ts';
 import { describeReason } from '../util/plugin-error.ts';
 import { redirectImports } from './self-resolution.ts';
 
-export interface Written {
-  readonly file: string;
-  readonly on: readonly string[];
-  readonly off: Readonly<Record<string, string>>;
-}
+type Written = Awaited<ReturnType<typeof writeFirstConfig>>;
 
 const isClone = import.meta.url.endsWith('.ts');
 /** A published package ships this file as text next to `core`; it is never run. */
@@ -27,10 +23,7 @@ const folder = '/plugins/providers/';
 /** How to run verbs if `tollgate` is not on the path. */
 const command = isClone ? 'npm run --silent tollgate --' : 'npx tollgate';
 
-/**
- * An install gets JavaScript, since its project may have no TypeScript: `.mjs`, unless its package.json makes
- * `.js` files modules.
- */
+/** An install gets JavaScript: `.mjs`, unless its package.json makes `.js` files modules. */
 function chooseFileName(): string {
   if (isClone) return 'gateway.config.ts';
   const packageSchema = z.looseObject({ type: z.string().optional() });
@@ -83,15 +76,13 @@ function omitProvider(
 }
 
 /** Writes the file. Throws a `ConfigError` if it exists and `force` is not set. */
-export async function writeFirstConfig(
-  logger: Logger,
-  { force = false }: { readonly force?: boolean },
-): Promise<Written> {
+export async function writeFirstConfig(logger: Logger, { force = false }: { readonly force?: boolean }) {
   const file = resolve(process.env.TOLLGATE_CONFIG || chooseFileName());
   if (existsSync(file) && !force)
     throw new ConfigError(`${file} already exists and was not changed; --force replaces it`);
   redirectImports();
   let text = toPackageNames(readFileSync(template, 'utf8'));
+  /** The providers in the file, and the missing ones, each with its remedy. */
   const on: string[] = [];
   const off: Record<string, string> = {};
   for (const provider of listProviders(text)) {

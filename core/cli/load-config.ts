@@ -13,10 +13,7 @@ import { redirectImports } from './self-resolution.ts';
 
 const usualNames = ['gateway.config.ts', 'gateway.config.js', 'gateway.config.mjs'] as const;
 
-/**
- * The configuration file: `TOLLGATE_CONFIG` if it is set and not empty, otherwise the first default name in
- * the working directory.
- */
+/** `TOLLGATE_CONFIG` if it is set and not empty, else the first default name in the working directory. */
 export function resolveConfigFile(): string {
   return resolve(
     process.env.TOLLGATE_CONFIG || (usualNames.find((name) => existsSync(name)) ?? usualNames[0]),

@@ -224,10 +224,7 @@ export function watchFiles(files: readonly string[], onChange: () => void, logge
     timer = setTimeout(look, quiet).unref();
   }
 
-  /**
-   * A folder that cannot be watched (such as when the system has no watches left) does not stop the gateway.
-   * SIGHUP still works.
-   */
+  /** A folder that cannot be watched does not stop the gateway. SIGHUP still works. */
   function watchFolder(folder: string): void {
     const logFailure = (error: unknown): void =>
       logger.warn({ error, folder }, 'changes here are not seen; send SIGHUP after one');

@@ -63,23 +63,21 @@ function reload(worker: Worker): void {
 }
 
 /**
- * Collects the metrics of all workers. A worker that dies meanwhile never answers, so the others are asked
- * again without it.
+ * Returns a function that collects the metrics of all workers, and adds those of this process. A worker that
+ * dies meanwhile never answers, so the others are asked again without it.
  */
-async function collectFigures(ask: () => Promise<string>): Promise<string> {
-  const settled = new AbortController();
-  const again = once(cluster, 'exit', { signal: settled.signal }).then(ask);
-  try {
-    return await Promise.race([ask(), again]);
-  } finally {
-    settled.abort();
-  }
-}
-
-/** Returns a function that collects the metrics of all workers, and adds those of this process. */
 function collectMetrics(): () => Promise<string> {
   const all = new AggregatorRegistry();
-  return () => collectFigures(async () => `${await all.clusterMetrics()}\n${await metrics.metrics()}`);
+  const ask = async (): Promise<string> => `${await all.clusterMetrics()}\n${await metrics.metrics()}`;
+  return async () => {
+    const settled = new AbortController();
+    const again = once(cluster, 'exit', { signal: settled.signal }).then(ask);
+    try {
+      return await Promise.race([ask(), again]);
+    } finally {
+      settled.abort();
+    }
+  };
 }
 
 /** Runs `count` workers until this process is asked to stop. Rejects if the first one cannot start. */

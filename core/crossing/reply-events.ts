@@ -51,10 +51,7 @@ export interface Reading {
   readonly memory: ReplyMemory;
 }
 
-/**
- * The events of a reply, batched by chunk. To await and send each event by itself costs several times as much
- * as translating it.
- */
+/** The events of a reply, by chunk. To await and send each one costs several times its translation. */
 export type Batches = AsyncGenerator<readonly CanonicalEvent[]>;
 
 export async function* decodeStream(

@@ -109,10 +109,7 @@ function identifyEnd({ exchange }: End): string {
 /** Milliseconds after which the log names a plugin whose `ready` tap still runs. */
 const longReady = 10_000;
 
-/**
- * A `ready` tap holds back the start, or this and all later reloads. Its error names its plugin, and the log
- * does if it takes long.
- */
+/** A `ready` tap holds back the start, or reloads. Its error names its plugin, and so does a long one. */
 function wrapReady(hook: CoreHooks['ready'], logger: Logger): Hooks['ready'] {
   const { tap, tapPromise } = wrapHook('ready', hook, {
     takeResult: () => undefined,

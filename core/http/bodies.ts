@@ -85,7 +85,7 @@ class Holding {
 }
 
 export class BodyBudget {
-  readonly #limits: BodyLimits;
+  readonly limits: BodyLimits;
   readonly #keys: Holding;
   readonly #accounts: Holding;
   readonly #all: Holding;
@@ -93,23 +93,14 @@ export class BodyBudget {
   constructor(limits: BodyLimits) {
     const { bodiesLimit, bodiesPerKey = bodiesLimit * keyShare } = limits;
     const { bodiesPerAccount = bodiesLimit * accountShare } = limits;
-    this.#limits = limits;
+    this.limits = limits;
     this.#keys = new Holding(bodiesPerKey, () => toShareError('API key'));
     this.#accounts = new Holding(bodiesPerAccount, () => toShareError('account'));
     this.#all = new Holding(bodiesLimit, toFullError);
   }
 
-  get limit(): number {
-    return this.#limits.bodyLimit;
-  }
-
-  /** Bytes a second at which a body larger than a small one has to arrive. */
-  get rate(): number {
-    return this.#limits.bodyRate;
-  }
-
   get small(): number {
-    return Math.min(smallBody, this.#limits.bodyLimit / 8);
+    return Math.min(smallBody, this.limits.bodyLimit / 8);
   }
 
   /** Opens the share of one call. The call releases it when it ends. */
@@ -178,7 +169,8 @@ export class BodyShare {
 
   /** Calls `cut` if a body arrives too slowly, until the returned function is called. */
   #watchRate(request: IncomingMessage, cut: (error: GatewayError) => void): () => void {
-    const { small, rate } = this.#bodies;
+    const { small, limits } = this.#bodies;
+    const { bodyRate: rate } = limits;
     const { socket, headers } = request;
     if (Number(headers['content-length'] ?? Infinity) <= small) return () => undefined;
     const begun = socket.bytesRead;
@@ -196,7 +188,7 @@ export class BodyShare {
 
   /** Reads the whole body of a request. Throws before it holds more than the limits allow. */
   read(request: IncomingMessage): Promise<Buffer> {
-    const { limit } = this.#bodies;
+    const { bodyLimit: limit } = this.#bodies.limits;
     if (Number(request.headers['content-length'] ?? 0) > limit) throw toTooLargeError(limit);
     // If the client disconnected during authentication, the request emits no further event, not even an
     // error.

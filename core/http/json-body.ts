@@ -187,11 +187,8 @@ function countFields(value: Readonly<Record<string, unknown>>): number {
  * read a similar name with a backslash before: `"max_token\u0073"` becomes `max_token\`. The gateway would
  * not recognise such a field, but the provider would.
  */
-function holdsBackslash(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(holdsBackslash);
-  if (!isContainer(value)) return false;
-  for (const name in value) if (name.includes('\\') || holdsBackslash(value[name])) return true;
-  return false;
+function holdsBackslash(body: unknown): boolean {
+  return findText(body, (text, isName) => isName && text.includes('\\')) !== undefined;
 }
 
 function shortenPath(path: string): string {
@@ -206,21 +203,21 @@ function toDuplicateError(place: string): GatewayError {
 }
 
 /**
- * The path below a value of the first text, or field name, that is not whole characters. Paths are built on
- * the way back, because almost no body has such a text.
+ * The path below a value of the first text, or field name, that is wanted. Paths are built on the way back,
+ * because almost no body has such a text.
  */
-function findBroken(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.isWellFormed() ? undefined : '';
+function findText(value: unknown, isWanted: (text: string, isName: boolean) => boolean): string | undefined {
+  if (typeof value === 'string') return isWanted(value, false) ? '' : undefined;
   if (!isContainer(value)) return undefined;
   if (Array.isArray(value)) {
     for (const [place, item] of value.entries()) {
-      const below = findBroken(item);
+      const below = findText(item, isWanted);
       if (below !== undefined) return `[${place}]${below}`;
     }
     return undefined;
   }
   for (const name in value) {
-    const below = name.isWellFormed() ? findBroken(value[name]) : '';
+    const below = isWanted(name, true) ? '' : findText(value[name], isWanted);
     if (below !== undefined) return `.${name.slice(0, longestName)}${below}`;
   }
   return undefined;
@@ -231,7 +228,9 @@ function findBroken(value: unknown): string | undefined {
  * is none: other languages cannot write it as UTF-8.
  */
 function checkCharacters(body: unknown): void {
-  const place = findBroken(body)?.slice(1).toWellFormed();
+  const place = findText(body, (text) => !text.isWellFormed())
+    ?.slice(1)
+    .toWellFormed();
   if (place === undefined) return;
   const path = shortenPath(place);
   throw new GatewayError(

@@ -52,10 +52,7 @@ export class Tape {
   }
 }
 
-/**
- * Milliseconds between two probes of a half-closed client. The first pauses are short, since most such
- * clients are gone.
- */
+/** Milliseconds between two probes of a half-closed client, at first short: most such clients are gone. */
 const firstProbe = 10;
 const longestProbe = 5000;
 
@@ -96,10 +93,7 @@ export class Reply {
     Object.assign(this.#headers, headers);
   }
 
-  /**
-   * Returns a promise only if the client is slower than the provider. It resolves when the client has caught
-   * up or disconnected.
-   */
+  /** If the client is slower than the provider, resolves when it has caught up or disconnected. */
   write(text: string | Uint8Array): Promise<void> | undefined {
     if (this.#response.destroyed) return undefined;
     if (!this.started) this.#begin();

@@ -56,10 +56,7 @@ export class Routes extends Registry<Route> {
     super.add(route);
   }
 
-  /**
-   * Registers routes that share a path on a listener, after the protocols. Throws, naming the plugin, if no
-   * request could reach one.
-   */
+  /** Registers routes that share a path, after the protocols. Throws if no request could reach one. */
   register(routes: SharedRoutes, protocols: readonly Protocol[], register: () => unknown): void {
     for (const route of routes) {
       const { name, method, path } = route;

@@ -25,10 +25,7 @@ function redactSecrets(text: string, { headers }: UpstreamRequest): string {
 
 const escapePattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 
-/**
- * A pattern that finds the provider's name of a model. A plain word counts only in quotes, since it may mean
- * anything.
- */
+/** A pattern for the provider's name of a model. A plain word, which may mean anything, counts in quotes. */
 function buildPattern({ id, upstream }: Model): RegExp {
   const name = escapePattern(upstream);
   if (/^[a-z]+$/i.test(upstream)) return new RegExp(`(?<=['"\`])${name}(?=['"\`])`, 'g');
@@ -98,10 +95,7 @@ export function classifyNoOutput({ cancellation, attempt }: Routed): 'failed' | 
   return cancellation.left && attempt.cancellation.cancelled && !wasRefused ? 'left-before-output' : 'failed';
 }
 
-/**
- * Decodes an error reply of the provider, with its `retry-after`. If the body is cut or too long, only the
- * status counts.
- */
+/** Decodes an error reply, with its `retry-after`. If the body is cut or too long, the status counts. */
 export async function decodeRefusal(
   { protocol, model }: Target,
   response: UpstreamResponse,
@@ -184,10 +178,7 @@ export type FailureKind =
   | 'picture'
   /** The provider does not accept the signed reasoning of earlier turns. */
   | 'seal'
-  /**
-   * The target accepts no such call: it refuses the key, lacks the model or a parameter, or a plugin blocked
-   * it.
-   */
+  /** It refuses the key, lacks the model or a parameter, or a plugin blocked the call. */
   | 'target'
   /** The key has reached a rate limit of its provider. */
   | 'limit'

@@ -43,10 +43,7 @@ function decodeStep(step: string): string {
   }
 }
 
-/**
- * The target of a `$ref` within a schema; undefined if there is none, or if it is outside the schema
- * (RFC 6901, section 6).
- */
+/** The target of a `$ref` within a schema, if it is there (RFC 6901, section 6). */
 export function resolvePointer(root: unknown, reference: string): unknown {
   if (reference !== '#' && !reference.startsWith('#/')) return undefined;
   const steps = reference.slice(2).split('/').filter(Boolean);
