@@ -11,7 +11,7 @@ import type { Config } from './config.ts';
 import type { Attempt, Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 import { openAgents, type Agents } from './upstream/agents.ts';
-import { GatewayError } from './util/errors.ts';
+import { GatewayError, readSystemCode } from './util/errors.ts';
 
 type Timeouts = Pick<Config['timeouts'], 'connect' | 'idle'>;
 
@@ -189,20 +189,16 @@ const longestClose = 1000;
 function maySendAgain(error: unknown, { attempt }: Routed): boolean {
   return (
     error instanceof Error &&
-    readCode(error) === 'ECONNRESET' &&
+    readSystemCode(error) === 'ECONNRESET' &&
     !('syscall' in error) &&
     performance.now() - attempt.startedAt < longestClose &&
     !attempt.target.model.output.includes('image')
   );
 }
 
-function readCode(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
-}
-
 /** `toAttemptError` knows better what became of a cancelled attempt. */
 function toUnreachableError(error: unknown): GatewayError {
-  if (readCode(error) === connectTimeout)
+  if (readSystemCode(error) === connectTimeout)
     return new GatewayError('timeout', 'The provider did not accept a connection in time.', { cause: error });
   return new GatewayError('upstream_failed', 'The provider could not be reached.', { cause: error });
 }

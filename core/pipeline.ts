@@ -29,7 +29,7 @@ import {
 } from './exchange.ts';
 import { isTapped } from './host/taps.ts';
 import { requireAccess, checkReplay } from './http/access.ts';
-import { buildIdHeaders } from './http/arrival.ts';
+import { buildIdHeaders, type Call } from './http/arrival.ts';
 import type { ReadBody } from './http/json-body.ts';
 import { buildReplyHeaders, sendError, buildStreamHeaders, noteDefaulted } from './http/reply-headers.ts';
 import type { ReplyMemory } from './http/reply-memory.ts';
@@ -37,7 +37,6 @@ import type { Reply } from './http/reply.ts';
 import { checkRequestHeaders } from './http/request-headers.ts';
 import { crossReply, encodeTranslated, encodeVerbatim, isVerbatim } from './lanes.ts';
 import { boundLosses, toLossError, type Loss } from './loss.ts';
-import type { Match, Protocol } from './protocol.ts';
 import {
   toAttemptError,
   buildFinalError,
@@ -53,15 +52,11 @@ import { GatewayError, isGatewayError, toGatewayError } from './util/errors.ts';
 import { rejectAfterCancel, withTimeout } from './util/timeouts.ts';
 
 /** The client of one call: its body, not read yet, and where its reply goes. */
-export interface Client {
-  readonly protocol: Protocol;
-  readonly match: Match;
+export interface Client extends Call {
   readonly reply: Reply;
   /** Reads the whole body as text and as a value. Throws `body_too_large` as soon as it is. */
   readBody(principal: Authenticated['principal']): Promise<ReadBody>;
 }
-
-export type CallSource = Omit<Client, 'reply' | 'readBody'> & { readonly reply: Pick<Reply, 'record'> };
 
 /** Writes a call's end to the ledger, once. Resolves when the entry is durable, or after `longestHold`. */
 export type Meter = (end: End) => Promise<void>;
@@ -113,7 +108,7 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
 export function parseCall(
   exchange: Authenticated,
   { bytes, text, value }: ReadBody,
-  { protocol, match, reply }: CallSource,
+  { protocol, match, reply }: Call & { readonly reply: Pick<Reply, 'record'> },
 ): Parsed {
   const call = protocol.client.read(value, text, match, exchange.headers);
   checkRequestHeaders(exchange.headers, call);

@@ -102,58 +102,36 @@ function toMinute(time: string): number {
   return hour * 60 + rest;
 }
 
-type Test = (local: Local, at: number) => boolean;
-
-function createDaysTest(ranges: readonly string[]): (local: Local) => boolean {
-  const pairs = ranges.map((range) => [range.slice(0, 10), range.slice(-10)] as const);
-  return ({ day }) => pairs.some(([first, last]) => first <= day && day <= last);
+function isOneOf(ranges: readonly string[], { day }: Local): boolean {
+  return ranges.some((range) => range.slice(0, 10) <= day && day <= range.slice(-10));
 }
 
-function createSinceTest(text: string): Test {
-  if (text.length === 10) return ({ day }) => day >= text;
-  const start = Date.parse(text);
-  return (_, at) => at >= start;
-}
-
-function createTests({ from, until, when = {} }: When): Test[] {
-  const tests: Test[] = [];
-  if (from !== undefined) tests.push(createSinceTest(from));
-  if (until !== undefined) {
-    const isOver = createSinceTest(until);
-    tests.push((local, at) => !isOver(local, at));
-  }
-  if (when.days) {
-    const stated = new Set(when.days);
-    tests.push(({ weekday }) => stated.has(weekday));
-  }
-  if (when.hours) {
-    const spans = when.hours.map((span) => span.split('-').map(toMinute));
-    tests.push((local) =>
-      spans.some(([start = 0, end = 0]) =>
-        start < end
-          ? local.minute >= start && local.minute < end
-          : local.minute >= start || local.minute < end,
-      ),
-    );
-  }
-  if (when.only) tests.push(createDaysTest(when.only));
-  if (when.except) {
-    const isExcepted = createDaysTest(when.except);
-    tests.push((local) => !isExcepted(local));
-  }
-  return tests;
+/** Whether a day or a moment has begun. */
+function hasBegun(text: string, { day }: Local, at: number): boolean {
+  return text.length === 10 ? day >= text : at >= Date.parse(text);
 }
 
 export interface ScheduledRule extends When {
   readonly name: string;
 }
 
-function createMatcher(rule: ScheduledRule): (at: number) => boolean {
-  const clock = createClock(rule.when?.zone ?? 'UTC');
-  const tests = createTests(rule);
+function isWithin(minute: number, [start = 0, end = 0]: readonly number[]): boolean {
+  return start < end ? minute >= start && minute < end : minute >= start || minute < end;
+}
+
+function createMatcher({ from, until, when = {} }: ScheduledRule): (at: number) => boolean {
+  const clock = createClock(when.zone ?? 'UTC');
+  const spans = when.hours?.map((span) => span.split('-').map(toMinute));
   return (at) => {
     const local = clock(at);
-    return tests.every((test) => test(local, at));
+    return (
+      (from === undefined || hasBegun(from, local, at)) &&
+      (until === undefined || !hasBegun(until, local, at)) &&
+      (when.days?.includes(local.weekday) ?? true) &&
+      (spans?.some((span) => isWithin(local.minute, span)) ?? true) &&
+      (when.only === undefined || isOneOf(when.only, local)) &&
+      (when.except === undefined || !isOneOf(when.except, local))
+    );
   };
 }
 

@@ -24,7 +24,7 @@ import { groupRoutes } from './http/routes.ts';
 import { answerUnserved } from './not-found.ts';
 import { runCall } from './pipeline.ts';
 import type { Readiness } from './plugin.ts';
-import { getMessage } from './util/errors.ts';
+import { getMessage, readSystemCode } from './util/errors.ts';
 import { releaseAfter } from './util/memory.ts';
 
 /** A server is public (calls and public routes) or for operators (admin routes). A few routes are on both. */
@@ -53,17 +53,13 @@ export async function openServer(core: Core, address: Address, audience: Audienc
 }
 
 /** Errors of a connection that its client closed. */
-const disconnectCodes = new Set([
+const disconnectCodes = new Set<string | undefined>([
   'ECONNRESET',
   'EPIPE',
   'ECONNABORTED',
   'ERR_STREAM_PREMATURE_CLOSE',
   'HPE_INVALID_EOF_STATE',
 ]);
-
-function isDisconnect(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && disconnectCodes.has(String(error.code));
-}
 
 function createHandler(core: Core, audience: Audience): RequestListener {
   const isPublic = audience === 'everyone';
@@ -96,7 +92,7 @@ function createHandler(core: Core, audience: Audience): RequestListener {
 
 function logFailure({ logger }: Core, error: unknown, context?: Koa.Context): void {
   const [method, path] = [context?.method, context?.path];
-  if (isDisconnect(error) || error === context?.req.socket.errored) {
+  if (disconnectCodes.has(readSystemCode(error)) || error === context?.req.socket.errored) {
     // The record of a call says how it ended.
     if (context?.respond !== false) logger.debug({ method, path }, 'a client closed its connection');
     return;

@@ -12,7 +12,7 @@ import type { Config } from '../config.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { checkConnections, readOpenFilesLimit } from '../http/open-files.ts';
 import type { Finding } from '../plugin.ts';
-import { getMessage, ConfigError } from '../util/errors.ts';
+import { ConfigError, getMessage, readSystemCode } from '../util/errors.ts';
 import { foreign, isOwn, isShared, listContents, readStats } from '../util/private-files.ts';
 import { toOneLine } from '../util/text.ts';
 import { loadConfig, nameOption } from './load-config.ts';
@@ -114,8 +114,8 @@ async function examineDisk({ dataFolder, file }: Config): Promise<Finding> {
     return buildFinding('disk', median > uselessSync ? 'fault' : 'note', message, remedy);
   } catch (error) {
     const message = `${dataFolder} cannot be written: ${getMessage(error)}`;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    const remedy = diskRemedies.get(code) ?? 'give the folder to the user who runs the gateway';
+    const remedy =
+      diskRemedies.get(readSystemCode(error) ?? '') ?? 'give the folder to the user who runs the gateway';
     return buildFinding('disk', 'fault', message, `${remedy}, or set ${option} to another`);
   }
 }
@@ -143,7 +143,7 @@ async function examinePort({ server: { host, port }, file }: Config): Promise<Fi
   } catch (error) {
     if (await isGateway(url))
       return buildFinding('port', 'well', `a gateway answers at ${host}:${port} already`);
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const reason = readSystemCode(error) ?? String(error);
     const portOption = nameOption(file, 'server.port');
     const remedy =
       reason === 'EADDRINUSE'

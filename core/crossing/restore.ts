@@ -20,6 +20,7 @@ import type {
 import { isGatewayError } from '../util/errors.ts';
 import { parseExactly } from '../util/json-text.ts';
 import { splice } from './splice.ts';
+import { instructs } from './truncation.ts';
 
 type Body = Record<string, unknown>;
 
@@ -142,10 +143,6 @@ function readText(block: Block | undefined): string | undefined {
   return block?.type === 'text' || block?.type === 'refusal' || block?.type === 'reasoning'
     ? block.text
     : undefined;
-}
-
-function instructs({ role }: Turn): boolean {
-  return role === 'system' || role === 'developer';
 }
 
 /** Stands for the conversation where the settings are encoded alone. The word keeps JSON mode content. */

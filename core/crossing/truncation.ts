@@ -38,7 +38,7 @@ function isOverflow(error: unknown): boolean {
   return isGatewayError(error) && error.code === 'context_length_exceeded';
 }
 
-function instructs({ role }: Turn): boolean {
+export function instructs({ role }: Turn): boolean {
   return role === 'system' || role === 'developer';
 }
 

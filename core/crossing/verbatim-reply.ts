@@ -9,6 +9,7 @@ import type { UpstreamSide } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import { isOpening, type Tally } from '../tally.ts';
 import { GatewayError } from '../util/errors.ts';
+import { isEscaped } from '../util/json-text.ts';
 import { detach } from '../util/text.ts';
 import { type BlockWriter, StreamCorrection, correctUsage, isCostWanted } from './charged-usage.ts';
 import type { Piece } from './pieces.ts';
@@ -19,13 +20,6 @@ import { writeFrame, longestBlock, SseReader, type SseBlock } from './sse.ts';
 
 /** An escaped first half of a character at the end of a text, and a second half at the start of one. */
 const [firstHalf, secondHalf] = [/\\u[dD][89abAB][\da-fA-F]{2}(?=")/g, /"(?=\\u[dD][c-fC-F][\da-fA-F]{2})/g];
-
-/** Whether the backslash at a place is a character itself, after one that escapes it. */
-function isEscaped(text: string, at: number): boolean {
-  let before = at;
-  while (text[before - 1] === '\\') before -= 1;
-  return (at - before) % 2 === 1;
-}
 
 /** The text of a stream that is to be sent, and what its events have said so far. */
 class ForwardedText {

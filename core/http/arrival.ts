@@ -44,15 +44,9 @@ export function resolveClientAddress(
   return parseAddress(entries[Math.max(0, entries.length - proxies)] ?? '') ?? remote;
 }
 
-interface Route {
-  readonly family: string;
-  readonly operation: Operation;
-  readonly access?: Principal['kind'];
-}
+type Route = Pick<Received, 'family' | 'operation'> & Partial<Pick<Received, 'access'>>;
 
-interface Target {
-  readonly method: string;
-  readonly path: string;
+interface Target extends Pick<Received, 'method' | 'path'> {
   readonly querystring: string;
 }
 

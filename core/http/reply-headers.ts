@@ -2,8 +2,9 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Routed } from '../exchange.ts';
 import { formatPaths, type Loss } from '../loss.ts';
-import type { ClientCall, Match, Protocol } from '../protocol.ts';
+import type { ClientCall } from '../protocol.ts';
 import { getMessage, type GatewayError } from '../util/errors.ts';
+import type { Call } from './arrival.ts';
 import type { Reply } from './reply.ts';
 
 /** Tells proxies not to store, transform or buffer a stream. */
@@ -52,15 +53,9 @@ function buildErrorHeaders(error: GatewayError): Record<string, string> {
   };
 }
 
-interface Recipient {
-  readonly reply: Reply;
-  readonly protocol: Protocol;
-  readonly match: Match;
-}
-
 /** Ends a reply with an error: as status and body if nothing was sent, otherwise inside the stream. */
 export function sendError(
-  { reply, protocol, match }: Recipient,
+  { reply, protocol, match }: Call & { readonly reply: Reply },
   error: GatewayError,
   call?: ClientCall,
 ): void {

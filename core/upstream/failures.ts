@@ -6,7 +6,7 @@ import { readText } from '../crossing/reply-body.ts';
 import type { Attempt, Routed, Target } from '../exchange.ts';
 import type { Model } from '../model-facts.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../provider.ts';
-import { GatewayError, toGatewayError, type ErrorCode } from '../util/errors.ts';
+import { GatewayError, readSystemCode, toGatewayError, type ErrorCode } from '../util/errors.ts';
 
 /** Headers that carry a credential. */
 const secretHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'];
@@ -72,17 +72,11 @@ export function toAttemptError(thrown: unknown, { cancellation, attempt }: Route
     );
   if (attempt.cancellation.cancelled)
     return explain('timeout', 'The provider did not begin to answer in time.');
-  const code = readErrorCode(thrown);
+  const code = readSystemCode(thrown);
   if (code === undefined) return renameModel(toGatewayError(thrown), attempt.target.model);
   return code === 'ETIMEDOUT'
     ? explain('timeout', 'The provider stopped sending before its reply was complete.')
     : explain('upstream_failed', 'The connection to the provider broke before its reply was complete.');
-}
-
-/** Sockets, DNS and Node's HTTP parser set a `code`. A GatewayError has a `code` of its own kind. */
-function readErrorCode(thrown: unknown): string | undefined {
-  if (!(thrown instanceof Error) || thrown.name === 'GatewayError') return undefined;
-  return 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
 }
 
 /**

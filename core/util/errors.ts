@@ -128,6 +128,12 @@ export function getMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
+/** The code of an error of the system or of Node: `ECONNRESET`. A GatewayError's is of another kind. */
+export function readSystemCode(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error) || isGatewayError(thrown)) return undefined;
+  return 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
+}
+
 /** An error in the configuration. Its message is complete; no stack is needed. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';

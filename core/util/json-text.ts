@@ -7,8 +7,8 @@ function isSpace(code: number): boolean {
   return code === 32 || code === 10 || code === 13 || code === 9;
 }
 
-/** True if the quote is escaped: an odd number of backslashes precedes it. */
-function isEscaped(text: string, at: number): boolean {
+/** True if the character is escaped: an odd number of backslashes precedes it. */
+export function isEscaped(text: string, at: number): boolean {
   let before = at - 1;
   while (text.charCodeAt(before) === backslash) before -= 1;
   return (at - before) % 2 === 0;
