@@ -82,12 +82,12 @@ export function nameOption(file: string, option: keyof typeof variables): string
 }
 
 /** A value in quotes, where it may have line breaks, or one without `#`: Node would end it there. */
-const value = /(?:(["'`])(?:(?!\1)[^])*\1[ \t]*|[^\s"'`#][^\n#]*)?/.source;
+const writtenValue = /(?:(["'`])(?:(?!\1)[^])*\1[ \t]*|[^\s"'`#][^\n#]*)?/.source;
 
-const variable = `(?:export[ \\t]+)?[A-Za-z_]\\w*[ \\t]*=[ \\t]*${value}(?:(?<=[ \\t])#.*)?`;
+const writtenVariable = `(?:export[ \\t]+)?[A-Za-z_]\\w*[ \\t]*=[ \\t]*${writtenValue}(?:(?<=[ \\t])#.*)?`;
 
 /** A line that is empty, a comment, or a variable. */
-const line = new RegExp(`[ \\t]*(?:#.*|${variable})?(?:\\n|$)`, 'y');
+const line = new RegExp(`[ \\t]*(?:#.*|${writtenVariable})?(?:\\n|$)`, 'y');
 
 /** The number of the first line that Node would skip or cut short without a word. */
 function findBadLine(text: string): number | undefined {
