@@ -35,13 +35,12 @@ const retryAfter = 1;
 const sweepEvery = 60_000;
 const sweepSize = 500;
 
-async function sweepOutcomes(store: Store): Promise<void> {
-  while ((await store.sweep({ at: Date.now(), limit: sweepSize })) === sweepSize);
-}
-
 /** Deletes expired outcomes from time to time. Returns a function that stops it. */
 export function keepSweeping(store: Store): () => void {
-  const timer = setInterval(() => void sweepOutcomes(store).catch(() => undefined), sweepEvery).unref();
+  const sweep = async (): Promise<void> => {
+    while ((await store.sweep({ at: Date.now(), limit: sweepSize })) === sweepSize);
+  };
+  const timer = setInterval(() => void sweep().catch(() => undefined), sweepEvery).unref();
   return () => clearInterval(timer);
 }
 

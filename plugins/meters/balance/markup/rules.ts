@@ -91,39 +91,6 @@ async function editRules(
 /** Rules that are stored or configured may name a model without its owner; they apply to nothing. */
 const modelOrder = z.object({ model: modelPattern.optional() });
 
-/**
- * Sets the rule for an account, a key, a model, or some of them together. Throws if it is wrong, or if it
- * could never apply.
- */
-async function setMarkup(
-  { store, offer }: Ledger,
-  { account, key }: Markup,
-  order: unknown,
-): Promise<MarkupInput> {
-  const { model } = readInput(modelOrder, order);
-  await checkModelPatterns(model === undefined ? [] : [model], offer, 'model');
-  if (account !== undefined) await requireBalance(store, account);
-  if (key !== undefined) await findKey(store, key);
-  const written = await nameRoot(store, z.custom<MarkupInput>().parse(order));
-  await editRules(store, (rules) => {
-    const others = rules.filter((rule) => !isForSelector(rule, written));
-    if (others.length >= mostRules)
-      throw new GatewayError('invalid_request', `there are at most ${mostRules} markups`);
-    return [...others, written];
-  });
-  return written;
-}
-
-async function removeMarkup(store: Store, selector: Selector): Promise<MarkupInput[]> {
-  const wanted = await nameRoot(store, selector);
-  return editRules(store, (rules) => {
-    const left = rules.filter((rule) => !isForSelector(rule, wanted));
-    if (left.length === rules.length)
-      throw new GatewayError('not_found', 'there is no such markup; `markups list` shows those there are');
-    return left;
-  });
-}
-
 /** Milliseconds in which a change reaches every process. */
 const lookEvery = 2000;
 
@@ -188,7 +155,21 @@ const setting = defineOperation({
   roles: roles.correct,
   statuses: [201],
   input: markupSchema,
-  run: (ledger, rule, _, { input }) => setMarkup(ledger, rule, input),
+  /** Throws if the rule is wrong, or if it could never apply. It is stored as it was written. */
+  async run({ store, offer }, { account, key }, _, { input }) {
+    const { model } = readInput(modelOrder, input);
+    await checkModelPatterns(model === undefined ? [] : [model], offer, 'model');
+    if (account !== undefined) await requireBalance(store, account);
+    if (key !== undefined) await findKey(store, key);
+    const written = await nameRoot(store, z.custom<MarkupInput>().parse(input));
+    await editRules(store, (rules) => {
+      const others = rules.filter((rule) => !isForSelector(rule, written));
+      if (others.length >= mostRules)
+        throw new GatewayError('invalid_request', `there are at most ${mostRules} markups`);
+      return [...others, written];
+    });
+    return written;
+  },
 });
 
 export const markupOperations = [
@@ -200,7 +181,17 @@ export const markupOperations = [
     roles: roles.correct,
     input: selectorSchema,
     async run({ store }, selector) {
-      return { data: await removeMarkup(store, selector) };
+      const wanted = await nameRoot(store, selector);
+      const data = await editRules(store, (rules) => {
+        const left = rules.filter((rule) => !isForSelector(rule, wanted));
+        if (left.length === rules.length)
+          throw new GatewayError(
+            'not_found',
+            'there is no such markup; `markups list` shows those there are',
+          );
+        return left;
+      });
+      return { data };
     },
     verbs: { 'markups remove': { flags: subjects, format: formatMarkups } },
   }),

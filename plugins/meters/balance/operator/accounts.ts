@@ -81,19 +81,6 @@ export async function* readAllCredits(
   }
 }
 
-/** An account with the sum of its credits of each kind. */
-async function describeAccount(store: Store, account: string) {
-  const [record] = await store.listAccounts({ wanted: account, limit: 1 });
-  if (!record) throw buildAccountError(account);
-  const sums = new Map<string, Nano>(creditSources.map((source) => [source, 0n]));
-  for await (const { source, available } of readAllCredits(store, { account }))
-    if (source) sums.set(source, (sums.get(source) ?? 0n) + available);
-  return {
-    ...describeRecord(record),
-    credits: Object.fromEntries([...sums].map(([source, sum]) => [source, formatUsd(sum)])),
-  };
-}
-
 function describeRecord({ name, created, line, state, ...balance }: AccountRecord): ListedAccount {
   return { ...describeBalance(name, balance), parent: line[0] ?? null, state, created: toIso(created) };
 }
@@ -139,7 +126,15 @@ export const shownAccount = defineOperation({
   route: 'GET /admin/accounts/:account',
   summary: 'Show an account, with what it was credited',
   roles: roles.readOwn,
-  run: ({ store }, _, { account }) => describeAccount(store, account),
+  async run({ store }, _, { account }) {
+    const [record] = await store.listAccounts({ wanted: account, limit: 1 });
+    if (!record) throw buildAccountError(account);
+    const sums = new Map<string, Nano>(creditSources.map((source) => [source, 0n]));
+    for await (const { source, available } of readAllCredits(store, { account }))
+      if (source) sums.set(source, (sums.get(source) ?? 0n) + available);
+    const credits = Object.fromEntries([...sums].map(([source, sum]) => [source, formatUsd(sum)]));
+    return { ...describeRecord(record), credits };
+  },
 });
 
 type StateRow = VerbRow<Ledger, Replies['PATCH /admin/accounts/:account/state']>;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { formatUsd, toOneLine, type GatewayError } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
-import type { Flag, Verbs } from '../../../shared/operator-verbs.ts';
+import type { Verbs } from '../../../shared/operator-verbs.ts';
 import type { Budget } from '../../../shared/replies/budgets.ts';
 import { findReached, scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
 import type { Store } from '../store.ts';
@@ -134,12 +134,6 @@ export function formatBudget(budget: Budget): string {
   ];
   return toOneLine(parts.filter((part) => part !== false).join('  '));
 }
-
-/** Percentages with commas between; `none` for none. */
-const readThresholds: Flag['read'] = (warn) => {
-  if (warn === true) return warn;
-  return warn === 'none' ? [] : warn.split(',').map(Number);
-};
 
 export const budgetListing = defineOperation({
   route: 'GET /admin/budgets',
@@ -284,7 +278,7 @@ export const budgetVerbs: Verbs<Ledger> = {
       '--warn <percentages>': {
         field: 'thresholds',
         description: 'when to warn: 50,80,100 unless given, or none',
-        read: readThresholds,
+        read: (typed) => (typed === 'none' ? [] : String(typed).split(',').map(Number)),
       },
     },
     async run({ call }, { input, options: { soft, hard } }) {

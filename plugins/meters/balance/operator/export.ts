@@ -6,7 +6,7 @@ import { createWriteStream, statSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { fileMode, GatewayError, type RouteReply } from '../../../../core/index.ts';
+import { fileMode, GatewayError } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import { noStore } from '../../../shared/operator-routes.ts';
 import type { Verbs } from '../../../shared/operator-verbs.ts';
@@ -75,20 +75,6 @@ export async function exportEntries(store: Store, query: Query): Promise<Export>
 
 const lastHeader = 'x-tollgate-export-last';
 
-function sendExport({ format, last, lines }: Export): RouteReply {
-  const type = format === 'csv' ? 'text/csv' : 'application/jsonl';
-  return {
-    status: 200,
-    headers: {
-      ...noStore,
-      'content-type': `${type}; charset=utf-8`,
-      'content-disposition': `attachment; filename="entries.${format}"`,
-      [lastHeader]: String(last),
-    },
-    body: Readable.from(lines),
-  };
-}
-
 const exporting = defineOperation({
   route: 'GET /admin/entries/export',
   summary: 'Export all entries of the ledger as a file',
@@ -101,7 +87,19 @@ const exporting = defineOperation({
   run: async ({ store }, query) => exportEntries(store, await nameKey(store, query)),
   file: {
     content: { 'text/csv': z.string(), 'application/jsonl': z.string() },
-    send: sendExport,
+    send({ format, last, lines }) {
+      const type = format === 'csv' ? 'text/csv' : 'application/jsonl';
+      return {
+        status: 200,
+        headers: {
+          ...noStore,
+          'content-type': `${type}; charset=utf-8`,
+          'content-disposition': `attachment; filename="entries.${format}"`,
+          [lastHeader]: String(last),
+        },
+        body: Readable.from(lines),
+      };
+    },
     receive: ({ headers, body }) => ({
       format: headers.get('content-type')?.startsWith('text/csv') ? 'csv' : 'jsonl',
       last: Number(headers.get(lastHeader)),
@@ -111,10 +109,6 @@ const exporting = defineOperation({
 });
 
 export const exportOperations = [exporting];
-
-function guessFormat(file: string): Query['format'] {
-  return /\.(jsonl|ndjson)$/i.test(file) ? 'jsonl' : 'csv';
-}
 
 export const exportVerbs: Verbs<Ledger> = {
   'entries export <file>': {
@@ -130,7 +124,8 @@ export const exportVerbs: Verbs<Ledger> = {
       // It may be the export that this one continues. A shell creates an empty file before the command runs.
       const there = statSync(file, { throwIfNoEntry: false });
       if (there?.isFile() && there.size > 0) throw new Error(`${file} already exists: name a new file`);
-      const input = { format: guessFormat(file), ...(await findOwners(typed, client)) };
+      const format = /\.(jsonl|ndjson)$/i.test(file) ? 'jsonl' : 'csv';
+      const input = { format, ...(await findOwners(typed, client)) };
       const { lines, last } = await client.call(exporting, { input });
       const written = createWriteStream(file, { mode: fileMode });
       written.on('error', (error) => (error.message = `${file} could not be written: ${error.message}`));

@@ -35,17 +35,7 @@ const keyOrder = z.strictObject({
   tags: tags.default([]),
   budgets: z.array(budgetTerms).max(10).default([]),
 });
-const keyChanges = z.strictObject({
-  name: label.optional(),
-  disabled: z.boolean().optional(),
-  limits: limits.optional(),
-  tags: tags.optional(),
-});
 const longestOverlap = 30 * 24 * 3600;
-const rotationOrder = z.strictObject({
-  /** Seconds for which the old secret still works. */
-  overlap: z.int('it has to be a whole number of seconds').min(0).max(longestOverlap).default(0),
-});
 
 /**
  * Throws if limits are set that an operator key cannot have. It spends nothing and calls no model, so only
@@ -94,34 +84,6 @@ async function createKey({ store, offer }: Ledger, order: z.output<typeof keyOrd
     ...(await findKey(store, made.id)),
     ...(balance && balance.total <= 0n && { warning }),
   };
-}
-
-async function changeKey(
-  { store, offer }: Ledger,
-  wanted: string,
-  { limits: changed, ...rest }: z.output<typeof keyChanges>,
-): Promise<Key> {
-  await checkModelPatterns(changed?.models, offer, 'limits.models');
-  const { id, kind } = await findKey(store, wanted);
-  if (kind === 'operator' && changed) checkOperatorKey(changed, { tags: rest.tags?.[0] });
-  await store.changeKey({ id, changes: keepStated({ ...rest, ...changed }) });
-  return findKey(store, id);
-}
-
-/**
- * A new secret with the account, the limits and the spending of the old one, which works until the overlap
- * ends.
- */
-async function rotateKey(
-  { store }: Ledger,
-  wanted: string,
-  { overlap }: z.output<typeof rotationOrder>,
-): Promise<NewKey> {
-  const { id, kind } = await findKey(store, wanted);
-  const { secret, kept } = createKeySecret(kind);
-  const isRotated = await store.rotateKey({ id, until: kept.at + overlap * 1000, key: kept });
-  if (!isRotated) throw buildRefusal('conflict', `the key ${id} was rotated before`);
-  return { key: secret, ...(await findKey(store, kept.id)) };
 }
 
 function formatLimits({ spendCap, models, expires, callsPerMinute }: Key['limits']): string {
@@ -283,8 +245,19 @@ export const keyOperations = [
     route: 'PATCH /admin/keys/:key',
     summary: 'Rename, limit, disable or enable a key',
     roles: roles.manageOwn,
-    input: keyChanges,
-    run: (ledger, changes, { key }) => changeKey(ledger, key, changes),
+    input: z.strictObject({
+      name: label.optional(),
+      disabled: z.boolean().optional(),
+      limits: limits.optional(),
+      tags: tags.optional(),
+    }),
+    async run({ store, offer }, { limits: changed, ...rest }, { key }) {
+      await checkModelPatterns(changed?.models, offer, 'limits.models');
+      const { id, kind } = await findKey(store, key);
+      if (kind === 'operator' && changed) checkOperatorKey(changed, { tags: rest.tags?.[0] });
+      await store.changeKey({ id, changes: keepStated({ ...rest, ...changed }) });
+      return findKey(store, id);
+    },
     verbs: {
       'keys disable <key>': {
         description: `refuse a key from now on, named ${namedKey}`,
@@ -314,8 +287,19 @@ export const keyOperations = [
     summary: 'Give a key a new secret; limits and spending stay',
     roles: roles.manageOwn,
     statuses: [201],
-    input: rotationOrder.prefault({}),
-    run: (ledger, order, { key }) => rotateKey(ledger, key, order),
+    input: z
+      .strictObject({
+        /** Seconds for which the old secret still works. */
+        overlap: z.int('it has to be a whole number of seconds').min(0).max(longestOverlap).default(0),
+      })
+      .prefault({}),
+    async run({ store }, { overlap }, { key }) {
+      const { id, kind } = await findKey(store, key);
+      const { secret, kept } = createKeySecret(kind);
+      const isRotated = await store.rotateKey({ id, until: kept.at + overlap * 1000, key: kept });
+      if (!isRotated) throw buildRefusal('conflict', `the key ${id} was rotated before`);
+      return { key: secret, ...(await findKey(store, kept.id)) };
+    },
     verbs: {
       'keys rotate <key>': {
         flags: {
