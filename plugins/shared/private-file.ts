@@ -3,10 +3,6 @@ import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { dirname } from 'node:path';
 import { fileMode, makeFolder, restrictAccess } from '../../core/index.ts';
 
-function isTaken(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EEXIST';
-}
-
 /**
  * Written to another file and then linked into place. So two processes that start at once read the same
  * secret, and never a part of it.
@@ -18,7 +14,8 @@ function makeFile(file: string, text: string): void {
   try {
     linkSync(aside, file);
   } catch (error) {
-    if (!isTaken(error)) throw error;
+    const isTaken = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    if (!isTaken) throw error;
   } finally {
     rmSync(aside);
   }

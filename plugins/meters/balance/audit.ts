@@ -38,10 +38,10 @@ const readPending = rows.createReader({
   amount: rows.readInteger,
 });
 
+const books = ['credits', 'available', 'reserved', 'revenue'] as const;
+
 /** Which books an entry of each kind may touch. All others have to be zero. */
-const touches: Readonly<
-  Record<Entry['kind'], readonly (keyof Pick<Entry, 'credits' | 'available' | 'reserved' | 'revenue'>)[]>
-> = {
+const touches: Readonly<Record<Entry['kind'], readonly (typeof books)[number][]>> = {
   credit: ['credits', 'available'],
   reserve: ['available', 'reserved'],
   post: ['available', 'reserved', 'revenue'],
@@ -50,8 +50,6 @@ const touches: Readonly<
   overage: ['available', 'revenue'],
   adjustment: ['available', 'revenue'],
 };
-
-const books = ['credits', 'available', 'reserved', 'revenue'] as const;
 
 export class Auditor {
   readonly known: Known;

@@ -45,14 +45,11 @@ export const storeOptions = z.discriminatedUnion('kind', [
 
 export type StoreOptions = z.output<typeof storeOptions>;
 
-/** Options of a gateway's ledger that a command's ledger does not need. */
-export interface Serving {
-  readonly onGroup: GroupListener;
+/** A command's ledger needs neither `onGroup` nor `lease`. */
+interface OpenSettings {
+  readonly onGroup?: GroupListener;
   /** Milliseconds within which the store's thread sends a heartbeat if the event loop does not. */
-  readonly lease: number;
-}
-
-export interface OpenSettings extends Partial<Serving> {
+  readonly lease?: number;
   /** Rejects if there is no ledger yet, so that a command that only reads never creates one. */
   readonly mustExist?: boolean | undefined;
 }

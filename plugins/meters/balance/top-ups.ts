@@ -75,12 +75,12 @@ export function createTopUpRoute(options: TopUpOptions, store: () => Store): Rou
     describe: async () => (await import('./description.ts')).topUp,
     async handle({ headers, body, text }) {
       checkSignature(headers[header], text, options, Date.now());
-      const { account, reference: credited, kind, amount } = readInput(message, body);
-      const { status, total } = await addCredit(store(), { account, amount, kind, reference: credited });
+      const credit = readInput(message, body);
+      const { status, account, total } = await addCredit(store(), credit);
       return {
         status: 200,
         headers: { 'cache-control': 'no-store' },
-        body: { status, account, reference: credited, total },
+        body: { status, account, reference: credit.reference, total },
       };
     },
   };

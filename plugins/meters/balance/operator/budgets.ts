@@ -28,11 +28,6 @@ const budgetOrder = budgetTerms.extend({
   /** A key by its id, its name or its last four characters, an account by its name, or a tag. */
   subject: tag,
 });
-const budgetChanges = z.strictObject({
-  limit: budgetLimit.optional(),
-  hard: z.boolean().optional(),
-  thresholds: thresholds.optional(),
-});
 
 /** The current period of a budget. `left` is what its running calls leave, too. */
 export function describePeriod({ allowed, used, pending, resets }: BudgetRecord) {
@@ -199,7 +194,11 @@ const change = defineOperation({
   route: 'PATCH /admin/budgets/:budget',
   summary: 'Change a budget',
   roles: roles.spend,
-  input: budgetChanges,
+  input: z.strictObject({
+    limit: budgetLimit.optional(),
+    hard: z.boolean().optional(),
+    thresholds: thresholds.optional(),
+  }),
   run: ({ store }, changes, { budget }) =>
     editBudget(store, budget, (id) =>
       store.changeBudget({ id, changes: keepStated(changes), at: Date.now() }),
