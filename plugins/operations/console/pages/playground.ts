@@ -42,11 +42,7 @@ import {
 import { startRun, type CallPlace, type Running, type Run } from './playground-run.ts';
 
 export const playgroundKey = signal('');
-effect(() => {
-  // The next operator of this browser gets no key of the last one.
-  if (session.value?.signedIn === false) playgroundKey.value = '';
-});
-
+const keyField = { name: 'key', label: 'Key', type: 'password', isRequired: true } as const;
 const lifetime = 3_600_000;
 
 async function createKey({ account, spendCap }: Values): Promise<void> {
@@ -55,10 +51,6 @@ async function createKey({ account, spendCap }: Values): Promise<void> {
   const { key } = await call('POST /admin/keys', {}, order);
   playgroundKey.value = key;
   notify('A key for one hour was made');
-}
-
-async function pasteKey({ key = '' }: Values): Promise<void> {
-  playgroundKey.value = key;
 }
 
 const ways = [
@@ -75,35 +67,34 @@ function KeyChooser() {
       <button class="quiet" onClick=${() => (playgroundKey.value = '')}>Use another</button>
     </p>`;
   const names = accounts.data?.data.map(({ account }) => account) ?? [];
-  const paste = {
-    fields: [
+  const paste = () =>
+    renderForm(
       {
-        name: 'key',
-        label: 'Key',
-        type: 'password',
-        isRequired: true,
-        hint: 'Never stored: it stays in this page.',
+        fields: [{ ...keyField, hint: 'Never stored: it stays in this page.' }],
+        submit: 'Use this key',
+        send: async ({ key = '' }) => void (playgroundKey.value = key),
       },
-    ],
-    submit: 'Use this key',
-    send: pasteKey,
-  } as const;
-  const create = {
-    fields: [
-      { name: 'account', label: 'Account', type: 'select', options: names, isRequired: true },
-      { name: 'spendCap', label: 'At most (USD)', value: '1' },
-    ],
-    submit: 'Make a key',
-    send: createKey,
-  } as const;
+      'paste',
+    );
+  const create = () =>
+    renderForm(
+      {
+        fields: [
+          { name: 'account', label: 'Account', type: 'select', options: names, isRequired: true },
+          { name: 'spendCap', label: 'At most (USD)', value: '1' },
+        ],
+        submit: 'Make a key',
+        send: createKey,
+      },
+      `create ${names.length}`,
+    );
   const noAccount = html`<p>
     There is no account yet. <a href=${buildHref('accounts')}>Create the first one.</a>
   </p>`;
   return html`<section class="card" aria-label="Key">
     <p>Calls of the playground are real: they need a key, and its account pays.</p>
     ${renderProblem(accounts.error, accounts.reload)} ${mayChange() && renderChoice('Key', ways, way)}
-    ${way.value === 'paste' && renderForm(paste, 'paste')}
-    ${way.value === 'create' && names.length > 0 && renderForm(create, `create ${names.length}`)}
+    ${way.value === 'paste' && paste()} ${way.value === 'create' && names.length > 0 && create()}
     ${way.value === 'create' && accounts.data?.data.length === 0 && noAccount}
   </section>`;
 }
@@ -284,15 +275,16 @@ let work = createWork();
 /** The next person at this browser sees nothing of it. */
 export function forgetWork(): void {
   work = createWork();
+  playgroundKey.value = '';
 }
 effect(() => {
   if (session.value?.signedIn === false) forgetWork();
 });
 
-function preparePlay({ protocol, model, base, at }: Chosen) {
-  const { draft, stream, pictures, turns, running, costs, sent } = work;
-
-  function build(): Prepared {
+/** The request as it is chosen and written, or what is wrong with it. */
+function prepare({ protocol, model, base }: Chosen): { prepared?: Prepared; wrong?: string } {
+  const { draft, stream, pictures, turns } = work;
+  try {
     const ask: Turn = { role: 'user', text: draft.prompt.value, images: pictures.value };
     const wanted: Wanted = {
       protocol,
@@ -305,42 +297,33 @@ function preparePlay({ protocol, model, base, at }: Chosen) {
       temperature: readNumber(draft.temperature.value),
       further: readJson<Wanted['further']>('Further fields', draft.further.value, {}),
     };
-    return { wanted, built: buildRequest(wanted, base) };
-  }
-
-  async function send(prepared: Prepared): Promise<void> {
-    const started = startRun(protocol, prepared.built, playgroundKey.value, at);
-    running.value = started;
-    sent.value = prepared;
-    const { said, cost, error } = await started.done;
-    if (cost !== undefined) costs.value = [...costs.value, cost];
-    if (error !== undefined || protocol === 'images' || said.text === '') return;
-    turns.value = [...prepared.wanted.turns, { role: 'assistant', text: said.text, images: [] }];
-    draft.prompt.value = '';
-    pictures.value = [];
-  }
-  return { draft, stream, pictures, turns, running, costs, sent, build, send };
-}
-
-type Play = ReturnType<typeof preparePlay>;
-
-/** A checked request, or what is wrong with it. */
-function tryToBuild({ build }: Play): { prepared?: Prepared; wrong?: string } {
-  try {
-    return { prepared: build() };
+    return { prepared: { wanted, built: buildRequest(wanted, base) } };
   } catch (error) {
     return { wrong: getMessage(error) };
   }
 }
 
+async function send({ protocol, at }: Chosen, prepared: Prepared): Promise<void> {
+  const { draft, pictures, turns, running, costs, sent } = work;
+  const started = startRun(protocol, prepared.built, playgroundKey.value, at);
+  running.value = started;
+  sent.value = prepared;
+  const { said, cost, error } = await started.done;
+  if (cost !== undefined) costs.value = [...costs.value, cost];
+  if (error !== undefined || protocol === 'images' || said.text === '') return;
+  turns.value = [...prepared.wanted.turns, { role: 'assistant', text: said.text, images: [] }];
+  draft.prompt.value = '';
+  pictures.value = [];
+}
+
 const renderFault = (text: string | undefined) =>
   text !== undefined && html`<p class="fault" role="alert">${text}</p>`;
 
-function Pictures({ play: { pictures } }: { readonly play: Play }) {
+function Pictures() {
   const fault = useSignal<string | undefined>(undefined);
   const pick = async (event: { currentTarget: HTMLInputElement }): Promise<void> => {
     try {
-      pictures.value = await Promise.all([...(event.currentTarget.files ?? [])].map(readPicture));
+      work.pictures.value = await Promise.all([...(event.currentTarget.files ?? [])].map(readPicture));
     } catch (error) {
       fault.value = getMessage(error);
     }
@@ -372,9 +355,9 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
   const base = bases.get(protocol) ?? '';
   const modelState = bindQuery('model', models?.[0]?.id);
   const model = modelState.value;
-  const play = preparePlay({ protocol, model, base, at });
-  const { draft, turns, running, stream, pictures, costs, sent, send } = play;
-  const { prepared, wrong } = tryToBuild(play);
+  const chosen = { protocol, model, base, at };
+  const { draft, turns, running, stream, pictures, costs, sent } = work;
+  const { prepared, wrong } = prepare(chosen);
   const now = running.value?.run.value;
   const isBusy = now !== undefined && now.took === undefined;
   const isBlank = draft.prompt.value.trim() === '' && pictures.value.length === 0;
@@ -396,11 +379,15 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
         ${renderSettings(draft, protocol !== 'images')} ${renderInput('Prompt', draft.prompt, { rows: 5 })}
         ${
           // Another one after each answer, since nothing else empties its field.
-          protocol !== 'images' && html`<${Pictures} key=${turns.value.length} play=${play} />`
+          protocol !== 'images' && html`<${Pictures} key=${turns.value.length} />`
         }
         ${renderFault(wrong)}
         <div class="row start">
-          <button class="primary" disabled=${!isReady} onClick=${() => prepared && void send(prepared)}>
+          <button
+            class="primary"
+            disabled=${!isReady}
+            onClick=${() => prepared && void send(chosen, prepared)}
+          >
             Send
           </button>
           ${isBusy && html`<button onClick=${() => running.value?.stop()}>Stop</button>`}

@@ -279,14 +279,10 @@ function Holder(offer: Offer) {
     ['models', 'Models', () => renderModels(listing)],
     ['addresses', 'Addresses', () => renderAddresses(offer)],
   ]);
-  const forget = (): void => {
-    key.value = '';
-    forgetWork();
-  };
   return html`<div class="row start tabs">
       ${choice}
       <span class="space"></span>
-      <button onClick=${forget}>Sign out</button>
+      <button onClick=${forgetWork}>Sign out</button>
     </div>
     ${render()}`;
 }
