@@ -4,25 +4,20 @@ import type { Statement } from '../../../shared/replies/spending.ts';
 import { call, largestPage, mayChange, useList, type LoadedList, useData, buildUrl } from './api.ts';
 import { Budgets } from './budgets.ts';
 import { buildUsageColumns } from './call-columns.ts';
-import { bindQuery, chooseView, renderSelect, openForm, type Field } from './form.ts';
+import { bindQuery, chooseView, renderSelect, openForm, amountField, reasonField } from './form.ts';
 import { renderUsd } from './format.ts';
 import { openNewKey, openNewOperatorKey, renderKeys } from './keys.ts';
 import { html, notify, useMemo, go, buildHref, type Place } from './kit.ts';
 import { renderHead, renderBadge, renderProblem, renderTiles } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
-const reason: Field = {
-  name: 'reason',
-  label: 'Reason',
-  isRequired: true,
-  hint: 'Stored in the books with your name.',
-};
-const amount: Field = { name: 'amount', label: 'Amount in USD', isRequired: true };
-
 function openAdjustment(account: string, onDone: () => void): void {
   openForm({
     title: `Adjust the credit of ${account}`,
-    fields: [{ ...amount, placeholder: '-2.50', hint: 'A negative amount takes credit back.' }, reason],
+    fields: [
+      { ...amountField, placeholder: '-2.50', hint: 'A negative amount takes credit back.' },
+      reasonField,
+    ],
     submit: 'Adjust',
     send: (values) => call('POST /admin/adjustments', {}, { account, ...values }),
     onDone,
@@ -50,22 +45,6 @@ function openState(account: string, state: string, onDone: () => void): void {
     ],
     submit: 'Change',
     send: (values) => call('PATCH /admin/accounts/:account/state', { account }, values),
-    onDone,
-  });
-}
-
-export function openRefund(id: string, cost: string, onDone: () => void): void {
-  openForm({
-    title: 'Refund this call',
-    fields: [
-      { ...amount, value: cost, hint: 'At most what the call cost. A call is refunded once.' },
-      reason,
-    ],
-    submit: 'Refund',
-    async send(values) {
-      const { status } = await call('POST /admin/refunds', {}, { call: id, ...values });
-      if (status === 'already_credited') notify('Nothing was refunded: this call was refunded before', true);
-    },
     onDone,
   });
 }
@@ -137,7 +116,7 @@ function openCredit(account: string, onDone: () => void): void {
   openForm({
     title: `Add credit to ${account}`,
     fields: [
-      { ...amount, placeholder: '25' },
+      { ...amountField, placeholder: '25' },
       { name: 'kind', label: 'Kind', type: 'select', options: ['top-up', 'bonus', 'gift-card'] },
       {
         name: 'reference',

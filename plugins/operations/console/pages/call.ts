@@ -1,10 +1,10 @@
 /** One call: its times as a waterfall, what it cost line by line, what was lost, and how it was routed. */
 import type { CallDetail, Loss, CostLine } from '../../../shared/replies/calls.ts';
-import { openRefund } from './accounts.ts';
-import { mayChange, useData } from './api.ts';
+import { call as callApi, mayChange, useData } from './api.ts';
 import { renderOutcome } from './call-columns.ts';
+import { amountField, openForm, reasonField } from './form.ts';
 import { formatCount, formatDuration, renderTime, renderUsd } from './format.ts';
-import { html, type ComponentChildren, buildHref } from './kit.ts';
+import { html, notify, type ComponentChildren, buildHref } from './kit.ts';
 import { renderLoss, describeLoss } from './marked-json.ts';
 import { renderBadge, renderCode, renderFacts, renderHead, renderProblem } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
@@ -252,6 +252,22 @@ function renderSections(call: CallDetail) {
   )}
   ${omitted !== undefined && html`<p class="dim">${omitted} more were not stored.</p>`}
   ${renderPart('Routing', html`<section class="card">${renderRouting(call)}</section>`)}`;
+}
+
+function openRefund(id: string, cost: string, onDone: () => void): void {
+  openForm({
+    title: 'Refund this call',
+    fields: [
+      { ...amountField, value: cost, hint: 'At most what the call cost. A call is refunded once.' },
+      reasonField,
+    ],
+    submit: 'Refund',
+    async send(values) {
+      const { status } = await callApi('POST /admin/refunds', {}, { call: id, ...values });
+      if (status === 'already_credited') notify('Nothing was refunded: this call was refunded before', true);
+    },
+    onDone,
+  });
 }
 
 export function CallDetail({ id }: { readonly id: string }) {

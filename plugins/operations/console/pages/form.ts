@@ -168,6 +168,14 @@ export interface Field {
   readonly isRequired?: boolean;
 }
 
+export const amountField: Field = { name: 'amount', label: 'Amount in USD', isRequired: true };
+export const reasonField: Field = {
+  name: 'reason',
+  label: 'Reason',
+  isRequired: true,
+  hint: 'Stored in the books with your name.',
+};
+
 export type Values = Readonly<Partial<Record<string, string>>>;
 
 interface FormProps {
