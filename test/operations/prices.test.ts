@@ -2,28 +2,110 @@
  * Prices that change while the gateway runs: feeds of each form, what is held back, rollbacks, the automatic
  * feed, and what a call in between pays.
  */
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import * as fc from 'fast-check';
-import { beforeEach, describe, expect, it } from 'vitest';
-import { formatUsd, parseUsd } from '../../core/index.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { formatUsd, parseUsd, type Plugin } from '../../core/index.ts';
+import { admin } from '../../plugins/operations/admin/index.ts';
+import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { readRate } from '../../plugins/operations/catalogue/litellm.ts';
+import { prometheus } from '../../plugins/operations/prometheus.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 import { waitUntil } from '../support/operated.ts';
-import {
-  catalogueCost,
-  writeSource,
-  folder,
-  harness,
-  list,
-  buildModelsDev,
-  open,
-  openPrices,
-  payForCall,
-  waitForPrice,
-  update,
-  usage,
-} from './price-updates.ts';
+import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 
-openPrices();
+let folder: string;
+let web: ScriptedVendor;
+const model = 'openai/gpt-4o-mini';
+const usage = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 };
+
+/** models.dev's form. Its cached price is stated, so that no rate of the model keeps its old value. */
+const buildModelsDev = (input: number, output: number, cacheRead = 0.08): string =>
+  JSON.stringify({
+    openai: {
+      models: { 'gpt-4o-mini': { id: 'gpt-4o-mini', cost: { input, output, cache_read: cacheRead } } },
+    },
+    elsewhere: { models: { other: { id: 'other', cost: { input: 1, output: 1 } } } },
+  });
+
+function writeSource(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const result = z.looseObject({
+  applied: z.number().nullable(),
+  held: z.number().nullable(),
+  matched: z.number(),
+  fields: z.array(
+    z.looseObject({ field: z.string(), old: z.string().optional(), new: z.string().optional() }),
+  ),
+  doubtful: z.array(z.object({ provider: z.string(), model: z.string(), reasons: z.array(z.string()) })),
+});
+
+const updates = z.array(
+  z.looseObject({ id: z.number(), state: z.string(), by: z.string(), source: z.string() }),
+);
+
+let harness: Harness;
+
+async function open(
+  prices?: NonNullable<Parameters<typeof catalogue>[0]>['prices'],
+  ...more: Plugin[]
+): Promise<void> {
+  harness = await openHarness({ plugins: [catalogue(prices ? { prices } : {}), prometheus(), ...more] });
+  opened.push(harness);
+  harness.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage });
+}
+
+const opened: Harness[] = [];
+
+async function update(
+  source: string,
+  options: Record<string, string> = {},
+): Promise<z.output<typeof result>> {
+  return result.parse(await harness.gateway.verb('prices update', [source], options));
+}
+
+async function list(): Promise<z.output<typeof updates>> {
+  return updates.parse(await harness.gateway.verb('prices list'));
+}
+
+/** What a call costs, in USD for a thousand tokens in and a hundred out. */
+async function payForCall(): Promise<string> {
+  const before = parseUsd((await harness.balance()).used.toFixed(9));
+  await harness.client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hi' }] });
+  return formatUsd(parseUsd((await harness.balance()).used.toFixed(9)) - before);
+}
+
+/** Waits until the gateway has another price for the model's input. */
+async function waitForPrice(prompt: string): Promise<void> {
+  await waitUntil(async () => {
+    const listed = await (await fetch(`${harness.gateway.url}/v1/models/${model}`)).text();
+    return listed.includes(`"prompt":"${prompt}"`);
+  });
+}
+
+const catalogueCost = formatUsd((1000n * parseUsd('0.15') + 100n * parseUsd('0.60')) / 1_000_000n);
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-prices-'));
+  web = await startScriptedVendor((response) => void response.writeHead(404).end());
+});
+afterAll(async () => {
+  await web.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+afterEach(async () => {
+  for (const each of opened.splice(0)) await each.close();
+});
+
+import * as fc from 'fast-check';
 
 describe('a price update', () => {
   beforeEach(() => open());
@@ -172,4 +254,114 @@ describe('LiteLLM’s numbers', () => {
       }),
     );
   });
+});
+
+describe('a feed at a URL', () => {
+  beforeEach(() => open());
+
+  it('follows at most three redirects, and never shows its query', async () => {
+    let requestCount = 0;
+    web.conduct((response) => {
+      requestCount += 1;
+      if (requestCount <= 3) response.writeHead(302, { location: `/${requestCount}?token=secret` }).end();
+      else response.end(buildModelsDev(0.2, 0.8));
+    });
+    expect((await update(`${web.origin}/feed?token=secret`)).applied).toBe(1);
+    expect(JSON.stringify(await list())).not.toContain('secret');
+    web.conduct((response) => void response.writeHead(302, { location: '/again' }).end());
+    await expect(update(`${web.origin}/feed`)).rejects.toThrow('redirects more than 3 times');
+  });
+
+  it('is refused if it is too large or answers an error', async () => {
+    web.conduct((response) => {
+      response.on('error', () => undefined);
+      const chunk = Buffer.alloc(1024 * 1024, ' ');
+      for (let sent = 0; sent < 20; sent += 1) response.write(chunk);
+      response.end('{}');
+    });
+    await expect(update(`${web.origin}/feed`)).rejects.toThrow('more than 16777216 bytes');
+    web.conduct((response) => void response.writeHead(500).end());
+    await expect(update(`${web.origin}/feed`)).rejects.toThrow('it answers 500');
+  });
+});
+
+it('a signed feed is applied if the signature fits, and refused otherwise', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  await open({ publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString() });
+  const text = buildModelsDev(0.2, 0.8);
+  const source = writeSource('signed.json', text);
+  await expect(update(source)).rejects.toThrow(/its signature, .*signed\.json\.sig: ENOENT/);
+  writeSource('signed.json.sig', sign(null, Buffer.from(`${text} `), privateKey).toString('base64'));
+  await expect(update(source)).rejects.toThrow('its signature does not fit');
+  writeSource('signed.json.sig', sign(null, Buffer.from(text), privateKey).toString('base64'));
+  expect((await update(source)).applied).toBe(1);
+});
+
+it('a signed feed needs a valid public key', async () => {
+  await open();
+  expect(() => catalogue({ prices: { publicKey: 'abc' } })).toThrow('must be an Ed25519 public key');
+});
+
+it('the admin API lists updates, and lets operators alone confirm and roll them back', async () => {
+  await open(undefined, admin({ port: 0 }));
+  const url = findAdminUrl(harness.gateway.printed);
+  const secret = readFileSync(join(harness.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
+  const ask = async (path: string, method = 'GET', key = secret): Promise<unknown> => {
+    const response = await fetch(`${url}/admin/prices${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}` },
+    });
+    return [response.status, await response.json()];
+  };
+  await update(writeSource('admin.json', buildModelsDev(0.01, 0.8)));
+  expect(await ask('')).toMatchObject([200, { data: [{ id: 1, state: 'held', models: 1 }] }]);
+  expect(await ask('/1/confirm', 'POST', harness.key)).toMatchObject([403, {}]);
+  expect(await ask('/1/confirm', 'POST')).toMatchObject([
+    200,
+    { state: 'applied', by: expect.stringMatching(/^key /) },
+  ]);
+  await waitForPrice('0.00000001');
+  expect(await ask('/1/undo', 'POST')).toMatchObject([200, { state: 'undone' }]);
+  expect(await ask('/1/undo', 'POST')).toMatchObject([409, {}]);
+  expect(await ask('/7/undo', 'POST')).toMatchObject([404, {}]);
+  expect(await ask('/x/undo', 'POST')).toMatchObject([400, {}]);
+  await waitForPrice('0.00000015');
+});
+
+describe('the automatic feed', () => {
+  it('changes prices by itself, holds back doubtful ones, and does not repeat a rollback', async () => {
+    web.conduct((response) => void response.end(buildModelsDev(0.01, 0.8)));
+    await open({ feed: `${web.origin}/feed?key=secret` });
+    await waitUntil(async () => (await list()).length === 1);
+    expect(await list()).toMatchObject([{ state: 'held', by: 'feed' }]);
+    expect(await payForCall()).toBe(catalogueCost);
+    expect(harness.gateway.log.join('')).toContain('has prices that an operator has to confirm');
+    expect(harness.gateway.log.join('')).not.toContain('secret');
+  });
+
+  it.each([
+    ['answers 500', 500, ''],
+    ['has a wrong signature', 200, 'the signature of something else'],
+  ])(
+    'leaves prices unchanged when it %s, and says so in the log and in metrics',
+    async (_, status, signature) => {
+      const { publicKey } = generateKeyPairSync('ed25519');
+      web.conduct(
+        (response, { url }) =>
+          void response.writeHead(status).end(url?.endsWith('.sig') ? signature : buildModelsDev(0.2, 0.8)),
+      );
+      await open({
+        feed: `${web.origin}/feed`,
+        publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+      });
+      await waitUntil(() => harness.gateway.log.some((line) => line.includes('the price feed failed')));
+      const readFigure = async (name: string): Promise<number> => {
+        const text = await (await fetch(`${harness.gateway.url}/metrics`)).text();
+        return Number(new RegExp(`^tollgate_price_feed_${name} (\\d+)$`, 'm').exec(text)?.[1]);
+      };
+      await waitUntil(async () => (await readFigure('ok')) === 0);
+      expect(await readFigure('failures_total')).toBeGreaterThan(0);
+      expect(await payForCall()).toBe(catalogueCost);
+    },
+  );
 });
