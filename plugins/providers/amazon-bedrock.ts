@@ -2,11 +2,15 @@
 import { definePlugin } from '../../core/index.ts';
 import { offerCloud } from '../shared/cloud/offer.ts';
 import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';
-import { buildEndpoints, buildListingAddress } from './amazon-bedrock/address.ts';
-import { optionsSchema, findPlace, filterModels } from './amazon-bedrock/options.ts';
-import { unwrap } from './amazon-bedrock/reply.ts';
-import { createSigner } from './amazon-bedrock/signature.ts';
-import { wrap } from './amazon-bedrock/wrapping.ts';
+import {
+  buildEndpoints,
+  buildListingAddress,
+  optionsSchema,
+  findPlace,
+  filterModels,
+  createSigner,
+} from './amazon-bedrock/setup.ts';
+import { unwrap, wrap } from './amazon-bedrock/wire.ts';
 
 export const amazonBedrock = definePlugin({
   name: 'amazon-bedrock',

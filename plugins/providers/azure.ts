@@ -5,9 +5,15 @@
 import { definePlugin } from '../../core/index.ts';
 import { offerCloud } from '../shared/cloud/offer.ts';
 import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';
-import { buildEndpoints, buildListingAddress } from './azure/address.ts';
-import { signWithToken, signWithKey } from './azure/credential.ts';
-import { listDeployedModels, optionsSchema, completeOptions } from './azure/options.ts';
+import {
+  buildEndpoints,
+  buildListingAddress,
+  signWithToken,
+  signWithKey,
+  listDeployedModels,
+  optionsSchema,
+  completeOptions,
+} from './azure/setup.ts';
 
 export const azure = definePlugin({
   name: 'azure',
@@ -16,11 +22,7 @@ export const azure = definePlugin({
     const { baseUrl, apiKey, apiVersion } = completeOptions(options);
     if (baseUrl === undefined) return host.noteOff('set AZURE_OPENAI_ENDPOINT');
     offerCloud(host, {
-      provider: {
-        name: 'azure',
-        endpoints: buildEndpoints(baseUrl, apiVersion),
-        choose: chooseWire,
-      },
+      provider: { name: 'azure', endpoints: buildEndpoints(baseUrl, apiVersion), choose: chooseWire },
       keys: apiKey === undefined ? [signWithToken()] : [apiKey].flat().map(signWithKey),
       probe: {
         url: buildListingAddress(baseUrl, apiVersion),

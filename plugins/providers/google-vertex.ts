@@ -4,10 +4,14 @@
  */
 import { definePlugin, toRegional } from '../../core/index.ts';
 import { offerCloud } from '../shared/cloud/offer.ts';
-import { buildCountRequest, buildEndpoints } from './google-vertex/address.ts';
-import { signWithToken } from './google-vertex/credential.ts';
-import { optionsSchema, findPlace } from './google-vertex/options.ts';
-import { wrap } from './google-vertex/wrapping.ts';
+import {
+  buildCountRequest,
+  buildEndpoints,
+  signWithToken,
+  optionsSchema,
+  findPlace,
+  wrap,
+} from './google-vertex/setup.ts';
 
 export const googleVertex = definePlugin({
   name: 'google-vertex',
@@ -16,11 +20,7 @@ export const googleVertex = definePlugin({
     const place = findPlace(options);
     if (!place) return host.noteOff('set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION');
     offerCloud(host, {
-      provider: {
-        name: 'google-vertex',
-        endpoints: buildEndpoints(place),
-        wrap,
-      },
+      provider: { name: 'google-vertex', endpoints: buildEndpoints(place), wrap },
       keys: [options.credentials].flat().map(signWithToken),
       probe: {
         ...buildCountRequest(place, 'gemini-2.5-flash'),

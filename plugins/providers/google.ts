@@ -1,5 +1,5 @@
 /** Google's Gemini API; https://ai.google.dev/api. The URL holds the model and the operation. */
-import { buildGeminiPath } from '../shared/cloud/url-path.ts';
+import { buildGeminiPath } from '../shared/cloud/address.ts';
 import { defineProvider } from '../shared/provider/define-provider.ts';
 
 export const google = defineProvider({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkUrlPath } from '../../plugins/shared/cloud/url-path.ts';
+import { checkUrlPath } from '../../plugins/shared/cloud/address.ts';
 
 describe('a model name in a URL path', () => {
   it.each(['gemini-3-pro', 'tunedModels/my-model', 'a.b_c~d'])('takes %s unchanged', (name) => {

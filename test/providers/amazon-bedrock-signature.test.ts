@@ -1,7 +1,7 @@
 /** The signer held against AWS's published vectors, and against a verifier that shares no code with it. */
 import { SignatureV4 } from '@smithy/signature-v4';
 import { describe, expect, it } from 'vitest';
-import { Sha256, createSigner } from '../../plugins/providers/amazon-bedrock/signature.ts';
+import { Sha256, createSigner } from '../../plugins/providers/amazon-bedrock/setup.ts';
 import { checkSignature } from '../support/cloud/sigv4.ts';
 
 /** The key and the moment of AWS's own test suite for Signature Version 4. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ExpiringCredential } from '../../plugins/shared/cloud/expiring-credential.ts';
-import { loadOptional } from '../../plugins/shared/cloud/optional-package.ts';
+import { ExpiringCredential } from '../../plugins/shared/cloud/credential.ts';
+import { loadOptional } from '../../plugins/shared/cloud/credential.ts';
 
 const hour = 3_600_000;
 

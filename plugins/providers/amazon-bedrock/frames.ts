@@ -5,7 +5,7 @@
  */
 import type { EventStreamCodec as Codec } from '@smithy/eventstream-codec';
 import { GatewayError, splice } from '../../../core/index.ts';
-import { loadOptional } from '../../shared/cloud/optional-package.ts';
+import { loadOptional } from '../../shared/cloud/credential.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 /** The vendor allows 24 MB. A larger length means that this is no frame. */

@@ -1,5 +1,5 @@
-/** The only place that decides which characters a name in a provider's URL may have. */
-import { GatewayError, type Operation, type Target } from '../../../core/index.ts';
+/** Parts of the addresses and bodies that clouds take. */
+import { GatewayError, type Operation, type Target, type UpstreamRequest } from '../../../core/index.ts';
 
 const safeSegment = /^[\w@~+.-]+$/;
 
@@ -18,4 +18,8 @@ export function checkUrlPath(name: string): string {
 export function buildGeminiPath({ model }: Target, operation: Operation, stream: boolean): string {
   const generate = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
   return `models/${checkUrlPath(model.upstream)}:${operation === 'count' ? 'countTokens' : generate}`;
+}
+
+export function toBodyText({ body }: UpstreamRequest): string {
+  return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
 }

@@ -1,8 +1,8 @@
 /**
- * A credential that expires. It is fetched when it is first needed, shared by all calls that need it
- * meanwhile, and renewed in the background some minutes before its end, so that no call waits for that.
- * Errors only hold names and numbers: the libraries' own errors hold the requests they made, and those hold
- * secrets.
+ * Credentials that expire, and the packages that fetch them. A credential is fetched when it is first needed,
+ * shared by all calls that need it meanwhile, and renewed in the background some minutes before its end, so
+ * that no call waits for that. Errors only hold names and numbers: the libraries' own errors hold the
+ * requests they made, and those hold secrets.
  */
 import { GatewayError, isGatewayError, type Provider } from '../../../core/index.ts';
 
@@ -102,4 +102,28 @@ export function signWith(
       return response;
     },
   };
+}
+
+/** Loads what `load` imports. If the package is missing, throws an error that says how to install it. */
+export async function loadOptional<Module>(
+  provider: string,
+  name: string,
+  load: () => Promise<Module>,
+): Promise<Module> {
+  try {
+    return await load();
+  } catch (error) {
+    const isMissing =
+      error instanceof Error &&
+      'code' in error &&
+      error.code === 'ERR_MODULE_NOT_FOUND' &&
+      error.message.includes(`'${name}'`);
+    if (isMissing)
+      throw new GatewayError(
+        'upstream_failed',
+        `The provider "${provider}" needs the package "${name}": npm install ${name}`,
+        { cause: error },
+      );
+    throw error;
+  }
 }
