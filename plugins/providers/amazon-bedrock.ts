@@ -21,17 +21,12 @@ export const amazonBedrock = definePlugin({
       return host.noteOff(
         'set AWS_REGION, and AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY or AWS_BEARER_TOKEN_BEDROCK',
       );
+    const { base, region, credentials } = place;
     offerCloud(host, {
-      provider: {
-        name: 'amazon-bedrock',
-        endpoints: buildEndpoints(place.base),
-        choose: chooseWire,
-        wrap,
-        unwrap,
-      },
-      keys: place.credentials.map((credential) => ({ sign: createSigner(place.region, credential) })),
+      provider: { name: 'amazon-bedrock', endpoints: buildEndpoints(base), choose: chooseWire, wrap, unwrap },
+      keys: credentials.map((credential) => ({ sign: createSigner(region, credential) })),
       probe: {
-        url: buildListingAddress(place.base),
+        url: buildListingAddress(base),
         variable: 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK',
       },
       catalogue: new URL('catalogue/amazon-bedrock.json', import.meta.url),
