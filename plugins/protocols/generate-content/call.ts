@@ -19,13 +19,14 @@ import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { readMember, readObject } from '../../shared/wire-kit/values.ts';
+import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { encodeBlock, encodeResponse, encodeResult, guessMediaType } from './content.ts';
 import { encodeTurn, markUnsealedCalls, readAsList } from './conversation.ts';
 import { checksSignatures, createEncoding, isNative, type Encoding } from './encoding.ts';
 import { decodeRequest } from './request.ts';
 import { readSpelling, spellPath, type Spelling } from './spelling.ts';
-import { listSearches } from './tools.ts';
+import { searches } from './tools.ts';
 import * as Wire from './wire.ts';
 
 interface ReadBody extends CheckedBody {
@@ -34,35 +35,41 @@ interface ReadBody extends CheckedBody {
   readonly spelling: Spelling;
 }
 
+/** What the paths of a count begin with if its body holds a complete request. */
+const wrapper = 'generateContentRequest.';
+
 export class GenerateCall extends ReadCall {
   /** How the client spelled the body, so that edits name its fields in the same way. */
   readonly spelling: Spelling;
   /** The paths of the gateway's own `provider` objects, which must not be sent upstream. */
-  readonly providerPaths: readonly (readonly [string] | readonly [string, string])[];
+  readonly providerPaths: readonly string[];
   readonly modelPath: CheckedBody['modelPath'];
   /** Whether the current turn holds a call without a signature, from another vendor or an older model. */
-  readonly #hasUnsignedCall: boolean;
+  readonly #hasUnsealedCall: boolean;
 
   constructor(read: ReadBody) {
     const { wire, text, spelling, modelPath } = read;
     const facts = readFacts(read);
     const { model, stream } = facts;
     // If a count body wraps the request, the paths of the notes begin at the wrapper and do not fit.
-    const context = { model, stream, text, spelling: modelPath?.length === 2 ? new Set<string>() : spelling };
+    const isWrapped = modelPath?.startsWith(wrapper) ?? false;
+    const context = { model, stream, text, spelling: isWrapped ? new Set<string>() : spelling };
     super(facts, () => decodeRequest(wire, context));
     this.spelling = spelling;
     this.modelPath = modelPath;
-    this.providerPaths = findProvider(wire, modelPath);
-    this.#hasUnsignedCall = hasUnsignedCall(wire.contents);
+    const places = isWrapped ? ['provider', `${wrapper}provider`] : ['provider'];
+    this.providerPaths = wire.provider === undefined ? [] : places;
+    this.#hasUnsealedCall = markUnsealedCalls(wire.contents) !== wire.contents;
   }
 
   suits(model: Model): boolean {
-    return !this.#hasUnsignedCall || !checksSignatures(model);
+    return !this.#hasUnsealedCall || !checksSignatures(model);
   }
 }
 
 function readFacts({ wire, text, match, spelling }: ReadBody): CallFacts {
   const { generationConfig: config } = wire;
+  const hosted = listHosted(wire, spelling);
   return {
     model: match.model ?? '',
     stream: match.stream ?? false,
@@ -73,11 +80,11 @@ function readFacts({ wire, text, match, spelling }: ReadBody): CallFacts {
     framing: match.framing ?? 'events',
     // Every chunk of this protocol reports the usage.
     usageWanted: true,
-    size: measureInput(wire, text),
-    fees: readFees(wire, spelling),
+    size: measureInput(wire, hosted, text),
+    fees: listFees(hosted),
     modes: [
       ...readRequestedModes({ [spellPath('serviceTier', spelling)]: wire.serviceTier }),
-      ...readToolModes(wire, spelling),
+      ...listToolModes(hosted),
     ],
     preferences: readPreferences(wire.provider),
     carriesState: containsEnvelope(text),
@@ -123,34 +130,33 @@ function readEffort({ generationConfig }: Wire.Request): string | number | undef
   return thinkingLevel?.toLowerCase() ?? (thinkingBudget === -1 ? undefined : (thinkingBudget ?? undefined));
 }
 
-function findProvider(
-  { provider }: Wire.Request,
-  modelPath: CheckedBody['modelPath'],
-): GenerateCall['providerPaths'] {
-  if (provider === undefined) return [];
-  return modelPath?.length === 2 ? [['provider'], ['generateContentRequest', 'provider']] : [['provider']];
+interface HostedTool {
+  readonly name: string;
+  /** Its path, as the client spelled it. */
+  readonly field: string;
+}
+
+/** Tools that the client runs. Google runs all others. */
+const clientTools = splitNames('functionDeclarations computerUse');
+/** Tools by which Google fetches documents of unknown length. */
+const fetchingTools = splitNames('urlContext fileSearch mcpServers');
+
+function listHosted({ tools }: Wire.Request, spelling: Spelling): HostedTool[] {
+  return (tools ?? []).flatMap((tool, place) =>
+    Object.keys(tool)
+      .filter((name) => tool[name] && !clientTools.has(name))
+      .map((name) => ({ name, field: spellPath(`tools[${place}].${name}`, spelling) })),
+  );
 }
 
 /** The number of searches has no limit, even with a single search tool. The fee names the first one. */
-function readFees({ tools }: Wire.Request, spelling: Spelling): Fee[] {
-  const [first] =
-    tools?.flatMap((tool, place) => listSearches(tool).map((name) => `tools[${place}].${name}`)) ?? [];
-  const code = tools?.findIndex((tool) => tool.codeExecution) ?? -1;
+function listFees(hosted: readonly HostedTool[]): Fee[] {
+  const search = hosted.find(({ name }) => searches.has(name));
+  const code = hosted.find(({ name }) => name === 'codeExecution');
   return [
-    ...(first === undefined
-      ? []
-      : [{ name: 'webSearch' as const, field: spellPath(first, spelling), most: Infinity }]),
+    ...(search ? [{ name: 'webSearch' as const, field: search.field, most: Infinity }] : []),
     // Google runs code without a fee; other providers open a container for it.
-    ...(code < 0
-      ? []
-      : [
-          {
-            name: 'container' as const,
-            field: spellPath(`tools[${code}].codeExecution`, spelling),
-            most: 1,
-            spared: true,
-          },
-        ]),
+    ...(code ? [{ name: 'container' as const, field: code.field, most: 1, spared: true }] : []),
   ];
 }
 
@@ -158,43 +164,26 @@ function readFees({ tools }: Wire.Request, spelling: Spelling): Fee[] {
  * Returns modes for grounding that has a price per call, since no reply reports it. The mode names the first
  * tool of its kind. Searches in files stored at Google cost only their tokens.
  */
-function readToolModes({ tools }: Wire.Request, spelling: Spelling): Mode[] {
+function listToolModes(hosted: readonly HostedTool[]): Mode[] {
   return (['googleMaps', 'retrieval'] as const).flatMap((name): Mode[] => {
-    const place = tools?.findIndex((tool) => tool[name]) ?? -1;
-    return place < 0 ? [] : [{ name, field: spellPath(`tools[${place}].${name}`, spelling), silent: true }];
+    const tool = hosted.find((each) => each.name === name);
+    return tool ? [{ name, field: tool.field, silent: true }] : [];
   });
 }
-
-/** Checks the first call of each step in the current turn: Google signs no other calls. */
-function hasUnsignedCall(contents: readonly Wire.Content[]): boolean {
-  const current = contents.findLastIndex(
-    ({ role, parts }) => role !== 'model' && !parts.some(({ functionResponse }) => functionResponse),
-  );
-  const steps = contents.slice(current + 1).filter(({ role }) => role === 'model');
-  return steps.some(({ parts }) => {
-    const call = parts.find(({ functionCall }) => functionCall);
-    return call !== undefined && !call.thoughtSignature;
-  });
-}
-
-/** Tools that the client runs. Google runs all others. */
-const clientTools: ReadonlySet<string> = new Set(['functionDeclarations', 'computerUse']);
 
 /** Computes an upper bound of the input. Base64 media is counted as media, not as text. */
 function measureInput(
-  { contents, systemInstruction, tools, cachedContent, continuationToken }: Wire.Request,
+  { contents, systemInstruction, cachedContent, continuationToken }: Wire.Request,
+  hosted: readonly HostedTool[],
   text: string,
 ): InputSize {
   const meter = new MediaMeter();
   meter.fetched =
-    (tools?.some((tool) => tool.urlContext || tool.fileSearch || tool.mcpServers) ?? false) ||
+    hosted.some(({ name }) => fetchingTools.has(name)) ||
     // Google keeps the reply that the token continues, and reads it again.
     Boolean(continuationToken) ||
     // How many tokens a provider reads for a part of an unknown kind is unknown.
     contents.some(({ role, parts }) => role !== 'model' && parts.some(Wire.isUnknownPart));
-  const hasHostedTool = tools?.some((tool) =>
-    Object.keys(tool).some((name) => tool[name] && !clientTools.has(name)),
-  );
   const addMedia = ({ inlineData, fileData }: Pick<Wire.Part, 'inlineData' | 'fileData'>): void => {
     const type = inlineData?.mimeType ?? fileData?.mimeType ?? guessMediaType(fileData?.fileUri ?? '') ?? '';
     const base64 = inlineData?.data ?? '';
@@ -210,21 +199,21 @@ function measureInput(
   return {
     ...meter.measure(text),
     cached: cachedContent ? true : undefined,
-    rounds: hasHostedTool ? Infinity : undefined,
+    rounds: hosted.length > 0 ? Infinity : undefined,
   };
 }
 
 interface CheckedBody {
   readonly wire: Wire.Request;
   /** The path of the model in the body. Usually only the URL names the model. */
-  readonly modelPath: readonly [string] | readonly [string, string] | undefined;
+  readonly modelPath: string | undefined;
 }
 
 /** Throws `invalid_request` with the path of the first invalid field, in camelCase. */
 function checkRequest(body: unknown): CheckedBody {
   const wire = checkWire(Wire.request, body);
   checkFields(wire, '');
-  return { wire, modelPath: 'model' in wire ? ['model'] : undefined };
+  return { wire, modelPath: 'model' in wire ? 'model' : undefined };
 }
 
 /** A count body holds contents, with or without other fields of a request, or a complete request. */
@@ -232,11 +221,9 @@ function checkCount(body: unknown): CheckedBody {
   const { contents, generateContentRequest: inner, ...rest } = checkWire(Wire.count, body);
   if (inner) {
     if (contents) throw buildConflictError('contents', 'generateContentRequest');
-    checkFields(inner, 'generateContentRequest.');
-    return {
-      wire: { ...inner, provider: inner.provider ?? rest.provider },
-      modelPath: ['generateContentRequest', 'model'],
-    };
+    checkFields(inner, wrapper);
+    const provider = inner.provider ?? rest.provider;
+    return { wire: { ...inner, provider }, modelPath: `${wrapper}model` };
   }
   if (!contents) throw buildFieldError('contents', 'is missing', 'an array of contents');
   return { wire: { ...rest, contents }, modelPath: undefined };
@@ -308,9 +295,7 @@ export const parts: PartsSide = {
         if (!checksSignatures(model)) return body;
         const given = readAsList(body.contents).map(readObject);
         const marked = markUnsealedCalls(given);
-        return marked.every((content, index) => content === given[index])
-          ? body
-          : { ...body, contents: marked };
+        return marked === given ? body : { ...body, contents: marked };
       },
     };
   },

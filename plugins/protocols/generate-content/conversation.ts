@@ -324,7 +324,7 @@ export function readAsList(value: unknown): readonly unknown[] {
 
 /**
  * Gemini refuses a step of the current turn whose first call has neither a signature nor a placeholder. The
- * contents may be a client's own, in either spelling.
+ * contents may be a client's own, in either spelling. Returns them as they are if there is no such step.
  */
 export function markUnsealedCalls(contents: readonly Fields[]): readonly Fields[] {
   const current = contents.findLastIndex(
@@ -332,7 +332,7 @@ export function markUnsealedCalls(contents: readonly Fields[]): readonly Fields[
       role !== 'model' &&
       !readAsList(parts).some((part) => readSpelled(readObject(part), 'functionResponse')),
   );
-  return contents.map((content, index) => {
+  const marked = contents.map((content, index) => {
     if (index <= current || content.role !== 'model') return content;
     const parts = readAsList(content.parts).map(readObject);
     const place = parts.findIndex((part) => readSpelled(part, 'functionCall'));
@@ -340,4 +340,5 @@ export function markUnsealedCalls(contents: readonly Fields[]): readonly Fields[
     if (!call || readSpelled(call, 'thoughtSignature')) return content;
     return { ...content, parts: parts.with(place, { ...call, thoughtSignature: placeholders[0] }) };
   });
+  return marked.some((content, index) => content !== contents[index]) ? marked : contents;
 }

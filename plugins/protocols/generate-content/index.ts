@@ -136,8 +136,6 @@ function createMatcher(mount: string): (method: string, path: string, query?: st
   };
 }
 
-const limitPath = ['generationConfig', 'maxOutputTokens'] as const;
-
 export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[] {
   const edits: Edit[] = [];
   const {
@@ -148,12 +146,12 @@ export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[
   for (const path of providerPaths) edits.push({ path: respell(path, spelling), value: undefined });
   if (modelPath) edits.push({ path: respell(modelPath, spelling), value: `models/${model}` });
   if (outputLimit !== undefined && outputLimit !== call.outputLimit)
-    edits.push({ path: respell(limitPath, spelling), value: outputLimit });
+    edits.push({ path: respell('generationConfig.maxOutputTokens', spelling), value: outputLimit });
   return edits;
 }
 
-function respell(path: readonly string[], spelling: Spelling): Edit['path'] {
-  const [first = '', ...others] = spellPath(path.join('.'), spelling).split('.');
+function respell(path: string, spelling: Spelling): Edit['path'] {
+  const [first = '', ...others] = spellPath(path, spelling).split('.');
   return [first, ...others];
 }
 

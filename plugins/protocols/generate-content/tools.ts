@@ -28,11 +28,7 @@ import { bag, fitName, protocolName, readFlags, type Encoding } from './encoding
 import { fitParameters, readOpenApi } from './schema.ts';
 import type * as Wire from './wire.ts';
 
-const searches = splitNames('googleSearch googleSearchRetrieval enterpriseWebSearch');
-
-export function listSearches(tool: Readonly<Record<string, unknown>>): string[] {
-  return [...searches].filter((name) => tool[name]);
-}
+export const searches = splitNames('googleSearch googleSearchRetrieval enterpriseWebSearch');
 
 function readHostedKind(name: string): HostedTool['kind'] {
   if (searches.has(name)) return 'web-search';
