@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { CallPairs } from '../../plugins/protocols/generate-content/conversation.ts';
+import { CallPairs } from '../../plugins/protocols/generate-content/content.ts';
 import { expectLinear } from '../support/linear.ts';
 
 it('CallPairs pairs results with calls by id, then by name and in order with calls that had no id', () => {

@@ -16,8 +16,8 @@ import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { containsNumber } from '../../shared/wire-kit/tool-arguments.ts';
 import { readList, readMember, readObject } from '../../shared/wire-kit/values.ts';
 import { isObject, overlay, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { decodePart, encodeBlock, encodeResult } from './content.ts';
-import { bag, isNative, makeCallId, placeholders, protocolName, type Encoding } from './encoding.ts';
+import { CallPairs, decodePart, encodeBlock, encodeResult } from './content.ts';
+import { bag, isNative, placeholders, protocolName, type Encoding } from './encoding.ts';
 import { readSpelling, toSnakeCase } from './spelling.ts';
 import * as Wire from './wire.ts';
 
@@ -104,46 +104,6 @@ function joinReasoning(blocks: readonly Block[]): Block[] {
     joined.push({ ...block, text, at });
   }
   return joined;
-}
-
-interface OpenCall {
-  readonly id: string;
-  /** Its queues. */
-  readonly keys: readonly string[];
-}
-
-/**
- * Pairs results with calls. Most of Google's own calls have no id, and a result belongs to the first open
- * call of its name. Other protocols pair by id only, so every call gets an id here. The open calls are in
- * queues by id and by name, because a search through one list would take quadratic time.
- */
-export class CallPairs {
-  readonly #queues = new Map<string, Set<OpenCall>>();
-  #count = 0;
-
-  /** Adds a call of the content with this index. Returns its id, or a new one if it has none. */
-  addCall(name: string, given: string | undefined, content: number): string {
-    const id = given ?? makeCallId(content, this.#count, name);
-    this.#count += 1;
-    // A call whose id the gateway made can match a result with any id, by its name.
-    const keys = [`id ${id}`, `name ${name}`, ...(given === undefined ? [`made ${name}`] : [])];
-    const call = { id, keys };
-    for (const key of keys) {
-      const queue = this.#queues.get(key);
-      if (queue) queue.add(call);
-      else this.#queues.set(key, new Set([call]));
-    }
-    return id;
-  }
-
-  /** Returns the id of the call that a result belongs to. */
-  matchResult(name: string, id: string | undefined): string {
-    const keys = id === undefined ? [`name ${name}`] : [`id ${id}`, `made ${name}`];
-    const [call] = keys.flatMap((key) => this.#queues.get(key)?.values().next().value ?? []);
-    if (!call) return id ?? makeCallId(name);
-    for (const key of call.keys) this.#queues.get(key)?.delete(call);
-    return call.id;
-  }
 }
 
 interface Content {

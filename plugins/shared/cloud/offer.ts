@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { Host, Model, Provider } from '../../../core/index.ts';
 import { readCatalogue } from '../provider/catalogue-file.ts';
-import { examineVendor, type Probe } from '../provider/examine-vendor.ts';
+import { addProvider, type Probe } from '../provider/examine-vendor.ts';
 import { buildDrainLimits, onAbortSchema, patienceSchema } from '../provider/options.ts';
 import { applyOwnModels, ownModelsSchema } from '../provider/own-models.ts';
 
@@ -41,8 +41,7 @@ export function offerCloud(
   const shared = { ...provider, onAbort: buildDrainLimits(options.onAbort), patience: options.timeouts };
   for (const [index, key] of keys.entries()) {
     const one: Provider = { ...shared, ...key, ...(keys.length > 1 ? { credential: index + 1 } : {}) };
-    if (index === 0) host.providers.add(one);
-    host.examinations.add({ name: `${one.name} ${index + 1}`, examine: () => examineVendor(one, probe) });
+    addProvider(host, one, probe);
     host.catalog.offer(one, models);
   }
 }

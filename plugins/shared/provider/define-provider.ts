@@ -11,7 +11,7 @@ import {
 } from '../../../core/index.ts';
 import { readCatalogue } from './catalogue-file.ts';
 import { watchListing } from './discovery.ts';
-import { examineVendor, type Probe } from './examine-vendor.ts';
+import { addProvider, type Probe } from './examine-vendor.ts';
 import {
   addressSchema,
   buildDrainLimits,
@@ -89,15 +89,11 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
       for (const [index, headers] of credentials.entries()) {
         const number = credentials.length > 1 ? index + 1 : undefined;
         const provider = createProvider(spec, { base, credential: headers, number }, options);
-        if (index === 0) host.providers.add(provider);
         const { path, ...asked } = spec.probe ?? {
           path: spec.models instanceof URL ? '' : spec.models.discover,
         };
         const probe = { ...asked, url: base + path, variable: spec.env.key };
-        host.examinations.add({
-          name: `${spec.name} ${index + 1}`,
-          examine: () => examineVendor(provider, probe),
-        });
+        addProvider(host, provider, probe);
         if (models) host.catalog.offer(provider, models);
         else if (!(spec.models instanceof URL))
           watchListing(host, provider, { url: base + spec.models.discover, headers, options });

@@ -2,7 +2,13 @@
  * What `tollgate doctor` checks of every provider: whether it is reachable, accepts the key, and agrees with
  * our clock.
  */
-import { getMessage, type Finding, type Provider, type UpstreamRequest } from '../../../core/index.ts';
+import {
+  getMessage,
+  type Finding,
+  type Host,
+  type Provider,
+  type UpstreamRequest,
+} from '../../../core/index.ts';
 
 /** A free request that shows whether the provider is up and accepts the key. */
 export interface Probe {
@@ -43,37 +49,19 @@ function checkClock(date: string | null, host: string, now: number): Finding[] {
   ];
 }
 
-function describeStatus(subject: string, host: string, status: number, variable: string): Finding {
-  if (status === 401 || status === 403)
-    return {
-      subject,
-      state: 'fault',
-      message: `${host} does not accept the key (${status})`,
-      remedy: `check the key in ${variable}: it may be wrong, revoked, or not allowed to list models`,
-    };
+/** What a status says of the provider: how bad it is, and what to do. */
+function judgeStatus(status: number, variable: string): readonly [Finding['state'], string, string?] {
+  if (status === 401 || status === 403) {
+    const remedy = `check the key in ${variable}: it may be wrong, revoked, or not allowed to list models`;
+    return ['fault', `does not accept the key (${status})`, remedy];
+  }
   if (status >= 500)
-    return {
-      subject,
-      state: 'fault',
-      message: `${host} answered ${status}`,
-      remedy: 'the provider has a fault of its own: try again later',
-    };
+    return ['fault', `answered ${status}`, 'the provider has a fault of its own: try again later'];
   if (status === 429)
-    return {
-      subject,
-      state: 'note',
-      message: `${host} is up, but limits calls right now (429)`,
-      remedy: "try again later, or raise the key's limit",
-    };
+    return ['note', 'is up, but limits calls right now (429)', "try again later, or raise the key's limit"];
+  if (status < 300) return ['well', 'is up and accepts the key'];
   const unknownKey = 'whether it accepts the key is unknown';
-  if (status >= 300)
-    return {
-      subject,
-      state: 'note',
-      message: `${host} is up, but answered ${status} to the model list: ${unknownKey}`,
-      remedy: 'check its address',
-    };
-  return { subject, state: 'well', message: `${host} is up and accepts the key` };
+  return ['note', `is up, but answered ${status} to the model list: ${unknownKey}`, 'check its address'];
 }
 
 /**
@@ -130,8 +118,9 @@ async function ask(
     const now = (asked + Date.now()) / 2;
     await response.body?.cancel();
     const status = missing && response.status === 404 ? 200 : response.status;
+    const [state, found, remedy] = judgeStatus(status, variable);
     return [
-      describeStatus(subject, host, status, variable),
+      { subject, state, message: `${host} ${found}`, ...(remedy === undefined ? {} : { remedy }) },
       ...checkClock(response.headers.get('date'), host, now),
     ];
   } catch (error) {
@@ -144,4 +133,14 @@ async function ask(
       },
     ];
   }
+}
+
+/** Adds a provider for one of its keys, which the doctor examines by the probe. */
+export function addProvider(host: Host, provider: Provider, probe: Probe): void {
+  const number = provider.credential ?? 1;
+  if (number === 1) host.providers.add(provider);
+  host.examinations.add({
+    name: `${provider.name} ${number}`,
+    examine: () => examineVendor(provider, probe),
+  });
 }
