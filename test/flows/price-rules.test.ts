@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
-import { describeEntry } from '../../plugins/meters/balance/operator/reports.ts';
+import { describeEntry } from '../../plugins/meters/balance/export/lines.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { calls } from '../../plugins/operations/calls.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';

@@ -76,6 +76,8 @@ export interface EntryQuery {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly after?: number | undefined;
+  /** The highest number that a row may have. */
+  readonly last?: number | undefined;
   readonly limit: number;
 }
 

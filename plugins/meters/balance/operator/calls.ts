@@ -29,6 +29,7 @@ import {
 } from '../../../shared/operator-verbs.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
+import { describeEntry } from '../export/lines.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
 import { nameRefund } from './corrections.ts';
 import { formatCsv, formatUses } from './csv.ts';
@@ -37,7 +38,6 @@ import { findOwners } from './keys.ts';
 import { defineOperation, only, type Ledger } from './operation.ts';
 import { accountName, buildNumberSchema, period, checkPeriod } from './reading.ts';
 import { buildPage, buildRefusal } from './replies.ts';
-import { describeEntry } from './reports.ts';
 
 const bookedSchema = z.array(z.tuple([z.string(), z.coerce.number(), z.string()]));
 

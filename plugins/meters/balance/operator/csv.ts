@@ -1,10 +1,11 @@
 /** Writes rows as CSV of RFC 4180. Text that a spreadsheet would run as a formula is made harmless. */
 import { nameKind } from '../../../../core/for-threads.ts';
 
+/** A use as replies have it, also those of other versions. */
+export type ShownUse = Readonly<{ unit: string; modality?: string | undefined; count: number }>;
+
 /** What was used of each unit, in one cell: `input 1200, image 1`. */
-export function formatUses(
-  uses: readonly Readonly<{ unit: string; modality?: string | undefined; count: number }>[],
-): string {
+export function formatUses(uses: readonly ShownUse[]): string {
   return uses.map((use) => `${nameKind(use)} ${use.count}`).join(', ');
 }
 
@@ -19,11 +20,18 @@ function formatCell(value: unknown): string {
   return typeof value === 'string' ? formatCsvCell(value) : String(value);
 }
 
+/** A line for each row. */
+export function formatCsvLines<Column extends string>(
+  columns: readonly Column[],
+  rows: readonly Readonly<Partial<Record<Column, unknown>>>[],
+): string {
+  return rows.map((row) => `${columns.map((column) => formatCell(row[column])).join(',')}\r\n`).join('');
+}
+
 /** The columns by name in a first line, then a line for each row. */
 export function formatCsv<Column extends string>(
   columns: readonly Column[],
   rows: readonly Readonly<Partial<Record<Column, unknown>>>[],
 ): string {
-  const lines = rows.map((row) => columns.map((column) => formatCell(row[column])).join(','));
-  return [columns.join(','), ...lines, ''].join('\r\n');
+  return `${columns.join(',')}\r\n${formatCsvLines(columns, rows)}`;
 }

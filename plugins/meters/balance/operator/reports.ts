@@ -2,13 +2,12 @@
  * What operators read in the books: summed up usage, rows for an export, and what is reserved at the moment.
  */
 import { z } from 'zod';
-import { findCount, formatUsd, listUses, parseUsd } from '../../../../core/index.ts';
+import { findCount, formatUsd, parseUsd } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
-import { readShares } from '../budgets/budget.ts';
-import { columnNames } from '../export/lines.ts';
-import { entryKinds, usageGroups, type Entry } from '../store.ts';
+import { columnNames, describeEntry, flattenEntry } from '../export/lines.ts';
+import { entryKinds, usageGroups } from '../store.ts';
 import { formatCsv, formatUses } from './csv.ts';
 import { nameKey } from './key-records.ts';
 import { findOwners } from './keys.ts';
@@ -28,52 +27,6 @@ const narrowing = {
   key: z.string().max(200).optional(),
   ...period,
 };
-
-/** What an entry keeps of a usage. The rule that priced it is unknown if it is older than names of rules. */
-const usageSchema = z.looseObject({ rule: z.string().optional() }).optional();
-
-export function describeEntry({
-  at,
-  credits,
-  available,
-  reserved,
-  revenue,
-  flags,
-  usage,
-  costs,
-  vendor,
-  budgets,
-  reservation: _reservation,
-  ...rest
-}: Entry) {
-  const legs = {
-    credits: formatUsd(credits),
-    available: formatUsd(available),
-    reserved: formatUsd(reserved),
-    revenue: formatUsd(revenue),
-  };
-  const used = usageSchema.parse(parseJson(usage));
-  return {
-    ...rest,
-    ...legs,
-    at: toIso(at),
-    flags: flags.join(' '),
-    rule: used?.rule,
-    usage: used && listUses(used),
-    costs: parseJson(costs),
-    ...(vendor === undefined ? {} : { vendorCost: formatUsd(vendor) }),
-    ...(budgets === undefined ? {} : { budgets: describeShares(budgets) }),
-  };
-}
-
-/** The periods of budgets that a call counts in. */
-function describeShares(text: string) {
-  return readShares(text).map(({ budget, start }) => ({ budget, start: toIso(start) }));
-}
-
-function parseJson(json: string | undefined): unknown {
-  return json === undefined ? undefined : JSON.parse(json);
-}
 
 /** The columns of usage that are counts. */
 const sums = new Set(['calls', 'input', 'output']);
@@ -174,14 +127,7 @@ export const reportOperations = [
     csv: {
       name: 'entries',
       /** Without nested values. */
-      format: ({ data }) =>
-        formatCsv(
-          columnNames,
-          data.map(({ usage, costs: _costs, budgets: _budgets, ...row }) => ({
-            ...row,
-            uses: formatUses(usage ?? []),
-          })),
-        ),
+      format: ({ data }) => formatCsv(columnNames, data.map(flattenEntry)),
     },
   }),
   defineOperation({

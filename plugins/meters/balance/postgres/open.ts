@@ -5,21 +5,18 @@
 import { Worker } from 'node:worker_threads';
 import { Client, Pool, type PoolClient } from 'pg';
 import { getMessage } from '../../../../core/index.ts';
-import { exportEntries } from '../export/lines.ts';
 import {
   isWrite,
   getQueue,
   createOwner,
   createStore,
-  type Answer,
-  type Argument,
   type NameIn,
   type Operation,
   type StoreOperationName,
 } from '../operations.ts';
 import { buildOutageError, Queue, type GroupListener } from '../queue.ts';
 import { readFlag } from '../rows.ts';
-import { isSharedOperation, runShared, type SharedName } from '../sql/shared.ts';
+import { isSharedOperation, runShared } from '../sql/shared.ts';
 import { nameStatements } from '../sql/steps.ts';
 import type { Write } from '../sql/writes.ts';
 import type { Store } from '../store.ts';
@@ -106,29 +103,15 @@ const sql = nameStatements('open', {
     has_database_privilege(current_database(), 'CREATE') AS makeable`,
 });
 
-type Read = Exclude<StoreOperationName, NameIn<'writes'>>;
-type ReadHandler<Name extends Read> = (query: Query, argument: Argument<Name>) => Promise<Answer<Name>>;
-
-const handlers: { readonly [Name in Exclude<Read, SharedName>]: ReadHandler<Name> } = {
-  exportEntries: (query, argument) => runSteps(query, exportEntries(argument)),
-  findLastEntry,
-};
-
-async function runOwn<Name extends keyof typeof handlers>(
-  query: Query,
-  { name, argument }: Operation<Name>,
-): Promise<Answer<Name>> {
-  const handler: ReadHandler<Name> = handlers[name];
-  return handler(query, argument);
-}
+type Read = Operation<Exclude<StoreOperationName, NameIn<'writes'>>>;
 
 /** Upkeep writes, in transactions of its own, on the connections that read: no call waits for it. */
-async function runRead(query: Query, operation: Operation<Read>, owner: string): Promise<unknown> {
+async function runRead(query: Query, operation: Read, owner: string): Promise<unknown> {
   const isUpkeep = getQueue(operation.name) === 'upkeep';
   if (isUpkeep) await query(sql.begin);
   const answer = await (isSharedOperation(operation)
     ? runSteps(query, runShared(operation, owner))
-    : runOwn(query, operation));
+    : findLastEntry(query));
   if (isUpkeep) await query(sql.commit);
   return answer;
 }

@@ -1,11 +1,20 @@
 /** Reads the books: row by row for exports, summed up for usage reports, and as a whole for metrics. */
 import { listUses } from '../../../../core/for-threads.ts';
-import { readEntry, readPending, readSums, readTotals, type UsageGroup } from '../books.ts';
+import {
+  readEntry,
+  readPending,
+  readSums,
+  readTotals,
+  type Entry,
+  type EntryQuery,
+  type UsageGroup,
+} from '../books.ts';
 import { amountParts, units } from '../calls/figures.ts';
+import { formatEntries } from '../export/lines.ts';
 import { readOwner } from '../reservations.ts';
 import { readCount, readText as textIn, type Row } from '../rows.ts';
 import { entryRows } from './selects.ts';
-import { askRows, Conditions, nameStatements, type Operations } from './steps.ts';
+import { askRows, Conditions, nameStatements, type Operations, type Steps } from './steps.ts';
 
 const minute = 60_000;
 const { '1h': hour, '1d': day } = units;
@@ -88,25 +97,32 @@ function* sumEntries(conditions: Conditions, groups: Readonly<Record<string, str
   });
 }
 
+function* listEntries(query: EntryQuery): Steps<Entry[]> {
+  const { account, key, call, reference, kinds, from, to, after, last, limit } = query;
+  const conditions = new Conditions({
+    'accounts.name =': account,
+    'entries.key =': key,
+    'entries.reference =': reference,
+    'entries.at >=': from,
+    'entries.at <': to,
+    'entries.number >': after,
+    'entries.number <=': last,
+  });
+  if (call !== undefined) conditions.texts.push(buildCallCondition(conditions.addValue(call)));
+  if (kinds) {
+    const places = kinds.map((kind) => conditions.addValue(kind));
+    conditions.texts.push(`entries.kind IN (${places.join(', ')})`);
+  }
+  const most = conditions.addValue(limit);
+  const page = `${entryRows} ${conditions.where} ORDER BY entries.number LIMIT ${most}`;
+  return (yield* askRows({ text: page }, ...conditions.values)).map(readEntry);
+}
+
 export const reports = {
-  *listEntries(query) {
-    const { account, key, call, reference, kinds, from, to, after, limit } = query;
-    const conditions = new Conditions({
-      'accounts.name =': account,
-      'entries.key =': key,
-      'entries.reference =': reference,
-      'entries.at >=': from,
-      'entries.at <': to,
-      'entries.number >': after,
-    });
-    if (call !== undefined) conditions.texts.push(buildCallCondition(conditions.addValue(call)));
-    if (kinds) {
-      const places = kinds.map((kind) => conditions.addValue(kind));
-      conditions.texts.push(`entries.kind IN (${places.join(', ')})`);
-    }
-    const most = conditions.addValue(limit);
-    const page = `${entryRows} ${conditions.where} ORDER BY entries.number LIMIT ${most}`;
-    return (yield* askRows({ text: page }, ...conditions.values)).map(readEntry);
+  listEntries,
+  *exportEntries({ format, kind, ...slice }) {
+    const limit = slice.last - slice.after;
+    return formatEntries(yield* listEntries({ ...slice, kinds: kind && [kind], limit }), format);
   },
   *sumUsage({ account, key, model, from, to, by }) {
     const conditions = new Conditions({

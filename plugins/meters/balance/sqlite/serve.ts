@@ -41,22 +41,8 @@ function describeFailure(thrown: unknown): ReturnType<typeof buildFailure> {
   return buildFailure(error, code !== undefined && code !== brokenConstraint);
 }
 
-function refuseReport(): never {
-  throw new Error('this thread reads no reports');
-}
-
-/** Loaded only by the thread for reports. */
-async function loadReports(
-  database: DatabaseSync,
-  statements: Statements,
-  audited: Uint8Array | undefined,
-): Promise<Pick<Handlers, 'auditPart' | 'getAuditState' | 'exportEntries'>> {
-  const { createAudit } = await import('./auditing.ts');
-  const { exportEntries } = await import('../export/lines.ts');
-  return {
-    ...createAudit(database, audited),
-    exportEntries: (slice) => statements.run(exportEntries(slice)),
-  };
+function refuseAudit(): never {
+  throw new Error('this thread does not audit');
 }
 
 function runOwn<Name extends keyof Handlers>(
@@ -101,8 +87,8 @@ async function createRunner(
     // Entries appear in the order of their numbers.
     findLastEntry: () => Number(newest.get()?.number),
     ...(audits
-      ? await loadReports(database, statements, audited)
-      : { exportEntries: refuseReport, auditPart: refuseReport, getAuditState: refuseReport }),
+      ? (await import('./auditing.ts')).createAudit(database, audited)
+      : { auditPart: refuseAudit, getAuditState: refuseAudit }),
   };
   const runOne = (operation: Exclude<Operation, Write>): unknown =>
     isSharedOperation(operation) ? statements.run(runShared(operation, owner)) : runOwn(handlers, operation);
