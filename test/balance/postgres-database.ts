@@ -4,7 +4,7 @@
  */
 import { Client } from 'pg';
 import { openPostgres, type PostgresOptions } from '../../plugins/meters/balance/postgres/open.ts';
-import { typeParsers } from '../../plugins/meters/balance/postgres/values.ts';
+import { typeParsers } from '../../plugins/meters/balance/postgres/options.ts';
 import type { Row } from '../../plugins/meters/balance/rows.ts';
 import type { Books, OpenedStore } from '../contract/books.ts';
 import { openDatabase } from '../support/database.ts';

@@ -219,7 +219,8 @@ describe('the file', () => {
     expect(await fresh.audit()).toMatchObject({
       ok: false,
       findings: [
-        { rule: 'I12', message: expect.stringContaining('of hours has nothing for a k house/model house') },
+        { rule: 'I12', message: expect.stringContaining('by 1h has nothing for a k house/model house') },
+        { rule: 'I12', message: expect.stringContaining('by 1d has nothing for a k house/model house') },
       ],
     });
     await fresh.close();

@@ -6,7 +6,8 @@
  * node test/bench/history.ts [postgres] [sums] [--json]      HISTORY_CALLS=10000000
  *
  * With `sums` only the sums of the calls are stored, and only the overview is timed: calls and entries take
- * most of the time and of the disk. `HISTORY_FILE` keeps SQLite's file, which the next run only reads.
+ * most of the time and of the disk. `HISTORY_FILE` keeps SQLite's file: the next run reads it,
+ * or copies its sums to PostgreSQL.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -179,9 +180,33 @@ async function fillSqlite(file: string): Promise<void> {
   database.close();
 }
 
+/** Copies the sums of an earlier run from SQLite's file. */
+async function copySums(client: Client, from: string): Promise<void> {
+  const database = new DatabaseSync(from, { readOnly: true });
+  for (const table of ['party_sums', 'series_sums']) {
+    let rows: object[] = [];
+    const write = async (): Promise<void> => {
+      const text = `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`;
+      await client.query(text, [JSON.stringify(rows)]);
+      rows = [];
+    };
+    for (const row of database.prepare(`SELECT * FROM ${table}`).iterate()) {
+      rows.push(row);
+      if (rows.length === 20_000) await write();
+    }
+    await write();
+  }
+  database.close();
+}
+
 async function fillPostgres(url: string): Promise<void> {
   const client = new Client({ connectionString: url, options: '-c search_path=tollgate' });
   await client.connect();
+  if (onlySums && isFilled) {
+    await copySums(client, file);
+    await client.query('ANALYZE');
+    return client.end();
+  }
   await fill({
     run: (statement) => client.query(statement),
     stopNoting: (log) => `DROP TRIGGER ${log}_are_noted ON ${log}`,
@@ -291,7 +316,7 @@ const server = process.argv.includes('postgres') ? await startPostgres() : undef
 const file = process.env.HISTORY_FILE ?? join(folder, 'ledger.db');
 const isFilled = existsSync(file);
 const open = (): Promise<Store> => (server ? openPostgres({ url: server.url }) : openSqlite({ file }));
-if (!isFilled) {
+if (server || !isFilled) {
   const empty = await open();
   await empty.close();
   await (server ? fillPostgres(server.url) : fillSqlite(file));

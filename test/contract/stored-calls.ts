@@ -231,18 +231,4 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
     const wanted = { account: name, key: `${name}-0`, model: `m/${name}-0`, provider: `${name}-0` };
     await expectSelected(store(), calls, wanted);
   });
-
-  it('roll-ups rank the largest series and sum up the others', async () => {
-    const name = await account(1000n);
-    const costs = { x: 5n, y: 9n, z: 1n };
-    for (const [model, amount] of Object.entries(costs)) {
-      await store().reserve(request(`${name}-${model}`, name));
-      await store().settle(settlement(`${name}-${model}`, amount, { model, at: 4 }));
-    }
-    const rows = await store().sumCalls({ ...always, by: 'model', account: name, top: 1 });
-    expect(rows.map((row) => [row.name, row.cost, row.names])).toEqual([
-      ['y', 9n, 3],
-      [undefined, 6n, 3],
-    ]);
-  });
 }

@@ -1,8 +1,8 @@
 /** Calls priced by rules: what entries, call records and exports say of the rule, and the audit. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
-import { balance } from '../../plugins/meters/balance/index.ts';
 import { describeEntry } from '../../plugins/meters/balance/export/lines.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { calls } from '../../plugins/operations/calls.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';

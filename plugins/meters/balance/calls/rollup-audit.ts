@@ -5,7 +5,7 @@
 import { formatUsd } from '../../../../core/for-threads.ts';
 import type { Entry } from '../books.ts';
 import { createReader, readInteger, type Row } from '../rows.ts';
-import { units, type Dimension, type Unit } from './figures.ts';
+import { namePair, pairs, units, type Unit } from './figures.ts';
 import { unsummedEntries } from './sums.ts';
 
 /** A query for stored sums, and how its groups are named. */
@@ -37,7 +37,7 @@ function buildCheck(table: string, kept: string, by: readonly string[], step?: n
   return { table, step, text };
 }
 
-function buildStepCheck(dimension: Dimension, unit: Unit): RollupCheck {
+function buildStepCheck(dimension: string, unit: Unit): RollupCheck {
   const step = units[unit];
   const kept = `
     SELECT '' AS account, '' AS key, '' AS model, '' AS provider, start AS at, cost, margin, posts
@@ -45,25 +45,27 @@ function buildStepCheck(dimension: Dimension, unit: Unit): RollupCheck {
   return buildCheck(`${dimension} by ${unit}`, kept, [`at / ${step} * ${step}`], step);
 }
 
+function buildPartyCheck(unit: Unit): RollupCheck {
+  const kept = `SELECT account, key, model, provider, start AS at, cost, margin, posts FROM party_sums
+    WHERE step = ${units[unit]}`;
+  return buildCheck(`of parties by ${unit}`, kept, parties);
+}
+
 const steps = [
   buildStepCheck('model', '1h'),
   buildStepCheck('provider', '1h'),
   buildStepCheck('account', '1d'),
   buildStepCheck('key', '1d'),
+  ...pairs.map(([of, by]) => buildStepCheck(namePair(of, by), '1d')),
 ];
-const everything = buildCheck(
-  'of hours',
-  `SELECT account, key, model, provider, start AS at, cost, margin, posts FROM party_sums
-    WHERE step = ${units['1h']}`,
-  parties,
-);
+const everything = [buildPartyCheck('1h'), buildPartyCheck('1d')];
 
 /** Audits between two that compare every key at every model, which reads all hours there ever were. */
 const seldom = 60;
 
 /** The checks of an audit by its number, from 0. */
 export function selectChecks(audit: number): readonly RollupCheck[] {
-  return audit % seldom === 0 ? [...steps, everything] : steps;
+  return audit % seldom === 0 ? [...steps, ...everything] : steps;
 }
 
 /** `margin` is what was charged above the vendors' bills. */

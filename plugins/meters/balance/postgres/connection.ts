@@ -7,7 +7,6 @@ import { GatewayError } from '../../../../core/index.ts';
 import { TableFault } from '../operations.ts';
 import type { Row } from '../rows.ts';
 import { isEmpty, type Statement, type Steps } from '../sql/steps.ts';
-import { encodeRecords } from './values.ts';
 
 /** SQLSTATEs of U+0000 in a text, as it is and as an escape in JSON. */
 const unstorable = new Set<string | undefined>(['22021', '22P05']);
@@ -77,6 +76,11 @@ export function createQuery(client: ClientBase): Query {
       });
     }
   };
+}
+
+/** For `json_populate_recordset`: a column that is not named is null. */
+function encodeRecords(rows: readonly object[]): string {
+  return JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }
 
 /** Runs an operation that both databases share. */

@@ -1,7 +1,14 @@
 /** Options of connections: the address, the schema that holds the ledger's tables, and short timeouts. */
-import type { ClientConfig, PoolConfig } from 'pg';
+import { types, type ClientConfig, type CustomTypesConfig, type PoolConfig } from 'pg';
 import { schema } from './migrations.ts';
-import { typeParsers } from './values.ts';
+
+const wholeNumbers: readonly number[] = [types.builtins.INT2, types.builtins.INT4, types.builtins.INT8];
+
+/** Integers are BigInt. */
+export const typeParsers: CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    wholeNumbers.includes(oid) && format !== 'binary' ? BigInt : types.getTypeParser(oid, format),
+};
 
 export interface Address {
   /** `postgres://user:password@host:port/database`. */
