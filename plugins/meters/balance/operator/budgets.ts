@@ -173,14 +173,11 @@ const creation = defineOperation({
     const { scope } = order;
     const subject = scope === 'key' ? (await findKey(store, order.subject)).id : order.subject;
     const created = await store.createBudget({ ...order, subject, at: Date.now() });
-    if (created.status === 'not_found')
-      throw buildRefusal(
-        'not_found',
-        scope === 'key'
-          ? `the key "${subject}" spends nothing: it is an operator key`
-          : `there is no account "${subject}" to make a budget for`,
-        'subject',
-      );
+    const missing =
+      scope === 'key'
+        ? `the key "${subject}" spends nothing: it is an operator key`
+        : `there is no account "${subject}" to make a budget for`;
+    if (created.status === 'not_found') throw buildRefusal('not_found', missing, 'subject');
     if (created.status === 'exists')
       throw buildRefusal(
         'conflict',

@@ -42,16 +42,12 @@ const longestOverlap = 30 * 24 * 3600;
  * an expiry makes sense.
  */
 function checkOperatorKey(
-  { spendCap, models, callsPerMinute }: z.output<typeof limits>,
+  { expires: _expires, ...stated }: z.output<typeof limits>,
   more: Readonly<Record<string, unknown>>,
 ): void {
-  const asked = {
-    ...more,
-    'limits.spendCap': spendCap,
-    'limits.models': models,
-    'limits.callsPerMinute': callsPerMinute,
-  };
-  const [param] = Object.entries(asked).find(([, value]) => value !== undefined && value !== null) ?? [];
+  const limited = Object.entries(stated).map(([name, value]) => [`limits.${name}`, value] as const);
+  const asked = [...Object.entries(more), ...limited];
+  const [param] = asked.find(([, value]) => value !== undefined && value !== null) ?? [];
   if (param !== undefined) throw buildParamError(param, 'an operator key spends nothing and calls no model');
 }
 
