@@ -78,8 +78,11 @@ type MarkEncoder = (mark: Mark | undefined, path: string) => Fields | undefined;
 
 /** The encoder keeps the last four marks of a request, because they cover the most text. */
 function createMarkEncoder(request: CanonicalRequest, lose: Lose): MarkEncoder {
-  const paths = listMarks(request).map(({ path }) => path);
-  const tooMany = new Set(paths.slice(0, Math.max(0, paths.length - mostMarks)));
+  const tooMany = new Set(
+    listMarks(request)
+      .slice(0, -mostMarks)
+      .map(({ path }) => path),
+  );
   return (mark, path) => {
     if (!mark) return undefined;
     if (tooMany.has(path)) {
@@ -134,7 +137,7 @@ export function createEncoding(
   lose: Lose,
   inPlace = false,
 ): Encoding {
-  return { ...buildEncoding(request, model, lose, inPlace), mark: createMarkEncoder(request, lose) };
+  return { mark: createMarkEncoder(request, lose), ...buildEncoding(request, model, lose, inPlace) };
 }
 
 export const flagsSchema = z.strictObject({

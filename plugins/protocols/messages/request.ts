@@ -5,10 +5,14 @@
  * message right after their calls.
  */
 import type { Block, Turn, CanonicalRequest, EncodedRequest, LossCode, Model } from '../../../core/index.ts';
-import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
+import {
+  makeCallIdsUnique,
+  moveResultsToCalls,
+  type PlacedTurn,
+} from '../../shared/wire-kit/calls-and-results.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
-import { callLimit } from '../../shared/wire-kit/hosted-tools.ts';
+import { callLimit, offerTools } from '../../shared/wire-kit/hosted-tools.ts';
 import { refuseEmpty, collectLosses } from '../../shared/wire-kit/losses.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { parseLongNumbers } from '../../shared/wire-kit/tool-arguments.ts';
@@ -113,15 +117,15 @@ const media: ReadonlySet<unknown> = new Set(['image', 'document']);
 class Conversation {
   readonly system: Fields[] = [];
   readonly messages: Message[] = [];
-  readonly #turns: readonly Turn[];
+  readonly #turns: readonly PlacedTurn[];
   readonly #encoding: Encoding;
   /** Later instructions, with the paths of their turns. */
   readonly #waiting: (readonly [content: readonly Fields[], path: string])[] = [];
 
-  constructor(given: readonly Turn[], encoding: Encoding) {
+  constructor(turns: readonly PlacedTurn[], encoding: Encoding) {
     this.#encoding = encoding;
-    this.#turns = makeCallIdsUnique(given);
-    for (const [index, turn] of moveResultsToCalls(this.#turns)) this.#add(turn, `turns[${index}]`);
+    this.#turns = turns;
+    for (const [index, turn] of turns) this.#add(turn, `turns[${index}]`);
     this.#addInstructions();
     this.#beginWithUser();
     this.#endWithUser();
@@ -131,15 +135,13 @@ class Conversation {
   }
 
   #add(turn: Turn, path: string): void {
-    const { lose, model } = this.#encoding;
-    if (turn.name !== undefined) lose(`${path}.name`, 'messages has no names for participants');
     const content = encodeContent(turn, path, this.#encoding);
     if (content.length === 0) return;
     if (!isInstruction(turn)) {
       if (turn.role === 'assistant') this.#addAnswer(turn, path, content);
       else this.#append('user', content);
     } else if (this.messages.length === 0) for (const block of content) this.system.push(block);
-    else if (readFlags(model.capabilities).midSystem) this.#waiting.push([content, path]);
+    else if (readFlags(this.#encoding.model.capabilities).midSystem) this.#waiting.push([content, path]);
     else this.#append('user', toUserText(content, path, this.#encoding));
   }
 
@@ -180,19 +182,15 @@ class Conversation {
   /** Anthropic requires a user message first. Turns the last instruction into one, or adds one. */
   #beginWithUser(): void {
     const [first] = this.messages;
-    const turns = this.#turns;
     if (!first) {
+      const turns = this.#turns.map(([, turn]) => turn);
       this.#append('user', [this.system.pop() ?? refuseEmpty(turns, protocolName)]);
       this.#loseForm(turns.length - 1, 'sent as a user message, since the provider requires one', '.role');
     } else if (first.role === 'assistant') {
-      this.messages.unshift({
-        role: 'user',
-        content: [markText('The conversation begins with the assistant.')],
-      });
-      this.#loseForm(
-        turns.findIndex(({ role }) => role === 'assistant'),
-        'follows a marked user message, since the provider requires one first',
-      );
+      const start = markText('The conversation begins with the assistant.');
+      this.messages.unshift({ role: 'user', content: [start] });
+      const [index = 0] = this.#turns.find(([, { role }]) => role === 'assistant') ?? [];
+      this.#loseForm(index, 'follows a marked user message, since the provider requires one first');
     }
   }
 
@@ -203,7 +201,7 @@ class Conversation {
   #endWithUser(): void {
     const spoken = this.messages.findLast(({ role }) => role !== 'system');
     const last = this.#turns.length - 1;
-    const isBegun = this.#turns[last]?.role === 'assistant';
+    const isBegun = this.#turns.some(([index, { role }]) => index === last && role === 'assistant');
     if (isBegun && readFlags(this.#encoding.model.capabilities).prefill) return;
     if (spoken?.role !== 'assistant' || spoken.content.some(({ type }) => type === 'tool_use')) return;
     this.#append('user', [markText('Go on from where the assistant stopped.')]);
@@ -408,30 +406,34 @@ export function encodeRequest(
   const encoding = createEncoding(request, model, lose, inPlace);
   // This protocol requires an output limit. Zero is allowed here: it only fills the cache.
   const limit = fitLimit(granted ?? request.outputLimit, model, { lose, least: 0 }) ?? model.outputLimit;
-  const { system, messages } = new Conversation(request.turns, encoding);
-  const { tools, choice, instruction: callInstruction } = encodeTools(request, encoding);
+  const turns = moveResultsToCalls(makeCallIdsUnique(request.turns));
+  for (const [index, { name }] of turns)
+    if (name !== undefined) lose(`turns[${index}].name`, 'messages has no names for participants');
+  const offered = offerTools(request, protocolName, encoding);
+  const { system, messages } = new Conversation(turns, encoding);
+  const { tools, choice, instruction: callInstruction } = encodeTools(request, offered, encoding);
   const forced = choice?.type === 'any' || choice?.type === 'tool';
   const { thinking, effort } = encodeThinking(request, { limit, messages, forced }, encoding);
   const { format, instruction, expects } = encodeFormat(request, encoding);
   const thinks = thinking !== undefined && thinking.type !== 'disabled';
+  const prompt = encodeSystem(system, [callInstruction, instruction]);
   const { metadata, service_tier, ...sampling } = encodeSettings(request, thinks, encoding);
-  const body = overlay(bag.getFields(request), {
-    model: model.upstream,
-    max_tokens: limit,
-    system: encodeSystem(system, [callInstruction, instruction]),
-    messages,
-    stream: request.stream || undefined,
-    tools,
-    tool_choice: choice,
-    thinking,
-    ...sampling,
-    output_config: effort === undefined && format === undefined ? undefined : { effort, format },
-    metadata,
-    service_tier,
-  });
   const limited = new Set(tools?.some((tool) => tool.max_uses !== undefined) ? [callLimit] : []);
   return {
-    body,
+    body: overlay(bag.getFields(request), {
+      model: model.upstream,
+      max_tokens: limit,
+      system: prompt,
+      messages,
+      stream: request.stream || undefined,
+      tools,
+      tool_choice: choice,
+      thinking,
+      ...sampling,
+      output_config: effort === undefined && format === undefined ? undefined : { effort, format },
+      metadata,
+      service_tier,
+    }),
     losses: [...losses, ...listForeignFields(request, protocolName, limited)],
     stops: (request.stop ?? []).filter(isBlank),
     expects,

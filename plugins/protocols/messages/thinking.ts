@@ -14,13 +14,7 @@ import {
   loseReasoning,
 } from '../../shared/wire-kit/reasoning-effort.ts';
 import { readObjects } from '../../shared/wire-kit/values.ts';
-import {
-  isObject,
-  overlay,
-  splitNames,
-  type Fields,
-  type Tracked,
-} from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, splitNames, type Fields, type Tracked } from '../../shared/wire-kit/vendor-bag.ts';
 import { type Encoding, bag } from './encoding.ts';
 import * as Wire from './wire.ts';
 
@@ -102,38 +96,29 @@ export function encodeThinking(
 ): EncodedThinking {
   const { reasoning } = request;
   if (!reasoning) return {};
-  const { style, canDisable = true } = encoding.model.capabilities.reasoning;
-  const { effort, budget, display } = reasoning;
+  const {
+    style,
+    canDisable = true,
+    efforts: allowed = adaptiveEfforts,
+  } = encoding.model.capabilities.reasoning;
   const wanted = findWantedEffort(reasoning);
+  const nearest = wanted === undefined ? undefined : findNearestEffort(wanted, allowed);
   if (style === 'none') {
     loseReasoning(reasoning, encoding.lose);
     return {};
   }
+  const { effort, budget, display } = reasoning;
   // A client of another protocol that only hides reasoning does not request any.
   if (effort === undefined && budget === undefined && display === 'none') return {};
   if (wanted === 'none' && canDisable) return { thinking: { type: 'disabled' } };
-  return style === 'budget'
-    ? encodeBudget(reasoning, place, encoding)
-    : encodeEffort({ ...reasoning, wanted }, encoding);
-}
-
-type WantedReasoning = Reasoning & { readonly wanted: string | undefined };
-
-function encodeEffort(
-  { effort, budget, display, wanted }: WantedReasoning,
-  { model, lose }: Encoding,
-): EncodedThinking {
-  const sent =
-    wanted === undefined
-      ? undefined
-      : findNearestEffort(wanted, model.capabilities.reasoning.efforts ?? adaptiveEfforts);
-  const reason = sent === undefined ? 'the model decides itself' : `sent as effort "${sent}"`;
-  if (effort === undefined && budget !== undefined) lose('reasoning.budget', reason, 'approximated');
-  else if (sent !== wanted)
-    lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', reason, 'approximated');
+  if (style === 'budget') return encodeBudget(reasoning, place, encoding);
+  const reason = nearest === undefined ? 'the model decides itself' : `sent as effort "${nearest}"`;
+  if (effort === undefined && budget !== undefined) encoding.lose('reasoning.budget', reason, 'approximated');
+  else if (nearest !== wanted)
+    encoding.lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', reason, 'approximated');
   // Newer models hide their reasoning by default.
   const shown = display === undefined ? 'summarized' : displays[display];
-  return { thinking: { type: 'adaptive', display: shown }, effort: sent };
+  return { thinking: { type: 'adaptive', display: shown }, effort: nearest };
 }
 
 const adaptiveEfforts = ['low', 'medium', 'high', 'xhigh', 'max'];
@@ -211,8 +196,8 @@ export function encodeFormat(
     return describeFormat(format);
   }
   const schema = isObject(format.schema) ? nameSchema(format, format.schema) : format.schema;
-  const fitted = { type: 'json_schema', schema: tightenSchema(schema, 'format', lose) };
-  return { format: overlay(bag.getFields(format), fitted) };
+  const type = 'json_schema';
+  return { format: { ...bag.getFields(format), type, schema: tightenSchema(schema, 'format', lose) } };
 }
 
 /** Returns the schema as Anthropic enforces it. Reports a loss if it differs from the client's. */

@@ -5,11 +5,9 @@
  */
 import type { CanonicalRequest, Tool, HostedTool } from '../../../core/index.ts';
 import {
-  placeTools,
-  removeRepeatedTools,
   replaceHosted,
   translateSearchOptions,
-  addSearchLimit,
+  type PlacedTool,
   type SearchWriters,
 } from '../../shared/wire-kit/hosted-tools.ts';
 import { refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
@@ -18,9 +16,7 @@ import {
   askedInWords,
   askForCall,
   convertToFunction,
-  loseNamespaces,
   loseChoice,
-  takesTools,
 } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, Tracked, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, decodeSides, protocolName, readFlags, type Encoding, fitName } from './encoding.ts';
@@ -169,38 +165,33 @@ interface EncodedTools {
   readonly instruction?: string;
 }
 
-export function encodeTools(request: CanonicalRequest, encoding: Encoding): EncodedTools {
-  const { model, lose } = encoding;
-  if (!request.tools || !takesTools(request, model, lose)) return {};
-  loseNamespaces(request.tools, protocolName, lose);
-  const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
-  const tools = removeRepeatedTools(placeTools(addSearchLimit(request)), encoding).flatMap(({ tool, path }) =>
+export function encodeTools(
+  request: CanonicalRequest,
+  offered: readonly PlacedTool[] | undefined,
+  encoding: Encoding,
+): EncodedTools {
+  if (!offered) return {};
+  const { toolChoice } = request;
+  const allowed = toolChoice?.mode === 'subset' ? new Set(toolChoice.names) : undefined;
+  const tools = offered.flatMap(({ tool, path }) =>
     isAllowed(tool, allowed) ? encodeTool(tool, path, encoding) : [],
   );
   const choice = encodeChoice(request);
+  const chosen = choice?.type === 'tool' ? tools.filter(({ name }) => name === choice.name) : tools;
   // Anthropic refuses a choice without tools, or of a tool that was lost.
-  const named = choice?.type === 'tool' ? choice.name : undefined;
-  if (tools.length > 0 && (named === undefined || tools.some(({ name }) => name === named)))
-    return offerChosen(tools, choice, encoding);
-  loseChoice(request, lose);
-  return tools.length > 0 ? { tools, choice: encodeChoice({ ...request, toolChoice: undefined }) } : {};
-}
-
-/** Some models refuse a choice that demands a call. They are offered nothing but the chosen tools. */
-function offerChosen(
-  tools: readonly Fields[],
-  choice: Fields | undefined,
-  { model, lose }: Encoding,
-): EncodedTools {
-  const demands = choice?.type === 'any' || choice?.type === 'tool';
-  if (!demands || readFlags(model.capabilities).forcesTools) return { tools, choice };
-  lose('toolChoice', askedInWords, 'approximated');
-  const { name: chosen, ...rest } = choice;
-  const offered = chosen === undefined ? tools : tools.filter(({ name }) => name === chosen);
+  if (chosen.length === 0) {
+    loseChoice(request, encoding.lose);
+    return tools.length > 0 ? { tools, choice: encodeChoice({ ...request, toolChoice: undefined }) } : {};
+  }
+  if (choice?.type !== 'any' && choice?.type !== 'tool') return { tools, choice };
+  if (readFlags(encoding.model.capabilities).forcesTools) return { tools, choice };
+  // Some models refuse a choice that demands a call. They are offered nothing but the chosen tools.
+  encoding.lose('toolChoice', askedInWords, 'approximated');
+  const { name: _name, ...rest } = choice;
   return {
-    tools: offered,
+    tools: chosen,
     choice: { ...rest, type: 'auto' },
-    instruction: askForCall(offered.map(({ name }) => name)),
+    instruction: askForCall(chosen.map(({ name }) => name)),
   };
 }
 
@@ -273,15 +264,14 @@ function encodeHosted(tool: HostedTool, path: string, encoding: Encoding): Field
 
 const types = { auto: 'auto', required: 'any', one: 'tool', none: 'none', subset: 'auto' } as const;
 
-function encodeChoice({ toolChoice, parallelToolCalls }: CanonicalRequest): Fields | undefined {
-  if (!toolChoice)
-    return parallelToolCalls === false ? { type: 'auto', disable_parallel_tool_use: true } : undefined;
+function encodeChoice({ toolChoice, parallelToolCalls: parallel }: CanonicalRequest): Fields | undefined {
+  if (!toolChoice) return parallel === false ? { type: 'auto', disable_parallel_tool_use: true } : undefined;
   const { mode, names = [], required } = toolChoice;
   const type = mode === 'subset' && required ? 'any' : types[mode];
-  return overlay(bag.getFields(toolChoice), {
+  return {
+    ...bag.getFields(toolChoice),
     type,
-    name: type === 'tool' ? fitName(names[0] ?? '') : undefined,
-    disable_parallel_tool_use:
-      type === 'none' || parallelToolCalls === undefined ? undefined : !parallelToolCalls,
-  });
+    ...(type === 'tool' ? { name: fitName(names[0] ?? '') } : {}),
+    ...(type === 'none' || parallel === undefined ? {} : { disable_parallel_tool_use: !parallel }),
+  };
 }

@@ -68,7 +68,7 @@ export function makeCallIdsUnique(turns: readonly Turn[]): readonly Turn[] {
 }
 
 /** A turn and its index in the request, which names its losses. */
-type PlacedTurn = readonly [index: number, turn: Turn];
+export type PlacedTurn = readonly [index: number, turn: Turn];
 
 /** The step whose calls a turn answers; undefined if the turn does anything else. */
 function findAnsweredStep<Step>({ blocks }: Turn, callers: ReadonlyMap<string, Step>): Step | undefined {
@@ -86,8 +86,11 @@ export function moveResultsToCalls(turns: readonly Turn[]): readonly PlacedTurn[
   const callers = new Map<string, PlacedTurn[]>();
   const steps: PlacedTurn[][] = [];
   for (const [index, turn] of turns.entries()) {
-    const continues = turn.role === 'assistant' && turns[index - 1]?.role === 'assistant';
-    let step = continues ? steps.at(-1) : findAnsweredStep(turn, callers);
+    // An answer continues the step of the answer before it.
+    let step =
+      turn.role === 'assistant' && turns[index - 1]?.role === 'assistant'
+        ? steps.at(-1)
+        : findAnsweredStep(turn, callers);
     if (!step) steps.push((step = []));
     step.push([index, turn]);
     for (const block of turn.blocks) if (block.type === 'tool-call') callers.set(block.id, step);

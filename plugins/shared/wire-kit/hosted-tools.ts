@@ -14,6 +14,7 @@ import {
 } from '../../../core/index.ts';
 import type { Encoding } from './encoding.ts';
 import { refusePart, type Lose } from './losses.ts';
+import { loseNamespaces, takesTools } from './offered-tools.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
 /** The name of the block with the output of the code in the block before. */
@@ -60,10 +61,10 @@ export function needsPicture({ tools = [], toolChoice, vendor }: CanonicalReques
 /** Whether an answer without the tool would be worthless. */
 export function isIndispensable(
   { kind, protocol, value }: HostedTool,
-  { searches, paints }: Pick<Encoding, 'searches' | 'paints'>,
+  encoding: Pick<Encoding, 'searches' | 'paints'>,
 ): boolean {
-  if (kind === 'code-execution' || (kind === 'web-search' && searches)) return true;
-  if (value.type === imageTool && paints) return true;
+  if (kind === 'code-execution' || (kind === 'web-search' && encoding.searches)) return true;
+  if (value.type === imageTool && encoding.paints) return true;
   if (protocol === 'generate-content')
     return kind === 'web-search' || groundings.some((name) => name in value);
   return value.type === 'file_search';
@@ -91,13 +92,13 @@ function findOnlyKey(tool: Tool): string | undefined {
  */
 export function removeRepeatedTools(tools: readonly PlacedTool[], { lose }: Encoding): PlacedTool[] {
   const kept = new Map<unknown, PlacedTool>();
-  for (const placed of tools) {
-    const { tool } = placed;
-    const key = findOnlyKey(tool) ?? placed;
+  for (const offered of tools) {
+    const { tool } = offered;
+    const key = findOnlyKey(tool) ?? offered;
     const first = kept.get(key);
-    if (!first || tool.type !== 'hosted') kept.set(key, placed);
+    if (!first || tool.type !== 'hosted') kept.set(key, offered);
     if (!first || isSameTool(first.tool, tool)) continue;
-    if (tool.type === 'hosted') lose(placed.path, 'the request already has a tool of its kind');
+    if (tool.type === 'hosted') lose(offered.path, 'the request already has a tool of its kind');
     else lose(first.path, 'a later tool has its name');
   }
   return [...kept.values()];
@@ -105,6 +106,18 @@ export function removeRepeatedTools(tools: readonly PlacedTool[], { lose }: Enco
 
 function isSameTool(first: Tool, second: Tool): boolean {
   return isDeepStrictEqual({ ...first, at: undefined }, { ...second, at: undefined });
+}
+
+/** The tools to offer to a model that takes tools, with a limit of searches as an option of the search. */
+export function offerTools(
+  request: CanonicalRequest,
+  protocol: string,
+  encoding: Encoding,
+): PlacedTool[] | undefined {
+  const { model, lose } = encoding;
+  if (!request.tools || !takesTools(request, model, lose)) return undefined;
+  loseNamespaces(request.tools, protocol, lose);
+  return removeRepeatedTools(placeTools(addSearchLimit(request)), encoding);
 }
 
 /** Removes hosted tools if no tool may be called: the wire's tool choice does not cover them. */
@@ -227,7 +240,7 @@ function hasOnlySearches(tools: readonly Tool[]): boolean {
 }
 
 /** The tools of a request, with OpenAI's limit as an option of its search. */
-export function addSearchLimit({ tools = [], vendor }: CanonicalRequest): readonly Tool[] {
+function addSearchLimit({ tools = [], vendor }: CanonicalRequest): readonly Tool[] {
   const limit = vendor?.responses?.[callLimit];
   if (typeof limit !== 'number' || !hasOnlySearches(tools)) return tools;
   return tools.map((tool) =>
