@@ -32,15 +32,6 @@ type Lifetime = '5m' | '1h';
 /** Tokens written to the cache for each lifetime. */
 type Split = Readonly<Record<Lifetime, number>>;
 
-/**
- * Merges a later report into an earlier one. The end of a stream reports cache writes as one number, so their
- * split by lifetime is kept from its start.
- */
-function mergeUsage(earlier: Fields, later: Fields): Fields {
-  const stated = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null));
-  return { ...earlier, ...stated };
-}
-
 function readSplit({ cache_creation: split }: Fields): Split | undefined {
   if (!isObject(split)) return undefined;
   const [short, long] = [toCount(split.ephemeral_5m_input_tokens), toCount(split.ephemeral_1h_input_tokens)];
@@ -141,15 +132,19 @@ export function encodeUsage(
   };
 }
 
-interface OpenBlock {
-  readonly block: number;
+interface CallState {
+  readonly pieces: ArgumentPieces;
   /** Whether a custom tool was offered as a function: its text is unwrapped from the arguments at the end. */
   readonly custom: boolean;
-  /** The arguments of a call; undefined for other blocks. */
-  readonly pieces: ArgumentPieces | undefined;
-  text: string;
   /** Complete arguments in the block's start. Some relays send them there. */
   readonly input: unknown;
+}
+
+interface OpenBlock {
+  readonly block: number;
+  readonly call: CallState | undefined;
+  /** The arguments so far. */
+  text: string;
   readonly opaque: Opaque[];
 }
 
@@ -170,7 +165,7 @@ class OpenBlocks {
 
   /** True while a tool call is open. A skipped event would then break its arguments. */
   get hasCall(): boolean {
-    return [...this.#open.values()].some(({ pieces }) => pieces);
+    return [...this.#open.values()].some(({ call }) => call);
   }
 
   addWhole(index: number, wire: Fields): void {
@@ -194,9 +189,9 @@ class OpenBlocks {
     }
   }
 
-  #start(index: unknown, kind: BlockKind, facts?: BlockFacts): OpenBlock {
+  #start(index: unknown, kind: BlockKind, facts?: BlockFacts, call?: CallState): OpenBlock {
     const block = this.#log.startBlock(0, kind, facts);
-    const open = { block, pieces: undefined, custom: false, text: '', input: undefined, opaque: [] };
+    const open = { block, text: '', call, opaque: [] };
     this.#open.set(index, open);
     return open;
   }
@@ -219,7 +214,7 @@ class OpenBlocks {
     const open = this.#open.get(index);
     if (!open) return;
     this.#open.delete(index);
-    if (open.pieces) this.#endCall(open, open.pieces);
+    if (open.call) this.#endCall(open, open.call);
     this.#log.endBlock(0, open.block, open.opaque);
   }
 
@@ -243,18 +238,19 @@ class OpenBlocks {
     this.calls += 1;
     const tool = this.#findTool(readText(name));
     const custom = tool?.custom ?? false;
-    const block = this.#log.startBlock(0, 'tool-call', {
+    const facts = {
       id: readText(id) || makeCallId(this.replyId, this.#log.blocks),
       name: tool?.name ?? readText(name),
       ...(custom ? { custom } : {}),
       ...bag.keep(pickStated(wire, callFields)),
-    });
-    this.#open.set(index, { block, pieces: new ArgumentPieces(), custom, text: '', input, opaque: [] });
+    };
+    this.#start(index, 'tool-call', facts, { pieces: new ArgumentPieces(), custom, input });
   }
 
   #addArguments(open: OpenBlock, piece: string): void {
+    const { call } = open;
     open.text += piece;
-    if (!open.custom) this.#emitText(open, open.pieces ? open.pieces.add(piece) : piece);
+    if (!call?.custom) this.#emitText(open, call ? call.pieces.add(piece) : piece);
   }
 
   #emitText({ block }: OpenBlock, text: string): void {
@@ -277,8 +273,7 @@ class OpenBlocks {
   }
 
   /** A call without arguments streams no text. In a JSON reply, its input is an empty object. */
-  #endCall(open: OpenBlock, pieces: ArgumentPieces): void {
-    const { input = null, custom } = open;
+  #endCall(open: OpenBlock, { input = null, custom, pieces }: CallState): void {
     const whole = open.text === '' && input !== null ? JSON.stringify(input) : undefined;
     this.#emitText(open, custom ? unwrapInput(whole ?? open.text) : (whole ?? pieces.end()));
   }
@@ -403,7 +398,8 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #readUsage(usage: Fields): void {
-    this.#usage = mergeUsage(this.#usage, usage);
+    // The end of a stream reports cache writes as one number: their split by lifetime is kept from its start.
+    this.#usage = { ...this.#usage, ...pickStated(usage, nothing) };
     this.#lifetime ??= readLifetime(this.#call, usage);
     const counted = decodeUsage(this.#usage, this.#lifetime);
     if (!counted) return;
@@ -446,6 +442,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 }
 
+const nothing: ReadonlySet<string> = new Set();
 const finishFields = splitNames('stop_reason stop_sequence');
 /** Fields of a message that have a canonical name, or that other canonical events carry. */
 const messageFields = splitNames('id type role model content stop_reason stop_sequence stop_details usage');

@@ -228,9 +228,13 @@ function moveResultsFirst(content: readonly Fields[]): Fields[] {
   ];
 }
 
-/** Adds what replaces fields that the model refuses. One text without a mark is sent as a text. */
-function encodeSystem(blocks: readonly Fields[], instructions: readonly (string | undefined)[]): unknown {
-  const added = instructions.filter((text) => text !== undefined);
+/** Adds what asks for a call or a format in words. A single text without a mark is sent as a text. */
+function encodeSystem(
+  blocks: readonly Fields[],
+  call: string | undefined,
+  instruction: string | undefined,
+): unknown {
+  const added = [call, instruction].filter((text) => text !== undefined);
   const isPlain = blocks.length < 2 && blocks.every(({ cache_control: mark }) => mark === undefined);
   if (!isPlain) return [...blocks, ...added.map((text) => ({ type: 'text', text }))];
   const texts = [...blocks.map(({ text }) => text), ...added];
@@ -411,12 +415,12 @@ export function encodeRequest(
     if (name !== undefined) lose(`turns[${index}].name`, 'messages has no names for participants');
   const offered = offerTools(request, protocolName, encoding);
   const { system, messages } = new Conversation(turns, encoding);
-  const { tools, choice, instruction: callInstruction } = encodeTools(request, offered, encoding);
+  const { tools, choice, instruction: call } = encodeTools(request, offered, encoding);
   const forced = choice?.type === 'any' || choice?.type === 'tool';
   const { thinking, effort } = encodeThinking(request, { limit, messages, forced }, encoding);
   const { format, instruction, expects } = encodeFormat(request, encoding);
   const thinks = thinking !== undefined && thinking.type !== 'disabled';
-  const prompt = encodeSystem(system, [callInstruction, instruction]);
+  const prompt = encodeSystem(system, call, instruction);
   const { metadata, service_tier, ...sampling } = encodeSettings(request, thinks, encoding);
   const limited = new Set(tools?.some((tool) => tool.max_uses !== undefined) ? [callLimit] : []);
   return {

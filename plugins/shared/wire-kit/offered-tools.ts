@@ -137,7 +137,7 @@ export function needsCall({ toolChoice }: CanonicalRequest): boolean {
 export const askedInWords =
   'the model cannot be made to call a tool; it is offered the chosen ones, and asked in an instruction';
 
-/** The instruction that replaces a choice which demands a call of one of these tools, given by their names. */
+/** The instruction that replaces a choice which demands a call of one of these tools, given by name. */
 export function askForCall(tools: readonly unknown[]): string {
   const listed = tools.flatMap((name) => (typeof name === 'string' ? [JSON.stringify(name)] : []));
   const called = listed.length === 1 ? 'the tool' : 'one of the tools';
