@@ -14,13 +14,13 @@ import {
   type CountSide,
 } from '../../../core/index.ts';
 import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
-import type { Page } from '../../shared/wire-kit/listing-pages.ts';
 import {
   describeListed,
   formatPricing,
   buildListingRoutes,
   type ListedRates,
   listPlaces,
+  type Page,
 } from '../../shared/wire-kit/model-listing.ts';
 import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
-import type { PageParameters } from './listing-pages.ts';
+import type { PageParameters } from './model-listing.ts';
 
 /** The error body of chat-completions, responses and images, and of paths that belong to no protocol. */
 export const errorSchema = z
