@@ -35,7 +35,7 @@ it('tools get a valid name if OpenAI would refuse theirs, which is translated ba
     toolChoice: { mode: 'one', names: ['weather.at:sea'] },
     turns: [ahoy, assistant({ ...called, name: 'weather.at:sea' })],
   });
-  const written = /"name":"(weather_at_sea_[0-9a-f]{8})"/.exec(JSON.stringify(body.tools))?.[1];
+  const written = /"name":"(weather_at_sea_[0-9a-f]{16})"/.exec(JSON.stringify(body.tools))?.[1];
   expect(body.tool_choice).toEqual({ type: 'function', name: written });
   expect(body.input).toMatchObject([{}, { name: written }]);
   const call2 = {

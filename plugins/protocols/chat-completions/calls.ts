@@ -1,5 +1,6 @@
 /** Tool calls: those of a message in both directions, and those of a reply, which come in fragments. */
 import type { Opaque, Block, ToolCall } from '../../../core/index.ts';
+import { fitName } from '../../shared/openai/tools.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { JsonEnd } from '../../shared/wire-kit/json-end.ts';
 import { loseSeal } from '../../shared/wire-kit/losses.ts';
@@ -9,15 +10,7 @@ import { isEmptyArguments, mayBeEmptyArguments, noArguments } from '../../shared
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readObject, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields, nestFields, overlay, pickUnread } from '../../shared/wire-kit/vendor-bag.ts';
-import {
-  makeCallId,
-  type Encoding,
-  bag,
-  encodeForeignMark,
-  fitCallId,
-  fitName,
-  type Placed,
-} from './encoding.ts';
+import { makeCallId, type Encoding, bag, encodeForeignMark, type Placed, encodeCallId } from './encoding.ts';
 import { readSignatures, writeSignatures } from './reasoning.ts';
 import type * as Wire from './wire.ts';
 
@@ -44,11 +37,6 @@ export function decodeCall(call: Wire.ToolCall): Block {
       ? { name: call.custom.name, arguments: call.custom.input, custom: true }
       : { name: call.function.name, arguments: call.function.arguments };
   return { type: 'tool-call', id: call.id, ...facts, ...sealed, ...sides };
-}
-
-/** Returns a call id that the model accepts. This protocol's clients keep theirs if any id is accepted. */
-export function encodeCallId(id: string, { inPlace, flags, model }: Encoding): string {
-  return inPlace && flags.callIds === 'any' ? id : fitCallId(id, model.capabilities);
 }
 
 export function encodeCall({ block, path }: Placed<ToolCall>, encoding: Encoding): Fields {

@@ -18,7 +18,7 @@ import { loseForeign, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { writeUrl } from '../../shared/wire-kit/media.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, type Fields, overlay } from '../../shared/wire-kit/vendor-bag.ts';
-import { decodeCall, decodeFunctionCall, encodeCall, encodeCallId, encodeSignatures } from './calls.ts';
+import { decodeCall, decodeFunctionCall, encodeCall, encodeSignatures } from './calls.ts';
 import {
   decodeContent,
   decodeGeneratedImage,
@@ -27,7 +27,7 @@ import {
   joinParts,
   encodeParts,
 } from './content.ts';
-import { type Encoding, bag, protocolName, readForeignMarks, type Placed } from './encoding.ts';
+import { encodeCallId, type Encoding, bag, protocolName, readForeignMarks, type Placed } from './encoding.ts';
 import {
   readReasoning,
   fillReasoning,

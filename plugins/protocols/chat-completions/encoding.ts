@@ -6,34 +6,26 @@
  */
 import { createHash } from 'node:crypto';
 import type { Capabilities, Tool, Turn, CanonicalRequest, Model } from '../../../core/index.ts';
+import { fitCallId } from '../../shared/openai/tools.ts';
 import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { buildEncoding, type Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
-import { hashText, fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
+import { hashText } from '../../shared/wire-kit/offered-tools.ts';
 import { findWantedEffort } from '../../shared/wire-kit/reasoning-effort.ts';
 import { createBag, isObject, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'chat-completions';
 export const bag = createBag(protocolName);
 
-const longest = 64;
-const rule = { good: /^[\w-]{1,64}$/, strange: /[^\w-]/g, longest };
-
-export function fitName(name: string): string {
-  return fitNameByRule(name, rule);
-}
-
 /** Whether a model accepts an id unchanged. */
 export function takesCallId(id: string, capabilities: Capabilities): boolean {
-  return chatFlags(capabilities).callIds === 'nine'
-    ? /^[A-Za-z0-9]{9}$/.test(id)
-    : id.length > 0 && id.length <= longest;
+  return chatFlags(capabilities).callIds === 'nine' ? /^[A-Za-z0-9]{9}$/.test(id) : fitCallId(id) === id;
 }
 
-/** Returns the id itself if the model accepts it, or else a hash of it: a call and its result stay paired. */
-export function fitCallId(id: string, capabilities: Capabilities): string {
-  if (takesCallId(id, capabilities)) return id;
-  return chatFlags(capabilities).callIds === 'nine' ? hashText(id).slice(0, 9) : `call_${hashText(id)}`;
+/** Returns a call id that the model accepts. This protocol's clients keep theirs if any id is accepted. */
+export function encodeCallId(id: string, { inPlace, flags, model }: Encoding): string {
+  if (flags.callIds === 'any') return inPlace ? id : fitCallId(id);
+  return takesCallId(id, model.capabilities) ? id : hashText(id).slice(0, 9);
 }
 
 export function makeCallId(reply: string, candidate: number, ordinal: number): string {

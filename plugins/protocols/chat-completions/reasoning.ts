@@ -225,27 +225,13 @@ function readEntries(details: readonly unknown[], path: string): ReasoningBlock[
       at,
     } as const;
     if (!enveloped) blocks.push({ ...facts, ...bag.keep(rest) });
+    // The gateway wrote this entry for sealed state alone, so it is not restored.
     else if (before && text === '' && entry.index === previous)
-      blocks.splice(-1, 1, addState(before, opaque));
+      blocks.splice(-1, 1, { ...before, vendor: undefined, opaque: [...(before.opaque ?? []), ...opaque] });
     else blocks.push(facts);
     previous = entry.index;
   }
   return blocks;
-}
-
-/** Adds sealed state that came in a separate entry. The gateway wrote that entry, so it is not restored. */
-function addState(
-  { text, summary, opaque = [], at }: ReasoningBlock,
-  more: readonly Opaque[],
-): ReasoningBlock {
-  for (const state of more) opaque.push(state);
-  return {
-    type: 'reasoning',
-    text,
-    ...(summary ? { summary } : {}),
-    opaque,
-    ...(at === undefined ? {} : { at }),
-  };
 }
 
 /** Writes an entry of a client of this protocol, whose other fields are in the bag. */

@@ -14,6 +14,7 @@ import {
   type BlockKind,
   type Opaque,
 } from '../../../core/index.ts';
+import { fitName } from '../../shared/openai/tools.ts';
 import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
 import { readFinish, readWord } from '../../shared/wire-kit/finish-reason.ts';
@@ -28,7 +29,7 @@ import { isObject, splitNames, pickStated, type Fields } from '../../shared/wire
 import { isError, readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { ChatCall } from './call.ts';
 import { type ReplySink, readFunctionCall, ToolCalls } from './calls.ts';
-import { bag, fitName, defaultSound } from './encoding.ts';
+import { bag, defaultSound } from './encoding.ts';
 import { markUnsealed, readDetail, type Detail } from './reasoning.ts';
 import { decodeFinish, decodeUsage, findUsage, decodeAnnotation, readParts } from './reply-facts.ts';
 

@@ -3,7 +3,13 @@
  * and `tool_choice`.
  */
 import type { Tool, ToolChoice, CanonicalRequest, OwnTool } from '../../../core/index.ts';
-import { decodeDefinition, decodeMode, decodeSubset, encodeChoice } from '../../shared/openai/tools.ts';
+import {
+  decodeDefinition,
+  decodeMode,
+  decodeSubset,
+  encodeChoice,
+  fitName,
+} from '../../shared/openai/tools.ts';
 import {
   loseHosted,
   removeForbiddenTools,
@@ -30,7 +36,7 @@ import {
   trackReads,
   type Sides,
 } from '../../shared/wire-kit/vendor-bag.ts';
-import { type Encoding, bag, protocolName, liftToolMark, encodeForeignMark, fitName } from './encoding.ts';
+import { type Encoding, bag, protocolName, liftToolMark, encodeForeignMark } from './encoding.ts';
 import * as Wire from './wire.ts';
 
 export function decodeTools(wire: Wire.Request): Tool[] | undefined {

@@ -3,6 +3,7 @@
  * here but one canonical turn, because other protocols require the tool results after the entire turn.
  */
 import type { Block, Opaque, ToolResult, Turn, BlockOf } from '../../../core/index.ts';
+import { fitName, fitCallId } from '../../shared/openai/tools.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
@@ -18,8 +19,6 @@ import {
   type Sealed,
   type ToolNames,
   type Encoding,
-  fitName,
-  hashShort,
 } from './encoding.ts';
 import type * as Wire from './wire.ts';
 
@@ -384,15 +383,6 @@ export function encodeBlock(
   }
 }
 
-const longestCallId = 64;
-
-/** OpenAI accepts call ids of 1 to 64 characters. */
-function fitCallId(id: string, inPlace: boolean): string {
-  return inPlace || (id !== '' && id.length <= longestCallId)
-    ? id
-    : `call_${id.slice(0, 32)}_${hashShort(id)}`;
-}
-
 function encodeCall(block: BlockOf<'tool-call'>, path: string, { inPlace, names, lose }: Encoding): Fields {
   if (block.cache) lose(`${path}.cache`, 'responses has no cache marks on calls');
   const { name, namespace } = names.toWire(block.name) ?? {
@@ -402,7 +392,7 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, { inPlace, names,
   const called = {
     name,
     namespace,
-    call_id: fitCallId(block.id, inPlace),
+    call_id: inPlace ? block.id : fitCallId(block.id),
   };
   if (block.custom)
     return overlay(bag.getFields(block), { type: 'custom_tool_call', ...called, input: block.arguments });
@@ -429,7 +419,7 @@ function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Enc
   const custom = block.custom ?? customCalls.has(block.callId);
   return overlay(bag.getFields(block), {
     type: custom ? 'custom_tool_call_output' : 'function_call_output',
-    call_id: fitCallId(block.callId, inPlace),
+    call_id: inPlace ? block.callId : fitCallId(block.callId),
     output: joinParts(parts),
   });
 }

@@ -5,7 +5,6 @@
  * call, a text or an image gets a reasoning item of its own. The envelope names its owner: the call by its
  * id, or the block right before the item.
  */
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import {
   createFlagReader,
@@ -14,6 +13,7 @@ import {
   type Model,
   type Turn,
 } from '../../../core/index.ts';
+import { fitName } from '../../shared/openai/tools.ts';
 import { type Encoding as BaseEncoding, buildEncoding } from '../../shared/wire-kit/encoding.ts';
 import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
@@ -47,19 +47,6 @@ export const readFlags = createFlagReader(protocolName, flagsSchema);
 export interface WireName {
   readonly name: string;
   readonly namespace?: string | undefined;
-}
-
-const longestName = 64;
-const validName = /^[A-Za-z0-9_-]{1,64}$/;
-
-export function hashShort(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 8);
-}
-
-/** Returns a valid name: the name itself, or its valid characters with a hash. */
-export function fitName(name: string): string {
-  if (validName.test(name)) return name;
-  return `${name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, longestName - 9)}_${hashShort(name)}`;
 }
 
 /** Makes the canonical name of a tool if another namespace already uses its own name. */

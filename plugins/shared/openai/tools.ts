@@ -4,9 +4,22 @@
  */
 import type { CanonicalRequest, Tool, ToolChoice } from '../../../core/index.ts';
 import type { Lose } from '../wire-kit/losses.ts';
-import { selectOfferedNames } from '../wire-kit/offered-tools.ts';
+import { selectOfferedNames, fitNameByRule, hashText } from '../wire-kit/offered-tools.ts';
 import { findKnown } from '../wire-kit/open-values.ts';
 import { overlay, type Bag, type Fields } from '../wire-kit/vendor-bag.ts';
+
+const longest = 64;
+const rule = { good: /^[\w-]{1,64}$/, strange: /[^\w-]/g, longest };
+
+/** Returns the name itself if OpenAI accepts it, or else a similar one. */
+export function fitName(name: string): string {
+  return fitNameByRule(name, rule);
+}
+
+/** Returns the id itself if OpenAI accepts it, or else a hash of it: a call and its result stay paired. */
+export function fitCallId(id: string): string {
+  return id.length > 0 && id.length <= longest ? id : `call_${hashText(id)}`;
+}
 
 interface Definition {
   readonly name: string;
