@@ -17,7 +17,7 @@ import { refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { loseForeign, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { writeUrl } from '../../shared/wire-kit/media.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
-import { pickUnread, type Fields, overlay } from '../../shared/wire-kit/vendor-bag.ts';
+import { type Fields, overlay, trackReads } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeCall, decodeFunctionCall, encodeCall, encodeSignatures } from './calls.ts';
 import {
   decodeContent,
@@ -50,9 +50,12 @@ interface EarlierCalls {
 export function decodeMessages(messages: readonly Wire.AnyMessage[]): { turns: Turn[]; marked: boolean } {
   const calls: EarlierCalls = { names: new Map(), generatedIds: new Map() };
   let marked = false;
-  const turns = messages.map((message, index) => {
+  const turns = messages.map((message, index): Turn => {
     const at = `messages[${index}]`;
-    if (!Wire.isKnownMessage(message)) return keepMessage(message, at);
+    if (!Wire.isKnownMessage(message)) {
+      const block = buildForeignBlock(protocolName, message, `${at}.role`, 'needed');
+      return { role: 'user', blocks: [block], at };
+    }
     if (message.role === 'assistant') noteCalls(message, index, calls);
     const turn = { ...decodeMessage(message, index, calls), at };
     marked = readForeignMarks(turn) || marked;
@@ -67,86 +70,61 @@ function noteCalls(message: Wire.AssistantMessage, index: number, calls: Earlier
   if (message.function_call) calls.generatedIds.set(message.function_call.name, `call_${index}`);
 }
 
-function keepMessage(message: Fields, at: string): Turn {
-  return {
-    role: 'user',
-    blocks: [buildForeignBlock(protocolName, message, `${at}.role`, 'needed')],
-    at,
-  };
+function decodeMessage(message: Wire.Message, index: number, calls: EarlierCalls): Turn {
+  const [seen, pickRest] = trackReads(message);
+  return { ...readMessage(seen, index, calls), ...bag.keep(pickRest()) };
 }
 
-const contentFields = ['role', 'content', 'name'];
-
-function decodeMessage(message: Wire.Message, index: number, calls: EarlierCalls): Turn {
+function readMessage(message: Wire.Message, index: number, calls: EarlierCalls): Turn {
   const at = `messages[${index}]`;
-  if (message.role === 'assistant') return decodeAssistant(message, index);
-  if (message.role === 'tool') return decodeToolResult(message, at, calls);
+  if (message.role === 'assistant') return readAssistant(message, index);
+  if (message.role === 'tool') return readToolResult(message, at, calls);
   if (message.role === 'function') {
     const { content, name } = message;
     const callId = calls.generatedIds.get(name) ?? `call_${name}`;
     const text: TextBlock[] = content === null ? [] : [{ type: 'text', text: content, at: `${at}.content` }];
-    const result = { type: 'tool-result', callId, name, content: text, at } as const;
-    return { role: 'tool', blocks: [result], ...bag.keep(pickUnread(message, contentFields)) };
+    return { role: 'tool', blocks: [{ type: 'tool-result', callId, name, content: text, at }] };
   }
-  return {
-    role: message.role,
-    blocks: decodeContent(message.content, `${at}.content`, true),
-    name: message.name ?? undefined,
-    ...bag.keep(pickUnread(message, contentFields)),
-  };
+  const { role, content, name } = message;
+  return { role, blocks: decodeContent(content, `${at}.content`, true), name: name ?? undefined };
 }
 
-const resultFields = [...contentFields, 'tool_call_id'];
-
-function decodeToolResult(
+function readToolResult(
   message: Extract<Wire.Message, { role: 'tool' }>,
   at: string,
   { names }: EarlierCalls,
 ): Turn {
   const { tool_call_id: callId } = message;
   const name = message.name ?? undefined;
-  const parts = decodeResultContent(message.content, `${at}.content`);
+  const content = decodeResultContent(message.content, `${at}.content`);
   // Some clients repeat the tool's name here. As a participant's name, it would be reported as lost.
   const isToolName = name !== undefined && name === names.get(callId);
-  const result = { type: 'tool-result', callId, content: parts, at } as const;
-  return {
-    role: 'tool',
-    blocks: [isToolName ? { ...result, name } : result],
-    ...(isToolName ? {} : { name }),
-    ...bag.keep(pickUnread(message, resultFields)),
-  };
+  const result = { type: 'tool-result', callId, content, at } as const;
+  return isToolName
+    ? { role: 'tool', blocks: [{ ...result, name }] }
+    : { role: 'tool', blocks: [result], name };
 }
 
-const assistantFields = [...contentFields, 'tool_calls', 'function_call', 'refusal', 'images'];
-
-function decodeAssistant(message: Wire.AssistantMessage, index: number): Turn {
+function readAssistant(message: Wire.AssistantMessage, index: number): Turn {
   const at = `messages[${index}]`;
+  const { content, images, refusal, tool_calls: calls, function_call: call, name } = message;
   const reasoning = readReasoning(message, at);
-  const content = decodeContent(message.content ?? [], `${at}.content`, false);
-  const blocks: Block[] = [...reasoning.blocks, ...content];
+  const blocks: Block[] = [...reasoning.blocks, ...decodeContent(content ?? [], `${at}.content`, false)];
   const sealed = blocks.findLast((block) => block.type === 'text');
   if (sealed && reasoning.text?.length) sealed.opaque = [...reasoning.text];
-  for (const [position, image] of message.images?.entries() ?? [])
+  for (const [position, image] of images?.entries() ?? [])
     blocks.push({ ...decodeGeneratedImage(image), at: `${at}.images[${position}]` });
-  if (typeof message.refusal === 'string')
-    blocks.push({ type: 'refusal', text: message.refusal, at: `${at}.refusal` });
-  for (const [position, call] of message.tool_calls?.entries() ?? []) {
+  if (typeof refusal === 'string') blocks.push({ type: 'refusal', text: refusal, at: `${at}.refusal` });
+  for (const [position, each] of calls?.entries() ?? []) {
     const place = `${at}.tool_calls[${position}]`;
-    blocks.push(Wire.isKnownCall(call) ? { ...decodeCall(call), at: place } : keepCall(call, place));
+    blocks.push(
+      Wire.isKnownCall(each)
+        ? { ...decodeCall(each), at: place }
+        : buildForeignBlock(protocolName, each, place, 'needed'),
+    );
   }
-  if (message.function_call)
-    blocks.push(decodeFunctionCall(message.function_call, `call_${index}`, `${at}.function_call`));
-  const known = [...assistantFields, ...reasoning.read];
-  return {
-    role: 'assistant',
-    blocks,
-    name: message.name ?? undefined,
-    ...bag.keep(pickUnread(message, known)),
-  };
-}
-
-function keepCall(call: Fields, at: string): Block {
-  return buildForeignBlock(protocolName, call, at, 'needed');
+  if (call) blocks.push(decodeFunctionCall(call, `call_${index}`, `${at}.function_call`));
+  return { role: 'assistant', blocks, name: name ?? undefined };
 }
 
 export function encodeMessages(turns: readonly Turn[], encoding: Encoding): Fields[] {

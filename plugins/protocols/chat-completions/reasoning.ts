@@ -8,7 +8,7 @@ import type { Opaque, Model, ReasoningBlock } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { unseal, seal } from '../../shared/wire-kit/envelope.ts';
 import { readOwner } from '../../shared/wire-kit/fit-to-model.ts';
-import { readString } from '../../shared/wire-kit/values.ts';
+import { readString, readObjects, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, nestFields, type Fields, overlay } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './encoding.ts';
 
@@ -171,37 +171,30 @@ export function markAsTextState(opaque: Opaque): Opaque {
 const textFields = ['reasoning_content', 'reasoning'] as const;
 const detailsField = 'reasoning_details';
 
-/** Returns an assistant message's reasoning, the sealed state of its text, and the names of fields read. */
+/** Reads an assistant message's reasoning, and the sealed state of its text. */
 export function readReasoning(
   message: Fields,
   at: string,
-): { blocks: ReasoningBlock[]; text?: readonly Opaque[]; read: readonly string[] } {
+): { blocks: ReasoningBlock[]; text?: readonly Opaque[] } {
   const details = message[detailsField];
   if (Array.isArray(details) && details.length > 0) {
-    const entries: unknown[] = details;
+    const entries = readObjects(details);
     // The gateway's entries repeat the plain text. A vendor's may differ from it, so both are kept.
-    const ours = entries.some((entry) => isObject(entry) && readDetail(entry).enveloped);
-    return {
-      ...separateTextState(readEntries(entries, `${at}.${detailsField}`)),
-      read: ours ? [detailsField, ...textFields] : [detailsField],
-    };
+    const ours = entries.some((entry) => readDetail(entry).enveloped);
+    for (const name of ours ? textFields : []) void message[name];
+    return separateTextState(readEntries(details, `${at}.${detailsField}`));
   }
   const field = textFields.find((name) => typeof message[name] === 'string');
-  const text = field && readString(message[field]);
-  if (field === undefined || text === undefined) return { blocks: [], read: [] };
-  return {
-    blocks: [{ type: 'reasoning', text, at: `${at}.${field}` }],
-    read: [field],
-  };
+  return field === undefined
+    ? { blocks: [] }
+    : { blocks: [{ type: 'reasoning', text: readText(message[field]), at: `${at}.${field}` }] };
 }
 
 function holdsTextState({ opaque = [] }: ReasoningBlock): boolean {
   return opaque.some(({ kind }) => kind.endsWith(textSuffix));
 }
 
-function separateTextState(
-  blocks: readonly ReasoningBlock[],
-): Pick<ReturnType<typeof readReasoning>, 'blocks' | 'text'> {
+function separateTextState(blocks: readonly ReasoningBlock[]): ReturnType<typeof readReasoning> {
   const text = blocks.filter(holdsTextState).flatMap(({ opaque = [] }) => opaque);
   return {
     blocks: blocks.filter((block) => !holdsTextState(block)),

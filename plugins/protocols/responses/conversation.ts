@@ -7,8 +7,15 @@ import { fitName, fitCallId } from '../../shared/openai/tools.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
-import { readText, readObject } from '../../shared/wire-kit/values.ts';
-import { pickUnread, nestFields, type Fields, overlay } from '../../shared/wire-kit/vendor-bag.ts';
+import { readText, readObject, readMember } from '../../shared/wire-kit/values.ts';
+import {
+  pickUnread,
+  nestFields,
+  type Fields,
+  overlay,
+  type Sides,
+  trackReads,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import type { ReadItem } from './call.ts';
 import { decodeContent, type ForeignPart, type ContentBlock, encodeParts, joinParts } from './content.ts';
 import {
@@ -164,52 +171,54 @@ function buildAssistantTurn(block: Block, at: string): Turn {
 /** An item's type (which clients may omit), id and status. They mean nothing to another provider. */
 export const headNames = ['type', 'id', 'status'];
 
-const knownStatuses = new Set(['in_progress', 'completed', 'incomplete']);
+/** An item to decode, and a function that returns the fields that were not read. */
+function openItem<Item extends object>(
+  item: Item,
+): readonly [seen: Item, keepSides: (rest?: Fields) => Sides] {
+  const [seen, pickRest] = trackReads(item);
+  for (const name of headNames) readMember(seen, name);
+  return [seen, (rest) => bag.keep({ ...pickRest(), ...rest })];
+}
+
+const knownStatuses: ReadonlySet<unknown> = new Set([
+  undefined,
+  null,
+  'in_progress',
+  'completed',
+  'incomplete',
+]);
 
 function decodeMessage(message: Wire.Message, at: string): Turn {
   const { role, content } = message;
   const blocks: Block[] = decodeContent(content, `${at}.content`, role);
-  const isUsual =
-    message.status === undefined || message.status === null || knownStatuses.has(message.status);
-  const rest = pickUnread(message, [...(isUsual ? headNames : ['type', 'id']), 'role', 'content']);
+  const { type: _type, id: _id, role: _role, content: _content, status, ...rest } = message;
+  const own = bag.keep({ ...(knownStatuses.has(status) ? {} : { status }), ...rest });
   const [first, ...others] = blocks;
-  if (role !== 'assistant' || !first) return { role, blocks, at, ...bag.keep(rest) };
-  const sides = bag.keep({ ...bag.getFields(first), ...nestFields('item', rest) });
+  if (role !== 'assistant' || !first) return { role, blocks, at, ...own };
+  const sides = bag.keep({ ...bag.getFields(first), ...nestFields('item', bag.getFields(own)) });
   return { role, blocks: [{ ...first, ...sides }, ...others], at };
 }
 
 function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Block {
-  const namespace = item.namespace ?? undefined;
-  const name = names.toCanonical({ name: item.name, namespace });
+  const [seen, keepSides] = openItem(item);
+  const namespace = seen.namespace ?? undefined;
+  const name = names.toCanonical({ name: seen.name, namespace });
   const opaque = sealed.get(item) ?? [];
-  const custom = item.type === 'custom_tool_call';
-  return {
-    type: 'tool-call',
-    id: item.call_id,
-    name,
-    arguments: custom ? item.input : item.arguments,
-    ...(custom ? { custom } : {}),
-    namespace,
-    ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
-    at,
-    ...bag.keep(pickUnread(item, [...headNames, 'call_id', 'name', 'namespace', 'arguments', 'input'])),
-  };
+  const facts =
+    seen.type === 'custom_tool_call'
+      ? ({ arguments: seen.input, custom: true } as const)
+      : { arguments: seen.arguments };
+  const state = opaque.length > 0 ? { opaque: [...opaque] } : {};
+  return { type: 'tool-call', id: seen.call_id, name, ...facts, namespace, ...state, at, ...keepSides() };
 }
 
 function decodeOutput(item: Wire.CallOutput, at: string): Block {
-  const { output } = item;
+  const [{ type, call_id: callId, output }, keepSides] = openItem(item);
   const content = decodeContent(output, `${at}.output`, 'tool').map((block): ToolResult['content'][number] =>
     block.type === 'refusal' ? { type: 'text', text: block.text, at: block.at } : block,
   );
-  const read = [...headNames, 'call_id', 'output'];
-  return {
-    type: 'tool-result',
-    callId: item.call_id,
-    content,
-    ...(item.type === 'custom_tool_call_output' ? { custom: true } : {}),
-    at,
-    ...bag.keep(pickUnread(item, read)),
-  };
+  const custom = type === 'custom_tool_call_output' ? { custom: true } : {};
+  return { type: 'tool-result', callId, content, ...custom, at, ...keepSides() };
 }
 
 /** Separates the parts of a summary in the canonical text. */
@@ -217,46 +226,31 @@ export const partBreak = '\n\n';
 /** Marks unknown fields in parts of reasoning, so that they are reported as lost. */
 const unreadParts = 'parts';
 
-function joinReasoning(parts: readonly Fields[]): string {
-  return parts.map(({ text }) => readText(text)).join(partBreak);
-}
-
 /** Returns undefined if the item only holds the sealed state of a tool call. */
 function decodeReasoning(item: Wire.Reasoning, at: string, sealer: string): Block | undefined {
-  const { summary, content, encrypted_content: encrypted } = item;
+  const [seen, keepSides] = openItem(item);
+  const { summary, encrypted_content: encrypted } = seen;
   const sealed = encrypted ? readSealed(encrypted, sealer) : undefined;
   if (typeof sealed?.owner === 'object') return undefined;
-  const raw = !summary?.length && content?.length;
-  const parts = (raw ? content : summary) ?? [];
-  const known = [
-    ...headNames,
-    raw ? 'content' : 'summary',
-    ...(encrypted ? ['encrypted_content'] : []),
-    ...(raw && summary?.length === 0 ? ['summary'] : []),
-  ];
+  const isRaw = !summary?.length && Boolean(item.content?.length);
+  const parts = (isRaw ? seen.content : summary) ?? [];
   const hasMore = parts.some((part) => Object.keys(pickUnread(part, ['type', 'text'])).length > 0);
-  const rest = { ...pickUnread(item, known), ...(hasMore ? { [unreadParts]: true } : {}) };
   return {
     type: 'reasoning',
-    text: joinReasoning(parts),
-    ...(raw ? {} : { summary: true }),
+    text: parts.map(({ text }) => text).join(partBreak),
+    ...(isRaw ? {} : { summary: true }),
     ...(sealed ? { opaque: [sealed.opaque] } : {}),
     at,
-    ...bag.keep(rest),
+    ...keepSides(hasMore ? { [unreadParts]: true } : {}),
   };
 }
 
 /** Decodes an image from an earlier response that the client sends back. */
 function decodeImageCall(item: Wire.ImageCall, at: string): Block {
-  const format = item.output_format ?? undefined;
-  return {
-    type: 'media',
-    kind: 'image',
-    source: { type: 'base64', data: item.result ?? '' },
-    mediaType: `image/${format ?? 'png'}`,
-    at,
-    ...bag.keep(pickUnread(item, [...headNames, 'result', 'output_format'])),
-  };
+  const [{ result, output_format: format }, keepSides] = openItem(item);
+  const source = { type: 'base64', data: result ?? '' } as const;
+  const mediaType = `image/${format ?? 'png'}`;
+  return { type: 'media', kind: 'image', source, mediaType, at, ...keepSides() };
 }
 
 /** A message that collects parts until a block of another type follows. */
