@@ -26,13 +26,6 @@ function createFailingPlugin(message: string): Plugin {
   };
 }
 
-it('the reading of plugin options names the plugin and the wrong option, and lists the known ones', () => {
-  expect(() => sample(JSON.parse('{"sise":1}'))).toThrow(
-    'plugin "sample": unknown option "sise"; it has "size", "mode"',
-  );
-  expect(() => sample(JSON.parse('{"mode":"c"}'))).toThrow(/plugin "sample": option "mode": .*"a"\|"b"/);
-});
-
 it('plugin options are none where a plugin declares none', () => {
   let applied = false;
   const bare = definePlugin({ name: 'bare', apply: () => void (applied = true) });
@@ -75,16 +68,6 @@ it('the check of configurations names the plugin that could not be applied', () 
   expect(() =>
     createGateway(checkConfig({ plugins: [createFailingPlugin('no such file')] }, 'f'), quiet),
   ).toThrow('plugin "failing": no such file');
-});
-
-it('the check of configurations names the plugin and the hook that it taps without a function', () => {
-  const own = definePlugin({
-    name: 'own',
-    apply: ({ hooks }) => Reflect.apply(hooks.route.tap, hooks, ['x']),
-  });
-  expect(() => createGateway(checkConfig({ plugins: [own()] }, 'f'), quiet)).toThrow(
-    'plugin "own": its tap on "route" has no function: hooks.route.tap(name, function)',
-  );
 });
 
 it('the check of configurations names the file that could not be read', async () => {

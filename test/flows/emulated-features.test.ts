@@ -86,16 +86,6 @@ it('a stop sequence ends a stream so too, and is named where the protocol can', 
   expect(text.trimEnd()).toMatch(/"message_stop"\}$/);
 });
 
-it('a stop sequence changes nothing if it does not occur', async () => {
-  const gateway = await startHouse('responses', replyWhole);
-  const reply = await post(gateway, '/alpha/v1/messages', {
-    max_tokens: 90,
-    messages: question,
-    stop_sequences: ['never'],
-  });
-  expect(await reply.json()).toMatchObject({ stop_reason: 'end_turn', stop_sequence: null });
-});
-
 const pieces = ['{ "ans', 'wer"', ':\n["a}"', ',', '"b"]', '\n}', '\n'];
 const streamed = pieces.map((content) => chunk({ content })).join('') + chunk({}, 'stop') + ending({});
 const whole = {

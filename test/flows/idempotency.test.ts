@@ -45,6 +45,7 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
       'true',
     ]);
     expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
+    expect(again.headers.get('request-id')).toBe(again.headers.get('x-request-id'));
     expect(countCalls()).toBe(1);
     expect(cost).toBeGreaterThan(0);
     expect(await readUsed()).toBe(cost);
