@@ -3,11 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { add, buildCall } from '../contract/made-calls.ts';
-import { checkAvailable } from '../support/available.ts';
-import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
-import { button, go, open, openPages, page, rows } from './pages.ts';
-
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
+import { button, go, hasBrowser, open, openPages, page, rows } from './pages.ts';
 
 describe.runIf(hasBrowser)('a long list of calls in a browser', () => {
   openPages();

@@ -2,11 +2,8 @@
  * The overview and the calls in a browser: figures that link to calls, details, and a stream watched live.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { checkAvailable } from '../support/available.ts';
-import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
-import { download, go, open, openPages, page, rows, watched } from './pages.ts';
+import { download, go, hasBrowser, open, openPages, page, rows, watched } from './pages.ts';
 
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 const model = 'openai/gpt-4o-mini';
 const hostile = '<img src=x onerror=alert(1)>';
 

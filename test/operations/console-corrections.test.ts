@@ -1,11 +1,7 @@
 /** Corrections in the console: adjustments, refunds, the state of an account, and deleted keys. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { checkAvailable } from '../support/available.ts';
-import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { postJson } from '../support/post.ts';
-import { dialog, go, open, openPages, page } from './pages.ts';
-
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
+import { dialog, go, hasBrowser, open, openPages, page } from './pages.ts';
 
 describe.runIf(hasBrowser)('corrections in the console', () => {
   let secret: string;

@@ -8,8 +8,7 @@ import { generateContent } from '../../plugins/protocols/generate-content/index.
 import { images } from '../../plugins/protocols/images/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { health } from '../../plugins/routing/health.ts';
-import { checkAvailable } from '../support/available.ts';
-import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
+import { closePages } from '../support/browser.ts';
 import {
   findBarriers,
   openConsole,
@@ -21,9 +20,8 @@ import {
   type WatchedPage,
 } from '../support/operated-console.ts';
 import { postJson } from '../support/post.ts';
-import { hostile } from './pages.ts';
+import { hasBrowser, hostile } from './pages.ts';
 
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 const places = [
   '',
   '?by=tag',

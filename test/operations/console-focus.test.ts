@@ -1,11 +1,7 @@
 /** Where the focus of the keyboard goes when what has it disappears. */
 import { describe, expect, it } from 'vitest';
 import { health } from '../../plugins/routing/health.ts';
-import { checkAvailable } from '../support/available.ts';
-import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
-import { button, dialog, go, open, openPages, page, rows, watched } from './pages.ts';
-
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
+import { button, dialog, go, hasBrowser, open, openPages, page, rows, watched } from './pages.ts';
 
 describe.runIf(hasBrowser)('the focus', () => {
   openPages([health()]);

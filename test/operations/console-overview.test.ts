@@ -1,10 +1,6 @@
 /** The console in a browser far from UTC: the days of the overview, and keys with their names and times. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { checkAvailable } from '../support/available.ts';
-import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
-import { choose, dialog, go, open, openPages, page, rows, submit } from './pages.ts';
-
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
+import { choose, dialog, go, hasBrowser, open, openPages, page, rows, submit } from './pages.ts';
 
 describe.runIf(hasBrowser)('the overview in a browser', () => {
   // Five hours behind UTC, and four until the first Sunday of November.

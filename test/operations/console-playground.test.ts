@@ -6,12 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
-import { checkAvailable } from '../support/available.ts';
-import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { findBarriers, showPlace } from '../support/operated-console.ts';
-import { hostile, open, openPages, page, watched } from './pages.ts';
-
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
+import { hasBrowser, hostile, open, openPages, page, watched } from './pages.ts';
 
 describe.runIf(hasBrowser)('the playground', () => {
   openPages([responses(), generateContent(), images()]);

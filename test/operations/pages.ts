@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { ConfigInput } from '../../core/config.ts';
-import { closePages } from '../support/browser.ts';
+import { checkAvailable } from '../support/available.ts';
+import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import {
   openConsole,
   openPage,
@@ -12,6 +13,8 @@ import {
   type ConsoleHarness,
   type WatchedPage,
 } from '../support/operated-console.ts';
+
+export const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
 export let open: ConsoleHarness;
 export let watched: WatchedPage;
