@@ -38,15 +38,10 @@ export const dimensions = ['model', 'key', 'account', 'provider', 'tag'] as cons
 export type Dimension = (typeof dimensions)[number];
 
 /**
- * Series of the one within each of the other, such as of each model of a provider. There are few of them at a
- * time, so that they cost a batch few pages; what keys called at models is read from the sums of parties.
+ * Series of the one within each of the other: of each model of a provider. There are few of them at a time, so
+ * that they cost a batch few pages. Any other two are read from the sums of parties.
  */
-export const pairs = [
-  ['provider', 'model'],
-  ['model', 'provider'],
-  ['account', 'model'],
-  ['account', 'provider'],
-] as const;
+export const pairs = [['provider', 'model']] as const;
 
 /** The dimension of a pair, and the name of one of its series. No name of a party has a line break. */
 export const namePair = (of: string, by: string): string => `${of}>${by}`;

@@ -158,10 +158,11 @@ function readNamed(
   };
 }
 
-/** Parties that filters select; of `keys` alone, if they are given. */
-function readParties(query: OverviewQuery, stated: readonly Party[], keys?: readonly string[]): Source {
-  const values = keys ? [JSON.stringify(keys)] : [];
-  const found = keys
+/** Parties that filters select; of keys or accounts with these names alone, if they are given. */
+function readParties(query: OverviewQuery, stated: readonly Party[], names?: readonly string[]): Source {
+  const { by } = query;
+  const values = names ? [JSON.stringify(names)] : [];
+  const found = names
     ? undefined
     : (['key', 'account', 'provider', 'model'] as const).find((name) => stated.includes(name));
   const conditions = stated.map((name) => {
@@ -169,9 +170,10 @@ function readParties(query: OverviewQuery, stated: readonly Party[], keys?: read
     // In the other form no index is chosen for it.
     return `${isFound ? name : `coalesce(party_sums.${name}, '')`} = $${values.push(query[name] ?? '')}`;
   });
-  const isByParty = keys !== undefined || found === 'key' || found === 'account';
-  const common = { table: 'party_sums', column: query.by, isByParty, values } as const;
-  if (keys) return { ...common, before: [wanted], where: ['party_sums.key = wanted.value', ...conditions] };
+  const isByParty = names !== undefined || found === 'key' || found === 'account';
+  const common = { table: 'party_sums', column: by, isByParty, values } as const;
+  if (names)
+    return { ...common, before: [wanted], where: [`party_sums.${by} = wanted.value`, ...conditions] };
   if (found !== 'model') return { ...common, where: conditions };
   // The primary key begins with the provider: of all that served any model in the step.
   const served = `(SELECT step AS served_step, start AS served_start, name AS served FROM series_sums
@@ -227,8 +229,8 @@ function planQuery(query: OverviewQuery): Plan {
   const total = stated.length === 0 ? readSeries('provider') : whole && readNamed(whole, query, '', ['']);
   const all = findRanked(query, others) ?? readParties(query, stated);
   if (series) return { all, selectLeading: (names) => readNamed(series, query, by, names), total };
-  const isByKey = by === 'key' && own === undefined && total !== undefined;
-  return { all, selectLeading: isByKey ? (keys) => readParties(query, stated, keys) : undefined, total };
+  const isFound = (by === 'key' || by === 'account') && own === undefined && total !== undefined;
+  return { all, selectLeading: isFound ? (names) => readParties(query, stated, names) : undefined, total };
 }
 
 /** Series whose rows are together, of all that filters on `others` select. */
