@@ -2,21 +2,8 @@
  * Takes turns among the keys of one provider: of targets that only differ in the key, each call begins with
  * another one.
  */
-import { definePlugin, type Target } from '../../core/index.ts';
-import { stages } from '../shared/routing/ranking.ts';
-
-/** How many targets in a row, beginning at `start`, are the same model at the same provider. */
-function countRun(targets: readonly Target[], start: number): number {
-  const first = targets[start];
-  let end = start + 1;
-  while (
-    end < targets.length &&
-    targets[end]?.provider.name === first?.provider.name &&
-    targets[end]?.model.id === first?.model.id
-  )
-    end += 1;
-  return end - start;
-}
+import { definePlugin } from '../../core/index.ts';
+import { groupAdjacent, isSameOffer, stages } from '../shared/routing/ranking.ts';
 
 export const keys = definePlugin({
   name: 'keys',
@@ -25,14 +12,10 @@ export const keys = definePlugin({
     host.hooks.route.tap({ name: 'keys', stage: stages.keys }, (targets) => {
       if (!targets.some(({ provider }) => provider.credential !== undefined)) return targets;
       turn += 1;
-      const rotated: Target[][] = [];
-      for (let start = 0; start < targets.length;) {
-        const end = start + countRun(targets, start);
-        const first = start + (turn % (end - start));
-        rotated.push(targets.slice(first, end), targets.slice(start, first));
-        start = end;
-      }
-      return rotated.flat();
+      return groupAdjacent(targets, isSameOffer).flatMap((alike) => {
+        const first = turn % alike.length;
+        return [...alike.slice(first), ...alike.slice(0, first)];
+      });
     });
   },
 });

@@ -21,7 +21,7 @@ import {
   type Target,
   type Terms,
 } from '../../core/index.ts';
-import { findStrategy, stages } from '../shared/routing/ranking.ts';
+import { findStrategy, isSameOffer, sortLowestFirst, stages } from '../shared/routing/ranking.ts';
 import { noPreferences } from '../shared/wire-kit/provider-object.ts';
 
 /** Throws if two wishes contradict each other, or no plugin of this gateway can fulfil one. */
@@ -43,12 +43,6 @@ function checkRanking(wanted: Preferences, { plugins }: Host): void {
     `This gateway cannot route by "${routing ?? sort}": its plugin "${strategy}" is not switched on.`,
     { param: `provider.${field}` },
   );
-}
-
-function sortTargets(targets: readonly Target[], order: readonly string[]): Target[] {
-  const rank = ({ provider }: Target): number =>
-    order.includes(provider.name) ? order.indexOf(provider.name) : order.length;
-  return targets.toSorted((first, second) => rank(first) - rank(second));
 }
 
 /** Units that have another name in `max_price`. */
@@ -95,15 +89,16 @@ function filterTargets(targets: readonly Target[], { call }: Parsed): Target[] {
       !ignore?.includes(target.provider.name) &&
       (most === undefined || isAffordable(target, call, most)),
   );
-  return order ? sortTargets(left, order) : left;
+  if (!order) return left;
+  return sortLowestFirst(left, ({ provider: { name } }) =>
+    order.includes(name) ? order.indexOf(name) : order.length,
+  );
 }
 
 /** The first target, with those that differ in the key alone. */
 function filterAlike(targets: readonly Target[]): readonly Target[] {
   const [first] = targets;
-  return targets.filter(
-    ({ provider, model }) => provider.name === first?.provider.name && model.id === first.model.id,
-  );
+  return targets.filter((target) => first && isSameOffer(first, target));
 }
 
 export const preferences = definePlugin({

@@ -56,19 +56,32 @@ export function tapRanking(
     if (asked === undefined ? !byDefault : asked !== name) return targets;
     // Targets of one model are adjacent: if the last has the model of the first, all have it.
     if (targets[0]?.model.id === targets.at(-1)?.model.id) return rankRest(targets, parsed, rank);
-    return groupByModel(targets).flatMap((group) => rankRest(group, parsed, rank));
+    return groupAdjacent(targets, isSameModel).flatMap((group) => rankRest(group, parsed, rank));
   });
 }
 
-/** The targets, grouped by their models in the same order. */
-function groupByModel(targets: readonly Target[]): Target[][] {
+/** The targets in groups of alike neighbours, in the same order. */
+export function groupAdjacent(
+  targets: readonly Target[],
+  isAlike: (one: Target, other: Target) => boolean,
+): Target[][] {
   const groups: Target[][] = [];
   for (const target of targets) {
     const group = groups.at(-1);
-    if (group?.[0]?.model.id === target.model.id) group.push(target);
+    if (group?.[0] && isAlike(group[0], target)) group.push(target);
     else groups.push([target]);
   }
   return groups;
+}
+
+/** Whether two targets are the same model. */
+function isSameModel({ model }: Target, other: Target): boolean {
+  return model.id === other.model.id;
+}
+
+/** Whether two targets differ in the key alone. */
+export function isSameOffer(one: Target, other: Target): boolean {
+  return isSameModel(one, other) && one.provider.name === other.provider.name;
 }
 
 function rankRest(group: readonly Target[], parsed: Parsed, rank: Rank): readonly Target[] {
