@@ -56,7 +56,7 @@ const painter = checkModel({
   upstream: 'paint',
   name: 'Demo Paint',
   description: 'Paints bands of colour offline; each picture has a small price that is real to the ledger.',
-  contextLength: 16_384,
+  contextLength: 262_144,
   outputLimit: 512,
   input: ['text', 'image'],
   output: ['image'],
