@@ -38,8 +38,8 @@ export const dimensions = ['model', 'key', 'account', 'provider', 'tag'] as cons
 export type Dimension = (typeof dimensions)[number];
 
 /**
- * Series of the one within each of the other: of each model of a provider. There are few of them at a time, so
- * that they cost a batch few pages. Any other two are read from the sums of parties.
+ * Series of the one within each of the other: of each model of a provider. There are few of them at a time,
+ * so that they cost a batch few pages. Any other two are read from the sums of parties.
  */
 export const pairs = [['provider', 'model']] as const;
 

@@ -6,7 +6,7 @@
 import { findKind } from '../../../../core/for-threads.ts';
 import type { Use } from '../../../../core/index.ts';
 import { readCount, readText, type Row } from '../rows.ts';
-import { askRows, type Steps } from '../sql/steps.ts';
+import { askRows, type Steps, type Value } from '../sql/steps.ts';
 import {
   amountParts,
   buckets,
@@ -102,7 +102,7 @@ interface Source {
   /** What leads to the rows of a step, the conditions on them, and the values of both. */
   readonly before?: readonly string[];
   readonly where: readonly string[];
-  readonly values: readonly string[];
+  readonly values: readonly Value[];
 }
 
 const wanted = 'json_array_elements_text($1::json) AS wanted';
@@ -161,7 +161,7 @@ function readNamed(
 /** Parties that filters select; of keys or accounts with these names alone, if they are given. */
 function readParties(query: OverviewQuery, stated: readonly Party[], names?: readonly string[]): Source {
   const { by } = query;
-  const values = names ? [JSON.stringify(names)] : [];
+  const values: Value[] = names ? [names] : [];
   const found = names
     ? undefined
     : (['key', 'account', 'provider', 'model'] as const).find((name) => stated.includes(name));
@@ -172,8 +172,7 @@ function readParties(query: OverviewQuery, stated: readonly Party[], names?: rea
   });
   const isByParty = names !== undefined || found === 'key' || found === 'account';
   const common = { table: 'party_sums', column: by, isByParty, values } as const;
-  if (names)
-    return { ...common, before: [wanted], where: [`party_sums.${by} = wanted.value`, ...conditions] };
+  if (names) return { ...common, where: [`party_sums.${by} = ANY($1::text[])`, ...conditions] };
   if (found !== 'model') return { ...common, where: conditions };
   // The primary key begins with the provider: of all that served any model in the step.
   const served = `(SELECT step AS served_step, start AS served_start, name AS served FROM series_sums
