@@ -40,11 +40,10 @@ const formats: Readonly<Record<string, string>> = {
 
 /** Returns the vendor whose models can read the state: `anthropic` for `anthropic-claude-v1`. */
 function readVendor(format: unknown): string {
-  if (typeof format !== 'string') return '';
   return (
-    Object.keys(formats).find((vendor) => formats[vendor] === format) ??
-    format.replace(/^azure-/, '').split('-', 1)[0] ??
-    ''
+    readText(format)
+      .replace(/^azure-/, '')
+      .split('-', 1)[0] ?? ''
   );
 }
 
@@ -210,13 +209,8 @@ function readEntries(details: readonly unknown[], path: string): ReasoningBlock[
     const { text, summary, opaque, enveloped, rest } = readDetail(entry);
     const at = `${path}[${position}]`;
     const before = blocks.at(-1);
-    const facts = {
-      type: 'reasoning',
-      text,
-      ...(summary ? { summary } : {}),
-      ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
-      at,
-    } as const;
+    const state = opaque.length > 0 ? { opaque: [...opaque] } : {};
+    const facts = { type: 'reasoning', text, ...(summary ? { summary } : {}), ...state, at } as const;
     if (!enveloped) blocks.push({ ...facts, ...bag.keep(rest) });
     // The gateway wrote this entry for sealed state alone, so it is not restored.
     else if (before && text === '' && entry.index === previous)

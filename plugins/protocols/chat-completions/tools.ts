@@ -85,7 +85,7 @@ function decodeChoice(choice: NonNullable<Wire.Request['tool_choice']>): ToolCho
   return { mode: 'one', names: [name], ...keepSides() };
 }
 
-/** The object inside another that is named after its type, and a function that returns what was not read of both. */
+/** The object inside another, named after its type, and a function that returns what was not read of both. */
 function openNested<Inner extends object>(
   outer: { readonly type?: string | undefined },
   inner: Inner,
@@ -208,8 +208,8 @@ function encodeReference(
 function encodeToolChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { tools = [] } = request;
   return encodeChoice(request, encoding.lose, bag, {
-    one: (name) => (takesNoNames(encoding) ? undefined : encodeReference(name, tools, encoding)),
-    subset(names, mode) {
+    writeOne: (name) => (takesNoNames(encoding) ? undefined : encodeReference(name, tools, encoding)),
+    writeSubset(names, mode) {
       if (!encoding.extras) return undefined;
       const allowed = { mode, tools: names.map((name) => encodeReference(name, tools, encoding)) };
       return { type: 'allowed_tools', allowed_tools: allowed };

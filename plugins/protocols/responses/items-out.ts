@@ -17,7 +17,7 @@ export interface ItemEvent {
 export class ItemWriter {
   readonly output: Fields[] = [];
   readonly context: ReplyContext;
-  /** Ends what has to be complete before another item begins: calls (those before block `before`) and text. */
+  /** Ends what has to precede another item: calls (those before block `before`) and text. */
   readonly makeRoom: (before?: number) => void;
   #events: ItemEvent[] = [];
 

@@ -292,7 +292,7 @@ export class ResponseObject {
     };
   }
 
-  /** Copies the fields that a provider of this protocol sends with its response, at its start and at its end. */
+  /** Copies the fields that a provider of this protocol sends with its response: at its start and end. */
   addFields(event: EventOf<'response-start' | 'finish'>): void {
     this.#vendorFields = { ...this.#vendorFields, ...bag.getFields(event) };
     loseForeignFields(this.#context, event, protocolName);

@@ -276,8 +276,8 @@ function encodeToolChoice(request: CanonicalRequest, encoding: Encoding): unknow
   if (toolChoice?.mode === 'one' && encoding.searches && tools.length === 1) return 'required';
   const encodeName = (name: string): Fields => encodeReference(name, tools, encoding);
   return encodeChoice(request, encoding.lose, bag, {
-    one: encodeName,
-    subset: (names, mode) => ({
+    writeOne: encodeName,
+    writeSubset: (names, mode) => ({
       type: 'allowed_tools',
       mode,
       tools: [...names.map(encodeName), ...listHostedReferences(tools, encoding)],

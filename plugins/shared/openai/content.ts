@@ -1,7 +1,7 @@
 /**
- * Text and media of a message as OpenAI's two protocols hold them, in both directions. They differ in the names
- * of parts. A part that the protocol cannot express is reported as lost. If the answer would be worthless without
- * it (a video, another vendor's file), the call is refused.
+ * Text and media of a message as OpenAI's two protocols hold them, in both directions. They differ in the
+ * names of parts. A part that the protocol cannot express is reported as lost. If the answer would be
+ * worthless without it (a video, another vendor's file), the call is refused.
  */
 import type { BlockOf, MediaBlock } from '../../../core/index.ts';
 import { decodeCache, readCacheLeftover, type Cacheable } from '../wire-kit/cache-breakpoint.ts';
@@ -45,7 +45,7 @@ export function decodeRefusal(
   return { type: 'refusal', text, ...keepSides() };
 }
 
-/** A part of a type that the protocol's schema does not know. `isInput`: the client wrote it, not the model. */
+/** A part of an unknown type. `isInput`: the client wrote it, not the model. */
 export function keepPart(part: Fields, at: string, protocol: string, isInput: boolean): BlockOf<'foreign'> {
   return buildForeignBlock(protocol, part, at, isInput ? 'needed' : undefined);
 }
@@ -139,7 +139,7 @@ function encodeDocument(
   );
 }
 
-/** What the protocol has no field for in a medium, to send as text before it: the client's words, or its name. */
+/** What to send as text before a medium, since it has no field: the client's words about it, or its name. */
 export function readExplanation(
   block: { readonly type: string } | MediaBlock,
   path: string,

@@ -1,4 +1,6 @@
-/** The settings that OpenAI's two protocols have alike, in both directions, with the schemas of their fields. */
+/**
+ * The settings that OpenAI's two protocols have alike, in both directions, with the schemas of their fields.
+ */
 import { z } from 'zod';
 import type { CanonicalRequest, Format, Reasoning } from '../../../core/index.ts';
 import type { Encoding } from '../wire-kit/encoding.ts';

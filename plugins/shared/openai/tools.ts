@@ -1,6 +1,6 @@
 /**
- * Tools and the tool choice in both directions, in the flat form of responses: `{ type, name, … }`. Chat-completions
- * nests all but the type in a member with the type's name.
+ * Tools and the tool choice in both directions, in the flat form of responses: `{ type, name, … }`.
+ * Chat-completions nests all but the type in a member with the type's name.
  */
 import type { CanonicalRequest, Tool, ToolChoice } from '../../../core/index.ts';
 import type { Lose } from '../wire-kit/losses.ts';
@@ -55,14 +55,14 @@ export function decodeSubset(mode: unknown, names: string[]): ToolChoice | undef
     : undefined;
 }
 
-/** Encodes a choice. `writeNamed` and `writeSubset` return undefined to send a word instead. */
+/** Encodes a choice. A writer returns undefined to send a word instead. */
 export function encodeChoice(
   request: CanonicalRequest,
   lose: Lose,
   bag: Bag,
   write: {
-    readonly one: (name: string) => Fields | undefined;
-    readonly subset: (names: readonly string[], mode: string) => Fields | undefined;
+    readonly writeOne: (name: string) => Fields | undefined;
+    readonly writeSubset: (names: readonly string[], mode: string) => Fields | undefined;
   },
 ): unknown {
   const { toolChoice } = request;
@@ -72,6 +72,6 @@ export function encodeChoice(
   if (names.length === 0 && wanted.length > 0) return undefined;
   if (mode !== 'one' && mode !== 'subset') return mode;
   const word = mode === 'one' || required ? 'required' : 'auto';
-  const wire = mode === 'one' ? write.one(names[0] ?? '') : write.subset(names, word);
+  const wire = mode === 'one' ? write.writeOne(names[0] ?? '') : write.writeSubset(names, word);
   return wire ? overlay(bag.getFields(toolChoice), wire) : word;
 }
