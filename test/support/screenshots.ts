@@ -104,7 +104,7 @@ async function shootAll(
     await page.locator('main h1').waitFor();
     if (name === 'live') await page.getByText('Live', { exact: true }).last().waitFor();
     if (name === 'crossing') await page.locator('.crossings').waitFor();
-    await page.locator('[aria-busy=true]').waitFor({ state: 'detached' });
+    await page.locator(':root:not(:has([aria-busy=true]))').waitFor({ state: 'attached' });
     if (name !== 'live') await shoot(name);
     else await page.screenshot({ path: path(name) });
   }
