@@ -64,13 +64,14 @@ export interface MarkedSides extends Sides {
 }
 
 /** Decodes the mark of a block or tool. What is not read of the owner is kept, with fields `added`. */
-export function decodeSides(owner: Tracked<Fields>, added: Fields = {}): MarkedSides {
+export function decodeSides(owner: Tracked<Fields>, added?: Fields): MarkedSides {
   const mark = owner.open('cache_control');
-  const isKnown = readMember(mark?.seen, 'type') === markType;
-  const ttl = isKnown ? findKnown(readMember(mark?.seen, 'ttl'), times) : undefined;
+  const isKnown = mark !== undefined && readMember(mark.seen, 'type') === markType;
+  const ttl = isKnown ? findKnown(readMember(mark.seen, 'ttl'), times) : undefined;
+  if (isKnown && ttl === undefined) mark.keep('ttl');
   if (!isKnown) owner.keep('cache_control');
-  else if (ttl === undefined) mark?.keep('ttl');
-  return { ...(isKnown ? { cache: { ttl } } : {}), ...bag.keep({ ...added, ...owner.pickRest() }) };
+  const sides: MarkedSides = bag.keep(added ? { ...added, ...owner.pickRest() } : owner.pickRest());
+  return isKnown ? { cache: { ttl }, ...sides } : sides;
 }
 
 /** Encodes the mark of a block or tool as `cache_control`. `path` is the canonical path of its owner. */

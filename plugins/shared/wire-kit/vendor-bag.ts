@@ -41,7 +41,8 @@ export class Tracked<Wire extends object> {
   readonly seen: Wire;
   readonly #wire: Wire;
   readonly #read = new Set<PropertyKey>();
-  readonly #opened = new Map<string, Tracked<object>>();
+  /** Created with the first, as most objects have no inner ones. */
+  #opened: Map<string, Tracked<object>> | undefined;
 
   constructor(wire: Wire) {
     this.#wire = wire;
@@ -58,20 +59,21 @@ export class Tracked<Wire extends object> {
     const member = this.seen[name];
     if (typeof member !== 'object' || member === null) return undefined;
     const opened = new Tracked(member);
-    this.#opened.set(name, opened);
+    (this.#opened ??= new Map<string, Tracked<object>>()).set(name, opened);
     return opened;
   }
 
   /** Leaves a member to the rest although it was read, because its value has no canonical form. */
   keep(name: string): void {
     this.#read.delete(name);
-    this.#opened.delete(name);
+    this.#opened?.delete(name);
   }
 
   /** The members that were not read, those of opened objects too. */
   pickRest(): Fields {
     let rest = pick(this.#wire, (name, value) => value !== null && !this.#read.has(name));
-    for (const [name, opened] of this.#opened) rest = { ...rest, ...nestFields(name, opened.pickRest()) };
+    for (const [name, opened] of this.#opened ?? [])
+      rest = { ...rest, ...nestFields(name, opened.pickRest()) };
     return rest;
   }
 }
