@@ -71,6 +71,9 @@ function noteCalls(message: Wire.AssistantMessage, index: number, calls: Earlier
 }
 
 function decodeMessage(message: Wire.Message, index: number, calls: EarlierCalls): Turn {
+  // Most messages have only these two members: a view of each would take time.
+  if (typeof message.content === 'string' && Object.keys(message).length === 2)
+    return readMessage(message, index, calls);
   const [seen, pickRest] = trackReads(message);
   return { ...readMessage(seen, index, calls), ...bag.keep(pickRest()) };
 }
