@@ -113,7 +113,7 @@ export function useOutgoingProxies(): void {
 /** Milliseconds for which an idle connection to a provider is kept. */
 const longestIdle = 30_000;
 
-/** Bytes of a reply that wait for each client that reads slowly, before the provider has to. Node's are 64 KiB. */
+/** Bytes of a reply that wait for a slow client until the provider has to wait. Node's default is 64 KiB. */
 const highWaterMark = 16 * 1024;
 
 export type Agents = ReturnType<typeof openAgents>;

@@ -17,8 +17,8 @@ import {
 } from '../../core/index.ts';
 import { buildRecordText } from '../shared/calls/record.ts';
 import { readShownRecord } from '../shared/calls/shown.ts';
+import { encodeError } from '../shared/openai/errors.ts';
 import { buildErrorReply, noStore } from '../shared/operator-routes.ts';
-import { encodeError } from '../shared/wire-kit/openai-error.ts';
 import { LiveCalls } from './calls/live.ts';
 
 const options = z.strictObject({

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { definePlugin, toGatewayError, type Host, type Route, type RouteReply } from '../../core/index.ts';
-import { encodeError } from '../shared/wire-kit/openai-error.ts';
+import { encodeError } from '../shared/openai/errors.ts';
 import type { Audience } from './openapi/document.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** Amazon Bedrock; https://docs.aws.amazon.com/bedrock/latest/APIReference. */
 import { definePlugin } from '../../core/index.ts';
 import { offerCloud } from '../shared/cloud/offer.ts';
-import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';
+import { chooseWire } from '../shared/openai/choose-wire.ts';
 import {
   buildEndpoints,
   buildListingAddress,

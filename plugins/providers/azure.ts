@@ -4,7 +4,7 @@
  */
 import { definePlugin } from '../../core/index.ts';
 import { offerCloud } from '../shared/cloud/offer.ts';
-import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';
+import { chooseWire } from '../shared/openai/choose-wire.ts';
 import {
   buildEndpoints,
   buildListingAddress,

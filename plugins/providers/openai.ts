@@ -1,6 +1,6 @@
 /** OpenAI: chat-completions, responses and images; https://platform.openai.com/docs/api-reference. */
+import { chooseWire } from '../shared/openai/choose-wire.ts';
 import { defineProvider } from '../shared/provider/define-provider.ts';
-import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';
 
 export const openai = defineProvider({
   name: 'openai',

@@ -31,7 +31,7 @@ export { defineCounter, defineGauge, defineHistogram } from './metric.ts';
 export { formatTable } from './table.ts';
 
 /** Errors in chat-completions' body, `{ error: { message, type, param, code } }`, in both directions. */
-export { decodeError, encodeError, buildErrorBody, buildErrorEvent } from './wire-kit/openai-error.ts';
+export { decodeError, encodeError, buildErrorBody, buildErrorEvent } from './openai/errors.ts';
 
 /** `checkWire` parses a body with a zod schema, and throws a 400 that names the first field at fault. */
 /** `buildFieldError` builds such a 400 for checks that a schema cannot express. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../core/index.ts';
-import { decodeError, encodeError } from '../../plugins/shared/wire-kit/openai-error.ts';
+import { decodeError, encodeError } from '../../plugins/shared/openai/errors.ts';
 import { readCases } from '../support/cases.ts';
 
 const cases = readCases<readonly (readonly [string, string, object])[]>('errors.json', import.meta.url);

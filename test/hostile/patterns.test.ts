@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeError as decodeGoogleError } from '../../plugins/protocols/generate-content/errors.ts';
 import { decodeError as decodeMessagesError } from '../../plugins/protocols/messages/encoding.ts';
-import { decodeError as decodeOpenAiError } from '../../plugins/shared/wire-kit/openai-error.ts';
+import { decodeError as decodeOpenAiError } from '../../plugins/shared/openai/errors.ts';
 import { findPatterns, type Pattern } from '../support/patterns.ts';
 
 /** Long enough that quadratic work takes more than `harmless` on any machine. */

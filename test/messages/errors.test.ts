@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type ErrorCode } from '../../core/index.ts';
-import { decodeError } from '../../plugins/shared/wire-kit/openai-error.ts';
+import { decodeError } from '../../plugins/shared/openai/errors.ts';
 import { protocol } from './bodies.ts';
 
 const { client, upstream } = protocol;

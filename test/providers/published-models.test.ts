@@ -1,7 +1,7 @@
 /** Prices and limits as the vendors published them. */
 import { describe, expect, it } from 'vitest';
 import { freePrice, getRate, nameKind, type Price } from '../../core/index.ts';
-import { chatFlags } from '../../plugins/shared/wire-kit/chat-flags.ts';
+import { chatFlags } from '../../plugins/shared/openai/chat-flags.ts';
 import { nameRates } from '../support/rates.ts';
 import { catalogues, requireModel, models } from './catalogues.ts';
 

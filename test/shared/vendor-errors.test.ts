@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   decodeError as decodeOpenai,
   encodeError as encodeOpenai,
-} from '../../plugins/shared/wire-kit/openai-error.ts';
+} from '../../plugins/shared/openai/errors.ts';
 import { buildErrorEvent, readVendorError } from '../../plugins/shared/wire-kit/vendor-error.ts';
 import { type Family, decode, encoders } from './vendor-replies.ts';
 

@@ -11,7 +11,7 @@ import {
 import {
   decodeError as decodeOpenai,
   encodeError as encodeOpenai,
-} from '../../plugins/shared/wire-kit/openai-error.ts';
+} from '../../plugins/shared/openai/errors.ts';
 
 export type Family = 'openai' | 'messages' | 'google';
 export const decoders = { openai: decodeOpenai, messages: decodeMessages, google: decodeGoogle };

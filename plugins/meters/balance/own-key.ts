@@ -10,8 +10,8 @@ import {
   type Route,
   type RouteReply,
 } from '../../../core/index.ts';
+import { encodeError } from '../../shared/openai/errors.ts';
 import { readInput } from '../../shared/operator-routes.ts';
-import { encodeError } from '../../shared/wire-kit/openai-error.ts';
 import { periodNames } from './budgets/periods.ts';
 import { units } from './calls/figures.ts';
 import type { LedgerService } from './ledger-service.ts';

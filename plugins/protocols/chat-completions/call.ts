@@ -3,9 +3,9 @@
  * routing and billing need. Writes parts of it again that a plugin changed, or the model would refuse.
  */
 import type { InputSize, Fee, Mode, Model, Block, PartPlace, PartsSide } from '../../../core/index.ts';
+import { chatFlags, refuses } from '../../shared/openai/chat-flags.ts';
+import { refusesChatTools } from '../../shared/openai/choose-wire.ts';
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
-import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
-import { refusesChatTools } from '../../shared/wire-kit/choose-openai-wire.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { hasJsonMode } from '../../shared/wire-kit/json-mode.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';

@@ -1,5 +1,6 @@
 /** Content parts of a message, in both directions. Parts of unknown types are kept unchanged. */
 import type { Block, MediaBlock, TextBlock, ToolResult } from '../../../core/index.ts';
+import { encodeCache, type Cacheable } from '../../shared/openai/cache-breakpoint.ts';
 import {
   decodeRefusal,
   encodeMedia,
@@ -10,7 +11,6 @@ import {
   readFileId,
   readSound,
 } from '../../shared/openai/content.ts';
-import { encodeCache, type Cacheable } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { loseSeal } from '../../shared/wire-kit/losses.ts';
 import { isUrl, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';

@@ -12,8 +12,8 @@ import type {
   MediaBlock,
   ReasoningBlock,
 } from '../../../core/index.ts';
+import { refuses } from '../../shared/openai/chat-flags.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
-import { refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { loseForeign, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { writeUrl } from '../../shared/wire-kit/media.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';

@@ -6,8 +6,8 @@
  */
 import { createHash } from 'node:crypto';
 import type { Capabilities, Tool, Turn, CanonicalRequest, Model } from '../../../core/index.ts';
+import { chatFlags } from '../../shared/openai/chat-flags.ts';
 import { fitCallId } from '../../shared/openai/tools.ts';
-import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { buildEncoding, type Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { hashText } from '../../shared/wire-kit/offered-tools.ts';

@@ -12,16 +12,16 @@ import {
   type Route,
   toGatewayError,
 } from '../../../core/index.ts';
+import { chatFlagsSchema, chatFlags, refuses } from '../../shared/openai/chat-flags.ts';
+import { decodeError, encodeError, encodeStreamError } from '../../shared/openai/errors.ts';
+import { selectOpenaiHeaders } from '../../shared/openai/fields.ts';
 import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
-import { chatFlagsSchema, chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import {
   type ListedRates,
   buildListingRoutes,
   describeListed,
   formatPricing,
 } from '../../shared/wire-kit/model-listing.ts';
-import { decodeError, encodeError, encodeStreamError } from '../../shared/wire-kit/openai-error.ts';
-import { selectOpenaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
 import { parts, readRequest, ChatCall, limitFields } from './call.ts';
 import { protocolName } from './encoding.ts';
 import { correctReply } from './reply-facts.ts';

@@ -5,7 +5,7 @@
  * envelopes. Google's chat endpoint keeps its signatures in `extra_content.google.thought_signature`.
  */
 import type { Opaque, Model, ReasoningBlock } from '../../../core/index.ts';
-import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
+import { chatFlags, refuses } from '../../shared/openai/chat-flags.ts';
 import { unseal, seal } from '../../shared/wire-kit/envelope.ts';
 import { readOwner } from '../../shared/wire-kit/fit-to-model.ts';
 import { readString, readObjects, readText } from '../../shared/wire-kit/values.ts';

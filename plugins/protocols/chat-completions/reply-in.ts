@@ -14,14 +14,14 @@ import {
   type BlockKind,
   type Opaque,
 } from '../../../core/index.ts';
+import { chatFlags } from '../../shared/openai/chat-flags.ts';
+import { buildErrorEvent } from '../../shared/openai/errors.ts';
 import { fitName } from '../../shared/openai/tools.ts';
-import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
 import { readFinish, readWord } from '../../shared/wire-kit/finish-reason.ts';
 import { readUrl } from '../../shared/wire-kit/media.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { createToolFinder } from '../../shared/wire-kit/offered-tools.ts';
-import { buildErrorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { ReplyLog, type BlockFacts } from '../../shared/wire-kit/reply-log.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readObject, readObjects } from '../../shared/wire-kit/values.ts';

@@ -11,9 +11,9 @@ import {
   type EventOf,
   type Annotation,
 } from '../../../core/index.ts';
+import { encodeStreamError } from '../../shared/openai/errors.ts';
 import { seal } from '../../shared/wire-kit/envelope.ts';
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
-import { encodeStreamError } from '../../shared/wire-kit/openai-error.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName, makeCallId } from './encoding.ts';

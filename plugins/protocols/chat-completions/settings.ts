@@ -3,6 +3,14 @@
  * and what this protocol cannot express is reported as lost, by its canonical path.
  */
 import type { CanonicalRequest, Format, EncodedRequest, Model, Reasoning } from '../../../core/index.ts';
+import { chatFlags, refuses } from '../../shared/openai/chat-flags.ts';
+import {
+  fitUser,
+  fitVerbosity,
+  selectOpenaiFields,
+  readOpenaiFields,
+  selectUserField,
+} from '../../shared/openai/fields.ts';
 import {
   decodeSchemaFormat,
   decodeSettings,
@@ -11,7 +19,6 @@ import {
   hasOnlySafetyIdentifier,
   keepSafetyIdentifier,
 } from '../../shared/openai/settings.ts';
-import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { fitLimit, listsParameter, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
@@ -19,13 +26,6 @@ import { buildInstructionMessage, planFormat } from '../../shared/wire-kit/json-
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { needsCall } from '../../shared/wire-kit/offered-tools.ts';
-import {
-  fitUser,
-  fitVerbosity,
-  selectOpenaiFields,
-  readOpenaiFields,
-  selectUserField,
-} from '../../shared/wire-kit/openai-fields.ts';
 import { findWantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
 import {
   splitNames,

@@ -4,8 +4,8 @@
  * OpenAI.
  */
 import { z } from 'zod';
+import { cacheBreakpoint } from '../../shared/openai/cache-breakpoint.ts';
 import { schemaFields, settingFields } from '../../shared/openai/settings.ts';
-import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { buildOpenUnion } from '../../shared/wire-kit/open-values.ts';
 import {
   base64Data,

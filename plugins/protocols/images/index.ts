@@ -12,7 +12,7 @@ import {
   type Target,
 } from '../../../core/index.ts';
 import { readForm } from '../../shared/forms.ts';
-import { decodeError, encodeError, encodeStreamError } from '../../shared/wire-kit/openai-error.ts';
+import { decodeError, encodeError, encodeStreamError } from '../../shared/openai/errors.ts';
 import { createReader, ImageCall } from './call.ts';
 import { ReplyDecoder, PictureEncoder, encodeReply, type QualityOption } from './reply.ts';
 import { encodeRequest, settingFields } from './request.ts';

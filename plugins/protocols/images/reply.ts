@@ -15,10 +15,10 @@ import {
   type Usage,
   type EventOf,
 } from '../../../core/index.ts';
+import { buildErrorEvent, encodeStreamError } from '../../shared/openai/errors.ts';
 import { unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
 import { resolveSetting } from '../../shared/wire-kit/image-settings.ts';
 import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
-import { buildErrorEvent, encodeStreamError } from '../../shared/wire-kit/openai-error.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readObjects, readString, readObject, keepKnown } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';

@@ -1,5 +1,6 @@
 /** Parts of a message or of a tool's output, in both directions. */
 import type { BlockOf, MediaBlock, TextBlock } from '../../../core/index.ts';
+import { encodeCache, type Cacheable } from '../../shared/openai/cache-breakpoint.ts';
 import {
   decodeRefusal,
   encodeMedia,
@@ -11,7 +12,6 @@ import {
   readFileId,
   readSound,
 } from '../../shared/openai/content.ts';
-import { encodeCache, type Cacheable } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { refusePart } from '../../shared/wire-kit/losses.ts';
 import { readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
 import { nestFields, overlay, trackReads, type Fields } from '../../shared/wire-kit/vendor-bag.ts';

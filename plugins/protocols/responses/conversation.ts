@@ -3,8 +3,8 @@
  * here but one canonical turn, because other protocols require the tool results after the entire turn.
  */
 import type { Block, Opaque, ToolResult, Turn, BlockOf } from '../../../core/index.ts';
+import { encodeCache } from '../../shared/openai/cache-breakpoint.ts';
 import { fitName, fitCallId } from '../../shared/openai/tools.ts';
-import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { readText, readObject, readMember } from '../../shared/wire-kit/values.ts';

@@ -10,8 +10,8 @@ import {
   type Retarget,
   type CountSide,
 } from '../../../core/index.ts';
-import { decodeError, encodeError } from '../../shared/wire-kit/openai-error.ts';
-import { selectOpenaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
+import { decodeError, encodeError } from '../../shared/openai/errors.ts';
+import { selectOpenaiHeaders } from '../../shared/openai/fields.ts';
 import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { parts, type AssistantItems, readRequest } from './call.ts';

@@ -16,10 +16,10 @@ import {
   type Annotation,
   type Opaque,
 } from '../../../core/index.ts';
+import { buildErrorEvent } from '../../shared/openai/errors.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
 import { considerCalls } from '../../shared/wire-kit/finish-reason.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
-import { buildErrorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { ReplyLog, type BlockFacts } from '../../shared/wire-kit/reply-log.ts';
 import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
 import { readList, readText } from '../../shared/wire-kit/values.ts';

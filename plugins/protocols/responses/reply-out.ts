@@ -14,8 +14,8 @@ import {
   type Opaque,
   type EventOf,
 } from '../../../core/index.ts';
+import { buildErrorBody } from '../../shared/openai/errors.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
-import { buildErrorBody } from '../../shared/wire-kit/openai-error.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readString } from '../../shared/wire-kit/values.ts';
 import { type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';

@@ -11,6 +11,13 @@ import {
   type Model,
 } from '../../../core/index.ts';
 import {
+  fitUser,
+  fitVerbosity,
+  selectOpenaiFields,
+  readOpenaiFields,
+  selectUserField,
+} from '../../shared/openai/fields.ts';
+import {
   decodeSchemaFormat,
   decodeSettings,
   encodeFormat,
@@ -25,13 +32,6 @@ import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
-import {
-  fitUser,
-  fitVerbosity,
-  selectOpenaiFields,
-  readOpenaiFields,
-  selectUserField,
-} from '../../shared/wire-kit/openai-fields.ts';
 import { findWantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
 import { readObjects } from '../../shared/wire-kit/values.ts';
 import { nestFields, type Fields, overlay, trackReads } from '../../shared/wire-kit/vendor-bag.ts';

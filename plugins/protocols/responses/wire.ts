@@ -4,8 +4,8 @@
  * so do unknown values, items, parts and tools. `null` means unset.
  */
 import { z } from 'zod';
+import { cacheBreakpoint } from '../../shared/openai/cache-breakpoint.ts';
 import { schemaFields, settingFields } from '../../shared/openai/settings.ts';
-import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { isBase64 } from '../../shared/wire-kit/media.ts';
 import { buildOpenUnion } from '../../shared/wire-kit/open-values.ts';
 import {

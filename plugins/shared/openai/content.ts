@@ -4,7 +4,6 @@
  * worthless without it (a video, another vendor's file), the call is refused.
  */
 import type { BlockOf, MediaBlock } from '../../../core/index.ts';
-import { decodeCache, readCacheLeftover, type Cacheable } from '../wire-kit/cache-breakpoint.ts';
 import type { Encoding } from '../wire-kit/encoding.ts';
 import { refuseFile, refusePart } from '../wire-kit/losses.ts';
 import {
@@ -20,6 +19,7 @@ import {
 } from '../wire-kit/media.ts';
 import { buildForeignBlock } from '../wire-kit/open-values.ts';
 import { trackReads, type Bag, type Fields, type Sides } from '../wire-kit/vendor-bag.ts';
+import { decodeCache, readCacheLeftover, type Cacheable } from './cache-breakpoint.ts';
 
 /** The vendor whose file ids these protocols use. */
 export const fileVendor = 'openai';

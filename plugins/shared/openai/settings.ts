@@ -6,11 +6,11 @@ import type { CanonicalRequest, Format, Reasoning } from '../../../core/index.ts
 import type { Encoding } from '../wire-kit/encoding.ts';
 import type { FormatPlan } from '../wire-kit/json-mode.ts';
 import { fitStrict } from '../wire-kit/object-schema.ts';
-import { metadataPairs } from '../wire-kit/openai-fields.ts';
 import { providerObject } from '../wire-kit/provider-object.ts';
 import { findNearestEffort } from '../wire-kit/reasoning-effort.ts';
 import { overlay, trackReads, type Bag, type Fields } from '../wire-kit/vendor-bag.ts';
 import { allowInteger, allowNumber, modelId } from '../wire-kit/wire-check.ts';
+import { metadataPairs } from './fields.ts';
 
 const text = z.string().nullish();
 

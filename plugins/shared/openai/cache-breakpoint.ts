@@ -1,9 +1,9 @@
 /** OpenAI's cache marks, which chat-completions and responses write in the same way, in both directions. */
 import { z } from 'zod';
 import type { TextBlock } from '../../../core/index.ts';
-import type { Encoding } from './encoding.ts';
-import { findKnown } from './open-values.ts';
-import { splitNames, nestFields, pickUnread, type Fields } from './vendor-bag.ts';
+import type { Encoding } from '../wire-kit/encoding.ts';
+import { findKnown } from '../wire-kit/open-values.ts';
+import { splitNames, nestFields, pickUnread, type Fields } from '../wire-kit/vendor-bag.ts';
 
 const field = 'prompt_cache_breakpoint';
 

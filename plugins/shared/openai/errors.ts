@@ -5,7 +5,7 @@ import {
   decodeVendorError,
   buildErrorEvent as vendorErrorEvent,
   type VendorError,
-} from './vendor-error.ts';
+} from '../wire-kit/vendor-error.ts';
 
 interface Words {
   readonly type: string;

@@ -5,10 +5,10 @@
  * first one wins.
  */
 import type { Block, CanonicalRequest, Model } from '../../../core/index.ts';
+import { listsParameter } from '../wire-kit/fit-to-model.ts';
+import { isIndispensable, needsPicture, needsSearch } from '../wire-kit/hosted-tools.ts';
+import { findEffort, findWantedEffort } from '../wire-kit/reasoning-effort.ts';
 import { chatFlags } from './chat-flags.ts';
-import { listsParameter } from './fit-to-model.ts';
-import { isIndispensable, needsPicture, needsSearch } from './hosted-tools.ts';
-import { findEffort, findWantedEffort } from './reasoning-effort.ts';
 
 type Need = (request: CanonicalRequest, model: Model) => boolean;
 

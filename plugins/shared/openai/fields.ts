@@ -4,8 +4,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { CanonicalRequest, ClientHeaders } from '../../../core/index.ts';
-import type { Encoding } from './encoding.ts';
-import type { Fields } from './vendor-bag.ts';
+import type { Encoding } from '../wire-kit/encoding.ts';
+import type { Fields } from '../wire-kit/vendor-bag.ts';
 
 const safetyIdentifier = 'safety_identifier';
 const fields: ReadonlySet<string> = new Set([safetyIdentifier, 'prompt_cache_retention', 'moderation']);
