@@ -89,7 +89,7 @@ export class RunningAttempt {
   /** Ends the attempt of a cancelled call. */
   readonly #leave = (): void => {
     const { onAbort, name } = this.#attempt.target.provider;
-    if (onAbort && this.#attempt.sent && this.routed.cancellation.left)
+    if (onAbort && this.#attempt.sent && this.routed.cancellation.clientLeft)
       this.#drain = beginDrain(name, onAbort, () => this.stop());
     if (!this.#drain) this.stop();
   };

@@ -46,8 +46,8 @@ export async function deliverReply(
         first ??= step.value;
         last = step.value;
       }
-      const drained = reply.write(text);
-      if (drained) await drained;
+      const caughtUp = reply.write(text);
+      if (caughtUp) await caughtUp;
       if (routed.cancellation.cancelled)
         throw new GatewayError('client_gone', 'The client disconnected before the reply was complete.');
     }
@@ -62,9 +62,14 @@ export async function deliverReply(
     // look complete.
     const sent = { first: first ? toText(first) : '', last: last ? toText(last) : '' };
     const lastText = protocol.client.encodeStreamError(error, routed.call, true, sent);
-    const { left } = routed.cancellation;
-    if (left && hadAll) return settleCall(running, started, delivery, { outcome: 'completed', lastText });
-    return settleCall(running, started, delivery, { outcome: left ? 'aborted' : 'cut', error, lastText });
+    const { clientLeft } = routed.cancellation;
+    if (clientLeft && hadAll)
+      return settleCall(running, started, delivery, { outcome: 'completed', lastText });
+    return settleCall(running, started, delivery, {
+      outcome: clientLeft ? 'aborted' : 'cut',
+      error,
+      lastText,
+    });
   }
 }
 

@@ -33,7 +33,7 @@ export interface Received {
   /** When the headers arrived: milliseconds since the epoch, and of the monotonic clock. */
   readonly receivedAt: number;
   readonly startedAt: number;
-  /** Aborts when the client disconnects. */
+  /** Aborts when the call is to end: its client disconnected, its time is up, or the gateway stops. */
   readonly signal: AbortSignal;
   /** The same, for core: cheaper than an AbortSignal. */
   readonly cancellation: Cancellation;

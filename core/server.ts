@@ -114,6 +114,7 @@ async function takeCall(core: Core, context: Koa.Context, call: Call): Promise<v
     reply.memory.release();
     if (!res.writableFinished) received.cancellation.cancel();
   });
+  // A client that has closed its side may still read. The probe finds out; only `close` cancels the call.
   const probeClient = (): void => reply.probe(req.httpVersion, protocol.client.keepAlive);
   req.socket.on('end', probeClient);
   let share: BodyShare | undefined;

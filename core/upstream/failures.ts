@@ -86,7 +86,9 @@ export function toAttemptError(thrown: unknown, { cancellation, attempt }: Route
  */
 export function classifyNoOutput({ cancellation, attempt }: Routed): 'failed' | 'left-before-output' {
   const wasRefused = attempt.status !== undefined && attempt.status !== 200;
-  return cancellation.left && attempt.cancellation.cancelled && !wasRefused ? 'left-before-output' : 'failed';
+  return cancellation.clientLeft && attempt.cancellation.cancelled && !wasRefused
+    ? 'left-before-output'
+    : 'failed';
 }
 
 /** Decodes an error reply, with its `retry-after`. If the body is cut or too long, the status counts. */

@@ -6,12 +6,12 @@ import type { GatewayError } from './errors.ts';
 
 export class Cancellation {
   cancelled = false;
-  /** Why the gateway cancelled; undefined if the client disconnected or a timeout passed. */
+  /** Why the gateway cancelled a call; undefined if its client disconnected. An attempt's has none. */
   reason: GatewayError | undefined;
   #callbacks: (() => void)[] = [];
   #controller: AbortController | undefined;
 
-  get left(): boolean {
+  get clientLeft(): boolean {
     return this.cancelled && this.reason === undefined;
   }
 

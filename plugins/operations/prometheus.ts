@@ -158,7 +158,7 @@ function getCode(end: End, isAborted: boolean): string {
 /** When the client disconnected; undefined if it did not. */
 function findAbortPhase(end: End): 'before-attempt' | 'waiting' | 'reply' | undefined {
   if (end.type === 'answered') return end.outcome === 'aborted' ? 'reply' : undefined;
-  if (end.type === 'replayed' || !(end.error.code === 'client_gone' || end.exchange.signal.aborted))
+  if (end.type === 'replayed' || !(end.error.code === 'client_gone' || end.exchange.cancellation.clientLeft))
     return undefined;
   return end.type === 'failed' ? 'waiting' : 'before-attempt';
 }

@@ -155,6 +155,16 @@ describe('a call that got no reply', () => {
     expect(seen).toContain('tollgate_client_aborts_total{phase="waiting"} 1');
   });
 
+  it('is counted by its error if the gateway ended it, not as aborted', async () => {
+    const host = createWatchedHost();
+    const error = new GatewayError('shutting_down', 'the gateway stops');
+    const cancellation = new Cancellation();
+    cancellation.cancel(error);
+    const seen = await scrapeAfter(host, buildFailed(host, error, { cancellation }));
+    expect(seen).toContain(`tollgate_requests_total{${echo},code="503"} 1`);
+    expect(seen.filter((line) => line.startsWith('tollgate_client_aborts_total'))).toEqual([]);
+  });
+
   it('is counted as a refusal if no provider was called', async () => {
     const host = createWatchedHost();
     const seen = await scrapeAfter(
