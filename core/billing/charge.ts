@@ -1,8 +1,9 @@
 /**
  * The policy of what a call costs, by how it ended. Completed: the usage that the provider reports. Never
- * sent, or failed before output: nothing. Client disconnected after sending: the input. Broken off after
- * output: the input and what was delivered. Stopped by a plugin: as its error says. Token counts are free.
- * Missing figures are estimated from bytes, and marked as estimates.
+ * sent, or failed before output: nothing. Client gone after sending, before output: the input. Client gone or
+ * provider cut off after output: the input and the output that was read. Drained to its end: the reported
+ * usage. Stopped by a plugin: as its error says. Token counts are free. Missing figures are estimated from
+ * bytes, and marked as estimates.
  */
 import { facts, findCount, replaceUses, type Use, type Used } from '../canonical/units.ts';
 import type { Charge, Routed, Progress } from '../exchange.ts';

@@ -93,7 +93,7 @@ export function toSum(amount: Nano): bigint {
 /** A sum in nano-USD, rounded half to even. */
 export function roundSum(sum: bigint): Nano {
   const quotient = sum / denominator;
-  const twice = 2n * (sum % denominator);
+  const twice = 2n * (sum - quotient * denominator);
   return twice > denominator || (twice === denominator && quotient % 2n === 1n) ? quotient + 1n : quotient;
 }
 
@@ -107,10 +107,12 @@ export function computeCostLines(used: Used, price: Price): CostLine[] {
   const left = new Map([['request', 1]]);
   for (const use of used.uses) left.set(nameKind(use), Math.max(0, use.count));
   const lines: CostLine[] = [];
-  for (const { name, unit, modality, within, per } of kinds) {
-    let count = left.get(name);
-    const found = count ? findRate(tables, { unit, modality }) : undefined;
-    if (!count || !found) continue;
+  for (const kind of kinds) {
+    let count = left.get(kind.name);
+    if (!count) continue;
+    const { unit, modality, within, per } = kind;
+    const found = findRate(tables, kind);
+    if (!found) continue;
     const wholes = [...(modality ? [unit] : []), ...(within ? [within] : [])];
     if (modality && !within) count -= countParted(left, tables, { unit, modality });
     for (const whole of wholes) count = Math.min(count, left.get(whole) ?? 0);
