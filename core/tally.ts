@@ -66,7 +66,7 @@ export class Tally {
     return (this.#firstFinished === undefined ? 0 : 1) + (this.#otherFinished?.size ?? 0) >= candidates;
   }
 
-  /** True if the client has everything, even if the last frame is missing. */
+  /** True if everything was read from the provider, even if the last frame is missing. */
   hasAll(candidates: number): boolean {
     return this.complete || (this.hasFinished(candidates) && this.usage.output !== undefined);
   }

@@ -111,7 +111,8 @@ export const operations = {
   /** Replaces a pending reservation by a larger one, if the account, the key and all budgets afford it. */
   extend: defineWrite<(request: ExtendRequest) => Extended>(),
   /**
-   * Ends a reservation. It posts no more than was reserved; an overage entry holds the rest of what is owed.
+   * Ends a reservation, as `sql/call-batch.ts` decides. It posts no more than was reserved; an overage entry
+   * holds the rest of what is owed.
    */
   settle: defineWrite<(settlement: Settlement) => Settled>(),
   /** Records a heartbeat and how far calls have come. */

@@ -293,7 +293,10 @@ const wireTiers: ReadonlyMap<string, string> = new Map([
   ['standard', 'standard_only'],
 ]);
 
-/** Settings that are one value, in both directions. A row may look at what the rows before it send. */
+/**
+ * Settings that are one value, in both directions. A row may look at what the rows before it send.
+ * Losses are reported in the order of rows.
+ */
 const settings: { readonly [Name in keyof CanonicalRequest]?: Setting<CanonicalRequest[Name]> } = {
   stop: {
     field: 'stop_sequences',
@@ -421,7 +424,7 @@ export function encodeRequest(
   const { format, instruction, expects } = encodeFormat(request, encoding);
   const thinks = thinking !== undefined && thinking.type !== 'disabled';
   const prompt = encodeSystem(system, call, instruction);
-  const { metadata, service_tier, ...sampling } = encodeSettings(request, thinks, encoding);
+  const { metadata, service_tier, ...others } = encodeSettings(request, thinks, encoding);
   const limited = new Set(tools?.some((tool) => tool.max_uses !== undefined) ? [callLimit] : []);
   return {
     body: overlay(bag.getFields(request), {
@@ -433,7 +436,7 @@ export function encodeRequest(
       tools,
       tool_choice: choice,
       thinking,
-      ...sampling,
+      ...others,
       output_config: effort === undefined && format === undefined ? undefined : { effort, format },
       metadata,
       service_tier,
