@@ -45,20 +45,25 @@ export function createDispatcher(timeouts: Timeouts) {
 }
 
 /** The bytes of a piece at most: text and events of several wait for each client that reads slowly. */
-const longestPiece = 16 * 1024;
+const longestPiece = 8 * 1024;
 
-/**
- * A body in pieces of what has arrived together. Many providers send each event as an HTTP chunk, and a
- * stream's iterator would give them one by one.
- */
+/** A body in pieces. */
 async function* readPieces(reply: IncomingMessage): AsyncGenerator<Uint8Array> {
   for await (const first of reply) {
-    const chunks: Buffer[] = [first];
-    let size = first.length;
-    for (let next; size < longestPiece && (next = readChunk(reply)); size += next.length) chunks.push(next);
-    const joined = chunks.length > 1 ? Buffer.concat(chunks, size) : first;
-    for (let at = 0; at < size; at += longestPiece) yield joined.subarray(at, at + longestPiece);
+    const joined = joinWaiting(first, reply);
+    for (let at = 0; at < joined.length; at += longestPiece) yield joined.subarray(at, at + longestPiece);
   }
+}
+
+/**
+ * A chunk with those behind it that have arrived, up to about a piece. Many providers send each event as an
+ * HTTP chunk, and a stream's iterator would give them one by one.
+ */
+function joinWaiting(first: Buffer, reply: IncomingMessage): Buffer {
+  const chunks = [first];
+  let size = first.length;
+  for (let next; size < longestPiece && (next = readChunk(reply)); size += next.length) chunks.push(next);
+  return chunks.length > 1 ? Buffer.concat(chunks, size) : first;
 }
 
 function readChunk(reply: IncomingMessage): Buffer | undefined {
