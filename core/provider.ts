@@ -43,7 +43,7 @@ export interface Provider {
   sign(request: UpstreamRequest): UpstreamRequest | Promise<UpstreamRequest>;
 }
 
-/** An absolute URL, or a function that makes one, as of a provider that counts or edits elsewhere. */
+/** An absolute URL. Or a function that makes one, if the provider counts or edits at another path. */
 export type Endpoint = string | ((target: Target, operation: Operation, stream: boolean) => string);
 
 /** A request as the provider sees it. Nothing of the client's headers is in it unless put here on purpose. */

@@ -78,7 +78,7 @@ export class Tracked<Wire extends object> {
   }
 }
 
-/** A view of a wire object and what picks the members that were not read. */
+/** The short form of `Tracked`, for an object of which no member is opened or kept. */
 export function trackReads<Wire extends object>(wire: Wire): readonly [seen: Wire, pickRest: () => Fields] {
   const tracked = new Tracked(wire);
   return [tracked.seen, () => tracked.pickRest()];
