@@ -20,7 +20,10 @@ function computeEnd({ expires }: Model): number {
   return expires === null ? Infinity : Date.parse(expires) + day;
 }
 
-/** Gives the ids, or further names, of the models that a name can mean. With several it is ambiguous. */
+/**
+ * Gives the ids of the models that a name can mean, which may be names themselves. With several of them the
+ * name is ambiguous.
+ */
 export type FindNamed = (name: string) => readonly string[];
 
 /** An alias may lead to another one, but not in a circle. */

@@ -72,7 +72,10 @@ export const settingsSchema = z.strictObject({
     .strictObject({
       /** To connect to a provider. */
       connect: secondsOption.prefault(10),
-      /** From an attempt's start to a stream's first event, and to a JSON reply. Default: by request. */
+      /**
+       * From an attempt's start to the first event of a stream, and to a complete JSON reply. By default
+       * chosen from the request.
+       */
       firstEvent: secondsOption.optional(),
       reply: secondsOption.optional(),
       /** Between two chunks of a reply. */

@@ -73,7 +73,9 @@ export interface Hooks {
    * further target. Return what that attempt may use; throw to skip the target: the final error names it.
    */
   readonly extend: AsyncTap<[Grant, Routed], Grant>;
-  /** Receives an attempt at its start, first event and end, as health and load need. Cannot fail a call. */
+  /**
+   * Receives an attempt at its start, first event and end, for health, load and latency. Cannot fail a call.
+   */
   readonly attempt: SyncTap<[Attempt, Routed], undefined>;
   /** Receives the canonical request of one attempt. Return a new one; mutate nothing. */
   readonly transformRequest: {
@@ -82,7 +84,10 @@ export interface Hooks {
       tap: (request: CanonicalRequest, exchange: Routed) => Promise<CanonicalRequest>,
     ): void;
   };
-  /** Receives the signed request. The first response wins; undefined: the next tap sends it, core's last. */
+  /**
+   * Receives the signed request. The first response wins; undefined: the next tap sends it. Core's proxy is
+   * last.
+   */
   readonly dispatch: AsyncTap<[UpstreamRequest, Routed], UpstreamResponse | undefined>;
   /** Receives the events of a reply. Return an iterable around them. Runs once per reply, not per event. */
   readonly transformStream: {
@@ -91,7 +96,10 @@ export interface Hooks {
       tap: (events: AsyncIterable<CanonicalEvent>, exchange: Routed) => AsyncIterable<CanonicalEvent>,
     ): void;
   };
-  /** Receives the end of a call that reached `authorize`, once. The reply's last bytes wait for it. */
+  /**
+   * Receives the end of a call that reached `authorize`, exactly once: settle or void. The reply's last bytes
+   * wait for it.
+   */
   readonly meter: AsyncTap<[End], void>;
   /** Receives the end of every call, refused ones too. Never awaited; cannot fail a reply. */
   readonly observe: AsyncTap<[End], void>;

@@ -121,7 +121,10 @@ export interface RouteRequest {
 export interface RouteReply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Strings, bytes and Node streams are sent as they are, null and undefined not, others as JSON. */
+  /**
+   * A string or bytes is sent as it is, a Node stream as it comes, anything else as JSON. Null or undefined
+   * sends no body.
+   */
   readonly body: unknown;
 }
 

@@ -326,7 +326,10 @@ export interface UpstreamSide {
  * count, the gateway answers with an estimate and says so.
  */
 export interface CountSide {
-  /** The provider's URL for counts, from its URL for calls, unless a function gives them. */
+  /**
+   * The provider's URL for counts, from its URL for calls. A provider whose endpoint is a function is asked
+   * itself.
+   */
   buildAddress(calls: string): string;
   /** Encodes a canonical request as a count, and what it cannot express. */
   encodeRequest(request: CanonicalRequest, model: Model): EncodedRequest;

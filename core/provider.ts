@@ -22,7 +22,10 @@ export interface Provider {
   readonly choose?: ((request: CanonicalRequest, model: Model) => string | undefined) | undefined;
   /** Whether it routes calls itself, by a `provider` object in their bodies, as brokers do. */
   readonly routes?: boolean | undefined;
-  /** How far to read a reply without a client, if the provider bills all of it. Undefined: cancel at once. */
+  /**
+   * How far to read a reply after its client disconnected, if the provider bills all of it. Undefined: cancel
+   * at once.
+   */
   readonly onAbort?: DrainLimits | undefined;
   /**
    * For clouds that wrap a protocol: returns the finished request as the cloud accepts it. It splices the
