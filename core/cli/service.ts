@@ -62,7 +62,7 @@ function queueRuns<Result>(work: () => Promise<Result>) {
   let running: Promise<unknown> = Promise.resolve();
   let waiting: Promise<Result> | undefined;
   return {
-    /** Runs after what runs now. Those who ask before it begins share the run. */
+    /** Runs after what runs now. Callers before it begins share the run. */
     run(): Promise<Result> {
       waiting ??= running.then(() => {
         waiting = undefined;
@@ -179,7 +179,7 @@ export async function serve(first: Config, logger: Logger) {
     url: server.url,
     /** The gateway it started with. */
     first: gateway,
-    /** Whether the new configuration is in service. Those who ask meanwhile share the next run. */
+    /** Whether the new configuration is in service. Callers meanwhile share the next run. */
     reload,
     /** Fails readiness at once, lets calls finish, settles the ledger, and closes everything. */
     async stop(): Promise<void> {

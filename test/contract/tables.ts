@@ -17,7 +17,7 @@ export function testTables(bench: Bench): void {
 }
 
 function testOwnTransactions({ opened, store }: Bench): void {
-  it('tables of plugins are made once, whoever declares them, and keep what was written', async () => {
+  it('tables of plugins are made once, by two processes too, and keep what was written', async () => {
     const declaration = { name: 'visits', migrations: [visits] };
     const other = await opened().another();
     await Promise.all([store().migrateTables(declaration), other.migrateTables(declaration)]);

@@ -43,6 +43,7 @@ it("a reply that is read on costs its provider's usage, though the client discon
   expect(end).toMatchObject({
     type: 'answered',
     outcome: 'aborted',
+    error: { code: 'client_gone' },
     charge: { basis: 'usage', uses: withCounts({ input: 30, output: 40 }) },
   });
   expect(settled()).toMatchObject([{ kind: 'post', reason: 'aborted' }]);

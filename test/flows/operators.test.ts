@@ -103,7 +103,7 @@ it('the command line works on a gateway elsewhere with --url, and reports its st
   await runRemote('credit', 'add', 'remote', '3', '--reference', 'r-1');
   const { key, id } = made.parse(await runRemote('keys', 'create', '--account', 'remote', '--name', 'far'));
   expect(await fetchStatus(key)).toBe(200);
-  // A key is named by its name, where an id could stand.
+  // A key may be named by its name in place of its id.
   expect(await runRemote('keys', 'limit', 'far', '--spend-cap', '2')).toMatchObject({
     id,
     limits: { spendCap: '2' },

@@ -37,7 +37,7 @@ export function decodeTools(
   tools: readonly ReadTool[] | undefined,
   names: Record<string, string>,
 ): Tool[] | undefined {
-  // A tool outside of namespaces keeps its name, wherever it stands.
+  // A tool outside of namespaces keeps its name everywhere.
   const taken: TakenNames = new Map(tools?.flatMap(listPlainName).map((name) => [name, undefined]));
   return tools?.flatMap((read): Tool[] => {
     const { tool, at } = read;
