@@ -9,7 +9,7 @@ import { type MadeCall, add, always, buildCall, sumRows } from './made-calls.ts'
 import { expectEqual, expectRanked, expectSelected, type PartyCall } from './overviews.ts';
 import { sumUpAll } from './sum-up-all.ts';
 
-export function testStoredCalls({ account, store, opened }: Bench): void {
+export function testStoredCalls({ account, store, opened }: Bench, runs: number): void {
   const listIds = async (query: Partial<CallQuery>) =>
     (await store().listCalls({ limit: 100, ...query })).map(({ call }) => call);
 
@@ -201,7 +201,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
           await sumUpAll(store());
           await expectEqual(store(), name, calls);
         }),
-        { numRuns: Number(process.env.HISTORIES ?? 3), endOnFailure: true },
+        { numRuns: runs, endOnFailure: true },
       );
     } finally {
       await other.close();
