@@ -99,15 +99,16 @@ export function getRates(table: Table): ReadonlyMap<string, KnownRate> {
  * The rate of a kind in the first of some tables that has one for it or for its whole. Undefined if it has
  * none of its own: it then costs what its whole costs.
  */
-export function findRate(tables: readonly Table[], kind: Billed): KnownRate | undefined {
-  const { like = [], within: whole = kind.unit } = facts[kind.unit];
+export function findRate(tables: readonly Table[], billed: Billed): KnownRate | undefined {
+  const kind = findKind(nameKind(billed));
+  if (!kind) return undefined;
   for (const table of tables) {
     const rates = getRates(table);
-    for (const unit of [kind.unit, ...like]) {
-      const rate = rates.get(nameKind({ unit, modality: kind.modality }));
+    for (const name of kind.rateNames) {
+      const rate = rates.get(name);
       if (rate) return rate;
     }
-    if (rates.has(whole)) return undefined;
+    if (rates.has(kind.whole)) return undefined;
   }
   return undefined;
 }

@@ -19,7 +19,7 @@ import {
   countPictureTokens,
   estimateInput,
 } from './cost-bounds.ts';
-import { computeCostLines, getAskedMode, getModeRates, nameRule, sumLines } from './cost.ts';
+import { computeCost, computeCostLines, getAskedMode, getModeRates, nameRule, sumLines } from './cost.ts';
 import { checkUsage, capToReservation } from './trusted-usage.ts';
 
 export type Outcome = 'completed' | 'aborted' | 'cut' | 'left-before-output' | 'failed';
@@ -77,58 +77,68 @@ function findServed({ attempt: { target } }: Routed, { model }: Progress): Offer
 }
 
 function chargeReply(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
+  return priceFigures(findFigures(outcome, exchange, tally), exchange.attempt.target.price);
+}
+
+/** What a reply is charged for, before it is priced. */
+interface Figures {
+  readonly used: Used;
+  readonly basis: Charge['basis'];
+  readonly suspect: boolean;
+}
+
+function findFigures(outcome: Outcome, exchange: Routed, tally: Progress): Figures {
   const { uses, suspect, hasAddedInput } = checkUsage(exchange, tally, isKnown(outcome, tally));
   const mode = tally.usage.mode ?? findUnreportedMode(exchange);
   const reported: Used = { uses, mode, rule: findRule(exchange) };
   if (suspect || isUnpriced(reported, exchange)) {
-    const capped = capCharge(outcome, exchange, tally, reported);
+    const capped = capFigures(outcome, exchange, tally, reported);
     return hasAddedInput ? addInput(capped, reported, exchange) : capped;
   }
-  const charge = chargeFigures(outcome, exchange, tally, reported);
-  if (!isServedUnasked(reported, exchange) || charge.cost <= computeReservation(exchange, reported))
-    return charge;
-  return capCharge(outcome, exchange, tally, { ...reported, mode: usualMode });
+  const figures = completeFigures(outcome, exchange, tally, reported);
+  if (!isServedUnasked(reported, exchange)) return figures;
+  const cost = computeCost(figures.used, exchange.attempt.target.price);
+  return cost <= computeReservation(exchange, reported)
+    ? figures
+    : capFigures(outcome, exchange, tally, { ...reported, mode: usualMode });
 }
 
-/** A charge that never exceeds the reservation. */
-function capCharge(outcome: Outcome, exchange: Routed, tally: Progress, reported: Used): Charge {
+/** Figures whose charge never exceeds the reservation. */
+function capFigures(outcome: Outcome, exchange: Routed, tally: Progress, reported: Used): Figures {
   const uses = capToReservation(reported.uses, exchange);
-  return { ...chargeFigures(outcome, exchange, tally, { ...reported, uses }), suspect: true };
+  return { ...completeFigures(outcome, exchange, tally, { ...reported, uses }), suspect: true };
 }
 
-/** Adds the reported input to a capped charge, as far as the reservation pays for it. */
-function addInput(capped: Charge, { uses, rule }: Used, exchange: Routed): Charge {
+/** Adds the reported input to capped figures, as far as the reservation pays for it. */
+function addInput({ used, basis }: Figures, { uses, rule }: Used, exchange: Routed): Figures {
   const { price } = exchange.attempt.target;
   const most = computeReservation(exchange, { uses, rule });
-  const charge = (input: number): Charge => ({
-    ...chargeFor(
-      { ...capped, rule, uses: replaceUses(capped.uses, [{ unit: 'input', count: input }]) },
-      price,
-      capped.basis,
-    ),
-    suspect: true,
+  const withInput = (count: number): Used => ({
+    ...used,
+    uses: replaceUses(used.uses, [{ unit: 'input', count }]),
   });
-  let [least, highest] = [findCount(capped.uses, 'input') ?? 0, findCount(uses, 'input') ?? 0];
+  let [least, highest] = [findCount(used.uses, 'input') ?? 0, findCount(uses, 'input') ?? 0];
   while (least < highest) {
     const middle = Math.ceil((least + highest) / 2);
-    if (charge(middle).cost <= most) least = middle;
+    if (computeCost(withInput(middle), price) <= most) least = middle;
     else highest = middle - 1;
   }
-  return charge(least);
+  return { used: withInput(least), basis, suspect: true };
 }
 
-function chargeFigures(outcome: Outcome, exchange: Routed, tally: Progress, reported: Used): Charge {
+/** The reported figures, with estimates in place of those that are missing. */
+function completeFigures(outcome: Outcome, exchange: Routed, tally: Progress, reported: Used): Figures {
   const { model, price } = exchange.attempt.target;
   // A client that disconnected may have received an unfinished picture, and pays for it. If the provider
   // broke off, nothing is charged for it.
   const images = Math.min(outcome === 'aborted' ? tally.imagesShown : tally.images, exchange.call.candidates);
   const uses = countImages(reported.uses, price, images);
   if (isKnown(outcome, tally) && isComplete(uses, price))
-    return chargeFor({ ...reported, uses }, price, 'usage');
+    return { used: { ...reported, uses }, basis: 'usage', suspect: false };
   const input = findCount(uses, 'input') ?? estimateInput(exchange.call, model);
   const output = estimateOutput(outcome, exchange, reported, { bytes: tally.deliveredBytes, images });
   const estimated = replaceUses(uses, [{ unit: 'input', count: input }, ...output]);
-  return chargeFor({ ...reported, uses: estimated }, price, 'estimate');
+  return { used: { ...reported, uses: estimated }, basis: 'estimate', suspect: false };
 }
 
 /** Whether the provider has reported all figures. A reply that was drained to its end has them as well. */
@@ -136,10 +146,10 @@ function isKnown(outcome: Outcome, { complete }: Progress): boolean {
   return outcome === 'completed' || (outcome === 'aborted' && complete);
 }
 
-function chargeFor(used: Used, price: Price, basis: Charge['basis']): Charge {
+function priceFigures({ used, basis, suspect }: Figures, price: Price): Charge {
   const lines = computeCostLines(used, price);
   const { uses, mode } = used;
-  return { uses, mode, lines, cost: sumLines(lines), rule: nameRule(used, price), basis, suspect: false };
+  return { uses, mode, lines, cost: sumLines(lines), rule: nameRule(used, price), basis, suspect };
 }
 
 /** True if the provider served the call in a priced mode that it did not ask for. */
@@ -187,6 +197,16 @@ function isUnknownMedia({ unit, modality }: Use, price: Price, model: Model): bo
   if (modality === undefined || modality === 'text' || (unit !== 'input' && unit !== 'output')) return false;
   if (unit === 'input' && modality === 'image') return false;
   return getRate(price, unit, modality) === undefined && !model[unit].includes(modality);
+}
+
+/** The figures by which a complete reply is charged. Only a reply of another model has to be priced for them. */
+export function findChargedFigures(
+  exchange: Routed,
+  tally: Progress,
+): Pick<Charge, 'uses' | 'basis' | 'suspect'> {
+  if (findServed(exchange, tally)) return computeCharge('completed', exchange, tally);
+  const { used, basis, suspect } = findFigures('completed', exchange, tally);
+  return { uses: used.uses, basis, suspect };
 }
 
 /** The charge of a running call if it broke off now. */

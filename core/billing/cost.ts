@@ -2,7 +2,7 @@
  * What uses cost at a price, line by line. All arithmetic is on integers over one denominator, and a call is
  * rounded once, half to even, to the nano-USD.
  */
-import { findCount, kinds, nameKind, type Used } from '../canonical/units.ts';
+import { findCount, kinds, nameKind, sortKinds, type Used } from '../canonical/units.ts';
 import {
   discounts,
   findRate,
@@ -107,13 +107,11 @@ export function computeCostLines(used: Used, price: Price): CostLine[] {
   const left = new Map([['request', 1]]);
   for (const use of used.uses) left.set(nameKind(use), Math.max(0, use.count));
   const lines: CostLine[] = [];
-  for (const kind of kinds) {
-    let count = left.get(kind.name);
-    if (!count) continue;
-    const { unit, modality, within, per } = kind;
-    const found = findRate(tables, kind);
+  for (const kind of sortKinds(left.keys())) {
+    let count = left.get(kind.name) ?? 0;
+    const { unit, modality, within, per, wholes } = kind;
+    const found = count > 0 && findRate(tables, kind);
     if (!found) continue;
-    const wholes = [...(modality ? [unit] : []), ...(within ? [within] : [])];
     if (modality && !within) count -= countParted(left, tables, { unit, modality });
     for (const whole of wholes) count = Math.min(count, left.get(whole) ?? 0);
     if (count <= 0) continue;

@@ -114,35 +114,63 @@ export function nameKind({
 export interface Kind extends Billed, Facts {
   readonly name: string;
   readonly countName: string;
+  /** Its place among all kinds. */
+  readonly place: number;
   /** The unit of which it is a part in the end: itself, unless it is within another. */
   readonly whole: Unit;
+  /** What it is a part of: its unit if it is a modality, and the unit that its own is within. */
+  readonly wholes: readonly Unit[];
+  /** The names of the rates that hold for it, the first that a price has. */
+  readonly rateNames: readonly string[];
 }
 
-function describeKind(billed: Billed): Kind {
-  const own = facts[billed.unit];
+function describeKind(billed: Billed, place: number): Kind {
+  const { unit, modality } = billed;
+  const own = facts[unit];
+  const { within, like = [], counted } = own;
   const name = nameKind(billed);
-  return { ...own, ...billed, name, whole: own.within ?? billed.unit, countName: own.counted ?? name };
+  return {
+    ...own,
+    ...billed,
+    name,
+    place,
+    whole: within ?? unit,
+    wholes: [...(modality ? [unit] : []), ...(within ? [within] : [])],
+    rateNames: [unit, ...like].map((each) => nameKind({ unit: each, modality })),
+    countName: counted ?? name,
+  };
 }
 
 /** Every unit, and before it its modalities. */
-export const kinds: readonly Kind[] = unitNames.flatMap((unit) => [
-  ...(facts[unit].byModality ? modalities : []).map((modality) => describeKind({ unit, modality })),
-  describeKind({ unit }),
-]);
+export const kinds: readonly Kind[] = unitNames
+  .flatMap((unit): Billed[] => [
+    ...(facts[unit].byModality ? modalities : []).map((modality) => ({ unit, modality })),
+    { unit },
+  ])
+  .map(describeKind);
 
 const byName: ReadonlyMap<string, Kind> = new Map(kinds.map((kind) => [kind.name, kind]));
-
+const byCountName: ReadonlyMap<string, Kind> = new Map(kinds.map((kind) => [kind.countName, kind]));
 export function findKind(name: string): Kind | undefined {
   return byName.get(name);
+}
+
+/** Kinds by their names, in the order of the table. */
+export function sortKinds(names: Iterable<string>, known = byName): Kind[] {
+  const found: Kind[] = [];
+  for (const name of names) {
+    const kind = known.get(name);
+    if (kind) found.push(kind);
+  }
+  return found.sort((one, other) => one.place - other.place);
 }
 
 /** Counts by their names as a list. */
 export function listUses(usage: Readonly<Record<string, unknown>>): Use[] {
   const uses: Use[] = [];
-  for (const { countName, unit, modality } of kinds) {
-    const used = usage[countName];
-    if (typeof used === 'number')
-      uses.push(modality ? { unit, modality, count: used } : { unit, count: used });
+  for (const { countName, unit, modality } of sortKinds(Object.keys(usage), byCountName)) {
+    const count = usage[countName];
+    if (typeof count === 'number') uses.push(modality ? { unit, modality, count } : { unit, count });
   }
   return uses;
 }

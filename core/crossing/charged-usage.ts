@@ -3,7 +3,7 @@
  * the call is charged by other figures, and these replace the provider's in the reply. The verbatim lane
  * changes only the counts of the usage, or adds the usage that is missing.
  */
-import { computeCharge } from '../billing/charge.ts';
+import { findChargedFigures } from '../billing/charge.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import { type Usage, nameCounts } from '../canonical/usage.ts';
 import type { Progress, Routed } from '../exchange.ts';
@@ -33,11 +33,7 @@ export function buildReplyContext({ id, receivedAt, call, attempt }: Routed): Re
  */
 export function findChargedUsage(exchange: Routed, tally: Progress): Usage | undefined {
   const { usage: reported, complete } = tally;
-  const { uses, basis, suspect } = computeCharge(
-    'completed',
-    exchange,
-    complete ? tally : finishProgress(tally),
-  );
+  const { uses, basis, suspect } = findChargedFigures(exchange, complete ? tally : finishProgress(tally));
   if (basis === 'usage' && !suspect) return undefined;
   const { images: _images, ...charged } = nameCounts(uses);
   const blank = Object.fromEntries(Object.keys(reported).map((name) => [name, undefined]));

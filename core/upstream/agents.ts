@@ -130,10 +130,8 @@ export function openAgents() {
   };
   return {
     find(target: URL): Agent {
-      const proxy = findProxy(target);
-      const key = `${target.protocol} ${proxy ?? ''}`;
-      let agent = agents.get(key);
-      if (!agent) agents.set(key, (agent = open(target.protocol, proxy)));
+      let agent = agents.get(target.origin);
+      if (!agent) agents.set(target.origin, (agent = open(target.protocol, findProxy(target))));
       return agent;
     },
     close(): void {
