@@ -10,7 +10,7 @@ export {
   estimateInput,
 } from './billing/cost-bounds.ts';
 export { computeCost, computeCostLines, findTier, getAskedMode, getModeRates } from './billing/cost.ts';
-export { computeAffordableOutput, computeWorstCost } from './billing/cost-bounds.ts';
+export { boundCost, computeAffordableOutput, computeWorstCost } from './billing/cost-bounds.ts';
 export type { UseBound } from './billing/cost-bounds.ts';
 export * from './canonical/events.ts';
 export * from './canonical/request.ts';
@@ -97,5 +97,6 @@ export { describeFaults } from './util/option-errors.ts';
 export { readOwnVersion } from './util/own-version.ts';
 export { PluginError } from './util/plugin-error.ts';
 export { fileMode, makeFolder, restrictAccess } from './util/private-files.ts';
+export { Running } from './util/running.ts';
 export { detach, hideSecrets, listSecrets, toOneLine } from './util/text.ts';
 export { longestDeadline, secondsOption } from './util/timeouts.ts';

@@ -118,7 +118,7 @@ async function takeCall(core: Core, context: Koa.Context, call: Call): Promise<v
   const probeClient = (): void => reply.probe(req.httpVersion, protocol.client.keepAlive);
   req.socket.on('end', probeClient);
   let share: BodyShare | undefined;
-  core.calls.begin(received);
+  const running = core.calls.begin(received);
   try {
     await runCall(core, received, {
       protocol,
@@ -137,7 +137,7 @@ async function takeCall(core: Core, context: Koa.Context, call: Call): Promise<v
     });
   } finally {
     req.socket.off('end', probeClient);
-    core.calls.end(received);
+    core.calls.end(running);
     share?.release();
     reply.releaseRecording();
   }

@@ -195,31 +195,45 @@ function listTerms(price: Price, { rules }: Bound): readonly Terms[] {
 }
 
 /**
- * The worst case: every input token at the highest input rate, every output token at the highest output rate,
- * at the dearest rule that the call can meet.
+ * The worst case by the output of each candidate: every input token at the highest input rate, every output
+ * token at the highest output rate, at the dearest rule that the call can meet.
  */
+export function boundCost(bound: Bound, price: Price): (output: number) => Nano {
+  const sums = listWorstSums(bound, price);
+  return (output) =>
+    sums.reduce((worst, { others, token }) => {
+      const cost = roundSum(others + token * BigInt(Math.ceil(output)));
+      return cost > worst ? cost : worst;
+    }, 0n);
+}
+
 export function computeWorstCost(bound: UseBound, price: Price): Nano {
-  let worst = 0n;
-  for (const terms of listTerms(price, bound)) {
-    const tables = listTables(terms, bound);
-    const output = multiplyRate(bound.output, findHighest(tables, isOutput), facts.output.per);
-    const cost = roundSum(sumOthers(bound, tables) + output * BigInt(bound.candidates));
-    if (cost > worst) worst = cost;
-  }
-  return worst;
+  return boundCost(bound, price)(bound.output);
 }
 
 /** The largest output limit per candidate whose worst case fits `amount`; negative if there is none. */
 export function computeAffordableOutput(amount: Nano, bound: Bound, price: Price): number {
-  return Math.min(...listTerms(price, bound).map((terms) => computeAffordable(amount, bound, terms)));
+  const limits = listWorstSums(bound, price).map(({ others, token }) => {
+    const left = toSum(amount) - others;
+    if (left < 0n) return -1;
+    return token === 0n ? Number.MAX_SAFE_INTEGER : Number(left / token);
+  });
+  return Math.min(...limits);
 }
 
-function computeAffordable(amount: Nano, bound: Bound, terms: Terms): number {
-  const tables = listTables(terms, bound);
-  const left = toSum(amount) - sumOthers(bound, tables);
-  const token = multiplyRate(1, findHighest(tables, isOutput), facts.output.per) * BigInt(bound.candidates);
-  if (left < 0n) return -1;
-  return token === 0n ? Number.MAX_SAFE_INTEGER : Number(left / token);
+/** Under each of the terms, as unrounded sums: all but the output, and a token of each candidate's output. */
+function listWorstSums(
+  bound: Bound,
+  price: Price,
+): readonly { readonly others: bigint; readonly token: bigint }[] {
+  return listTerms(price, bound).map((terms) => {
+    const tables = listTables(terms, bound);
+    const output = findHighest(tables, isOutput);
+    return {
+      others: sumOthers(bound, tables),
+      token: multiplyRate(bound.candidates, output, facts.output.per),
+    };
+  });
 }
 
 /** Whether a mode is granted is known at the end, so its rates and the usual ones count. */

@@ -3,23 +3,25 @@
  */
 import type { Received } from '../exchange.ts';
 import { GatewayError } from '../util/errors.ts';
+import { Running } from '../util/running.ts';
 
 export class RunningCalls {
   /** True while the gateway is stopping and should receive no new calls. */
   draining = false;
-  readonly #running = new Set<Received>();
+  readonly #running = new Running<Received>();
   #idle: (() => void)[] = [];
 
   get count(): number {
     return this.#running.size;
   }
 
-  begin(call: Received): void {
-    this.#running.add(call);
+  /** Returns the number to pass to `end`. */
+  begin(call: Received): number {
+    return this.#running.add(call);
   }
 
-  end(call: Received): void {
-    this.#running.delete(call);
+  end(call: number): void {
+    this.#running.remove(call);
     if (this.#running.size > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();
   }

@@ -4,6 +4,7 @@
  * limit. If the balance is below the worst case, the limit is lowered instead of refusing the call.
  */
 import {
+  boundCost,
   boundBilled,
   computeAffordableOutput,
   computeCost,
@@ -54,12 +55,10 @@ export function listQuotes({ targets, outputLimit }: Grant, planned: Planned, po
     // At the price's own rates: if the call's end is unknown, so are the mode and the rule it was served
     // by. A reservation under a cheaper rule must still cover that.
     const owed = computeCost({ uses: [{ unit: 'input', count: input }] }, target.price);
-    const most = pickLarger(owed, computeWorstCost(bound, target.price));
+    const computeWorst = boundCost(bound, target.price);
+    const most = pickLarger(owed, computeWorst(bound.output));
     const leastOutput = Math.min(bound.output, computeLeastOutput(policy, planned, target));
-    const least =
-      policy.whenShort === 'refuse'
-        ? most
-        : pickLarger(owed, computeWorstCost({ ...bound, output: leastOutput }, target.price));
+    const least = policy.whenShort === 'refuse' ? most : pickLarger(owed, computeWorst(leastOutput));
     return {
       model: target.model.id,
       provider: target.provider.name,

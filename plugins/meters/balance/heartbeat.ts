@@ -6,7 +6,7 @@
  * machine that slept or a ledger that failed does not make a living process seem dead.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
-import { formatUsd, type Host, type Planned } from '../../../core/index.ts';
+import { formatUsd, Running, type Host, type Planned } from '../../../core/index.ts';
 import { runWithoutFaulty } from './plugin-tables.ts';
 import { findProgress } from './settlement.ts';
 import type { OwnerRecord, Progress, RecoveredCall, Store } from './store.ts';
@@ -55,7 +55,9 @@ interface Seen {
 
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
-  readonly #live = new Map<string, Live>();
+  readonly #live = new Running<Live>();
+  /** The slot of each call in `#live`, by its id. */
+  readonly #slots = new Map<string, number>();
   readonly #stopping = new AbortController();
   /** Whether a call began since the last beat, though it may have ended by now. */
   #hasBegun = false;
@@ -75,12 +77,15 @@ export class Heartbeat {
 
   /** From now on beats report how far the call has come, until `end`. */
   begin(exchange: Planned): void {
-    this.#live.set(exchange.id, { exchange, reported: '' });
+    this.#slots.set(exchange.id, this.#live.add({ exchange, reported: '' }));
     this.#hasBegun = true;
   }
 
   end(id: string): void {
-    this.#live.delete(id);
+    const slot = this.#slots.get(id);
+    if (slot === undefined) return;
+    this.#slots.delete(id);
+    this.#live.remove(slot);
   }
 
   start(): void {
@@ -120,7 +125,7 @@ export class Heartbeat {
     this.#hasBegun = false;
     const progress: Progress[] = [];
     const reporting: [live: Live, reported: string][] = [];
-    for (const live of this.#live.values()) {
+    for (const live of this.#live) {
       const known = findProgress(live.exchange);
       const reported = known ? `${known.attempts} ${known.delivered} ${known.owed}` : '';
       if (!known || reported === live.reported) continue;
