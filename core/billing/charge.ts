@@ -77,7 +77,7 @@ function findServed({ attempt: { target } }: Routed, { model }: Progress): Offer
 }
 
 function chargeReply(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
-  return priceFigures(findFigures(outcome, exchange, tally), exchange.attempt.target.price);
+  return chargeFigures(findFigures(outcome, exchange, tally), exchange.attempt.target.price);
 }
 
 /** What a reply is charged for, before it is priced. */
@@ -146,7 +146,7 @@ function isKnown(outcome: Outcome, { complete }: Progress): boolean {
   return outcome === 'completed' || (outcome === 'aborted' && complete);
 }
 
-function priceFigures({ used, basis, suspect }: Figures, price: Price): Charge {
+function chargeFigures({ used, basis, suspect }: Figures, price: Price): Charge {
   const lines = computeCostLines(used, price);
   const { uses, mode } = used;
   return { uses, mode, lines, cost: sumLines(lines), rule: nameRule(used, price), basis, suspect };
@@ -199,7 +199,9 @@ function isUnknownMedia({ unit, modality }: Use, price: Price, model: Model): bo
   return getRate(price, unit, modality) === undefined && !model[unit].includes(modality);
 }
 
-/** The figures by which a complete reply is charged. Only a reply of another model has to be priced for them. */
+/**
+ * The figures by which a complete reply is charged. Only a reply of another model has to be priced for them.
+ */
 export function findChargedFigures(
   exchange: Routed,
   tally: Progress,
