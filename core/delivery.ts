@@ -7,10 +7,11 @@ import type { RunningAttempt, StartedReply } from './attempt.ts';
 import { computeCharge } from './billing/charge.ts';
 import { isCostWanted, writeCost } from './crossing/charged-usage.ts';
 import { toText, type Piece, type Pieces } from './crossing/pieces.ts';
+import { toCutError } from './crossing/reply-events.ts';
 import { buildEndFacts, type Answered, type Attempt } from './exchange.ts';
 import type { Client, Meter } from './pipeline.ts';
 import { toAttemptError } from './upstream/failures.ts';
-import { GatewayError } from './util/errors.ts';
+import type { GatewayError } from './util/errors.ts';
 import { withTimeout } from './util/timeouts.ts';
 
 /** Milliseconds a provider may take to close a complete reply, so that its connection can be used again. */
@@ -37,8 +38,11 @@ export async function deliverReply(
       const { text, last: isLast } = step.value;
       if (isLast) {
         if (routed.call.stream) void finishTail(pieces, running);
+        // The client of a drained reply left while the provider wrote this piece.
+        const error = running.drain && toAttemptError(undefined, routed);
         return await settleCall(running, started, delivery, {
-          outcome: running.drain ? 'aborted' : 'completed',
+          outcome: error ? 'aborted' : 'completed',
+          error,
           lastText: text,
         });
       }
@@ -48,10 +52,9 @@ export async function deliverReply(
       }
       const caughtUp = reply.write(text);
       if (caughtUp) await caughtUp;
-      if (routed.cancellation.cancelled)
-        throw new GatewayError('client_gone', 'The client disconnected before the reply was complete.');
+      if (routed.cancellation.cancelled) throw toAttemptError(undefined, routed);
     }
-    throw new GatewayError('upstream_failed', 'The provider broke off before its reply was complete.');
+    throw toCutError();
   } catch (thrown) {
     const error = toAttemptError(thrown, routed);
     const hadAll = tally.hasAll(routed.call.candidates);
@@ -75,7 +78,7 @@ export async function deliverReply(
 
 interface Outcome {
   readonly outcome: Answered['outcome'];
-  readonly error?: GatewayError;
+  readonly error?: GatewayError | undefined;
   readonly lastText: Piece['text'];
 }
 

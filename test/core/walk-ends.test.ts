@@ -117,6 +117,31 @@ it('a disconnect stops the provider at once and charges the input and what was d
   await expect.poll(() => stopped).toBe(true);
 });
 
+it('a reply that is read on names the disconnect if its client missed only the last piece', async () => {
+  const draining = defineTaps(({ providers, onApplied }) =>
+    onApplied(() => Object.assign(providers.get('v'), { onAbort: { seconds: 60, bytes: 1e6, atOnce: 1 } })),
+  );
+  const lastAfterDisconnect: Behaviour = async (_, { signal }) => ({
+    type: 'text/event-stream',
+    body: (async function* () {
+      yield 'data: {"model":"m","text":"one"}\n\n';
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      yield 'data: {"done":true,"in":3,"out":4}\n\n';
+    })(),
+  });
+  const started = await openGateway([draining(), buildVendor('v', lastAfterDisconnect)]);
+  const controller = new AbortController();
+  const response = await call(started, { stream: true }, { signal: controller.signal });
+  await response.body?.getReader().read();
+  controller.abort();
+  expect(await waitForEnd(started)).toMatchObject({
+    type: 'answered',
+    outcome: 'aborted',
+    error: { code: 'client_gone' },
+    charge: { basis: 'usage', uses: listUses({ input: 3, output: 4 }) },
+  });
+});
+
 it('a disconnect after sending and before output charges only the input', async () => {
   const sent = Promise.withResolvers<void>();
   const waitForAbort: Behaviour = async (_, { attempt }) => {
