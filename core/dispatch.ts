@@ -4,13 +4,12 @@
  */
 import { IncomingMessage, ServerResponse, type ClientRequest } from 'node:http';
 import { Socket } from 'node:net';
-import { pipeline, Readable, type Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import httpProxy, { type ProxyServer } from 'http-proxy-3';
 import type { Config } from './config.ts';
 import type { Attempt, Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 import { openAgents, type Agents } from './upstream/agents.ts';
+import { decompress } from './upstream/decompress.ts';
 import { GatewayError, readSystemCode } from './util/errors.ts';
 
 type Timeouts = Pick<Config['timeouts'], 'connect' | 'idle'>;
@@ -206,26 +205,4 @@ function toUnreachableError(error: unknown): GatewayError {
   if (readSystemCode(error) === connectTimeout)
     return new GatewayError('timeout', 'The provider did not accept a connection in time.', { cause: error });
   return new GatewayError('upstream_failed', 'The provider could not be reached.', { cause: error });
-}
-
-const decoders = new Map<string, () => Transform>([
-  ['gzip', () => createGunzip()],
-  ['x-gzip', () => createGunzip()],
-  ['br', () => createBrotliDecompress()],
-  ['deflate', () => createInflate()],
-  ['zstd', () => createZstdDecompress()],
-]);
-
-/**
- * Decompresses a reply, chunk by chunk, as it is read: a provider, or a proxy in front of it, may compress
- * one although the request does not accept that. With an unknown encoding it is returned unchanged, and fails
- * when it is parsed.
- */
-function decompress(response: UpstreamResponse): UpstreamResponse {
-  const encoding = response.headers['content-encoding'];
-  const decoder = encoding === undefined ? undefined : decoders.get(String(encoding).toLowerCase())?.();
-  if (!decoder) return response;
-  // The reader of the body receives the error.
-  pipeline(Readable.from(response.body), decoder, () => undefined);
-  return { ...response, body: decoder };
 }
