@@ -213,5 +213,5 @@ function findReadinessFaults({ calls, readiness, logger }: Core): string[] {
       return [`${check.name}: the check of the plugin "${plugin}" failed: ${getMessage(error)}`];
     }
   });
-  return calls.draining ? ['the gateway is stopping', ...faults] : faults;
+  return calls.stopping ? ['the gateway is stopping', ...faults] : faults;
 }

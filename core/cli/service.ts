@@ -83,9 +83,13 @@ async function reloadEverywhere(reloads: ReturnType<typeof queueRuns<Outcome>>):
 }
 
 /** Lets running calls finish for a while, then ends them, and closes the listener. */
-async function drain(gateways: readonly Gateway[], server: GatewayServer, patience: number): Promise<void> {
+async function endCalls(
+  gateways: readonly Gateway[],
+  server: GatewayServer,
+  patience: number,
+): Promise<void> {
   const all = gateways.map(({ calls }) => calls);
-  for (const calls of all) calls.draining = true;
+  for (const calls of all) calls.stopping = true;
   const closed = server.close(grace);
   await withTimeout(closed, grace);
   await withTimeout(Promise.all(all.map((calls) => calls.waitForIdle())), patience);
@@ -187,7 +191,7 @@ export async function serve(first: Config, logger: Logger) {
       stopAnswering();
       watcher.close();
       // Calls of replaced configurations may finish too.
-      await drain([gateway, ...leaving.keys()], server, config.server.drain);
+      await endCalls([gateway, ...leaving.keys()], server, config.server.drain);
       await withTimeout(Promise.all([reloads.waitForIdle(), ...leaving.values()]), longestEnd);
       await closeInTime(gateway, logger);
     },

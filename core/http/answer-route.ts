@@ -27,7 +27,7 @@ interface RouteCore extends ListenerFacts {
   readonly hooks: Pick<CoreHooks, 'authenticate'>;
   readonly routes: Pick<Routes, 'getOwner'>;
   readonly guards: Pick<Registry<Guard>, 'list'>;
-  readonly calls: { readonly draining: boolean };
+  readonly calls: { readonly stopping: boolean };
 }
 
 type Context = Parameters<ReturnType<typeof koaBody>>[0] & { readonly params?: Record<string, string> };
@@ -57,7 +57,7 @@ export async function answerRoute(core: RouteCore, routes: SharedRoutes, context
   const request = buildRequest(context, core.trustedProxies);
   const asked = { core, route: chooseRoute(routes, request), context, request, id: createRequestId() };
   const { status, headers, body } = await buildReply(asked);
-  if (core.calls.draining) context.res.shouldKeepAlive = false;
+  if (core.calls.stopping) context.res.shouldKeepAlive = false;
   context.status = status;
   context.set({ ...buildIdHeaders(asked.id), ...headers });
   context.body = body;

@@ -57,7 +57,7 @@ const firstProbe = 10;
 const longestProbe = 5000;
 
 export interface ReplyCore {
-  readonly calls: { readonly draining: boolean };
+  readonly calls: { readonly stopping: boolean };
   /** Milliseconds a client may read nothing before it is disconnected. */
   readonly longestStall: number;
   readonly replies: ReplyBudget;
@@ -177,7 +177,7 @@ export class Reply {
 
   #begin(): void {
     // A gateway that is stopping takes no further call on this connection.
-    if (this.#core.calls.draining) this.#response.shouldKeepAlive = false;
+    if (this.#core.calls.stopping) this.#response.shouldKeepAlive = false;
     // Trailers follow chunks, which HTTP/1.0 lacks.
     const { req, useChunkedEncodingByDefault: isChunked } = this.#response;
     if (isChunked && req.headers.te?.includes('trailers') && !('content-length' in this.#headers))

@@ -7,7 +7,7 @@ import { Running } from '../util/running.ts';
 
 export class RunningCalls {
   /** True while the gateway is stopping and should receive no new calls. */
-  draining = false;
+  stopping = false;
   readonly #running = new Running<Received>();
   #idle: (() => void)[] = [];
 
