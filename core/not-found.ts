@@ -1,7 +1,9 @@
 /**
  * The reply to a request that nothing serves: 405 if its path takes other methods, otherwise 404 with a hint.
- * A `HEAD` of a base URL gets 200, because clients ask with it whether a gateway is there.
+ * A `HEAD` of a base URL gets 200, because clients ask with it whether a gateway is there. An attempt at a
+ * WebSocket gets 426.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import type Router from '@koa/router';
 import type { Core } from './core.ts';
 import { readCallPath, type createMatcher } from './http/arrival.ts';
@@ -85,13 +87,35 @@ function rank({ path: base, also }: ClientAddress, path: string): number {
   return also?.test(path) === true ? Infinity : base.length;
 }
 
+function encodeError(message: string, code: string): object {
+  return { error: { message, type: 'invalid_request_error', param: null, code } };
+}
+
+/** Clients that try a WebSocket first (Codex does) fall back to HTTP on this reply, and wait without it. */
+const noWebSockets = {
+  status: 426,
+  headers: { connection: 'close' },
+  body: encodeError(
+    'This gateway supports HTTP and server-sent events, but not WebSockets.',
+    'upgrade_not_supported',
+  ),
+};
+
+interface Unserved {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
 /** The error is in the format of the protocol whose base URL is the nearest above the path. */
 export function answerUnserved(
   listener: Listener,
-  { method, path }: { readonly method: string; readonly path: string },
+  { method, path, headers: { upgrade = '' } }: Unserved,
   id: string,
 ): ErrorReply & { readonly headers: Readonly<Record<string, string>> } {
   const { core, isPublic } = listener;
+  // Java's client offers HTTP/2 in this header of every request; that offer is ignored.
+  if (/websocket/i.test(upgrade)) return noWebSockets;
   if (isPublic && method === 'HEAD' && isBase(listener, path)) return { status: 200, headers: {}, body: '' };
   const { addresses, protocols } = core;
   const [base] = addresses
@@ -109,9 +133,5 @@ export function answerUnserved(
   const headers = methods.length > 0 ? { allow: methods.join(', ') } : {};
   const protocol = base && protocols.find(base.protocol);
   if (protocol) return { ...protocol.client.encodeError(error, id), headers };
-  return {
-    status: error.status,
-    headers,
-    body: { error: { message: error.message, type: 'invalid_request_error', param: null, code: error.code } },
-  };
+  return { status: error.status, headers, body: encodeError(error.message, error.code) };
 }

@@ -1,13 +1,8 @@
-/**
- * An HTTP listener: Node's server with limits on what an unauthenticated client may use, and without
- * WebSockets.
- */
+/** An HTTP listener: Node's server with limits on what an unauthenticated client may use. */
 import cluster from 'node:cluster';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import { buildIdHeaders, createRequestId } from './arrival.ts';
 
 /**
  * Limits on clients. Node's own are looser, or for idle connections shorter than a load balancer's.
@@ -28,8 +23,6 @@ const limits = {
  */
 const backlog = 4096;
 
-/** Java's client offers HTTP/2 in the `upgrade` header of every request; that offer is ignored. */
-const isWebSocket = ({ headers }: IncomingMessage): boolean => /websocket/i.test(headers.upgrade ?? '');
 const longestConnection = 10_000;
 
 export interface Address {
@@ -77,13 +70,12 @@ export async function listen(
   answer: RequestListener,
   logger: Logger,
 ): Promise<Server> {
-  const server = createServer({ ...limits, shouldUpgradeCallback: isWebSocket }, answer);
+  const server = createServer(limits, answer);
   server.maxRequestsPerSocket = longestConnection;
   // A client may half-close after its request (`nc -N` does) and still wants its reply.
   Object.assign(server, { httpAllowHalfOpen: true });
   if (Number.parseInt(process.versions.node, 10) < 26) trackUnused(server);
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
-  server.on('upgrade', (_request, socket) => refuseUpgrade(socket));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(fd === undefined ? { host, port, backlog } : { fd }, resolve);
@@ -93,28 +85,6 @@ export async function listen(
     .removeAllListeners('error')
     .on('error', (error) => logger.error({ error }, 'a connection could not be accepted'));
   return server;
-}
-
-/** Clients that try a WebSocket first (Codex does) fall back to HTTP on this reply, and wait without it. */
-function refuseUpgrade(socket: Duplex): void {
-  const body =
-    '{"error":{"message":"This gateway supports HTTP and server-sent events, but not WebSockets.",' +
-    '"type":"invalid_request_error","param":null,"code":"upgrade_not_supported"}}';
-  socket.on('error', () => undefined);
-  const headers = {
-    'content-type': 'application/json',
-    'content-length': body.length,
-    connection: 'close',
-    ...buildIdHeaders(createRequestId()),
-  };
-  socket.end(
-    [
-      'HTTP/1.1 426 Upgrade Required',
-      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-      '',
-      body,
-    ].join('\r\n'),
-  );
 }
 
 /** Maps wildcard addresses to an address that clients can call; some systems refuse calls to the wildcard. */
