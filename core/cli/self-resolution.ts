@@ -12,23 +12,9 @@ import { z } from 'zod';
 import { readOwnVersion } from '../util/own-version.ts';
 
 const here = import.meta.url;
-const extension = here.endsWith('.ts') ? '.ts' : '.js';
+const [extension, form] = here.endsWith('.ts') ? ['.ts', 'tollgate-source'] : ['.js', 'default'];
 /** The project's folder, or `dist` in a published package. */
 const root = new URL('../../', here);
-
-/** Where the package keeps an export of this name. The rules are those of `exports` in package.json. */
-function findExport(name: string): URL | undefined {
-  if (name === '') return new URL(`core/index${extension}`, root);
-  if (name === '/testing') return new URL(`test/contract/index${extension}`, root);
-  if (name === '/kit') return new URL(`plugins/shared/kit${extension}`, root);
-  const plugin = /^\/(plugins\/[\w./-]+)$/.exec(name)?.[1];
-  if (plugin === undefined) return undefined;
-  const file = [plugin + extension, `${plugin}/index${extension}`]
-    .map((path) => new URL(path, root))
-    .find((url) => existsSync(url));
-  if (!file) throw new Error(`there is no tollgate${name}; ${describeSiblings(plugin)}`);
-  return file;
-}
 
 /** The plugins that exist next to a missing one; of `plugins` itself its folders. */
 function describeSiblings(plugin: string): string {
@@ -74,17 +60,22 @@ export function redirectImports(): void {
   registered = true;
   registerHooks({
     resolve(specifier, context, next) {
-      const name = /^tollgate(?=$|\/)/.test(specifier)
-        ? findExport(specifier.slice('tollgate'.length))
-        : undefined;
-      if (!name) {
+      if (!/^tollgate(?=$|\/)/.test(specifier)) {
         const found = next(specifier, context);
         return { ...found, url: addReading(found.url, context.parentURL) };
       }
       checkPeer(context.parentURL);
       // `require` of a CommonJS plugin finds paths, and `import` finds URLs.
-      const place = context.conditions.includes('require') ? fileURLToPath(name) : name.href;
-      return next(place, context);
+      if (context.conditions.includes('require'))
+        return next(fileURLToPath(import.meta.resolve(specifier)), context);
+      try {
+        // Node resolves the name of the package that `here` is in by its own exports.
+        return next(specifier, { ...context, parentURL: here, conditions: [...context.conditions, form] });
+      } catch (error) {
+        const [, plugin] = /^tollgate\/(plugins\/[\w./-]+)$/.exec(specifier) ?? [];
+        if (plugin === undefined) throw error;
+        throw new Error(`there is no ${specifier}; ${describeSiblings(plugin)}`, { cause: error });
+      }
     },
   });
 }
