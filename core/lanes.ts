@@ -7,7 +7,7 @@
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
 import { buildReplyContext, findChargedUsage } from './crossing/charged-usage.ts';
-import { checkJson, unwrapAnswers } from './crossing/emulations.ts';
+import { applyStopSequences, checkJson, unwrapAnswers } from './crossing/emulations.ts';
 import type { Pieces, EncodedBody, ReplyLane } from './crossing/pieces.ts';
 import { isStream } from './crossing/reply-body.ts';
 import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-events.ts';
@@ -116,13 +116,12 @@ export function crossReply(
   if (verbatim && streamed === call.stream)
     return streamed ? forwardStream(exchange, response, reading) : forwardReply(exchange, response, reading);
   const decode = streamed ? decodeStream : decodeWholeReply;
-  const decoded = unwrapAnswers(decode(target.protocol, exchange, response, reading), unwraps);
-  const changed =
-    stops.length > 0 || transform
-      ? transformEvents(exchange, decoded, { stops, transform }, reading.tally)
-      : decoded;
-  const batches = expects ? checkJson(changed, expects, reading.tally) : changed;
   const { tally } = reading;
+  let batches = decode(target.protocol, exchange, response, reading);
+  if (unwraps !== undefined) batches = unwrapAnswers(batches, unwraps);
+  if (stops.length > 0) batches = applyStopSequences(batches, stops);
+  if (transform) batches = transformEvents(exchange, batches, transform, tally);
+  if (expects) batches = checkJson(batches, expects, tally);
   const context: ReplyContext = {
     ...buildReplyContext(exchange),
     reportLoss: (kind, reason) => tally.noteLoss(kind, reason),

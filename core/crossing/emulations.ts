@@ -8,25 +8,27 @@ import type { Tally } from '../tally.ts';
 import { isObject, resolvePointer } from '../util/json-text.ts';
 import type { Batches } from './reply-events.ts';
 
+/** Gives the events in place of each one, in the same batches. */
+async function* replaceEvents(
+  batches: Batches,
+  replace: (event: CanonicalEvent) => Iterable<CanonicalEvent>,
+): Batches {
+  for await (const events of batches) yield events.flatMap((event) => [...replace(event)]);
+}
+
 /**
  * Ends each candidate before the first sequence in its text: those that the provider could not be given. The
  * reply is read to its end, since only then the provider reports usage. How the stream is cut into chunks
  * makes no difference.
  */
-export async function* applyStopSequences(
-  events: AsyncIterable<CanonicalEvent>,
-  sequences: readonly string[],
-): AsyncGenerator<CanonicalEvent> {
+export function applyStopSequences(batches: Batches, sequences: readonly string[]): Batches {
   const watchers = new Map<number, StopWatcher>();
-  for await (const event of events) {
-    if (!('candidate' in event)) {
-      yield event;
-      continue;
-    }
+  return replaceEvents(batches, (event) => {
+    if (!('candidate' in event)) return [event];
     const watch = watchers.get(event.candidate) ?? new StopWatcher(sequences);
     watchers.set(event.candidate, watch);
-    yield* watch.read(event);
-  }
+    return watch.read(event);
+  });
 }
 
 type Placed = Extract<CanonicalEvent, { candidate: number }>;
@@ -121,13 +123,9 @@ function countHeld(sequences: readonly string[], text: string): number {
  * objects, so an encoder may ask for `{"answer": …}`. The client gets the value of that member alone, as it
  * comes. A text without the wrapper passes unchanged.
  */
-export function unwrapAnswers(batches: Batches, member: string | undefined): Batches {
-  return member === undefined ? batches : unwrapEach(batches, member);
-}
-
-async function* unwrapEach(batches: Batches, member: string): Batches {
+export function unwrapAnswers(batches: Batches, member: string): Batches {
   const texts = new Map<number, WrappedText>();
-  for await (const events of batches) yield events.flatMap((event) => unwrapEvent(event, texts, member));
+  return replaceEvents(batches, (event) => unwrapEvent(event, texts, member));
 }
 
 function unwrapEvent(
@@ -216,22 +214,20 @@ const mostChecks = 100_000;
  * unchanged: delivered text cannot be taken back, and half an answer helps no client. A reply that does not
  * match is reported as a loss when its candidate ends.
  */
-export async function* checkJson(
+export function checkJson(
   batches: Batches,
   { schema }: { readonly schema?: unknown },
   tally: Pick<Tally, 'noteLoss'>,
 ): Batches {
   const candidates = new Map<number, CandidateText>();
-  for await (const events of batches) {
-    for (const event of events) {
-      if (!('candidate' in event)) continue;
-      const candidate = candidates.get(event.candidate) ?? new CandidateText();
-      candidates.set(event.candidate, candidate);
-      const fault = candidate.read(event, schema);
-      if (fault !== undefined) tally.noteLoss('format', fault);
-    }
-    yield events;
-  }
+  return replaceEvents(batches, (event) => {
+    if (!('candidate' in event)) return [event];
+    const candidate = candidates.get(event.candidate) ?? new CandidateText();
+    candidates.set(event.candidate, candidate);
+    const fault = candidate.read(event, schema);
+    if (fault !== undefined) tally.noteLoss('format', fault);
+    return [event];
+  });
 }
 
 class CandidateText {

@@ -8,7 +8,6 @@ import type { Routed } from '../exchange.ts';
 import type { Protocol, ReplyContext } from '../protocol.ts';
 import { isOpening, type Tally } from '../tally.ts';
 import { rejectAfterCancel } from '../util/timeouts.ts';
-import { applyStopSequences } from './emulations.ts';
 import type { Piece, ReplyLane } from './pieces.ts';
 import { toCutError, type Batches } from './reply-events.ts';
 
@@ -59,39 +58,36 @@ export async function* writeReply(
 }
 
 /**
- * Applies stop sequences and `transformStream` taps. Both get one event at a time. An error that comes
- * neither from the provider nor from a cancellation is a tap's, which stops the reply.
+ * Applies `transformStream` taps, which get one event at a time. An error that comes neither from the provider
+ * nor from a cancellation is a tap's, which stops the reply.
  */
 export async function* transformEvents(
   { attempt: { cancellation } }: Routed,
   batches: Batches,
-  { stops, transform }: Pick<ReplyLane, 'stops' | 'transform'>,
+  transform: NonNullable<ReplyLane['transform']>,
   tally: Tally,
 ): Batches {
-  const source = { failed: false };
-  const events = flatten(batches, source);
-  const stopped = stops.length > 0 ? applyStopSequences(events, stops) : events;
+  let hasSourceFailed = false;
+  async function* flatten(): AsyncGenerator<CanonicalEvent> {
+    try {
+      for await (const events of batches) yield* events;
+    } catch (error) {
+      hasSourceFailed = true;
+      throw error;
+    }
+  }
   let transformed: AsyncIterator<CanonicalEvent> | undefined;
   try {
-    const iterator = (transform ? transform(stopped) : stopped)[Symbol.asyncIterator]();
+    const iterator = transform(flatten())[Symbol.asyncIterator]();
     transformed = iterator;
     const next = (): Promise<IteratorResult<CanonicalEvent>> =>
       rejectAfterCancel(iterator.next(), cancellation);
     for (let step = await next(); !step.done; step = await next()) yield [step.value];
   } catch (error) {
-    tally.stopped = !source.failed && !cancellation.cancelled;
+    tally.stopped = !hasSourceFailed && !cancellation.cancelled;
     throw error;
   } finally {
     // Not awaited: an iterator that never resolves `next` does not resolve `return`.
     transformed?.return?.().catch(() => undefined);
-  }
-}
-
-async function* flatten(batches: Batches, source: { failed: boolean }): AsyncGenerator<CanonicalEvent> {
-  try {
-    for await (const events of batches) yield* events;
-  } catch (error) {
-    source.failed = true;
-    throw error;
   }
 }

@@ -29,14 +29,10 @@ async function applySequences(
   events: readonly CanonicalEvent[],
   ...sequences: string[]
 ): Promise<CanonicalEvent[]> {
-  return Array.fromAsync(
-    applyStopSequences(
-      (async function* () {
-        yield* events;
-      })(),
-      sequences,
-    ),
-  );
+  const batches = (async function* () {
+    for (const event of events) yield [event];
+  })();
+  return (await Array.fromAsync(applyStopSequences(batches, sequences))).flat();
 }
 
 const joinText = (events: readonly CanonicalEvent[], candidate = 0): string =>
