@@ -58,8 +58,8 @@ export async function* writeReply(
 }
 
 /**
- * Applies `transformStream` taps, which get one event at a time. An error that comes neither from the provider
- * nor from a cancellation is a tap's, which stops the reply.
+ * Applies `transformStream` taps, which get one event at a time. An error that comes neither from the
+ * provider nor from a cancellation is a tap's, which stops the reply.
  */
 export async function* transformEvents(
   { attempt: { cancellation } }: Routed,
