@@ -36,8 +36,6 @@ export { definePlugin } from './define-plugin.ts';
 export * from './exchange.ts';
 export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
 export { mayCall } from './http/access.ts';
-export { Form } from './form.ts';
-export type { FormFile } from './form.ts';
 export { groupRoutes } from './http/routes.ts';
 export type { SharedRoutes } from './http/routes.ts';
 export {

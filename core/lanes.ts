@@ -17,7 +17,6 @@ import { checkArguments, repairToolResults } from './crossing/tool-results.ts';
 import { transformEvents, writeReply, writeStream } from './crossing/translated-reply.ts';
 import { forwardReply, forwardStream } from './crossing/verbatim-reply.ts';
 import type { Routed } from './exchange.ts';
-import { Form, encodeForm } from './form.ts';
 import type { CoreHooks } from './hooks.ts';
 import { isTapped } from './host/taps.ts';
 import { boundLosses, toClientPath, encodeInClientWords } from './loss.ts';
@@ -55,8 +54,11 @@ export function encodeVerbatim(exchange: Routed): EncodedBody {
 }
 
 /** JSON as text stays as it is. */
-function encodeBody(body: unknown): Pick<EncodedBody, 'body' | 'contentType'> {
-  if (body instanceof Form) return encodeForm(body);
+function encodeBody({
+  body,
+  contentType,
+}: Pick<EncodedRequest, 'body' | 'contentType'>): Pick<EncodedBody, 'body' | 'contentType'> {
+  if (contentType !== undefined && body instanceof Uint8Array) return { body, contentType };
   return { body: typeof body === 'string' ? body : JSON.stringify(body), contentType: json };
 }
 
@@ -90,7 +92,7 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
   }));
   return {
     verbatim: false,
-    ...encodeBody('json' in encoded ? encoded.json : encoded.body),
+    ...encodeBody('json' in encoded ? { body: encoded.json } : encoded),
     operation: encoded.operation ?? operation,
     losses: [...boundLosses(answers), ...lost, ...listLostWishes(exchange)],
     stops: encoded.stops ?? [],

@@ -7,7 +7,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { CanonicalEvent, Opaque } from './canonical/events.ts';
 import type { Block, CanonicalRequest, Turn } from './canonical/request.ts';
-import type { Form } from './form.ts';
 import type { Loss, LossCode } from './loss.ts';
 import type { Capabilities, Model } from './model-facts.ts';
 import type { Fee, Mode } from './price-terms.ts';
@@ -161,11 +160,16 @@ export interface SentFrames {
   readonly last: string;
 }
 
+/** A form as `read` gets it in place of JSON. Its text is that of the fields. */
+export interface ReadForm {
+  readonly fields: readonly (readonly [name: string, value: string])[];
+}
+
 export interface ClientSide {
   /** Receives method, decoded path and raw query without `?`. Undefined: not a path of this protocol. */
   match(method: string, path: string, query?: string): Match | undefined;
   /** Reads a body of multipart/form-data (`tollgate/kit` can). Absent: the protocol takes no forms. */
-  readForm?(body: Buffer, contentType: string): Promise<Form>;
+  readForm?(body: Buffer, contentType: string): Promise<ReadForm>;
   /** Reads and checks a request. Throws `invalid_request` that names the field. */
   read(body: unknown, text: string, match: Match, headers: ClientHeaders): ClientCall;
   /**
@@ -214,8 +218,9 @@ export interface Retarget {
 }
 
 export interface EncodedRequest {
-  /** Sent as JSON; a `Form` as multipart/form-data. */
+  /** Sent as JSON, or as it is if `contentType` says what it is. */
   readonly body: unknown;
+  readonly contentType?: string | undefined;
   /** The provider's operation, if it is not the client's: a conversation about a picture is an edit. */
   readonly operation?: Operation;
   readonly losses: readonly Loss[];

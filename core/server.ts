@@ -6,7 +6,6 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Core } from './core.ts';
-import type { Form } from './form.ts';
 import { answerRoute } from './http/answer-route.ts';
 import {
   Arrival,
@@ -24,6 +23,7 @@ import { groupRoutes } from './http/routes.ts';
 import { answerUnserved } from './not-found.ts';
 import { runCall } from './pipeline.ts';
 import type { Readiness } from './plugin.ts';
+import type { ReadForm } from './protocol.ts';
 import { getMessage, readSystemCode } from './util/errors.ts';
 import { releaseAfter } from './util/memory.ts';
 
@@ -157,7 +157,7 @@ function checkBodyType(request: IncomingMessage, { protocol, match }: Call): voi
   if (match.body === 'multipart' && !isForm(request)) throw toWrongBodyError('multipart/form-data');
 }
 
-async function toFormBody({ length }: Buffer, reading: Promise<Form>): Promise<ReadBody> {
+async function toFormBody({ length }: Buffer, reading: Promise<ReadForm>): Promise<ReadBody> {
   const form = await reading;
   releaseAfter(length);
   const text = JSON.stringify(form.fields);

@@ -96,7 +96,6 @@ const layers: readonly (readonly string[])[] = [
     'catalog',
     'define-plugin',
     'exchange',
-    'form',
     'hooks',
     'loss',
     'model-facts',

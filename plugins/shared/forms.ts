@@ -1,11 +1,57 @@
 /**
- * Reads forms for protocols that take them. koa-body's parser splits a body in memory into its parts; nothing
- * is written to disk.
+ * Forms, multipart/form-data: a protocol reads one from an upload, and writes one for a provider that takes
+ * files. Texts and files are in order; names may repeat. koa-body's parser splits a body in memory into its
+ * parts; nothing is written to disk.
  */
 import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { koaBody } from 'koa-body';
-import { Form, type FormFile, GatewayError, isGatewayError } from '../../core/index.ts';
+import { GatewayError, isGatewayError } from '../../core/index.ts';
+
+export interface FormFile {
+  readonly name: string;
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+}
+
+/** A class and not an interface, so that no JSON from a client can pass for a form. */
+export class Form {
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly files: readonly FormFile[];
+
+  constructor(fields: Form['fields'], files: Form['files']) {
+    this.fields = fields;
+    this.files = files;
+  }
+}
+
+/** Escapes the characters that would end a quoted name, as browsers do. */
+function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')}"`;
+}
+
+/** Encodes a form as multipart bytes, with the content type that names their boundary. */
+export function encodeForm({ fields, files }: Form): {
+  readonly body: Uint8Array;
+  readonly contentType: string;
+} {
+  const boundary = `tollgate-${randomUUID()}`;
+  const texts = fields.map(
+    ([name, value]) =>
+      `--${boundary}\r\ncontent-disposition: form-data; name=${quoteName(name)}\r\n\r\n${value}\r\n`,
+  );
+  const parts = files.flatMap(({ name, filename, mediaType, bytes }) => {
+    const disposition = `form-data; name=${quoteName(name)}; filename=${quoteName(filename)}`;
+    const head = `--${boundary}\r\ncontent-disposition: ${disposition}\r\ncontent-type: ${mediaType}\r\n\r\n`;
+    return [Buffer.from(head), bytes, Buffer.from('\r\n')];
+  });
+  return {
+    body: Buffer.concat([Buffer.from(texts.join('')), ...parts, Buffer.from(`--${boundary}--\r\n`)]),
+    contentType: `multipart/form-data; boundary=${boundary}`,
+  };
+}
 
 type Context = Parameters<ReturnType<typeof koaBody>>[0];
 

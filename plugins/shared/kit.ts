@@ -21,8 +21,9 @@ export {
 } from './provider/options.ts';
 export { applyOwnModels, ownModelsSchema, type OwnModel } from './provider/own-models.ts';
 
-/** `readForm` reads a body of multipart/form-data, for protocols that take files. */
-export { readForm } from './forms.ts';
+/** `readForm` reads a body of multipart/form-data, for protocols that take files; `encodeForm` writes one. */
+export { encodeForm, Form, readForm } from './forms.ts';
+export type { FormFile } from './forms.ts';
 
 /** Metrics that keep their values when plugins are reloaded. */
 export { defineCounter, defineGauge, defineHistogram } from './metric.ts';

@@ -1,8 +1,8 @@
 /** Models and bodies for the tests of this protocol. */
 import { fileURLToPath } from 'node:url';
-import { Form } from '../../core/form.ts';
 import { type ClientCall, type Model, type Operation } from '../../core/index.ts';
 import { createProtocol } from '../../plugins/protocols/images/index.ts';
+import { Form } from '../../plugins/shared/forms.ts';
 import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
 
 export const protocol = createProtocol({ quality: 'required' });

@@ -1,6 +1,6 @@
 /** What an image call may hold, and the errors for everything else. */
 import { describe, expect, it } from 'vitest';
-import { Form } from '../../core/index.ts';
+import { readForm as parseForm } from '../../plugins/shared/forms.ts';
 import { expectRefusal } from '../support/refusals.ts';
 import { requireModel, protocol, readForm, readJson } from './bodies.ts';
 import { jpegBytes, makePng } from './gallery.ts';
@@ -151,19 +151,21 @@ describe('an edit', () => {
         ['provider[max_price][request]', '0.1'],
       ],
     ],
-  ])('is routed by its provider object, %s, which no provider receives', (_, fields) => {
+  ])('is routed by its provider object, %s, which no provider receives', async (_, fields) => {
     const call = readForm(fields, [image]);
     expect(call.preferences).toMatchObject({
       only: ['a', 'b'],
       allow_fallbacks: false,
       max_price: { request: '0.1' },
     });
-    const { body } = protocol.upstream.encodeRequest(
+    const { body, contentType } = protocol.upstream.encodeRequest(
       call.decode(),
       requireModel('openai/gpt-image-1.5'),
       undefined,
     );
-    expect(body instanceof Form && body.fields.map(([name]) => name)).toEqual(['model', 'prompt', 'quality']);
+    const bytes = body instanceof Buffer ? body : Buffer.of();
+    const sent = await parseForm(bytes, contentType ?? '');
+    expect(sent.fields.map(([name]) => name)).toEqual(['model', 'prompt', 'quality']);
   });
 
   it.each<[string, [string, string][], RegExp]>([

@@ -1,8 +1,7 @@
 /** The parser reads a form correctly wherever its slices end, and refuses long heads of parts. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Form } from '../../core/index.ts';
-import { readForm } from '../../plugins/shared/forms.ts';
+import { type Form, readForm } from '../../plugins/shared/forms.ts';
 
 const read = (boundary: string, body: Buffer): Promise<Form> =>
   readForm(body, `multipart/form-data; boundary="${boundary}"`);

@@ -3,7 +3,8 @@
  * of numbers and booleans are converted, or JSON with pictures in data URLs. The first bytes of a picture
  * must be those of one, whatever its name is.
  */
-import { Form, type Match, type Operation, GatewayError, type FormFile } from '../../../core/index.ts';
+import { type Match, type Operation, GatewayError } from '../../../core/index.ts';
+import { Form, type FormFile } from '../../shared/forms.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { detectPictureType, readDataUrl } from '../../shared/wire-kit/media.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';

@@ -7,14 +7,13 @@ import {
   type Block,
   type CanonicalRequest,
   type ImageSettings,
-  Form,
   type EncodedRequest,
-  type FormFile,
   type Model,
   GatewayError,
   type Turn,
   type MediaBlock,
 } from '../../../core/index.ts';
+import { encodeForm, Form, type FormFile } from '../../shared/forms.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { fitSettings } from '../../shared/wire-kit/image-settings.ts';
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
@@ -160,7 +159,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model): EncodedR
   });
   const all = [...losses, ...listForeignFields(request, Wire.protocolName)];
   return prompt.images.length > 0
-    ? { body: buildForm(fields, prompt), operation: 'edit', losses: all }
+    ? { ...encodeForm(buildForm(fields, prompt)), operation: 'edit', losses: all }
     : { body: fields, operation: 'generate', losses: all };
 }
 
