@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { settingsSchema, type Config } from './config.ts';
 import { createCore, createRegistries, type Core, type Registries } from './core.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { metrics, scrape } from './host/metrics.ts';
+import { metrics } from './host/metrics.ts';
 import {
   createNotes,
   nameFile,
@@ -111,7 +111,6 @@ function createSharedHost(
     documents: new Registry<DocumentStore>('document store'),
     serveCalls: (path) => void core.callPaths.add(path),
     rehearse: async (call) => (await import('./rehearsal.ts')).rehearseCall(core, call),
-    scrape,
   };
   const names = new Set(plugins.map(({ name }) => name));
   const { catalog, findTargets } = core;

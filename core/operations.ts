@@ -24,8 +24,6 @@ export interface Operations {
   serveCalls(path: string): void;
   /** Takes the steps of a call up to the signature. Nothing is sent or charged. */
   rehearse(call: RehearsedCall): Promise<Rehearsal>;
-  /** All metrics of all workers, in Prometheus text format. */
-  scrape(): Promise<string>;
 }
 
 /** A configuration as it was read. */

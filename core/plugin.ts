@@ -288,6 +288,8 @@ export interface Workers {
 
 /** The process that starts the workers, as a plugin sees it. */
 export interface Supervisor {
+  /** The metrics of this process. */
+  readonly metrics: MetricsRegistry;
   /** The handler also receives the number of the worker that asks. */
   answer(topic: string, answer: (question: unknown, worker: number) => unknown): void;
   /** Runs for each worker that exits, with its number. */

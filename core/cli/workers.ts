@@ -4,12 +4,10 @@
  * is replaced after a pause. Signals are passed on, and the parent exits after the last worker.
  */
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { AggregatorRegistry } from 'prom-client';
 import { z } from 'zod';
-import { metrics, scrapeTopic, workerDeaths } from '../host/metrics.ts';
+import { workerDeaths } from '../host/metrics.ts';
 import { openSwitchboard } from '../host/workers.ts';
 import { findInheritedSocket } from '../http/listener.ts';
 import type { Plugin } from '../plugin.ts';
@@ -62,24 +60,6 @@ function reload(worker: Worker): void {
   );
 }
 
-/**
- * Returns a function that collects the metrics of all workers, and adds those of this process. A worker that
- * dies meanwhile never answers, so the others are asked again without it.
- */
-function collectMetrics(): () => Promise<string> {
-  const all = new AggregatorRegistry();
-  const ask = async (): Promise<string> => `${await all.clusterMetrics()}\n${await metrics.metrics()}`;
-  return async () => {
-    const settled = new AbortController();
-    const again = once(cluster, 'exit', { signal: settled.signal }).then(ask);
-    try {
-      return await Promise.race([ask(), again]);
-    } finally {
-      settled.abort();
-    }
-  };
-}
-
 /** Runs `count` workers until this process is asked to stop. Rejects if the first one cannot start. */
 export async function superviseWorkers(
   count: number,
@@ -90,7 +70,6 @@ export async function superviseWorkers(
   // This process would accept connections that no worker can take any more. So workers accept themselves.
   if (findInheritedSocket('public') !== undefined) cluster.schedulingPolicy = cluster.SCHED_NONE;
   const supervisor = openSwitchboard();
-  supervisor.answer(scrapeTopic, collectMetrics());
   for (const plugin of plugins) plugin.supervise?.(supervisor);
   const pass = (signal: NodeJS.Signals) => (): void => {
     stopping ||= signal !== 'SIGHUP';

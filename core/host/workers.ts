@@ -7,6 +7,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { z } from 'zod';
 import type { AnswerQuestion, Supervisor, Workers } from '../plugin.ts';
 import { setDeadline } from '../util/timeouts.ts';
+import { metrics } from './metrics.ts';
 
 /** Milliseconds within which a worker answers, and within which the caller gets an answer. */
 const patience = { worker: 1000, all: 2000 };
@@ -137,6 +138,7 @@ export function openSwitchboard(): Supervisor {
     );
   });
   return {
+    metrics,
     answer: (topic, answer) => void answers.set(topic, answer),
     onGone: (listener) => void cluster.on('exit', ({ id }) => listener(id)),
   };

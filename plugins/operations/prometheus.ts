@@ -3,16 +3,20 @@
  * protocols, providers, error codes and the models of the catalogue; any other model is `other`. So no key or
  * account is ever a label, and no client can begin a new series.
  */
-import { collectDefaultMetrics, type Registry } from 'prom-client';
+import cluster from 'node:cluster';
+import { once } from 'node:events';
+import { AggregatorRegistry, collectDefaultMetrics, type Registry } from 'prom-client';
 import { z } from 'zod';
 import {
   definePlugin,
+  GatewayError,
   lossCodes,
   nameCounts,
   toGatewayError,
   type Charge,
   type End,
   type Host,
+  type Supervisor,
 } from '../../core/index.ts';
 import { defineCallCounter } from '../shared/call-counter.ts';
 import { defineCounter, defineGauge, defineHistogram } from '../shared/metric.ts';
@@ -223,6 +227,41 @@ function countEnd(metrics: Metrics, end: End, host: Host): undefined {
   }
 }
 
+/** What a worker asks its parent process. */
+const scrapeTopic = 'prometheus:metrics';
+/** Milliseconds. prom-client waits five seconds for the workers. */
+const patience = 6000;
+
+/**
+ * Returns a function that collects the metrics of all workers, and adds those of the process that starts
+ * them. A worker that dies meanwhile never answers, so the others are asked again without it.
+ */
+function collectMetrics({ metrics }: Supervisor): () => Promise<string> {
+  const all = new AggregatorRegistry();
+  const ask = async (): Promise<string> => `${await all.clusterMetrics()}\n${await metrics.metrics()}`;
+  return async () => {
+    const settled = new AbortController();
+    const again = once(cluster, 'exit', { signal: settled.signal }).then(ask);
+    try {
+      return await Promise.race([ask(), again]);
+    } finally {
+      settled.abort();
+    }
+  };
+}
+
+/**
+ * Returns the metrics of all workers in Prometheus' text format. If several share the port, the scraped
+ * worker asks the parent process, which asks every worker. Rejects if a worker does not answer, because sums
+ * without it would be wrong.
+ */
+async function scrape({ metrics, workers }: Host): Promise<string> {
+  if (!workers.several) return metrics.metrics();
+  const text = await workers.askSupervisor(scrapeTopic, undefined, patience);
+  if (typeof text === 'string') return text;
+  throw new GatewayError('overloaded', 'A worker did not report its metrics; try again soon.');
+}
+
 export const prometheus = definePlugin({
   name: 'prometheus',
   options: z.strictObject({
@@ -234,6 +273,11 @@ export const prometheus = definePlugin({
       throw new Error('listener: "admin" needs the plugin "admin", which opens the admin listener');
     const registry = host.metrics;
     const metrics = createMetrics(registry);
+    if (host.workers.several) {
+      AggregatorRegistry.setRegistries([registry]);
+      // Creating a registry lets this worker answer for its part.
+      void new AggregatorRegistry();
+    }
     if (!registry.getSingleMetric('process_cpu_seconds_total')) collectDefaultMetrics({ register: registry });
     host.hooks.observe.tap('prometheus', (end) => countEnd(metrics, end, host));
     host.hooks.attempt.tap('prometheus', ({ phase, target, error, firstEventAfter, tally }, { call }) => {
@@ -258,12 +302,15 @@ export const prometheus = definePlugin({
       handle: async () => ({
         status: 200,
         headers: { 'content-type': registry.contentType },
-        body: await host.operations.scrape(),
+        body: await scrape(host),
       }),
       encodeError: (error) => ({
         status: toGatewayError(error).status,
         body: { error: toGatewayError(error).message },
       }),
     });
+  },
+  supervise(supervisor) {
+    supervisor.answer(scrapeTopic, collectMetrics(supervisor));
   },
 });

@@ -27,7 +27,7 @@ function knock(host: TestHost, access: 'user' | 'operator' = 'user'): Promise<un
 }
 
 async function readShedReason(host: TestHost): Promise<string | undefined> {
-  return /tollgate_overload_shed_total\{reason="(\w+)"\} 1/.exec(await host.operations.scrape())?.[1];
+  return /tollgate_overload_shed_total\{reason="(\w+)"\} 1/.exec(await host.metrics.metrics())?.[1];
 }
 
 beforeEach(() => {

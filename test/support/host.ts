@@ -108,7 +108,6 @@ export function createHost(
       openAdminListener: async () => 'http://nowhere',
       serveCalls: () => undefined,
       rehearse: async () => Promise.reject(new Error('a host for tests rehearses no call')),
-      scrape: () => metrics.metrics(),
     },
     onApplied: () => undefined,
     async openResource<Options extends object, Thing>(
