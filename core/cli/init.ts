@@ -19,7 +19,6 @@ type Written = Awaited<ReturnType<typeof writeFirstConfig>>;
 const isClone = import.meta.url.endsWith('.ts');
 /** A published package ships this file as text next to `core`; it is never run. */
 const template = new URL('../../gateway.config.ts', import.meta.url);
-const folder = '/plugins/providers/';
 /** How to run verbs if `tollgate` is not on the path. */
 const command = isClone ? 'npm run --silent tollgate --' : 'npx tollgate';
 
@@ -40,7 +39,12 @@ function toPackageNames(text: string): string {
     .replaceAll(/'\.(\/plugins\/[\w/-]+?)(?:\/index)?\.ts'/g, "'tollgate$1'");
 }
 
-function listProviders(text: string): { readonly name: string; readonly from: string }[] {
+interface Listed {
+  readonly name: string;
+  readonly from: string;
+}
+
+function listProviders(text: string): Listed[] {
   return [...text.matchAll(/^import \{ (\w+) \} from '(tollgate\/plugins\/providers\/[\w/-]+)';$/gm)].map(
     ([, name = '', from = '']) => ({ name, from }),
   );
@@ -51,22 +55,14 @@ const moduleSchema = z.record(
   z.custom<() => Plugin>((factory) => typeof factory === 'function'),
 );
 
-async function makePlugin(name: string, from: string): Promise<Plugin> {
-  const extension = isClone ? '.ts' : '.js';
-  const module = {
-    ...(await import(new URL(`../..${folder}${from.split(folder)[1]}${extension}`, import.meta.url).href)),
-  };
-  const factory = moduleSchema.parse(module)[name];
+async function makePlugin({ name, from }: Listed): Promise<Plugin> {
+  const factory = moduleSchema.parse({ ...(await import(from)) })[name];
   if (!factory) throw new ConfigError(`${from} has no ${name}`);
   return factory();
 }
 
 /** Removes a provider: its import goes, and a comment takes its place in the list. */
-function omitProvider(
-  text: string,
-  { name, from }: { readonly name: string; readonly from: string },
-  remedy: string,
-): string {
+function omitProvider(text: string, { name, from }: Listed, remedy: string): string {
   return text
     .replace(`import { ${name} } from '${from}';\n`, '')
     .replace(
@@ -82,18 +78,19 @@ export async function writeFirstConfig(logger: Logger, { force = false }: { read
     throw new ConfigError(`${file} already exists and was not changed; --force replaces it`);
   redirectImports();
   let text = toPackageNames(readFileSync(template, 'utf8'));
+  const providers = listProviders(text);
+  const plugins = await Promise.all(providers.map(makePlugin));
+  // The providers themselves decide whether they are on, as at a start.
+  const gateway = createGateway(checkConfig({ plugins }, fileURLToPath(template)), logger);
+  await gateway.close();
   /** The providers in the file, and the missing ones, each with its remedy. */
   const on: string[] = [];
   const off: Record<string, string> = {};
-  for (const provider of listProviders(text)) {
-    const plugin = await makePlugin(provider.name, provider.from);
-    // The provider itself decides whether it is on, as at a start.
-    const gateway = createGateway(checkConfig({ plugins: [plugin] }, fileURLToPath(template)), logger);
-    const remedy = gateway.off.get(plugin.name);
-    await gateway.close();
-    if (remedy === undefined) on.push(plugin.name);
+  for (const [index, { name }] of plugins.entries()) {
+    const [provider, remedy] = [providers[index], gateway.off.get(name)];
+    if (!provider || remedy === undefined) on.push(name);
     else {
-      off[plugin.name] = remedy;
+      off[name] = remedy;
       text = omitProvider(text, provider, remedy);
     }
   }
