@@ -10,13 +10,18 @@ import { computeBodyLimits } from './http/bodies.ts';
 import { computeMostConnections } from './http/open-files.ts';
 import { computeRepliesLimit } from './http/reply-memory.ts';
 import { pluginInterface, type Plugin, type PluginEntry } from './plugin.ts';
-import { retriesSchema, type RetrySettings } from './upstream/retries.ts';
+import { retriesSchema } from './upstream/retries.ts';
 import { ConfigError } from './util/errors.ts';
 import { describeFaults } from './util/option-errors.ts';
 import { secondsOption } from './util/timeouts.ts';
 
 /** With more processes the ledger, not the processor, is what calls wait for. */
 const mostAutoWorkers = 8;
+
+const pluginSchema = z.looseObject({
+  name: z.string().min(1),
+  apply: z.custom((value) => typeof value === 'function'),
+});
 
 export const settingsSchema = z.strictObject({
   server: z
@@ -112,35 +117,24 @@ export type { Middleware };
 
 export type ConfigInput = z.input<typeof settingsSchema>;
 
-export interface Config {
+type Settings = z.output<typeof settingsSchema>;
+
+/** Times are in milliseconds. */
+export interface Config extends Omit<Settings, 'server' | 'plugins'> {
   readonly file: string;
-  readonly server: z.output<typeof settingsSchema>['server'] & {
+  readonly server: Settings['server'] & {
     readonly maxConnections: number;
     readonly bodyLimit: number;
     readonly bodiesLimit: number;
     readonly repliesLimit: number;
   };
-  readonly dataFolder: string;
-  readonly loss: 'report' | 'reject';
-  /** Milliseconds. */
-  readonly timeouts: z.output<typeof settingsSchema>['timeouts'];
-  readonly retries: RetrySettings;
-  readonly middleware: readonly Middleware[];
   readonly plugins: readonly Plugin[];
   /** Everything but the plugins, as written. */
   readonly given: Readonly<Record<string, unknown>>;
 }
 
 function isPlugin(value: unknown): value is Plugin {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'name' in value &&
-    typeof value.name === 'string' &&
-    value.name !== '' &&
-    'apply' in value &&
-    typeof value.apply === 'function'
-  );
+  return pluginSchema.safeParse(value).success;
 }
 
 /** Gives editors types for completion and checking. Returns its argument. */
