@@ -18,17 +18,22 @@ interface Tappable<Args extends unknown[], Result> {
 }
 
 interface Care<Args extends unknown[], Result> {
-  /** Returns the result, or throws if it cannot be used. */
-  takeResult(result: Result, place: TapPlace, args: Args, hook: string): Result;
-  /** Throws the error that the caller gets, or returns if no caller may get one. */
-  fail(error: unknown, tap: string, args: Args, hook: string): Result;
+  /** Whether the next tap gets the result. */
+  readonly isNeeded?: boolean;
+  /** Sees each result that can be used, and returns it. */
+  note?(result: Result, place: TapPlace, args: Args): Result;
+  /**
+   * Throws the error that the caller gets, or returns if no caller may get one. Absent: the error names the
+   * tap.
+   */
+  fail?(error: unknown, tap: string, args: Args): Result;
 }
 
 /** A hook as a plugin taps it. A synchronous one has no `tapPromise`: pass on `tap` alone. */
 function wrapHook<Args extends unknown[], Result>(
   name: string,
   hook: Tappable<Args, Result>,
-  { takeResult, fail }: Care<Args, Result>,
+  { isNeeded = false, note, fail }: Care<Args, Result> = {},
 ) {
   const toPlace = (place: string | TapPlace, tap: unknown): TapPlace => {
     // tapable would compile the hook again under running calls.
@@ -41,14 +46,22 @@ function wrapHook<Args extends unknown[], Result>(
       throw new TypeError(`its tap on "${name}" has no function: hooks.${name}.tap(name, function)`);
     return typeof place === 'string' ? { name: place } : place;
   };
+  const take = (result: Result, at: TapPlace, args: Args): Result => {
+    checkResult(result, isNeeded, name, at.name);
+    return note ? note(result, at, args) : result;
+  };
+  const explain = (error: unknown, at: TapPlace, args: Args): Result => {
+    if (fail) return fail(error, at.name, args);
+    throw nameError(error, name, at.name);
+  };
   return {
     tap(place: string | TapPlace, tap: (...args: Args) => Result): void {
       const at = toPlace(place, tap);
       hook.tap(at, (...args) => {
         try {
-          return takeResult(requireSyncResult(tap(...args), name, at.name), at, args, name);
+          return take(requireSyncResult(tap(...args), name, at.name), at, args);
         } catch (error) {
-          return fail(error, at.name, args, name);
+          return explain(error, at, args);
         }
       });
     },
@@ -56,27 +69,11 @@ function wrapHook<Args extends unknown[], Result>(
       const at = toPlace(place, tap);
       hook.tapPromise?.(at, async (...args) => {
         try {
-          return takeResult(await tap(...args), at, args, name);
+          return take(await tap(...args), at, args);
         } catch (error) {
-          return fail(error, at.name, args, name);
+          return explain(error, at, args);
         }
       });
-    },
-  };
-}
-
-/** Checks results, and names the tap in what it throws. `isNeeded`: the next tap gets the result. */
-function checkTaps<Args extends unknown[], Result>(
-  isNeeded = false,
-  note?: (result: Result, place: TapPlace, args: Args) => Result,
-): Care<Args, Result> {
-  return {
-    takeResult(result, place, args, hook) {
-      checkResult(result, isNeeded, hook, place.name);
-      return note ? note(result, place, args) : result;
-    },
-    fail(error, tap, _, hook) {
-      throw nameError(error, hook, tap);
     },
   };
 }
@@ -92,12 +89,12 @@ function noteStep(
 
 /** One tap that throws never stops another, nor a call: what it threw goes to the log. */
 function isolateTaps<Args extends unknown[]>(
+  hook: string,
   logger: Logger,
   identifyCall?: (...args: Args) => string,
 ): Care<Args, void> {
   return {
-    takeResult: () => undefined,
-    fail: (error, tap, args, hook) =>
+    fail: (error, tap, args) =>
       logger.error({ error, call: identifyCall?.(...args), hook, tap }, 'a tap failed'),
   };
 }
@@ -112,7 +109,6 @@ const longReady = 10_000;
 /** A `ready` tap holds back the start, or reloads. Its error names its plugin, and so does a long one. */
 function wrapReady(hook: CoreHooks['ready'], logger: Logger): Hooks['ready'] {
   const { tap, tapPromise } = wrapHook('ready', hook, {
-    takeResult: () => undefined,
     fail(error, name) {
       throw toPluginError(name, error);
     },
@@ -164,20 +160,20 @@ function addCondition<Value, Changed>(
 }
 
 export function wrapHooks(hooks: CoreHooks, logger: Logger): Hooks {
-  const requests = wrapHook('transformRequest', hooks.transformRequest, checkTaps(true));
-  const streams = wrapHook('transformStream', hooks.transformStream, checkTaps());
+  const requests = wrapHook('transformRequest', hooks.transformRequest, { isNeeded: true });
+  const streams = wrapHook('transformStream', hooks.transformStream);
   const { tap } = wrapHook(
     'attempt',
     hooks.attempt,
-    isolateTaps<[Attempt, Routed]>(logger, (_, { id }) => id),
+    isolateTaps<[Attempt, Routed]>('attempt', logger, (_, { id }) => id),
   );
   return {
     ready: wrapReady(hooks.ready, logger),
-    authenticate: wrapHook('authenticate', hooks.authenticate, checkTaps()),
-    replay: wrapHook('replay', hooks.replay, checkTaps()),
-    route: wrapHook('route', hooks.route, checkTaps(true, noteStep)),
-    authorize: wrapHook('authorize', hooks.authorize, checkTaps(true)),
-    extend: wrapHook('extend', hooks.extend, checkTaps(true)),
+    authenticate: wrapHook('authenticate', hooks.authenticate),
+    replay: wrapHook('replay', hooks.replay),
+    route: wrapHook('route', hooks.route, { isNeeded: true, note: noteStep }),
+    authorize: wrapHook('authorize', hooks.authorize, { isNeeded: true }),
+    extend: wrapHook('extend', hooks.extend, { isNeeded: true }),
     transformRequest: {
       tapPromise: (place, change) => requests.tapPromise(...addCondition('transformRequest', place, change)),
     },
@@ -185,10 +181,10 @@ export function wrapHooks(hooks: CoreHooks, logger: Logger): Hooks {
       tap: (place, change) => streams.tap(...addCondition('transformStream', place, change)),
     },
     attempt: { tap },
-    dispatch: wrapHook('dispatch', hooks.dispatch, checkTaps()),
-    meter: wrapHook('meter', hooks.meter, isolateTaps(logger, identifyEnd)),
-    observe: wrapHook('observe', hooks.observe, isolateTaps(logger, identifyEnd)),
-    close: wrapHook('close', hooks.close, isolateTaps(logger)),
+    dispatch: wrapHook('dispatch', hooks.dispatch),
+    meter: wrapHook('meter', hooks.meter, isolateTaps('meter', logger, identifyEnd)),
+    observe: wrapHook('observe', hooks.observe, isolateTaps('observe', logger, identifyEnd)),
+    close: wrapHook('close', hooks.close, isolateTaps('close', logger)),
   };
 }
 
