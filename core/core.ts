@@ -20,33 +20,24 @@ import { Retries } from './upstream/retries.ts';
 import { createTargetFinder } from './upstream/targets.ts';
 import { Registry } from './util/registry.ts';
 
-/** What plugins add for each other, by name. */
-export function createRegistries() {
+export type Core = ReturnType<typeof createCore>;
+
+/** `addresses` are the base URLs of the protocols' SDKs. */
+export function createCore(
+  { loss, server, timeouts, retries, middleware }: Config,
+  addresses: readonly ClientAddress[],
+  logger: Logger,
+) {
+  const catalog = new Catalog(timeouts.call);
+  const protocols = new Registry<Protocol>('protocol');
   return {
-    protocols: new Registry<Protocol>('protocol'),
+    protocols,
     providers: new Registry<Provider>('provider'),
     keyrings: new Registry<Keyring>('keyring'),
     credentials: new Registry<Credential>('credential'),
     guards: new Registry<Guard>('guard'),
     tables: new Registry<TableStore>('table store'),
     examinations: new Registry<Examination>('examination'),
-  };
-}
-
-export type Registries = ReturnType<typeof createRegistries>;
-
-export type Core = ReturnType<typeof createCore>;
-
-/** `addresses` are the base URLs of the protocols' SDKs. */
-export function createCore(
-  { loss, server, timeouts, retries, middleware }: Config,
-  registries: Registries,
-  addresses: readonly ClientAddress[],
-  logger: Logger,
-) {
-  const catalog = new Catalog(timeouts.call);
-  return {
-    ...registries,
     hooks: createHooks(),
     routes: new Routes(),
     /** The operator's own Koa middleware, which every request of the public listener passes first. */
@@ -56,7 +47,7 @@ export function createCore(
     catalog,
     logger,
     /** Finds the targets of a model, each with the client's own protocol if the provider speaks it. */
-    findTargets: createTargetFinder(catalog, registries.protocols),
+    findTargets: createTargetFinder(catalog, protocols),
     addresses,
     /** Paths of the admin listener below which calls are served. */
     callPaths: new Set<string>(),

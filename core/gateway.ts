@@ -6,7 +6,7 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { settingsSchema, type Config } from './config.ts';
-import { createCore, createRegistries, type Core, type Registries } from './core.ts';
+import { createCore, type Core } from './core.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { metrics } from './host/metrics.ts';
 import {
@@ -98,7 +98,6 @@ function describeConfig(config: Config, core: Core, { off }: PluginNotes): Confi
 function createSharedHost(
   { plugins, dataFolder, server }: Config,
   core: Core,
-  registries: Registries,
   { configuration, openAdminListener }: Pick<Operations, 'configuration' | 'openAdminListener'>,
 ) {
   const operations: Operations = {
@@ -113,7 +112,9 @@ function createSharedHost(
     rehearse: async (call) => (await import('./rehearsal.ts')).rehearseCall(core, call),
   };
   const names = new Set(plugins.map(({ name }) => name));
-  const { catalog, findTargets } = core;
+  const { catalog, findTargets, protocols, providers, keyrings } = core;
+  const { credentials, guards, tables, examinations } = core;
+  const registries = { protocols, providers, keyrings, credentials, guards, tables, examinations };
   return { ...registries, plugins: names, catalog, findTargets, operations, metrics, workers, dataFolder };
 }
 
@@ -121,13 +122,12 @@ function createSharedHost(
 export function createGateway(config: Config, logger: Logger, control: Control = noService) {
   const { file, timeouts } = config;
   const notes = createNotes();
-  const registries = createRegistries();
-  const core = createCore(config, registries, notes.addresses, logger);
+  const core = createCore(config, notes.addresses, logger);
   const { hooks, routes, commands, readiness } = core;
   const resources = new Resources();
   const adminServers = new Set<GatewayServer>();
   const describe = (): ConfigFacts => describeConfig(config, core, notes);
-  const shared = createSharedHost(config, core, registries, {
+  const shared = createSharedHost(config, core, {
     configuration: { ...control, describe },
     openAdminListener: createAdminOpener(core, resources, adminServers),
   });
