@@ -33,30 +33,18 @@ function buildPattern({ id, upstream }: Model): RegExp {
   return new RegExp(`(?<![\\w-]${before ? `|${before}` : ''})${name}(?![\\w-]|\\.\\w)`, 'g');
 }
 
-function replaceDeep(value: unknown, pattern: RegExp, id: string): unknown {
-  if (typeof value === 'string') return value.replace(pattern, () => id);
-  if (Array.isArray(value)) return value.map((each) => replaceDeep(each, pattern, id));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [name, replaceDeep(each, pattern, id)]),
-  );
-}
-
 function renameModel(error: GatewayError, model: Model): GatewayError {
   const { code, message, details } = error;
   const { vendor } = details;
   if (!vendor || model.upstream === model.id) return error;
   const pattern = buildPattern(model);
-  const body =
+  const rename = (text: string): string => text.replace(pattern, () => model.id);
+  const body: typeof vendor.body =
     vendor.body &&
-    Object.fromEntries(
-      Object.entries(vendor.body).map(([name, value]) => [name, replaceDeep(value, pattern, model.id)]),
+    JSON.parse(JSON.stringify(vendor.body), (_name: string, value: unknown) =>
+      typeof value === 'string' ? rename(value) : value,
     );
-  return new GatewayError(
-    code,
-    message.replace(pattern, () => model.id),
-    { ...details, vendor: { ...vendor, body } },
-  );
+  return new GatewayError(code, rename(message), { ...details, vendor: { ...vendor, body } });
 }
 
 /**
