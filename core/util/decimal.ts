@@ -56,14 +56,3 @@ export function scaleDecimal(text: string, places: number): bigint {
   if (parts.places > places) throw new RangeError(`more than ${places} decimals: "${text}"`);
   return parts.digits * 10n ** BigInt(places - parts.places);
 }
-
-/** Twelve digits: what JSON's numbers have beyond that is an error of their arithmetic. */
-const exactDigits = 12;
-
-/** A number of JSON as a decimal; undefined if it is none that can be a price. */
-export function readDecimal(value: unknown): string | undefined {
-  if (typeof value !== 'number' || !(value >= 0 && value < 1e15)) return undefined;
-  const [, whole = '0', fraction = '', exponent = '0'] =
-    /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(Number(value.toPrecision(exactDigits)))) ?? [];
-  return shiftDecimal(fraction === '' ? whole : `${whole}.${fraction}`, Number(exponent));
-}

@@ -5,15 +5,8 @@
  */
 import { basename } from 'node:path';
 import { z } from 'zod';
-import {
-  getMessage,
-  priceSchema,
-  readDecimal,
-  trimDecimal,
-  type Model,
-  type Price,
-} from '../../../core/index.ts';
-import { isLiteLlm, readLiteLlm } from './litellm.ts';
+import { getMessage, priceSchema, trimDecimal, type Model, type Price } from '../../../core/index.ts';
+import { isLiteLlm, readDecimal, readLiteLlm } from './litellm.ts';
 import { isPriceList, flattenPrice, readPriceList } from './price-list.ts';
 
 /** The figures of one model by their names: `input`, `cacheRead`, `input above 200000`, `contextLength`. */
