@@ -153,9 +153,8 @@ export class StreamCorrection {
     if (!usage) return '';
     const encoder = protocol.client.encodeEvents(buildReplyContext(this.#exchange));
     const frames = buildEvents(usage).map((event) => encoder.push(event));
-    const reader = new SseReader();
-    const blocks = [...reader.push(Buffer.from(frames.join(''))), ...reader.end()];
-    const event = blocks.find((block) => block.event && this.#hasUsage(block.event.data))?.event;
+    const blocks = splitFrames(frames.join(''));
+    const event = blocks.find((block) => block.event && hasObject(block.event.data, this.#path))?.event;
     return event ? writeFrame(this.#copyHead(event.data), event.event) : '';
   }
 
@@ -178,10 +177,6 @@ export class StreamCorrection {
     const endsWithUsage = event !== undefined || this.#path.length > 1;
     for (const { type } of events) if (type === 'usage' || (type === 'finish' && endsWithUsage)) return true;
     return false;
-  }
-
-  #hasUsage(data: string): boolean {
-    return data.startsWith('{') && readObjectAt(JSON.parse(data), this.#path) !== undefined;
   }
 
   /** The event with the id, the time and other plain members of the first event that the client was sent. */
@@ -249,10 +244,14 @@ function hasObject(json: string, path: Path): boolean {
 }
 
 function editLastFrame(text: string, isWanted: (json: string) => boolean, edit: Edited): string {
-  const reader = new SseReader();
-  const blocks = [...reader.push(Buffer.from(text)), ...reader.end()];
+  const blocks = splitFrames(text);
   const last = blocks.findLastIndex(({ event }) => event && isWanted(event.data));
   return blocks.map((block, index) => (index === last ? editBlock(block, edit) : block.raw)).join('');
+}
+
+function splitFrames(text: string): SseBlock[] {
+  const reader = new SseReader();
+  return [...reader.push(Buffer.from(text)), ...reader.end()];
 }
 
 function editBlock({ raw, event }: SseBlock, edit: Edited): string {

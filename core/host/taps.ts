@@ -8,6 +8,7 @@ import type { Attempt, End, Parsed, Routed, Target } from '../exchange.ts';
 import type { ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from '../hooks.ts';
 import { findHeaderFault, isStatus } from '../http/reply-headers.ts';
 import { isGatewayError } from '../util/errors.ts';
+import { isObject } from '../util/json-text.ts';
 import { PluginError, describeReason, isSlip, toPluginError } from '../util/plugin-error.ts';
 
 /** A hook of tapable, as far as it is tapped here. */
@@ -195,16 +196,12 @@ export function freezeTaps(hooks: CoreHooks): void {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function hasFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null;
-}
-
 function isLimit(value: unknown): boolean {
   return value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value > 0);
 }
 
 function canBeSent(headers: unknown): boolean {
-  return hasFields(headers) && findHeaderFault(headers) === undefined;
+  return isObject(headers) && findHeaderFault(headers) === undefined;
 }
 
 const aGrant = {
@@ -223,7 +220,7 @@ const expectations: Readonly<Record<string, { readonly what: string; suits(field
   replay: {
     what: 'a stored reply, with status, headers and body, or undefined',
     suits: ({ status, headers, body }) =>
-      isStatus(status) && canBeSent(headers) && (hasFields(body) || typeof body === 'string'),
+      isStatus(status) && canBeSent(headers) && (isObject(body) || typeof body === 'string'),
   },
   authorize: aGrant,
   extend: aGrant,
@@ -232,7 +229,7 @@ const expectations: Readonly<Record<string, { readonly what: string; suits(field
 /** Throws if a tap returned what its hook cannot use: nothing if the next tap needs it, or a wrong value. */
 function checkResult(result: unknown, isNeeded: boolean, hook: string, tap: string): void {
   const expected = expectations[hook];
-  if (result === undefined ? !isNeeded : !expected || (hasFields(result) && expected.suits(result))) return;
+  if (result === undefined ? !isNeeded : !expected || (isObject(result) && expected.suits(result))) return;
   const returned = result === undefined ? 'nothing' : 'something else';
   const remedy = expected ? `; it has to return ${expected.what}` : '';
   throw new TypeError(`the tap "${tap}" on "${hook}" returned ${returned}${remedy}`);
