@@ -139,7 +139,7 @@ async function takeCall(core: Core, context: Koa.Context, call: Call): Promise<v
     req.socket.off('end', probeClient);
     core.calls.end(running);
     share?.release();
-    reply.releaseRecording();
+    reply.tape?.release();
   }
 }
 

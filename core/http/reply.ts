@@ -72,7 +72,8 @@ export class Reply {
   #beat: NodeJS.Timeout | undefined;
   /** The memory that the provider's reply takes, released when the client has the reply or disconnects. */
   readonly memory: ReplyMemory;
-  #tape: Tape | undefined;
+  /** The recording for `replay`, if one was asked for. */
+  tape: Tape | undefined;
 
   constructor(response: ServerResponse, id: string, core: ReplyCore) {
     this.id = id;
@@ -97,7 +98,7 @@ export class Reply {
   write(text: string | Uint8Array): Promise<void> | undefined {
     if (this.#response.destroyed) return undefined;
     if (!this.started) this.#begin();
-    this.#tape?.add(text);
+    this.tape?.add(text);
     this.#beat?.refresh();
     const hasRoom = this.#response.write(encodeText(text));
     return hasRoom ? undefined : this.#waitForDrain();
@@ -111,7 +112,7 @@ export class Reply {
       this.#headers['content-length'] = String(Buffer.byteLength(text));
       this.#begin();
     }
-    this.#tape?.add(text);
+    this.tape?.add(text);
     this.#response.end(encodeText(text));
     if (this.#response.writableLength > 0) this.#watchStall();
   }
@@ -150,12 +151,7 @@ export class Reply {
 
   /** Starts to record what is sent, up to `limit` bytes, and nothing if replies need the memory. */
   record(limit: number): void {
-    this.#tape = new Tape(this.#core.replies, limit);
-  }
-
-  /** Releases the memory of the recording. Call it once the recording is stored. */
-  releaseRecording(): void {
-    this.#tape?.release();
+    this.tape = new Tape(this.#core.replies, limit);
   }
 
   /**
@@ -166,13 +162,13 @@ export class Reply {
     lastText: string | Uint8Array,
     allowances: Readonly<Record<string, string>> = {},
   ): Recording | undefined {
-    if (!this.#tape) return undefined;
-    this.#tape.add(lastText);
+    if (!this.tape) return undefined;
+    this.tape.add(lastText);
     const own = { ...buildIdHeaders(this.id), ...allowances };
     const headers = Object.fromEntries(
       Object.entries(this.#headers).filter(([name]) => own[name] === undefined),
     );
-    return { status: this.#status, headers, ...this.#tape.stop() };
+    return { status: this.#status, headers, ...this.tape.stop() };
   }
 
   #begin(): void {
