@@ -4,15 +4,14 @@
  */
 import { Run } from './attempt.ts';
 import type { Core } from './core.ts';
-import { advance, type Authenticated, type Parsed, type Routed, type Target, Trace } from './exchange.ts';
-import { createRequestId } from './http/arrival.ts';
+import { advance, type Authenticated, type Parsed, type Routed, type Target } from './exchange.ts';
+import { Arrival } from './http/arrival.ts';
 import { parseJson } from './http/json-body.ts';
 import type { RehearsedCall, RehearsedRequest, Rehearsal } from './operations.ts';
 import { encodeCall, parseCall, refuseLosses, routeCall } from './pipeline.ts';
 import type { ErrorReply } from './protocol.ts';
 import { canCountTokens } from './upstream/token-count.ts';
 import { buildUnsigned, reportLoweredLimit } from './upstream/upstream-request.ts';
-import { Cancellation } from './util/cancellation.ts';
 import { toGatewayError } from './util/errors.ts';
 
 export async function rehearseCall(core: Core, call: RehearsedCall): Promise<Rehearsal> {
@@ -30,7 +29,8 @@ export async function rehearseCall(core: Core, call: RehearsedCall): Promise<Reh
       error: undefined,
       chosen: await routeCall(core, known),
       offered: core.findTargets(known.call.model, protocol),
-      encode: (target, isSpoken) => encodeFor(core, known, { target, isSpoken }, encodeRefusal),
+      encode: (target, isSpoken) =>
+        encodeFor(core, advance(receive(core, call), pickParsed(known)), { target, isSpoken }, encodeRefusal),
     };
   } catch (thrown) {
     return { model: parsed?.call.model, error: encodeRefusal(thrown) };
@@ -38,30 +38,23 @@ export async function rehearseCall(core: Core, call: RehearsedCall): Promise<Reh
 }
 
 /** The exchange of a call that no client sent. */
-function receive(
-  { logger }: Core,
-  { protocol, match: { operation }, path, query, headers }: RehearsedCall,
-): Authenticated {
-  const cancellation = new Cancellation();
-  return {
-    id: createRequestId(),
-    family: protocol.name,
-    operation,
-    access: 'user',
-    method: 'POST',
-    path,
-    query: new URLSearchParams(query),
-    headers,
-    address: '127.0.0.1',
-    receivedAt: Date.now(),
-    startedAt: performance.now(),
-    signal: cancellation.signal,
-    cancellation,
-    logger,
-    trace: new Trace(),
+function receive(core: Core, { protocol, match, path, query, headers }: RehearsedCall): Authenticated {
+  const req = { headers, socket: { remoteAddress: '127.0.0.1' } };
+  const received = new Arrival(
+    core,
+    { method: 'POST', path, querystring: query, req },
+    { family: protocol.name, operation: match.operation },
+  );
+  const caller: Pick<Authenticated, 'preview' | 'principal'> = {
     preview: true,
     principal: { kind: 'user', account: '', key: '' },
   };
+  return advance(received, caller);
+}
+
+/** What parsing added to an exchange. Each target has one of its own, so that they can be encoded at once. */
+function pickParsed({ protocol, bytes, text, call, getRequest, record }: Parsed) {
+  return { protocol, bytes, text, call, getRequest, record };
 }
 
 async function encodeFor(
@@ -72,7 +65,7 @@ async function encodeFor(
 ): Promise<RehearsedRequest> {
   const { cancellation, operation } = parsed;
   const attempt = new Run({ target, isRetry: false, withoutReasoning: false }, 1, cancellation);
-  const routed: Routed = advance({ ...parsed }, { targets: [target], grant: { targets: [target] }, attempt });
+  const routed: Routed = advance(parsed, { targets: [target], grant: { targets: [target] }, attempt });
   let known: RehearsedRequest = { lane: undefined, request: undefined, losses: [], error: undefined };
   if (operation === 'count' && !canCountTokens(target)) return { ...known, lane: 'estimated' };
   try {

@@ -51,7 +51,9 @@ interface Target extends Pick<Received, 'method' | 'path'> {
 }
 
 interface HttpRequest extends Target {
-  readonly req: IncomingMessage;
+  readonly req: Pick<IncomingMessage, 'headers'> & {
+    readonly socket: Pick<IncomingMessage['socket'], 'remoteAddress'>;
+  };
 }
 
 export interface ListenerFacts {
