@@ -77,6 +77,16 @@ function print(text: string): void {
   process.stdout.write(`${toPrintable(text)}\n`);
 }
 
+function printJson(value: unknown): void {
+  if (value !== undefined) print(escapeUnprintable(JSON.stringify(value)));
+}
+
+function printResult({ json, text, failed }: CommandResult, asJson: unknown): void {
+  if (asJson) printJson(json);
+  else if (text !== '') print(text);
+  if (failed) process.exitCode = 1;
+}
+
 /** Lets V8 optimise hot code. The entry point turned that off, because it slows loading. */
 function optimise(): void {
   for (const flag of ['--opt', '--maglev', '--sparkplug']) setFlagsFromString(flag);
@@ -243,14 +253,8 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
     const { json, ...options } = leaf.opts<Record<string, string | boolean | undefined>>();
     optimise();
     try {
-      const printJson = (value: unknown): void => {
-        if (value !== undefined) print(escapeUnprintable(JSON.stringify(value)));
-      };
       const show = json ? (_: string, value?: unknown): void => printJson(value) : print;
-      const result = await command.run(leaf.args, options, show);
-      if (json) printJson(result.json);
-      else if (result.text !== '') print(result.text);
-      if (result.failed) process.exitCode = 1;
+      printResult(await command.run(leaf.args, options, show), json);
     } catch (error) {
       process.stderr.write(`tollgate ${words.join(' ')}: ${toPrintable(getMessage(error))}\n`);
       process.exitCode = 1;
@@ -317,11 +321,7 @@ function addOwnVerb(
   run: (flags: Flags) => Promise<CommandResult>,
 ): Program {
   const verb = program.command(name).description(description).option('--json', 'print one JSON object');
-  return verb.action(async (flags: Flags) => {
-    const { json, text, failed } = await run(flags);
-    print(flags.json ? JSON.stringify(json) : text);
-    if (failed) process.exitCode = 1;
-  });
+  return verb.action(async (flags: Flags) => printResult(await run(flags), flags.json));
 }
 
 function addOwnVerbs(program: Program): void {
