@@ -1,5 +1,5 @@
 /**
- * The steps that make the tables. They have a schema of their own, so that a ledger can share a database with
+ * Makes the tables. They have a schema of their own, so that a ledger can share a database with
  * others. Entries and pending reservations refer to accounts and keys without foreign keys: for each row of a
  * batch the server would lock and look up again what the batch has already locked and read.
  */
@@ -7,7 +7,7 @@ import type { ClientBase } from 'pg';
 import { readCount, readFlag } from '../rows.ts';
 import { buildSums } from '../sql/call-tables.ts';
 import { buildAllTables, expansion, type Dialect } from '../sql/tables.ts';
-import { selectSteps, computeNewest, type Migrations } from '../versions.ts';
+import { needsTables } from '../versions.ts';
 
 export const schema = 'tollgate';
 
@@ -54,7 +54,8 @@ CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
       USING ERRCODE = 'integrity_constraint_violation';
   END $$;`;
 
-const migrations: Migrations = { first: 9, steps: [before + buildAllTables(dialect)] };
+/** The table `steps` holds it. */
+const knownVersion = 9;
 
 /** The number of an advisory lock, since several processes may open a new database at once. */
 const lock = 7_461_188_901;
@@ -70,7 +71,8 @@ export async function migrate(client: ClientBase): Promise<void> {
     await client.query('CREATE TABLE IF NOT EXISTS steps (count integer NOT NULL)');
     const { rows } = await client.query('SELECT count FROM steps');
     const version = rows[0] ? readCount(rows[0], 'count') : 0;
-    for (const step of selectSteps(migrations, version)) await client.query(step);
+    if (needsTables(version, knownVersion))
+      await client.query(`${before} ${buildAllTables(dialect)} INSERT INTO steps VALUES (${knownVersion})`);
     // Even `IF NOT EXISTS` would wait for all writers.
     const { rows: found } = await client.query(
       `SELECT to_regclass('one_reservation_each') IS NULL
@@ -84,8 +86,6 @@ export async function migrate(client: ClientBase): Promise<void> {
       await client.query(
         `LOCK TABLE folds, entries, calls IN SHARE ROW EXCLUSIVE MODE; ${buildSums(dialect)}`,
       );
-    await client.query('DELETE FROM steps');
-    await client.query('INSERT INTO steps VALUES ($1)', [computeNewest(migrations)]);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK');

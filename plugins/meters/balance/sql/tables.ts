@@ -260,7 +260,7 @@ CREATE TABLE IF NOT EXISTS declared_tables (name text PRIMARY KEY, migrations bi
 -- What each plugin writes for calls whose process died, for any process that ends them.
 CREATE TABLE IF NOT EXISTS declared_recoveries (name text PRIMARY KEY, sql text NOT NULL);`;
 
-/** The step of both databases that makes all tables. */
+/** Makes all tables. */
 export function buildAllTables(dialect: Dialect): string {
   return [
     buildAccountTables,

@@ -2,9 +2,11 @@
 import { DatabaseSync } from 'node:sqlite';
 import { buildSums } from '../sql/call-tables.ts';
 import { expansion, buildAllTables, type Dialect } from '../sql/tables.ts';
-import { selectSteps, computeNewest, type Migrations } from '../versions.ts';
+import { needsTables } from '../versions.ts';
 
-/** The steps that make the tables; `PRAGMA user_version` holds a file's version. */
+/** `PRAGMA user_version` holds it. */
+const knownVersion = 12;
+
 const dialect: Dialect = {
   // A number is never used again, even if the last rows are deleted.
   identity: 'INTEGER PRIMARY KEY AUTOINCREMENT',
@@ -32,16 +34,6 @@ CREATE TRIGGER ${rows}_remain BEFORE DELETE ON ${table}
   BEGIN SELECT RAISE(ABORT, '${rows} are never deleted'); END;`,
 };
 
-/** Version 11 stored the call of a reserve entry only. */
-const fillCalls = `
-DROP TRIGGER entries_stay;
-UPDATE entries SET call = made.call FROM entries made
-  WHERE entries.call IS NULL AND made.number = entries.reservation;
-CREATE TRIGGER entries_stay BEFORE UPDATE ON entries
-  BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;`;
-
-export const migrations: Migrations = { first: 11, steps: [buildAllTables(dialect), fillCalls] };
-
 /**
  * Kilobytes of the file that each connection may cache. Calls only touch the ends of tables, since ids are in
  * order of time. A larger cache would fill with every page ever written, so memory would grow with the books.
@@ -52,8 +44,6 @@ const cached = 1000;
 export function openDatabase(file: string, busyTimeout: number): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: busyTimeout, readBigInts: true });
   try {
-    const version = readVersion(database);
-    if (version > 0 && version < computeNewest(migrations)) requireUnused(database, version);
     keepLog(database, performance.now() + busyTimeout);
     database.exec(
       `PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${cached}; ` +
@@ -92,25 +82,6 @@ function keepLog(database: DatabaseSync, deadline: number): void {
   }
 }
 
-function readVersion(database: DatabaseSync): number {
-  return Number(database.prepare('PRAGMA user_version').get()?.user_version);
-}
-
-/**
- * Throws while another process has the file open: SQLite removes its write-ahead log only if none has. A
- * gateway of an older version would continue to write entries as it knows them, which later ones misread.
- */
-function requireUnused(database: DatabaseSync, version: number): void {
-  try {
-    database.exec('PRAGMA journal_mode = DELETE');
-  } catch (cause) {
-    throw new Error(
-      `it has version ${version}, and a gateway of an older program uses it: stop that gateway first`,
-      { cause },
-    );
-  }
-}
-
 function hasSums(database: DatabaseSync): boolean {
   return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'series_sums'").get() !== undefined;
 }
@@ -119,11 +90,11 @@ function hasSums(database: DatabaseSync): boolean {
 function migrate(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE');
   try {
-    const steps = selectSteps(migrations, readVersion(database));
-    for (const step of steps) database.exec(step);
+    const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+    const isNew = needsTables(version, knownVersion);
+    if (isNew) database.exec(`${buildAllTables(dialect)} PRAGMA user_version = ${knownVersion}`);
     database.exec(expansion);
     if (!hasSums(database)) database.exec(buildSums(dialect));
-    if (steps.length > 0) database.exec(`PRAGMA user_version = ${computeNewest(migrations)}`);
     database.exec('COMMIT');
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
