@@ -6,7 +6,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { Client } from 'pg';
 import { describe, expect, it, vi } from 'vitest';
 import { runSteps, type Query } from '../../plugins/meters/balance/postgres/connection.ts';
-import { runWrites, type Write } from '../../plugins/meters/balance/sql/writes.ts';
+import { runWrites, type Write } from '../../plugins/meters/balance/sql/shared.ts';
 import { openDatabase } from '../../plugins/meters/balance/sqlite/database.ts';
 import { Statements } from '../../plugins/meters/balance/sqlite/statements.ts';
 import type { OpenedStore } from '../contract/books.ts';

@@ -1,4 +1,4 @@
-/** What a store reads out of the books: entries, usage, pending reservations and totals. */
+/** What a store reads out of the books: entries, usage, pending reservations, totals and operators' actions. */
 import type { Use } from '../../../core/index.ts';
 import { creditSources } from './accounts.ts';
 import { consumedFields } from './reservations.ts';
@@ -150,3 +150,20 @@ const totalFields = {
 };
 export type Totals = rows.RecordOf<typeof totalFields>;
 export const readTotals = rows.createReader(totalFields);
+
+const actionFields = {
+  number: rows.readCount,
+  at: rows.readCount,
+  /** An operator key's id, `operator-secret`, or `cli:` and the name of the system's user. */
+  author: rows.readText,
+  /** The route or the verb. */
+  action: rows.readText,
+  /** What the action changed, as in the path or the arguments. */
+  subject: rows.readText,
+  /** The body or the options, as JSON text; never a secret. */
+  detail: rows.readText,
+};
+/** One change that an operator made, in a log that only grows. */
+export type ActionRecord = rows.RecordOf<typeof actionFields>;
+export type Action = Omit<ActionRecord, 'number'>;
+export const readAction = rows.createReader(actionFields);

@@ -5,7 +5,7 @@
  */
 import type { Nano } from '../../../core/index.ts';
 import type { Tightest } from './budgets/sheet.ts';
-import type { PastCall } from './call-rows.ts';
+import type { PastCall } from './sql/locked-rows.ts';
 import type {
   ClaimRecord,
   Consumption,

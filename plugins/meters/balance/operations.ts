@@ -1,7 +1,7 @@
 /** Operations as messages: their names and arguments, derived from the table in `store.ts`. */
 import { randomBytes } from 'node:crypto';
 import type { AuditReport } from './audit-report.ts';
-import { isChange, type Action } from './corrections.ts';
+import type { Action } from './books.ts';
 import { operations, defineReport, type Methods, type QueueName, type Store } from './store.ts';
 
 /** The store's operations, and two that only SQLite's threads have. */
@@ -60,6 +60,12 @@ function createMethods(ask: (operation: StoreOperation) => Promise<unknown>): Me
 }
 
 type Ask = (operation: StoreOperation) => Promise<unknown>;
+
+/** Whether the result of an operation means that it changed anything. */
+export function isChange(answer: unknown): boolean {
+  const status = typeof answer === 'object' && answer !== null && 'status' in answer ? answer.status : answer;
+  return status === true || ['changed', 'moved', 'credited', 'created'].includes(String(status));
+}
 
 /** Adds an operator's action to the first of several operations that changes anything. */
 function recordOnce(ask: Ask, action: Action): Ask {

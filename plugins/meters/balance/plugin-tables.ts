@@ -1,7 +1,7 @@
 /**
- * Other plugins' tables in the ledger, and what these plugins write with calls. A reservation is written with
- * all of it or not at all. An entry that ends a call is written in any case: without the plugin whose
- * statement failed.
+ * Other plugins' tables and documents in the ledger, and what these plugins write with calls. A reservation
+ * is written with all of it or not at all. An entry that ends a call is written in any case: without the
+ * plugin whose statement failed. Each write of a document replaces the version that its writer has read.
  */
 import {
   getMessage,
@@ -13,6 +13,8 @@ import {
   type TableDeclaration,
   type Tables,
   type TableStore,
+  type Documents,
+  type DocumentStore,
 } from '../../../core/index.ts';
 import { TableFault } from './operations.ts';
 import type { PluginStatements, Settled, Settlement, Store } from './store.ts';
@@ -99,4 +101,31 @@ export function settleWithoutFaulty(
     (leaveOut) => store.settle({ ...settlement, also: also.filter(({ name }) => !leaveOut.includes(name)) }),
     id,
   );
+}
+
+function createDocuments(store: Store): Documents {
+  return {
+    read: (name) => store.readDocument(name),
+    write: (name, body, replaces) => store.writeDocument({ name, text: body, replaces }),
+  };
+}
+
+/** The ledger's documents: in the running store, or in one that is opened for the work. */
+export function createDocumentStore(
+  running: () => Store | undefined,
+  open: () => Promise<Store>,
+): DocumentStore {
+  return {
+    name: 'ledger',
+    async use(work) {
+      const store = running();
+      if (store) return work(createDocuments(store));
+      const opened = await open();
+      try {
+        return await work(createDocuments(opened));
+      } finally {
+        await opened.close();
+      }
+    },
+  };
 }

@@ -28,6 +28,8 @@ import type {
 } from './accounts.ts';
 import type { AuditReport } from './audit-report.ts';
 import type {
+  Action,
+  ActionRecord,
   Entry,
   EntryQuery,
   KeyPage,
@@ -37,11 +39,17 @@ import type {
   UsageQuery,
   UsageRow,
 } from './books.ts';
-import type { BudgetRecord, CreatedBudget, NewBudget, Terms, Warning } from './budgets/budget.ts';
-import type { Move, Moved } from './budgets/teams.ts';
+import type {
+  BudgetRecord,
+  CreatedBudget,
+  NewBudget,
+  Terms,
+  Warning,
+  Move,
+  Moved,
+} from './budgets/budget.ts';
 import type { MinuteQuery, MinuteRow, OverviewQuery, OverviewRow } from './calls/overview.ts';
 import type { CallQuery, CallRow, StoredCall } from './calls/records.ts';
-import type { Action, ActionRecord } from './corrections.ts';
 import type { ExportSlice } from './export/lines.ts';
 import type {
   Beat,
@@ -61,7 +69,6 @@ import type {
 
 export * from './accounts.ts';
 export * from './books.ts';
-export * from './corrections.ts';
 export * from './budgets/budget.ts';
 export type * from './calls/overview.ts';
 export type * from './calls/records.ts';

@@ -8,7 +8,7 @@ import type { AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
 import { selectChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
 import { readCount, readText, type Row } from '../rows.ts';
-import { findPeriods } from '../sql/call-budgets.ts';
+import { findPeriods } from '../sql/budgets.ts';
 import { accountRows, keyRows, pendingRows } from '../sql/selects.ts';
 import { nameStatements } from '../sql/steps.ts';
 import { runSteps, type Query } from './connection.ts';

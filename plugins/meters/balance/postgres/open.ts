@@ -16,9 +16,8 @@ import {
 } from '../operations.ts';
 import { buildOutageError, Queue, type GroupListener } from '../queue.ts';
 import { readFlag } from '../rows.ts';
-import { isSharedOperation, runShared } from '../sql/shared.ts';
+import { isSharedOperation, runShared, type Write } from '../sql/shared.ts';
 import { nameStatements } from '../sql/steps.ts';
-import type { Write } from '../sql/writes.ts';
 import type { Store } from '../store.ts';
 import { NoLedger } from '../versions.ts';
 import { createAudit } from './auditing.ts';

@@ -1,7 +1,7 @@
 /** Runs the operations of one turn in one transaction. */
 import type { Client } from 'pg';
+import { runWrites, type Write } from '../sql/shared.ts';
 import { nameStatements } from '../sql/steps.ts';
-import { runWrites, type Write } from '../sql/writes.ts';
 import { createQuery, runSteps, type Query } from './connection.ts';
 
 const sql = nameStatements('batch', { begin: 'BEGIN', commit: 'COMMIT', rollback: 'ROLLBACK' });

@@ -1,7 +1,6 @@
 /** Accounts and keys: what they are, what they have and what they may do. */
-import { readAccount, accountStates, readBalance, fitsKind, isTooMuch, readKey } from '../accounts.ts';
-import { findStateRefusal } from '../corrections.ts';
-import { readInteger, readText, matchWord } from '../rows.ts';
+import { readAccount, readBalance, fitsKind, isTooMuch, readKey } from '../accounts.ts';
+import { readInteger, readText } from '../rows.ts';
 import { accountRows, keyRows } from './selects.ts';
 import { askRows, Conditions, nameStatements, type Operations, type Value } from './steps.ts';
 
@@ -51,12 +50,8 @@ export const accounts = {
   *setAccountState({ account: name, state }) {
     const [account] = yield* askRows(sql.lockAccount, name);
     if (!account) return 'not_found';
-    const refusal = findStateRefusal(
-      matchWord(accountStates)(account, 'state'),
-      readInteger(account, 'pending'),
-      state,
-    );
-    if (refusal) return refusal;
+    if (readText(account, 'state') === 'closed' && state !== 'closed') return 'closed';
+    if (state === 'closed' && readInteger(account, 'pending') > 0n) return 'held';
     yield* askRows(sql.setState, name, state);
     return 'changed';
   },

@@ -1,4 +1,8 @@
-/** What operators and the delivery of warnings do with budgets. */
+/**
+ * Budgets: those that the calls of a batch count in, and what operators and the delivery of warnings do with
+ * them. A batch locks each after the accounts, in the order of the ids, so that two batches never wait for
+ * each other; its periods are read after its lock.
+ */
 import {
   computeAllowed,
   readBudget,
@@ -11,17 +15,59 @@ import {
   warningsKept,
   type Budget,
   type Scope,
+  moveLines,
+  readShares,
 } from '../budgets/budget.ts';
-import { moveLines } from '../budgets/teams.ts';
-import { readCount, readList, readText } from '../rows.ts';
-import { findPeriods } from './call-budgets.ts';
-import { askRows, Conditions, nameStatements, type Operations, type Steps } from './steps.ts';
+import { Sheet } from '../budgets/sheet.ts';
+import { readCount, readList, readText, type Row } from '../rows.ts';
+import {
+  askRows,
+  Conditions,
+  nameStatements,
+  type Operations,
+  type Steps,
+  ask,
+  askAll,
+  askRecords,
+  selectRecords,
+  type Asked,
+} from './steps.ts';
+
+const added = 'budget, event, threshold, used, allowed, start, at';
+const changed = 'budget, start, ends, used, pending, warned, exhausted';
 
 const warningRows = `
   SELECT budget_warnings.*, budgets.scope, budgets.subject, budgets.per, budgets.zone
   FROM budget_warnings JOIN budgets ON budgets.id = budget_warnings.budget`;
 
-const sql = nameStatements('budget operations', {
+const sql = nameStatements('budgets', {
+  any: 'SELECT id FROM budgets LIMIT 1',
+  // Those of accounts, of their teams, of keys and tags, and those in which the ending calls count.
+  lockAll: `
+    SELECT * FROM budgets WHERE id IN (
+      SELECT id FROM budgets
+        WHERE deleted IS NULL AND scope IN ('account', 'team') AND subject = ANY($1::text[])
+      UNION ALL SELECT budgets.id FROM accounts, json_array_elements_text(accounts.line::json) above
+        JOIN budgets ON scope = 'team' AND subject = above.value AND budgets.deleted IS NULL
+        WHERE accounts.name = ANY($1::text[])
+      UNION ALL SELECT budgets.id FROM keys
+        JOIN budgets ON scope = 'key' AND subject = keys.root AND budgets.deleted IS NULL
+        WHERE keys.id = ANY($2::text[])
+      UNION ALL SELECT id FROM budgets WHERE deleted IS NULL AND scope = 'tag' AND subject = ANY($3::text[])
+      UNION ALL SELECT (share.value->>0)::bigint
+        FROM entries, json_array_elements(entries.budgets::json) share
+        WHERE kind = 'reserve' AND call = ANY($4::text[]))
+    ORDER BY id FOR NO KEY UPDATE`,
+  periods: `
+    SELECT budget_periods.* FROM budget_periods, (${selectRecords('budget_periods', 'budget, start')}) wanted
+    WHERE budget_periods.budget = wanted.budget AND budget_periods.start = wanted.start`,
+  addToPeriods: `
+    INSERT INTO budget_periods (${changed}) ${selectRecords('budget_periods', changed)}
+    ON CONFLICT (budget, start) DO UPDATE SET used = budget_periods.used + excluded.used,
+      pending = budget_periods.pending + excluded.pending,
+      warned = excluded.warned, exhausted = excluded.exhausted`,
+  addWarnings: `
+    INSERT INTO budget_warnings (${added}, due) ${selectRecords('budget_warnings', `${added}, due`)}`,
   account: 'SELECT name AS subject FROM accounts WHERE name = $1',
   root: "SELECT root AS subject FROM keys WHERE id = $1 AND kind = 'user'",
   add: `
@@ -33,7 +79,6 @@ const sql = nameStatements('budget operations', {
   change: 'UPDATE budgets SET allowed = $2, hard = $3, thresholds = $4, raises = $5 WHERE id = $1',
   mark: 'UPDATE budget_periods SET warned = $3, exhausted = false WHERE budget = $1 AND start = $2',
   remove: 'UPDATE budgets SET deleted = $2 WHERE id = $1 AND deleted IS NULL RETURNING id',
-  period: 'SELECT * FROM budget_periods WHERE budget = $1 AND start = $2',
   // Only one account moves at a time, or two moves could make a cycle together.
   lockMoves: 'SELECT pg_advisory_xact_lock(7461188902)',
   // The lines that name $3 are those that change when it is cut out of them.
@@ -54,6 +99,50 @@ const sql = nameStatements('budget operations', {
   ended: 'UPDATE budget_warnings SET due = $2 WHERE id = $1',
 });
 
+/** What budgets are found by: accounts and keys by name and id, and the ids of calls that end. */
+export interface Spenders {
+  readonly accounts: readonly string[];
+  readonly keys: readonly string[];
+  readonly tags: readonly string[];
+  readonly calls: readonly string[];
+}
+
+export const findAnyBudget = ask(sql.any);
+
+export function lockBudgets({ accounts, keys, tags, calls }: Spenders): Asked {
+  return ask(sql.lockAll, accounts, keys, tags, calls);
+}
+
+type Place = readonly [budget: number, start: number];
+
+/** Finds periods by their budgets and starts. */
+export function* findPeriods(wanted: readonly Place[]): Steps<readonly Row[]> {
+  const places = wanted.map(([budget, start]) => ({ budget, start }));
+  const [rows = []] = yield* askAll([askRecords(sql.periods, places)]);
+  return rows;
+}
+
+export function listBudgetWrites(sheet: Sheet): Asked[] {
+  const warnings = sheet.warnings.map((warning) => ({ ...warning, due: warning.at }));
+  return [askRecords(sql.addToPeriods, sheet.listChanges()), askRecords(sql.addWarnings, warnings)];
+}
+
+/** Reads the periods in which calls at these moments and with these shares count. */
+export function* readSheet(
+  rows: readonly Row[],
+  moments: readonly number[],
+  shares: readonly (string | undefined)[],
+): Steps<Sheet> {
+  const budgets = rows.map(readBudget);
+  const wanted = new Map<string, Place>();
+  const addWanted = (budget: number, start: number): unknown =>
+    wanted.set(`${budget} ${start}`, [budget, start]);
+  for (const budget of budgets) for (const at of moments) addWanted(budget.id, findStart(budget, at));
+  for (const { budget, start } of shares.flatMap(readShares)) addWanted(budget, start);
+  const periods = yield* findPeriods([...wanted.values()]);
+  return new Sheet(budgets, periods.map(readPeriod));
+}
+
 /** The subject as budgets store it; undefined if there is no such key or account. */
 function* findSubject(scope: Scope, named: string): Steps<string | undefined> {
   if (scope === 'tag') return named;
@@ -69,7 +158,7 @@ function* editBudget(id: number, at: number, changing: (budget: Budget) => Budge
   const { limit, hard, thresholds, raises } = changed;
   yield* askRows(sql.change, id, limit, hard, JSON.stringify(thresholds), encodeRaises(raises));
   const start = findStart(changed, at);
-  const [period] = yield* askRows(sql.period, id, start);
+  const [period] = yield* findPeriods([[id, start]]);
   if (period) {
     const warned = findReached(thresholds, readPeriod(period).used, computeAllowed(changed, at));
     yield* askRows(sql.mark, id, start, warned);

@@ -5,20 +5,65 @@
  * the rest as it was before the wait.
  */
 import type { Sheet } from '../budgets/sheet.ts';
-import {
-  readFoundAccount,
-  readFoundKey,
-  readPending,
-  readPast,
-  type FoundAccount,
-  type FoundKey,
-  type PastCall,
-  type Pending,
-} from '../call-rows.ts';
+import type { Minute } from '../decisions.ts';
 import { readClaim, type ClaimRecord } from '../reservations.ts';
-import { readInteger, readText, type Row } from '../rows.ts';
-import { findAnyBudget, lockBudgets, readSheet } from './call-budgets.ts';
+import * as rows from '../rows.ts';
+import { findAnyBudget, lockBudgets, readSheet } from './budgets.ts';
 import { ask, askAll, nameStatements, type Steps } from './steps.ts';
+
+const readFoundAccount = rows.createReader({
+  id: rows.readInteger,
+  available: rows.readInteger,
+  /** The accounts above it. */
+  line: rows.readList,
+});
+/** An account before this transaction changes anything. */
+export type FoundAccount = ReturnType<typeof readFoundAccount>;
+
+const readFoundKey = rows.createReader({
+  root: rows.readText,
+  /** What is left of its cap; undefined if it has none. */
+  left: rows.pickColumn('left_of_cap', rows.allowNull(rows.readInteger)),
+  /** How many calls it may make in a minute, if that is limited, and how many it has made. */
+  rate: rows.pickColumn('calls_per_minute', rows.allowNull(rows.readCount)),
+  minute: (row: rows.Row): Minute => ({
+    began: rows.readCount(row, 'minute'),
+    calls: rows.readCount(row, 'calls'),
+  }),
+});
+/** A key before this transaction changes anything. */
+export type FoundKey = ReturnType<typeof readFoundKey>;
+
+const heldFields = {
+  call: rows.readText,
+  number: rows.readInteger,
+  account: rows.readInteger,
+  key: rows.allowNull(rows.readText),
+  root: rows.allowNull(rows.readText),
+  /** The periods of budgets that it counts in. */
+  budgets: rows.allowNull(rows.readText),
+};
+/** The reservation that an entry ends or follows. */
+export type Held = rows.RecordOf<typeof heldFields>;
+
+const readPending = rows.createReader({
+  ...heldFields,
+  amount: rows.readInteger,
+  claim: rows.allowNull(rows.readText),
+});
+/** A reservation that is pending. */
+export type Pending = ReturnType<typeof readPending>;
+
+const readPast = rows.createReader({
+  ...heldFields,
+  kind: rows.readText,
+  flags: rows.readText,
+  /** What has been posted for it so far. */
+  posted: rows.readInteger,
+  isAdjusted: rows.pickColumn('adjusted', rows.readFlag),
+});
+/** A reservation that has ended. */
+export type PastCall = ReturnType<typeof readPast>;
 
 /** What an account has, and what is left of a key's limits, before a call is decided. */
 const payingAccounts = 'SELECT id, name, total - used - pending AS available, line FROM accounts';
@@ -70,15 +115,15 @@ export interface Concerned {
 
 function mapRows<Value>(
   column: string,
-  rows: readonly Row[] = [],
-  read: (row: Row) => Value,
+  found: readonly rows.Row[] = [],
+  read: (row: rows.Row) => Value,
 ): Map<string, Value> {
-  return new Map(rows.map((row) => [readText(row, column), read(row)]));
+  return new Map(found.map((row) => [rows.readText(row, column), read(row)]));
 }
 
 /** SQLite returns only the first number, since the others follow it. */
-function listNumbers(rows: readonly Row[] = [], count: number): bigint[] {
-  const numbers = rows.map((row) => readInteger(row, 'number'));
+function listNumbers(found: readonly rows.Row[] = [], count: number): bigint[] {
+  const numbers = found.map((row) => rows.readInteger(row, 'number'));
   for (let last = numbers.at(-1) ?? 0n; numbers.length < count;) numbers.push((last += 1n));
   return numbers;
 }

@@ -19,8 +19,7 @@ import {
   type WorkerData,
 } from '../operations.ts';
 import { beatWhilePending } from '../sql/owners.ts';
-import { isSharedOperation, runShared, type SharedName } from '../sql/shared.ts';
-import { runWrites, type Write } from '../sql/writes.ts';
+import { isSharedOperation, runShared, type SharedName, runWrites, type Write } from '../sql/shared.ts';
 import { openDatabase, getResultCode } from './database.ts';
 import { Statements } from './statements.ts';
 import type { Parcel } from './thread.ts';
