@@ -1,4 +1,4 @@
-/** What a store reads out of the books: entries, usage, pending reservations, totals and operators' actions. */
+/** What a store reads: entries, usage, pending reservations, totals, and what operators changed. */
 import type { Use } from '../../../core/index.ts';
 import { creditSources } from './accounts.ts';
 import { consumedFields } from './reservations.ts';
