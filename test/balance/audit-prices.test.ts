@@ -1,7 +1,7 @@
 /** The auditor reads prices and usage without their schemas. It has to read what the schemas do. */
 import { describe, expect, it } from 'vitest';
 import { toUsed, usageSchema } from '../../core/canonical/usage.ts';
-import { createPriceReader, readUsage } from '../../plugins/meters/balance/audit-report.ts';
+import { createPriceReader, readUsage } from '../../plugins/meters/balance/audit.ts';
 import { getPriceRecord } from '../../plugins/meters/balance/prices.ts';
 import { models } from '../providers/catalogues.ts';
 

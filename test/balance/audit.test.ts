@@ -3,7 +3,7 @@
  * first rows.
  */
 import { expect, it, onTestFinished } from 'vitest';
-import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
+import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
 import { listCommands } from '../../plugins/meters/balance/operator/table.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { newKey, price, quote, settlement } from './calls.ts';

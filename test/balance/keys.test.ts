@@ -1,7 +1,6 @@
 /** Secrets, and how the keyring finds their owners. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
-import { toKeyId } from '../../plugins/meters/balance/keys.ts';
+import { createKeyring, toKeyId } from '../../plugins/meters/balance/keys.ts';
 import type { KeyRecord, Store } from '../../plugins/meters/balance/store.ts';
 import { createSecret, hashSecret, isSecret } from '../../plugins/shared/secret.ts';
 import { buildStore, keyRecord } from './calls.ts';

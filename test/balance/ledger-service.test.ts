@@ -7,7 +7,7 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../core/index.ts';
 import type { Workers } from '../../core/plugin.ts';
-import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
+import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
 import { LedgerService, type LedgerServiceOptions } from '../../plugins/meters/balance/ledger-service.ts';
 import { registerLedgerMetrics } from '../../plugins/meters/balance/metrics.ts';
 import type { Settlement, Store } from '../../plugins/meters/balance/store.ts';

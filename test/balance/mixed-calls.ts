@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { checkModel, definePlugin, type UpstreamRequest } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
-import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
+import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { images } from '../../plugins/protocols/images/index.ts';

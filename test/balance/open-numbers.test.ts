@@ -1,7 +1,6 @@
 /** Which transactions hold back the numbers of a sequence in PostgreSQL. */
 import { expect, it } from 'vitest';
-import { buildNoneOpenSql } from '../../plugins/meters/balance/postgres/exports.ts';
-import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
+import { buildNoneOpenSql, openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openDatabase } from '../support/database.ts';
 import { queryDatabase, startHolder } from './postgres-database.ts';
 

@@ -3,7 +3,7 @@
  * balancers, and what the ledger says afterwards.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
+import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
 import { openStore } from '../../plugins/meters/balance/open-store.ts';
 import { openHarness } from '../support/harness.ts';
 import { createTroubledStore, type Trouble } from './database-outages.ts';

@@ -3,8 +3,8 @@
  * read them.
  */
 import { Client } from 'pg';
+import { typeParsers } from '../../plugins/meters/balance/postgres/connection.ts';
 import { openPostgres, type PostgresOptions } from '../../plugins/meters/balance/postgres/open.ts';
-import { typeParsers } from '../../plugins/meters/balance/postgres/options.ts';
 import type { Row } from '../../plugins/meters/balance/rows.ts';
 import type { Books, OpenedStore } from '../contract/books.ts';
 import { openDatabase } from '../support/database.ts';

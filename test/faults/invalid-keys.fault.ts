@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
+import { createKeyring } from '../../plugins/meters/balance/keys.ts';
 import { createSecret, hashSecret } from '../../plugins/shared/secret.ts';
 import { buildStore, keyRecord } from '../balance/calls.ts';
 import { askable, megabyte, openHeap } from '../support/memory-of.ts';

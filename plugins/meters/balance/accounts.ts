@@ -11,16 +11,15 @@ const balanceFields = { total: rows.readInteger, used: rows.readInteger, pending
 export type Balance = rows.RecordOf<typeof balanceFields>;
 export const readBalance = rows.createReader(balanceFields);
 
-const accountFields = {
+export const readAccount = rows.createReader({
   ...balanceFields,
   name: rows.readText,
   /** The names of the accounts above this account, nearest first. */
   line: rows.readList,
   state: rows.matchWord(accountStates),
   created: rows.readCount,
-};
-export type AccountRecord = rows.RecordOf<typeof accountFields>;
-export const readAccount = rows.createReader(accountFields);
+});
+export type AccountRecord = ReturnType<typeof readAccount>;
 
 export const creditKinds = ['top-up', 'bonus', 'gift-card'] as const;
 
@@ -108,7 +107,8 @@ export interface NewKey extends rows.RecordOf<typeof identityFields>, KeyLimits 
   readonly onlyFirst?: true;
 }
 
-const keyFields = {
+/** Reads a row of a key, joined with its root and its account. */
+export const readKey = rows.createReader({
   ...identityFields,
   ...limitFields,
   disabled: rows.readFlag,
@@ -122,10 +122,8 @@ const keyFields = {
   root: rows.readText,
   /** After a rotation: the key that replaces this key, which works until it expires. */
   rotatedTo: rows.allowNull(rows.readText),
-};
-export type KeyRecord = rows.RecordOf<typeof keyFields>;
-/** Reads a row of a key, joined with its root and its account. */
-export const readKey = rows.createReader(keyFields);
+});
+export type KeyRecord = ReturnType<typeof readKey>;
 
 /** The changes to a key. Omitted fields stay as they are; null removes a limit. */
 export type KeyChanges = Partial<Pick<KeyRecord, 'name' | 'disabled' | 'tags'>> & {

@@ -14,7 +14,8 @@ function readFlags(row: rows.Row, column: string): readonly (typeof flags)[numbe
   return flags.filter((each) => noted.includes(each));
 }
 
-const entryFields = {
+/** Reads a row of an entry, joined with its account and the entry that reserved. */
+export const readEntry = rows.createReader({
   /** Grows from entry to entry. */
   number: rows.readCount,
   kind: rows.matchWord(entryKinds),
@@ -51,14 +52,12 @@ const entryFields = {
    * `suspect`: figures were bounded, or their price is not known.
    */
   flags: readFlags,
-};
+});
 /**
  * One immutable row of the books. Its legs move money between four books of one account and sum to zero:
  * `credits` (minus everything ever credited), `available`, `reserved`, and `revenue` (what was used).
  */
-export type Entry = rows.RecordOf<typeof entryFields>;
-/** Reads a row of an entry, joined with its account and the entry that reserved. */
-export const readEntry = rows.createReader(entryFields);
+export type Entry = ReturnType<typeof readEntry>;
 
 /**
  * Selects rows after the one numbered `after`, in the order in which they were written. Undefined fields
@@ -125,7 +124,8 @@ export interface KeyPage extends Page {
   readonly ids?: readonly string[] | undefined;
 }
 
-const pendingFields = {
+/** Reads a row of a pending reservation, joined with its account. */
+export const readPending = rows.createReader({
   call: rows.readText,
   account: rows.pickColumn('account_name', rows.readText),
   key: rows.readText,
@@ -134,24 +134,21 @@ const pendingFields = {
   created: rows.readCount,
   sent: rows.readFlag,
   delivered: rows.readCount,
-};
+});
 /** A pending reservation, with what its owner's last beat reported of the call. */
-export type PendingRecord = rows.RecordOf<typeof pendingFields>;
-/** Reads a row of a pending reservation, joined with its account. */
-export const readPending = rows.createReader(pendingFields);
+export type PendingRecord = ReturnType<typeof readPending>;
 
-const totalFields = {
+export const readTotals = rows.createReader({
   accounts: rows.readCount,
   keys: rows.readCount,
   pendingCalls: rows.readCount,
   pendingAmount: rows.readInteger,
   /** When the oldest pending reservation was made; undefined if there is none. */
   oldestPending: rows.allowNull(rows.readCount),
-};
-export type Totals = rows.RecordOf<typeof totalFields>;
-export const readTotals = rows.createReader(totalFields);
+});
+export type Totals = ReturnType<typeof readTotals>;
 
-const actionFields = {
+export const readAction = rows.createReader({
   number: rows.readCount,
   at: rows.readCount,
   /** An operator key's id, `operator-secret`, or `cli:` and the name of the system's user. */
@@ -162,8 +159,7 @@ const actionFields = {
   subject: rows.readText,
   /** The body or the options, as JSON text; never a secret. */
   detail: rows.readText,
-};
+});
 /** One change that an operator made, in a log that only grows. */
-export type ActionRecord = rows.RecordOf<typeof actionFields>;
+export type ActionRecord = ReturnType<typeof readAction>;
 export type Action = Omit<ActionRecord, 'number'>;
-export const readAction = rows.createReader(actionFields);

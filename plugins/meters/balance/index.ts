@@ -18,8 +18,7 @@ import { buildRateError, buildShortError, listQuotes, narrowGrant } from './admi
 import { listBackupCommands } from './backup.ts';
 import { keepDelivering, webhookOptions } from './budgets/webhook.ts';
 import { readClaim, buildClaimError, idempotencyOptions, keepSweeping, findReplay } from './idempotency.ts';
-import { createKeyring } from './keyring.ts';
-import { makeFirstKey } from './keys.ts';
+import { createKeyring, makeFirstKey } from './keys.ts';
 import { LedgerService } from './ledger-service.ts';
 import { Markups, markupSchema } from './markup/marked-prices.ts';
 import { followMarkups } from './markup/rules.ts';

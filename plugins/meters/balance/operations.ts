@@ -1,6 +1,6 @@
 /** Operations as messages: their names and arguments, derived from the table in `store.ts`. */
 import { randomBytes } from 'node:crypto';
-import type { AuditReport } from './audit-report.ts';
+import type { AuditReport } from './audit.ts';
 import type { Action } from './books.ts';
 import { operations, defineReport, type Methods, type QueueName, type Store } from './store.ts';
 

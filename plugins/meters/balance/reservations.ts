@@ -118,16 +118,15 @@ export interface Consumption extends rows.RecordOf<typeof consumedFields> {
   readonly costs: string;
 }
 
-const outcomeFields = {
+const readOutcome = rows.createReader({
   status: rows.readCount,
   headers: rows.readNamedTexts,
   body: rows.readBytes,
   /** False if only the beginning was stored. */
   whole: rows.readFlag,
-};
+});
 /** A reply as it was sent, stored for retries of its call. */
-export type StoredOutcome = rows.RecordOf<typeof outcomeFields>;
-const readOutcome = rows.createReader(outcomeFields);
+export type StoredOutcome = ReturnType<typeof readOutcome>;
 
 export interface Settlement extends Consumption {
   readonly id: string;
@@ -161,7 +160,7 @@ export type Settled =
   | { readonly status: 'adjusted'; readonly by: Nano }
   | { readonly status: 'voided' | 'already_posted' | 'already_voided' | 'already_adjusted' | 'not_found' };
 
-const progressFields = {
+export const readProgress = rows.createReader({
   id: rows.pickColumn('call', rows.readText),
   ...consumedFields,
   usage: rows.readText,
@@ -172,13 +171,12 @@ const progressFields = {
   delivered: rows.readCount,
   /** What would be owed, by the written policy, if the call ended here. */
   owed: rows.readInteger,
-};
+});
 /**
  * How far a call has come. It is settled by this if its process dies. Until a beat reports otherwise, it
  * counts as sent and owes what its quote says.
  */
-export type Progress = rows.RecordOf<typeof progressFields>;
-export const readProgress = rows.createReader(progressFields);
+export type Progress = ReturnType<typeof readProgress>;
 
 /** A heartbeat: it keeps its owner's reservations from being recovered for another `lease` milliseconds. */
 export interface Beat {
@@ -187,7 +185,7 @@ export interface Beat {
   readonly progress: readonly Progress[];
 }
 
-const ownerFields = {
+export const readOwner = rows.createReader({
   owner: rows.readText,
   /**
    * Grows with each beat, also when an owner was recovered and comes back; 0 if it never beat. Any process
@@ -196,10 +194,9 @@ const ownerFields = {
   beat: rows.readCount,
   lease: rows.readCount,
   pending: rows.readCount,
-};
+});
 /** An owner that has pending reservations, or was alive until recently. */
-export type OwnerRecord = rows.RecordOf<typeof ownerFields>;
-export const readOwner = rows.createReader(ownerFields);
+export type OwnerRecord = ReturnType<typeof readOwner>;
 
 export interface RecoverRequest {
   readonly owner: string;
@@ -226,7 +223,7 @@ export interface RecoveredCall {
   readonly amount: Nano;
 }
 
-const claimFields = {
+export const readClaim = rows.createReader({
   /** A digest of the account and the client's own key. At most one call has it at a time. */
   name: rows.readText,
   /** A digest of the body, which distinguishes a retry from a different call with the same key. */
@@ -237,6 +234,5 @@ const claimFields = {
   state: rows.matchWord(['running', 'done']),
   /** Undefined while the call runs, and if a process died before it stored the outcome. */
   outcome: (row: rows.Row) => (row.body === null ? undefined : readOutcome(row)),
-};
-export type ClaimRecord = rows.RecordOf<typeof claimFields>;
-export const readClaim = rows.createReader(claimFields);
+});
+export type ClaimRecord = ReturnType<typeof readClaim>;

@@ -26,7 +26,7 @@ import type {
   NewKey,
   StateChanged,
 } from './accounts.ts';
-import type { AuditReport } from './audit-report.ts';
+import type { AuditReport } from './audit.ts';
 import type {
   Action,
   ActionRecord,

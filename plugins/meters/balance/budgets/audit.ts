@@ -5,7 +5,7 @@
  */
 import { formatUsd } from '../../../../core/for-threads.ts';
 import type { Nano } from '../../../../core/index.ts';
-import type { About } from '../audit-report.ts';
+import type { About } from '../audit.ts';
 import type { Entry } from '../books.ts';
 import { never, readShares, type PeriodRecord } from './budget.ts';
 

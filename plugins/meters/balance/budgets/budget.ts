@@ -63,18 +63,17 @@ export type CreatedBudget =
   | { readonly status: 'created' | 'exists'; readonly id: number }
   | { readonly status: 'not_found' };
 
-const budgetFields = {
+export const readBudget = rows.createReader({
   ...countedFields,
   ...termFields,
   id: rows.readCount,
   raises: readRaises,
   created: rows.readCount,
   deleted: rows.allowNull(rows.readCount),
-};
-export type Budget = rows.RecordOf<typeof budgetFields>;
-export const readBudget = rows.createReader(budgetFields);
+});
+export type Budget = ReturnType<typeof readBudget>;
 
-const periodFields = {
+export const readPeriod = rows.createReader({
   budget: rows.readCount,
   start: rows.readCount,
   /** `never` if it does not end. */
@@ -85,9 +84,8 @@ const periodFields = {
   /** The highest threshold that was warned of, and whether a refusal was. */
   warned: rows.readCount,
   exhausted: rows.readFlag,
-};
-export type PeriodRecord = rows.RecordOf<typeof periodFields>;
-export const readPeriod = rows.createReader(periodFields);
+});
+export type PeriodRecord = ReturnType<typeof readPeriod>;
 
 /** The end of a period that never ends. */
 export const never = Number.MAX_SAFE_INTEGER;
@@ -104,7 +102,8 @@ export interface ShortBudget extends Counted {
   readonly resets: number | undefined;
 }
 
-const warningFields = {
+/** Reads a row of a warning, joined with its budget. */
+export const readWarning = rows.createReader({
   ...countedFields,
   id: rows.readCount,
   budget: rows.readCount,
@@ -118,14 +117,12 @@ const warningFields = {
   /** How often its delivery was tried, and when the next try is due; undefined after it was delivered. */
   attempts: rows.readCount,
   due: rows.allowNull(rows.readCount),
-};
+});
 /**
  * A warning about a budget: its use reached a threshold, or it refused a call for the first time in its
  * period. Written in the transaction of the call, and delivered later.
  */
-export type Warning = rows.RecordOf<typeof warningFields>;
-/** Reads a row of a warning, joined with its budget. */
-export const readWarning = rows.createReader(warningFields);
+export type Warning = ReturnType<typeof readWarning>;
 
 /** Milliseconds for which delivered warnings are kept. */
 export const warningsKept = 90 * 24 * 3_600_000;

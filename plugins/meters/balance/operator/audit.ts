@@ -2,7 +2,7 @@
 import { getMessage, type Examination, type Finding } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
-import type { AuditReport } from '../audit-report.ts';
+import type { AuditReport } from '../audit.ts';
 import { checkMarkups } from '../markup/rules.ts';
 import type { Store } from '../store.ts';
 import { NoLedger } from '../versions.ts';

@@ -4,8 +4,7 @@
  * the last one, and not by numbers alone. Up to the highest number of the last one, what is new has a
  * transaction that began before it. Others have transactions of another server, from which `pg_dump` copied.
  */
-import type { AuditReport } from '../audit-report.ts';
-import { Auditor } from '../audit.ts';
+import { type AuditReport, Auditor } from '../audit.ts';
 import { selectChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
 import { readCount, readText, type Row } from '../rows.ts';
 import { findPeriods } from '../sql/budgets.ts';

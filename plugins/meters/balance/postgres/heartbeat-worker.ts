@@ -5,7 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Client } from 'pg';
 import { BackupHeartbeat } from '../backup-heartbeat.ts';
-import type { Address } from './options.ts';
+import type { Address } from './connection.ts';
 
 /** What the event loop sends the thread: a reservation follows, or the loop has sent its own heartbeat. */
 export type HeartbeatMessage = 'begin' | 'beaten';
@@ -23,7 +23,7 @@ function createHeartbeat({ url, owner, lease }: HeartbeatData): BackupHeartbeat 
 
   async function connect(): Promise<Client> {
     // Loaded only here: a thread whose event loop is never blocked does not need it.
-    const [pg, { buildWriterConfig }] = await Promise.all([import('pg'), import('./options.ts')]);
+    const [pg, { buildWriterConfig }] = await Promise.all([import('pg'), import('./connection.ts')]);
     const client = new pg.Client(buildWriterConfig({ url }, `${owner} heartbeat`));
     const forget = (): void => void (connection === client && (connection = undefined));
     client.on('error', forget);

@@ -2,6 +2,7 @@
  * The PostgreSQL store: one database for any number of machines. In each process one connection writes, and a
  * few others read.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Client, Pool, type PoolClient } from 'pg';
 import { getMessage } from '../../../../core/index.ts';
@@ -15,18 +16,81 @@ import {
   type StoreOperationName,
 } from '../operations.ts';
 import { buildOutageError, Queue, type GroupListener } from '../queue.ts';
-import { readFlag } from '../rows.ts';
+import { readFlag, readCount } from '../rows.ts';
 import { isSharedOperation, runShared, type Write } from '../sql/shared.ts';
 import { nameStatements } from '../sql/steps.ts';
 import type { Store } from '../store.ts';
 import { NoLedger } from '../versions.ts';
 import { createAudit } from './auditing.ts';
-import { classifyFault, createQuery, runSteps, type Query } from './connection.ts';
-import { findLastEntry } from './exports.ts';
+import {
+  classifyFault,
+  createQuery,
+  runSteps,
+  type Query,
+  buildMigrationConfig,
+  buildReaderConfig,
+  type Address,
+} from './connection.ts';
 import type { HeartbeatData, HeartbeatMessage } from './heartbeat-worker.ts';
 import { migrate, schema } from './migrations.ts';
-import { buildMigrationConfig, buildReaderConfig, type Address } from './options.ts';
 import { Session } from './session.ts';
+
+/**
+ * A condition: no transaction with an id below `horizon` may still write numbers of `sequence`; both are SQL.
+ * `pg_locks` has the last 32 bits of ids, so their distance is compared. A lock whose transaction has no id
+ * there belongs to one that is just ending.
+ */
+export function buildNoneOpenSql(sequence: string, horizon: string): string {
+  return `NOT EXISTS (
+    SELECT FROM pg_locks AS numbers
+    LEFT JOIN pg_locks AS self ON self.virtualtransaction = numbers.virtualtransaction
+      AND self.locktype = 'transactionid' AND self.mode = 'ExclusiveLock'
+    WHERE numbers.locktype = 'relation' AND numbers.mode = 'RowExclusiveLock'
+      AND numbers.relation = (${sequence})::regclass
+      AND numbers.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND (self.transactionid IS NULL
+        OR ((${horizon} - self.transactionid::text::bigint + 2147483648) & 4294967295) > 2147483648))`;
+}
+
+const sql = nameStatements('open', {
+  taken: 'SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS number FROM entry_numbers',
+  // Higher than the id of every transaction that has begun to write.
+  horizon: 'SELECT pg_current_xact_id()::text::bigint AS number',
+  ended: `SELECT ${buildNoneOpenSql("'entry_numbers'", '$1::bigint')} AS ended`,
+  begin: 'BEGIN',
+  commit: 'COMMIT',
+  durability: 'SHOW synchronous_commit',
+  // The catalogue lists a ledger that this user may not read, too.
+  ledger: `
+    SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = '${schema}' AND tablename = 'steps') AS made,
+    has_database_privilege(current_database(), 'CREATE') AS makeable`,
+});
+
+async function readNumber(query: Query, name: 'taken' | 'horizon'): Promise<number> {
+  const [row] = await query(sql[name]);
+  return row ? readCount(row, 'number') : 0;
+}
+
+/** Milliseconds between two checks, and the number of checks. */
+const pause = 25;
+const mostLooks = 400;
+
+/**
+ * Where an export ends: no lower number can still appear. A transaction takes its id before it takes numbers
+ * from a sequence, and holds a lock on the sequence until it ends, so this waits until all transactions that
+ * have taken one are over. Throws if one takes too long. `pg_snapshot_xmin` would wait for transactions of
+ * every database on the server.
+ */
+async function findLastEntry(query: Query): Promise<number> {
+  const taken = await readNumber(query, 'taken');
+  const horizon = await readNumber(query, 'horizon');
+  for (let look = 0; look < mostLooks; look += 1) {
+    const [row] = await query(sql.ended, [horizon]);
+    if (row && readFlag(row, 'ended')) return taken;
+    await sleep(pause);
+  }
+  throw buildOutageError(new Error('a transaction takes too long, whose entries may still appear'));
+}
 
 /** The event loop's side of the thread that beats while the loop is blocked. */
 const thread = new URL(
@@ -91,16 +155,6 @@ export interface PostgresOptions extends Address {
   /** Rejects if the database holds no ledger yet. */
   readonly mustExist?: boolean;
 }
-
-const sql = nameStatements('open', {
-  begin: 'BEGIN',
-  commit: 'COMMIT',
-  durability: 'SHOW synchronous_commit',
-  // The catalogue lists a ledger that this user may not read, too.
-  ledger: `
-    SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = '${schema}' AND tablename = 'steps') AS made,
-    has_database_privilege(current_database(), 'CREATE') AS makeable`,
-});
 
 type Read = Operation<Exclude<StoreOperationName, NameIn<'writes'>>>;
 

@@ -9,13 +9,24 @@ import { setTimeout as pauseFor } from 'node:timers/promises';
 import { Client } from 'pg';
 import { buildFailure, type Outcome } from '../operations.ts';
 import { readCount, readFlag } from '../rows.ts';
-import type { Write } from '../sql/shared.ts';
+import { type Write, runWrites } from '../sql/shared.ts';
 import { nameStatements } from '../sql/steps.ts';
-import { getCode, classifyFault, createQuery, findTableFault, isReset, type Query } from './connection.ts';
-import { buildWriterConfig, type Address } from './options.ts';
-import { runTransaction, Undone } from './transaction.ts';
+import {
+  getCode,
+  classifyFault,
+  createQuery,
+  findTableFault,
+  isReset,
+  type Query,
+  runSteps,
+  buildWriterConfig,
+  type Address,
+} from './connection.ts';
 
 const sql = nameStatements('session', {
+  begin: 'BEGIN',
+  commit: 'COMMIT',
+  rollback: 'ROLLBACK',
   // A standby is read-only, and so is a server whose disk is full at some cloud providers.
   self: "SELECT pg_backend_pid() AS process, current_setting('transaction_read_only')::boolean AS closed",
   // Cancels what the server still does for the previous connection, and waits until it has ended.
@@ -23,6 +34,51 @@ const sql = nameStatements('session', {
     SELECT pg_terminate_backend(pid, 2000) AS ended FROM pg_stat_activity
     WHERE pid = $1 AND application_name = $2 AND pid <> pg_backend_pid()`,
 });
+
+/** A transaction failed before its COMMIT was sent, so the database rolls it back in any case. */
+class Undone extends Error {
+  override readonly name = 'Undone';
+
+  constructor(cause: unknown) {
+    super('the transaction was undone', { cause });
+  }
+}
+
+/**
+ * Runs the operations of one turn in one transaction, and returns the results in their order. Throws the
+ * first failure, as `Undone` if no COMMIT was sent: everything sent after it fails only because of it.
+ */
+async function runTransaction(
+  client: Client,
+  owner: string,
+  operations: readonly Write[],
+): Promise<unknown[]> {
+  const send = createQuery(client);
+  const sent: Promise<unknown>[] = [];
+  // Statements are sent without waiting for the results of earlier ones; all results are awaited at the
+  // end.
+  const query: Query = (statement, values) => {
+    const answer = send(statement, values);
+    answer.catch(() => undefined);
+    sent.push(answer);
+    return answer;
+  };
+  void query(sql.begin);
+  let isEnding = false;
+  try {
+    const answers = await runSteps(query, runWrites(owner, operations));
+    isEnding = true;
+    void query(sql.commit);
+    await Promise.all(sent);
+    return answers;
+  } catch (error) {
+    const ends = await Promise.allSettled(sent);
+    // After a COMMIT that already ended the transaction this is only a warning.
+    await send(sql.rollback).catch(() => undefined);
+    const first: unknown = ends.find((end) => end.status === 'rejected')?.reason ?? error;
+    throw isEnding ? first : new Undone(first);
+  }
+}
 
 const firstPause = 50;
 const longestPause = 1000;

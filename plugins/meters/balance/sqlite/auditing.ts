@@ -5,8 +5,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { deserialize, serialize } from 'node:v8';
-import type { AuditReport } from '../audit-report.ts';
-import { Auditor } from '../audit.ts';
+import { type AuditReport, Auditor } from '../audit.ts';
 import { selectChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
 import { readText, type Row } from '../rows.ts';
 import { accountRows, entryRows, keyRows, pendingRows } from '../sql/selects.ts';

@@ -10,8 +10,7 @@ import { fileMode, getMessage, makeFolder, restrictAccess } from '../../../../co
 import { getQueue, createOwner, createStore, type WorkerData } from '../operations.ts';
 import type { GroupListener } from '../queue.ts';
 import type { Store } from '../store.ts';
-import { Reports } from './reports.ts';
-import { Thread, type Side } from './thread.ts';
+import { Reports, Thread, type Side } from './thread.ts';
 
 export interface SqliteOptions {
   readonly file: string;
