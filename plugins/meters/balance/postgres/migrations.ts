@@ -5,32 +5,13 @@
  */
 import type { ClientBase } from 'pg';
 import { readCount, readFlag } from '../rows.ts';
-import { buildSums } from '../sql/call-tables.ts';
-import { buildAllTables, expansion, type Dialect } from '../sql/tables.ts';
+import { buildSums, type BuildNote } from '../sql/call-tables.ts';
+import { expansion, guarded, tables } from '../sql/tables.ts';
 import { needsTables } from '../versions.ts';
 
 export const schema = 'tollgate';
 
-const dialect: Dialect = {
-  identity: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
-  integer: 'bigint',
-  small: 'integer',
-  flag: 'boolean',
-  text: 'text',
-  sorted: 'text COLLATE "C"',
-  bytes: 'bytea',
-  table: '',
-  keyed: '',
-  buildFill: (percent) => ` WITH (fillfactor = ${percent})`,
-  buildCheck: (condition) => ` CHECK (${condition})`,
-  ofAccount: '',
-  // Numbers are taken before they are committed, so only the transaction that wrote an entry tells whether an
-  // audit has seen it.
-  entryColumns: 'written xid8 NOT NULL DEFAULT pg_current_xact_id(),',
-  indexes: `
-CREATE INDEX booked_of_account ON entries (account, number) WHERE kind <> 'reserve';
-CREATE INDEX pending_of_owner ON pending (owner);`,
-  buildNote: (log, buildCondition) => `
+const buildNote: BuildNote = (log, buildCondition) => `
 CREATE OR REPLACE FUNCTION note_${log}() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     INSERT INTO ${schema}.unsummed (log, number)
@@ -38,11 +19,13 @@ CREATE OR REPLACE FUNCTION note_${log}() RETURNS trigger LANGUAGE plpgsql AS $$
     RETURN NULL;
   END $$;
 CREATE OR REPLACE TRIGGER ${log}_are_noted AFTER INSERT ON ${log} REFERENCING NEW TABLE AS added
-  FOR EACH STATEMENT EXECUTE FUNCTION note_${log}();`,
-  buildGuard: (table, rows) => `
+  FOR EACH STATEMENT EXECUTE FUNCTION note_${log}();`;
+
+function buildGuard([table, rows]: readonly [table: string, rows: string]): string {
+  return `
 CREATE TRIGGER ${rows}_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON ${table}
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();`,
-};
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();`;
+}
 
 const before = `
 -- Taken with an account's lock held, so that the entries of one account are numbered in the order they were
@@ -53,6 +36,10 @@ CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
     RAISE EXCEPTION 'entries are never changed or deleted'
       USING ERRCODE = 'integrity_constraint_violation';
   END $$;`;
+
+const after = `
+CREATE INDEX booked_of_account ON entries (account, number) WHERE kind <> 'reserve';
+CREATE INDEX pending_of_owner ON pending (owner);`;
 
 /** The table `steps` holds it. */
 const knownVersion = 9;
@@ -71,8 +58,11 @@ export async function migrate(client: ClientBase): Promise<void> {
     await client.query('CREATE TABLE IF NOT EXISTS steps (count integer NOT NULL)');
     const { rows } = await client.query('SELECT count FROM steps');
     const version = rows[0] ? readCount(rows[0], 'count') : 0;
-    if (needsTables(version, knownVersion))
-      await client.query(`${before} ${buildAllTables(dialect)} INSERT INTO steps VALUES (${knownVersion})`);
+    if (needsTables(version, knownVersion)) {
+      const guards = Object.entries(guarded).map(buildGuard);
+      await client.query(`${before} ${tables} ${guards.join('')} ${after}`);
+      await client.query(`INSERT INTO steps VALUES (${knownVersion})`);
+    }
     // Even `IF NOT EXISTS` would wait for all writers.
     const { rows: found } = await client.query(
       `SELECT to_regclass('one_reservation_each') IS NULL
@@ -84,7 +74,7 @@ export async function migrate(client: ClientBase): Promise<void> {
     if (found[0] && readFlag(found[0], 'unsummed'))
       // The version before may be adding to its own sums.
       await client.query(
-        `LOCK TABLE folds, entries, calls IN SHARE ROW EXCLUSIVE MODE; ${buildSums(dialect)}`,
+        `LOCK TABLE folds, entries, calls IN SHARE ROW EXCLUSIVE MODE; ${buildSums(buildNote)}`,
       );
     await client.query('COMMIT');
   } catch (error) {

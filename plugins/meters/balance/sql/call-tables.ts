@@ -10,113 +10,109 @@ import {
   namePair,
   pairs,
 } from '../calls/figures.ts';
-import type { Dialect } from './tables.ts';
+
+const callParties = ['account', 'key', 'model', 'provider', 'protocol'];
 
 /** One row for each ended call, written behind it and deleted after the retention. Nothing depends on it. */
-export function buildCallTables({ identity, integer, sorted: text, table, keyed }: Dialect): string {
-  const parties = ['account', 'key', 'model', 'provider', 'protocol'];
-  return `
+export const callTables = `
 CREATE TABLE calls (
-  number ${identity},
-  call ${text} NOT NULL UNIQUE,
-  started ${integer} NOT NULL,
-  ended ${integer} NOT NULL,
-  account ${text} NOT NULL,
-  key ${text} NOT NULL,
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  call text COLLATE "C" NOT NULL UNIQUE,
+  started bigint NOT NULL,
+  ended bigint NOT NULL,
+  account text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
   -- What the client wrote, and the model and provider of the last attempt.
-  asked ${text},
-  model ${text} NOT NULL,
-  provider ${text} NOT NULL,
-  protocol ${text} NOT NULL,
-  operation ${text} NOT NULL,
-  stream ${integer} NOT NULL,
-  outcome ${text} NOT NULL,
-  code ${text},
-  status ${integer} NOT NULL,
-  first_event ${integer},
-  duration ${integer} NOT NULL,
-  attempts ${integer} NOT NULL,
-  input ${integer} NOT NULL,
-  output ${integer} NOT NULL,
-  cached ${integer} NOT NULL,
-  reasoning ${integer} NOT NULL,
-  cost ${integer} NOT NULL,
-  margin ${integer} NOT NULL DEFAULT 0,
-  basis ${text} NOT NULL,
-  flags ${text} NOT NULL,
-  tags ${text} NOT NULL,
+  asked text COLLATE "C",
+  model text COLLATE "C" NOT NULL,
+  provider text COLLATE "C" NOT NULL,
+  protocol text COLLATE "C" NOT NULL,
+  operation text COLLATE "C" NOT NULL,
+  stream bigint NOT NULL,
+  outcome text COLLATE "C" NOT NULL,
+  code text COLLATE "C",
+  status bigint NOT NULL,
+  first_event bigint,
+  duration bigint NOT NULL,
+  attempts bigint NOT NULL,
+  input bigint NOT NULL,
+  output bigint NOT NULL,
+  cached bigint NOT NULL,
+  reasoning bigint NOT NULL,
+  cost bigint NOT NULL,
+  margin bigint NOT NULL DEFAULT 0,
+  basis text COLLATE "C" NOT NULL,
+  flags text COLLATE "C" NOT NULL,
+  tags text COLLATE "C" NOT NULL,
   -- The record as JSON: attempts, losses, routing and timing.
-  body ${text} NOT NULL
-)${table};
+  body text COLLATE "C" NOT NULL
+) /* STRICT */;
 CREATE INDEX calls_by_end ON calls (ended, number);
 CREATE INDEX calls_with_errors ON calls (ended, number) WHERE outcome IN ('failed', 'cut', 'refused');
 CREATE INDEX calls_by_outcome ON calls (outcome, ended, number);
 CREATE INDEX calls_by_cost ON calls (cost, ended, number);
-${parties.map((name) => `CREATE INDEX calls_of_${name} ON calls (${name}, ended, number);`).join('\n')}
+${callParties.map((name) => `CREATE INDEX calls_of_${name} ON calls (${name}, ended, number);`).join('\n')}
 
 -- Each tag of a call as name:value.
 CREATE TABLE call_tags (
-  tag ${text} NOT NULL,
-  ended ${integer} NOT NULL,
-  number ${integer} NOT NULL,
+  tag text COLLATE "C" NOT NULL,
+  ended bigint NOT NULL,
+  number bigint NOT NULL,
   PRIMARY KEY (tag, ended, number)
-)${keyed};
+) /* STRICT, WITHOUT ROWID */;
 CREATE INDEX tags_of_call ON call_tags (number);`;
-}
 
 const formerFigures = [...booked, 'calls', 'errors', ...Object.keys(formerKinds), 'cache_hits', ...buckets];
+
+const formerSums = formerFigures.map((figure) => `${figure} bigint NOT NULL DEFAULT 0`).join(',\n  ');
 
 /**
  * The sums of the version before, which it continues while both versions run. Nothing of this version reads
  * them after it has opened a ledger first; they go with the next release.
  */
-export function buildRollupTables({ integer, sorted: text, keyed }: Dialect): string {
-  const sums = formerFigures.map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0`).join(',\n  ');
-  return `
+export const formerTables = `
 CREATE TABLE rollups (
-  account ${text} NOT NULL,
-  key ${text} NOT NULL,
-  hour ${integer} NOT NULL,
-  model ${text} NOT NULL,
-  provider ${text} NOT NULL,
-  ${sums},
+  account text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  hour bigint NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  provider text COLLATE "C" NOT NULL,
+  ${formerSums},
   PRIMARY KEY (account, key, hour, model, provider)
-)${keyed};
+) /* STRICT, WITHOUT ROWID */;
 
 -- The same sums by one dimension, so that an overview reads few rows.
 CREATE TABLE series (
-  dimension ${text} NOT NULL,
-  unit ${integer} NOT NULL,
-  start ${integer} NOT NULL,
-  name ${text} NOT NULL,
-  ${sums},
+  dimension text COLLATE "C" NOT NULL,
+  unit bigint NOT NULL,
+  start bigint NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  ${formerSums},
   PRIMARY KEY (dimension, unit, start, name)
-)${keyed};
+) /* STRICT, WITHOUT ROWID */;
 
 -- How far each log is summed up. PostgreSQL takes numbers before it commits them: up to \`safe\` no number
 -- can still appear; up to \`next\` none can once all transactions before \`horizon\` have ended.
 CREATE TABLE folds (
-  log ${text} PRIMARY KEY,
-  last ${integer} NOT NULL DEFAULT 0,
-  safe ${integer} NOT NULL DEFAULT 0,
-  next ${integer} NOT NULL DEFAULT 0,
-  horizon ${integer} NOT NULL DEFAULT 0
-)${keyed};
+  log text COLLATE "C" PRIMARY KEY,
+  last bigint NOT NULL DEFAULT 0,
+  safe bigint NOT NULL DEFAULT 0,
+  next bigint NOT NULL DEFAULT 0,
+  horizon bigint NOT NULL DEFAULT 0
+) /* STRICT, WITHOUT ROWID */;
 INSERT INTO folds (log) VALUES ('entries'), ('calls');`;
-}
 
 /** A table of sums. `counts` is a JSON object of the counts that are not 0. */
-function buildSumTable(name: string, key: Readonly<Record<string, string>>, dialect: Dialect): string {
-  const { integer, text, keyed } = dialect;
+function buildSumTable(name: string, key: Readonly<Record<string, string>>): string {
   return `
 CREATE TABLE ${name} (
   ${Object.entries(key)
     .map(([column, type]) => `${column} ${type} NOT NULL,`)
     .join('\n  ')}
-  ${[...booked, 'calls'].map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0,`).join('\n  ')}
-  counts ${text} NOT NULL DEFAULT '{}',
+  ${[...booked, 'calls'].map((figure) => `${figure} bigint NOT NULL DEFAULT 0,`).join('\n  ')}
+  counts text NOT NULL DEFAULT '{}',
   PRIMARY KEY (${Object.keys(key).join(', ')})
-)${keyed};`;
+) /* STRICT, WITHOUT ROWID */;`;
 }
 
 /** What the columns of the version before say, as `counts`. */
@@ -148,13 +144,16 @@ INSERT INTO unsummed (log, number)
   WHERE number > (SELECT last FROM folds WHERE log = '${log}')${condition} ON CONFLICT DO NOTHING;`;
 }
 
+/** Makes a trigger that notes what is inserted into a log, if the condition on its row holds. */
+export type BuildNote = (log: string, buildCondition?: (row: string) => string) => string;
+
 /**
  * The sums, made from those of the version before and from what it has not summed up. Triggers note entries
  * and calls in `unsummed`, also those that the version before writes. Sums of parties are found by time,
  * provider and model, or by account or key: those indexes only change when a row is added.
  */
-export function buildSums(dialect: Dialect): string {
-  const { integer, sorted, keyed, buildNote } = dialect;
+export function buildSums(buildNote: BuildNote): string {
+  const [integer, sorted] = ['bigint', 'text COLLATE "C"'];
   const parties = { provider: sorted, model: sorted, account: sorted, key: sorted };
   const names = Object.fromEntries(Object.keys(parties).map((name) => [name, name]));
   const ofSeries = { dimension: 'dimension', step: 'unit', start: 'start', name: 'name' };
@@ -173,11 +172,11 @@ export function buildSums(dialect: Dialect): string {
   ];
   return `
 CREATE TABLE IF NOT EXISTS unsummed (
-  log ${sorted} NOT NULL, number ${integer} NOT NULL, PRIMARY KEY (log, number))${keyed};
-${buildSumTable('party_sums', { step: integer, start: integer, ...parties }, dialect)}
+  log text COLLATE "C" NOT NULL, number bigint NOT NULL, PRIMARY KEY (log, number)) /* STRICT, WITHOUT ROWID */;
+${buildSumTable('party_sums', { step: integer, start: integer, ...parties })}
 CREATE INDEX party_sums_of_account ON party_sums (account, start);
 CREATE INDEX party_sums_of_key ON party_sums (key, start);
-${buildSumTable('series_sums', { dimension: sorted, step: integer, start: integer, name: sorted }, dialect)}
+${buildSumTable('series_sums', { dimension: sorted, step: integer, start: integer, name: sorted })}
 ${copies.join('')}
 ${buildNoteBeyond('entries', ` AND (${buildCounted('entries')})`)}
 ${buildNoteBeyond('calls')}

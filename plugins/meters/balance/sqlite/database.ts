@@ -1,38 +1,39 @@
 /** Opens a ledger file so that a commit is on disk when it returns, and brings its tables up to date. */
 import { DatabaseSync } from 'node:sqlite';
-import { buildSums } from '../sql/call-tables.ts';
-import { expansion, buildAllTables, type Dialect } from '../sql/tables.ts';
+import { buildSums, type BuildNote } from '../sql/call-tables.ts';
+import { expansion, guarded, tables } from '../sql/tables.ts';
 import { needsTables } from '../versions.ts';
 
 /** `PRAGMA user_version` holds it. */
 const knownVersion = 12;
 
-const dialect: Dialect = {
+/** What SQLite spells otherwise in the tables, or does not need. */
+const spellings: readonly (readonly [postgres: RegExp, sqlite: string])[] = [
   // A number is never used again, even if the last rows are deleted.
-  identity: 'INTEGER PRIMARY KEY AUTOINCREMENT',
-  integer: 'INTEGER',
-  small: 'INTEGER',
-  flag: 'INTEGER',
-  text: 'TEXT',
-  sorted: 'TEXT',
-  bytes: 'BLOB',
-  table: ' STRICT',
-  keyed: ' STRICT, WITHOUT ROWID',
-  buildFill: () => '',
-  buildCheck: () => '',
-  ofAccount: ' REFERENCES accounts (id)',
-  entryColumns: '',
-  indexes: '',
-  buildNote: (log, buildCondition) => `
+  [/\bbigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY/g, 'INTEGER PRIMARY KEY AUTOINCREMENT'],
+  [/^.* xid8 .*$|(?<!CONSTRAINT \w+) CHECK \(.*\)(?=,?$)| COLLATE "C"| WITH \(fillfactor = \d+\)/gm, ''],
+  [/\b(?:bigint|integer|boolean)\b/g, 'INTEGER'],
+  [/\btext\b/g, 'TEXT'],
+  [/\bbytea\b/g, 'BLOB'],
+  [/\/\* (.*?) \*\//g, '$1'],
+];
+
+function toSqlite(text: string): string {
+  return spellings.reduce((spelled, [postgres, sqlite]) => spelled.replaceAll(postgres, sqlite), text);
+}
+
+const buildNote: BuildNote = (log, buildCondition) => `
 CREATE TRIGGER IF NOT EXISTS ${log}_are_noted AFTER INSERT ON ${log}
   ${buildCondition ? `WHEN ${buildCondition('NEW')}` : ''}
-  BEGIN INSERT INTO unsummed (log, number) VALUES ('${log}', NEW.number); END;`,
-  buildGuard: (table, rows) => `
+  BEGIN INSERT INTO unsummed (log, number) VALUES ('${log}', NEW.number); END;`;
+
+function buildGuard([table, rows]: readonly [table: string, rows: string]): string {
+  return `
 CREATE TRIGGER ${rows}_stay BEFORE UPDATE ON ${table}
   BEGIN SELECT RAISE(ABORT, '${rows} are never changed'); END;
 CREATE TRIGGER ${rows}_remain BEFORE DELETE ON ${table}
-  BEGIN SELECT RAISE(ABORT, '${rows} are never deleted'); END;`,
-};
+  BEGIN SELECT RAISE(ABORT, '${rows} are never deleted'); END;`;
+}
 
 /**
  * Kilobytes of the file that each connection may cache. Calls only touch the ends of tables, since ids are in
@@ -92,9 +93,12 @@ function migrate(database: DatabaseSync): void {
   try {
     const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
     const isNew = needsTables(version, knownVersion);
-    if (isNew) database.exec(`${buildAllTables(dialect)} PRAGMA user_version = ${knownVersion}`);
+    if (isNew) {
+      const guards = Object.entries(guarded).map(buildGuard);
+      database.exec(`${toSqlite(tables)} ${guards.join('')} PRAGMA user_version = ${knownVersion}`);
+    }
     database.exec(expansion);
-    if (!hasSums(database)) database.exec(buildSums(dialect));
+    if (!hasSums(database)) database.exec(toSqlite(buildSums(buildNote)));
     database.exec('COMMIT');
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
