@@ -338,7 +338,7 @@ describe('a network that fails', () => {
 
   it('leaves no late write: afterwards, reservations without an answer can be voided', async () => {
     const { link, store, url } = await openThroughLink();
-    link.holdAfter('batch commit');
+    link.holdAfter('session commit');
     const reply = store.reserve(request('r1', 'a'));
     reply.catch(() => undefined);
     while ((await queryDatabase(url, 'SELECT FROM pending')).length === 0) await sleep(20);
@@ -399,7 +399,7 @@ describe('a network that fails', () => {
   it('settles once if the answer of the first try was lost', async () => {
     const { link, store, url } = await openThroughLink();
     await store.reserve(request('r1', 'a'));
-    link.holdAfter('batch commit');
+    link.holdAfter('session commit');
     const reply = store.settle(settlement('r1', 4n));
     reply.catch(() => undefined);
     while ((await queryDatabase(url, 'SELECT FROM pending')).length > 0) await sleep(20);

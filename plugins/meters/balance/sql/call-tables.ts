@@ -172,7 +172,8 @@ export function buildSums(buildNote: BuildNote): string {
   ];
   return `
 CREATE TABLE IF NOT EXISTS unsummed (
-  log text COLLATE "C" NOT NULL, number bigint NOT NULL, PRIMARY KEY (log, number)) /* STRICT, WITHOUT ROWID */;
+  log text COLLATE "C" NOT NULL, number bigint NOT NULL, PRIMARY KEY (log, number)
+) /* STRICT, WITHOUT ROWID */;
 ${buildSumTable('party_sums', { step: integer, start: integer, ...parties })}
 CREATE INDEX party_sums_of_account ON party_sums (account, start);
 CREATE INDEX party_sums_of_key ON party_sums (key, start);

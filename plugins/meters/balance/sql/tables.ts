@@ -1,7 +1,8 @@
 /**
  * The tables of a ledger, in PostgreSQL's words; `sqlite/database.ts` spells them for SQLite. Each entry is
- * one row, with its legs in columns, and is never changed. What changes is stored separately and can be computed
- * from the entries: the sums of accounts, keys and budgets, the roll-ups, and the pending reservations.
+ * one row, with its legs in columns, and is never changed. What changes is stored separately and can be
+ * computed from the entries: the sums of accounts, keys and budgets, the roll-ups, and the pending
+ * reservations.
  */
 import { creditSources } from '../accounts.ts';
 import { entryKinds } from '../books.ts';
@@ -27,8 +28,8 @@ function buildConsumptionColumns(usage = '', costs = ''): string {
 }
 
 /**
- * What stands between slashes and stars is for SQLite alone. Checks without a name and the type `xid8` are for
- * PostgreSQL alone, where such a check costs little.
+ * What stands between slashes and stars is for SQLite alone. Checks without a name, which cost little there,
+ * and the type `xid8` are for PostgreSQL alone.
  */
 export const tables = `
 CREATE TABLE accounts (
