@@ -1,7 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 import { afterEach, expect, it, vi } from 'vitest';
-import { findCommandAuthor } from '../../plugins/meters/balance/operator/actions.ts';
+import { findCommandAuthor } from '../../plugins/meters/balance/operator/table.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

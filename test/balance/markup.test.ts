@@ -21,7 +21,7 @@ import {
   markPrice,
   markupSchema,
   type MarkupInput,
-} from '../../plugins/meters/balance/markup/marked-prices.ts';
+} from '../../plugins/meters/balance/markups.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { computeVendorCost } from '../../plugins/shared/vendor-price.ts';
 import { askAdmin } from '../support/admin-listener.ts';

@@ -15,57 +15,14 @@ import type {
   TableStatement,
   CallStatements,
 } from '../../../core/index.ts';
-import type {
-  AccountRecord,
-  AccountState,
-  Balance,
-  Credit,
-  Credited,
-  KeyChanges,
-  KeyRecord,
-  NewKey,
-  StateChanged,
-} from './accounts.ts';
+import type * as accounts from './accounts.ts';
 import type { AuditReport } from './audit.ts';
-import type {
-  Action,
-  ActionRecord,
-  Entry,
-  EntryQuery,
-  KeyPage,
-  Page,
-  PendingRecord,
-  Totals,
-  UsageQuery,
-  UsageRow,
-} from './books.ts';
-import type {
-  BudgetRecord,
-  CreatedBudget,
-  NewBudget,
-  Terms,
-  Warning,
-  Move,
-  Moved,
-} from './budgets/budget.ts';
+import type * as books from './books.ts';
+import type * as budgets from './budgets/budget.ts';
 import type { MinuteQuery, MinuteRow, OverviewQuery, OverviewRow } from './calls/overview.ts';
 import type { CallQuery, CallRow, StoredCall } from './calls/records.ts';
 import type { ExportSlice } from './export/lines.ts';
-import type {
-  Beat,
-  ClaimRecord,
-  ExpireRequest,
-  Extended,
-  ExtendRequest,
-  OwnerRecord,
-  PluginStatements,
-  RecoveredCall,
-  RecoverRequest,
-  Reserved,
-  ReserveRequest,
-  Settled,
-  Settlement,
-} from './reservations.ts';
+import type * as reservations from './reservations.ts';
 
 export * from './accounts.ts';
 export * from './books.ts';
@@ -94,7 +51,7 @@ const defineUpkeep = <Run>(): Definition<'upkeep', Run> => ({ queue: 'upkeep' })
 const defineRead = <Run>(): Definition<'reads', Run> => ({ queue: 'reads' });
 export const defineReport = <Run>(): Definition<'reports', Run> => ({ queue: 'reports' });
 
-type KeySecret = Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'>;
+type KeySecret = Pick<accounts.NewKey, 'id' | 'hash' | 'lastFour' | 'at'>;
 
 export interface NumberPage {
   readonly after?: number | undefined;
@@ -114,23 +71,23 @@ export interface BudgetQuery extends NumberPage {
  */
 export const operations = {
   /** Reserves the first quote whose `least` the account can pay within the key's cap. */
-  reserve: defineWrite<(request: ReserveRequest) => Reserved>(),
+  reserve: defineWrite<(request: reservations.ReserveRequest) => reservations.Reserved>(),
   /** Replaces a pending reservation by a larger one, if the account, the key and all budgets afford it. */
-  extend: defineWrite<(request: ExtendRequest) => Extended>(),
+  extend: defineWrite<(request: reservations.ExtendRequest) => reservations.Extended>(),
   /**
    * Ends a reservation, as `sql/call-batch.ts` decides. It posts no more than was reserved; an overage entry
    * holds the rest of what is owed.
    */
-  settle: defineWrite<(settlement: Settlement) => Settled>(),
+  settle: defineWrite<(settlement: reservations.Settlement) => reservations.Settled>(),
   /** Records a heartbeat and how far calls have come. */
-  beat: defineWrite<(beat: Beat) => void>(),
+  beat: defineWrite<(beat: reservations.Beat) => void>(),
   /**
    * Ends the reservations of a dead owner by their last progress, with a flag. Returns none if none are left,
    * or if the owner has beaten since.
    */
-  recover: defineWrite<(request: RecoverRequest) => readonly RecoveredCall[]>(),
+  recover: defineWrite<(request: reservations.RecoverRequest) => readonly reservations.RecoveredCall[]>(),
   /** Ends and gives back reservations made before a time, of every owner. Returns their ids. */
-  expire: defineWrite<(asked: ExpireRequest) => readonly string[]>(),
+  expire: defineWrite<(asked: reservations.ExpireRequest) => readonly string[]>(),
   /** Stores a price: its version, and its rates as JSON text. A version is stored once. */
   definePrice: defineWrite<(price: Readonly<{ version: string; rates: string; at: number }>) => void>(),
   /** Deletes up to `limit` expired claims; returns how many. */
@@ -140,15 +97,17 @@ export const operations = {
   createAccount: defineWrite<(account: Readonly<{ name: string; at: number }>) => boolean>(),
   /** Opens, disables or closes an account. */
   setAccountState:
-    defineWrite<(change: Readonly<{ account: string; state: AccountState }>) => StateChanged>(),
+    defineWrite<
+      (change: Readonly<{ account: string; state: accounts.AccountState }>) => accounts.StateChanged
+    >(),
   /** Moves an account, with all accounts below it, below another one or to the top. */
-  moveAccount: defineWrite<(move: Move) => Moved>(),
+  moveAccount: defineWrite<(move: budgets.Move) => budgets.Moved>(),
   /** Adds a credit; the result says whether it was added now, or why not. */
-  addCredit: defineWrite<(credit: Credit) => Credited>(),
+  addCredit: defineWrite<(credit: accounts.Credit) => accounts.Credited>(),
   /** Stores a new key; false if there is no such account, or it has to be the first and is not. */
-  createKey: defineWrite<(key: NewKey) => boolean>(),
+  createKey: defineWrite<(key: accounts.NewKey) => boolean>(),
   /** Changes a key; false if there is no such key. */
-  changeKey: defineWrite<(change: Readonly<{ id: string; changes: KeyChanges }>) => boolean>(),
+  changeKey: defineWrite<(change: Readonly<{ id: string; changes: accounts.KeyChanges }>) => boolean>(),
   /**
    * Replaces a key by another with the same name, account, limits and spending; the old one works until
    * `until`. False if there is no such key, or it was replaced before.
@@ -158,10 +117,10 @@ export const operations = {
   deleteKey: defineWrite<(deletion: Readonly<{ id: string; at: number }>) => boolean>(),
 
   /** Stores a budget; if one of this scope, subject and period exists, it stays as it is. */
-  createBudget: defineWrite<(budget: NewBudget) => CreatedBudget>(),
+  createBudget: defineWrite<(budget: budgets.NewBudget) => budgets.CreatedBudget>(),
   /** Changes a budget for its current period too; false if there is no such budget. */
   changeBudget:
-    defineWrite<(change: Readonly<{ id: number; changes: Partial<Terms>; at: number }>) => boolean>(),
+    defineWrite<(change: Readonly<{ id: number; changes: Partial<budgets.Terms>; at: number }>) => boolean>(),
   /** Raises a budget's limit until a moment; false if there is no such budget. */
   raiseBudget:
     defineWrite<(raise: Readonly<{ id: number; amount: Nano; until: number; at: number }>) => boolean>(),
@@ -171,14 +130,16 @@ export const operations = {
    * Claims due warnings, and counts an attempt to deliver each. No other caller gets them until `until`.
    */
   takeWarnings:
-    defineWrite<(claim: Readonly<{ at: number; until: number; limit: number }>) => readonly Warning[]>(),
+    defineWrite<
+      (claim: Readonly<{ at: number; until: number; limit: number }>) => readonly budgets.Warning[]
+    >(),
   /** Schedules the next delivery of a warning at `due`; undefined: it is delivered, or abandoned. */
   endWarning: defineWrite<(warning: Readonly<{ id: number; due?: number | undefined }>) => void>(),
   /** Writes a document; false if another process wrote it since the version that it `replaces`, or 0. */
   writeDocument:
     defineWrite<(document: Readonly<{ name: string; text: string; replaces: number }>) => boolean>(),
   /** Adds to the log of operators' actions. */
-  recordAction: defineWrite<(action: Action) => void>(),
+  recordAction: defineWrite<(action: books.Action) => void>(),
 
   /**
    * Stores ended calls, as JSON text, and sums up what was written; returns whether nothing is left to sum
@@ -202,7 +163,9 @@ export const operations = {
    */
   writeTables:
     defineUpkeep<
-      (write: PluginStatements & { readonly withCalls: boolean }) => readonly (readonly TableRow[])[]
+      (
+        write: reservations.PluginStatements & { readonly withCalls: boolean },
+      ) => readonly (readonly TableRow[])[]
     >(),
 
   /** Reads a plugin's tables. */
@@ -210,42 +173,48 @@ export const operations = {
   /** A document by its name; undefined if it was never written. */
   readDocument: defineRead<(name: string) => StoredDocument | undefined>(),
   /** All owners that have pending reservations or have beaten, this store's among them. */
-  listOwners: defineRead<() => readonly OwnerRecord[]>(),
+  listOwners: defineRead<() => readonly reservations.OwnerRecord[]>(),
   /** Finds a claim by its name; undefined if no call holds it, or it has expired. */
-  findClaim: defineRead<(request: Readonly<{ name: string; at: number }>) => ClaimRecord | undefined>(),
+  findClaim:
+    defineRead<(request: Readonly<{ name: string; at: number }>) => reservations.ClaimRecord | undefined>(),
   /** An account's balance; undefined if there is no such account. */
-  readBalance: defineRead<(account: string) => Balance | undefined>(),
+  readBalance: defineRead<(account: string) => accounts.Balance | undefined>(),
   /** Finds a key by the hash of its secret. Finds disabled and expired keys too, and says that they are. */
-  findKey: defineRead<(hash: string) => KeyRecord | undefined>(),
+  findKey: defineRead<(hash: string) => accounts.KeyRecord | undefined>(),
   hasKeys: defineRead<() => boolean>(),
   /** Whether any warning is due. */
   hasDueWarnings: defineRead<(moment: { readonly at: number }) => boolean>(),
 
   /** Accounts, in the order of their names. */
-  listAccounts: defineReport<(page: Page & { readonly wanted?: string }) => readonly AccountRecord[]>(),
+  listAccounts:
+    defineReport<(page: books.Page & { readonly wanted?: string }) => readonly accounts.AccountRecord[]>(),
   /** Keys, in the order of their ids. */
-  listKeys: defineReport<(page: KeyPage) => readonly KeyRecord[]>(),
+  listKeys: defineReport<(page: books.KeyPage) => readonly accounts.KeyRecord[]>(),
   /** Rows of the books, for lists and for the record of a call. */
-  listEntries: defineReport<(query: EntryQuery) => readonly Entry[]>(),
+  listEntries: defineReport<(query: books.EntryQuery) => readonly books.Entry[]>(),
   /** The entries of a slice as lines, in the order of their numbers. */
   exportEntries: defineReport<(slice: ExportSlice) => string>(),
   /** The highest number up to which no entry can still appear: an export up to it is complete. */
   findLastEntry: defineReport<() => number>(),
   /** Sums of calls and their cost, in the order of what they are grouped by. */
-  sumUsage: defineReport<(query: UsageQuery) => readonly UsageRow[]>(),
+  sumUsage: defineReport<(query: books.UsageQuery) => readonly books.UsageRow[]>(),
   /** Pending reservations, in the order of their calls; only those of `account` if it is given. */
   listPending:
-    defineReport<(page: Page & { readonly account?: string | undefined }) => readonly PendingRecord[]>(),
-  sumTotals: defineReport<() => Totals>(),
+    defineReport<
+      (page: books.Page & { readonly account?: string | undefined }) => readonly books.PendingRecord[]
+    >(),
+  sumTotals: defineReport<() => books.Totals>(),
   /** Budgets in their periods at a moment, by their ids; deleted ones only if asked for by id. */
-  listBudgets: defineReport<(query: BudgetQuery) => readonly BudgetRecord[]>(),
+  listBudgets: defineReport<(query: BudgetQuery) => readonly budgets.BudgetRecord[]>(),
   /** Warnings, the newest last. */
   listWarnings:
-    defineReport<(query: NumberPage & { readonly budget?: number | undefined }) => readonly Warning[]>(),
+    defineReport<
+      (query: NumberPage & { readonly budget?: number | undefined }) => readonly budgets.Warning[]
+    >(),
   /** The log of operators' actions, newest first, before the number `before`. */
   listActions:
     defineReport<
-      (query: Readonly<{ before?: number | undefined; limit: number }>) => readonly ActionRecord[]
+      (query: Readonly<{ before?: number | undefined; limit: number }>) => readonly books.ActionRecord[]
     >(),
   /** Stored calls, newest first. */
   listCalls: defineReport<(query: CallQuery) => readonly CallRow[]>(),
@@ -277,7 +246,7 @@ export interface Store extends Methods<typeof operations> {
    */
   audit(): Promise<AuditReport>;
   /** The store with an operator's action, written with the first change and in its transaction. */
-  withAction(action: Action): Store;
+  withAction(action: books.Action): Store;
   /** Undefined if the last write succeeded, otherwise why it failed. */
   findFault(): Error | undefined;
   /** Finishes the operations requested so far and closes the database. Later ones are refused. */

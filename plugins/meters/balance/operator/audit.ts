@@ -3,7 +3,7 @@ import { getMessage, type Examination, type Finding } from '../../../../core/ind
 import { roles } from '../../../shared/operations.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import type { AuditReport } from '../audit.ts';
-import { checkMarkups } from '../markup/rules.ts';
+import { checkMarkups } from '../markups.ts';
 import type { Store } from '../store.ts';
 import { NoLedger } from '../versions.ts';
 import { defineOperation, formatCount } from './operation.ts';

@@ -31,7 +31,7 @@ import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
 import { describeEntry } from '../export/lines.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
-import { nameRefund } from './corrections.ts';
+import { nameRefund } from './accounts.ts';
 import { formatCsv, formatUses } from './csv.ts';
 import { nameKey, readKeyNames } from './key-records.ts';
 import { findOwners } from './keys.ts';

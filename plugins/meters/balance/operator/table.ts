@@ -1,25 +1,93 @@
 /**
- * All operations of the ledger, and the verbs that run several of them. Its routes and its commands are made
- * of these lists.
+ * All operations of the ledger, and the verbs that run several of them, with the log of what operators
+ * changed. The ledger's routes and commands are made of these lists.
  */
-import type { Command } from '../../../../core/index.ts';
-import type { Operation } from '../../../shared/operations.ts';
+import { userInfo } from 'node:os';
+import { z } from 'zod';
+import type { Command, RouteRequest } from '../../../../core/index.ts';
+import { type Operation, roles } from '../../../shared/operations.ts';
 import { buildCommands, listVerbs, type Verbs } from '../../../shared/operator-verbs.ts';
-import { markupOperations, markupVerbs } from '../markup/rules.ts';
-import type { Store } from '../store.ts';
-import { accountOperations, accountVerbs } from './accounts.ts';
-import { actionOperations, buildVerbAction, findCommandAuthor } from './actions.ts';
+import { formatTable } from '../../../shared/table.ts';
+import { markupOperations, markupVerbs } from '../markups.ts';
+import type { Store, Action } from '../store.ts';
+import { accountOperations, accountVerbs, correctionOperations } from './accounts.ts';
 import { auditOperations } from './audit.ts';
 import { budgetOperations, budgetVerbs } from './budgets.ts';
 import { callOperations, callVerbs } from './calls.ts';
-import { correctionOperations } from './corrections.ts';
 import { exportOperations, exportVerbs } from './export.ts';
 import { keyOperations, keyVerbs } from './keys.ts';
 import type { Offer } from './model-patterns.ts';
-import type { Ledger } from './operation.ts';
+import { type Ledger, defineOperation } from './operation.ts';
 import { overviewOperations } from './overview.ts';
+import { buildNumberSchema } from './reading.ts';
+import { toIso, buildPage } from './replies.ts';
 import { reportOperations } from './reports.ts';
 import { statementOperations } from './statement.ts';
+
+/** Characters of a body or of options that are stored. */
+const longestDetail = 4000;
+
+/** Orders hold no secrets: the gateway creates the secrets of keys, and shows them only in the reply. */
+function shortenDetail(detail: unknown): string {
+  return (JSON.stringify(detail) ?? '{}').slice(0, longestDetail);
+}
+
+export function buildRouteAction(author: string, route: string, { params, body }: RouteRequest): Action {
+  const subject = Object.values(params).join(' ');
+  return { at: Date.now(), author, action: route, subject, detail: shortenDetail(body) };
+}
+
+/** The user who runs a command, by number if the system has no name for it, as in some containers. */
+export function findCommandAuthor(): string {
+  try {
+    return `cli:${userInfo().username}`;
+  } catch {
+    return `cli:${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+export function buildVerbAction(
+  author: string,
+  verb: string,
+  args: readonly string[],
+  options: Readonly<Record<string, unknown>>,
+): Action {
+  const [action = verb] = verb.split(/ [<[]/);
+  return { at: Date.now(), author, action, subject: args.join(' '), detail: shortenDetail(options) };
+}
+
+const actionOperations = [
+  defineOperation({
+    route: 'GET /admin/actions',
+    summary: 'List what operators changed, newest first',
+    roles: roles.read,
+    input: z.strictObject({
+      before: buildNumberSchema(1).optional(),
+      limit: buildNumberSchema(1, 1000).default(100),
+    }),
+    async run({ store }, query) {
+      const actions = await store.listActions(query);
+      return buildPage(
+        actions,
+        query.limit,
+        ({ at, ...action }) => ({ ...action, at: toIso(at) }),
+        ({ number }) => number,
+      );
+    },
+    verbs: {
+      'actions list': {
+        flags: { '--limit <count>': 'how many (100 unless given)' },
+        format: ({ data }) =>
+          data.length > 0
+            ? formatTable(
+                ['AT', 'AUTHOR', 'ACTION', 'SUBJECT', 'DETAIL'],
+                data.map(({ at, author, action, subject, detail }) => [at, author, action, subject, detail]),
+              )
+            : 'There are no actions.',
+      },
+    },
+  }),
+];
 
 export const operations: readonly Operation<Ledger>[] = [
   ...keyOperations,

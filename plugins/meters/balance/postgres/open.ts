@@ -98,47 +98,34 @@ const thread = new URL(
   import.meta.url,
 );
 
-export class HeartbeatThread {
-  readonly #data: HeartbeatData;
-  #worker: Worker | undefined;
-  #askedAt = -Infinity;
-  #isClosed = false;
-
-  constructor(data: HeartbeatData) {
-    this.#data = data;
-    this.#start();
+/** Starts the thread. It starts again for the next reservation if it fails. */
+function startHeartbeats(data: HeartbeatData) {
+  let worker: Worker | undefined;
+  let [askedAt, isClosed] = [-Infinity, false];
+  function start(): void {
+    const started = new Worker(thread, { name: 'ledger heartbeat', workerData: data });
+    started.unref();
+    started.on('error', () => undefined);
+    started.on('exit', () => void (worker === started && (worker = undefined)));
+    worker = started;
   }
-
-  /** Call it before each reservation. It sends the thread a few messages per lease at most. */
-  begin(): void {
-    const now = performance.now();
-    if (now - this.#askedAt < this.#data.lease / 3) return;
-    this.#askedAt = now;
-    if (!this.#worker && !this.#isClosed) this.#start();
-    this.#post('begin');
-  }
-
-  noteBeat(): void {
-    this.#post('beaten');
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#worker?.terminate();
-  }
-
-  #post(message: HeartbeatMessage): void {
-    this.#worker?.postMessage(message, []);
-  }
-
-  /** A thread that fails is started again for the next reservation. */
-  #start(): void {
-    const worker = new Worker(thread, { name: 'ledger heartbeat', workerData: this.#data });
-    worker.unref();
-    worker.on('error', () => undefined);
-    worker.on('exit', () => void (this.#worker === worker && (this.#worker = undefined)));
-    this.#worker = worker;
-  }
+  const post = (message: HeartbeatMessage): void => worker?.postMessage(message, []);
+  start();
+  return {
+    /** Call it before each reservation. It sends the thread a few messages per lease at most. */
+    begin() {
+      const now = performance.now();
+      if (now - askedAt < data.lease / 3) return;
+      askedAt = now;
+      if (!worker && !isClosed) start();
+      post('begin');
+    },
+    noteBeat: () => post('beaten'),
+    async close() {
+      isClosed = true;
+      await worker?.terminate();
+    },
+  };
 }
 
 export interface PostgresOptions extends Address {
@@ -197,36 +184,32 @@ async function prepareTables(address: Address, mustExist: boolean): Promise<void
 }
 
 /** Connections that read. Each serves one caller at a time. */
-class Readers {
-  readonly #pool: Pool;
-
-  constructor(address: Address, connections: number) {
-    this.#pool = new Pool(buildReaderConfig(address, connections));
-    // A connection that is lost while it is idle is replaced when one is needed.
-    this.#pool.on('error', () => undefined);
-    // The pool does not listen to a connection in use, which may be lost between a reply and the next
-    // statement.
-    this.#pool.on('connect', (client) => client.on('error', () => undefined));
-  }
-
-  async read<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    let client: PoolClient | undefined;
-    try {
-      client = await this.#pool.connect();
-      const result = await work(createQuery(client));
-      client.release();
-      return result;
-    } catch (thrown) {
-      // Closing the connection also ends what is left of its transaction.
-      client?.release(true);
-      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      throw client && classifyFault(error) !== 'database' ? error : buildOutageError(error);
-    }
-  }
-
-  async close(): Promise<void> {
-    if (!this.#pool.ended) await this.#pool.end();
-  }
+function openReaders(address: Address, connections: number) {
+  const pool = new Pool(buildReaderConfig(address, connections));
+  // A connection that is lost while it is idle is replaced when one is needed.
+  pool.on('error', () => undefined);
+  // The pool does not listen to a connection in use, which may be lost between a reply and the next
+  // statement.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return {
+    async read<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+      let client: PoolClient | undefined;
+      try {
+        client = await pool.connect();
+        const result = await work(createQuery(client));
+        client.release();
+        return result;
+      } catch (thrown) {
+        // Closing the connection also ends what is left of its transaction.
+        client?.release(true);
+        const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+        throw client && classifyFault(error) !== 'database' ? error : buildOutageError(error);
+      }
+    },
+    async close() {
+      if (!pool.ended) await pool.end();
+    },
+  };
 }
 
 /** The database's address without the password. */
@@ -258,12 +241,16 @@ export async function openPostgres({
     void session.write(group).then((outcomes) => onGroup(writes.settleGroup(outcomes)));
   });
   writes.release();
-  const readers = new Readers({ url }, connections);
+  const readers = openReaders({ url }, connections);
   const audit = createAudit();
-  const heartbeat = lease === undefined ? undefined : new HeartbeatThread({ url, owner, lease });
-  const ask = (operation: Operation<StoreOperationName>): Promise<unknown> =>
-    isWrite(operation) ? writes.ask(operation) : readers.read((query) => runRead(query, operation, owner));
-  const store = createStore(ask, {
+  const heartbeat = lease === undefined ? undefined : startHeartbeats({ url, owner, lease });
+  const ask = (operation: Operation<StoreOperationName>): Promise<unknown> => {
+    if (!isWrite(operation)) return readers.read((query) => runRead(query, operation, owner));
+    if (operation.name === 'reserve') heartbeat?.begin();
+    const answer = writes.ask(operation);
+    return operation.name === 'beat' ? answer.then(() => heartbeat?.noteBeat()) : answer;
+  };
+  return createStore(ask, {
     owner,
     audit: () => readers.read(audit),
     findFault: () => session.failure,
@@ -274,15 +261,4 @@ export async function openPostgres({
       await readers.close();
     },
   });
-  return {
-    ...store,
-    reserve(request) {
-      heartbeat?.begin();
-      return store.reserve(request);
-    },
-    async beat(beat) {
-      await store.beat(beat);
-      heartbeat?.noteBeat();
-    },
-  };
 }
