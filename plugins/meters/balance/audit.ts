@@ -80,39 +80,29 @@ interface Open {
  * What an auditor remembers of the entries it has read: plain data, so that another auditor can continue
  * from it after the thread of the first has ended.
  */
-interface Known {
-  readonly accounts: Map<string, Sums>;
-  readonly keys: Map<string, { used: Nano; pending: Nano }>;
-  readonly open: Map<number, Open>;
-  /** Posts that used up their reservation. Their cost can be checked only once no overage can follow. */
-  readonly full: Map<number, { readonly cost: Nano; readonly entry: Entry }>;
-  readonly adjusted: Set<number>;
-  readonly budgets: KnownBudgets;
-  readonly rollups: KnownRollups;
-  findings: Finding[];
-  broken: number;
-  entries: number;
-  /** The number of the last entry it received. The next audit starts after it. */
-  last: number;
-  audits: number;
-}
-
-function createKnown(): Known {
+function createKnown() {
+  const findings: Finding[] = [];
+  const budgets: KnownBudgets = { periods: new Map(), touched: undefined };
+  const rollups: KnownRollups = { byParties: new Map(), byHour: new Map() };
   return {
-    accounts: new Map(),
-    keys: new Map(),
-    open: new Map(),
-    full: new Map(),
-    adjusted: new Set(),
-    budgets: { periods: new Map(), touched: undefined },
-    rollups: { byParties: new Map(), byHour: new Map() },
-    findings: [],
+    accounts: new Map<string, Sums>(),
+    keys: new Map<string, { used: Nano; pending: Nano }>(),
+    open: new Map<number, Open>(),
+    /** Posts that used up their reservation. Their cost can be checked only once no overage can follow. */
+    full: new Map<number, { readonly cost: Nano; readonly entry: Entry }>(),
+    adjusted: new Set<number>(),
+    budgets,
+    rollups,
+    findings,
     broken: 0,
     entries: 0,
+    /** The number of the last entry it received. The next audit starts after it. */
     last: 0,
     audits: 0,
   };
 }
+
+type Known = ReturnType<typeof createKnown>;
 
 /** Finds the rates of a price by its version, as JSON text. */
 type RatesOf = (version: string) => string | undefined;

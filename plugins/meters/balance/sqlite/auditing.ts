@@ -14,10 +14,12 @@ import { accountRows, entryRows, keyRows, pendingRows } from '../sql/selects.ts'
 const part = 20_000;
 
 /**
- * `auditPart` audits a part of what was not audited before, and returns undefined while there is more.
- * `getAuditState` returns what the auditor knows by now, with which another thread can continue.
+ * What SQLite does in its own way. `auditPart` audits a part of what was not audited before, and returns
+ * undefined while there is more. `getAuditState` returns what the auditor knows by now, with which another
+ * thread can continue.
  */
 export function createAudit(database: DatabaseSync, state: Uint8Array | undefined) {
+  const newest = database.prepare('SELECT coalesce(max(number), 0) AS number FROM entries');
   const rates = database.prepare('SELECT rates FROM prices WHERE version = ?');
   const entries = database.prepare(`${entryRows} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`);
   const everyPeriod = database.prepare('SELECT * FROM budget_periods');
@@ -59,5 +61,10 @@ export function createAudit(database: DatabaseSync, state: Uint8Array | undefine
       database.exec('COMMIT');
     }
   }
-  return { auditPart, getAuditState: (): Uint8Array => serialize(auditor.known) };
+  return {
+    auditPart,
+    getAuditState: (): Uint8Array => serialize(auditor.known),
+    // Entries appear in the order of their numbers.
+    findLastEntry: () => Number(newest.get()?.number),
+  };
 }

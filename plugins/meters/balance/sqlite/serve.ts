@@ -10,25 +10,18 @@ import { BackupHeartbeat } from '../backup-heartbeat.ts';
 import {
   buildFailure,
   isWrite,
-  type Answer,
-  type Argument,
   type Opened,
   type Operation,
-  type OperationName,
   type Outcome,
   type WorkerData,
 } from '../operations.ts';
 import { beatWhilePending } from '../sql/owners.ts';
-import { isSharedOperation, runShared, type SharedName, runWrites, type Write } from '../sql/shared.ts';
+import { isSharedOperation, runShared, runWrites, type Write } from '../sql/shared.ts';
 import { openDatabase, getResultCode } from './database.ts';
 import { Statements } from './statements.ts';
 import type { Parcel } from './thread.ts';
 
 const brokenConstraint = 19;
-
-/** The operations that SQLite runs in its own way. */
-type OwnName = Exclude<OperationName, SharedName | Write['name']>;
-type Handlers = { readonly [Name in OwnName]: (argument: Argument<Name>) => Answer<Name> };
 
 /**
  * A broken constraint or a bad argument is the operation's own fault. Every other error of SQLite concerns
@@ -38,18 +31,6 @@ function describeFailure(thrown: unknown): ReturnType<typeof buildFailure> {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const code = getResultCode(error);
   return buildFailure(error, code !== undefined && code !== brokenConstraint);
-}
-
-function refuseAudit(): never {
-  throw new Error('this thread does not audit');
-}
-
-function runOwn<Name extends keyof Handlers>(
-  handlers: Handlers,
-  { name, argument }: Operation<Name>,
-): unknown {
-  const handle: Handlers[Name] = handlers[name];
-  return handle(argument);
 }
 
 /** Runs the operations of a group together, or each in a transaction of its own if one of them fails. */
@@ -81,16 +62,10 @@ async function createRunner(
   statements: Statements,
   { owner, audits, audited }: WorkerData,
 ): Promise<(parcel: Parcel<Operation>) => Outcome[]> {
-  const newest = database.prepare('SELECT coalesce(max(number), 0) AS number FROM entries');
-  const handlers: Handlers = {
-    // Entries appear in the order of their numbers.
-    findLastEntry: () => Number(newest.get()?.number),
-    ...(audits
-      ? (await import('./auditing.ts')).createAudit(database, audited)
-      : { auditPart: refuseAudit, getAuditState: refuseAudit }),
-  };
+  // What SQLite does in its own way are reports, which only this thread is asked for.
+  const own = audits ? (await import('./auditing.ts')).createAudit(database, audited) : undefined;
   const runOne = (operation: Exclude<Operation, Write>): unknown =>
-    isSharedOperation(operation) ? statements.run(runShared(operation, owner)) : runOwn(handlers, operation);
+    isSharedOperation(operation) ? statements.run(runShared(operation, owner)) : own?.[operation.name]();
   return ({ queue, group }) => {
     if (queue === 'writes')
       return runGroup(statements, group.filter(isWrite), (writes) =>
