@@ -6,7 +6,7 @@
 import { syncBuiltinESMExports } from 'node:module';
 import threads, { type WorkerOptions } from 'node:worker_threads';
 import { afterAll, beforeAll } from 'vitest';
-import { serveHere } from '../../plugins/meters/balance/sqlite/without-thread.ts';
+import { serveHere } from '../../plugins/meters/balance/sqlite/serve.ts';
 
 const { Worker } = threads;
 

@@ -16,11 +16,10 @@ import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { fileMode, getMessage, makeFolder, type Command, type CommandResult } from '../../../core/index.ts';
 import { requireConfirmation, yesFlag } from '../../shared/operator-verbs.ts';
-import { getLedgerFile, isMissing, openStore, type StoreOptions } from './open-store.ts';
+import { getLedgerFile, isMissing, NoLedger, openStore, type StoreOptions } from './open-store.ts';
 import { formatCount } from './operator/operation.ts';
 import { buildVerbAction, findCommandAuthor } from './operator/table.ts';
 import type { Action } from './store.ts';
-import { NoLedger } from './versions.ts';
 
 function requireFile(options: StoreOptions, dataFolder: string): string {
   if (options.kind === 'sqlite') return getLedgerFile(options, dataFolder);

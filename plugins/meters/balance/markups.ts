@@ -32,9 +32,8 @@ import type { Replies } from '../../shared/replies/routes.ts';
 import { rememberVendorPrice } from '../../shared/vendor-price.ts';
 import { requireBalance } from './operator/accounts.ts';
 import { findKey, findKeys } from './operator/key-records.ts';
-import { checkModelPatterns } from './operator/model-patterns.ts';
 import { defineOperation, namedKey, type Ledger } from './operator/operation.ts';
-import { modelPattern } from './operator/reading.ts';
+import { checkModelPatterns, modelPattern } from './operator/reading.ts';
 import type { Store } from './store.ts';
 
 /** A percentage with at most four decimals, as millionths: `"10"` → 100000n. */

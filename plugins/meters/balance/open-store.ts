@@ -8,7 +8,6 @@ import { z } from 'zod';
 import type { GroupListener } from './queue.ts';
 import { openSqlite } from './sqlite/open.ts';
 import type { Store } from './store.ts';
-import { NoLedger } from './versions.ts';
 
 /** The address holds a password, so it belongs in the environment and not in a file. */
 const variable = 'TOLLGATE_LEDGER_URL';
@@ -44,6 +43,13 @@ export const storeOptions = z.discriminatedUnion('kind', [
 ]);
 
 export type StoreOptions = z.output<typeof storeOptions>;
+
+/** The error of a command that reads a ledger which does not exist. */
+export class NoLedger extends Error {
+  constructor(place: string) {
+    super(`there is no ledger at ${place} yet: \`tollgate start\` and \`tollgate keys create\` make one`);
+  }
+}
 
 /** A command's ledger needs neither `onGroup` nor `lease`. */
 interface OpenSettings {

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { formatUsd, parseUsd, type GatewayError, type Nano, usd } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
-import { allowNone, type VerbRow, type Verbs } from '../../../shared/operator-verbs.ts';
+import { allowNone, type VerbRow } from '../../../shared/operator-verbs.ts';
 import type { Account, ListedAccount } from '../../../shared/replies/accounts.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
@@ -147,6 +147,9 @@ export const shownAccount = defineOperation({
     const credits = Object.fromEntries([...sums].map(([source, sum]) => [source, formatUsd(sum)]));
     return { ...describeRecord(record), credits };
   },
+  verbs: {
+    'balance <account>': { description: 'show the balance of an account', format: formatBalance },
+  },
 });
 
 type StateRow = VerbRow<Ledger, Replies['PATCH /admin/accounts/:account/state']>;
@@ -154,6 +157,35 @@ type StateRow = VerbRow<Ledger, Replies['PATCH /admin/accounts/:account/state']>
 function buildStateVerb(state: string, description: string): StateRow {
   return { description, input: { state }, format: ({ account, state: now }) => `${account} is ${now}.` };
 }
+
+const reason = z.string('say why').trim().min(1, 'say why').max(500, 'a reason has at most 500 characters');
+
+/** A signed amount in USD: `-2.5` takes credit back. */
+const signedAmount = usd
+  .refine((nano) => nano !== 0n, 'the amount must not be 0')
+  .refine(
+    (nano) => nano <= largestAmount && nano >= -largestAmount,
+    `the amount is at most ${formatUsd(largestAmount)} USD`,
+  );
+
+type Corrected = Replies['POST /admin/refunds'];
+
+type Correction = Omit<Credit, 'at' | 'author'>;
+
+async function addCorrection({ store, author }: Ledger, correction: Correction): Promise<Corrected> {
+  const added = await addCredit(store, { ...correction, author });
+  return { amount: formatUsd(correction.amount), ...added };
+}
+
+/** The reference of a call's refund, by which it is made once. */
+export const nameRefund = (call: string): string => `refund:${call}`;
+
+function formatCorrection({ account, amount: moved, balance, status }: Corrected): string {
+  const again = status === 'already_credited' ? ' It was made before; nothing changed.' : '';
+  return `${account}: ${moved} USD; the balance is ${balance} USD.${again}`;
+}
+
+const reasonFlag = { '--reason <text>': 'why; statements show it' };
 
 export const accountOperations = [
   defineOperation({
@@ -268,50 +300,6 @@ export const accountOperations = [
       },
     },
   }),
-];
-
-export const accountVerbs: Verbs<Ledger> = {
-  'balance <account>': {
-    description: 'show the balance of an account',
-    async run({ call }, { args }) {
-      const shown = await call(shownAccount, { params: args });
-      const { account, currency, balance, total, used, pending, available } = shown;
-      const json = { account, currency, balance, total, used, pending, available };
-      return { json, text: formatBalance(json) };
-    },
-  },
-};
-
-const reason = z.string('say why').trim().min(1, 'say why').max(500, 'a reason has at most 500 characters');
-
-/** A signed amount in USD: `-2.5` takes credit back. */
-const signedAmount = usd
-  .refine((nano) => nano !== 0n, 'the amount must not be 0')
-  .refine(
-    (nano) => nano <= largestAmount && nano >= -largestAmount,
-    `the amount is at most ${formatUsd(largestAmount)} USD`,
-  );
-
-type Corrected = Replies['POST /admin/refunds'];
-
-type Correction = Omit<Credit, 'at' | 'author'>;
-
-async function addCorrection({ store, author }: Ledger, correction: Correction): Promise<Corrected> {
-  const added = await addCredit(store, { ...correction, author });
-  return { amount: formatUsd(correction.amount), ...added };
-}
-
-/** The reference of a call's refund, by which it is made once. */
-export const nameRefund = (call: string): string => `refund:${call}`;
-
-function formatCorrection({ account, amount: moved, balance, status }: Corrected): string {
-  const again = status === 'already_credited' ? ' It was made before; nothing changed.' : '';
-  return `${account}: ${moved} USD; the balance is ${balance} USD.${again}`;
-}
-
-const reasonFlag = { '--reason <text>': 'why; statements show it' };
-
-export const correctionOperations = [
   defineOperation({
     route: 'POST /admin/adjustments',
     summary: 'Add to what an account was credited, or take from it, with a reason',

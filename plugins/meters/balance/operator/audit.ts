@@ -4,8 +4,8 @@ import { roles } from '../../../shared/operations.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import type { AuditReport } from '../audit.ts';
 import { checkMarkups } from '../markups.ts';
+import { NoLedger } from '../open-store.ts';
 import type { Store } from '../store.ts';
-import { NoLedger } from '../versions.ts';
 import { defineOperation, formatCount } from './operation.ts';
 
 /** `9 entries of 2 accounts`. */

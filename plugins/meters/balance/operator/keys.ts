@@ -17,9 +17,18 @@ import { issueKey, createKeySecret, isKeyId } from '../keys.ts';
 import { addCredit, shownAccount } from './accounts.ts';
 import { budgetListing, formatBudget, readBudgetText } from './budgets.ts';
 import { describeKey, findKey } from './key-records.ts';
-import { checkModelPatterns } from './model-patterns.ts';
 import { defineOperation, namedKey, type Ledger } from './operation.ts';
-import { accountName, amount, budgetTerms, label, limits, page, keepStated, tags } from './reading.ts';
+import {
+  checkModelPatterns,
+  accountName,
+  amount,
+  budgetTerms,
+  label,
+  limits,
+  page,
+  keepStated,
+  tags,
+} from './reading.ts';
 import { buildPage, buildParamError, buildRefusal } from './replies.ts';
 
 const keyOrder = z.strictObject({

@@ -2,7 +2,7 @@
 import { createDefiner } from '../../../shared/operations.ts';
 import type { LastAudit } from '../ledger-service.ts';
 import type { Store } from '../store.ts';
-import type { Offer } from './model-patterns.ts';
+import type { Offer } from './reading.ts';
 
 export interface Ledger {
   readonly store: Store;

@@ -10,16 +10,15 @@ import { buildCommands, listVerbs, type Verbs } from '../../../shared/operator-v
 import { formatTable } from '../../../shared/table.ts';
 import { markupOperations, markupVerbs } from '../markups.ts';
 import type { Store, Action } from '../store.ts';
-import { accountOperations, accountVerbs, correctionOperations } from './accounts.ts';
+import { accountOperations } from './accounts.ts';
 import { auditOperations } from './audit.ts';
 import { budgetOperations, budgetVerbs } from './budgets.ts';
 import { callOperations, callVerbs } from './calls.ts';
 import { exportOperations, exportVerbs } from './export.ts';
 import { keyOperations, keyVerbs } from './keys.ts';
-import type { Offer } from './model-patterns.ts';
 import { type Ledger, defineOperation } from './operation.ts';
 import { overviewOperations } from './overview.ts';
-import { buildNumberSchema } from './reading.ts';
+import { type Offer, buildNumberSchema } from './reading.ts';
 import { toIso, buildPage } from './replies.ts';
 import { reportOperations } from './reports.ts';
 import { statementOperations } from './statement.ts';
@@ -92,7 +91,6 @@ const actionOperations = [
 export const operations: readonly Operation<Ledger>[] = [
   ...keyOperations,
   ...accountOperations,
-  ...correctionOperations,
   ...budgetOperations,
   ...markupOperations,
   ...reportOperations,
@@ -107,7 +105,6 @@ export const operations: readonly Operation<Ledger>[] = [
 const verbs: Verbs<Ledger> = {
   ...listVerbs(operations),
   ...keyVerbs,
-  ...accountVerbs,
   ...budgetVerbs,
   ...markupVerbs,
   ...callVerbs,

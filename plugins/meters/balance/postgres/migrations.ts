@@ -6,8 +6,7 @@
 import type { ClientBase } from 'pg';
 import { readCount, readFlag } from '../rows.ts';
 import { buildSums, type BuildNote } from '../sql/call-tables.ts';
-import { expansion, guarded, tables } from '../sql/tables.ts';
-import { needsTables } from '../versions.ts';
+import { expansion, guarded, needsTables, tables } from '../sql/tables.ts';
 
 export const schema = 'tollgate';
 

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Client, Pool, type PoolClient } from 'pg';
 import { getMessage } from '../../../../core/index.ts';
+import { NoLedger } from '../open-store.ts';
 import {
   isWrite,
   getQueue,
@@ -20,7 +21,6 @@ import { readFlag, readCount } from '../rows.ts';
 import { isSharedOperation, runShared, type Write } from '../sql/shared.ts';
 import { nameStatements } from '../sql/steps.ts';
 import type { Store } from '../store.ts';
-import { NoLedger } from '../versions.ts';
 import { createAudit } from './auditing.ts';
 import {
   classifyFault,

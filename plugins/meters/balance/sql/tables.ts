@@ -224,3 +224,18 @@ DROP INDEX IF EXISTS one_reservation;
 CREATE TABLE IF NOT EXISTS declared_tables (name text PRIMARY KEY, migrations bigint NOT NULL);
 -- What each plugin writes for calls whose process died, for any process that ends them.
 CREATE TABLE IF NOT EXISTS declared_recoveries (name text PRIMARY KEY, sql text NOT NULL);`;
+
+/**
+ * Whether a database of this version, of which this program knows `known`, is empty and needs all tables.
+ * Throws if this program cannot use that version.
+ */
+export function needsTables(version: number, known: number): boolean {
+  if (version > known)
+    throw new Error(`it has version ${version} and this program knows up to ${known}: a newer one wrote it`);
+  if (version > 0 && version < known)
+    throw new Error(
+      `it has version ${version}, which was never released, and this program reads versions from ${known}: ` +
+        'start with a new ledger, or open it with the program that wrote it',
+    );
+  return version === 0;
+}

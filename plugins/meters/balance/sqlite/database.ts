@@ -1,8 +1,7 @@
 /** Opens a ledger file so that a commit is on disk when it returns, and brings its tables up to date. */
 import { DatabaseSync } from 'node:sqlite';
 import { buildSums, type BuildNote } from '../sql/call-tables.ts';
-import { expansion, guarded, tables } from '../sql/tables.ts';
-import { needsTables } from '../versions.ts';
+import { expansion, guarded, needsTables, tables } from '../sql/tables.ts';
 
 /** `PRAGMA user_version` holds it. */
 const knownVersion = 12;

@@ -89,7 +89,7 @@ export async function openSqlite({
   patience = defaultPatience,
 }: SqliteOptions): Promise<Store> {
   let failure: Error | undefined;
-  const start = threads ? startThread : (await import('./without-thread.ts')).serveHere;
+  const start = threads ? startThread : (await import('./serve.ts')).serveHere;
   const data = { version, file, owner, busyTimeout };
   const writer = new Thread(
     () => start({ ...data, audits: false, audited: undefined, lease }, 'ledger'),
