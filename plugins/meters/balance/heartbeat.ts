@@ -9,16 +9,14 @@ import { setTimeout as pauseFor } from 'node:timers/promises';
 import { formatUsd, Running, type Host, type Planned } from '../../../core/index.ts';
 import { runWithoutFaulty } from './plugin-tables.ts';
 import { findProgress } from './settlement.ts';
-import type { OwnerRecord, Progress, RecoveredCall, Store } from './store.ts';
+import type { OwnerRecord, Progress, RecoveredCall } from './store.ts';
 
-export interface HeartbeatOptions {
-  readonly store: Store;
-  readonly logger: Host['logger'];
-  /** Milliseconds between two beats, and milliseconds without a beat after which an owner is dead. */
+export interface HeartbeatOptions extends Pick<
+  LedgerServiceOptions,
+  'store' | 'logger' | 'lease' | 'longestCall'
+> {
+  /** Milliseconds between two beats. */
   readonly every: number;
-  readonly lease: number;
-  /** Milliseconds after which any process releases a reservation. */
-  readonly longestCall: number;
   /** Called after each beat that succeeded. Rejects if the ledger fails meanwhile. */
   onBeat(): Promise<void>;
   /** Called after each round, with the ledger's failure if there was one. */

@@ -9,7 +9,7 @@ import { Heartbeat } from './heartbeat.ts';
 import type { LedgerMetrics } from './metrics.ts';
 import { settleWithoutFaulty } from './plugin-tables.ts';
 import { settleDurably, buildUnsent, Pauses, type Retrying } from './settlement.ts';
-import type { RecoveredCall, Reserved, ReserveRequest, Settled, Settlement, Store } from './store.ts';
+import type { Reserved, ReserveRequest, Settled, Settlement, Store } from './store.ts';
 
 export interface LedgerServiceOptions {
   readonly store: Store;
@@ -62,28 +62,19 @@ export class LedgerService {
   readonly #stopAnswering: () => void;
 
   constructor(options: LedgerServiceOptions) {
-    const { store, logger, metrics, lease, longestCall, auditEvery, workers } = options;
+    const { store, logger, metrics, lease, auditEvery, workers } = options;
     this.store = store;
     this.#options = options;
     this.#retrying = { logger, pauses: new Pauses(), closing: this.#closing.signal };
-    const onRecovered = ({ status }: RecoveredCall): void => metrics.recovered.inc({ status });
     this.#heartbeat = new Heartbeat({
-      store,
-      logger,
-      lease,
+      ...options,
       every: lease / beatsPerLease,
-      longestCall,
-      onRecovered,
+      onRecovered: ({ status }) => metrics.recovered.inc({ status }),
       onBeat: () => this.#giveBackDoubtful(),
       onRound: (failure) => this.#noteOutage(failure),
     });
     this.#heartbeat.start();
-    this.calls = new CallKeeper({
-      store,
-      logger,
-      retention: options.retention,
-      onLost: (calls) => metrics.lost.inc(calls),
-    });
+    this.calls = new CallKeeper({ ...options, onLost: (calls) => metrics.lost.inc(calls) });
     this.calls.start();
     metrics.watch(store);
     if (auditEvery > 0) this.#auditing = setInterval(() => void this.#auditInTurn(), auditEvery).unref();

@@ -51,11 +51,16 @@ export class NoLedger extends Error {
   }
 }
 
-/** A command's ledger needs neither `onGroup` nor `lease`. */
-interface OpenSettings {
+/** How a store is opened. A command's ledger needs neither `onGroup` nor `lease`. */
+export interface OpenSettings {
+  /** Marks the reservations made here; random unless given. */
+  readonly owner?: string;
   readonly onGroup?: GroupListener;
-  /** Milliseconds within which the store's thread sends a heartbeat if the event loop does not. */
-  readonly lease?: number;
+  /**
+   * Milliseconds. If set, a thread beats at least this often while the event loop is blocked and anything
+   * is reserved.
+   */
+  readonly lease?: number | undefined;
   /** Rejects if there is no ledger yet, so that a command that only reads never creates one. */
   readonly mustExist?: boolean | undefined;
 }

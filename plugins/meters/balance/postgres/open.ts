@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Client, Pool, type PoolClient } from 'pg';
 import { getMessage } from '../../../../core/index.ts';
-import { NoLedger } from '../open-store.ts';
+import { NoLedger, type OpenSettings } from '../open-store.ts';
 import {
   isWrite,
   getQueue,
@@ -16,7 +16,7 @@ import {
   type Operation,
   type StoreOperationName,
 } from '../operations.ts';
-import { buildOutageError, Queue, type GroupListener } from '../queue.ts';
+import { buildOutageError, Queue } from '../queue.ts';
 import { readFlag, readCount } from '../rows.ts';
 import { isSharedOperation, runShared, type Write } from '../sql/shared.ts';
 import { nameStatements } from '../sql/steps.ts';
@@ -128,19 +128,9 @@ function startHeartbeats(data: HeartbeatData) {
   };
 }
 
-export interface PostgresOptions extends Address {
-  /** Marks the reservations made here; random unless given. */
-  readonly owner?: string;
+export interface PostgresOptions extends Address, OpenSettings {
   /** The largest number of connections that read; one more writes. */
   readonly connections?: number;
-  readonly onGroup?: GroupListener;
-  /**
-   * Milliseconds. If set, a thread beats at least this often while the event loop is blocked and anything
-   * is reserved.
-   */
-  readonly lease?: number | undefined;
-  /** Rejects if the database holds no ledger yet. */
-  readonly mustExist?: boolean;
 }
 
 type Read = Operation<Exclude<StoreOperationName, NameIn<'writes'>>>;

@@ -7,23 +7,15 @@ import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { readOwnVersion } from '../../../../core/for-threads.ts';
 import { fileMode, getMessage, makeFolder, restrictAccess } from '../../../../core/index.ts';
+import type { OpenSettings } from '../open-store.ts';
 import { getQueue, createOwner, createStore, type WorkerData } from '../operations.ts';
-import type { GroupListener } from '../queue.ts';
 import type { Store } from '../store.ts';
 import { Reports, Thread, type Side } from './thread.ts';
 
-export interface SqliteOptions {
+export interface SqliteOptions extends Omit<OpenSettings, 'mustExist'> {
   readonly file: string;
-  /** Marks the reservations made here; random unless given. */
-  readonly owner?: string;
-  readonly onGroup?: GroupListener;
   /** Milliseconds to wait while another process holds the file's lock. */
   readonly busyTimeout?: number;
-  /**
-   * Milliseconds. If set, the writing thread beats at least this often while the event loop is blocked and
-   * anything is reserved.
-   */
-  readonly lease?: number | undefined;
   /**
    * Whether threads run the operations; true unless given. Without them, every operation blocks the event
    * loop.
