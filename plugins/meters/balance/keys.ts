@@ -39,13 +39,8 @@ export function createKeySecret(kind: SecretKind): {
   return { secret, kept: { id: toKeyId(hash), hash, lastFour: secret.slice(-4), at: Date.now() } };
 }
 
-export interface KeyOrder extends Partial<KeyLimits> {
-  readonly name: string;
-  /** Undefined for an operator key. */
-  readonly account: string | undefined;
-  /** Creates the key only in a ledger without keys. */
-  readonly onlyFirst?: true;
-}
+/** Without an account it is of an operator key. */
+export type KeyOrder = Partial<KeyLimits> & Pick<NewKey, 'name' | 'account' | 'onlyFirst'>;
 
 /**
  * Creates a key. Only the returned value contains its secret. Returns undefined if the store creates no key.

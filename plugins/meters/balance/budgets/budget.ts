@@ -96,11 +96,7 @@ export interface BudgetRecord extends Budget, Pick<PeriodRecord, 'used' | 'pendi
   readonly allowed: Nano;
 }
 
-export interface ShortBudget extends Counted {
-  readonly id: number;
-  readonly allowed: Nano;
-  readonly resets: number | undefined;
-}
+export type ShortBudget = Counted & Pick<BudgetRecord, 'id' | 'allowed' | 'resets'>;
 
 /** Reads a row of a warning, joined with its budget. */
 export const readWarning = rows.createReader({

@@ -6,10 +6,9 @@
  */
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import type { Host } from '../../../../core/index.ts';
-import type { LedgerMetrics } from '../metrics.ts';
+import type { LedgerServiceOptions } from '../ledger-service.ts';
 import { describeWarning } from '../operator/budgets.ts';
-import type { Store, Warning } from '../store.ts';
+import type { Warning } from '../store.ts';
 import { sharedSecret } from '../top-ups.ts';
 
 export const webhookOptions = z.strictObject({
@@ -20,10 +19,7 @@ export const webhookOptions = z.strictObject({
   timeout: z.number().min(0.1).max(60).default(10),
 });
 
-export interface Delivery {
-  readonly store: Store;
-  readonly logger: Host['logger'];
-  readonly metrics: LedgerMetrics;
+export interface Delivery extends Pick<LedgerServiceOptions, 'store' | 'logger' | 'metrics'> {
   readonly webhook: z.output<typeof webhookOptions> | undefined;
   /** Milliseconds between two checks, and before the first retry. */
   readonly every?: number;

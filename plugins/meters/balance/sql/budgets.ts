@@ -20,6 +20,7 @@ import {
 } from '../budgets/budget.ts';
 import { Sheet } from '../budgets/sheet.ts';
 import { readCount, readList, readText, type Row } from '../rows.ts';
+import type { Concerned } from './locked-rows.ts';
 import {
   askRows,
   Conditions,
@@ -99,17 +100,10 @@ const sql = nameStatements('budgets', {
   ended: 'UPDATE budget_warnings SET due = $2 WHERE id = $1',
 });
 
-/** What budgets are found by: accounts and keys by name and id, and the ids of calls that end. */
-export interface Spenders {
-  readonly accounts: readonly string[];
-  readonly keys: readonly string[];
-  readonly tags: readonly string[];
-  readonly calls: readonly string[];
-}
-
 export const findAnyBudget = ask(sql.any);
 
-export function lockBudgets({ accounts, keys, tags, calls }: Spenders): Asked {
+/** Budgets are found by accounts and keys, by name and id, by tags, and by the ids of calls that end. */
+export function lockBudgets({ accounts, keys, tags, calls }: Omit<Concerned, 'claims' | 'moments'>): Asked {
   return ask(sql.lockAll, accounts, keys, tags, calls);
 }
 
