@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { formatUsd, parseUsd, type GatewayError, type Nano, usd } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
-import { allowNone, type VerbRow } from '../../../shared/operator-verbs.ts';
+import { allowNone, type VerbRow, type Verbs } from '../../../shared/operator-verbs.ts';
 import type { Account, ListedAccount } from '../../../shared/replies/accounts.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
@@ -146,9 +146,6 @@ export const shownAccount = defineOperation({
       if (source) sums.set(source, (sums.get(source) ?? 0n) + available);
     const credits = Object.fromEntries([...sums].map(([source, sum]) => [source, formatUsd(sum)]));
     return { ...describeRecord(record), credits };
-  },
-  verbs: {
-    'balance <account>': { description: 'show the balance of an account', format: formatBalance },
   },
 });
 
@@ -383,3 +380,15 @@ export const accountOperations = [
     verbs: { 'credit chargeback <reference>': { flags: reasonFlag, format: formatCorrection } },
   }),
 ];
+
+export const accountVerbs: Verbs<Ledger> = {
+  'balance <account>': {
+    description: 'show the balance of an account',
+    async run({ call }, { args }) {
+      const shown = await call(shownAccount, { params: args });
+      const { account, currency, balance, total, used, pending, available } = shown;
+      const json = { account, currency, balance, total, used, pending, available };
+      return { json, text: formatBalance(json) };
+    },
+  },
+};

@@ -10,7 +10,7 @@ import { buildCommands, listVerbs, type Verbs } from '../../../shared/operator-v
 import { formatTable } from '../../../shared/table.ts';
 import { markupOperations, markupVerbs } from '../markups.ts';
 import type { Store, Action } from '../store.ts';
-import { accountOperations } from './accounts.ts';
+import { accountOperations, accountVerbs } from './accounts.ts';
 import { auditOperations } from './audit.ts';
 import { budgetOperations, budgetVerbs } from './budgets.ts';
 import { callOperations, callVerbs } from './calls.ts';
@@ -105,6 +105,7 @@ export const operations: readonly Operation<Ledger>[] = [
 const verbs: Verbs<Ledger> = {
   ...listVerbs(operations),
   ...keyVerbs,
+  ...accountVerbs,
   ...budgetVerbs,
   ...markupVerbs,
   ...callVerbs,
