@@ -11,7 +11,7 @@ import {
   type RouteReply,
 } from '../../../core/index.ts';
 import { encodeError } from '../../shared/openai/errors.ts';
-import { readInput } from '../../shared/operator-routes.ts';
+import { buildReply, readInput } from '../../shared/operator-routes.ts';
 import { periodNames } from './budgets/periods.ts';
 import { units } from './calls/figures.ts';
 import type { LedgerService } from './ledger-service.ts';
@@ -98,8 +98,6 @@ async function describeOwnKey(store: Store, principal: Principal, { days }: z.ou
   };
 }
 
-const headers = { 'cache-control': 'no-store' };
-
 const unauthenticated: RouteReply = { status: 401, body: { error: 'unauthenticated', is_active: false } };
 const internalError: RouteReply = { status: 500, body: { error: 'internal error', is_active: false } };
 
@@ -122,17 +120,13 @@ export function listBalanceRoutes(addresses: readonly string[], store: () => Sto
       const balance = await store().readBalance(account);
       if (!balance) throw new GatewayError('invalid_api_key', 'The key belongs to no account of the ledger.');
       const { total, used } = balance;
-      return {
-        status: 200,
-        headers,
-        body: {
-          is_active: true,
-          balance: toUsdNumber(total - used),
-          total: toUsdNumber(total),
-          used: toUsdNumber(used),
-          currency: 'USD',
-        },
-      };
+      return buildReply({
+        is_active: true,
+        balance: toUsdNumber(total - used),
+        total: toUsdNumber(total),
+        used: toUsdNumber(used),
+        currency: 'USD',
+      });
     },
   }));
 }
@@ -150,11 +144,10 @@ export function listOwnKeyRoutes(opened: () => LedgerService): Route[] {
       name: 'own key',
       path: '/v1/key',
       describe: async () => (await import('./description.ts')).ownKey,
-      handle: async ({ query }, principal) => ({
-        status: 200,
-        headers,
-        body: await describeOwnKey(opened().store, principal, readInput(keyQuery, Object.fromEntries(query))),
-      }),
+      async handle({ query }, principal) {
+        const asked = readInput(keyQuery, Object.fromEntries(query));
+        return buildReply(await describeOwnKey(opened().store, principal, asked));
+      },
     },
     {
       ...shared,
@@ -164,7 +157,7 @@ export function listOwnKeyRoutes(opened: () => LedgerService): Route[] {
       async handle({ query }, { key }) {
         const asked = readInput(ownCallQuery, Object.fromEntries(query));
         await opened().calls.flush();
-        return { status: 200, headers, body: await listOwnCalls(opened().store, key, asked) };
+        return buildReply(await listOwnCalls(opened().store, key, asked));
       },
     },
   ];

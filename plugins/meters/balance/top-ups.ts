@@ -7,7 +7,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { GatewayError, type Route } from '../../../core/index.ts';
-import { buildErrorReply, readInput } from '../../shared/operator-routes.ts';
+import { buildErrorReply, buildReply, readInput } from '../../shared/operator-routes.ts';
 import { addCredit, creditOrder } from './operator/accounts.ts';
 import { reference } from './operator/reading.ts';
 import type { Store } from './store.ts';
@@ -77,11 +77,7 @@ export function createTopUpRoute(options: TopUpOptions, store: () => Store): Rou
       checkSignature(headers[header], text, options, Date.now());
       const credit = readInput(message, body);
       const { status, account, total } = await addCredit(store(), credit);
-      return {
-        status: 200,
-        headers: { 'cache-control': 'no-store' },
-        body: { status, account, reference: credit.reference, total },
-      };
+      return buildReply({ status, account, reference: credit.reference, total });
     },
   };
 }
