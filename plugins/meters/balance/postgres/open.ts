@@ -76,10 +76,10 @@ const pause = 25;
 const mostLooks = 400;
 
 /**
- * Where an export ends: no lower number can still appear. A transaction takes its id before it takes numbers
- * from a sequence, and holds a lock on the sequence until it ends, so this waits until all transactions that
- * have taken one are over. Throws if one takes too long. `pg_snapshot_xmin` would wait for transactions of
- * every database on the server.
+ * Where an export ends: no lower number can still appear. Entries take their numbers before they are
+ * committed, so this waits until all transactions that have taken one are over; it throws if one takes too
+ * long. A transaction takes its id before it takes numbers from a sequence, and holds a lock on the sequence
+ * until it ends. `pg_snapshot_xmin` would wait for transactions of every database on the server.
  */
 async function findLastEntry(query: Query): Promise<number> {
   const taken = await readNumber(query, 'taken');
