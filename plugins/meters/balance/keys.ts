@@ -30,10 +30,7 @@ export const noLimits: KeyLimits = {
 };
 
 /** A new secret, and the parts of it that may be stored. */
-export function createKeySecret(kind: SecretKind): {
-  secret: string;
-  kept: Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'>;
-} {
+export function createKeySecret(kind: SecretKind) {
   const secret = createSecret(kind);
   const hash = hashSecret(secret);
   return { secret, kept: { id: toKeyId(hash), hash, lastFour: secret.slice(-4), at: Date.now() } };
@@ -45,10 +42,7 @@ export type KeyOrder = Partial<KeyLimits> & Pick<NewKey, 'name' | 'account' | 'o
 /**
  * Creates a key. Only the returned value contains its secret. Returns undefined if the store creates no key.
  */
-export async function issueKey(
-  store: Store,
-  order: KeyOrder,
-): Promise<{ secret: string; id: string } | undefined> {
+export async function issueKey(store: Store, order: KeyOrder) {
   const kind = order.account === undefined ? 'operator' : 'user';
   const { secret, kept } = createKeySecret(kind);
   const isMade = await store.createKey({ ...noLimits, ...order, ...kept, kind });
