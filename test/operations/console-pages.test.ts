@@ -203,25 +203,6 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     expect(await page.locator('.tile, .table').count()).toBe(0);
   });
 
-  it('loads a page again once the gateway is back, or asks for a reload after an update', async () => {
-    const other = await openPage();
-    await signInOn(other.page, open);
-    const away = /playground\.ts|session/;
-    await other.page.route(away, (route) => route.abort());
-    await other.page.goto(`${open.adminUrl}/#/playground`);
-    await other.page.getByText('Cannot reach the gateway. Is it running?').waitFor();
-    await other.page.unroute(away);
-    await other.page.getByRole('button', { name: 'Try again' }).click();
-    await other.page.getByRole('heading', { name: 'Playground' }).waitFor();
-    await other.page.route('**/configuration.ts', (route) => route.fulfill({ status: 404 }));
-    await other.page.goto(`${open.adminUrl}/#/configuration`);
-    await other.page.getByText('The gateway was updated since you opened the console.').waitFor();
-    await other.page.unroute('**/configuration.ts');
-    await other.page.getByRole('button', { name: 'Try again' }).click();
-    await other.page.getByRole('heading', { name: 'Configuration' }).waitFor();
-    await other.page.close();
-  });
-
   it('has an accessible command palette', async () => {
     await go('');
     await button(/^Go to/).click();

@@ -45,7 +45,7 @@ export interface Asset {
 export interface Assets {
   readonly hash: string;
   readonly files: ReadonlyMap<string, Asset>;
-  readonly documents: ReturnType<typeof buildDocuments>;
+  readonly documents: Readonly<Record<keyof typeof documents, ReturnType<typeof buildDocument>>>;
 }
 
 const folder = join(import.meta.dirname, 'pages');
@@ -114,100 +114,31 @@ function createAsset(name: string, text: string): Asset {
   };
 }
 
-/** Names in `import … from '…'` and `export … from '…'`. Dynamic imports are loaded when they are needed. */
-const imported = /(?:^|[;}\s])(?:import|export)\b(?:(?!\b(?:import|export)\b)[^'"();])*["']([^'"]+)["']/g;
-
-/** The files that a page loads first: its own, and all that it imports. */
-function listNeeded(texts: ReadonlyMap<string, string>, file: string): string[] {
-  const needed = new Set([file]);
-  for (const each of needed)
-    for (const [, name = ''] of (texts.get(each) ?? '').matchAll(imported)) {
-      const found = name.startsWith('./') ? name.slice(2) : toFileName(name);
-      if (texts.has(found)) needed.add(found);
-    }
-  return [...needed];
-}
-
 function hashText(text: string): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
-interface Document {
-  readonly title: string;
-  /** The file that starts the page. */
-  readonly entry: string;
-  /**
-   * What is painted before any script has loaded. The scripts draw the same over it, so nothing moves.
-   * Inputs work after the scripts have loaded.
-   */
-  readonly shell: string;
-  /**
-   * The file of the page that most visits begin with. It is preloaded, not only when the entry imports it.
-   */
-  readonly first?: string;
-  /** What the entry requests immediately. */
-  readonly asks?: string;
-}
-
-const operators = {
-  title: 'Tollgate console',
-  entry: 'main.ts',
-  first: 'overview.ts',
-  asks: '/console/session',
-};
-
+/** The pages by the listener that serves them, with the files that start them. */
 const documents = {
-  operators: {
-    ...operators,
-    shell: `<main class="sign-in" aria-busy="true">
-<h1>Tollgate</h1>
-<p class="dim">Sign in with the operator secret, which is in the file <code>operator-secret</code> of the data
-folder unless the configuration holds one, or with an operator key.</p>
-<form class="form">
-<div class="field password"><label for="secret">Operator secret or key</label>
-<input id="secret" type="password" disabled><small class="dim"></small></div>
-<button class="primary" disabled>Sign in</button>
-</form>
-</main>`,
-  },
-  /** For browsers that seem to be signed in. */
-  returners: {
-    ...operators,
-    shell: `<nav><a class="brand" href="#/">Tollgate</a></nav>
-<main class="page" aria-busy="true"><p class="dim">Loading …</p></main>`,
-  },
-  holders: {
-    title: 'Tollgate',
-    entry: 'public.ts',
-    shell: `<main class="public" aria-busy="true">
-<header class="head"><div><h1>Tollgate</h1>
-<p class="dim">A gateway to models of many providers: one key, one balance, the client you already use.</p>
-</div></header>
-</main>`,
-  },
-} satisfies Readonly<Record<string, Document>>;
+  operators: { title: 'Tollgate console', entry: 'main' },
+  holders: { title: 'Tollgate', entry: 'public' },
+} as const;
 
 interface Site {
   /** Where the files are. */
   readonly folder: string;
+  /** The modules, all of which are loaded at once: a page waits for none when it is opened. */
+  readonly modules: readonly string[];
   /** Names of libraries, and the files that they are. */
   readonly importMap: string;
-  /** The files that a page loads first, its own before the others. */
-  listNeeded(file: string): readonly string[];
 }
 
 /** A document with its headers. */
 function buildDocument(
-  { folder, importMap, listNeeded }: Site,
-  { title, entry, shell, first, asks }: Document,
+  { folder, modules, importMap }: Site,
+  { title, entry }: Record<'title' | 'entry', string>,
 ) {
-  const needed = listNeeded(entry);
-  const [script] = needed;
-  const preloads = [...new Set([...needed, ...(first === undefined ? [] : listNeeded(first))])].map(
-    (name) => `<link rel="modulepreload" href="${folder}${name}">`,
-  );
-  if (asks !== undefined)
-    preloads.unshift(`<link rel="preload" href="${asks}" as="fetch" crossorigin="anonymous">`);
+  const script = modules.find((name) => name.replace(/\.[jt]s$/, '') === entry);
   const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -218,11 +149,11 @@ function buildDocument(
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${folder}style.css">
 <script type="importmap">${importMap}</script>
-${preloads.join('\n')}
+${modules.map((name) => `<link rel="modulepreload" href="${folder}${name}">`).join('\n')}
 </head>
 <body>
 <noscript>This page needs JavaScript.</noscript>
-<div id="app">${shell}</div>
+<div id="app"><p class="empty" aria-busy="true">Loading …</p></div>
 <script type="module" src="${folder}${script}"></script>
 </body>
 </html>
@@ -234,34 +165,20 @@ ${preloads.join('\n')}
   return { html, headers };
 }
 
-function buildDocuments(site: Site) {
-  const { operators, returners, holders } = documents;
-  return {
-    operators: buildDocument(site, operators),
-    returners: buildDocument(site, returners),
-    holders: buildDocument(site, holders),
-  };
-}
-
 export async function loadAssets(): Promise<Assets> {
-  const texts = new Map([
-    ...(await readPages()),
-    ...(await readLibraries()),
-    ['style.css', await readStyles()],
-  ]);
+  const modules = new Map([...(await readPages()), ...(await readLibraries())]);
+  const texts = new Map([...modules, ['style.css', await readStyles()]]);
   const hash = createHash('sha256');
   for (const [name, text] of texts) hash.update(`${name}\n${text}\n`);
   const path = hash.digest('hex').slice(0, 12);
-  const files = new Map<string, Asset>();
-  for (const [name, text] of texts) files.set(name, createAsset(name, text));
-  const imports = Object.fromEntries(
-    Object.keys(libraries).map((name) => [name, `/console/${path}/${toFileName(name)}`]),
-  );
-  const documents = buildDocuments({
-    folder: `/console/${path}/`,
-    importMap: JSON.stringify({ imports }),
-    // A built package has JavaScript.
-    listNeeded: (file) => listNeeded(texts, texts.has(file) ? file : file.replace(/\.ts$/, '.js')),
-  });
-  return { hash: path, files, documents };
+  const folder = `/console/${path}/`;
+  const files = new Map([...texts].map(([name, text]) => [name, createAsset(name, text)]));
+  const imports = Object.fromEntries(Object.keys(libraries).map((name) => [name, folder + toFileName(name)]));
+  const site = { folder, modules: [...modules.keys()], importMap: JSON.stringify({ imports }) };
+  const { operators, holders } = documents;
+  return {
+    hash: path,
+    files,
+    documents: { operators: buildDocument(site, operators), holders: buildDocument(site, holders) },
+  };
 }

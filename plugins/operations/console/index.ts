@@ -105,8 +105,7 @@ function buildPageRoutes(hosts: readonly string[]): Route[] {
   return [
     buildRoute('GET /', { adminOnly: true }, async ({ headers }) => {
       checkHost(headers, hosts);
-      const isKnown = String(headers['cookie'] ?? '').includes('tollgate-console-');
-      return buildDocumentReply(isKnown ? 'returners' : 'operators', headers);
+      return buildDocumentReply('operators', headers);
     }),
     buildRoute(
       'GET /console/:hash/:file',

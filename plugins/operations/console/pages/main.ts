@@ -2,13 +2,13 @@
  * The console for operators: the shell around the pages, and the page to sign in on.
  *
  * How to add a page: write `pages/<name>.ts` that exports a component as `Page`, and add a line to
- * `navigation.ts` with its path, its title and its import. It is loaded when it is first opened. `Page`
- * receives `place`: the parts of the address after `#/`, and its query; `setQuery` of `kit.ts` changes the
- * query, `bindQuery` binds a control to it, `buildHref` makes links. `useData` and `useList` of `api.ts` load
- * from the API, `call` changes things; types of replies are in `plugins/shared/replies`. The parts of a page
- * are functions in `parts.ts`, `table.ts` and `form.ts`. Amounts are decimal strings, which `renderUsd`
- * shows. `openDialog`, `openForm` and `notify` show what comes above the page. Show what changes something
- * only if `mayChange()`. Style sheets are in `style/`; classes are shared.
+ * `navigation.ts` with its path, its title and the component, which receives `place`: the parts of the
+ * address after `#/`, and its query; `setQuery` of `kit.ts` changes the query, `bindQuery` binds a control to
+ * it, `buildHref` makes links. `useData` and `useList` of `api.ts` load from the API, `call` changes things;
+ * types of replies are in `plugins/shared/replies`. The parts of a page are functions in `parts.ts`,
+ * `table.ts` and `form.ts`. Amounts are decimal strings, which `renderUsd` shows. `openDialog`, `openForm`
+ * and `notify` show what comes above the page. Show what changes something only if `mayChange()`. Style
+ * sheets are in `style/`; classes are shared.
  */
 import { Component } from 'preact';
 import { call, endSession, session } from './api.ts';
@@ -25,10 +25,8 @@ import {
   useEffect,
   useLayoutEffect,
   useRef,
-  useSignal,
   buildHref,
   place,
-  type Place,
 } from './kit.ts';
 import { type Page, pages, openPalette } from './navigation.ts';
 import { renderNotice, renderProblem, runAction } from './parts.ts';
@@ -94,44 +92,17 @@ class Guarded extends Component<{ children: unknown; at: string }> {
   }
 }
 
-const outdated = 'The gateway was updated since you opened the console.';
-
-/** Why a page could not be loaded: the gateway is away, or a newer version has other files. */
-function explainMissing(): Promise<string> {
-  return call('GET /console/session').then(() => outdated, getMessage);
-}
-
-type View = (props: { readonly place: Place }) => unknown;
-const loaded = new Map<string, View>();
-
 function Current() {
   const { path } = place.value;
   const page = pages.find((each) => each.path === (path[0] ?? ''));
-  const turn = useSignal(0);
-  const fault = useSignal<string | undefined>(undefined);
   useEffect(() => {
-    fault.value = undefined;
     const subject = path[1] === undefined ? '' : `${path[1]} – `;
     document.title = `${subject}${page?.title ?? 'Not found'} – Tollgate`;
-    if (!page || loaded.has(page.path)) return;
-    page.load().then(
-      ({ Page: view }) => {
-        loaded.set(page.path, view);
-        turn.value += 1;
-      },
-      async () => (fault.value = await explainMissing()),
-    );
-  }, [page, path[1], turn.value]);
+  }, [page, path[1]]);
   if (!page)
     return html`<p class="empty">Page not found. <a href=${buildHref('')}>Go to the overview.</a></p>`;
-  const view = loaded.get(page.path);
-  const tryAgain = (): void => {
-    if (fault.value === outdated) window.location.reload();
-    else turn.value += 1;
-  };
-  if (fault.value !== undefined) return renderProblem(fault.value, tryAgain);
-  if (!view) return html`<p class="empty" aria-busy="true">Loading …</p>`;
-  return html`<${Guarded} at=${page.path} key=${page.path}><${view} place=${place.value} /></${Guarded}>`;
+  const shown = html`<${page.View} place=${place.value} />`;
+  return html`<${Guarded} at=${page.path} key=${page.path}>${shown}</${Guarded}>`;
 }
 
 /** Without a reply from the gateway the session goes on, and the page has to say so. */

@@ -1,4 +1,8 @@
 /** The pages of the console, and the palette, which finds a page, a call, an account or a model by name. */
+import { Page as Accounts } from './accounts.ts';
+import { Page as Calls } from './calls.ts';
+import { Page as Configuration } from './configuration.ts';
+import { Page as Translation } from './crossing.ts';
 import { switchTheme } from './kept.ts';
 import {
   closeDialog,
@@ -11,23 +15,27 @@ import {
   go,
   buildHref,
 } from './kit.ts';
+import { Page as Models } from './models.ts';
+import { Page as Overview } from './overview.ts';
+import { Page as Playground } from './playground.ts';
+import { Page as Providers } from './providers.ts';
 
 export interface Page {
   /** The first part of its address. */
   readonly path: string;
   readonly title: string;
-  load(): Promise<{ readonly Page: (props: { readonly place: Place }) => unknown }>;
+  readonly View: (props: { readonly place: Place }) => unknown;
 }
 
 export const pages: readonly Page[] = [
-  { path: '', title: 'Overview', load: () => import('./overview.ts') },
-  { path: 'calls', title: 'Calls', load: () => import('./calls.ts') },
-  { path: 'accounts', title: 'Accounts and keys', load: () => import('./accounts.ts') },
-  { path: 'models', title: 'Models', load: () => import('./models.ts') },
-  { path: 'providers', title: 'Providers', load: () => import('./providers.ts') },
-  { path: 'crossing', title: 'Translation', load: () => import('./crossing.ts') },
-  { path: 'playground', title: 'Playground', load: () => import('./playground.ts') },
-  { path: 'configuration', title: 'Configuration', load: () => import('./configuration.ts') },
+  { path: '', title: 'Overview', View: Overview },
+  { path: 'calls', title: 'Calls', View: Calls },
+  { path: 'accounts', title: 'Accounts and keys', View: Accounts },
+  { path: 'models', title: 'Models', View: Models },
+  { path: 'providers', title: 'Providers', View: Providers },
+  { path: 'crossing', title: 'Translation', View: Translation },
+  { path: 'playground', title: 'Playground', View: Playground },
+  { path: 'configuration', title: 'Configuration', View: Configuration },
 ];
 
 interface Command {
