@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkAvailable } from '../support/available.ts';
 import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
-import { findBarriers, openPage, signInOn } from '../support/operated-console.ts';
+import { findBarriers, signInOn } from '../support/operated-console.ts';
 import { testAccountPages } from './account-pages.ts';
 import { button, dialog, download, go, hostile, open, openPages, page, rows, watched } from './pages.ts';
 

@@ -2,7 +2,7 @@
 import type { Overview } from '../../../shared/replies/spending.ts';
 import { buildUrl, useData } from './api.ts';
 import { Chart, getColourClass, type Series } from './chart.ts';
-import { renderChoice, bindQuery, bindState, isTyped, renderSelect } from './form.ts';
+import { renderChoice, bindQuery, bindState, isTyped, renderInput, renderSelect } from './form.ts';
 import {
   formatCount,
   formatDuration,
@@ -212,21 +212,26 @@ function renderTotals(data: Overview | undefined) {
 /** The longest range with a bar for each hour. */
 const mostHourly = 8 * 24 * hour;
 
-/** Midnight in UTC of a moment's local date. */
-function toUtcMidnight(iso: string | undefined): string | undefined {
-  if (iso === undefined) return undefined;
-  const at = new Date(iso);
-  return new Date(Date.UTC(at.getFullYear(), at.getMonth(), at.getDate())).toISOString();
+/** When a day of the address, or one some days later, begins. What is no day stays for the API to refuse. */
+function toMidnight(day: string, later: number, isUtc: boolean): string {
+  const at = Date.parse(day) + later * 24 * hour;
+  if (Number.isNaN(at)) return day;
+  const date = new Date(at).toISOString().slice(0, 10);
+  return isUtc ? date : new Date(`${date}T00:00`).toISOString();
 }
 
 /**
- * What to ask for between two local midnights. A long range has a bar for each day in UTC, so it asks for the
- * same dates in UTC. Local midnights would add one more day.
+ * What to ask for whole local days, the last of which is part of the range. A long range has a bar for each
+ * day in UTC, so it asks for the same dates in UTC. Local midnights would add one more day.
  */
 function readDays({ from, to }: Readonly<Record<string, string>>) {
-  const end = to === undefined ? Date.now() : Date.parse(to);
-  if (from === undefined || !(end - Date.parse(from) > mostHourly)) return { from, to };
-  return { from: toUtcMidnight(from), to: toUtcMidnight(to), step: '1d' };
+  const toRange = (isUtc: boolean) => ({
+    from: from && toMidnight(from, 0, isUtc),
+    to: to && toMidnight(to, 1, isUtc),
+  });
+  const local = toRange(false);
+  const length = (local.to ? Date.parse(local.to) : Date.now()) - Date.parse(local.from ?? '');
+  return length > mostHourly ? { ...toRange(true), step: '1d' } : local;
 }
 
 /** What of the address the API understands. A range ends now, and so moves with each reload. */
@@ -244,28 +249,13 @@ function readParams(query: Readonly<Record<string, string>>): {
   return { params: { ...named, from: new Date(start).toISOString() }, range };
 }
 
-/** Midnight of a local date, some days later. */
-function computeMidnight(date: string, later: number): Date {
-  const [year = 0, month = 1, day = 1] = date.split('-').map(Number);
-  return new Date(year, month - 1, day + later);
-}
-
-/** Whole local days. The last one is part of the range, which ends a day later. */
-function renderDayInput(
-  iso: string | undefined,
-  [name, label, later]: readonly ['from' | 'to', string, number],
-) {
-  const at = new Date(iso ?? '');
-  const shown = Number.isNaN(at.getTime())
-    ? ''
-    : new Date(at.getFullYear(), at.getMonth(), at.getDate() - later).toLocaleDateString('sv-SE');
+function renderDayInput(label: 'From' | 'To') {
+  const name = label.toLowerCase();
   const change = (date: string): void => {
-    if (isTyped(date))
-      setQuery({ range: undefined, [name]: date && computeMidnight(date, later).toISOString() });
+    if (isTyped(date)) setQuery({ range: undefined, [name]: date });
   };
-  return html`<label class="control"
-    ><span>${label}</span><input type="date" value=${shown} onChange=${takeText(change)}
-  /></label>`;
+  const state = bindState(() => bindQuery(name).value, change);
+  return renderInput(label, state, { type: 'date' });
 }
 
 /** The range of the figures, which is wider than the one that was asked for: they are sums of whole steps. */
@@ -312,8 +302,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
   const named = ranges.map(([key, label]) => [key, label] as const);
   return html`${renderHead(
       'Overview',
-      html`${renderChoice('Range', named, rangeState)} ${renderDayInput(query['from'], ['from', 'From', 0])}
-      ${renderDayInput(query['to'], ['to', 'To', 1])}`,
+      html`${renderChoice('Range', named, rangeState)} ${renderDayInput('From')} ${renderDayInput('To')}`,
     )}
     ${renderProblem(error, reload)}
     ${
