@@ -4,62 +4,15 @@
  * When a call begins its tokens are estimated, and when it ends the estimate is corrected. Workers count
  * together in the ledger's database, and with `shared` all gateways that have the ledger.
  */
-import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { definePlugin, type Host, GatewayError } from '../../core/index.ts';
-import { toNetwork } from '../shared/network.ts';
-import { Counter, createLimiter, takePoints } from './rate-limits/counter.ts';
+import { definePlugin, type Host } from '../../core/index.ts';
+import { NetworkCounts } from '../shared/network.ts';
+import { Counter, createLimiter } from './rate-limits/counter.ts';
 import { Gate, limitsSchema, type Limits } from './rate-limits/gate.ts';
 import { declaration, TableCounts } from './rate-limits/table-counts.ts';
 
-/** Hexadecimal digits of a drawer's name; four make 65 536 drawers. */
-const drawerDigits = 4;
-
 function isThisMachine(address: string): boolean {
   return address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.');
-}
-
-/**
- * How often each address asks for public pages. There can be any number of addresses, so they are counted in
- * a fixed number of drawers, chosen by a digest. Strangers seldom share a drawer, none can choose which to
- * share, and a crowd takes no more memory.
- */
-export class Visitors {
-  readonly #most: number;
-  readonly #window: number;
-  readonly #salt = randomUUID();
-  #limiter: ReturnType<typeof createLimiter> | undefined;
-
-  /** `window`: seconds. */
-  constructor(most: number, window: number) {
-    this.#most = most;
-    this.#window = window;
-  }
-
-  /**
-   * Counts one request; rejects if it is one too many. Undefined for this machine itself, which is not
-   * counted.
-   */
-  admit(address: string): Promise<void> | undefined {
-    return isThisMachine(address) ? undefined : this.#look(this.computeDrawer(address));
-  }
-
-  computeDrawer(address: string): string {
-    return hash('sha256', this.#salt + toNetwork(address)).slice(0, drawerDigits);
-  }
-
-  async #look(drawer: string): Promise<void> {
-    this.#limiter ??= createLimiter(this.#window);
-    const want = { limit: this.#most, amount: 1 };
-    const { taken, resetAfter } = await takePoints(await this.#limiter, drawer, want);
-    if (!taken) {
-      throw new GatewayError(
-        'rate_limited',
-        `This address may look ${this.#most} times in ${this.#window} seconds. Try again later.`,
-        { retryAfter: Math.ceil(resetAfter / 1000) },
-      );
-    }
-  }
 }
 
 const options = z.strictObject({
@@ -134,11 +87,17 @@ export const rateLimits = definePlugin({
   name: 'rate-limits',
   options,
   apply(host, wanted) {
-    const visitors = new Visitors(
-      wanted.perAddress.requests ?? looksPerSecond * wanted.window,
-      wanted.window,
-    );
-    host.guards.add({ name: 'rate-limits', admit: (address) => visitors.admit(address) });
+    const { perAddress, window } = wanted;
+    const { requests = looksPerSecond * window } = perAddress;
+    const visitors = new NetworkCounts(requests, window);
+    const refusal = `This address may look ${requests} times in ${window} seconds. Try again later.`;
+    host.guards.add({
+      name: 'rate-limits',
+      admit(address) {
+        if (!isThisMachine(address)) visitors.add(address, refusal);
+        return undefined;
+      },
+    });
     if (isLimited(wanted.perKey) || isLimited(wanted.perAccount)) openGate(host, wanted);
   },
 });

@@ -1,5 +1,8 @@
 /** Networks of clients' addresses, by which attempts and looks are counted. */
 import ipaddr from 'ipaddr.js';
+import { LRUCache } from 'lru-cache';
+import { GatewayError } from '../../core/index.ts';
+import { limitEntries } from './up-to.ts';
 
 /**
  * What a client's address is counted as. For IPv6 it is the network, the first half: who has one address of a
@@ -11,4 +14,34 @@ export function toNetwork(address: string): string {
   return parsed.kind() === 'ipv4'
     ? parsed.toString()
     : `${Buffer.from(parsed.toByteArray().slice(0, 8)).toString('hex')}/64`;
+}
+
+/** Networks that are counted at once: a crowd of strangers takes no more memory. */
+const mostNetworks = 10_000;
+
+/** How often each network does something in a window of time. */
+export class NetworkCounts {
+  readonly #most: number;
+  readonly #counts: LRUCache<string, number>;
+
+  /** `window`: seconds. */
+  constructor(most: number, window: number) {
+    this.#most = most;
+    this.#counts = new LRUCache({ ...limitEntries(mostNetworks), ttl: window * 1000, noUpdateTTL: true });
+  }
+
+  /** Counts once more. Throws `rate_limited` with the message if that is once too often. */
+  add(address: string, message: string): void {
+    const network = toNetwork(address);
+    const count = this.#counts.get(network) ?? 0;
+    if (count >= this.#most)
+      throw new GatewayError('rate_limited', message, {
+        retryAfter: Math.ceil(this.#counts.getRemainingTTL(network) / 1000),
+      });
+    this.#counts.set(network, count + 1);
+  }
+
+  forget(address: string): void {
+    this.#counts.delete(toNetwork(address));
+  }
 }

@@ -3,11 +3,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
-import { rateLimits, Visitors } from '../../plugins/operations/rate-limits.ts';
+import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
-import { toNetwork } from '../../plugins/shared/network.ts';
+import { NetworkCounts, toNetwork } from '../../plugins/shared/network.ts';
 import { openDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { testProvider } from '../support/test-provider.ts';
@@ -141,23 +141,13 @@ describe('an address', () => {
     expect(toNetwork(address)).toBe(network);
   });
 
-  it('has one of a fixed number of counters, which it shares with its network and few others', () => {
-    const visitors = new Visitors(1, 60);
-    const drawers = new Set(
-      Array.from({ length: 100_000 }, (_, count) =>
-        visitors.computeDrawer(`10.${count >> 16}.${(count >> 8) & 255}.${count & 255}`),
-      ),
-    );
-    expect(drawers.size).toBeLessThanOrEqual(65_536);
-    expect(drawers.size).toBeGreaterThan(45_000);
-    expect(visitors.computeDrawer('2001:db8:1:2::9')).toBe(visitors.computeDrawer('2001:db8:1:2:3:4:5:6'));
-  });
-
-  it('has a counter that an outsider cannot predict', () => {
-    const [one, other] = [new Visitors(1, 60), new Visitors(1, 60)];
-    const addresses = Array.from({ length: 20 }, (_, count) => `203.0.113.${count}`);
-    expect(addresses.map((address) => one.computeDrawer(address))).not.toEqual(
-      addresses.map((address) => other.computeDrawer(address)),
-    );
+  it('is forgotten before the window is over only if ten thousand others come', () => {
+    const counts = new NetworkCounts(1, 60);
+    const add = (number: number): void => counts.add(`10.0.${number >> 8}.${number & 255}`, 'again');
+    for (let number = 0; number < 10_000; number += 1) add(number);
+    expect(() => add(0)).toThrow('again');
+    add(10_000);
+    expect(() => add(1)).not.toThrow();
+    expect(() => add(10_000)).toThrow('again');
   });
 });

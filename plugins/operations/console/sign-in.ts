@@ -5,7 +5,6 @@
  * enough.
  */
 import { isIP } from 'node:net';
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import {
   GatewayError,
@@ -16,14 +15,13 @@ import {
   type RouteReply,
   type RouteRequest,
 } from '../../../core/index.ts';
-import { toNetwork } from '../../shared/network.ts';
+import { NetworkCounts } from '../../shared/network.ts';
 import { buildErrorReply, noStore } from '../../shared/operator-routes.ts';
-import { limitEntries } from '../../shared/up-to.ts';
 import type { Session, Sessions } from './sessions.ts';
 
-/** Failed attempts of one address in a window of five minutes. */
+/** Failed attempts of one address in a window of seconds. */
 const mostFailures = 10;
-const failureWindow = 300_000;
+const failureWindow = 300;
 
 const order = z.strictObject({ secret: z.string().min(1).max(1000) });
 
@@ -131,38 +129,15 @@ export function buildRoute(
   };
 }
 
-/** Failed attempts to sign in, by network. */
-class Failures {
-  readonly #counts = new LRUCache<string, number>({
-    ...limitEntries(10_000),
-    ttl: failureWindow,
-    noUpdateTTL: true,
-  });
-
-  /** Counts the attempt before the secret is checked, so that many at once cannot pass the limit. */
-  countAttempt(address: string): void {
-    const network = toNetwork(address);
-    const count = this.#counts.get(network) ?? 0;
-    if (count >= mostFailures)
-      throw new GatewayError('rate_limited', 'Too many failed attempts to sign in. Wait five minutes.', {
-        retryAfter: Math.ceil(this.#counts.getRemainingTTL(network) / 1000),
-      });
-    this.#counts.set(network, count + 1);
-  }
-
-  forget(address: string): void {
-    this.#counts.delete(toNetwork(address));
-  }
-}
-
 async function startSession(
   signIn: SignIn,
-  failures: Failures,
+  failures: NetworkCounts,
   { headers, body, address }: RouteRequest,
 ): Promise<RouteReply> {
   checkHost(headers, signIn.hosts);
   checkOrigin(headers, 'POST');
-  failures.countAttempt(address);
+  // Counted before the secret is checked, so that many attempts at once cannot pass the limit.
+  failures.add(address, 'Too many failed attempts to sign in. Wait five minutes.');
   const sent = order.safeParse(body);
   const operator = sent.success && (await findOperator(signIn, sent.data.secret.trim()));
   if (!sent.success || !operator) {
@@ -189,7 +164,7 @@ function endSession(signIn: SignIn, { headers }: RouteRequest): RouteReply {
 }
 
 export function buildSessionRoutes(signIn: SignIn): Route[] {
-  const failures = new Failures();
+  const failures = new NetworkCounts(mostFailures, failureWindow);
   const onAdmin = { adminOnly: true } as const;
   return [
     buildRoute('GET /console/session', onAdmin, async ({ headers }) => {

@@ -47,7 +47,7 @@ export const untilOneEnds = 1000;
 type Taken = Left & { readonly taken: boolean };
 
 /** Takes an amount from a limit. If less is left, it takes nothing. */
-export async function takePoints(
+async function takePoints(
   limiter: RateLimiterMemory,
   name: string,
   { limit, amount }: Pick<Want, 'limit' | 'amount'>,
