@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Attempt, GatewayError, Target, ErrorCode } from '../../../core/index.ts';
 import { PerTarget, type Named } from '../../shared/routing/per-target.ts';
-import { Condition, type Change, type Report } from './breaker.ts';
+import { Condition, type Change } from './breaker.ts';
 import { Holds, isWithin, type Place } from './holds.ts';
 
 /** What the end of an attempt says about its target. */
@@ -75,12 +75,8 @@ class AttemptRecord {
   failed = 0;
   retries = 0;
   readonly firstEvents: number[] = [];
-  #errors: PastError[] = [];
-
-  /** The last errors, newest first. */
-  get errors(): readonly PastError[] {
-    return this.#errors;
-  }
+  /** The last ones, newest first. */
+  errors: PastError[] = [];
 
   /** Reads the end of an attempt. One that was not let in says nothing about its target. */
   read({ sent, status, isRetry, firstEventAfter, error }: Attempt): void {
@@ -97,7 +93,7 @@ class AttemptRecord {
     const { code } = error;
     const message = cause === undefined ? error.message : `${error.message} (${cause})`;
     const past = { at: Date.now(), code, status: status ?? null, message: message.slice(0, longestMessage) };
-    this.#errors = [past, ...this.#errors.slice(0, mostErrors - 1)];
+    this.errors = [past, ...this.errors.slice(0, mostErrors - 1)];
   }
 }
 
@@ -118,10 +114,10 @@ export class HealthBook {
   readonly since = Date.now();
   readonly #settings: Settings;
   /**
-   * The report of the running attempt of each call, by the call's id: keyed by attempts, it would keep them
-   * alive for longer than they last.
+   * The calls whose running attempt was let in, by their ids: attempts themselves would be kept alive for
+   * longer than they last.
    */
-  readonly #reports = new Map<string, Report>();
+  readonly #entered = new Set<string>();
   readonly #passOn: Rest;
 
   /** `passOn` reports a resting target to the other workers. */
@@ -152,18 +148,15 @@ export class HealthBook {
     const { condition } = this.targets.getEntry(attempt.target);
     if ((attempt.number > 1 && !attempt.isRetry) || this.#settings.whenAllFail === 'refuse')
       condition.check();
-    const report = condition.enter();
-    if (report) this.#reports.set(id, report);
+    if (condition.enter(id)) this.#entered.add(id);
   }
 
   read(id: string, attempt: Attempt): void {
     if (attempt.phase === 'start') return;
     if (attempt.phase === 'end') this.targets.getEntry(attempt.target).record.read(attempt);
-    const report = this.#reports.get(id);
-    this.#reports.delete(id);
+    const isEntered = this.#entered.delete(id);
     // An attempt that was not let in says nothing about its target, and neither does one that was never sent.
-    if (!report && attempt.status === undefined) return;
-    this.#judge(attempt, report);
+    if (isEntered || attempt.status !== undefined) this.#judge(id, attempt, isEntered);
   }
 
   /** The targets that may be called; all of them if none may, since the attempt then says why. */
@@ -179,27 +172,19 @@ export class HealthBook {
     for (const { condition, ...names } of this.known) if (isWithin(place, names)) condition.wake();
   }
 
-  #judge(attempt: Attempt, report: Report | undefined): void {
+  #judge(id: string, attempt: Attempt, isEntered: boolean): void {
     const { condition } = this.targets.getEntry(attempt.target);
     const { error } = attempt;
     const verdict = judgeAttempt(attempt);
-    if (!error || verdict === 'well') {
-      report?.(undefined);
-      condition.endRest();
-    } else if (verdict === 'unknown') {
-      report?.(error);
-    } else if (verdict === 'fault') {
-      if (report) report(error);
-      else condition.fail(error);
-    } else {
-      report?.(undefined);
-      const { retryAfter } = error.details;
-      const asked =
-        verdict === 'full' && retryAfter !== undefined ? Math.min(retryAfter, longestRest) * 1000 : undefined;
-      const rest =
-        asked ?? (verdict === 'full' ? this.#settings.restWhenFull : this.#settings.restWhenBarred);
-      condition.startRest(rest, error);
-      this.#passOn(attempt.target, rest, error);
-    }
+    const isFailure = verdict === 'fault' || verdict === 'unknown';
+    if (isEntered || verdict === 'fault') condition.onEnd(id, isFailure ? error : undefined);
+    if (verdict === 'well') condition.endRest();
+    if (!error || verdict === 'well' || isFailure) return;
+    const { retryAfter } = error.details;
+    const asked =
+      verdict === 'full' && retryAfter !== undefined ? Math.min(retryAfter, longestRest) * 1000 : undefined;
+    const rest = asked ?? (verdict === 'full' ? this.#settings.restWhenFull : this.#settings.restWhenBarred);
+    condition.startRest(rest, error);
+    this.#passOn(attempt.target, rest, error);
   }
 }

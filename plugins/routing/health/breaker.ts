@@ -5,9 +5,6 @@
  */
 import { GatewayError } from '../../../core/index.ts';
 
-/** Called once for each call that was let in: with its failure, or with `undefined` if it went well. */
-export type Report = (failure: GatewayError | undefined) => void;
-
 export type Change = 'opens' | 'stays open' | 'closes';
 
 /**
@@ -18,9 +15,16 @@ const toleratedShare = 0.4;
 const leastCalls = 5;
 const remembered = 20;
 
-/** Whether it is within a pause. The clock may have jumped to before it, and then the pause is over. */
-function isWithin(pause: { readonly from: number; readonly until: number }, now: number): boolean {
-  return now >= pause.from && now < pause.until;
+/** A time in which no calls come, and why. */
+interface Pause {
+  readonly from: number;
+  readonly until: number;
+  readonly reason: GatewayError;
+}
+
+/** Whether a pause lasts. The clock may have jumped to before it, and then the pause is over. */
+function lasts(pause: Pick<Pause, 'from' | 'until'> | undefined, now: number): boolean {
+  return pause !== undefined && now >= pause.from && now < pause.until;
 }
 
 export class Condition {
@@ -29,11 +33,12 @@ export class Condition {
   /** The last calls: true for each that failed. */
   #recent: boolean[] = [];
   #circuit: 'closed' | 'open' | 'testing' = 'closed';
-  /** While the open circuit lets no call through. */
-  #closure = { from: 0, until: 0 };
+  /** The call that tests an open circuit. */
+  #test: string | undefined;
   /** While no call is routed here as a test if other targets can be asked. */
   #afterLook = { from: 0, until: 0 };
-  #rest: { readonly from: number; readonly until: number; readonly reason: GatewayError } | undefined;
+  /** For as long as the vendor asks, and after the circuit has opened. */
+  #rest: Pause | undefined;
 
   /**
    * `pause` is how many milliseconds an open circuit refuses calls. `onChange` is called when it opens, when
@@ -49,9 +54,9 @@ export class Condition {
    * for one call in each pause.
    */
   isWell(now: number): boolean {
-    if (this.#rest && isWithin(this.#rest, now)) return false;
+    if (lasts(this.#rest, now)) return false;
     if (this.#circuit === 'closed') return true;
-    if (!this.#takesCalls(now) || isWithin(this.#afterLook, now)) return false;
+    if (this.#circuit === 'testing' || lasts(this.#afterLook, now)) return false;
     this.#afterLook = { from: now, until: now + this.#pause };
     return true;
   }
@@ -62,77 +67,70 @@ export class Condition {
     this.#rest = { from, until: from + milliseconds, reason };
   }
 
-  /** Ends the rest early, because the target answered a call. */
+  /** Ends the rest early, because the target answered a call. An open circuit waits for its test. */
   endRest(): void {
-    this.#rest = undefined;
+    if (this.#circuit === 'closed') this.#rest = undefined;
   }
 
   /** Ends the rest and closes the circuit, because an operator says that the target works. */
   wake(): void {
-    this.#rest = undefined;
     if (this.#circuit !== 'closed') this.#close();
+    this.endRest();
   }
 
   /** Whether the target gets calls now, until when not, and why. */
-  get state(): { name: 'well' | 'resting' | 'failing' | 'testing'; until?: number; reason?: GatewayError } {
-    if (this.#rest && isWithin(this.#rest, Date.now()))
-      return { name: 'resting', until: this.#rest.until, reason: this.#rest.reason };
-    if (this.#circuit === 'closed') return { name: 'well' };
-    return this.#circuit === 'testing'
-      ? { name: 'testing' }
-      : { name: 'failing', until: this.#closure.until };
+  describe() {
+    const now = Date.now();
+    if (this.#circuit === 'testing') return { state: 'testing' } as const;
+    if (this.#circuit === 'open') return { state: 'failing', until: this.#rest?.until } as const;
+    if (!this.#rest || !lasts(this.#rest, now)) return { state: 'well' } as const;
+    const { until, reason } = this.#rest;
+    return { state: 'resting', until, reason: { code: reason.code, message: reason.message } } as const;
   }
 
   /** Throws if the target rests or its circuit is open. */
   check(): void {
     const now = Date.now();
-    if (this.#rest && isWithin(this.#rest, now))
+    if (this.#rest && (this.#circuit === 'testing' || lasts(this.#rest, now)))
       throw buildRestError(this.#rest.reason, this.#rest.until - now);
-    if (!this.#takesCalls(now)) throw buildCircuitError(this.#closure.until - now);
   }
 
   /**
-   * Lets a call in and returns the function that reports how it went. Undefined if the call does not count:
-   * the circuit is open, and another call is testing it.
+   * Lets a call in. False if it does not count: the circuit is open, and it is not time for a test, or another
+   * call is testing it.
    */
-  enter(): Report | undefined {
-    if (this.#circuit === 'closed') return this.#report;
-    if (!this.#takesCalls(Date.now())) return undefined;
+  enter(id: string): boolean {
+    if (this.#circuit === 'closed') return true;
+    if (!this.#isDue()) return false;
     this.#circuit = 'testing';
-    return this.#reportTest;
+    this.#test = id;
+    return true;
   }
-
-  /** Records a failure. It also counts if the call had gone well before it was cut. */
-  fail(failure: GatewayError): void {
-    // A client that disconnects says nothing about the target.
-    if (failure.code === 'client_gone') return;
-    if (this.#circuit === 'closed') {
-      this.#remember(true);
-      const { length } = this.#recent;
-      if (length >= leastCalls && this.#recent.filter(Boolean).length > toleratedShare * length)
-        this.#open('opens');
-    } else if (this.#takesCalls(Date.now())) this.#open('stays open');
-  }
-
-  /** The report of a call that found the circuit closed. */
-  readonly #report: Report = (failure) => {
-    if (failure) this.fail(failure);
-    else if (this.#circuit === 'closed') this.#remember(false);
-  };
 
   /**
-   * The report of the call that tests an open circuit. The test also fails if its client disconnects: it has
-   * to end.
+   * Reads how a call went that was let in, or that failed after it had gone well. A test also fails if its
+   * client disconnects: it has to end. Otherwise that says nothing about the target.
    */
-  readonly #reportTest: Report = (failure) => {
-    if (failure) return this.#open('stays open');
-    this.#close();
-    this.#remember(false);
-  };
+  onEnd(id: string, failure: GatewayError | undefined): void {
+    if (this.#circuit === 'testing' && this.#test === id) {
+      if (failure) return this.#open('stays open');
+      this.#close();
+    }
+    if (failure?.code === 'client_gone') return;
+    if (this.#circuit === 'closed') this.#remember(failure !== undefined);
+    else if (failure && this.#isDue()) this.#open('stays open');
+  }
 
   #remember(failed: boolean): void {
     this.#recent.push(failed);
-    if (this.#recent.length > remembered) this.#recent.shift();
+    const { length } = this.#recent;
+    if (length > remembered) this.#recent.shift();
+    if (
+      failed &&
+      length >= leastCalls &&
+      this.#recent.filter(Boolean).length > toleratedShare * this.#recent.length
+    )
+      this.#open('opens');
   }
 
   #close(): void {
@@ -143,32 +141,28 @@ export class Condition {
 
   #open(change: Change): void {
     this.#circuit = 'open';
-    const from = Date.now();
-    this.#closure = { from, until: from + this.#pause };
+    const now = Date.now();
+    // A vendor that asked for a longer rest gets it.
+    const left = this.#rest && lasts(this.#rest, now) ? this.#rest.until - now : 0;
+    this.startRest(Math.max(left, this.#pause), buildCircuitError(this.#pause));
     this.#onChange(change);
   }
 
-  #takesCalls(now: number): boolean {
-    return this.#circuit === 'closed' || (this.#circuit === 'open' && !isWithin(this.#closure, now));
+  /** Whether an open circuit may be tested. */
+  #isDue(): boolean {
+    return this.#circuit === 'open' && !lasts(this.#rest, Date.now());
   }
-}
-
-function toSeconds(milliseconds: number): number {
-  return Math.max(1, Math.ceil(milliseconds / 1000));
 }
 
 function buildRestError({ code, message }: GatewayError, left: number): GatewayError {
   // The vendor's message was about the call that reached the limit.
   const text =
     code === 'rate_limited' ? 'The provider takes no more calls at the moment; try again later.' : message;
-  return new GatewayError(code, text, { retryAfter: toSeconds(left) });
+  return new GatewayError(code, text, { retryAfter: Math.max(1, Math.ceil(left / 1000)) });
 }
 
 /** The error of a call that an open circuit refuses for `left` more milliseconds. */
 export function buildCircuitError(left: number): GatewayError {
-  return new GatewayError(
-    'upstream_overloaded',
-    'The provider has failed too often recently; the gateway does not call it at the moment.',
-    { retryAfter: toSeconds(left) },
-  );
+  const text = 'The provider has failed too often recently; the gateway does not call it at the moment.';
+  return buildRestError(new GatewayError('upstream_overloaded', text), left);
 }

@@ -3,7 +3,7 @@
  * service.
  */
 import { z } from 'zod';
-import { errorTable, GatewayError, type ErrorCode, type Host, type Workers } from '../../../core/index.ts';
+import { errorCodes, GatewayError, type Host, type Workers } from '../../../core/index.ts';
 import type { Named } from '../../shared/routing/per-target.ts';
 import { pastErrorSchema, type HealthBook, type Rest, type TargetHealth } from './book.ts';
 import { holdSchema, placeSchema } from './holds.ts';
@@ -33,21 +33,7 @@ const changeSchema = z.union([z.object({ hold: holdSchema }), z.object({ wake: p
 export type Decision = z.output<typeof changeSchema>;
 
 function toRow({ provider, key, model, condition, record }: TargetHealth): Row {
-  const { name: state, until, reason } = condition.state;
-  const { attempts, failed, retries, firstEvents, errors } = record;
-  return {
-    provider,
-    key,
-    model,
-    state,
-    ...(until === undefined ? {} : { until }),
-    ...(reason ? { reason: { code: reason.code, message: reason.message } } : {}),
-    attempts,
-    failed,
-    retries,
-    firstEvents,
-    errors: [...errors],
-  };
+  return { provider, key, model, ...record, ...condition.describe() };
 }
 
 function decide(book: HealthBook, decision: Decision): true {
@@ -83,14 +69,12 @@ export async function collectRows(
   return { rows: [...book.known.map(toRow), ...others.flat()], workers: others.length + 1 };
 }
 
-const codes = Object.keys(errorTable).filter((code): code is ErrorCode => code in errorTable);
-
 const newsSchema = z.object({
   provider: z.string(),
   credential: z.number().optional(),
   model: z.string(),
   milliseconds: z.number(),
-  code: z.enum(codes),
+  code: z.enum(errorCodes),
   message: z.string(),
 });
 
