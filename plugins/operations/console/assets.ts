@@ -1,7 +1,6 @@
 /**
  * The files of the console's pages: our own TypeScript, with its types stripped by Node, and small
- * libraries from `node_modules` as they are. They are read and stripped once, and each is compressed on
- * its first request. Their path holds a hash of all of them, so browsers keep them until the gateway
+ * libraries from `node_modules` as they are. They are read, stripped and compressed once. Their path holds a hash of all of them, so browsers keep them until the gateway
  * changes. The policy of the documents that load them lets nothing in but our own files: no other host, no
  * inline style, and of inline scripts only the import map, by its hash.
  */
@@ -11,7 +10,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
+import { gzip } from 'node:zlib';
 import { z } from 'zod';
 import { buildPageHeaders } from '../../shared/page-headers.ts';
 
@@ -33,13 +32,10 @@ const libraries: Readonly<Record<string, readonly [file: string, path: string]>>
   '@preact/signals': ['@preact/signals', 'signals.mjs'],
 };
 
-export type Packing = 'br' | 'gzip';
-
 export interface Asset {
   readonly type: string;
   readonly plain: Buffer;
-  /** The compressed file. */
-  pack(encoding: Packing): Promise<Buffer>;
+  readonly gzip: Buffer;
 }
 
 export interface Assets {
@@ -61,14 +57,6 @@ async function stripTypes(files: readonly string[]): Promise<string[]> {
   return z.array(z.string()).parse(JSON.parse(stdout));
 }
 
-/** Types that are stripped leave spaces behind. */
-function trimLines(code: string): string {
-  return code
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
-}
-
 async function readStyles(): Promise<string> {
   const texts = await Promise.all(
     styles.map((name) => readFile(join(folder, 'style', `${name}.css`), 'utf8')),
@@ -83,7 +71,7 @@ async function readPages(): Promise<Map<string, string>> {
   const files = names.map((name) => join(folder, name));
   // A built package has JavaScript.
   const texts = names.some((name) => name.endsWith('.ts'))
-    ? (await stripTypes(files)).map(trimLines)
+    ? await stripTypes(files)
     : await Promise.all(files.map((file) => readFile(file, 'utf8')));
   return new Map(names.map((name, place) => [name, texts[place] ?? '']));
 }
@@ -102,16 +90,9 @@ async function readLibraries(): Promise<Map<string, string>> {
   return texts;
 }
 
-function createAsset(name: string, text: string): Asset {
+async function createAsset(name: string, text: string): Promise<Asset> {
   const plain = Buffer.from(text);
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length };
-  const made: Partial<Record<Packing, Promise<Buffer>>> = {};
-  const pack = { br: () => promisify(brotliCompress)(plain, { params }), gzip: () => promisify(gzip)(plain) };
-  return {
-    type: types[extname(name)] ?? '',
-    plain,
-    pack: (encoding) => (made[encoding] ??= pack[encoding]()),
-  };
+  return { type: types[extname(name)] ?? '', plain, gzip: await promisify(gzip)(plain) };
 }
 
 function hashText(text: string): string {
@@ -172,7 +153,8 @@ export async function loadAssets(): Promise<Assets> {
   for (const [name, text] of texts) hash.update(`${name}\n${text}\n`);
   const path = hash.digest('hex').slice(0, 12);
   const folder = `/console/${path}/`;
-  const files = new Map([...texts].map(([name, text]) => [name, createAsset(name, text)]));
+  const files = new Map<string, Asset>();
+  for (const [name, text] of texts) files.set(name, await createAsset(name, text));
   const imports = Object.fromEntries(Object.keys(libraries).map((name) => [name, folder + toFileName(name)]));
   const site = { folder, modules: [...modules.keys()], importMap: JSON.stringify({ imports }) };
   const { operators, holders } = documents;

@@ -14,7 +14,7 @@ import {
   type RouteReply,
 } from '../../../core/index.ts';
 import { readPrivateFile } from '../../shared/private-file.ts';
-import type { Asset, Assets, Packing } from './assets.ts';
+import type { Asset, Assets } from './assets.ts';
 import { createSessions, keyBytes, type Sessions } from './sessions.ts';
 import { buildRoute, buildSessionRoutes, checkHost, findPrincipal } from './sign-in.ts';
 
@@ -44,37 +44,29 @@ function readKey(file: string): Buffer {
 let loaded: Promise<Assets> | undefined;
 
 /** Loads the pages for the first visit, because many gateways never show one. A failure is tried again. */
-async function loadOnce(): Promise<Assets> {
-  loaded ??= import('./assets.ts').then(({ loadAssets }) => loadAssets());
-  try {
-    return await loaded;
-  } catch (error) {
-    loaded = undefined;
-    throw error;
-  }
+function loadOnce(): Promise<Assets> {
+  loaded ??= import('./assets.ts')
+    .then(({ loadAssets }) => loadAssets())
+    .catch((error: unknown) => {
+      loaded = undefined;
+      throw error;
+    });
+  return loaded;
 }
 
-const encodings = ['br', 'gzip'] as const satisfies Packing[];
-
-function findEncoding({
-  'accept-encoding': accepted,
-}: Readonly<Record<string, unknown>>): Packing | undefined {
-  const names: readonly string[] = String(accepted ?? '').match(/\w+/g) ?? [];
-  return encodings.find((encoding) => names.includes(encoding));
-}
-
-async function buildAssetReply(asset: Asset, encoding: Packing | undefined): Promise<RouteReply> {
+function buildAssetReply({ type, plain, gzip }: Asset, accepted: unknown): RouteReply {
+  const isPacked = /\bgzip\b/.test(String(accepted));
   return {
     status: 200,
     headers: {
-      'content-type': asset.type,
+      'content-type': type,
       'cache-control': 'public, max-age=31536000, immutable',
       'x-content-type-options': 'nosniff',
       'cross-origin-resource-policy': 'same-origin',
       vary: 'accept-encoding',
-      ...(encoding && { 'content-encoding': encoding }),
+      ...(isPacked && { 'content-encoding': 'gzip' }),
     },
-    body: encoding ? await asset.pack(encoding) : asset.plain,
+    body: isPacked ? gzip : plain,
   };
 }
 
@@ -114,7 +106,7 @@ function buildPageRoutes(hosts: readonly string[]): Route[] {
         const all = await loadOnce();
         const asset = hash === all.hash ? all.files.get(file) : undefined;
         if (!asset) throw new GatewayError('not_found', `The console has no file "${file.slice(0, 100)}".`);
-        return buildAssetReply(asset, findEncoding(headers));
+        return buildAssetReply(asset, headers['accept-encoding']);
       },
     ),
   ];
@@ -126,21 +118,15 @@ export const webConsole = definePlugin({
   apply(host, { hosts, session, publicPage: isPublic, publicUrl }) {
     const { keyrings, logger, hooks } = host;
     let sessions: Sessions | undefined;
-    const requireSessions = (): Sessions => {
-      if (sessions) return sessions;
-      throw new GatewayError('overloaded', 'The console is still starting. Try again in a moment.', {
-        retryAfter: 1,
-      });
-    };
-    const signIn = { keyrings, logger, hosts, requireSessions };
-
-    hooks.ready.tapPromise('console', async () => {
-      sessions = createSessions({
+    const openSessions = (): Sessions =>
+      (sessions ??= createSessions({
         key: readKey(join(host.dataFolder, 'console-key')),
         duration: session * 3_600_000,
         endedFile: join(host.dataFolder, 'console-ended'),
-      });
-    });
+      }));
+    const signIn = { keyrings, logger, hosts, openSessions };
+    // A damaged key is found when the gateway starts.
+    hooks.ready.tap('console', () => void openSessions());
 
     // For the playground: a page may not call the public listener, which is another origin. The cookie
     // does not authorize them; calls need a key and are charged as usual.

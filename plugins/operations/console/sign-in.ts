@@ -80,7 +80,7 @@ function buildCookie(headers: Headers, value: string, seconds: number): string {
 
 interface SignIn extends Pick<Host, 'keyrings' | 'logger'> {
   readonly hosts: readonly string[];
-  readonly requireSessions: () => Sessions;
+  readonly openSessions: () => Sessions;
 }
 
 async function findOperator({ keyrings }: SignIn, secret: string): Promise<Principal | undefined> {
@@ -98,7 +98,7 @@ export async function findPrincipal(
   method: string,
 ): Promise<Principal | undefined> {
   const sealed = readCookie(headers);
-  const session = sealed === undefined ? undefined : signIn.requireSessions().read(sealed);
+  const session = sealed === undefined ? undefined : signIn.openSessions().read(sealed);
   if (!session) return undefined;
   checkHost(headers, signIn.hosts);
   checkOrigin(headers, method);
@@ -145,7 +145,7 @@ async function startSession(
     throw new GatewayError('invalid_api_key', 'This is neither the operator secret nor an operator key.');
   }
   failures.forget(address);
-  const { session, sealed } = signIn.requireSessions().start(sent.data.secret.trim());
+  const { session, sealed } = signIn.openSessions().start(sent.data.secret.trim());
   signIn.logger.info({ address, key: operator.key }, 'an operator signed in to the console');
   const seconds = Math.floor((session.expires - Date.now()) / 1000);
   return {
@@ -158,8 +158,8 @@ async function startSession(
 function endSession(signIn: SignIn, { headers }: RouteRequest): RouteReply {
   checkHost(headers, signIn.hosts);
   checkOrigin(headers, 'DELETE');
-  const session = signIn.requireSessions().read(readCookie(headers) ?? '');
-  if (session) signIn.requireSessions().end(session.id);
+  const session = signIn.openSessions().read(readCookie(headers) ?? '');
+  if (session) signIn.openSessions().end(session.id);
   return { status: 204, headers: { ...noStore, 'set-cookie': buildCookie(headers, '', 0) }, body: null };
 }
 
@@ -169,7 +169,7 @@ export function buildSessionRoutes(signIn: SignIn): Route[] {
   return [
     buildRoute('GET /console/session', onAdmin, async ({ headers }) => {
       checkHost(headers, signIn.hosts);
-      const session = signIn.requireSessions().read(readCookie(headers) ?? '');
+      const session = signIn.openSessions().read(readCookie(headers) ?? '');
       const operator = session && (await findOperator(signIn, session.secret).catch(() => undefined));
       const body = session && operator ? describeSession(operator, session) : { signedIn: false };
       return { status: 200, headers: noStore, body };

@@ -50,6 +50,7 @@ interface Sent extends Replies {
   readonly 'GET /console/facts': Facts;
   readonly 'GET /v1/key': OwnKey;
   readonly 'GET /v1/calls': List<OwnCall>;
+  readonly 'GET /v1/calls/:id': Pick<OwnCall, 'cost' | 'outcome'>;
   readonly 'GET /v1/models': List<ListedModel>;
 }
 
@@ -88,32 +89,6 @@ export class ApiError extends Error {
   }
 }
 
-export interface Wanted {
-  readonly method?: string;
-  readonly params?: Params | undefined;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** Sends a request. Throws an `ApiError` for an error reply, and for a gateway that cannot be reached. */
-export async function send(path: string, wanted: Wanted = {}): Promise<Response> {
-  const { method = 'GET', params, body, headers = {} } = wanted;
-  const json: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
-  let response: Response;
-  try {
-    response = await fetch(buildAddress(path, params), {
-      method,
-      headers: { ...json, ...headers },
-      body: body === undefined ? null : JSON.stringify(body),
-    });
-  } catch {
-    throw new ApiError(0, 'Cannot reach the gateway. Is it running?', null);
-  }
-  if (response.ok) return response;
-  const text = await response.text();
-  throw readError(response.status, text);
-}
-
 function readError(status: number, text: string): ApiError {
   try {
     const { error } = JSON.parse(text);
@@ -124,23 +99,23 @@ function readError(status: number, text: string): ApiError {
   return new ApiError(status, `The gateway returned status ${status}.`, null);
 }
 
-async function ask<T>(path: string, wanted: Wanted = {}): Promise<T> {
-  try {
-    const response = await send(path, wanted);
-    const text = await response.text();
-    return JSON.parse(text === '' ? 'null' : text);
-  } catch (error) {
-    const isRefused = error instanceof ApiError && error.status === 401;
-    // Of a key, and of a secret to sign in with, the reply says what is wrong.
-    if (!isRefused || wanted.headers || path === '/console/session') throw error;
-    endSession(true);
-    throw new ApiError(401, 'Your session ended before this was done.', null);
-  }
+/** The reply to a request with this key, or with the session. Throws an `ApiError` if there is none. */
+async function ask<T>(url: string, key = '', { body, ...request }: RequestInit = {}): Promise<T> {
+  const headers = {
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(key !== '' && { authorization: `Bearer ${key}` }),
+  };
+  const response = await fetch(url, { ...request, body: body ?? null, headers }).catch(() => {
+    throw new ApiError(0, 'Cannot reach the gateway. Is it running?', null);
+  });
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text === '' ? 'null' : text);
+  // Of a key, and of a secret to sign in with, the reply says what is wrong.
+  if (response.status !== 401 || key !== '' || url === '/console/session')
+    throw readError(response.status, text);
+  endSession(true);
+  throw new ApiError(401, 'Your session ended before this was done.', null);
 }
-
-/** Loads with a key, if there is one; without it the session counts. */
-const load = <T>(url: string, key = ''): Promise<T> =>
-  ask(url, key === '' ? {} : { headers: { authorization: `Bearer ${key}` } });
 
 /** The URL of a route: fields that its path names are put there, and the others into the query. */
 export function buildUrl(route: keyof Sent, fields: Params = {}): string {
@@ -153,15 +128,16 @@ export function buildUrl(route: keyof Sent, fields: Params = {}): string {
   return buildAddress(path, rest);
 }
 
-/** Runs an operation, or asks the console itself. */
+/** Runs an operation, or asks what only the console and key holders ask. */
 export function call<Name extends keyof Sent>(
   route: Name,
   fields?: Params,
   body?: unknown,
+  key?: string,
 ): Promise<Sent[Name]> {
   const [method = ''] = route.split(' ');
-  const sent = method === 'POST' || method === 'PATCH' ? { body: body ?? {} } : {};
-  return ask(buildUrl(route, fields), { method, ...sent });
+  const sent = method === 'POST' || method === 'PATCH' ? { body: JSON.stringify(body ?? {}) } : {};
+  return ask(buildUrl(route, fields), key, { method, ...sent });
 }
 
 export interface Loaded<T> {
@@ -194,7 +170,7 @@ function useJson<T>(url: string | undefined, { every, key = '' }: Loading = {}):
     wanted.current = url;
     let isCurrent = true;
     setState(({ data, error }) => ({ data, error: isOther ? undefined : error, loading: true }));
-    load<T>(url, key).then(
+    ask<T>(url, key).then(
       (data) => isCurrent && setState({ data, error: undefined, loading: false }),
       (thrown: unknown) => {
         const error = thrown instanceof Error ? thrown : new Error(String(thrown));
@@ -271,7 +247,7 @@ export function useList<Name extends Readable>(
     if (route === undefined || next === null) return;
     const before = getLast();
     try {
-      const page = await load<List<Row>>(buildUrl(route, { ...fields, after: next }), loading?.key);
+      const page = await ask<List<Row>>(buildUrl(route, { ...fields, after: next }), loading?.key);
       // Two clicks ask twice, and what is listed may be another selection by now.
       if (getLast() !== before) return;
       further.value = { ...page, data: [...(further.value?.data ?? []), ...page.data] };

@@ -3,7 +3,7 @@
  * in the memory of the page, it shows the key's balance, limits, usage and calls, and makes calls.
  */
 import type { OwnBudget, OwnKey } from '../../../shared/replies/spending.ts';
-import { send, useData, type Loaded, type Facts, type List, type ListedModel, useList } from './api.ts';
+import { call, useData, type Loaded, type Facts, type List, type ListedModel, useList } from './api.ts';
 import { computeShare, describePeriod, renderShare } from './budgets.ts';
 import { callColumns, type Call, buildUsageColumns } from './call-columns.ts';
 import { ClientSettings } from './client-settings.ts';
@@ -249,7 +249,7 @@ function renderKeyForm() {
       fields: [{ name: 'key', label: 'API key', type: 'password', isRequired: true, placeholder: 'sk-…' }],
       submit: 'Show my usage',
       async send({ key: typed = '' }) {
-        await send('/v1/key', { headers: { authorization: `Bearer ${typed}` } });
+        await call('GET /v1/key', {}, undefined, typed);
         key.value = typed;
       },
     })}
@@ -264,10 +264,9 @@ function Holder(offer: Offer) {
     input: toPerMillion(pricing?.['prompt']),
     output: toPerMillion(pricing?.['completion']),
   }));
-  const headers = { authorization: `Bearer ${key.value}` };
   const at: CallPlace = {
     base: '',
-    find: async (id) => (await send(`/v1/calls/${encodeURIComponent(id)}`, { headers })).json(),
+    find: (id) => call('GET /v1/calls/:id', { id }, undefined, key.value),
   };
   const { choice, render } = chooseView(view, [
     ['key', 'My key', () => html`<${KeyView} apiKey=${key.value} />`],
