@@ -22,8 +22,8 @@ interface Pause {
   readonly reason: GatewayError;
 }
 
-/** Whether a pause lasts. The clock may have jumped to before it, and then the pause is over. */
-function lasts(pause: Pick<Pause, 'from' | 'until'> | undefined, now: number): boolean {
+/** Whether it is within a pause. The clock may have jumped to before it, and then the pause is over. */
+function isWithin(pause: Pick<Pause, 'from' | 'until'> | undefined, now: number): boolean {
   return pause !== undefined && now >= pause.from && now < pause.until;
 }
 
@@ -54,9 +54,9 @@ export class Condition {
    * for one call in each pause.
    */
   isWell(now: number): boolean {
-    if (lasts(this.#rest, now)) return false;
+    if (isWithin(this.#rest, now)) return false;
     if (this.#circuit === 'closed') return true;
-    if (this.#circuit === 'testing' || lasts(this.#afterLook, now)) return false;
+    if (this.#circuit === 'testing' || isWithin(this.#afterLook, now)) return false;
     this.#afterLook = { from: now, until: now + this.#pause };
     return true;
   }
@@ -83,7 +83,7 @@ export class Condition {
     const now = Date.now();
     if (this.#circuit === 'testing') return { state: 'testing' } as const;
     if (this.#circuit === 'open') return { state: 'failing', until: this.#rest?.until } as const;
-    if (!this.#rest || !lasts(this.#rest, now)) return { state: 'well' } as const;
+    if (!this.#rest || !isWithin(this.#rest, now)) return { state: 'well' } as const;
     const { until, reason } = this.#rest;
     return { state: 'resting', until, reason: { code: reason.code, message: reason.message } } as const;
   }
@@ -91,13 +91,13 @@ export class Condition {
   /** Throws if the target rests or its circuit is open. */
   check(): void {
     const now = Date.now();
-    if (this.#rest && (this.#circuit === 'testing' || lasts(this.#rest, now)))
+    if (this.#rest && (this.#circuit === 'testing' || isWithin(this.#rest, now)))
       throw buildRestError(this.#rest.reason, this.#rest.until - now);
   }
 
   /**
-   * Lets a call in. False if it does not count: the circuit is open, and it is not time for a test, or another
-   * call is testing it.
+   * Lets a call in. False if it does not count: the circuit is open, and it is too early for a test, or
+   * another call is testing it.
    */
   enter(id: string): boolean {
     if (this.#circuit === 'closed') return true;
@@ -143,14 +143,14 @@ export class Condition {
     this.#circuit = 'open';
     const now = Date.now();
     // A vendor that asked for a longer rest gets it.
-    const left = this.#rest && lasts(this.#rest, now) ? this.#rest.until - now : 0;
+    const left = this.#rest && isWithin(this.#rest, now) ? this.#rest.until - now : 0;
     this.startRest(Math.max(left, this.#pause), buildCircuitError(this.#pause));
     this.#onChange(change);
   }
 
   /** Whether an open circuit may be tested. */
   #isDue(): boolean {
-    return this.#circuit === 'open' && !lasts(this.#rest, Date.now());
+    return this.#circuit === 'open' && !isWithin(this.#rest, Date.now());
   }
 }
 
