@@ -1,7 +1,7 @@
 /** Amazon Bedrock; https://docs.aws.amazon.com/bedrock/latest/APIReference. */
 import { definePlugin } from '../../core/index.ts';
-import { offerCloud } from '../shared/cloud/offer.ts';
 import { chooseWire } from '../shared/openai/choose-wire.ts';
+import { offerVendor } from '../shared/provider/offer.ts';
 import {
   buildEndpoints,
   buildListingAddress,
@@ -22,7 +22,7 @@ export const amazonBedrock = definePlugin({
         'set AWS_REGION, and AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY or AWS_BEARER_TOKEN_BEDROCK',
       );
     const { base, region, credentials } = place;
-    offerCloud(host, {
+    offerVendor(host, {
       provider: { name: 'amazon-bedrock', endpoints: buildEndpoints(base), choose: chooseWire, wrap, unwrap },
       keys: credentials.map((credential) => ({ sign: createSigner(region, credential) })),
       probe: {

@@ -3,13 +3,12 @@
  * https://learn.microsoft.com/azure/ai-services/openai.
  */
 import { definePlugin } from '../../core/index.ts';
-import { offerCloud } from '../shared/cloud/offer.ts';
 import { chooseWire } from '../shared/openai/choose-wire.ts';
+import { offerVendor, signWithHeaders } from '../shared/provider/offer.ts';
 import {
   buildEndpoints,
   buildListingAddress,
   signWithToken,
-  signWithKey,
   listDeployedModels,
   optionsSchema,
   completeOptions,
@@ -21,9 +20,12 @@ export const azure = definePlugin({
   apply(host, options) {
     const { baseUrl, apiKey, apiVersion } = completeOptions(options);
     if (baseUrl === undefined) return host.noteOff('set AZURE_OPENAI_ENDPOINT');
-    offerCloud(host, {
+    offerVendor(host, {
       provider: { name: 'azure', endpoints: buildEndpoints(baseUrl, apiVersion), choose: chooseWire },
-      keys: apiKey === undefined ? [signWithToken()] : [apiKey].flat().map(signWithKey),
+      keys:
+        apiKey === undefined
+          ? [signWithToken()]
+          : [apiKey].flat().map((key) => signWithHeaders({ 'api-key': key })),
       probe: {
         url: buildListingAddress(baseUrl, apiVersion),
         variable: 'AZURE_OPENAI_API_KEY, or who this machine is to Entra ID',

@@ -3,7 +3,7 @@
  * https://cloud.google.com/vertex-ai/generative-ai/docs.
  */
 import { definePlugin, toRegional } from '../../core/index.ts';
-import { offerCloud } from '../shared/cloud/offer.ts';
+import { offerVendor } from '../shared/provider/offer.ts';
 import {
   buildCountRequest,
   buildEndpoints,
@@ -19,7 +19,7 @@ export const googleVertex = definePlugin({
   apply(host, options) {
     const place = findPlace(options);
     if (!place) return host.noteOff('set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION');
-    offerCloud(host, {
+    offerVendor(host, {
       provider: { name: 'google-vertex', endpoints: buildEndpoints(place), wrap },
       keys: [options.credentials].flat().map(signWithToken),
       probe: {

@@ -6,8 +6,8 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { definePlugin, type Target } from '../../core/index.ts';
+import { keepThroughReloads } from '../shared/kept.ts';
 import { hashConversation } from '../shared/routing/conversation.ts';
-import { keepThroughReloads } from '../shared/routing/kept.ts';
 import { stages } from '../shared/routing/ranking.ts';
 import { limitEntries } from '../shared/up-to.ts';
 

@@ -17,7 +17,7 @@ import {
   type Terms,
   type Unit,
 } from '../../core/index.ts';
-import { keepThroughReloads } from '../shared/routing/kept.ts';
+import { keepThroughReloads } from '../shared/kept.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
 import { sortLowestFirst, strategyOptions, tapRanking } from '../shared/routing/ranking.ts';
 

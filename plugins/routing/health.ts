@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
+import { keepThroughReloads } from '../shared/kept.ts';
 import { defineGauge } from '../shared/metric.ts';
 import type { Named } from '../shared/routing/per-target.ts';
 import { stages } from '../shared/routing/ranking.ts';
@@ -38,7 +39,7 @@ export const health = definePlugin({
   name: 'health',
   options,
   apply(host, settings) {
-    const { hooks, logger, metrics, openResource, workers } = host;
+    const { hooks, logger, metrics, workers } = host;
     const breakers = defineGauge(
       metrics,
       'tollgate_breaker_state',
@@ -58,28 +59,25 @@ export const health = definePlugin({
         change === 'opens' ? 'a target fails; it gets no calls for now' : 'a target answers again';
       logger.warn({ provider: name, credential, model: model.id }, message);
     };
-    let book = new HealthBook(settings, onChange, report);
+    const getBook = keepThroughReloads(host, 'health', new HealthBook(settings, onChange, report), settings);
     const stopHearing: (() => void)[] = [];
-    for (const route of createProviderRoutes(host, () => book)) host.routes.add(route);
+    for (const route of createProviderRoutes(host, getBook)) host.routes.add(route);
     hooks.ready.tapPromise('health', async () => {
-      book = await openResource(
-        'health',
-        settings,
-        async () => {
-          for (const hold of await readHolds(host)) book.holds.add(hold);
-          return book;
-        },
-        () => undefined,
-      );
+      for (const hold of await readHolds(host)) getBook().holds.add(hold);
       stopHearing.push(
-        hear(host, (target, ...rest) => book.targets.getEntry(target).condition.startRest(...rest)),
+        hear(host, (target, ...rest) =>
+          getBook()
+            .targets.getEntry(target)
+            .condition.startRest(...rest),
+        ),
       );
-      stopHearing.push(...(await shareBook(workers, () => book)));
+      stopHearing.push(...(await shareBook(workers, getBook)));
     });
     hooks.close.tapPromise('health', async () => stopHearing.forEach((stop) => stop()));
     hooks.route.tap(
       { name: 'health', stage: stages.health, because: 'it fails, or rests after a refusal' },
       (offered, { preview }) => {
+        const book = getBook();
         const targets = book.filter(offered);
         // A preview must not take the turn of the one call that tests a failing target.
         if (targets.length < 2 || preview) return targets;
@@ -89,9 +87,9 @@ export const health = definePlugin({
       },
     );
     hooks.dispatch.tap({ name: 'health', stage: Number.MIN_SAFE_INTEGER }, (_, { id, attempt }) => {
-      book.admit(id, attempt);
+      getBook().admit(id, attempt);
       return undefined;
     });
-    hooks.attempt.tap('health', (attempt, { id }) => void book.read(id, attempt));
+    hooks.attempt.tap('health', (attempt, { id }) => void getBook().read(id, attempt));
   },
 });

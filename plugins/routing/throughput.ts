@@ -3,7 +3,7 @@
  * reply has begun.
  */
 import { definePlugin, findCount, type End } from '../../core/index.ts';
-import { keepThroughReloads } from '../shared/routing/kept.ts';
+import { keepThroughReloads } from '../shared/kept.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
 import { sortLowestFirst, strategyOptions, tapRanking } from '../shared/routing/ranking.ts';
 

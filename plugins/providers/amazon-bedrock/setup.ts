@@ -7,8 +7,8 @@ import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { z } from 'zod';
 import { readEnvironment, type Model, type Operation, type Provider } from '../../../core/index.ts';
 import { ExpiringCredential, loadOptional } from '../../shared/cloud/credential.ts';
-import { cloudOptions } from '../../shared/cloud/offer.ts';
-import { addressSchema, keySchema, secretSchema } from '../../shared/provider/options.ts';
+import { signWithHeaders } from '../../shared/provider/offer.ts';
+import { addressSchema, keySchema, secretSchema, vendorOptions } from '../../shared/provider/options.ts';
 
 const identitySchema = z.looseObject({
   accessKeyId: z.string().min(1),
@@ -52,7 +52,7 @@ export const optionsSchema = z.strictObject({
    * are often missing. Prices differ.
    */
   profile: z.enum(['global', 'us', 'eu', 'au', 'jp', 'in', 'region']).default('global'),
-  ...cloudOptions,
+  ...vendorOptions,
 });
 
 type Options = z.output<typeof optionsSchema>;
@@ -171,51 +171,25 @@ export class Sha256 {
   }
 }
 
-/** The expiry of a key that states none. */
-const never = Number.POSITIVE_INFINITY;
-
-function createIdentitySource(credential: Identity | (() => Promise<Identity>)): () => Promise<Identity> {
-  const expiring = new ExpiringCredential('amazon-bedrock', async () => {
+export function createSigner(region: string, credential: Credential): Provider['sign'] {
+  if (typeof credential === 'string') return signWithHeaders({ authorization: `Bearer ${credential}` }).sign;
+  const identity = new ExpiringCredential('amazon-bedrock', async () => {
     const value = typeof credential === 'function' ? await credential() : credential;
-    return { value, expires: value.expiration?.getTime() ?? never };
+    return { value, expires: value.expiration?.getTime() ?? Infinity };
   });
-  return async () => expiring.get();
-}
-
-function createIdentitySigner(region: string, identity: () => Promise<Identity>): Provider['sign'] {
   return async (request) => {
     const { SignatureV4 } = await loadOptional(
       'amazon-bedrock',
       '@smithy/signature-v4',
       () => import('@smithy/signature-v4'),
     );
-    const { accessKeyId, secretAccessKey, sessionToken } = await identity();
-    const credentials = {
-      accessKeyId,
-      secretAccessKey,
-      ...(sessionToken === undefined ? {} : { sessionToken }),
-    };
+    const { accessKeyId, secretAccessKey, sessionToken } = await identity.get();
+    const credentials = { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
     const signer = new SignatureV4({ service: 'bedrock', region, credentials, sha256: Sha256 });
-    const { protocol, hostname, host, pathname } = new URL(request.url);
-    const { method, body, headers } = request;
-    const signed = await signer.sign({
-      method,
-      protocol,
-      hostname,
-      path: pathname,
-      query: {},
-      headers: { ...headers, host },
-      body,
-    });
+    const { protocol, hostname, host, pathname: path } = new URL(request.url);
+    const { method, body } = request;
+    const headers = { ...request.headers, host };
+    const signed = await signer.sign({ method, protocol, hostname, path, query: {}, headers, body });
     return { ...request, headers: signed.headers };
   };
-}
-
-export function createSigner(region: string, credential: Credential): Provider['sign'] {
-  if (typeof credential === 'string')
-    return (request) => ({
-      ...request,
-      headers: { ...request.headers, authorization: `Bearer ${credential}` },
-    });
-  return createIdentitySigner(region, createIdentitySource(credential));
 }

@@ -8,8 +8,7 @@ import { z } from 'zod';
 import { readEnvironment, type Model, type Provider, type Target } from '../../../core/index.ts';
 import { checkUrlPath } from '../../shared/cloud/address.ts';
 import { ExpiringCredential, signWith, type Fetched, loadOptional } from '../../shared/cloud/credential.ts';
-import { cloudOptions } from '../../shared/cloud/offer.ts';
-import { addressSchema, keySchema, secretSchema } from '../../shared/provider/options.ts';
+import { addressSchema, keySchema, secretSchema, vendorOptions } from '../../shared/provider/options.ts';
 
 const versionSchema = z.string().regex(/^[\w-]+$/, 'a version such as 2024-10-21, or preview');
 
@@ -33,7 +32,7 @@ export const optionsSchema = z.strictObject({
   deployments: z
     .record(z.string(), z.string().regex(/^[\w.-]+$/, 'a name of letters, digits, ".", "_" and "-"'))
     .optional(),
-  ...cloudOptions,
+  ...vendorOptions,
 });
 
 type Options = z.output<typeof optionsSchema>;
@@ -104,12 +103,6 @@ export function buildEndpoints(base: string, version: string | undefined): Provi
 
 const scope = 'https://cognitiveservices.azure.com/.default';
 
-type Signing = Pick<Provider, 'sign' | 'unwrap'>;
-
-export function signWithKey(key: string): Signing {
-  return { sign: (request) => ({ ...request, headers: { ...request.headers, 'api-key': key } }) };
-}
-
 async function fetchHeaders(): Promise<Fetched<Record<string, string>>> {
   const { DefaultAzureCredential } = await loadOptional(
     'azure',
@@ -120,6 +113,6 @@ async function fetchHeaders(): Promise<Fetched<Record<string, string>>> {
   return { value: { authorization: `Bearer ${token}` }, expires: expiresOnTimestamp };
 }
 
-export function signWithToken(): Signing {
+export function signWithToken(): Pick<Provider, 'sign' | 'unwrap'> {
   return signWith(new ExpiringCredential('azure', fetchHeaders));
 }

@@ -14,8 +14,7 @@ import {
 } from '../../../core/index.ts';
 import { toBodyText, checkUrlPath, buildGeminiPath } from '../../shared/cloud/address.ts';
 import { ExpiringCredential, signWith, type Fetched, loadOptional } from '../../shared/cloud/credential.ts';
-import { cloudOptions } from '../../shared/cloud/offer.ts';
-import { addressSchema } from '../../shared/provider/options.ts';
+import { addressSchema, vendorOptions } from '../../shared/provider/options.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 
 const accountSchema = z.looseObject({ client_email: z.string(), private_key: z.string() });
@@ -37,7 +36,7 @@ export const optionsSchema = z.strictObject({
    * or the identity of the machine.
    */
   credentials: z.union([accountSchema, z.array(accountSchema).min(1)]).optional(),
-  ...cloudOptions,
+  ...vendorOptions,
 });
 
 type Options = z.output<typeof optionsSchema>;

@@ -1,25 +1,16 @@
 /** `defineProvider` makes a plugin of a provider's data. It is off until its key (or base URL) is set. */
-import { fileURLToPath } from 'node:url';
 import {
   definePlugin,
   readEnvironment,
   toRegional,
   type Endpoint,
-  type Model,
   type PluginFactory,
   type Provider,
 } from '../../../core/index.ts';
-import { readCatalogue } from './catalogue-file.ts';
 import { watchListing } from './discovery.ts';
-import { addProvider, type Probe } from './examine-vendor.ts';
-import {
-  addressSchema,
-  buildDrainLimits,
-  optionsSchema,
-  secretSchema,
-  type ProviderOptions,
-} from './options.ts';
-import { applyOwnModels } from './own-models.ts';
+import type { Probe } from './examine-vendor.ts';
+import { offerVendor, signWithHeaders } from './offer.ts';
+import { addressSchema, optionsSchema, secretSchema } from './options.ts';
 
 export interface ProviderSpec {
   readonly name: string;
@@ -43,12 +34,6 @@ export interface ProviderSpec {
   readonly isRegional?: (baseUrl: string) => boolean;
   /** How the key is sent. Default: `Authorization: Bearer`. */
   readonly buildCredential?: (key: string) => Readonly<Record<string, string>>;
-}
-
-/** The models of a catalogue file, at the prices of one region if calls stay in it. */
-function readModels(file: URL, isRegional = false): Model[] {
-  const models = readCatalogue(file);
-  return isRegional ? models.map(toRegional) : models;
 }
 
 function joinEndpoint(base: string, path: Endpoint): Endpoint {
@@ -80,51 +65,28 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
         host.noteOff(`set ${spec.baseUrl ? spec.env.key : spec.env.baseUrl}`);
         return;
       }
-      if (spec.models instanceof URL) host.watchFile(fileURLToPath(spec.models));
-      const models =
-        spec.models instanceof URL
-          ? applyOwnModels(spec.name, readModels(spec.models, spec.isRegional?.(base)), options.models)
-          : undefined;
-      const credentials = keys.length > 0 ? keys.map(spec.buildCredential ?? buildBearer) : [{}];
-      for (const [index, headers] of credentials.entries()) {
-        const number = credentials.length > 1 ? index + 1 : undefined;
-        const provider = createProvider(spec, { base, credential: headers, number }, options);
-        const { path, ...asked } = spec.probe ?? {
-          path: spec.models instanceof URL ? '' : spec.models.discover,
-        };
-        const probe = { ...asked, url: base + path, variable: spec.env.key };
-        addProvider(host, provider, probe);
-        if (models) host.catalog.offer(provider, models);
-        else if (!(spec.models instanceof URL))
-          watchListing(host, provider, { url: base + spec.models.discover, headers, options });
-      }
+      const { name, models, choose, routes, patience, isRegional, probe } = spec;
+      const shown = keys.length > 0 ? keys.map(spec.buildCredential ?? buildBearer) : [{}];
+      const endpoints = Object.fromEntries(
+        Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, joinEndpoint(base, path)]),
+      );
+      const { path, ...asked } = probe ?? { path: models instanceof URL ? '' : models.discover };
+      offerVendor(host, {
+        provider: { name, endpoints, choose, routes, patience },
+        keys: shown.map(signWithHeaders),
+        probe: { ...asked, url: base + path, variable: spec.env.key },
+        options,
+        ...(models instanceof URL
+          ? { catalogue: models, choose: (all) => (isRegional?.(base) ? all.map(toRegional) : all) }
+          : {
+              discover: (provider, key) =>
+                watchListing(host, provider, {
+                  url: base + models.discover,
+                  headers: shown[key] ?? {},
+                  options,
+                }),
+            }),
+      });
     },
   });
-}
-
-interface Access {
-  readonly base: string;
-  /** Headers that hold the key. */
-  readonly credential: Readonly<Record<string, string>>;
-  /** Which of several keys it is. */
-  readonly number: number | undefined;
-}
-
-function createProvider(
-  spec: ProviderSpec,
-  { base, credential, number }: Access,
-  { onAbort, timeouts }: ProviderOptions,
-): Provider {
-  return {
-    name: spec.name,
-    ...(number === undefined ? {} : { credential: number }),
-    endpoints: Object.fromEntries(
-      Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, joinEndpoint(base, path)]),
-    ),
-    choose: spec.choose,
-    routes: spec.routes,
-    onAbort: buildDrainLimits(onAbort),
-    patience: spec.patience ? { ...spec.patience, ...timeouts } : timeouts,
-    sign: (request) => ({ ...request, headers: { ...request.headers, ...credential } }),
-  };
 }

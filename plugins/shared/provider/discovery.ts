@@ -3,6 +3,7 @@
  * finds.
  */
 import type { Host, Model, Provider } from '../../../core/index.ts';
+import { keepThroughReloads } from '../kept.ts';
 import { readListing, type LeftOut } from './listing.ts';
 import type { ProviderOptions } from './options.ts';
 
@@ -45,7 +46,9 @@ export function watchListing(
   provider: Provider,
   { url, headers, options }: Source,
 ): void {
-  let listed: Listed = {};
+  const known: Listed = {};
+  const settings = { provider: provider.name, url, headers, options };
+  const getListed = keepThroughReloads({ hooks, openResource }, 'listing', known, settings);
   const look = async (): Promise<void> => {
     try {
       const response = await fetch(url, {
@@ -55,6 +58,7 @@ export function watchListing(
       });
       if (!response.ok) throw new Error(`the provider answered ${response.status}`);
       const leftOut: LeftOut[] = [];
+      const listed = getListed();
       listed.models = readListing(provider.name, await response.json(), options, leftOut);
       catalog.offer(provider, listed.models);
       reportLeftOut(logger, listed, leftOut);
@@ -67,13 +71,8 @@ export function watchListing(
   catalog.offer(provider, readListing(provider.name, { data: [] }, options));
   let timer: NodeJS.Timeout | undefined;
   hooks.ready.tapPromise(provider.name, async () => {
-    listed = await openResource(
-      'listing',
-      { provider: provider.name, url, headers, options },
-      (): Listed => ({}),
-      () => undefined,
-    );
-    if (listed.models) catalog.offer(provider, listed.models);
+    const { models } = getListed();
+    if (models) catalog.offer(provider, models);
     // Not awaited: a slow provider must not delay the start.
     void look();
     timer = setInterval(() => void look(), options.discoverEvery * 1000).unref();

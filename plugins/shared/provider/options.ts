@@ -44,6 +44,14 @@ export const addressSchema = z.url({
   error: 'has to be an address with its scheme, as https://host/v1',
 });
 
+/** The options that all vendors have. */
+export const vendorOptions = {
+  /** Models to add, change or hide, by id. */
+  models: ownModelsSchema,
+  onAbort: onAbortSchema,
+  timeouts: patienceSchema,
+};
+
 export const optionsSchema = z.strictObject({
   /** Key or keys. Default: the usual environment variable. */
   apiKey: keySchema.optional(),
@@ -55,12 +63,9 @@ export const optionsSchema = z.strictObject({
   price: priceSchema.optional(),
   /** Context length in tokens of discovered models that do not state it. */
   contextLength: z.int().positive().default(8192),
-  /** Models to add, change or hide, by id. */
-  models: ownModelsSchema,
   /** Seconds between two reads of the model list. */
   discoverEvery: z.int().positive().max(longestDeadline).default(60),
-  onAbort: onAbortSchema,
-  timeouts: patienceSchema,
+  ...vendorOptions,
 });
 
 export type ProviderOptions = z.output<typeof optionsSchema>;

@@ -6,7 +6,7 @@
  * when it is finished.
  */
 import type { Attempt, Host, Routed, Target } from '../../../core/index.ts';
-import { keepThroughReloads } from './kept.ts';
+import { keepThroughReloads } from '../kept.ts';
 import { PerTarget } from './per-target.ts';
 
 /** Milliseconds in which an average loses two thirds of its weight: with calls, and without any. */

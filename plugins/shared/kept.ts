@@ -1,5 +1,5 @@
 /** Values that outlive a reload of the configuration, such as what was learnt from calls. */
-import type { Host } from '../../../core/index.ts';
+import type { Host } from '../../core/index.ts';
 
 /**
  * Keeps one value for each name and settings: a reload with the same settings goes on with it. Returns the
