@@ -1,8 +1,9 @@
 /**
  * The files of the console's pages: our own TypeScript, with its types stripped by Node, and small
- * libraries from `node_modules` as they are. They are read, stripped and compressed once. Their path holds a hash of all of them, so browsers keep them until the gateway
- * changes. The policy of the documents that load them lets nothing in but our own files: no other host, no
- * inline style, and of inline scripts only the import map, by its hash.
+ * libraries from `node_modules` as they are. They are read, stripped and compressed once. Their path holds a
+ * hash of all of them, so browsers keep them until the gateway changes. The policy of the documents that load
+ * them lets nothing in but our own files: no other host, no inline style, and of inline scripts only the
+ * import map, by its hash.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
