@@ -27,10 +27,10 @@ function buildLiveEvents(visit: number): string {
     first_event_ms: 310,
     duration_ms: 1200,
     attempts: 1,
-    input: 1200,
-    output: 340,
-    cached: 0,
-    reasoning: 0,
+    uses: [
+      { unit: 'input', count: 1200 },
+      { unit: 'output', count: 340 },
+    ],
     cost: '0.0123',
     cost_basis: 'usage',
   }));

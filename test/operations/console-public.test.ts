@@ -118,7 +118,7 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
   });
 
   it('lists the usage of the last day first', async () => {
-    const sums = { model: 'm', calls: 1, errors: 0, cost: '1', input: 1, output: 1, cached: 0, reasoning: 0 };
+    const sums = { model: 'm', calls: 1, errors: 0, cost: '1', uses: [{ unit: 'input', count: 1 }] };
     await page.route('**/v1/key', async (route) => {
       const reply = await (await route.fetch()).json();
       const data = ['2026-11-02', '2026-11-01'].map((day) => ({ ...sums, day }));

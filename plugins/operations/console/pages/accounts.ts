@@ -11,7 +11,7 @@ import { html, notify, useMemo, go, buildHref, type Place } from './kit.ts';
 import { renderHead, renderBadge, renderProblem, renderTiles } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
-function openAdjustment(account: string, onDone: () => void): void {
+function openAdjustment(account: string): void {
   openForm({
     title: `Adjust the credit of ${account}`,
     fields: [
@@ -20,7 +20,6 @@ function openAdjustment(account: string, onDone: () => void): void {
     ],
     submit: 'Adjust',
     send: (values) => call('POST /admin/adjustments', {}, { account, ...values }),
-    onDone,
   });
 }
 
@@ -30,7 +29,7 @@ const states = [
   ['closed', 'closed for good'],
 ] as const;
 
-function openState(account: string, state: string, onDone: () => void): void {
+function openState(account: string, state: string): void {
   openForm({
     title: `State of ${account}`,
     fields: [
@@ -45,7 +44,6 @@ function openState(account: string, state: string, onDone: () => void): void {
     ],
     submit: 'Change',
     send: (values) => call('PATCH /admin/accounts/:account/state', { account }, values),
-    onDone,
   });
 }
 
@@ -86,7 +84,7 @@ function StatementOf({ account }: { readonly account: string }) {
   const listed = useMemo(() => listMonths(zone), [zone]);
   const monthState = bindQuery('month', listed[0]);
   const month = monthState.value;
-  const { data, error, reload } = useData('GET /admin/accounts/:account/statement', { account, month, zone });
+  const { data, error } = useData('GET /admin/accounts/:account/statement', { account, month, zone });
   const columns = useMemo(() => buildColumns(zone), [zone]);
   const csv = buildUrl('GET /admin/accounts/:account/statement', { account, month, zone, format: 'csv' });
   return html`${renderTiles(
@@ -100,7 +98,6 @@ function StatementOf({ account }: { readonly account: string }) {
     columns,
     rows: data?.lines,
     error,
-    reload,
     tools: html`${renderSelect('Month', listed, monthState)} ${renderSelect('Time zone', zones, zoneState)}
       <a class="button" href=${csv} download>Statement as CSV</a>`,
     empty: 'Nothing was credited or spent in this month.',
@@ -112,7 +109,7 @@ function renderState(state: string | undefined) {
   return state !== undefined && state !== 'open' && renderBadge(state, 'bad');
 }
 
-function openCredit(account: string, onDone: () => void): void {
+function openCredit(account: string): void {
   openForm({
     title: `Add credit to ${account}`,
     fields: [
@@ -130,7 +127,6 @@ function openCredit(account: string, onDone: () => void): void {
       const { status } = await call('POST /admin/credits', {}, { account, ...values });
       if (status === 'already_credited') notify('Nothing was added: this reference was credited before');
     },
-    onDone,
   });
 }
 
@@ -146,37 +142,33 @@ function UsageOf({ account }: { readonly account: string }) {
   });
 }
 
-function renderChanges(account: string, { state }: AccountDetails, onDone: () => void) {
+function renderChanges(account: string, { state }: AccountDetails) {
   return (
     mayChange() &&
-    html`<button onClick=${() => openState(account, state, onDone)}>
+    html`<button onClick=${() => openState(account, state)}>
         ${state === 'open' ? 'Disable / close' : 'Change state'}
       </button>
-      <button onClick=${() => openAdjustment(account, onDone)}>Adjust</button>
-      <button onClick=${() => openCredit(account, onDone)}>Add credit</button>
-      <button class="primary" onClick=${() => openNewKey(account, onDone)}>New key</button>`
+      <button onClick=${() => openAdjustment(account)}>Adjust</button>
+      <button onClick=${() => openCredit(account)}>Add credit</button>
+      <button class="primary" onClick=${() => openNewKey(account)}>New key</button>`
   );
 }
 
 function Account({ account }: { readonly account: string }) {
-  const { data, error, reload } = useData('GET /admin/accounts/:account', { account });
+  const { data, error } = useData('GET /admin/accounts/:account', { account });
   const keys = useList('GET /admin/keys', { account, limit: largestPage });
-  const reloadAll = () => {
-    reload();
-    keys.reload();
-  };
   const { choice, render } = chooseView(bindQuery('show', 'keys'), [
-    ['keys', 'Keys', () => renderKeys({ name: 'Keys', ...keys, onDone: reloadAll })],
+    ['keys', 'Keys', () => renderKeys({ name: 'Keys', ...keys })],
     ['budgets', 'Budgets', () => html`<${Budgets} account=${account} />`],
     ['statement', 'Statement', () => html`<${StatementOf} account=${account} />`],
     ['usage', 'Usage', () => html`<${UsageOf} account=${account} />`],
   ]);
   const title = html`${account} ${renderState(data?.state)}`;
-  if (!data && error) return html`${renderHead(title)} ${renderProblem(error, reloadAll)}`;
+  if (!data && error) return html`${renderHead(title)} ${renderProblem(error)}`;
   const credits = Object.entries(data?.credits ?? {}).filter(([, amount]) => amount !== '0');
   const links = html`<a class="button" href=${buildHref('calls', { account })}>Calls</a>`;
-  return html`${renderHead(title, html`${links}${data && renderChanges(account, data, reloadAll)}`)}
-    ${renderProblem(error, reloadAll)}
+  return html`${renderHead(title, html`${links}${data && renderChanges(account, data)}`)}
+    ${renderProblem(error)}
     ${renderTiles(
       ['Available', renderUsd(data?.available), 'for new calls'],
       ['Reserved', renderUsd(data?.pending), 'by running calls'],
@@ -248,29 +240,19 @@ function renderAccounts(accounts: LoadedList<ListedAccount>) {
 function All() {
   const { view, choice, render } = chooseView(bindQuery('show', 'accounts'), [
     ['accounts', 'Accounts', () => renderAccounts(accounts)],
-    ['keys', 'Keys', () => renderKeys({ name: 'Keys', ...keys, withAccount: true, onDone: keys.reload })],
-    [
-      'operators',
-      'Operator keys',
-      () => renderKeys({ name: 'Operator keys', ...keys, areOperators: true, onDone: keys.reload }),
-    ],
+    ['keys', 'Keys', () => renderKeys({ name: 'Keys', ...keys, withAccount: true })],
+    ['operators', 'Operator keys', () => renderKeys({ name: 'Operator keys', ...keys, areOperators: true })],
     ['budgets', 'Budgets', () => html`<${Budgets} />`],
   ]);
   const kind = { keys: 'user', operators: 'operator' }[view];
   const limit = largestPage;
   const accounts = useList(view === 'accounts' ? 'GET /admin/accounts' : undefined, { limit });
   const keys = useList(kind ? 'GET /admin/keys' : undefined, { kind, limit });
-  const reload = (): void => {
-    accounts.reload();
-    keys.reload();
-  };
   const create =
     view === 'operators'
-      ? html`<button onClick=${() => openNewOperatorKey(reload)}>New operator key</button>`
+      ? html`<button onClick=${openNewOperatorKey}>New operator key</button>`
       : html`<button onClick=${openNewAccount}>New account</button>`;
-  const newKey = html`<button class="primary" onClick=${() => openNewKey(undefined, reload)}>
-    New key
-  </button>`;
+  const newKey = html`<button class="primary" onClick=${() => openNewKey()}>New key</button>`;
   return html`${renderHead('Accounts and keys', mayChange() && html`${create}${newKey}`)}
     <p>${choice}</p>
     ${render()}`;

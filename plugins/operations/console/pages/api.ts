@@ -99,6 +99,17 @@ function readError(status: number, text: string): ApiError {
   return new ApiError(status, `The gateway returned status ${status}.`, null);
 }
 
+/** Counts up when what is shown has to be loaded again. */
+const turn = signal(0);
+
+/** Loads again what is shown: after a change, or because the reader wants it. */
+export function reload(): void {
+  turn.value += 1;
+}
+
+/** Operations after which what is shown may be out of date. */
+const changing = /^(?:POST|PATCH|DELETE) \/admin\/(?!crossing|config)/;
+
 /** The reply to a request with this key, or with the session. Throws an `ApiError` if there is none. */
 async function ask<T>(url: string, key = '', { body, ...request }: RequestInit = {}): Promise<T> {
   const headers = {
@@ -129,7 +140,7 @@ export function buildUrl(route: keyof Sent, fields: Params = {}): string {
 }
 
 /** Runs an operation, or asks what only the console and key holders ask. */
-export function call<Name extends keyof Sent>(
+export async function call<Name extends keyof Sent>(
   route: Name,
   fields?: Params,
   body?: unknown,
@@ -137,7 +148,9 @@ export function call<Name extends keyof Sent>(
 ): Promise<Sent[Name]> {
   const [method = ''] = route.split(' ');
   const sent = method === 'POST' || method === 'PATCH' ? { body: JSON.stringify(body ?? {}) } : {};
-  return ask(buildUrl(route, fields), key, { method, ...sent });
+  const reply = await ask<Sent[Name]>(buildUrl(route, fields), key, { method, ...sent });
+  if (changing.test(route)) reload();
+  return reply;
 }
 
 export interface Loaded<T> {
@@ -145,7 +158,6 @@ export interface Loaded<T> {
   readonly data: T | undefined;
   readonly error: Error | undefined;
   readonly loading: boolean;
-  reload(): void;
 }
 
 interface Loading {
@@ -157,12 +169,12 @@ interface Loading {
 
 /** Loads when the URL or the key changes. Without a URL nothing is loaded. */
 function useJson<T>(url: string | undefined, { every, key = '' }: Loading = {}): Loaded<T> {
-  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
+  const [state, setState] = useState<Loaded<T>>({
     data: undefined,
     error: undefined,
     loading: url !== undefined,
   });
-  const [turn, setTurn] = useState(0);
+  const [tick, setTick] = useState(0);
   const wanted = useRef(url);
   useEffect(() => {
     if (url === undefined) return undefined;
@@ -180,17 +192,18 @@ function useJson<T>(url: string | undefined, { every, key = '' }: Loading = {}):
     return () => {
       isCurrent = false;
     };
-  }, [url, key, turn]);
-  const reload = (): void => setTurn((last) => last + 1);
+  }, [url, key, turn.value, tick]);
   const isLoading = useRef(false);
   isLoading.current = state.loading;
   useEffect(() => {
     if (every === undefined || url === undefined) return undefined;
     // A reply that takes longer than the interval is waited for.
-    const timer = setInterval(() => !document.hidden && !isLoading.current && reload(), every);
+    const timer = setInterval(() => {
+      if (!document.hidden && !isLoading.current) setTick((last) => last + 1);
+    }, every);
     return () => clearInterval(timer);
   }, [url, every]);
-  return { ...state, error: url === undefined ? undefined : state.error, reload };
+  return { ...state, error: url === undefined ? undefined : state.error };
 }
 
 /** Loads the reply of a route, if there is one. */

@@ -1,8 +1,9 @@
 /** Budgets: what a key, an account, a team or a tag may spend in a period, and how much of it is left. */
 import type { Budget } from '../../../shared/replies/budgets.ts';
+import type { OwnBudget } from '../../../shared/replies/spending.ts';
 import { call, largestPage, mayChange, useList } from './api.ts';
 import { renderDialogForm, openForm, splitWords, type Field, type Values } from './form.ts';
-import { parseUsd } from './format.ts';
+import { parseUsd, renderTime, renderUsd } from './format.ts';
 import { html } from './kit.ts';
 import { renderBadge, confirmAction, RowMenu } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
@@ -36,7 +37,7 @@ const ofWhom: readonly Field[] = [
 ];
 const periods = ['hour', 'day', 'week', 'month', 'total'];
 
-function openNew(account: string | undefined, onDone: () => void): void {
+function openNew(account: string | undefined): void {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   openForm({
     title: account === undefined ? 'Create a budget' : `Create a budget for ${account}`,
@@ -49,7 +50,6 @@ function openNew(account: string | undefined, onDone: () => void): void {
     submit: 'Create budget',
     send: ({ scope = 'account', subject = account, per, zone, ...values }) =>
       call('POST /admin/budgets', {}, { scope, subject, per, zone, ...readTerms(values) }),
-    onDone,
   });
 }
 
@@ -59,7 +59,7 @@ export const describePeriod = ({ per }: Pick<Budget, 'per'>): string =>
 const describeBudget = (budget: Budget): string =>
   `${budget.scope} ${budget.key_name || budget.subject} ${describePeriod(budget)}`;
 
-function openChange(budget: Budget, onDone: () => void): void {
+function openChange(budget: Budget): void {
   const raise = renderDialogForm({
     fields: [
       { name: 'amount', label: 'More in USD', isRequired: true },
@@ -70,7 +70,6 @@ function openChange(budget: Budget, onDone: () => void): void {
       const order = { amount, until: new Date(until).toISOString() };
       return call('POST /admin/budgets/:budget/raises', { budget: budget.id }, order);
     },
-    onDone,
   });
   openForm({
     title: `Change the budget: ${describeBudget(budget)}`,
@@ -79,7 +78,6 @@ function openChange(budget: Budget, onDone: () => void): void {
     send: (values) => call('PATCH /admin/budgets/:budget', { budget: budget.id }, readTerms(values)),
     more: html`<h3>Raise it for a time</h3>
       ${raise}`,
-    onDone,
   });
 }
 
@@ -91,35 +89,17 @@ export function computeShare({ used, pending, allowed }: Use): number {
   return all === 0n ? 100 : Number(((parseUsd(used) + parseUsd(pending)) * 100n) / all);
 }
 
-export function renderShare(use: Use) {
-  const share = computeShare(use);
+/** A budget in its current period. Holders of keys are told less of theirs. */
+type Shown = OwnBudget & { readonly key_name?: string | undefined; readonly reached?: number };
+
+function renderUse(budget: Shown) {
+  const { reached = 0 } = budget;
+  const share = computeShare(budget);
   return html`<meter min="0" max="100" high="80" value=${share} aria-label=${`${share} % used`}></meter>
-    ${` ${share} % `}`;
+    ${` ${share} % `}${reached > 0 && renderBadge(`${reached} % reached`, reached < 100 ? 'warn' : 'bad')}`;
 }
 
-function renderUse({ current }: Budget) {
-  const { reached } = current;
-  const tone = reached < 100 ? 'warn' : 'bad';
-  return html`${renderShare(current)}${reached > 0 && renderBadge(`${reached} % reached`, tone)}`;
-}
-
-function renderActions(budget: Budget, onDone: () => void) {
-  const remove = (): void =>
-    confirmAction({
-      title: `Delete the budget: ${describeBudget(budget)}?`,
-      text: 'Calls will no longer count against this budget.',
-      button: 'Delete',
-      act: () => call('DELETE /admin/budgets/:budget', { budget: budget.id }).then(onDone),
-    });
-  const items = [
-    ['Change', () => openChange(budget, onDone)],
-    ['Delete', remove],
-  ];
-  const of = `the budget: ${describeBudget(budget)}`;
-  return mayChange() && html`<${RowMenu} of=${of} id=${`menu-${budget.id}`} items=${items} />`;
-}
-
-const buildColumns = (onDone: () => void): Column<Budget>[] => [
+export const budgetColumns: readonly Column<Shown>[] = [
   buildColumn(
     'Budget',
     ({ scope, subject, per, key_name: name = '' }) => [scope, name, subject, per].filter(Boolean).join(' '),
@@ -129,25 +109,53 @@ const buildColumns = (onDone: () => void): Column<Budget>[] => [
         ${!budget.hard && renderBadge('only warns')}
         ${budget.key_name && html`<br /><span class="mono dim">${budget.subject}</span>`}`,
   ),
-  buildColumn('Limit', 'limit', 'amount'),
-  buildColumn('Used', ({ current }) => current.used, 'amount'),
-  buildColumn('Reserved', ({ current }) => current.pending, 'amount'),
-  buildColumn('Left', ({ current }) => current.left, 'amount'),
-  buildColumn('Use', ({ current }) => computeShare(current), renderUse),
-  buildColumn('Resets', ({ current }) => current.resets, 'time'),
-  buildColumn('', undefined, (budget) => renderActions(budget, onDone)),
+  // In one cell, since a phone shows two columns.
+  buildColumn(
+    'Left',
+    'left',
+    ({ left, resets }) => {
+      const until = resets && html`<br /><span class="dim">until ${renderTime(resets, 'brief')}</span>`;
+      return html`${renderUsd(left)}${until}`;
+    },
+    'figure',
+  ),
+  buildColumn('Use', computeShare, renderUse),
+  buildColumn('Limit', 'allowed', 'amount'),
+  buildColumn('Used', 'used', 'amount'),
+  buildColumn('Reserved', 'pending', 'amount'),
+];
+
+function renderActions(budget: Budget) {
+  const remove = (): void =>
+    confirmAction({
+      title: `Delete the budget: ${describeBudget(budget)}?`,
+      text: 'Calls will no longer count against this budget.',
+      button: 'Delete',
+      act: () => call('DELETE /admin/budgets/:budget', { budget: budget.id }),
+    });
+  const items = [
+    ['Change', () => openChange(budget)],
+    ['Delete', remove],
+  ];
+  const of = `the budget: ${describeBudget(budget)}`;
+  return mayChange() && html`<${RowMenu} of=${of} id=${`menu-${budget.id}`} items=${items} />`;
+}
+
+const columns: readonly Column<Budget & Budget['current']>[] = [
+  ...budgetColumns,
+  buildColumn('', undefined, renderActions),
 ];
 
 export function Budgets({ account }: { readonly account?: string }) {
   const whose = account === undefined ? {} : { scope: 'account', subject: account };
   const budgets = useList('GET /admin/budgets', { ...whose, limit: largestPage });
-  const { reload } = budgets;
   return renderTable({
     name: 'Budgets',
-    columns: buildColumns(reload),
+    columns,
     ...budgets,
+    rows: budgets.rows?.map((budget) => ({ ...budget, ...budget.current })),
     getKey: ({ id }) => String(id),
-    tools: mayChange() && html`<button onClick=${() => openNew(account, reload)}>New budget</button>`,
+    tools: mayChange() && html`<button onClick=${() => openNew(account)}>New budget</button>`,
     empty: 'No budgets yet. A budget limits spending in a period, in addition to the balance.',
   });
 }

@@ -1,6 +1,6 @@
 /** What calls, and the sums of calls, look like in tables. */
 import type { CallDetail } from '../../../shared/replies/calls.ts';
-import { formatCount, formatDuration, renderTime } from './format.ts';
+import { formatCount, formatDuration, nameUnit, renderTime } from './format.ts';
 import { html, buildHref } from './kit.ts';
 import { renderBadge, type Tone } from './parts.ts';
 import { buildColumn, type Column } from './table.ts';
@@ -10,9 +10,24 @@ interface Usage {
   /** A refused call may have none. */
   readonly model?: string | null | undefined;
   readonly calls: number;
-  readonly input: number;
-  readonly output: number;
+  readonly uses: CallDetail['uses'];
   readonly cost: string;
+}
+
+/** How much of each unit was used, one a line. */
+export function buildUsesColumn<Row>(read: (row: Row) => CallDetail['uses']): Column<Row> {
+  return buildColumn(
+    'Used',
+    (row) =>
+      read(row)
+        .map((use) => `${use.count} ${nameUnit(use)}`)
+        .join(', '),
+    (row) =>
+      read(row).map(
+        (use) => html`<div>${formatCount(use.count)} <span class="dim">${nameUnit(use)}</span></div>`,
+      ),
+    'figure',
+  );
 }
 
 /** `link` leads to the calls of a model. */
@@ -28,8 +43,7 @@ export const buildUsageColumns = (link?: (model: string) => string): Column<Usag
     'wide',
   ),
   buildColumn('Calls', 'calls', 'count'),
-  buildColumn('Input tokens', 'input', 'count'),
-  buildColumn('Output tokens', 'output', 'count'),
+  buildUsesColumn(({ uses }) => uses),
   buildColumn('Cost', 'cost', 'amount'),
 ];
 
@@ -37,9 +51,7 @@ type Names = 'id' | 'model' | 'answered_by' | 'provider' | 'protocol' | 'stream'
 
 /** A stored call, or one that runs. */
 export interface Call
-  extends
-    Pick<CallDetail, Names>,
-    Pick<CallDetail, 'started' | 'first_event_ms' | 'input' | 'output' | 'cost'> {
+  extends Pick<CallDetail, Names>, Pick<CallDetail, 'started' | 'first_event_ms' | 'uses' | 'cost'> {
   /** Key holders are not sent their own. */
   readonly account?: string | null;
   readonly outcome: string;
@@ -101,11 +113,6 @@ export const callColumns: readonly Column<Call>[] = [
       ${first !== null && html`<br /><span class="dim">first ${formatDuration(first)}</span>`}`,
     'figure',
   ),
-  buildColumn(
-    'Tokens',
-    ({ input, output }) => input + output,
-    ({ input, output }) => `${formatCount(input)} → ${formatCount(output)}`,
-    'figure',
-  ),
+  buildUsesColumn(({ uses }) => uses),
   buildColumn('Cost', 'cost', 'amount'),
 ];

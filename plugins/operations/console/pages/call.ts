@@ -3,10 +3,10 @@ import type { CallDetail, Loss, CostLine } from '../../../shared/replies/calls.t
 import { call as callApi, mayChange, useData } from './api.ts';
 import { renderOutcome } from './call-columns.ts';
 import { amountField, openForm, reasonField } from './form.ts';
-import { formatCount, formatDuration, renderTime, renderUsd } from './format.ts';
+import { formatCount, formatDuration, nameUnit, renderTime, renderUsd } from './format.ts';
 import { html, notify, type ComponentChildren, buildHref } from './kit.ts';
 import { renderLoss, describeLoss } from './marked-json.ts';
-import { renderBadge, renderCode, renderFacts, renderHead, renderProblem } from './parts.ts';
+import { renderBadge, renderFacts, renderHead, renderProblem } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
 type Entry = CallDetail['entries'][number];
@@ -199,20 +199,13 @@ const bases: Readonly<Record<string, string>> = {
 };
 
 function renderFigures(call: CallDetail) {
-  return html`${renderFacts([
-      ['Cost', html`${renderUsd(call.cost)} <span class="dim">${bases[call.cost_basis]}</span>`],
-      ['Refunded', call.refunded && renderUsd(call.refunded)],
-      ['Vendor', renderUsd(call.vendor_cost)],
-      ['Margin', renderUsd(call.margin)],
-      ['Input tokens', formatCount(call.input)],
-      ['of them cached', formatCount(call.cached)],
-      ['Output tokens', formatCount(call.output)],
-      ['of them reasoning', formatCount(call.reasoning)],
-    ])}
-    <details>
-      <summary>Usage as booked</summary>
-      ${renderCode(JSON.stringify(call.usage, null, 2))}
-    </details>`;
+  return renderFacts([
+    ['Cost', html`${renderUsd(call.cost)} <span class="dim">${bases[call.cost_basis]}</span>`],
+    ['Refunded', call.refunded && renderUsd(call.refunded)],
+    ['Vendor', renderUsd(call.vendor_cost)],
+    ['Margin', renderUsd(call.margin)],
+    ...call.uses.map((use) => [`Used: ${nameUnit(use)}`, formatCount(use.count)] as const),
+  ]);
 }
 
 const renderPart = (title: string, body: ComponentChildren) =>
@@ -254,7 +247,7 @@ function renderSections(call: CallDetail) {
   ${renderPart('Routing', html`<section class="card">${renderRouting(call)}</section>`)}`;
 }
 
-function openRefund(id: string, cost: string, onDone: () => void): void {
+function openRefund(id: string, cost: string): void {
   openForm({
     title: 'Refund this call',
     fields: [
@@ -266,23 +259,22 @@ function openRefund(id: string, cost: string, onDone: () => void): void {
       const { status } = await callApi('POST /admin/refunds', {}, { call: id, ...values });
       if (status === 'already_credited') notify('Nothing was refunded: this call was refunded before', true);
     },
-    onDone,
   });
 }
 
 export function CallDetail({ id }: { readonly id: string }) {
-  const { data: call, error, reload } = useData('GET /admin/calls/:id', { id });
+  const { data: call, error } = useData('GET /admin/calls/:id', { id });
   const refund =
     call &&
     call.cost !== '0' &&
     call.refunded === null &&
     mayChange() &&
-    html`<button onClick=${() => openRefund(id, call.cost, reload)}>Refund</button>`;
+    html`<button onClick=${() => openRefund(id, call.cost)}>Refund</button>`;
   return html`${renderHead(
     html`Call <span class="mono">${id}</span>`,
     html`${refund}<a class="button" href=${buildHref('calls')}>All calls</a>`,
   )}
-  ${renderProblem(error, reload)}
+  ${renderProblem(error)}
   ${
     call &&
     html`<div class="columns">

@@ -1,5 +1,5 @@
 /** Calls as they start and end, and past ones by every filter. */
-import { ApiError, buildUrl, useList, checkSession } from './api.ts';
+import { ApiError, buildUrl, useList, checkSession, reload } from './api.ts';
 import { callColumns, type Call } from './call-columns.ts';
 import { CallDetail } from './call.ts';
 import {
@@ -13,7 +13,7 @@ import {
   toLocalTime,
 } from './form.ts';
 import { formatCount } from './format.ts';
-import { html, useEffect, useSignal, setQuery, type Place, type Params } from './kit.ts';
+import { html, useEffect, useSignal, setQuery, type Place, type Params, type Signal } from './kit.ts';
 import { renderBadge, renderHead, type Tone } from './parts.ts';
 import { renderTable } from './table.ts';
 
@@ -44,8 +44,7 @@ function toCall({ at, ...call }: Started): Call {
     error_code: null,
     first_event_ms: null,
     duration_ms: null,
-    input: 0,
-    output: 0,
+    uses: [],
     cost: '0',
   };
 }
@@ -75,21 +74,15 @@ function connect(turn: (state: Live['state']) => void, listen: (source: EventSou
   };
 }
 
-/** Follows calls. Returns a function that stops it. `before` is what is already shown. */
-function follow(show: (live: Live) => void, { ended, omitted, ...before }: Live): () => void {
-  const calls = new Map(before.calls.toReversed().map((call) => [call.id, call]));
+/** Follows calls, after those that are already shown. Returns a function that stops it. */
+function follow(live: Signal<Live>): () => void {
+  const calls = new Map(live.value.calls.toReversed().map((call) => [call.id, call]));
   /** Also those beyond the limit of the list. */
   const running = new Set<string>();
-  const counts: Pick<Live, 'state' | 'ended' | 'omitted'> = { state: 'connecting', ended, omitted };
-  let frame = 0;
 
-  function change(changes: Partial<typeof counts> = {}): void {
-    Object.assign(counts, changes);
-    if (frame !== 0) return;
-    frame = requestAnimationFrame(() => {
-      frame = 0;
-      show({ ...counts, calls: [...calls.values()].toReversed(), running: running.size });
-    });
+  function show(changes: Partial<Live> = {}): void {
+    const shown = { calls: [...calls.values()].toReversed(), running: running.size };
+    live.value = { ...live.value, ...changes, ...shown };
   }
 
   function keep(call: Call): void {
@@ -100,18 +93,16 @@ function follow(show: (live: Live) => void, { ended, omitted, ...before }: Live)
     }
   }
 
-  function forgetRunning(): void {
-    running.clear();
-    for (const { id, outcome } of calls.values()) if (outcome === 'running') calls.delete(id);
-  }
-
   function setState(state: Live['state']): void {
     // Calls that ran before may have ended while nothing was heard.
-    if (state === 'open') forgetRunning();
-    change({ state });
+    if (state === 'open') {
+      running.clear();
+      for (const { id, outcome } of calls.values()) if (outcome === 'running') calls.delete(id);
+    }
+    show({ state });
   }
 
-  const stop = connect(setState, (source) => {
+  return connect(setState, (source) => {
     source.addEventListener('start', ({ data }) => {
       const started: readonly Started[] = JSON.parse(data);
       for (const call of started) {
@@ -119,7 +110,7 @@ function follow(show: (live: Live) => void, { ended, omitted, ...before }: Live)
         running.add(call.id);
         keep(toCall(call));
       }
-      change();
+      show();
     });
     source.addEventListener('end', ({ data }) => {
       const ended: readonly Call[] = JSON.parse(data);
@@ -127,18 +118,14 @@ function follow(show: (live: Live) => void, { ended, omitted, ...before }: Live)
         running.delete(call.id);
         keep(call);
       }
-      change({ ended: counts.ended + ended.length });
+      show({ ended: live.value.ended + ended.length });
     });
     source.addEventListener('omitted', ({ data }) => {
       // The end of a call that is not shown may be among them.
       for (const id of running) if (!calls.has(id)) running.delete(id);
-      change({ omitted: counts.omitted + Number(JSON.parse(data).events) });
+      show({ omitted: live.value.omitted + Number(JSON.parse(data).events) });
     });
   });
-  return () => {
-    stop();
-    cancelAnimationFrame(frame);
-  };
 }
 
 const outcomes = ['error', 'completed', 'aborted', 'cut', 'refused', 'failed', 'replayed'];
@@ -200,7 +187,7 @@ function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
       error: nameFilter(list.error),
       getKey: ({ id }) => id,
       tools: html`<button class="quiet" disabled=${isUnfiltered} onClick=${clear}>Clear filters</button>
-        <button class="quiet" disabled=${list.loading} onClick=${list.reload}>Reload</button>
+        <button class="quiet" disabled=${list.loading} onClick=${reload}>Reload</button>
         <a class="button" href=${csv} download>1000 calls as CSV</a>`,
       empty: `${
         isUnfiltered ? 'No calls yet.' : 'No stored calls match these filters.'
@@ -223,7 +210,7 @@ function Following() {
       live.value = { ...live.value, state: 'paused' };
       return undefined;
     }
-    return follow((next) => (live.value = next), live.value);
+    return follow(live);
   }, [isPaused.value]);
   const { state, calls, running, ended, omitted } = live.value;
   return html`<p class="row start" role="status">

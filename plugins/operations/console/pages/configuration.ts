@@ -68,7 +68,7 @@ function renderChanges({ changes, warnings, waiting }: ConfigCheck) {
   ${rows.length > 0 && renderTable({ name: 'Changes', columns: changeColumns, rows, isPlain: true })}`;
 }
 
-function Reload({ onDone }: { readonly onDone: () => void }) {
+function Reload() {
   const check = useSignal<ConfigCheck | undefined>(undefined);
   const isBusy = useSignal(false);
   const problem = useSignal<string | undefined>(undefined);
@@ -82,16 +82,15 @@ function Reload({ onDone }: { readonly onDone: () => void }) {
     isBusy.value = false;
   };
   const look = (): Promise<void> => run(() => call('POST /admin/config/check'));
-  const reload = (): Promise<void> =>
+  const apply = (): Promise<void> =>
     run(async () => {
       const { workers, ...result } = await call('POST /admin/reload');
       if (!result.ok) return { ...result, warnings: [] };
       notify(workers > 0 ? `Reloaded; ${workers} other workers reload now` : 'Reloaded');
-      onDone();
       return undefined;
     });
   const buttons = html`<button onClick=${look} disabled=${isBusy}>What would change?</button>${
-      mayChange() && html`<button class="primary" onClick=${reload} disabled=${isBusy}>Reload</button>`
+      mayChange() && html`<button class="primary" onClick=${apply} disabled=${isBusy}>Reload</button>`
     }`;
   const about = html`<p class="dim">
     The gateway reads its file when it changes. Running calls finish with the old configuration. Packages and
@@ -136,11 +135,11 @@ function renderPlugins(plugins: ConfigView['plugins']) {
 }
 
 export function Page() {
-  const { data, error, reload } = useData('GET /admin/config');
+  const { data, error } = useData('GET /admin/config');
   const rows = data && listOptions(data.settings, data.plugins);
-  return html`${renderHead('Configuration')} ${renderProblem(error, reload)}
+  return html`${renderHead('Configuration')} ${renderProblem(error)}
   ${data?.warnings.map((warning) => html`<p class="hint" role="note">${warning}</p>`)}
-  ${data && renderGateway(data)} ${(data || error) && html`<${Reload} onDone=${reload} />`}
+  ${data && renderGateway(data)} ${(data || error) && html`<${Reload} />`}
   ${data && renderPlugins(data.plugins)}
   ${(data || !error) && renderTable({ name: 'Options', columns, rows, empty: 'No options.' })}`;
 }

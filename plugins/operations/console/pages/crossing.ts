@@ -48,7 +48,7 @@ const columns: readonly Column<Row>[] = [
 ];
 
 function CapabilityTable() {
-  const { data, error, reload } = useData('GET /admin/capabilities');
+  const { data, error } = useData('GET /admin/capabilities');
   const state = bindQuery('client', 'chat-completions');
   const client = state.value;
   const rows = useMemo(
@@ -70,7 +70,6 @@ function CapabilityTable() {
       columns,
       rows,
       error,
-      reload,
       empty: 'There are no measurements for this protocol.',
       tools: renderChoice('Protocol of the client', wires, state),
     })}`;
@@ -241,7 +240,7 @@ const operations = [
 
 function Editor({ place: { query } }: { readonly place: Place }) {
   const protocol = protocols.includes(query.protocol ?? '') ? (query.protocol ?? '') : 'chat-completions';
-  const { data: models, error, reload } = useData('GET /admin/models');
+  const { data: models, error } = useData('GET /admin/models');
   const text = useSignal(formatExample(protocol));
   const operation = useSignal('generate');
   const everyWire = useSignal(true);
@@ -275,7 +274,7 @@ function Editor({ place: { query } }: { readonly place: Place }) {
       ${renderSelect('Operation', protocol === 'images' ? operations.slice(0, 1) : operations, operation)}
       ${renderCheckbox('All protocols, also those the provider does not speak', everyWire)}
     </div>
-    ${renderInput('Request body (JSON)', text, { rows: 14 })} ${!isMissing && renderProblem(error, reload)}
+    ${renderInput('Request body (JSON)', text, { rows: 14 })} ${!isMissing && renderProblem(error)}
     ${renderProblem(fault)} ${preview && html`<${Result} preview=${preview.of} text=${preview.text} />`}
     ${order && !preview && !fault && html`<p class="empty" aria-busy="true">Loading …</p>`}`;
 }

@@ -288,19 +288,16 @@ interface FormDialog extends FormProps {
   readonly intro?: string;
   /** What comes below the form. */
   readonly more?: ComponentChildren;
-  /** Runs after what the form sends, when the dialog is closed. */
-  onDone?(): void;
 }
 
 /** A form that closes the dialog around it, unless submitting has opened another one. */
-export function renderDialogForm({ send, onDone, ...props }: Omit<FormDialog, 'title' | 'intro' | 'more'>) {
+export function renderDialogForm({ send, ...props }: FormProps) {
   return renderForm({
     ...props,
     async send(values) {
       const before = dialog.value;
       await send(values);
       if (dialog.value === before) closeDialog();
-      onDone?.();
     },
   });
 }

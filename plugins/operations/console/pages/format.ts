@@ -2,6 +2,7 @@
  * Numbers, times and amounts as people read them. Times are local. Amounts are decimal strings in USD with up
  * to nine places, added as integers and never as floats.
  */
+import type { CallDetail } from '../../../shared/replies/calls.ts';
 import type { Offer } from '../../../shared/replies/models.ts';
 import { html } from './kit.ts';
 
@@ -51,6 +52,13 @@ export function renderUsd(amount: string | null | undefined) {
 export function findRate(price: Offer['price'], wanted: string): string | null {
   const found = price?.rates.find(({ unit, modality }) => unit === wanted && modality === undefined);
   return found?.rate ?? null;
+}
+
+type Use = CallDetail['uses'][number];
+
+/** `cache write 5m`, `audio input`. */
+export function nameUnit({ unit, modality = '' }: Use): string {
+  return `${modality} ${unit.replaceAll(/[A-Z]|\d+/g, (part) => ` ${part.toLowerCase()}`)}`.trim();
 }
 
 const whole = new Intl.NumberFormat('en');

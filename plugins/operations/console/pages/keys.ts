@@ -108,7 +108,7 @@ const accountField: Field = {
   hint: 'Created if it does not exist.',
 };
 
-export function openNewKey(account: string | undefined, onDone: () => void): void {
+export function openNewKey(account?: string): void {
   openForm({
     title: 'Create a key',
     fields: [
@@ -128,11 +128,10 @@ export function openNewKey(account: string | undefined, onDone: () => void): voi
       const order = { account: account ?? typed, name, credit, limits, tags: splitWords(tags) };
       await showSecret(await call('POST /admin/keys', {}, order));
     },
-    onDone,
   });
 }
 
-export function openNewOperatorKey(onDone: () => void): void {
+export function openNewOperatorKey(): void {
   openForm({
     title: 'Create an operator key',
     intro: 'It gives access to this console and the admin API. It cannot call models or spend credit.',
@@ -152,11 +151,10 @@ export function openNewOperatorKey(onDone: () => void): void {
       const order = { kind: 'operator', name, limits, readOnly: readOnly === 'on' };
       await showSecret(await call('POST /admin/keys', {}, order));
     },
-    onDone,
   });
 }
 
-function openLimits(key: Key, onDone: () => void): void {
+function openLimits(key: Key): void {
   const before: Readonly<Record<string, unknown>> = { ...key.limits };
   const isUser = key.kind === 'user';
   openForm({
@@ -178,7 +176,6 @@ function openLimits(key: Key, onDone: () => void): void {
       const order = { name, limits, tags: isUser ? splitWords(tags) : undefined };
       return call('PATCH /admin/keys/:key', { key: key.id }, order);
     },
-    onDone,
   });
 }
 
@@ -191,7 +188,7 @@ const overlaps = [
   ['2592000', 'Planned: keep it for 30 days'],
 ] as const;
 
-function openRotation(key: Key, onDone: () => void): void {
+function openRotation(key: Key): void {
   openForm({
     title: `Rotate the key …${key.lastFour}`,
     intro: 'A new secret takes over the account, the limits and the spending of this one.',
@@ -201,14 +198,12 @@ function openRotation(key: Key, onDone: () => void): void {
       const order = { overlap: Number(overlap) };
       await showSecret(await call('POST /admin/keys/:key/rotate', { key: key.id }, order));
     },
-    onDone,
   });
 }
 
-function renderActions(key: Key, onDone: () => void) {
+function renderActions(key: Key) {
   if (!mayChange()) return null;
-  const setDisabled = (disabled: boolean) =>
-    call('PATCH /admin/keys/:key', { key: key.id }, { disabled }).then(onDone);
+  const setDisabled = (disabled: boolean) => call('PATCH /admin/keys/:key', { key: key.id }, { disabled });
   const disable = (): void =>
     confirmAction({
       title: `Disable the key …${key.lastFour}?`,
@@ -223,11 +218,11 @@ function renderActions(key: Key, onDone: () => void) {
       text: 'Its calls are refused within a second, and it is no longer listed. Its calls and entries stay.',
       button: 'Delete',
       done: 'The key is deleted.',
-      act: () => call('DELETE /admin/keys/:key', { key: key.id }).then(onDone),
+      act: () => call('DELETE /admin/keys/:key', { key: key.id }),
     });
   const items = [
-    ['Change', () => openLimits(key, onDone)],
-    key.rotatedTo === null && ['Rotate', () => openRotation(key, onDone)],
+    ['Change', () => openLimits(key)],
+    key.rotatedTo === null && ['Rotate', () => openRotation(key)],
     key.disabled
       ? ['Enable', () => void runAction(() => setDisabled(false), 'The key works again.')]
       : ['Disable', disable],
@@ -256,10 +251,9 @@ interface KeysProps extends LoadedList<Key> {
   readonly name: string;
   readonly withAccount?: boolean;
   readonly areOperators?: boolean;
-  onDone(): void;
 }
 
-function buildColumns({ withAccount = false, areOperators = false, onDone }: KeysProps): Column<Key>[] {
+function buildColumns({ withAccount = false, areOperators = false }: KeysProps): Column<Key>[] {
   const account = buildColumn<Key>(
     'Account',
     (key) => key.account,
@@ -286,18 +280,18 @@ function buildColumns({ withAccount = false, areOperators = false, onDone }: Key
     ...(areOperators ? [] : spending),
     buildColumn('Expires', ({ limits }) => limits.expires, 'time'),
     buildColumn('Created', 'created', 'time'),
-    buildColumn('', undefined, (key) => renderActions(key, onDone)),
+    buildColumn('', undefined, renderActions),
   ];
 }
 
-export function renderKeys({ onDone, ...props }: KeysProps) {
+export function renderKeys(props: KeysProps) {
   const empty = props.areOperators
     ? 'No operator keys yet. They open this console and the admin API. A read-only one changes nothing.'
     : 'No keys yet. A key lets a program call models and spends from an account.';
   return renderTable({
     ...props,
     key: props.name,
-    columns: buildColumns({ ...props, onDone }),
+    columns: buildColumns(props),
     getKey: ({ id }) => id,
     getClass: (key) => (getState(key) === 'active' ? undefined : 'off'),
     empty,

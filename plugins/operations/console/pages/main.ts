@@ -180,6 +180,8 @@ try {
   draw(html`<${Shell} />`);
 } catch (error) {
   draw(
-    html`<main class="sign-in">${renderProblem(getMessage(error), () => window.location.reload())}</main>`,
+    html`<main class="sign-in">
+      ${renderProblem(new Error(getMessage(error)), () => window.location.reload())}
+    </main>`,
   );
 }

@@ -115,7 +115,7 @@ function buildColumns(example: string): Column<Model>[] {
 }
 
 export function Page({ place: { query } }: { readonly place: Place }) {
-  const { data, error, reload } = useData('GET /admin/models');
+  const { data, error } = useData('GET /admin/models');
   const example = data
     ? `${formatCount(data.example.input)} tokens in, ${formatCount(data.example.output)} out`
     : '';
@@ -154,7 +154,6 @@ export function Page({ place: { query } }: { readonly place: Place }) {
     columns,
     rows,
     error,
-    reload,
     getKey: ({ id }) => id,
     empty:
       models?.length === 0

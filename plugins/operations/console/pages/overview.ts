@@ -1,6 +1,7 @@
 /** The overview: spending, calls and waiting times in any range, by model, key, account, provider or tag. */
 import type { Overview } from '../../../shared/replies/spending.ts';
 import { buildUrl, useData } from './api.ts';
+import { buildUsesColumn } from './call-columns.ts';
 import { Chart, getColourClass, type Series } from './chart.ts';
 import { renderChoice, bindQuery, bindState, isTyped, renderInput, renderSelect } from './form.ts';
 import {
@@ -15,6 +16,7 @@ import {
   formatUtcDay,
   renderUsd,
   formatDollars,
+  nameUnit,
 } from './format.ts';
 import { html, useMemo, takeText, buildHref, setQuery, type Place } from './kit.ts';
 import { renderBadge, renderHead, renderProblem, renderTiles } from './parts.ts';
@@ -142,14 +144,7 @@ function buildColumns(data: Overview): Column<OverviewSeries>[] {
       ({ totals: { errors, calls } }) => `${formatCount(errors)} (${formatPercent(errors, calls)})`,
       'figure',
     ),
-    buildColumn('Input', ({ totals }) => totals.input, 'count'),
-    buildColumn('Output', ({ totals }) => totals.output, 'count'),
-    buildColumn(
-      'Cached',
-      ({ totals }) => totals.cached,
-      ({ totals: { cached, input } }) => formatPercent(cached, input),
-      'figure',
-    ),
+    buildUsesColumn(({ totals }) => totals.uses),
     buildColumn('First token p50', ({ totals }) => totals.first_event_ms.p50, 'duration'),
     buildColumn('First token p95', ({ totals }) => totals.first_event_ms.p95, 'duration'),
   ];
@@ -186,7 +181,7 @@ function renderTotals(data: Overview | undefined) {
     [
       'Tokens',
       totals ? formatShort(totals.input + totals.output) : '–',
-      totals && `${formatShort(totals.input)} in, ${formatShort(totals.output)} out`,
+      totals?.uses.map((use) => `${formatShort(use.count)} ${nameUnit(use)}`).join(', '),
     ],
     [
       'Errors',
@@ -292,7 +287,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
   const { params, range } = readParams(query);
   const isUnnamed = params['by'] === 'tag' && params['tag'] === '';
   const asked = isUnnamed ? undefined : 'GET /admin/overview';
-  const { data, error, reload } = useData(asked, params, { every: 30_000 });
+  const { data, error } = useData(asked, params, { every: 30_000 });
   const measure = measures.find(([key]) => key === query['show'])?.[0] ?? 'cost';
   const columns = useMemo(() => (data ? buildColumns(data) : []), [data]);
   const rangeState = bindState<string>(
@@ -304,7 +299,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
       'Overview',
       html`${renderChoice('Range', named, rangeState)} ${renderDayInput('From')} ${renderDayInput('To')}`,
     )}
-    ${renderProblem(error, reload)}
+    ${renderProblem(error)}
     ${
       data &&
       data.behind > mostBehind &&

@@ -1,6 +1,7 @@
 /**
  * Small parts that many pages show. They are plain functions, so that TypeScript checks their arguments.
  */
+import { reload } from './api.ts';
 import {
   type ComponentChildren,
   closeDialog,
@@ -39,12 +40,12 @@ export function renderBadge(content: ComponentChildren, tone: Tone = 'plain') {
   return html`<span class=${`badge ${tone}`}>${content}</span>`;
 }
 
-/** What went wrong, if anything did, with a way to try again. */
-export function renderProblem(error: Error | string | undefined, retry?: () => void) {
+/** What went wrong, if anything did. What could not be loaded can be tried again. */
+export function renderProblem(error: Error | string | undefined, retry = reload) {
   if (error === undefined) return null;
   return html`<div class="problem" role="alert">
     <span>${getMessage(error)}</span>
-    ${retry && html`<button class="quiet" onClick=${retry}>Try again</button>`}
+    ${error instanceof Error && html`<button class="quiet" onClick=${retry}>Try again</button>`}
   </div>`;
 }
 

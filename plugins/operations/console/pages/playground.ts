@@ -93,7 +93,7 @@ function KeyChooser() {
   </p>`;
   return html`<section class="card" aria-label="Key">
     <p>Calls of the playground are real: they need a key, and its account pays.</p>
-    ${renderProblem(accounts.error, accounts.reload)} ${mayChange() && renderChoice('Key', ways, way)}
+    ${renderProblem(accounts.error)} ${mayChange() && renderChoice('Key', ways, way)}
     ${way.value === 'paste' && paste()} ${way.value === 'create' && names.length > 0 && create()}
     ${way.value === 'create' && accounts.data?.data.length === 0 && noAccount}
   </section>`;
@@ -407,7 +407,7 @@ const at: CallPlace = {
 };
 
 export function Page() {
-  const { data: facts, error, reload } = useData('GET /console/facts');
+  const { data: facts, error } = useData('GET /console/facts');
   const listing = useData('GET /admin/models');
   const models = listing.data?.data.map(({ id, offers: [offer] }) => ({
     id,
@@ -426,6 +426,6 @@ export function Page() {
     />`;
   // Without the catalogue there are no names to suggest, which is not an error.
   const isMissing = listing.error instanceof ApiError && listing.error.status === 404;
-  return html`${renderHead('Playground')} ${renderProblem(error, reload)}
-  ${!isMissing && renderProblem(listing.error, listing.reload)} ${stage}`;
+  return html`${renderHead('Playground')} ${renderProblem(error)}
+  ${!isMissing && renderProblem(listing.error)} ${stage}`;
 }

@@ -21,7 +21,7 @@ function namePart(provider: string, { key, model }: Part): string {
   return [provider, key && `key ${key}`, model].filter(Boolean).join(', ');
 }
 
-function openRest(provider: string, part: Part, onDone: () => void): void {
+function openRest(provider: string, part: Part): void {
   openForm({
     title: `Pause: ${namePart(provider, part)}`,
     intro: 'It gets no calls until the time is over, even after a restart. Running calls finish.',
@@ -35,7 +35,6 @@ function openRest(provider: string, part: Part, onDone: () => void): void {
       const order = { ...part, seconds: Number(seconds), reason };
       return call('POST /admin/providers/:provider/rest', { provider }, order);
     },
-    onDone,
   });
 }
 
@@ -94,12 +93,11 @@ const renderState = (state: string) => renderBadge(...(states[state] ?? ([state,
 
 const refresh = 5000;
 
-async function wake(provider: string, part: Part, reload: () => void): Promise<void> {
-  await runAction(
+function wake(provider: string, part: Part): Promise<void> {
+  return runAction(
     () => call('POST /admin/providers/:provider/wake', { provider }, part),
     `${provider} gets calls again`,
   );
-  reload();
 }
 
 /** A button whose name for screen readers tells it from those of other providers and models. */
@@ -111,10 +109,10 @@ function renderButton(title: string, provider: string, part: Part, act: () => vo
 }
 
 /** Buttons that take a provider, or a part of it, out of service and back. */
-function renderRestButtons(provider: string, part: Part, state: string, reload: () => void) {
+function renderRestButtons(provider: string, part: Part, state: string) {
   const isAsleep = state !== 'well' && state !== 'idle';
-  return html`${renderButton('Pause', provider, part, () => openRest(provider, part, reload))}${
-    isAsleep && renderButton('Put back', provider, part, () => void wake(provider, part, reload))
+  return html`${renderButton('Pause', provider, part, () => openRest(provider, part))}${
+    isAsleep && renderButton('Put back', provider, part, () => void wake(provider, part))
   }`;
 }
 
@@ -122,7 +120,7 @@ function renderRestButtons(provider: string, part: Part, state: string, reload: 
 const renderUntil = (until: string) =>
   Date.parse(until) > Date.now() ? html`until ${renderTime(until, 'exact')}` : 'the next call tests it';
 
-function buildColumns(provider: string, reload: () => void): Column<TargetHealth>[] {
+function buildColumns(provider: string): Column<TargetHealth>[] {
   return [
     buildColumn(
       'Model',
@@ -162,7 +160,7 @@ function buildColumns(provider: string, reload: () => void): Column<TargetHealth
     buildColumn(
       '',
       undefined,
-      ({ key, model, state }) => mayChange() && renderRestButtons(provider, { key, model }, state, reload),
+      ({ key, model, state }) => mayChange() && renderRestButtons(provider, { key, model }, state),
     ),
   ];
 }
@@ -174,13 +172,13 @@ function renderHold({ key, model, until, reason }: Provider['holds'][number]) {
   </p>`;
 }
 
-function Card({ of, reload }: { readonly of: Provider; readonly reload: () => void }) {
+function Card({ of }: { readonly of: Provider }) {
   const { provider, protocols, models, keys, canTest, state, targets, attempts, failed, firstEventMs } = of;
   const buttons =
     mayChange() &&
     html`${canTest && renderButton('Test', provider, {}, () => void openTest(provider))}
-    ${renderRestButtons(provider, {}, state, reload)}`;
-  const columns = buildColumns(provider, reload);
+    ${renderRestButtons(provider, {}, state)}`;
+  const columns = buildColumns(provider);
   return html`<section class="card" aria-label=${provider}>
     ${renderHead(html`${provider} ${renderState(state)}`, buttons, 'h2')}
     <p class="dim">
@@ -211,7 +209,7 @@ function renderSince({ since, workers }: ProviderHealth) {
 
 export function Page() {
   const filter = useSignal('');
-  const { data, error, reload } = useData('GET /admin/providers', undefined, { every: refresh });
+  const { data, error } = useData('GET /admin/providers', undefined, { every: refresh });
   const isMissing = error instanceof ApiError && error.status === 404;
   const word = filter.value.trim().toLowerCase();
   const shown = data?.providers.filter(({ provider }) => provider.toLowerCase().includes(word)) ?? [];
@@ -219,8 +217,7 @@ export function Page() {
     Add <code>health()</code> to the configuration to see the health of providers.
   </p>`;
   return html`${renderHead('Providers', renderSearch('Filter providers', filter))}
-  ${isMissing ? missing : renderProblem(error, reload)}
-  ${data && html`<p class="dim">${renderSince(data)}</p>`}
+  ${isMissing ? missing : renderProblem(error)} ${data && html`<p class="dim">${renderSince(data)}</p>`}
   ${!data && !error && html`<p class="empty" aria-busy="true">Loading …</p>`}
   ${
     data?.providers.length === 0 &&
@@ -232,5 +229,5 @@ export function Page() {
     shown.length === 0 &&
     html`<p class="empty">No provider contains “${filter}”.</p>`
   }
-  ${shown.map((each) => html`<${Card} key=${each.provider} of=${each} reload=${reload} />`)}`;
+  ${shown.map((each) => html`<${Card} key=${each.provider} of=${each} />`)}`;
 }

@@ -2,9 +2,18 @@
  * The page for key holders: what this gateway is, its base URLs, and its models. With a key, which stays
  * in the memory of the page, it shows the key's balance, limits, usage and calls, and makes calls.
  */
-import type { OwnBudget, OwnKey } from '../../../shared/replies/spending.ts';
-import { call, useData, type Loaded, type Facts, type List, type ListedModel, useList } from './api.ts';
-import { computeShare, describePeriod, renderShare } from './budgets.ts';
+import type { OwnKey } from '../../../shared/replies/spending.ts';
+import {
+  call,
+  reload,
+  useData,
+  type Loaded,
+  type Facts,
+  type List,
+  type ListedModel,
+  useList,
+} from './api.ts';
+import { budgetColumns, describePeriod } from './budgets.ts';
 import { callColumns, type Call, buildUsageColumns } from './call-columns.ts';
 import { ClientSettings } from './client-settings.ts';
 import { chooseView, renderForm } from './form.ts';
@@ -19,15 +28,7 @@ import {
 } from './format.ts';
 import { keepFocus, switchTheme, theme } from './kept.ts';
 import { html, render, useSignal } from './kit.ts';
-import {
-  renderCode,
-  renderNotice,
-  renderProblem,
-  renderBadge,
-  renderFacts,
-  renderHead,
-  renderTiles,
-} from './parts.ts';
+import { renderCode, renderNotice, renderProblem, renderFacts, renderHead, renderTiles } from './parts.ts';
 import type { CallPlace } from './playground-run.ts';
 import { playgroundKey as key, forgetWork, Stage } from './playground.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
@@ -40,30 +41,6 @@ const ownCells: Readonly<Record<string, Column<Call>['renderCell']>> = {
 const ownUsage: readonly Column<OwnKey['usage']['data'][number]>[] = [
   ...buildUsageColumns(),
   buildColumn('Errors', 'errors', 'count'),
-];
-const ownBudgets: readonly Column<OwnBudget>[] = [
-  buildColumn(
-    'Budget',
-    ({ scope, subject, per }) => [scope, subject, per].join(' '),
-    (budget) =>
-      html`<span class="dim">${budget.scope}</span> ${budget.scope === 'key' ? '' : budget.subject}
-        <span class="dim"> ${describePeriod(budget)} </span>
-        ${!budget.hard && renderBadge('only warns')}`,
-  ),
-  // In one cell, since a phone shows two columns.
-  buildColumn(
-    'Left',
-    'left',
-    ({ left, resets }) => {
-      const until = resets && html`<br /><span class="dim">until ${renderTime(resets, 'brief')}</span>`;
-      return html`${renderUsd(left)}${until}`;
-    },
-    'figure',
-  ),
-  buildColumn('Use', computeShare, renderShare),
-  buildColumn('Limit', 'allowed', 'amount'),
-  buildColumn('Used', 'used', 'amount'),
-  buildColumn('Reserved', 'pending', 'amount'),
 ];
 const ownColumns = callColumns
   .filter(({ title }) => title !== 'Account')
@@ -97,16 +74,12 @@ function renderLimits({ account, limits }: OwnKey) {
 }
 
 function KeyView({ apiKey }: { readonly apiKey: string }) {
-  const { data: own, error, reload } = useData('GET /v1/key', undefined, { key: apiKey });
+  const { data: own, error } = useData('GET /v1/key', undefined, { key: apiKey });
   const calls = useList('GET /v1/calls', undefined, { key: apiKey });
-  const reloadAll = (): void => {
-    reload();
-    calls.reload();
-  };
   const { balance, limits } = own ?? {};
   const [available, limit] = own ? findAvailable(own) : [];
   const title = `Key ${own?.name ?? ''} …${own?.last_four ?? ''}`;
-  return html`${renderProblem(error, reloadAll)}
+  return html`${renderProblem(error)}
     ${renderTiles(
       ['Available', renderUsd(available), limit],
       ['Reserved', renderUsd(balance?.pending), 'by running calls'],
@@ -118,14 +91,15 @@ function KeyView({ apiKey }: { readonly apiKey: string }) {
       ],
     )}
     <section class="card">
-      ${renderHead(title, html`<button onClick=${reloadAll}>Reload</button>`, 'h2')}
-      ${own && renderLimits(own)}
+      ${renderHead(title, html`<button onClick=${reload}>Reload</button>`, 'h2')} ${own && renderLimits(own)}
     </section>
     <h2>Budgets</h2>
     ${renderTable({
       name: 'Budgets',
-      columns: ownBudgets,
-      rows: own?.budgets ?? (error && []),
+      columns: budgetColumns,
+      // The key of a budget is the one that is shown.
+      rows:
+        own?.budgets.map((each) => (each.scope === 'key' ? { ...each, subject: '' } : each)) ?? (error && []),
       empty: !error && 'No budget limits this key.',
     })}
     <h2>Usage</h2>
@@ -196,7 +170,7 @@ const columns: readonly Column<ListedModel>[] = [
   ),
 ];
 
-function renderModels({ data, error, reload }: Loaded<List<ListedModel>>) {
+function renderModels({ data, error }: Loaded<List<ListedModel>>) {
   const empty = 'No models are available.';
   return html`<p class="dim">Prices are in USD per million tokens; fees come on top.</p>
     ${renderTable({
@@ -204,7 +178,6 @@ function renderModels({ data, error, reload }: Loaded<List<ListedModel>>) {
       columns,
       rows: data?.data,
       error,
-      reload,
       getKey: ({ id }) => id,
       empty,
     })}`;
@@ -287,7 +260,7 @@ function Holder(offer: Offer) {
 }
 
 function Public() {
-  const { data: facts, error, reload } = useData('GET /console/facts');
+  const { data: facts, error } = useData('GET /console/facts');
   const listing = useData('GET /v1/models', undefined, { key: key.value });
   const offer = facts && { facts, url: facts.url ?? window.location.origin, listing };
   const stranger = html`<div class="columns">${renderKeyForm()} ${offer && renderAddresses(offer)}</div>
@@ -303,8 +276,7 @@ function Public() {
         </div>
         <button class="quiet" onClick=${switchTheme}>Theme: ${theme}</button>
       </header>
-      ${renderProblem(error, reload)}
-      ${key.value === '' ? stranger : offer && html`<${Holder} ...${offer} />`}
+      ${renderProblem(error)} ${key.value === '' ? stranger : offer && html`<${Holder} ...${offer} />`}
     </main>
     ${renderNotice()}`;
 }

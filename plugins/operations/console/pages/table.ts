@@ -82,8 +82,6 @@ interface TableProps<Row> {
   readonly error?: Error | undefined;
   /** Whether these rows wait for others, which were asked for last. */
   readonly loading?: boolean;
-  /** Loads them again after an error. */
-  readonly reload?: () => void;
   readonly empty?: ComponentChildren;
   /** Loads the next page, if there is one. */
   readonly loadMore?: (() => void) | undefined;
@@ -227,7 +225,7 @@ function renderTools<Row>(
 }
 
 function Table<Row>(props: TableProps<Row>) {
-  const { name, columns, rows, error, reload, loadMore, getKey, getClass, search, isPlain, loading } = props;
+  const { name, columns, rows, error, loadMore, getKey, getClass, search, isPlain, loading } = props;
   const order = useKept(`order of ${name}`);
   const sorting = readSorting(order.value);
   const filter = useKept(`filter of ${name}`, search);
@@ -250,7 +248,7 @@ function Table<Row>(props: TableProps<Row>) {
       ${renderCells(each, columns)}
     </tr>`;
   const showMore = (): void => void (kept.value = String(most + firstRows));
-  return html`${renderProblem(error, reload)}
+  return html`${renderProblem(error)}
     <section class="table" aria-label=${name} aria-busy=${loading ? 'true' : undefined}>
       ${!isPlain && renderTools(props, shown, filter)}
       <div class="scroll" tabindex="0" role="region" aria-label=${`${name}, scrollable`}>
