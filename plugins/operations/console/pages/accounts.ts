@@ -1,14 +1,14 @@
 /** Accounts with their balances, keys, budgets, statement and usage, and what corrects them. */
 import type { ListedAccount, AccountDetails } from '../../../shared/replies/accounts.ts';
 import type { Statement } from '../../../shared/replies/spending.ts';
-import { call, largestPage, mayChange, useList, type LoadedList, useData, buildUrl } from './api.ts';
+import { call, largestPage, mayChange, useList, useData, buildUrl } from './api.ts';
 import { Budgets } from './budgets.ts';
 import { buildUsageColumns } from './call-columns.ts';
 import { bindQuery, chooseView, renderSelect, openForm, amountField, reasonField } from './form.ts';
 import { renderUsd } from './format.ts';
-import { openNewKey, openNewOperatorKey, renderKeys } from './keys.ts';
+import { openNewKey, openNewOperatorKey, Keys } from './keys.ts';
 import { html, notify, useMemo, go, buildHref, type Place } from './kit.ts';
-import { renderHead, renderBadge, renderProblem, renderTiles } from './parts.ts';
+import { renderHead, renderProblem, renderState, renderTiles } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
 function openAdjustment(account: string): void {
@@ -105,8 +105,8 @@ function StatementOf({ account }: { readonly account: string }) {
 }
 
 /** What an account is, unless it is open. */
-function renderState(state: string | undefined) {
-  return state !== undefined && state !== 'open' && renderBadge(state, 'bad');
+function renderClosed(state: string | undefined) {
+  return state !== undefined && state !== 'open' && renderState(state);
 }
 
 function openCredit(account: string): void {
@@ -156,14 +156,13 @@ function renderChanges(account: string, { state }: AccountDetails) {
 
 function Account({ account }: { readonly account: string }) {
   const { data, error } = useData('GET /admin/accounts/:account', { account });
-  const keys = useList('GET /admin/keys', { account, limit: largestPage });
   const { choice, render } = chooseView(bindQuery('show', 'keys'), [
-    ['keys', 'Keys', () => renderKeys({ name: 'Keys', ...keys })],
+    ['keys', 'Keys', () => html`<${Keys} kind="user" account=${account} />`],
     ['budgets', 'Budgets', () => html`<${Budgets} account=${account} />`],
     ['statement', 'Statement', () => html`<${StatementOf} account=${account} />`],
     ['usage', 'Usage', () => html`<${UsageOf} account=${account} />`],
   ]);
-  const title = html`${account} ${renderState(data?.state)}`;
+  const title = html`${account} ${renderClosed(data?.state)}`;
   if (!data && error) return html`${renderHead(title)} ${renderProblem(error)}`;
   const credits = Object.entries(data?.credits ?? {}).filter(([, amount]) => amount !== '0');
   const links = html`<a class="button" href=${buildHref('calls', { account })}>Calls</a>`;
@@ -188,7 +187,7 @@ const columns: readonly Column<ListedAccount>[] = [
     'Account',
     ({ account, state, parent }) => [account, state === 'open' ? '' : state, parent].join(' ').trim(),
     ({ account, state, parent }) =>
-      html`<a href=${buildHref(['accounts', account])}>${account}</a> ${renderState(state)}${
+      html`<a href=${buildHref(['accounts', account])}>${account}</a> ${renderClosed(state)}${
           parent !== null && html`<br /><span class="dim">in ${parent}</span>`
         }`,
   ),
@@ -224,7 +223,8 @@ function openNewAccount(): void {
   });
 }
 
-function renderAccounts(accounts: LoadedList<ListedAccount>) {
+function Accounts() {
+  const accounts = useList('GET /admin/accounts', { limit: largestPage });
   const create =
     mayChange() && html`<button class="primary" onClick=${openNewAccount}>Create the first account</button>`;
   return renderTable({
@@ -239,15 +239,11 @@ function renderAccounts(accounts: LoadedList<ListedAccount>) {
 
 function All() {
   const { view, choice, render } = chooseView(bindQuery('show', 'accounts'), [
-    ['accounts', 'Accounts', () => renderAccounts(accounts)],
-    ['keys', 'Keys', () => renderKeys({ name: 'Keys', ...keys, withAccount: true })],
-    ['operators', 'Operator keys', () => renderKeys({ name: 'Operator keys', ...keys, areOperators: true })],
+    ['accounts', 'Accounts', () => html`<${Accounts} />`],
+    ['keys', 'Keys', () => html`<${Keys} key="user" kind="user" />`],
+    ['operators', 'Operator keys', () => html`<${Keys} key="operator" kind="operator" />`],
     ['budgets', 'Budgets', () => html`<${Budgets} />`],
   ]);
-  const kind = { keys: 'user', operators: 'operator' }[view];
-  const limit = largestPage;
-  const accounts = useList(view === 'accounts' ? 'GET /admin/accounts' : undefined, { limit });
-  const keys = useList(kind ? 'GET /admin/keys' : undefined, { kind, limit });
   const create =
     view === 'operators'
       ? html`<button onClick=${openNewOperatorKey}>New operator key</button>`

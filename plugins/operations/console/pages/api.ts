@@ -236,28 +236,25 @@ export const largestPage = 1000;
  * list its first page is as long as the list was.
  */
 export function useList<Name extends Readable>(
-  route: Name | undefined,
+  route: Name,
   fields?: Params,
   loading?: Loading,
 ): LoadedList<RowOf<Name>> {
   type Row = RowOf<Name>;
   const kept = useKept(`rows of ${route}`);
   const limit = useRef(kept.value).current;
-  const { data: first, ...state } = useJson<List<Row>>(
-    route && buildUrl(route, { limit, ...fields }),
-    loading,
-  );
+  const { data: first, ...state } = useJson<List<Row>>(buildUrl(route, { limit, ...fields }), loading);
   const further = useSignal<List<Row> | undefined>(undefined);
   useEffect(() => {
     further.value = undefined;
-  }, [route === undefined ? '' : buildUrl(route, fields), first]);
+  }, [buildUrl(route, fields), first]);
   const start = useRef(first);
   start.current = first;
   const getLast = () => further.value ?? start.current;
   const next = getLast()?.next ?? null;
   const rows = first && [...first.data, ...(further.value?.data ?? [])];
   async function loadMore(): Promise<void> {
-    if (route === undefined || next === null) return;
+    if (next === null) return;
     const before = getLast();
     try {
       const page = await ask<List<Row>>(buildUrl(route, { ...fields, after: next }), loading?.key);

@@ -2,7 +2,7 @@
 import type { CallDetail } from '../../../shared/replies/calls.ts';
 import { formatCount, formatDuration, nameUnit, renderTime } from './format.ts';
 import { html, buildHref } from './kit.ts';
-import { renderBadge, type Tone } from './parts.ts';
+import { renderBadge, renderState } from './parts.ts';
 import { buildColumn, type Column } from './table.ts';
 
 interface Usage {
@@ -58,16 +58,8 @@ export interface Call
   readonly duration_ms: number | null;
 }
 
-const tones: Readonly<Record<string, Tone>> = {
-  completed: 'good',
-  replayed: 'good',
-  running: 'plain',
-  aborted: 'warn',
-};
-
 export function renderOutcome({ outcome, error_code: code }: Pick<Call, 'outcome' | 'error_code'>) {
-  return html`${renderBadge(outcome, tones[outcome] ?? 'bad')}
-  ${code && html`<br /><span class="dim nowrap">${code}</span>`}`;
+  return html`${renderState(outcome)} ${code && html`<br /><span class="dim nowrap">${code}</span>`}`;
 }
 
 const buildLinkColumn = (

@@ -6,7 +6,7 @@ import { amountField, openForm, reasonField } from './form.ts';
 import { formatCount, formatDuration, nameUnit, renderTime, renderUsd } from './format.ts';
 import { html, notify, type ComponentChildren, buildHref } from './kit.ts';
 import { renderLoss, describeLoss } from './marked-json.ts';
-import { renderBadge, renderFacts, renderHead, renderProblem } from './parts.ts';
+import { renderBadge, renderState, renderFacts, renderHead, renderProblem } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
 type Entry = CallDetail['entries'][number];
@@ -130,7 +130,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
     'Outcome',
     ({ outcome, message = '', cause = '' }) => `${outcome} ${message} ${cause}`.trim(),
     ({ outcome, message, cause, status }) =>
-      html`${renderBadge(outcome, outcome === 'completed' ? 'good' : 'bad')}
+      html`${renderState(outcome)}
       ${status !== null && html` <span class="dim">${status}</span>`}${message && html`<br />${message}`}
       ${cause && html` <span class="dim">${cause}</span>`}`,
   ),

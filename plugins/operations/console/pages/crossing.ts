@@ -15,7 +15,7 @@ import {
 } from './form.ts';
 import { html, getMessage, useEffect, useSignal, useMemo, setQuery, type Place } from './kit.ts';
 import { renderLosses, renderJson, parseJson, placeLosses } from './marked-json.ts';
-import { renderBadge, renderHead, renderProblem, type Tone } from './parts.ts';
+import { renderBadge, renderHead, renderProblem, renderState } from './parts.ts';
 import { buildRequest, playable } from './playground-requests.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
@@ -24,13 +24,6 @@ interface Row {
   readonly name: string;
   readonly cells: Readonly<Record<string, string>>;
 }
-
-const tones: Readonly<Record<string, Tone>> = {
-  works: 'good',
-  approximated: 'warn',
-  lost: 'bad',
-  refused: 'bad',
-};
 
 const wires = ['chat-completions', 'responses', 'messages', 'generate-content'];
 
@@ -42,7 +35,7 @@ const columns: readonly Column<Row>[] = [
       `To ${wire}`,
       ({ cells }) => cells[wire],
       ({ cells: { [wire]: outcome } }) =>
-        outcome === undefined ? html`<span class="dim">–</span>` : renderBadge(outcome, tones[outcome]),
+        outcome === undefined ? html`<span class="dim">–</span>` : renderState(outcome),
     ),
   ),
 ];
@@ -102,7 +95,7 @@ const own: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   images: { prompt: 'A cat that guards a gate, as a woodcut.' },
 };
 
-function buildExample(protocol: string): object {
+function formatExample(protocol: string): string {
   const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
   const { body } = buildRequest(
     {
@@ -120,15 +113,9 @@ function buildExample(protocol: string): object {
   );
   // The page names the model.
   const { model: _model, ...example } = body;
-  return example;
+  return JSON.stringify(example, null, 2);
 }
 
-const exampleRequests: Readonly<Record<string, object>> = Object.fromEntries(
-  playable.map((protocol) => [protocol, buildExample(protocol)]),
-);
-
-const protocols = Object.keys(exampleRequests);
-const formatExample = (protocol: string): string => JSON.stringify(exampleRequests[protocol] ?? {}, null, 2);
 /** Milliseconds between the last keystroke and the request for a preview. */
 const pause = 400;
 
@@ -239,7 +226,7 @@ const operations = [
 ] as const;
 
 function Editor({ place: { query } }: { readonly place: Place }) {
-  const protocol = protocols.includes(query.protocol ?? '') ? (query.protocol ?? '') : 'chat-completions';
+  const protocol = playable.includes(query.protocol ?? '') ? (query.protocol ?? '') : 'chat-completions';
   const { data: models, error } = useData('GET /admin/models');
   const text = useSignal(formatExample(protocol));
   const operation = useSignal('generate');
@@ -269,7 +256,7 @@ function Editor({ place: { query } }: { readonly place: Place }) {
   const isMissing = error instanceof ApiError && error.status === 404;
   return html`<p class="dim">What would be sent for a request. Nothing is sent, reserved or charged.</p>
     <div class="order">
-      ${renderSelect('Protocol', protocols, chosen)}
+      ${renderSelect('Protocol', playable, chosen)}
       ${renderInput('Model', model, { suggest: models?.data.map(({ id }) => id) })}
       ${renderSelect('Operation', protocol === 'images' ? operations.slice(0, 1) : operations, operation)}
       ${renderCheckbox('All protocols, also those the provider does not speak', everyWire)}

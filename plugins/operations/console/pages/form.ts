@@ -9,6 +9,7 @@ import {
   notify,
   openDialog,
   useEffect,
+  useId,
   useSignal,
   takeText,
   useLayoutEffect,
@@ -199,8 +200,6 @@ function readFault(error: unknown, fields: readonly Field[]): Fault {
   return { text: field === undefined ? text : text.replace(`${param}: `, ''), field };
 }
 
-let forms = 0;
-
 function renderControl(field: Field, id: string, isWrong: boolean) {
   const { name, type = 'text', options = [], value = '', placeholder = '', isRequired = false } = field;
   const common = {
@@ -228,11 +227,10 @@ function renderControl(field: Field, id: string, isWrong: boolean) {
 }
 
 function Form({ fields, submit, isDangerous = false, send }: FormProps) {
-  const number = useSignal(0);
-  if (number.value === 0) number.value = forms += 1;
+  const prefix = useId();
   const fault = useSignal<Fault | undefined>(undefined);
   const isBusy = useSignal(false);
-  const buildId = (name: string): string => `form${number.value}-${name}`;
+  const buildId = (name: string): string => `${prefix}-${name}`;
   useEffect(() => {
     // Screen readers then say what is wrong with the field.
     if (fault.value?.field !== undefined) document.getElementById(buildId(fault.value.field))?.focus();

@@ -1,11 +1,11 @@
 /** Keys in a table, and the dialogs that create, limit and rotate them and show a new secret once. */
 import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
 import type { Model } from '../../../shared/replies/models.ts';
-import { call, mayChange, type LoadedList } from './api.ts';
+import { call, largestPage, mayChange, useList } from './api.ts';
 import { ClientSettings, getPublicUrl } from './client-settings.ts';
 import { toLocalTime, openForm, splitWords, type Field, type Values } from './form.ts';
-import { html, openDialog, buildHref } from './kit.ts';
-import { runAction, renderBadge, confirmAction, RowMenu, type Tone, renderCode } from './parts.ts';
+import { html, openDialog, buildHref, useMemo } from './kit.ts';
+import { runAction, renderBadge, renderState, confirmAction, RowMenu, renderCode } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
 function buildLimitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
@@ -237,8 +237,6 @@ function getState({ disabled, rotatedTo, limits: { expires } }: Key): string {
   return rotatedTo === null ? 'active' : 'replaced';
 }
 
-const tones: Readonly<Record<string, Tone>> = { active: 'good', replaced: 'warn' };
-
 /** What a key may spend and call; operator keys do neither. */
 const spending: readonly Column<Key>[] = [
   buildColumn('Spent', 'used', 'amount'),
@@ -247,13 +245,13 @@ const spending: readonly Column<Key>[] = [
   buildColumn('Calls per minute', ({ limits }) => limits.callsPerMinute, 'count'),
 ];
 
-interface KeysProps extends LoadedList<Key> {
-  readonly name: string;
-  readonly withAccount?: boolean;
-  readonly areOperators?: boolean;
+interface KeysProps {
+  readonly kind: Key['kind'];
+  /** Whose they are; all keys unless given. */
+  readonly account?: string | undefined;
 }
 
-function buildColumns({ withAccount = false, areOperators = false }: KeysProps): Column<Key>[] {
+function buildColumns({ kind, account: owner }: KeysProps): Column<Key>[] {
   const account = buildColumn<Key>(
     'Account',
     (key) => key.account,
@@ -269,29 +267,32 @@ function buildColumns({ withAccount = false, areOperators = false }: KeysProps):
             tags.length > 0 && html`<br />${tags.map((tag) => html`${renderBadge(tag)} `)}`
           }`,
     ),
-    ...(withAccount ? [account] : []),
+    ...(kind === 'user' && owner === undefined ? [account] : []),
     buildColumn(
       'State',
       getState,
-      (key) =>
-        html`${renderBadge(getState(key), tones[getState(key)] ?? 'bad')}
-        ${key.readOnly && html` ${renderBadge('read only')}`}`,
+      (key) => html`${renderState(getState(key))} ${key.readOnly && html` ${renderBadge('read only')}`}`,
     ),
-    ...(areOperators ? [] : spending),
+    ...(kind === 'operator' ? [] : spending),
     buildColumn('Expires', ({ limits }) => limits.expires, 'time'),
     buildColumn('Created', 'created', 'time'),
     buildColumn('', undefined, renderActions),
   ];
 }
 
-export function renderKeys(props: KeysProps) {
-  const empty = props.areOperators
-    ? 'No operator keys yet. They open this console and the admin API. A read-only one changes nothing.'
-    : 'No keys yet. A key lets a program call models and spends from an account.';
+export function Keys({ kind, account }: KeysProps) {
+  const keys = useList('GET /admin/keys', { kind, account, limit: largestPage });
+  const [name, empty] =
+    kind === 'operator'
+      ? [
+          'Operator keys',
+          'No operator keys yet. They open this console and the admin API. A read-only one changes nothing.',
+        ]
+      : ['Keys', 'No keys yet. A key lets a program call models and spends from an account.'];
   return renderTable({
-    ...props,
-    key: props.name,
-    columns: buildColumns(props),
+    name,
+    ...keys,
+    columns: useMemo(() => buildColumns({ kind, account }), [kind, account]),
     getKey: ({ id }) => id,
     getClass: (key) => (getState(key) === 'active' ? undefined : 'off'),
     empty,

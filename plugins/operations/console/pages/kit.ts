@@ -5,7 +5,7 @@ import { h, type ComponentChildren } from 'preact';
 
 export { effect, signal, useSignal, type Signal } from '@preact/signals';
 export { render, type ComponentChildren } from 'preact';
-export { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+export { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 
 /** Builds elements from HTML in a template: html`<p>${text}</p>`. Values are always text, never markup. */
 export const html = htm.bind(h);

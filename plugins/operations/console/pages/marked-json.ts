@@ -1,7 +1,7 @@
 /** JSON as text, with marks at the places that a crossing loses or changes. */
 import type { Loss } from '../../../shared/replies/calls.ts';
 import { html, type ComponentChildren } from './kit.ts';
-import { renderBadge } from './parts.ts';
+import { renderState } from './parts.ts';
 
 /** Lines of a document at most, and characters of one value. */
 const mostLines = 3000;
@@ -50,7 +50,7 @@ export function describeLoss({ code }: Loss): string {
 
 /** What became of a field. */
 export function renderLoss(loss: Loss) {
-  return renderBadge(describeLoss(loss), describeLoss(loss) === 'dropped' ? 'bad' : 'warn');
+  return renderState(describeLoss(loss));
 }
 
 export function renderLosses(losses: readonly Loss[]) {

@@ -40,6 +40,23 @@ export function renderBadge(content: ComponentChildren, tone: Tone = 'plain') {
   return html`<span class=${`badge ${tone}`}>${content}</span>`;
 }
 
+const tones: Readonly<Record<string, Tone>> = {
+  active: 'good',
+  completed: 'good',
+  replayed: 'good',
+  works: 'good',
+  running: 'plain',
+  aborted: 'warn',
+  approximated: 'warn',
+  replaced: 'warn',
+  truncated: 'warn',
+};
+
+/** A state in the API's word, which says whether it is a good one. */
+export function renderState(state: string) {
+  return renderBadge(state, tones[state] ?? 'bad');
+}
+
 /** What went wrong, if anything did. What could not be loaded can be tried again. */
 export function renderProblem(error: Error | string | undefined, retry = reload) {
   if (error === undefined) return null;
