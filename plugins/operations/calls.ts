@@ -18,7 +18,7 @@ import {
 import { buildRecordText } from '../shared/calls/record.ts';
 import { readShownRecord } from '../shared/calls/shown.ts';
 import { encodeError } from '../shared/openai/errors.ts';
-import { buildErrorReply, noStore } from '../shared/operator-routes.ts';
+import { buildErrorReply, describeJson, noStore, operatorError } from '../shared/operator-routes.ts';
 import { LiveCalls } from './calls/live.ts';
 
 const options = z.strictObject({
@@ -107,7 +107,14 @@ export const calls = definePlugin({
       path: '/admin/events',
       access: 'operator',
       encodeError: buildErrorReply,
-      describe: async () => (await import('./calls/description.ts')).liveCalls,
+      describe: async () => ({
+        summary: 'Calls as they start and end, as server-sent events',
+        details:
+          'Events are named `start` and `end`; the data of each is a list of calls. ' +
+          'A client that reads too slowly gets `dropped`.',
+        replies: { 200: { 'text/event-stream': z.array(z.looseObject({ id: z.string() })) } },
+        error: operatorError,
+      }),
       async handle() {
         if (!live) throw new GatewayError('not_found', 'The gateway is not ready yet.');
         return {
@@ -123,7 +130,12 @@ export const calls = definePlugin({
       path: '/v1/calls/:id',
       access: 'user',
       encodeError: (error) => encodeError(toGatewayError(error)),
-      describe: async () => (await import('./calls/description.ts')).oneCall,
+      describe: async () => ({
+        summary: 'What became of a call',
+        details: 'By the id its reply carried in `x-request-id`, for the key that made it.',
+        replies: { 200: describeJson((await import('../shared/replies/calls.ts')).callRecord) },
+        error: (await import('../shared/wire-kit/reply-schemas.ts')).errorSchema,
+      }),
       handle: async ({ params: { id = '' } }, principal) => {
         const { body } = await findCall(memory, id, principal, host);
         return {

@@ -6,7 +6,14 @@
  */
 import { z } from 'zod';
 import type { Content, Description, Principal, Route, RouteReply, RouteRequest } from '../../core/index.ts';
-import { buildErrorReply, buildReply, noStore, readInput } from './operator-routes.ts';
+import {
+  buildErrorReply,
+  buildReply,
+  describeJson,
+  noStore,
+  operatorError,
+  readInput,
+} from './operator-routes.ts';
 import type { VerbRow } from './operator-verbs.ts';
 import type { Replies, RouteName } from './replies/routes.ts';
 
@@ -149,8 +156,10 @@ const formats = { format: z.enum(['json', 'csv']).default('json') };
 async function describeOperation<Context>(operation: Operation<Context>): Promise<Description> {
   const { route, summary, details, roles: allowed, input, statuses, csv, file } = operation;
   const { replies } = await import('./replies/routes.ts');
-  const { csv: sheet, describeJson, operatorError } = await import('./operator-description.ts');
-  const content = file?.content ?? { ...describeJson(replies[route]), ...(csv && sheet) };
+  const content = file?.content ?? {
+    ...describeJson(replies[route]),
+    ...(csv && { 'text/csv': z.string() }),
+  };
   const query = z.object({ ...(input instanceof z.ZodObject && input.shape), ...(csv && formats) });
   return {
     summary,

@@ -1,6 +1,6 @@
 /** What all routes for operators share: uncached JSON, errors in one shape, strict reading of input. */
-import type { z } from 'zod';
-import { GatewayError, toGatewayError, type RouteReply } from '../../core/index.ts';
+import { z } from 'zod';
+import { GatewayError, toGatewayError, type Content, type RouteReply } from '../../core/index.ts';
 
 /** Secrets and balances must not be kept by a cache. */
 export const noStore = { 'cache-control': 'no-store' };
@@ -18,6 +18,15 @@ export function buildErrorReply(error: unknown): RouteReply {
     body: { error: { code, message, param: details.param ?? null } },
   };
 }
+
+export function describeJson(schema: z.ZodType): Content {
+  return { 'application/json': schema };
+}
+
+/** The body of errors, for the OpenAPI document. */
+export const operatorError = z
+  .object({ error: z.object({ code: z.string(), message: z.string(), param: z.string().nullable() }) })
+  .meta({ title: 'OperatorError' });
 
 /** Throws `invalid_request` with everything that is wrong. */
 export function readInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {

@@ -1,7 +1,7 @@
 /** What key holders and payment services send to the ledger and get back, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
-import { describeJson, operatorError } from '../../shared/operator-description.ts';
+import { describeJson, operatorError } from '../../shared/operator-routes.ts';
 import { ownCall } from '../../shared/replies/calls.ts';
 import { credited } from '../../shared/replies/ledger.ts';
 import { ownKey as ownKeyReply } from '../../shared/replies/spending.ts';

@@ -53,15 +53,16 @@ export class Schemas {
 
   /** The members of an object schema, and whether each is required. */
   listParts(schema: z.ZodObject): [name: string, part: Json, required: boolean][] {
-    return Object.entries(schema.shape).map(([name, part]) => {
-      const type = z.toJSONSchema(z.object({ [name]: part }), {
-        io: 'input',
-        unrepresentable: 'any',
-        override: tidy,
-      });
-      const found = type.properties?.[name];
-      return [name, typeof found === 'object' ? { ...found } : {}, type.required?.includes(name) ?? false];
+    const { properties = {}, required = [] } = z.toJSONSchema(schema, {
+      io: 'input',
+      unrepresentable: 'any',
+      override: tidy,
     });
+    return Object.entries(properties).map(([name, part]) => [
+      name,
+      typeof part === 'object' ? { ...part } : {},
+      required.includes(name),
+    ]);
   }
 
   getComponents(): Json {
