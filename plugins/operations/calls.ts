@@ -13,6 +13,7 @@ import {
   toGatewayError,
   type Host,
   type Principal,
+  type Route,
   type Workers,
 } from '../../core/index.ts';
 import { buildRecordText } from '../shared/calls/record.ts';
@@ -76,6 +77,33 @@ async function findCall(
   });
 }
 
+function buildLiveRoute(getLive: () => LiveCalls | undefined): Route {
+  return {
+    name: 'live calls',
+    method: 'GET',
+    path: '/admin/events',
+    access: 'operator',
+    encodeError: buildErrorReply,
+    describe: async () => ({
+      summary: 'Calls as they start and end, as server-sent events',
+      details:
+        'Events are named `start` and `end`; the data of each is a list of calls. ' +
+        'A client that reads too slowly gets `dropped`.',
+      replies: { 200: { 'text/event-stream': z.array(z.looseObject({ id: z.string() })) } },
+      error: operatorError,
+    }),
+    async handle() {
+      const live = getLive();
+      if (!live) throw new GatewayError('not_found', 'The gateway is not ready yet.');
+      return {
+        status: 200,
+        headers: { ...noStore, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
+        body: live.open(),
+      };
+    },
+  };
+}
+
 export const calls = definePlugin({
   name: 'calls',
   options,
@@ -101,29 +129,7 @@ export const calls = definePlugin({
       if (attempt.phase === 'start' && attempt.number === 1) live?.addStart(attempt, exchange);
     });
     hooks.close.tapPromise('calls', async () => live?.close());
-    routes.add({
-      name: 'live calls',
-      method: 'GET',
-      path: '/admin/events',
-      access: 'operator',
-      encodeError: buildErrorReply,
-      describe: async () => ({
-        summary: 'Calls as they start and end, as server-sent events',
-        details:
-          'Events are named `start` and `end`; the data of each is a list of calls. ' +
-          'A client that reads too slowly gets `dropped`.',
-        replies: { 200: { 'text/event-stream': z.array(z.looseObject({ id: z.string() })) } },
-        error: operatorError,
-      }),
-      async handle() {
-        if (!live) throw new GatewayError('not_found', 'The gateway is not ready yet.');
-        return {
-          status: 200,
-          headers: { ...noStore, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
-          body: live.open(),
-        };
-      },
-    });
+    routes.add(buildLiveRoute(() => live));
     routes.add({
       name: 'calls',
       method: 'GET',
