@@ -62,28 +62,16 @@ export function renderOutcome({ outcome, error_code: code }: Pick<Call, 'outcome
   return html`${renderState(outcome)} ${code && html`<br /><span class="dim nowrap">${code}</span>`}`;
 }
 
-const buildLinkColumn = (
-  title: string,
-  name: 'account' | 'provider',
-  below?: (call: Call) => string,
-): Column<Call> =>
-  buildColumn(
-    title,
-    (call) => `${call[name] ?? ''} ${below?.(call) ?? ''}`.trim(),
-    (call) => {
-      const link =
-        call[name] &&
-        html`<a class="plain" href=${buildHref('calls', { [name]: call[name] })}>${call[name]}</a>`;
-      return below ? html`${link && html`${link}<br />`}<span class="dim">${below(call)}</span>` : link;
-    },
-    below && 'wide',
-  );
+/** A name that leads to its calls. */
+const renderLink = (name: 'account' | 'provider', value: string | null | undefined) =>
+  value && html`<a class="plain" href=${buildHref('calls', { [name]: value })}>${value}</a>`;
 
-export const callColumns: readonly Column<Call>[] = [
-  buildColumn(
-    'Started',
-    'started',
-    ({ id, started }) => html`<a href=${buildHref(['calls', id])}>${renderTime(started, 'exact')}</a>`,
+/** Holders of keys get no links, which would lead to pages of operators. */
+export const buildCallColumns = (isOwn = false): Column<Call>[] => [
+  buildColumn('Started', 'started', ({ id, started }) =>
+    isOwn
+      ? renderTime(started)
+      : html`<a href=${buildHref(['calls', id])}>${renderTime(started, 'exact')}</a>`,
   ),
   buildColumn(
     'Model',
@@ -95,8 +83,16 @@ export const callColumns: readonly Column<Call>[] = [
     'wide',
   ),
   buildColumn('Outcome', ({ outcome, error_code: code }) => `${outcome} ${code ?? ''}`.trim(), renderOutcome),
-  buildLinkColumn('Account', 'account'),
-  buildLinkColumn('Provider', 'provider', ({ protocol }) => protocol),
+  ...(isOwn ? [] : [buildColumn<Call>('Account', 'account', (call) => renderLink('account', call.account))]),
+  buildColumn(
+    'Provider',
+    ({ provider, protocol }) => `${provider ?? ''} ${protocol}`.trim(),
+    ({ provider, protocol }) =>
+      html`${isOwn ? provider : renderLink('provider', provider)}${provider && html`<br />`}<span class="dim"
+          >${protocol}</span
+        >`,
+    'wide',
+  ),
   buildColumn(
     'Duration',
     'duration_ms',

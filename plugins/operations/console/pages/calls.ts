@@ -1,6 +1,6 @@
 /** Calls as they start and end, and past ones by every filter. */
 import { ApiError, buildUrl, useList, checkSession, reload } from './api.ts';
-import { callColumns, type Call } from './call-columns.ts';
+import { buildCallColumns, type Call } from './call-columns.ts';
 import { CallDetail } from './call.ts';
 import {
   bindQuery,
@@ -26,6 +26,8 @@ interface Live {
   /** Starts and ends that the gateway did not send, because too many came at once. */
   readonly omitted: number;
 }
+
+const callColumns = buildCallColumns();
 
 const mostLive = 200;
 /** Milliseconds until the next attempt to connect. */

@@ -14,7 +14,7 @@ import {
   useList,
 } from './api.ts';
 import { budgetColumns, describePeriod } from './budgets.ts';
-import { callColumns, type Call, buildUsageColumns } from './call-columns.ts';
+import { buildCallColumns, buildUsageColumns } from './call-columns.ts';
 import { ClientSettings } from './client-settings.ts';
 import { chooseView, renderForm } from './form.ts';
 import {
@@ -33,18 +33,11 @@ import type { CallPlace } from './playground-run.ts';
 import { playgroundKey as key, forgetWork, Stage } from './playground.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
-/** Cells without links, which would lead to pages of operators. */
-const ownCells: Readonly<Record<string, Column<Call>['renderCell']>> = {
-  Started: ({ started }) => renderTime(started),
-  Provider: undefined,
-};
 const ownUsage: readonly Column<OwnKey['usage']['data'][number]>[] = [
   ...buildUsageColumns(),
   buildColumn('Errors', 'errors', 'count'),
 ];
-const ownColumns = callColumns
-  .filter(({ title }) => title !== 'Account')
-  .map((each) => (each.title in ownCells ? { ...each, renderCell: ownCells[each.title] } : each));
+const ownCalls = buildCallColumns(true);
 
 /** What new calls can cost, and what limits it: the least of the balance, the cap and the budgets. */
 function findAvailable({ balance, limits, budgets }: OwnKey): readonly [amount: string, limit: string] {
@@ -112,7 +105,7 @@ function KeyView({ apiKey }: { readonly apiKey: string }) {
     <h2>Calls</h2>
     ${renderTable({
       name: 'My calls',
-      columns: ownColumns,
+      columns: ownCalls,
       ...calls,
       getKey: ({ id }) => id,
       empty: 'This key has not made any calls yet.',
