@@ -6,7 +6,8 @@
  * machine that slept or a ledger that failed does not make a living process seem dead.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
-import { formatUsd, Running, type Host, type Planned } from '../../../core/index.ts';
+import { formatUsd, Running, type Planned } from '../../../core/index.ts';
+import type { LedgerServiceOptions } from './ledger-service.ts';
 import { runWithoutFaulty } from './plugin-tables.ts';
 import { findProgress } from './settlement.ts';
 import type { OwnerRecord, Progress, RecoveredCall } from './store.ts';
