@@ -23,7 +23,15 @@ import {
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
-import { type Fields, isObject, overlay, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  type Fields,
+  isObject,
+  nestFields,
+  overlay,
+  pickStated,
+  splitNames,
+  trackReads,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import {
   bag,
   decodeSides,
@@ -116,12 +124,14 @@ export function decodeBlocks(block: Wire.KnownBlock, at: string, exact: unknown)
   return decodeParts(block, at) ?? [decodeBlock(block, at, exact)];
 }
 
+const sourceFields = splitNames('type content');
+const documentFields = splitNames('type source');
+
 function decodeParts(document: Wire.KnownBlock, at: string): Block[] | undefined {
   if (document.type !== 'document' || !Wire.isKnownMedia(document)) return undefined;
-  const whole = new Tracked(document);
-  const source = whole.open('source');
-  if (whole.seen.type !== 'document' || source?.seen.type !== 'content') return undefined;
-  const { content } = source.seen;
+  const { source } = document;
+  if (source.type !== 'content' || Object.keys(pickStated(source, sourceFields)).length > 0) return undefined;
+  const { content } = source;
   if (typeof content === 'string' || readPlainTexts(content)) return undefined;
   const parts = content.flatMap((part) => {
     const isPart =
@@ -129,40 +139,38 @@ function decodeParts(document: Wire.KnownBlock, at: string): Block[] | undefined
     return isPart ? [decodeBlock(part, at)] : [];
   });
   const [first] = parts;
-  const isWhole = parts.length === content.length && Object.keys(source.pickRest()).length === 0;
   // The first part carries the document's own fields (its title too), so it must not have any itself.
-  if (!isWhole || !first || first.vendor || first.cache) return undefined;
-  return [{ ...first, ...decodeSides(whole) }, ...parts.slice(1)];
+  if (parts.length < content.length || !first || first.vendor || first.cache) return undefined;
+  return [{ ...first, ...decodeSides(pickStated(document, documentFields)) }, ...parts.slice(1)];
 }
 
 /** `exact`: the block with the digits of its numbers. */
 function decodeBlock(wire: Wire.KnownBlock, at: string, exact?: unknown): Block {
-  const block = new Tracked(wire);
-  const { seen } = block;
+  const [seen, pickRest, keep] = trackReads(wire);
   switch (seen.type) {
     case 'text':
-      return { type: 'text', text: seen.text, ...decodeSides(block), at };
+      return { type: 'text', text: seen.text, ...decodeSides(pickRest()), at };
     case 'image':
     case 'document':
       if (!Wire.isKnownMedia(seen)) return keepForeign(wire, `${at}.source.type`, true);
-      return decodeMedia(new Tracked(seen), at) ?? buildForeignBlock(protocolName, wire, at);
+      return decodeMedia(seen, pickRest, at) ?? buildForeignBlock(protocolName, wire, at);
     case 'search_result': {
       // Only this protocol has a field for its source.
       const texts = readPlainTexts(seen.content);
       if (!texts) return buildForeignBlock(protocolName, wire, at);
       const source = { type: 'text', text: texts.join(textBreak) } as const;
-      return { type: 'media', kind: 'document', source, title: seen.title, ...decodeSides(block), at };
+      return { type: 'media', kind: 'document', source, title: seen.title, ...decodeSides(pickRest()), at };
     }
     case 'thinking':
     case 'redacted_thinking':
-      return { type: 'reasoning', ...decodeThinking(seen), ...decodeSides(block), at };
+      return { type: 'reasoning', ...decodeThinking(seen), ...decodeSides(pickRest()), at };
     case 'tool_use': {
       const { id, name, input, caller } = seen;
       // The model made the call, not code that it wrote: other protocols only have such calls.
       const isDirect = isObject(caller) && caller.type === 'direct' && Object.keys(caller).length === 1;
-      if (!isDirect) block.keep('caller');
+      if (!isDirect) keep('caller');
       const text = JSON.stringify(readMember(exact, 'input') ?? input);
-      return { type: 'tool-call', id, name, arguments: text, ...decodeSides(block), at };
+      return { type: 'tool-call', id, name, arguments: text, ...decodeSides(pickRest()), at };
     }
     case 'tool_result': {
       const { tool_use_id: callId, content, is_error: isError } = seen;
@@ -171,37 +179,32 @@ function decodeBlock(wire: Wire.KnownBlock, at: string, exact?: unknown): Block 
           ? [{ type: 'text', text: content, at: `${at}.content` }]
           : (content ?? []).map((part, index) => decodeResultPart(part, `${at}.content[${index}]`));
       const result = { callId, isError: isError ?? undefined, content: parts };
-      return { type: 'tool-result', ...result, ...decodeSides(block), at };
+      return { type: 'tool-result', ...result, ...decodeSides(pickRest()), at };
     }
   }
 }
 
 /** Returns undefined for a document with blocks that are more than plain text. */
-function decodeMedia(block: Tracked<Wire.KnownMedia>, at: string): MediaBlock | undefined {
-  const source = block.open('source');
-  const read = source && readSource(source);
+function decodeMedia(seen: Wire.KnownMedia, pickRest: () => Fields, at: string): MediaBlock | undefined {
+  const [source, pickSource, keep] = trackReads(seen.source);
+  const read = readSource(source);
   if (!read) return undefined;
-  const { seen } = block;
+  // A text has no media type in other protocols.
+  if (read.source.type === 'text' && read.mediaType !== 'text/plain') keep('media_type');
   const { type: kind } = seen;
   const about =
     kind === 'document' ? { title: seen.title ?? undefined, context: seen.context ?? undefined } : {};
-  return { type: 'media', kind, ...about, ...read, ...decodeSides(block), at };
+  const rest = { ...pickRest(), ...nestFields('source', pickSource()) };
+  return { type: 'media', kind, ...about, ...read, ...decodeSides(rest), at };
 }
 
 /** Returns undefined for blocks that are more than plain text. */
-function readSource(
-  source: Tracked<Wire.KnownMedia['source']>,
-): Pick<MediaBlock, 'source' | 'mediaType'> | undefined {
-  const { seen } = source;
+function readSource(seen: Wire.KnownMedia['source']): Pick<MediaBlock, 'source' | 'mediaType'> | undefined {
   switch (seen.type) {
     case 'base64':
       return { source: { type: 'base64', data: seen.data }, mediaType: seen.media_type };
-    case 'text': {
-      const { data: text, media_type: mediaType } = seen;
-      // A text has no media type in other protocols.
-      if (mediaType !== 'text/plain') source.keep('media_type');
-      return { source: { type: 'text', text }, mediaType };
-    }
+    case 'text':
+      return { source: { type: 'text', text: seen.data }, mediaType: seen.media_type };
     case 'url':
       return { source: { type: 'url', url: seen.url } };
     case 'file':
@@ -237,9 +240,8 @@ function decodeThinking(seen: Wire.Thinking): Pick<ReasoningBlock, 'text' | 'opa
 function decodeResultPart(part: Wire.ResultContent, at: string): ToolResult['content'][number] {
   // Other protocols offer all tools from the start, so there a text tells the model that it found the tool.
   if (Wire.isToolReference(part)) {
-    const reference = new Tracked(part);
-    const { type: _type, tool_name: name } = reference.seen;
-    return { type: 'text', text: `Found the tool ${name}.`, ...decodeSides(reference), at };
+    const [{ type: _type, tool_name: name }, pickRest] = trackReads(part);
+    return { type: 'text', text: `Found the tool ${name}.`, ...decodeSides(pickRest()), at };
   }
   const decoded = Wire.isKnownBlock(part) ? decodeBlock(part, at) : undefined;
   return decoded?.type === 'text' || decoded?.type === 'media'
@@ -249,11 +251,10 @@ function decodeResultPart(part: Wire.ResultContent, at: string): ToolResult['con
 
 /** Decodes a block that other providers may not know. */
 export function decodeOther(wire: Fields, at: string, fromUser: boolean): Block {
-  const block = new Tracked(wire);
-  const { type, content } = block.seen;
+  const [{ type, content }, pickRest] = trackReads(wire);
   // A summary takes the place of the messages before it, so other providers get it as text.
   return type === 'compaction' && typeof content === 'string' && content.trim() !== ''
-    ? { type: 'text', text: content, ...decodeSides(block), at }
+    ? { type: 'text', text: content, ...decodeSides(pickRest()), at }
     : keepForeign(wire, at, fromUser);
 }
 

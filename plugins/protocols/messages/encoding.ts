@@ -18,8 +18,15 @@ import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { hashText, fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
-import { readMember } from '../../shared/wire-kit/values.ts';
-import { createBag, type Fields, type Sides, type Tracked } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  createBag,
+  isObject,
+  nestFields,
+  pickStated,
+  splitNames,
+  type Fields,
+  type Sides,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import {
   selectClientStatus,
   decodeVendorError,
@@ -57,21 +64,21 @@ interface Mark {
 
 const times = ['5m', '1h'] as const;
 const markType = 'ephemeral';
+const markFields = splitNames('type');
+const knownMarkFields = splitNames('type ttl');
 const mostMarks = 4;
 
 export interface MarkedSides extends Sides {
   cache?: Mark;
 }
 
-/** Decodes the mark of a block or tool. What is not read of the owner is kept, with fields `added`. */
-export function decodeSides(owner: Tracked<Fields>, added?: Fields): MarkedSides {
-  const mark = owner.open('cache_control');
-  const isKnown = mark !== undefined && readMember(mark.seen, 'type') === markType;
-  const ttl = isKnown ? findKnown(readMember(mark.seen, 'ttl'), times) : undefined;
-  if (isKnown && ttl === undefined) mark.keep('ttl');
-  if (!isKnown) owner.keep('cache_control');
-  const sides: MarkedSides = bag.keep(added ? { ...added, ...owner.pickRest() } : owner.pickRest());
-  return isKnown ? { cache: { ttl }, ...sides } : sides;
+/** Decodes the mark among the unread members of a block or tool, and keeps the others. */
+export function decodeSides(rest: Fields): MarkedSides {
+  const { cache_control: mark, ...others } = rest;
+  if (!isObject(mark) || mark.type !== markType) return bag.keep(rest);
+  const ttl = findKnown(mark.ttl, times);
+  const unread = pickStated(mark, ttl === undefined ? markFields : knownMarkFields);
+  return { cache: { ttl }, ...bag.keep({ ...others, ...nestFields('cache_control', unread) }) };
 }
 
 /** Encodes the mark of a block or tool as `cache_control`. `path` is the canonical path of its owner. */

@@ -29,7 +29,7 @@ import { encodeError, protocolName, flagsSchema, decodeError, encodeStreamError 
 import { correctReply } from './reply-facts.ts';
 import { ReplyDecoder } from './reply-in.ts';
 import { ping, StreamEncoder, encodeReply } from './reply-out.ts';
-import { encodeRequest } from './request.ts';
+import { encodeRequest, settings } from './request.ts';
 import { leastBudget, lowerBudget } from './thinking.ts';
 
 /** Cached input without its own price costs as much as other input. */
@@ -92,11 +92,11 @@ function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
   });
 }
 
-/** Fields that Anthropic refuses in a count request. */
-const notCounted = splitNames(`
-  max_tokens stream temperature top_p top_k stop_sequences metadata service_tier container inference_geo
-  diagnostics
-`);
+/** Fields that Anthropic refuses in a count request: the settings that are one value, and some of its own. */
+const notCounted: ReadonlySet<string> = new Set([
+  ...settings.written,
+  ...splitNames('max_tokens stream container inference_geo diagnostics'),
+]);
 
 /** Counts the input tokens of a request. The count request is a normal one without fields about the reply. */
 const count: CountSide = {
@@ -111,19 +111,10 @@ const count: CountSide = {
 };
 
 const fieldNames = {
+  ...settings.fieldNames,
   turns: 'messages',
-  toolChoice: 'tool_choice',
-  parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
-  outputLimit: 'max_tokens',
-  topP: 'top_p',
-  topK: 'top_k',
-  stop: 'stop_sequences',
-  format: 'output_config.format',
-  reasoning: 'thinking',
   'reasoning.effort': 'output_config.effort',
   'reasoning.budget': 'thinking.budget_tokens',
-  user: 'metadata.user_id',
-  serviceTier: 'service_tier',
   '.cache': 'cache_control',
   '.source': 'source.url',
   '.schema': 'input_schema',

@@ -4,7 +4,7 @@
  * consecutive turns of one role become one message with tool results first: it requires all results in the
  * message right after their calls.
  */
-import type { Block, Turn, CanonicalRequest, EncodedRequest, LossCode, Model } from '../../../core/index.ts';
+import type { Block, Turn, CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import {
   makeCallIdsUnique,
   moveResultsToCalls,
@@ -15,9 +15,18 @@ import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { callLimit, offerTools } from '../../shared/wire-kit/hosted-tools.ts';
 import { refuseEmpty, collectLosses } from '../../shared/wire-kit/losses.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
+import { buildLost, Settings, type Fit } from '../../shared/wire-kit/settings.ts';
 import { parseLongNumbers } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
-import { pickUnread, type Fields, overlay, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  pickUnread,
+  pickStated,
+  nestFields,
+  splitNames,
+  type Fields,
+  overlay,
+  trackReads,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeBlocks, decodeOther, keepForeign, encodeBlock } from './content.ts';
 import { bag, UnsealedBlocks, protocolName, type Encoding, readFlags, createEncoding } from './encoding.ts';
 import { isCrossedBlock, removeCrossedCitations } from './reply-facts.ts';
@@ -241,28 +250,14 @@ function encodeSystem(
   return texts.length > 0 ? texts.join('\n\n') : undefined;
 }
 
-/** The value to send, or undefined for none, and what was lost of it. */
-type Fit = readonly [value: unknown, reason?: string | undefined, code?: LossCode];
-
 interface Circumstances extends Encoding {
   readonly thinks: boolean;
-  /** The settings of the rows before. */
-  readonly sent: Fields;
 }
 
-interface Setting<Value> {
-  /** The member of the body that holds it; undefined if there is none. */
-  readonly field?: string;
-  readonly decode?: (body: Tracked<Wire.Request>) => Value | null;
-  readonly fit: (value: Value & {}, circumstances: Circumstances) => Fit;
-}
+type FitSampling = (value: number, circumstances: Circumstances & { readonly sent: Fields }) => Fit;
 
 /** A sampling parameter. Some models take none, and some fit only some values while they think. */
-function fitSampling(
-  field: string,
-  fitsThinking: (value: number) => boolean,
-  fit: Setting<number>['fit'],
-): Setting<number>['fit'] {
+function fitSampling(field: string, fitsThinking: (value: number) => boolean, fit: FitSampling): FitSampling {
   return (value, circumstances) => {
     const { model, thinks } = circumstances;
     if (!model.capabilities.sampling || !listsParameter(model, field))
@@ -270,11 +265,6 @@ function fitSampling(
     if (thinks && !fitsThinking(value)) return [undefined, 'not allowed together with thinking'];
     return fit(value, circumstances);
   };
-}
-
-/** A setting that this protocol lacks. `isStated`: whether the value asks for anything. */
-function buildLost<Value>(isStated: (value: Value & {}) => boolean = Boolean): Setting<Value> {
-  return { fit: (value) => [undefined, isStated(value) ? 'messages has no such field' : undefined] };
 }
 
 const longestUser = 256;
@@ -293,19 +283,20 @@ const wireTiers: ReadonlyMap<string, string> = new Map([
   ['standard', 'standard_only'],
 ]);
 
-/**
- * Settings that are one value, in both directions. A row may look at what the rows before it send.
- * Losses are reported in the order of rows.
- */
-const settings: { readonly [Name in keyof CanonicalRequest]?: Setting<CanonicalRequest[Name]> } = {
+export const settings = new Settings<Wire.Request, Circumstances>({
+  outputLimit: { field: 'max_tokens', decode: ({ max_tokens: limit }) => limit },
+  toolChoice: { field: 'tool_choice' },
+  parallelToolCalls: { field: 'tool_choice.disable_parallel_tool_use' },
+  reasoning: { field: 'thinking' },
+  format: { field: 'output_config.format' },
   stop: {
     field: 'stop_sequences',
-    decode: ({ seen }) => seen.stop_sequences,
+    decode: ({ stop_sequences: stop }) => stop,
     fit: (stop) => [stop.every(isBlank) ? undefined : stop.filter((text) => !isBlank(text))],
   },
   temperature: {
     field: 'temperature',
-    decode: ({ seen }) => seen.temperature,
+    decode: ({ temperature }) => temperature,
     fit: fitSampling(
       'temperature',
       (value) => value === 1,
@@ -314,7 +305,7 @@ const settings: { readonly [Name in keyof CanonicalRequest]?: Setting<CanonicalR
   },
   topP: {
     field: 'top_p',
-    decode: ({ seen }) => seen.top_p,
+    decode: ({ top_p: value }) => value,
     fit: fitSampling(
       'top_p',
       (value) => value >= leastThinkingTopP,
@@ -326,7 +317,7 @@ const settings: { readonly [Name in keyof CanonicalRequest]?: Setting<CanonicalR
   },
   topK: {
     field: 'top_k',
-    decode: ({ seen }) => seen.top_k,
+    decode: ({ top_k: value }) => value,
     fit: fitSampling(
       'top_k',
       () => false,
@@ -335,72 +326,46 @@ const settings: { readonly [Name in keyof CanonicalRequest]?: Setting<CanonicalR
     ),
   },
   user: {
-    field: 'metadata',
-    decode: (body) => body.open('metadata')?.seen.user_id,
+    field: 'metadata.user_id',
+    decode: ({ metadata }) => metadata?.user_id,
     fit: (user) =>
-      user.length <= longestUser
-        ? [{ user_id: user }]
-        : [undefined, `messages accepts at most ${longestUser} characters`],
+      user.length <= longestUser ? [user] : [undefined, `messages accepts at most ${longestUser} characters`],
   },
   serviceTier: {
     field: 'service_tier',
-    decode: ({ seen: { service_tier: tier } }) => (tier === 'standard_only' ? 'default' : tier || undefined),
+    decode: ({ service_tier: tier }) => (tier === 'standard_only' ? 'default' : tier || undefined),
     fit: (tier) => [wireTiers.get(tier), wireTiers.has(tier) ? undefined : 'messages has no such tier'],
   },
   modalities: {
     fit: (modalities, encoding) => [void fitModalities({ modalities }, { output: ['text'] }, encoding)],
   },
-  candidates: buildLost((count) => count > 1),
-  frequencyPenalty: buildLost(),
-  presencePenalty: buildLost(),
-  seed: buildLost(() => true),
-  logprobs: buildLost(),
-  verbosity: buildLost(),
-  metadata: buildLost((fields) => Object.keys(fields).length > 0),
-  cacheKey: buildLost(),
-};
+  candidates: buildLost(protocolName, (count) => count > 1),
+  frequencyPenalty: buildLost(protocolName),
+  presencePenalty: buildLost(protocolName),
+  seed: buildLost(protocolName, () => true),
+  logprobs: buildLost(protocolName),
+  verbosity: buildLost(protocolName),
+  metadata: buildLost(protocolName, (fields) => Object.keys(fields).length > 0),
+  cacheKey: buildLost(protocolName),
+  image: buildLost(protocolName, (image) => Object.keys(image).length > 0),
+});
 
-function isSetting(name: string): name is keyof CanonicalRequest {
-  return Object.hasOwn(settings, name);
-}
-
-const settingNames = Object.keys(settings).filter(isSetting);
-
-function decodeSettings(body: Tracked<Wire.Request>, request: CanonicalRequest): void {
-  const decode = <Name extends keyof CanonicalRequest>(name: Name): void => {
-    const value = settings[name]?.decode?.(body);
-    if (value !== undefined && value !== null) request[name] = value;
-  };
-  for (const name of settingNames) decode(name);
-}
-
-function encodeSettings(request: CanonicalRequest, thinks: boolean, encoding: Encoding): Fields {
-  const sent: Record<string, unknown> = {};
-  const encode = <Name extends keyof CanonicalRequest>(name: Name): void => {
-    const setting = settings[name];
-    const value = request[name];
-    if (!setting || value === undefined || value === null) return;
-    const [fitted, reason, code] = setting.fit(value, { ...encoding, thinks, sent });
-    if (reason !== undefined) encoding.lose(name, reason, code);
-    if (setting.field !== undefined && fitted !== undefined) sent[setting.field] = fitted;
-  };
-  for (const name of settingNames) encode(name);
-  return sent;
-}
+const userOnly = splitNames('user_id');
 
 export function decodeRequest(wire: Wire.Request, text: string): CanonicalRequest {
-  const body = new Tracked(wire);
-  const { model, stream, max_tokens: limit, provider: _preferences } = body.seen;
+  const [seen, pickRest, keep] = trackReads(wire);
+  const { model, stream, provider: _preferences, metadata } = seen;
+  const { rest, ...answer } = decodeAnswer(seen, keep);
   const request: CanonicalRequest = {
     model,
     stream: stream ?? false,
-    turns: decodeTurns(body.seen, text),
-    outputLimit: limit ?? undefined,
-    ...decodeAnswer(body),
-    ...decodeTools(body),
+    turns: decodeTurns(seen, text),
+    ...answer,
+    ...decodeTools(seen, keep),
+    ...settings.decode(seen),
   };
-  decodeSettings(body, request);
-  return Object.assign(request, bag.keep(body.pickRest()));
+  const own = { ...pickRest(), ...rest, ...nestFields('metadata', pickStated(metadata ?? {}, userOnly)) };
+  return { ...request, ...bag.keep(own) };
 }
 
 export function encodeRequest(
@@ -424,7 +389,7 @@ export function encodeRequest(
   const { format, instruction, expects } = encodeFormat(request, encoding);
   const thinks = thinking !== undefined && thinking.type !== 'disabled';
   const prompt = encodeSystem(system, call, instruction);
-  const { metadata, service_tier, ...others } = encodeSettings(request, thinks, encoding);
+  const { metadata, service_tier, ...others } = settings.encode(request, { ...encoding, thinks });
   const limited = new Set(tools?.some((tool) => tool.max_uses !== undefined) ? [callLimit] : []);
   return {
     body: overlay(bag.getFields(request), {

@@ -14,7 +14,13 @@ import {
   loseReasoning,
 } from '../../shared/wire-kit/reasoning-effort.ts';
 import { readObjects } from '../../shared/wire-kit/values.ts';
-import { isObject, splitNames, type Fields, type Tracked } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  isObject,
+  nestFields,
+  splitNames,
+  trackReads,
+  type Fields,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import { type Encoding, bag } from './encoding.ts';
 import * as Wire from './wire.ts';
 
@@ -24,47 +30,55 @@ const canonicalDisplays: ReadonlyMap<unknown, NonNullable<Reasoning['display']>>
 ]);
 
 type Answer = Pick<CanonicalRequest, 'reasoning' | 'format' | 'names'>;
+/** Leaves a field of the request to those without a canonical name. */
+type Keep = (name: string) => void;
 
 /** `thinking` enables reasoning, `output_config.effort` sets its depth; a client may send only one. */
-export function decodeAnswer(body: Tracked<Wire.Request>): Answer {
-  const output = body.open('output_config');
-  const { format, isOlder } = decodeFormat(body, output);
-  const { reasoning, names } = decodeThinking(body, output);
-  return { reasoning, format, names: isOlder ? { ...names, format: Wire.olderFormat } : names };
+export function decodeAnswer(body: Wire.Request, keep: Keep): Answer & { readonly rest: Fields } {
+  const [output, pickOutput, keepOutput] = trackReads(body.output_config ?? {});
+  const isOlder = !output.format;
+  const format = isOlder
+    ? decodeFormat(body[Wire.olderFormat], () => keep(Wire.olderFormat))
+    : decodeFormat(output.format, () => keepOutput('format'));
+  const { names, rest, ...thinking } = decodeThinking(body, output, keep);
+  return {
+    ...thinking,
+    format,
+    names: isOlder && format ? { ...names, format: Wire.olderFormat } : names,
+    rest: { ...rest, ...nestFields('output_config', pickOutput()) },
+  };
 }
 
-type Output = Tracked<NonNullable<Wire.Request['output_config']>> | undefined;
-
 /** Two fields hold the reasoning. If the client sent only one, losses of both are reported by its name. */
-function decodeThinking(body: Tracked<Wire.Request>, output: Output): Answer {
-  const thinking = body.open('thinking');
+function decodeThinking(
+  { thinking }: Wire.Request,
+  output: NonNullable<Wire.Request['output_config']>,
+  keep: Keep,
+): Answer & { readonly rest?: Fields } {
+  const [seen, pickRest, keepMember] = trackReads(thinking ?? { type: '' });
   // An effort together with disabled thinking has a meaning only in this protocol.
-  if (thinking?.seen.type === 'disabled')
-    return { reasoning: { effort: 'none' }, names: { 'reasoning.effort': 'thinking' } };
-  const effort = output?.seen.effort ?? undefined;
-  if (thinking && Wire.isKnownThinking(thinking.seen)) {
-    const { seen } = thinking;
+  if (seen.type === 'disabled')
+    return {
+      reasoning: { effort: 'none' },
+      names: { 'reasoning.effort': 'thinking' },
+      rest: nestFields('thinking', pickRest()),
+    };
+  const effort = output.effort ?? undefined;
+  if (Wire.isKnownThinking(seen)) {
     const display = canonicalDisplays.get(seen.display);
-    if (!display) thinking.keep('display');
+    if (!display) keepMember('display');
     const budget = seen.type === 'enabled' ? seen.budget_tokens : undefined;
-    return { reasoning: { effort, budget, display } };
+    return { reasoning: { effort, budget, display }, rest: nestFields('thinking', pickRest()) };
   }
-  body.keep('thinking');
+  keep('thinking');
   if (effort === undefined) return {};
   return { reasoning: { effort }, ...(thinking ? {} : { names: { reasoning: 'output_config.effort' } }) };
 }
 
-/** `isOlder`: the client sent it under its name from the beta. */
-function decodeFormat(body: Tracked<Wire.Request>, output: Output): { format?: Format; isOlder?: boolean } {
-  const isOlder = !output?.seen.format;
-  const format = isOlder ? body.seen[Wire.olderFormat] : output.seen.format;
-  if (format && Wire.isSchemaFormat(format)) {
-    const { type: _type, schema, ...rest } = format;
-    return { format: { type: 'schema', schema, ...bag.keep(rest) }, isOlder };
-  }
-  if (isOlder) body.keep(Wire.olderFormat);
-  else output.keep('format');
-  return {};
+function decodeFormat(format: Wire.Request['output_format'], keep: () => void): Format | undefined {
+  if (!format || !Wire.isSchemaFormat(format)) return void keep();
+  const { type: _type, schema, ...rest } = format;
+  return { type: 'schema', schema, ...bag.keep(rest) };
 }
 
 interface EncodedThinking {

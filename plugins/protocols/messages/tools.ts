@@ -18,7 +18,7 @@ import {
   convertToFunction,
   loseChoice,
 } from '../../shared/wire-kit/offered-tools.ts';
-import { isObject, overlay, Tracked, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, overlay, trackReads, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, decodeSides, protocolName, readFlags, type Encoding, fitName } from './encoding.ts';
 import { tightenSchema } from './thinking.ts';
 import * as Wire from './wire.ts';
@@ -120,16 +120,16 @@ function readHostedKind(tool: Wire.Tool): HostedTool['kind'] {
 }
 
 function decodeTool(wire: Wire.Tool, at: string): Tool {
-  const tool = new Tracked(wire);
-  const { seen } = tool;
+  const [seen, pickRest] = trackReads(wire);
   const { type, name } = seen;
   if (Wire.isFunctionTool(seen)) {
     const { description, input_schema: schema, strict } = seen;
     const about = { description: description ?? undefined, schema, strict: strict ?? undefined };
-    return { type: 'function', name: seen.name, ...about, ...decodeSides(tool), at };
+    return { type: 'function', name: seen.name, ...about, ...decodeSides(pickRest()), at };
   }
   const [, defined] = known.find(([pattern]) => pattern.test(type ?? '')) ?? [];
-  if (name && defined) return { type: 'function', name, ...defined, ...decodeSides(tool, { type }), at };
+  if (name && defined)
+    return { type: 'function', name, ...defined, ...decodeSides({ type, ...pickRest() }), at };
   return { type: 'hosted', protocol: protocolName, kind: readHostedKind(wire), value: wire, at };
 }
 
@@ -137,21 +137,20 @@ const modes = { auto: 'auto', any: 'required', tool: 'one', none: 'none' } as co
 
 /** A choice of a type that only the vendor may know is not read. */
 export function decodeTools(
-  body: Tracked<Wire.Request>,
+  { tools: offered, tool_choice: choice }: Wire.Request,
+  keep: (name: string) => void,
 ): Pick<CanonicalRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
-  const { tools: offered, tool_choice: choice } = body.seen;
   const tools = offered?.map((tool, index) => decodeTool(tool, `tools[${index}]`));
   if (!choice || !Wire.isKnownChoice(choice)) {
-    body.keep('tool_choice');
+    keep('tool_choice');
     return { tools };
   }
-  const tracked = new Tracked(choice);
-  const { seen } = tracked;
+  const [seen, pickRest] = trackReads(choice);
   const names = seen.type === 'tool' ? [seen.name] : undefined;
   const isSerial = seen.type === 'none' ? undefined : seen.disable_parallel_tool_use;
   return {
     tools,
-    toolChoice: { mode: modes[seen.type], names, ...bag.keep(tracked.pickRest()) },
+    toolChoice: { mode: modes[seen.type], names, ...bag.keep(pickRest()) },
     parallelToolCalls: typeof isSerial === 'boolean' ? !isSerial : undefined,
   };
 }
