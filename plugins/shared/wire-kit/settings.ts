@@ -1,6 +1,6 @@
 /**
- * The settings of a request in both directions. A protocol has a table with a row for each canonical setting,
- * so that none can be forgotten. From the rows follow what is decoded, sent and lost, and the names of fields.
+ * The settings of a request in both directions. A protocol has a table with a row for each of them, so that
+ * none is forgotten. From the rows follow what is decoded, sent and lost, and the names of fields.
  */
 import type { CanonicalRequest, LossCode } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
