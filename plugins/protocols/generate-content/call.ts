@@ -22,7 +22,7 @@ import { readMember, readObject } from '../../shared/wire-kit/values.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { encodeBlock, encodeResponse, encodeResult, guessMediaType } from './content.ts';
-import { encodeTurn, markUnsealedCalls, readAsList } from './conversation.ts';
+import { Conversation, markUnsealedCalls, readAsList } from './conversation.ts';
 import { checksSignatures, createEncoding, isNative, type Encoding } from './encoding.ts';
 import { decodeRequest } from './request.ts';
 import { readSpelling, spellPath, type Spelling } from './spelling.ts';
@@ -289,7 +289,8 @@ export const parts: PartsSide = {
     return {
       isStale: (index) => containsEnvelope(JSON.stringify(contents[index] ?? null)),
       readsState: (state) => !encoding.native || isNative(state),
-      encodeTurn: (turn, index) => encodeTurn(turn, index, request.turns, encoding),
+      encodeTurn: (turn, index) =>
+        new Conversation([[index, turn]], encoding, request.turns.entries()).contents,
       encodeBlock: (block, place) => encodePart(block, place, encoding),
       finish(body) {
         if (!checksSignatures(model)) return body;

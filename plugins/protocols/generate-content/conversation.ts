@@ -10,7 +10,7 @@ import {
   type ToolResult,
   type Turn,
 } from '../../../core/index.ts';
-import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
+import type { PlacedTurn } from '../../shared/wire-kit/calls-and-results.ts';
 import { refuseEmpty } from '../../shared/wire-kit/losses.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { containsNumber } from '../../shared/wire-kit/tool-arguments.ts';
@@ -114,40 +114,6 @@ interface Content {
   readonly rest: Fields;
 }
 
-export function encodeTurns(
-  given: readonly Turn[],
-  encoding: Encoding,
-): { readonly systemInstruction: Fields | undefined; readonly contents: readonly Fields[] } {
-  const turns = makeCallIdsUnique(given);
-  const writer = new ContentWriter(turns, encoding);
-  const firstSpoken = turns.findIndex((turn) => !isInstruction(turn) && !isEmptyHere(turn));
-  // Gemini refuses a request without contents, so the last of several instructions becomes a content.
-  const leading = firstSpoken < 0 ? turns.length - 1 : firstSpoken;
-  const instructions: Fields[] = [];
-  let rest: Fields = {};
-  for (const [index, turn] of turns.slice(0, leading).entries()) {
-    if (!isInstruction(turn)) continue;
-    for (const part of writer.encodeInstruction(turn, index)) instructions.push(part);
-    rest = { ...rest, ...bag.getFields(turn) };
-  }
-  for (const [index, turn] of moveResultsToCalls(turns))
-    if (index >= leading || !isInstruction(turn)) writer.add(turn, index);
-  if (writer.contents.length === 0 && turns.length > 0) refuseEmpty(turns, protocolName);
-  writer.beginWithUser(turns.findIndex(({ role }) => role === 'assistant'));
-  const contents = writer.finish();
-  return {
-    systemInstruction: instructions.length > 0 ? overlay(rest, { parts: instructions }) : undefined,
-    contents: encoding.native && encoding.modern ? markUnsealedCalls(contents) : contents,
-  };
-}
-
-/** Encodes one turn of a client's own body. */
-export function encodeTurn(turn: Turn, index: number, turns: readonly Turn[], encoding: Encoding): Fields[] {
-  const writer = new ContentWriter(turns, encoding);
-  writer.add(turn, index);
-  return writer.finish();
-}
-
 function isInstruction({ role }: Turn): boolean {
   return role === 'system' || role === 'developer';
 }
@@ -157,28 +123,47 @@ function isEmptyHere({ blocks }: Turn): boolean {
   return blocks.every((block) => block.type === 'foreign' && block.protocol !== protocolName);
 }
 
-class ContentWriter {
-  readonly contents: Content[] = [];
+/** The instructions and the contents of some turns, as Gemini requires their order. */
+export class Conversation {
+  readonly systemInstruction: Fields | undefined;
+  readonly contents: readonly Fields[];
+  readonly #added: Content[] = [];
   readonly #encoding: Encoding;
+  /** The names of the functions that were called, by the ids of the calls. */
   readonly #names = new Map<string, string>();
   #files = 0;
 
-  constructor(turns: readonly Turn[], encoding: Encoding) {
+  /** `all`: the turns of the request, if these are some of them in a client's own body. */
+  constructor(turns: readonly PlacedTurn[], encoding: Encoding, all: Iterable<PlacedTurn> = turns) {
     this.#encoding = encoding;
-    for (const { blocks } of turns)
+    for (const [, { blocks }] of all)
       for (const block of blocks) if (block.type === 'tool-call') this.#names.set(block.id, block.name);
-  }
-
-  finish(): Fields[] {
-    return this.contents.map(({ kind, parts, files, rest }) =>
-      overlay(rest, {
-        role: kind === 'model' ? 'model' : 'user',
-        parts: files.length > 0 ? [...parts, ...files] : parts,
+    const spoken = turns.find(([, turn]) => !isInstruction(turn) && !isEmptyHere(turn));
+    // Gemini refuses a request without contents, so the last of several instructions becomes a content.
+    const [leading = 0] = spoken ?? turns.at(-1) ?? [];
+    const instructions: Fields[] = [];
+    let rest: Fields = {};
+    for (const [index, turn] of turns) {
+      if (!isInstruction(turn)) this.#add(turn, index);
+      else if (index >= leading) this.#addInstruction(turn, index);
+      else {
+        for (const part of this.#encodeInstruction(turn, index)) instructions.push(part);
+        rest = { ...rest, ...bag.getFields(turn) };
+      }
+    }
+    if (!encoding.inPlace) this.#begin(turns);
+    this.systemInstruction = instructions.length > 0 ? overlay(rest, { parts: instructions }) : undefined;
+    const contents = this.#added.map((content) =>
+      overlay(content.rest, {
+        role: content.kind === 'model' ? 'model' : 'user',
+        parts: content.files.length > 0 ? [...content.parts, ...content.files] : content.parts,
       }),
     );
+    const isMarked = encoding.native && encoding.modern && !encoding.inPlace;
+    this.contents = isMarked ? markUnsealedCalls(contents) : contents;
   }
 
-  encodeInstruction(turn: Turn, index: number): Fields[] {
+  #encodeInstruction(turn: Turn, index: number): Fields[] {
     this.#loseName(turn, index);
     return turn.blocks.flatMap((block, place): Fields[] => {
       const path = `turns[${index}].blocks[${place}]`;
@@ -193,8 +178,7 @@ class ContentWriter {
       this.#encoding.lose(`turns[${index}].name`, 'generate-content has no names for participants');
   }
 
-  add(turn: Turn, index: number): void {
-    if (isInstruction(turn)) return this.#addInstruction(turn, index);
+  #add(turn: Turn, index: number): void {
     this.#loseName(turn, index);
     const isModel = turn.role === 'assistant';
     const results: Fields[] = [];
@@ -217,8 +201,8 @@ class ContentWriter {
 
   /** Later instructions keep their place in the conversation, as a marked user message. */
   #addInstruction(turn: Turn, index: number): void {
-    const isFirst = this.contents.length === 0;
-    const parts = this.encodeInstruction(turn, index).map(({ text }) => ({
+    const isFirst = this.#added.length === 0;
+    const parts = this.#encodeInstruction(turn, index).map(({ text }) => ({
       text: isFirst ? text : `<system>\n${String(text)}\n</system>`,
     }));
     if (parts.length > 0 && !isFirst)
@@ -238,10 +222,10 @@ class ContentWriter {
     files: readonly Fields[] = [],
   ): void {
     if (parts.length === 0) return;
-    let content = this.contents.at(-1);
+    let content = this.#added.at(-1);
     if (content?.kind !== kind) {
       content = { kind, parts: [], files: [], rest };
-      this.contents.push(content);
+      this.#added.push(content);
     }
     for (const part of parts) content.parts.push(part);
     for (const part of files) content.files.push(part);
@@ -258,12 +242,18 @@ class ContentWriter {
     return encoded;
   }
 
-  /** Gemini refuses a conversation that begins with a call. `index` is that of the turn with it. */
-  beginWithUser(index: number): void {
-    const [first] = this.contents;
+  /** Gemini refuses a conversation that is empty, or that begins with a call. */
+  #begin(turns: readonly PlacedTurn[]): void {
+    const [first] = this.#added;
+    if (!first && turns.length > 0)
+      refuseEmpty(
+        turns.map(([, turn]) => turn),
+        protocolName,
+      );
     if (first?.kind !== 'model' || !first.parts.some((part) => 'functionCall' in part)) return;
     const text = '<system>\nThe conversation begins with the assistant.\n</system>';
-    this.contents.unshift({ kind: 'user', parts: [{ text }], files: [], rest: {} });
+    this.#added.unshift({ kind: 'user', parts: [{ text }], files: [], rest: {} });
+    const [index = 0] = turns.find(([, { role }]) => role === 'assistant') ?? [];
     this.#encoding.lose(
       `turns[${index}]`,
       'follows a marked user message, since the provider requires one first',

@@ -28,8 +28,8 @@ import { protocolName, flagsSchema } from './encoding.ts';
 import { decodeError, encodeError } from './errors.ts';
 import { ReplyDecoder } from './reply-in.ts';
 import { ChunkEncoder, encodeStreamError, encodeReply } from './reply-out.ts';
-import { encodeRequest } from './request.ts';
-import { fieldNames, spellPath, type Spelling, joinWords } from './spelling.ts';
+import { encodeRequest, fieldNames } from './request.ts';
+import { spellPath, type Spelling, joinWords } from './spelling.ts';
 
 /** Counts the input tokens of a request. The count request wraps a complete call. */
 export const count: CountSide = {

@@ -2,18 +2,21 @@
  * A request in both directions, with its settings. Fields without a canonical name are kept in the bag, by
  * their paths. What this protocol or the model cannot express is reported as lost, by its canonical path.
  */
-import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import type { CanonicalRequest, EncodedRequest, ImageSettings, Model } from '../../../core/index.ts';
+import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
+import { offerTools, removeForbiddenTools } from '../../shared/wire-kit/hosted-tools.ts';
 import { fitSettings, loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { collectLosses } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
+import { buildLost, Settings, type Fit } from '../../shared/wire-kit/settings.ts';
 import { readList, readObject } from '../../shared/wire-kit/values.ts';
 import { overlay, trackReads, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { decodeTurns, encodeTurns } from './conversation.ts';
+import { Conversation, decodeTurns } from './conversation.ts';
 import { bag, createEncoding, protocolName, readFlags, type Encoding } from './encoding.ts';
 import { createSpeller, spellNames, spellPlaces, type Spelling } from './spelling.ts';
-import { decodeFormat, decodeThinking, encodeFormat, encodeThinking } from './thinking.ts';
+import { decodeFormat, decodeThinking, encodeFormat, encodeThinking, keepThinking } from './thinking.ts';
 import { decodeToolConfig, decodeTools, encodeTools } from './tools.ts';
 import type * as Wire from './wire.ts';
 
@@ -30,51 +33,31 @@ export function decodeRequest(
   { model, stream, text, spelling }: RequestContext,
 ): CanonicalRequest {
   const [seen, pickRest] = trackReads(wire);
+  const [config, pickGeneration, keep] = trackReads(seen.generationConfig ?? {});
   const { model: _model, provider: _preferences, serviceTier: tier } = seen;
-  const [config, pickGeneration] = trackReads(seen.generationConfig ?? {});
-  const toolConfig = decodeToolConfig(seen.toolConfig);
-  const { format, ...formatRest } = decodeFormat(config);
-  const { reasoning, ...thinkingRest } = decodeThinking(config);
-  const { logprobs, ...logprobsRest } = decodeLogprobs(config);
+  const { toolChoice, rest: toolConfig } = decodeToolConfig(seen.toolConfig);
   const request: CanonicalRequest = {
     model,
     stream,
     turns: decodeTurns(seen, text),
     tools: decodeTools(seen.tools),
-    toolChoice: toolConfig.choice,
-    outputLimit: config.maxOutputTokens ?? undefined,
-    candidates: config.candidateCount ?? undefined,
-    temperature: config.temperature ?? undefined,
-    topP: config.topP ?? undefined,
-    topK: config.topK ?? undefined,
-    frequencyPenalty: config.frequencyPenalty ?? undefined,
-    presencePenalty: config.presencePenalty ?? undefined,
-    seed: config.seed ?? undefined,
-    stop: config.stopSequences ?? undefined,
-    logprobs,
-    format,
-    reasoning,
-    modalities: config.responseModalities?.map((each) => each.toLowerCase()),
-    serviceTier: tier ? (canonicalTiers.get(tier) ?? tier) : undefined,
+    toolChoice,
+    ...settings.decode({ config, tier, keep }),
   };
-  const generation = { ...pickGeneration(), ...formatRest, ...thinkingRest, ...logprobsRest };
   const own = {
     ...pickRest(),
-    ...flatten('toolConfig', toolConfig.rest),
-    ...flatten('generationConfig', generation),
+    ...flatten('toolConfig', toolConfig),
+    ...flatten('generationConfig', { ...pickGeneration(), ...keepThinking(config) }),
   };
   const spell = createSpeller(spelling);
   const schemaName = wire.generationConfig?.responseSchema ? 'responseSchema' : 'responseJsonSchema';
-  const names = spellNames(spell ?? ((path) => path), own, `generationConfig.${schemaName}`);
+  const names = spellNames(spell ?? ((path) => path), fieldNames, {
+    ...fieldNames,
+    'format.schema': `generationConfig.${schemaName}`,
+    ...Object.fromEntries(Object.keys(own).map((name) => [name, name])),
+  });
   const named = { ...request, names, ...bag.keep(own) };
   return spell ? spellPlaces(spell, named) : named;
-}
-
-/** Without the switch, the number of alternatives means nothing here. */
-function decodeLogprobs(config: Wire.Generation): Pick<CanonicalRequest, 'logprobs'> & Fields {
-  const { responseLogprobs } = config;
-  if (!responseLogprobs) return responseLogprobs === false ? { responseLogprobs } : {};
-  return { logprobs: typeof config.logprobs === 'number' ? { top: config.logprobs } : {} };
 }
 
 /** Names each field by its path, so that a loss names the exact field. */
@@ -90,35 +73,29 @@ export function encodeRequest(
 ): EncodedRequest {
   const { losses, lose } = collectLosses();
   const encoding = createEncoding(request, model, lose, inPlace);
-  const { systemInstruction, contents } = encodeTurns(request.turns, encoding);
-  const { tools, toolConfig } = encodeTools(request, encoding);
+  const turns = moveResultsToCalls(makeCallIdsUnique(request.turns));
+  const { systemInstruction, contents } = new Conversation(turns, encoding);
+  const offered = offerTools(request, protocolName, encoding, removeForbiddenTools(request));
+  const { tools, toolConfig } = encodeTools(request, offered, encoding);
   const { format, instruction, expects } = encodeFormat(request, encoding);
-  const generation = overlay({}, encodeGeneration(request, outputLimit, format, encoding));
-  const body = overlay(unflatten(bag.getFields(request)), {
-    contents,
-    systemInstruction: addInstruction(systemInstruction, instruction),
-    tools,
-    toolConfig,
-    generationConfig: Object.keys(generation).length > 0 ? generation : undefined,
-    serviceTier: encodeTier(request, encoding),
-  });
-  for (const name of ['user', 'metadata', 'cacheKey', 'verbosity'] as const) {
-    const value = request[name];
-    if (value !== undefined && !(typeof value === 'object' && Object.keys(value).length === 0))
-      encoding.lose(name, 'generate-content has no such field');
-  }
+  const limited = { ...request, outputLimit: outputLimit ?? request.outputLimit };
+  const { sent, watched } = splitStops(request.stop, encoding);
+  const settled = settings.encode(limited, { ...encoding, format, stops: sent });
   return {
-    body,
+    body: overlay(unflatten(bag.getFields(request)), {
+      contents,
+      systemInstruction: addInstruction(systemInstruction, instruction),
+      tools,
+      toolConfig,
+      ...settled,
+    }),
     losses: [...losses, ...listForeignFields(request, protocolName)],
-    stops: splitStops(request, encoding).watched,
+    stops: watched,
     expects,
   };
 }
 
-function addInstruction(
-  system: ReturnType<typeof encodeTurns>['systemInstruction'],
-  instruction: string | undefined,
-): Fields | undefined {
+function addInstruction(system: Fields | undefined, instruction: string | undefined): Fields | undefined {
   if (instruction === undefined) return system;
   return { ...system, parts: [...readList(system?.parts), { text: instruction }] };
 }
@@ -136,48 +113,6 @@ function unflatten(fields: Fields): Fields {
   return whole;
 }
 
-/** Tiers that have other names in the canonical form. */
-const canonicalTiers = new Map([
-  ['unspecified', 'auto'],
-  ['standard', 'default'],
-]);
-const tiers = new Set(['standard', 'flex', 'priority']);
-
-function encodeTier(request: CanonicalRequest, { model, lose }: Encoding): string | undefined {
-  const { serviceTier: asked } = request;
-  if (asked === undefined) return undefined;
-  const tier = asked === 'default' ? 'standard' : asked;
-  if (!tiers.has(tier)) {
-    if (tier !== 'auto') lose('serviceTier', 'Google has no such tier');
-    return undefined;
-  }
-  if (!isUnpriced(tier, model)) return tier;
-  lose('serviceTier', unpriced, 'model');
-  return undefined;
-}
-
-const mostStops = 5;
-const largestSeed = 2147483647;
-
-function encodeGeneration(
-  request: CanonicalRequest,
-  outputLimit: number | undefined,
-  format: Fields,
-  encoding: Encoding,
-): Fields {
-  return {
-    ...encodeSampling(request, encoding),
-    stopSequences: splitStops(request, encoding).sent,
-    maxOutputTokens: fitLimit(outputLimit ?? request.outputLimit, encoding.model, encoding),
-    candidateCount: fitCandidates(request, encoding),
-    ...encodeLogprobs(request, encoding),
-    ...format,
-    responseModalities: encodeModalities(request, encoding),
-    imageConfig: encodeImage(request, encoding),
-    thinkingConfig: encodeThinking(request, encoding),
-  };
-}
-
 /**
  * Whether a model accepts a parameter. Models without sampling accept only `stop` and `seed`. A list of
  * supported parameters is complete except for `top_k`.
@@ -187,13 +122,11 @@ function takesField(name: string, { model }: Encoding): boolean {
   return name === 'top_k' || listsParameter(model, name);
 }
 
-function fitsSeed(seed: number | string): boolean {
-  return typeof seed === 'number' && Number.isInteger(seed) && Math.abs(seed) <= largestSeed;
-}
+const mostStops = 5;
 
 /** Sends as many stop sequences as the model accepts. The gateway watches the reply for the others. */
 function splitStops(
-  { stop }: CanonicalRequest,
+  stop: CanonicalRequest['stop'],
   encoding: Encoding,
 ): { readonly sent: readonly string[] | undefined; readonly watched: readonly string[] } {
   if (!stop) return { sent: undefined, watched: [] };
@@ -206,56 +139,66 @@ function splitStops(
   };
 }
 
-/** Settings of the same name here, by the parameter of the catalogue that allows them. */
-const sampling = [
-  ['temperature', 'temperature'],
-  ['topP', 'top_p'],
-  ['topK', 'top_k'],
-  ['frequencyPenalty', 'frequency_penalty'],
-  ['presencePenalty', 'presence_penalty'],
-  ['seed', 'seed'],
-] as const;
+/** What rows decode from. `keep` leaves a field of `generationConfig` to those without a canonical name. */
+interface Read {
+  readonly config: Wire.Generation;
+  readonly tier: Wire.Request['serviceTier'];
+  readonly keep: (name: string) => void;
+}
 
-function encodeSampling(request: CanonicalRequest, encoding: Encoding): Fields {
-  const fields: Record<string, unknown> = {};
-  for (const [name, parameter] of sampling) {
-    const value = request[name];
-    if (value === undefined) continue;
-    if (name === 'seed' && !fitsSeed(value))
-      encoding.lose(name, 'generate-content only accepts seeds of 32 bits');
-    else if (takesField(parameter, encoding)) fields[name] = fitToRange(name, Number(value), encoding);
-    else encoding.lose(name, 'the model does not accept it', 'model');
-  }
-  return fields;
+interface Circumstances extends Encoding {
+  /** The fields of the format, and the stop sequences that the model accepts. */
+  readonly format: Fields;
+  readonly stops: readonly string[] | undefined;
+}
+
+/** A setting of a model that takes this parameter of the catalogue. */
+function fitParameter<Value>(name: string, fit: (value: Value) => Fit = (value) => [value]) {
+  return (value: Value, encoding: Encoding): Fit =>
+    takesField(name, encoding) ? fit(value) : [undefined, 'the model does not accept it', 'model'];
+}
+
+type NumberName = 'temperature' | 'topP' | 'topK' | 'frequencyPenalty' | 'presencePenalty';
+
+/** A number that has the same name here. `parameter`: its name in the catalogue. */
+function buildNumber(name: NumberName, parameter: string, fit?: (value: number) => Fit) {
+  return {
+    field: `generationConfig.${name}`,
+    decode: ({ config }: Read) => config[name],
+    fit: fitParameter(parameter, fit),
+  };
 }
 
 /** Google refuses 2, which OpenAI accepts. */
 const mostPenalty = 1.99;
 
-function fitToRange(field: string, value: number, { lose }: Encoding): number | undefined {
-  if (field === 'topK' && value < 1) {
-    lose(field, 'Google accepts 1 and more');
-    return undefined;
-  }
-  if (!field.endsWith('Penalty') || value <= mostPenalty) return value;
-  lose(field, `sent as ${mostPenalty}, since Google accepts less than 2`, 'approximated');
-  return mostPenalty;
+function fitPenalty(value: number): Fit {
+  return value <= mostPenalty
+    ? [value]
+    : [mostPenalty, `sent as ${mostPenalty}, since Google accepts less than 2`, 'approximated'];
+}
+
+const largestSeed = 2147483647;
+
+function fitSeed(seed: number | string, encoding: Encoding): Fit {
+  return typeof seed === 'number' && Number.isInteger(seed) && Math.abs(seed) <= largestSeed
+    ? fitParameter<number>('seed')(seed, encoding)
+    : [undefined, 'generate-content only accepts seeds of 32 bits'];
 }
 
 const mostCandidates = 8;
 
-function fitCandidates({ candidates }: CanonicalRequest, { model, lose }: Encoding): number | undefined {
-  const most = readFlags(model.capabilities).oneCandidate ? 1 : mostCandidates;
-  if (candidates === undefined || candidates <= most) return candidates;
-  lose('candidates', `sent as ${most}, the most that the model gives`, 'approximated');
-  return most;
-}
+/** Tiers that have other names in the canonical form. */
+const canonicalTiers = new Map([
+  ['unspecified', 'auto'],
+  ['standard', 'default'],
+]);
+const tiers = new Set(['standard', 'flex', 'priority']);
 
-function encodeLogprobs({ logprobs }: CanonicalRequest, encoding: Encoding): Fields {
-  if (!logprobs) return {};
-  if (takesField('logprobs', encoding)) return { responseLogprobs: true, logprobs: logprobs.top };
-  encoding.lose('logprobs', 'the model does not accept it', 'model');
-  return {};
+function fitTier(asked: string, { model }: Encoding): Fit {
+  const tier = asked === 'default' ? 'standard' : asked;
+  if (!tiers.has(tier)) return [undefined, tier === 'auto' ? undefined : 'Google has no such tier'];
+  return isUnpriced(tier, model) ? [undefined, unpriced, 'model'] : [tier];
 }
 
 /** The aspect ratios that Gemini supports. A size becomes the nearest of them. */
@@ -275,16 +218,97 @@ function findNearestShape(size: string): string | undefined {
 }
 
 /** Gemini accepts only the aspect ratio. `fitSettings` refuses some other settings; the rest are lost. */
-function encodeImage({ image }: CanonicalRequest, { model, lose }: Encoding): Fields | undefined {
-  if (!image) return undefined;
+function fitImage(image: ImageSettings, { model, lose }: Encoding): Fit {
   const { size } = fitSettings(image, model.capabilities, lose);
   loseSettings(image, ['size', 'quality', 'format', 'background'], lose);
-  return size === undefined || size === 'auto' ? undefined : { aspectRatio: findNearestShape(size) };
+  return [size === undefined || size === 'auto' ? undefined : { aspectRatio: findNearestShape(size) }];
 }
 
-function encodeModalities(request: CanonicalRequest, encoding: Encoding): readonly string[] | undefined {
-  const modalities = fitModalities(request, encoding.model, encoding);
-  // Google's models that output audio output nothing else.
-  if (modalities?.includes('audio')) return ['AUDIO'];
-  return modalities?.map((each) => each.toUpperCase());
-}
+const settings = new Settings<Read, Circumstances>({
+  toolChoice: { field: 'toolConfig.functionCallingConfig' },
+  parallelToolCalls: {},
+  temperature: buildNumber('temperature', 'temperature'),
+  topP: buildNumber('topP', 'top_p'),
+  topK: buildNumber('topK', 'top_k', (value) =>
+    value < 1 ? [undefined, 'Google accepts 1 and more'] : [value],
+  ),
+  frequencyPenalty: buildNumber('frequencyPenalty', 'frequency_penalty', fitPenalty),
+  presencePenalty: buildNumber('presencePenalty', 'presence_penalty', fitPenalty),
+  seed: { field: 'generationConfig.seed', decode: ({ config }) => config.seed, fit: fitSeed },
+  stop: {
+    field: 'generationConfig.stopSequences',
+    decode: ({ config }) => config.stopSequences,
+    fit: (_, { stops }) => [stops],
+  },
+  outputLimit: {
+    field: 'generationConfig.maxOutputTokens',
+    decode: ({ config }) => config.maxOutputTokens,
+    fit: (limit, encoding) => [fitLimit(limit, encoding.model, encoding)],
+  },
+  candidates: {
+    field: 'generationConfig.candidateCount',
+    decode: ({ config }) => config.candidateCount,
+    fit(count, { model }) {
+      const most = readFlags(model.capabilities).oneCandidate ? 1 : mostCandidates;
+      if (count <= most) return [count];
+      return [most, `sent as ${most}, the most that the model gives`, 'approximated'];
+    },
+  },
+  logprobs: {
+    field: 'generationConfig.responseLogprobs',
+    place: 'generationConfig',
+    // Without the switch, the number of alternatives means nothing here.
+    decode({ config, keep }) {
+      if (!config.responseLogprobs) return void keep('responseLogprobs');
+      return typeof config.logprobs === 'number' ? { top: config.logprobs } : {};
+    },
+    fit: fitParameter('logprobs', ({ top }) => [{ responseLogprobs: true, logprobs: top }]),
+  },
+  format: {
+    field: 'generationConfig.responseMimeType',
+    place: 'generationConfig',
+    decode: ({ config, keep }) => decodeFormat(config, keep),
+    fit: (_, { format }) => [Object.keys(format).length > 0 ? format : undefined],
+  },
+  modalities: {
+    field: 'generationConfig.responseModalities',
+    decode: ({ config }) => config.responseModalities?.map((each) => each.toLowerCase()),
+    fit(asked, encoding) {
+      const modalities = fitModalities({ modalities: asked }, encoding.model, encoding);
+      // Google's models that output audio output nothing else.
+      return [modalities?.includes('audio') ? ['AUDIO'] : modalities?.map((each) => each.toUpperCase())];
+    },
+  },
+  image: { field: 'generationConfig.imageConfig', fit: fitImage },
+  reasoning: {
+    field: 'generationConfig.thinkingConfig',
+    decode: ({ config }) => decodeThinking(config),
+    fit: (reasoning, encoding) => [encodeThinking(reasoning, encoding)],
+  },
+  serviceTier: {
+    field: 'serviceTier',
+    decode: ({ tier }) => (tier ? (canonicalTiers.get(tier) ?? tier) : undefined),
+    fit: fitTier,
+  },
+  user: buildLost(protocolName, () => true),
+  metadata: buildLost(protocolName, (fields) => Object.keys(fields).length > 0),
+  cacheKey: buildLost(protocolName, () => true),
+  verbosity: buildLost(protocolName, () => true),
+});
+
+/** This protocol's names of canonical fields, for the paths of losses. */
+export const fieldNames: Readonly<Record<string, string>> = {
+  ...settings.fieldNames,
+  turns: 'contents',
+  'logprobs.top': 'generationConfig.logprobs',
+  'format.schema': 'generationConfig.responseJsonSchema',
+  'reasoning.effort': 'generationConfig.thinkingConfig.thinkingLevel',
+  'reasoning.budget': 'generationConfig.thinkingConfig.thinkingBudget',
+  'reasoning.display': 'generationConfig.thinkingConfig.includeThoughts',
+  '.schema': 'parametersJsonSchema',
+  '.arguments': 'functionCall.args',
+  '.isError': 'functionResponse.response.error',
+  '.source': 'fileData.fileUri',
+  '.detail': 'mediaResolution',
+  '.opaque': 'thoughtSignature',
+};

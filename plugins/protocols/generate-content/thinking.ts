@@ -9,31 +9,32 @@ import {
   findWantedEffort,
   loseReasoning,
 } from '../../shared/wire-kit/reasoning-effort.ts';
-import { nestFields, trackReads, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { nestFields, pickStated, splitNames, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import type { Encoding } from './encoding.ts';
 import { fitSchema, readOpenApi } from './schema.ts';
 import type * as Wire from './wire.ts';
 
 /** SDKs write the level in upper case, the documentation in lower case. */
-export function decodeThinking({
-  thinkingConfig: config,
-}: Wire.Generation): { readonly reasoning?: Reasoning } & Fields {
-  if (!config) return {};
-  const [{ includeThoughts: shown, thinkingBudget: budget, thinkingLevel: level }, pickRest] =
-    trackReads(config);
+export function decodeThinking({ thinkingConfig: config }: Wire.Generation): Reasoning | undefined {
+  if (!config) return undefined;
+  const { includeThoughts: shown, thinkingBudget: budget, thinkingLevel: level } = config;
   const effort = level && level !== 'THINKING_LEVEL_UNSPECIFIED' ? level.toLowerCase() : undefined;
   const reasoning = {
     ...(effort === undefined ? {} : { effort }),
     ...(typeof budget === 'number' ? { budget } : {}),
     ...(typeof shown === 'boolean' ? { display: shown ? ('summary' as const) : ('none' as const) } : {}),
   };
-  const rest = nestFields('thinkingConfig', pickRest());
-  return Object.keys(reasoning).length > 0 ? { reasoning, ...rest } : rest;
+  return Object.keys(reasoning).length > 0 ? reasoning : undefined;
 }
 
-export function encodeThinking(request: CanonicalRequest, encoding: Encoding): Fields | undefined {
-  const { reasoning } = request;
-  if (!reasoning) return undefined;
+const thinkingFields = splitNames('includeThoughts thinkingBudget thinkingLevel');
+
+/** The fields of `thinkingConfig` without a canonical name. */
+export function keepThinking({ thinkingConfig: config }: Wire.Generation): Fields {
+  return nestFields('thinkingConfig', pickStated(config ?? {}, thinkingFields));
+}
+
+export function encodeThinking(reasoning: Reasoning, encoding: Encoding): Fields | undefined {
   const { display } = reasoning;
   const { style } = encoding.model.capabilities.reasoning;
   const wanted = findWantedEffort(reasoning);
@@ -90,14 +91,13 @@ function encodeLevel(
 }
 
 /** A type that other protocols do not have stays with the other fields, and so do the schemas beside it. */
-export function decodeFormat(config: Wire.Generation): { readonly format?: Format } & Fields {
+export function decodeFormat(config: Wire.Generation, keep: (name: string) => void): Format | undefined {
   const { responseMimeType } = config;
-  if (responseMimeType === 'text/plain') return { format: { type: 'text' } };
-  if (responseMimeType !== 'application/json')
-    return typeof responseMimeType === 'string' ? { responseMimeType } : {};
+  if (responseMimeType === 'text/plain') return { type: 'text' };
+  if (responseMimeType !== 'application/json') return void keep('responseMimeType');
   const { responseSchema, responseJsonSchema } = config;
   const schema = responseSchema ? readOpenApi(responseSchema) : (responseJsonSchema ?? undefined);
-  return { format: schema === undefined ? { type: 'json' } : { type: 'schema', schema } };
+  return schema === undefined ? { type: 'json' } : { type: 'schema', schema };
 }
 
 /** Returns the fields of `generationConfig`, or an instruction in their place. */

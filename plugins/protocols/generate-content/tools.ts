@@ -4,18 +4,11 @@
  */
 import type { CanonicalRequest, HostedTool, OwnTool, Tool, ToolChoice } from '../../../core/index.ts';
 import {
-  removeForbiddenTools,
-  removeRepeatedTools,
   replaceHosted,
   translateSearchOptions,
+  type PlacedTool,
 } from '../../shared/wire-kit/hosted-tools.ts';
-import {
-  convertToFunction,
-  loseChoice,
-  loseNamespaces,
-  selectOfferedNames,
-  takesTools,
-} from '../../shared/wire-kit/offered-tools.ts';
+import { convertToFunction, loseChoice, selectOfferedNames } from '../../shared/wire-kit/offered-tools.ts';
 import {
   nestFields,
   overlay,
@@ -70,15 +63,15 @@ const knownModes: ReadonlySet<string> = new Set(['AUTO', 'ANY', 'NONE', 'VALIDAT
 
 /** Returns the choice, and the fields without a canonical name. An unknown mode is kept with its names. */
 export function decodeToolConfig(config: Wire.Request['toolConfig']): {
-  readonly choice: ToolChoice | undefined;
+  readonly toolChoice: ToolChoice | undefined;
   readonly rest: Fields;
 } {
   const { functionCallingConfig: calling, ...others } = config ?? {};
   if (!calling?.mode || !knownModes.has(calling.mode.toUpperCase()))
-    return { choice: undefined, rest: config ?? {} };
+    return { toolChoice: undefined, rest: config ?? {} };
   const [{ mode, allowedFunctionNames: names }, pickRest] = trackReads(calling);
   return {
-    choice: decodeChoice(mode ?? '', names ?? undefined),
+    toolChoice: decodeChoice(mode ?? '', names ?? undefined),
     rest: { ...others, ...nestFields('functionCallingConfig', pickRest()) },
   };
 }
@@ -101,11 +94,14 @@ function decodeChoice(mode: string, names: readonly string[] | undefined): ToolC
   }
 }
 
-export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
+export function encodeTools(
+  request: CanonicalRequest,
+  offered: readonly PlacedTool[] | undefined,
+  encoding: Encoding,
+): Fields {
   const { lose, model } = encoding;
-  if (!takesTools(request, model, lose)) return {};
-  loseNamespaces(request.tools ?? [], protocolName, lose);
-  const tools = groupTools(request, encoding);
+  if (!offered) return {};
+  const tools = groupTools(offered, encoding);
   if (request.parallelToolCalls === false && tools.length > 0)
     lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
   // Google refuses a choice without functions.
@@ -131,12 +127,11 @@ function isMixture(groups: readonly Fields[]): boolean {
   return functions.length > 0 && functions.length < groups.length;
 }
 
-function groupTools(request: CanonicalRequest, encoding: Encoding): Fields[] {
+function groupTools(offered: readonly PlacedTool[], encoding: Encoding): Fields[] {
   const functions: Fields[] = [];
   const hosted: Fields[] = [];
-  const tools = removeForbiddenTools(request);
-  const hasFunctions = tools.some(({ tool }) => tool.type !== 'hosted');
-  for (const { tool, path } of removeRepeatedTools(tools, encoding)) {
+  const hasFunctions = offered.some(({ tool }) => tool.type !== 'hosted');
+  for (const { tool, path } of offered) {
     if (tool.type !== 'hosted') {
       functions.push(encodeFunction(tool, path, encoding));
       continue;

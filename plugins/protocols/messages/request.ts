@@ -12,7 +12,7 @@ import {
 } from '../../shared/wire-kit/calls-and-results.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
-import { callLimit, offerTools } from '../../shared/wire-kit/hosted-tools.ts';
+import { addSearchLimit, callLimit, offerTools, placeTools } from '../../shared/wire-kit/hosted-tools.ts';
 import { refuseEmpty, collectLosses } from '../../shared/wire-kit/losses.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { buildLost, Settings, type Fit } from '../../shared/wire-kit/settings.ts';
@@ -381,7 +381,8 @@ export function encodeRequest(
   const turns = moveResultsToCalls(makeCallIdsUnique(request.turns));
   for (const [index, { name }] of turns)
     if (name !== undefined) lose(`turns[${index}].name`, 'messages has no names for participants');
-  const offered = offerTools(request, protocolName, encoding);
+  const offered =
+    request.tools && offerTools(request, protocolName, encoding, placeTools(addSearchLimit(request)));
   const { system, messages } = new Conversation(turns, encoding);
   const { tools, choice, instruction: call } = encodeTools(request, offered, encoding);
   const forced = choice?.type === 'any' || choice?.type === 'tool';

@@ -108,16 +108,17 @@ function isSameTool(first: Tool, second: Tool): boolean {
   return isDeepStrictEqual({ ...first, at: undefined }, { ...second, at: undefined });
 }
 
-/** The tools to offer to a model that takes tools, with a limit of searches as an option of the search. */
+/** The tools to offer to a model that takes tools. `tools`: those that the wire may offer. */
 export function offerTools(
   request: CanonicalRequest,
   protocol: string,
   encoding: Encoding,
+  tools: readonly PlacedTool[],
 ): PlacedTool[] | undefined {
   const { model, lose } = encoding;
-  if (!request.tools || !takesTools(request, model, lose)) return undefined;
-  loseNamespaces(request.tools, protocol, lose);
-  return removeRepeatedTools(placeTools(addSearchLimit(request)), encoding);
+  if (!takesTools(request, model, lose)) return undefined;
+  loseNamespaces(request.tools ?? [], protocol, lose);
+  return removeRepeatedTools(tools, encoding);
 }
 
 /** Removes hosted tools if no tool may be called: the wire's tool choice does not cover them. */
@@ -240,7 +241,7 @@ function hasOnlySearches(tools: readonly Tool[]): boolean {
 }
 
 /** The tools of a request, with OpenAI's limit as an option of its search. */
-function addSearchLimit({ tools = [], vendor }: CanonicalRequest): readonly Tool[] {
+export function addSearchLimit({ tools = [], vendor }: CanonicalRequest): readonly Tool[] {
   const limit = vendor?.responses?.[callLimit];
   if (typeof limit !== 'number' || !hasOnlySearches(tools)) return tools;
   return tools.map((tool) =>

@@ -12,6 +12,8 @@ export type Fit = readonly [value: unknown, reason?: string | undefined, code?: 
 interface Setting<Value, Wire, Context> {
   /** The field that holds it, or the path of one in another; absent if the protocol has none. */
   readonly field?: string;
+  /** Where the value is merged into other fields, if it is several. Default: `field`. */
+  readonly place?: string;
   /** Absent: it is decoded together with other settings. */
   readonly decode?: (wire: Wire) => Value | null | undefined;
   /** Absent: it is encoded together with other settings. */
@@ -46,10 +48,9 @@ export class Settings<Wire, Context extends { readonly lose: Lose }> {
     this.#names = Object.keys(rows).filter(isName);
   }
 
-  /** The protocol's names of canonical settings, where they differ. */
+  /** The protocol's names of canonical settings. */
   get fieldNames(): Record<string, string> {
-    const named = this.#names.map((name) => [name, this.#rows[name].field ?? name] as const);
-    return Object.fromEntries(named.filter(([name, field]) => field !== name));
+    return Object.fromEntries(this.#names.map((name) => [name, this.#rows[name].field ?? name]));
   }
 
   /** The fields that `encode` may write. */
@@ -72,12 +73,12 @@ export class Settings<Wire, Context extends { readonly lose: Lose }> {
     const sent: Record<string, unknown> = {};
     const circumstances = { ...context, sent };
     const encode = <Name extends SettingName>(name: Name): void => {
-      const { field, fit } = this.#rows[name];
+      const { field, place = field, fit } = this.#rows[name];
       const value = request[name];
       if (!fit || value === undefined || value === null) return;
       const [fitted, reason, code] = fit(value, circumstances);
       if (reason !== undefined) context.lose(name, reason, code);
-      if (field !== undefined && fitted !== undefined) put(sent, field, fitted);
+      if (place !== undefined && fitted !== undefined) put(sent, place, fitted);
     };
     for (const name of this.#names) encode(name);
     return sent;
@@ -86,6 +87,7 @@ export class Settings<Wire, Context extends { readonly lose: Lose }> {
 
 function put(fields: Record<string, unknown>, path: string, value: unknown): void {
   const [name = '', inner] = path.split('.');
-  if (inner === undefined) fields[name] = value;
-  else fields[name] = { ...(isObject(fields[name]) ? fields[name] : {}), [inner]: value };
+  const whole = fields[name];
+  const added = inner === undefined ? value : { [inner]: value };
+  fields[name] = isObject(whole) && isObject(added) ? { ...whole, ...added } : added;
 }
