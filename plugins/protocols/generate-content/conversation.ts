@@ -15,7 +15,7 @@ import { refuseEmpty } from '../../shared/wire-kit/losses.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { containsNumber } from '../../shared/wire-kit/tool-arguments.ts';
 import { readList, readMember, readObject } from '../../shared/wire-kit/values.ts';
-import { isObject, overlay, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { CallPairs, decodePart, encodeBlock, encodeResult } from './content.ts';
 import { bag, isNative, placeholders, protocolName, type Encoding } from './encoding.ts';
 import { readSpelling, toSnakeCase } from './spelling.ts';
@@ -125,8 +125,10 @@ function isEmptyHere({ blocks }: Turn): boolean {
 
 /** The instructions and the contents of some turns, as Gemini requires their order. */
 export class Conversation {
-  readonly systemInstruction: Fields | undefined;
+  /** The parts of the instructions, and the vendor's fields beside them. */
+  readonly instructions: Fields[] = [];
   readonly contents: readonly Fields[];
+  instructionFields: Fields = {};
   readonly #added: Content[] = [];
   readonly #encoding: Encoding;
   /** The names of the functions that were called, by the ids of the calls. */
@@ -141,26 +143,22 @@ export class Conversation {
     const spoken = turns.find(([, turn]) => !isInstruction(turn) && !isEmptyHere(turn));
     // Gemini refuses a request without contents, so the last of several instructions becomes a content.
     const [leading = 0] = spoken ?? turns.at(-1) ?? [];
-    const instructions: Fields[] = [];
-    let rest: Fields = {};
     for (const [index, turn] of turns) {
       if (!isInstruction(turn)) this.#add(turn, index);
       else if (index >= leading) this.#addInstruction(turn, index);
       else {
-        for (const part of this.#encodeInstruction(turn, index)) instructions.push(part);
-        rest = { ...rest, ...bag.getFields(turn) };
+        for (const part of this.#encodeInstruction(turn, index)) this.instructions.push(part);
+        this.instructionFields = { ...this.instructionFields, ...bag.getFields(turn) };
       }
     }
     if (!encoding.inPlace) this.#begin(turns);
-    this.systemInstruction = instructions.length > 0 ? overlay(rest, { parts: instructions }) : undefined;
-    const contents = this.#added.map((content) =>
-      overlay(content.rest, {
-        role: content.kind === 'model' ? 'model' : 'user',
-        parts: content.files.length > 0 ? [...content.parts, ...content.files] : content.parts,
-      }),
-    );
-    const isMarked = encoding.native && encoding.modern && !encoding.inPlace;
-    this.contents = isMarked ? markUnsealedCalls(contents) : contents;
+    const contents = this.#added.map(({ kind, parts, files, rest }) => ({
+      ...rest,
+      role: kind === 'model' ? 'model' : 'user',
+      parts: files.length > 0 ? [...parts, ...files] : parts,
+    }));
+    const { native, modern, inPlace } = encoding;
+    this.contents = native && modern && !inPlace ? markUnsealedCalls(contents) : contents;
   }
 
   #encodeInstruction(turn: Turn, index: number): Fields[] {

@@ -31,8 +31,8 @@ export function createEncoding(
   lose: Lose,
   inPlace = false,
 ): Encoding {
-  const base = buildEncoding(request, model, lose, inPlace);
-  return { ...base, native: base.owner === vendorName, modern: isModern(model) };
+  const native = readOwner(model) === vendorName;
+  return { ...buildEncoding(request, model, lose, inPlace), native, modern: isModern(model) };
 }
 
 export const flagsSchema = z.strictObject({

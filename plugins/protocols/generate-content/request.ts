@@ -11,12 +11,19 @@ import { fitSettings, loseSettings } from '../../shared/wire-kit/image-settings.
 import { collectLosses } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { buildLost, Settings, type Fit } from '../../shared/wire-kit/settings.ts';
-import { readList, readObject } from '../../shared/wire-kit/values.ts';
+import { readObject } from '../../shared/wire-kit/values.ts';
 import { overlay, trackReads, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { Conversation, decodeTurns } from './conversation.ts';
 import { bag, createEncoding, protocolName, readFlags, type Encoding } from './encoding.ts';
 import { createSpeller, spellNames, spellPlaces, type Spelling } from './spelling.ts';
-import { decodeFormat, decodeThinking, encodeFormat, encodeThinking, keepThinking } from './thinking.ts';
+import {
+  decodeFormat,
+  decodeThinking,
+  describeUnenforced,
+  encodeFormat,
+  encodeThinking,
+  keepThinking,
+} from './thinking.ts';
 import { decodeToolConfig, decodeTools, encodeTools } from './tools.ts';
 import type * as Wire from './wire.ts';
 
@@ -68,36 +75,32 @@ function flatten(name: string, fields: Fields): Fields {
 export function encodeRequest(
   request: CanonicalRequest,
   model: Model,
-  outputLimit: number | undefined,
+  granted: number | undefined,
   inPlace = false,
 ): EncodedRequest {
   const { losses, lose } = collectLosses();
   const encoding = createEncoding(request, model, lose, inPlace);
   const turns = moveResultsToCalls(makeCallIdsUnique(request.turns));
-  const { systemInstruction, contents } = new Conversation(turns, encoding);
+  const fields = unflatten(bag.getFields(request));
+  const { sent, watched } = splitStops(request.stop, encoding);
+  const { instructions, instructionFields, contents } = new Conversation(turns, encoding);
   const offered = offerTools(request, protocolName, encoding, removeForbiddenTools(request));
   const { tools, toolConfig } = encodeTools(request, offered, encoding);
-  const { format, instruction, expects } = encodeFormat(request, encoding);
-  const limited = { ...request, outputLimit: outputLimit ?? request.outputLimit };
-  const { sent, watched } = splitStops(request.stop, encoding);
-  const settled = settings.encode(limited, { ...encoding, format, stops: sent });
+  const { instruction, expects } = describeUnenforced(request, encoding);
+  if (instruction !== undefined) instructions.push({ text: instruction });
+  const circumstances = { ...encoding, stops: sent, inWords: instruction !== undefined };
   return {
-    body: overlay(unflatten(bag.getFields(request)), {
+    body: overlay(fields, {
       contents,
-      systemInstruction: addInstruction(systemInstruction, instruction),
+      systemInstruction: instructions.length > 0 ? { ...instructionFields, parts: instructions } : undefined,
       tools,
       toolConfig,
-      ...settled,
+      ...settings.encode({ ...request, outputLimit: granted ?? request.outputLimit }, circumstances),
     }),
     losses: [...losses, ...listForeignFields(request, protocolName)],
     stops: watched,
     expects,
   };
-}
-
-function addInstruction(system: Fields | undefined, instruction: string | undefined): Fields | undefined {
-  if (instruction === undefined) return system;
-  return { ...system, parts: [...readList(system?.parts), { text: instruction }] };
 }
 
 const groups = ['generationConfig', 'toolConfig'];
@@ -147,9 +150,10 @@ interface Read {
 }
 
 interface Circumstances extends Encoding {
-  /** The fields of the format, and the stop sequences that the model accepts. */
-  readonly format: Fields;
+  /** The stop sequences that the model accepts. */
   readonly stops: readonly string[] | undefined;
+  /** Whether an instruction asks for the format. */
+  readonly inWords: boolean;
 }
 
 /** A setting of a model that takes this parameter of the catalogue. */
@@ -268,7 +272,7 @@ const settings = new Settings<Read, Circumstances>({
     field: 'generationConfig.responseMimeType',
     place: 'generationConfig',
     decode: ({ config, keep }) => decodeFormat(config, keep),
-    fit: (_, { format }) => [Object.keys(format).length > 0 ? format : undefined],
+    fit: (format, encoding) => [encoding.inWords ? undefined : encodeFormat(format, encoding)],
   },
   modalities: {
     field: 'generationConfig.responseModalities',

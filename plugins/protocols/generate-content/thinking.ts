@@ -100,24 +100,28 @@ export function decodeFormat(config: Wire.Generation, keep: (name: string) => vo
   return schema === undefined ? { type: 'json' } : { type: 'schema', schema };
 }
 
-/** Returns the fields of `generationConfig`, or an instruction in their place. */
-export function encodeFormat(
+/** Asks for the format in words if the model does not enforce it. */
+export function describeUnenforced(
   { format, tools }: CanonicalRequest,
   { model: { capabilities }, modern, lose }: Encoding,
-): FormatInWords & { readonly format: Fields } {
-  if (!format || format.type === 'text') return { format: {} };
+): FormatInWords {
+  if (!format || format.type === 'text') return {};
+  if (capabilities.structuredOutput && (modern || !tools?.length)) return {};
+  lose(
+    'format',
+    `the model has no structured output${capabilities.structuredOutput ? ' together with tools' : ''}; ` +
+      'sent as an instruction',
+    'approximated',
+  );
+  return describeFormat(format);
+}
+
+/** Returns the fields of `generationConfig`. */
+export function encodeFormat(format: Format, { lose }: Encoding): Fields | undefined {
+  if (format.type === 'text') return undefined;
   const json = { responseMimeType: 'application/json' };
-  if (!capabilities.structuredOutput || (!modern && tools?.length)) {
-    lose(
-      'format',
-      `the model has no structured output${capabilities.structuredOutput ? ' together with tools' : ''}; ` +
-        'sent as an instruction',
-      'approximated',
-    );
-    return { format: {}, ...describeFormat(format) };
-  }
-  if (format.type === 'json') return { format: json };
+  if (format.type === 'json') return json;
   const schema = fitSchema(format.schema, (reason) => lose('format.schema', reason, 'approximated'));
   // This protocol has no other field for the name of a schema.
-  return { format: { ...json, responseJsonSchema: nameSchema(format, schema) } };
+  return { ...json, responseJsonSchema: nameSchema(format, schema) };
 }

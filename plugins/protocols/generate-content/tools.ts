@@ -101,45 +101,26 @@ export function encodeTools(
 ): Fields {
   const { lose, model } = encoding;
   if (!offered) return {};
-  const tools = groupTools(offered, encoding);
+  const hasFunctions = offered.some(({ tool }) => tool.type !== 'hosted');
+  const functions: Fields[] = [];
+  const hosted: Fields[] = [];
+  for (const { tool, path } of offered) {
+    if (tool.type !== 'hosted') functions.push(encodeFunction(tool, path, encoding));
+    else for (const value of encodeHosted(tool, path, hasFunctions, encoding)) hosted.push(value);
+  }
+  const tools = [...(functions.length > 0 ? [{ functionDeclarations: functions }] : []), ...hosted];
   if (request.parallelToolCalls === false && tools.length > 0)
     lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
-  // Google refuses a choice without functions.
-  const choosable = request.tools?.some(({ type }) => type !== 'hosted');
-  const isMixed = isMixture(tools) && readFlags(model.capabilities).mixedTools;
-  // For a mixture Google's default is "VALIDATED", and its guide rules out "AUTO".
-  const isDefault = isMixed && request.toolChoice?.mode === 'auto';
-  const calling = choosable && !isDefault ? encodeChoice(request, encoding) : undefined;
-  if (!choosable) loseChoice(request, lose);
-  const config = {
-    ...(calling && { functionCallingConfig: calling }),
+  const isMixed =
+    functions.length > 0 && hosted.length > 0 && readFlags(model.capabilities).mixedTools === true;
+  const toolConfig = {
+    ...encodeChoice(request, isMixed, encoding),
     ...(isMixed && { includeServerSideToolInvocations: true }),
   };
   return {
     tools: tools.length > 0 ? tools : undefined,
-    toolConfig: Object.keys(config).length > 0 ? config : undefined,
+    toolConfig: Object.keys(toolConfig).length > 0 ? toolConfig : undefined,
   };
-}
-
-/** Whether there are functions and tools of Google's own. */
-function isMixture(groups: readonly Fields[]): boolean {
-  const functions = groups.filter((group) => 'functionDeclarations' in group);
-  return functions.length > 0 && functions.length < groups.length;
-}
-
-function groupTools(offered: readonly PlacedTool[], encoding: Encoding): Fields[] {
-  const functions: Fields[] = [];
-  const hosted: Fields[] = [];
-  const hasFunctions = offered.some(({ tool }) => tool.type !== 'hosted');
-  for (const { tool, path } of offered) {
-    if (tool.type !== 'hosted') {
-      functions.push(encodeFunction(tool, path, encoding));
-      continue;
-    }
-    const entry = encodeHosted(tool, path, hasFunctions, encoding);
-    if (entry) hosted.push(entry);
-  }
-  return [...(functions.length > 0 ? [{ functionDeclarations: functions }] : []), ...hosted];
 }
 
 function encodeHosted(
@@ -147,11 +128,11 @@ function encodeHosted(
   path: string,
   hasFunctions: boolean,
   encoding: Encoding,
-): Fields | undefined {
+): readonly Fields[] {
   const { protocol, value } = tool;
-  if (protocol === protocolName) return value;
+  if (protocol === protocolName) return [value];
   const { lose } = encoding;
-  return replaceHosted(tool, path, encoding, {
+  const replaced = replaceHosted(tool, path, encoding, {
     encodeSearch() {
       if (!hasFunctions || readFlags(encoding.model.capabilities).mixedTools)
         return { googleSearch: translateSearchOptions(tool, path, {}, lose) };
@@ -160,6 +141,7 @@ function encodeHosted(
     },
     code: { codeExecution: {} },
   });
+  return replaced ? [replaced] : [];
 }
 
 function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields {
@@ -186,13 +168,20 @@ function fitMode({ mode, required }: ToolChoice): string {
   return { auto: 'AUTO', none: 'NONE', required: 'ANY', one: 'ANY' }[mode];
 }
 
-function encodeChoice(request: CanonicalRequest, { inPlace, lose }: Encoding): Fields | undefined {
-  const { toolChoice } = request;
-  if (!toolChoice) return undefined;
-  const { names } = toolChoice;
+/** `isMixed`: functions are offered beside tools of Google's own. */
+function encodeChoice(
+  request: CanonicalRequest,
+  isMixed: boolean,
+  { inPlace, lose }: Encoding,
+): Fields | undefined {
+  const { toolChoice, tools = [] } = request;
+  // Google refuses a choice without functions.
+  if (tools.every(({ type }) => type === 'hosted')) return void loseChoice(request, lose);
+  // For a mixture Google's default is "VALIDATED", and its guide rules out "AUTO".
+  if (!toolChoice || (isMixed && toolChoice.mode === 'auto')) return undefined;
   const mode = fitMode(toolChoice);
-  if (names === undefined) return { mode };
+  if (toolChoice.names === undefined) return { functionCallingConfig: { mode } };
   const offered = selectOfferedNames(request, lose);
-  const sent = inPlace ? offered : offered.map(fitName);
-  return sent.length > 0 ? { mode, allowedFunctionNames: sent } : undefined;
+  const allowedFunctionNames = inPlace ? offered : offered.map(fitName);
+  return offered.length > 0 ? { functionCallingConfig: { mode, allowedFunctionNames } } : undefined;
 }
