@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { Capabilities, Tool, Turn, CanonicalRequest, Model } from '../../../core/index.ts';
 import { chatFlags } from '../../shared/openai/chat-flags.ts';
+import { describeOpenaiProtocol } from '../../shared/openai/foreign.ts';
 import { fitCallId } from '../../shared/openai/tools.ts';
 import { buildEncoding, type Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
@@ -16,6 +17,7 @@ import { createBag, isObject, type Fields, type Sides } from '../../shared/wire-
 
 export const protocolName = 'chat-completions';
 export const bag = createBag(protocolName);
+describeOpenaiProtocol(protocolName);
 
 /** Whether a model accepts an id unchanged. */
 export function takesCallId(id: string, capabilities: Capabilities): boolean {

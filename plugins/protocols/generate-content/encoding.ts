@@ -9,14 +9,32 @@ import { createFlagReader, type CanonicalRequest, type Model, type Opaque } from
 import { buildEncoding, type Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import { seal, unseal } from '../../shared/wire-kit/envelope.ts';
 import { readOwner } from '../../shared/wire-kit/fit-to-model.ts';
+import { describeProtocol } from '../../shared/wire-kit/foreign-fields.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
-import { createBag } from '../../shared/wire-kit/vendor-bag.ts';
+import { readObject } from '../../shared/wire-kit/values.ts';
+import { createBag, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'generate-content';
 /** The owner of the models that can read this protocol's signatures and files. */
 export const vendorName = 'google';
 export const bag = createBag(protocolName);
+
+/** Tools in which an answer is grounded. */
+const groundings = ['urlContext', 'googleMaps', 'fileSearch', 'retrieval'];
+
+describeProtocol(protocolName, {
+  partly: splitNames(`
+    functionCall functionResponse generationConfig.thinkingConfig toolConfig.functionCallingConfig
+  `),
+  collections: splitNames('labels safetySettings'),
+  switches: splitNames('store thought generationConfig.responseLogprobs'),
+  state: splitNames('cachedContent'),
+  decisive: { 'toolConfig.functionCallingConfig.mode': [] },
+  isIndispensable: ({ kind, value }) => kind === 'web-search' || groundings.some((name) => name in value),
+  // The only member of a tool is named for it.
+  readOptions: (tool) => readObject(Object.values(tool)[0]),
+});
 
 export interface Encoding extends BaseEncoding {
   /** Whether the model is Google's own. Only Google can read the state that it sealed. */

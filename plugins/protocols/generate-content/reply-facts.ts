@@ -11,7 +11,7 @@ import {
   GatewayError,
   type Annotation,
 } from '../../../core/index.ts';
-import { considerCalls, googleReasons, type CallsSeen } from '../../shared/wire-kit/finish-reason.ts';
+import { considerCalls, readFinish, type CallsSeen } from '../../shared/wire-kit/finish-reason.ts';
 import { longestPassages, type Transcript } from '../../shared/wire-kit/transcript.ts';
 import {
   keepKnown,
@@ -110,13 +110,19 @@ export function encodeUsage(usage: Usage, vendorFields: Fields): Fields {
   };
 }
 
+const ownWords = splitNames(`
+  STOP MAX_TOKENS SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT
+  IMAGE_RECITATION MODEL_ARMOR JAILBREAK CONTINUATION LANGUAGE OTHER MALFORMED_FUNCTION_CALL
+  MALFORMED_RESPONSE MISSING_THOUGHT_SIGNATURE UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS IMAGE_OTHER NO_IMAGE
+`);
+
 /**
  * Gemini sends `STOP` after a tool call too, so only the content shows whether tools were called. A cut,
  * filtered or failed reply keeps its reason, since a call in it may be broken.
  */
 export function decodeFinish(raw: string, calls: CallsSeen): FinishReason {
   // Only `STOP` is an end that the model chose. An unknown reason is read as a reply that broke off.
-  return considerCalls(googleReasons.get(raw) ?? 'error', calls);
+  return considerCalls(ownWords.has(raw) ? readFinish(raw) : 'error', calls);
 }
 
 const wireReasons: Readonly<Record<FinishReason, string>> = {
@@ -135,7 +141,7 @@ const wireReasons: Readonly<Record<FinishReason, string>> = {
 
 /** Returns the vendor's own reason if this protocol has it with the same meaning. */
 export function encodeFinish({ unified, raw }: EventOf<'finish'>['reason']): string {
-  return googleReasons.get(raw) === unified ? raw : wireReasons[unified];
+  return ownWords.has(raw) && readFinish(raw) === unified ? raw : wireReasons[unified];
 }
 
 /**

@@ -4,6 +4,7 @@
  * lists each model's qualities, sizes, formats and backgrounds.
  */
 import { z } from 'zod';
+import { describeOpenaiProtocol } from '../../shared/openai/foreign.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { createBag } from '../../shared/wire-kit/vendor-bag.ts';
 import { allowInteger, modelId } from '../../shared/wire-kit/wire-check.ts';
@@ -57,3 +58,4 @@ export type Request = z.output<typeof request>;
 
 export const protocolName = 'images';
 export const bag = createBag(protocolName);
+describeOpenaiProtocol(protocolName);

@@ -15,6 +15,7 @@ import {
 } from '../../../core/index.ts';
 import { buildEncoding, type Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
+import { describeProtocol } from '../../shared/wire-kit/foreign-fields.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { hashText, fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
@@ -38,6 +39,15 @@ export const protocolName = 'messages';
 export const bag = createBag(protocolName);
 /** The vendor of this protocol's file ids, signatures and encrypted reasoning. */
 export const nativeVendor = 'anthropic';
+
+describeProtocol(protocolName, {
+  partly: splitNames('cache_control output_config source thinking'),
+  collections: splitNames('context_management mcp_servers'),
+  isHarmless: (name, value) => name === 'citations' && isObject(value) && value.enabled === false,
+  state: splitNames('container'),
+  decisive: { 'output_config.format.type': [], tool_choice: ['auto', 'disabled', 'none', 'required'] },
+  compactionField: 'compaction',
+});
 
 const rule = { good: /^[A-Za-z0-9_-]{1,128}$/, strange: /[^A-Za-z0-9_-]/g, longest: 128 };
 const goodId = /^[A-Za-z0-9_-]{1,64}$/;

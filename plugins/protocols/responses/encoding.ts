@@ -13,6 +13,7 @@ import {
   type Model,
   type Turn,
 } from '../../../core/index.ts';
+import { describeOpenaiProtocol } from '../../shared/openai/foreign.ts';
 import { fitName } from '../../shared/openai/tools.ts';
 import { type Encoding as BaseEncoding, buildEncoding } from '../../shared/wire-kit/encoding.ts';
 import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
@@ -21,6 +22,7 @@ import { createBag } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'responses';
 export const bag = createBag(protocolName);
+describeOpenaiProtocol(protocolName);
 
 /** Sealed reasoning and file ids without an envelope belong to this vendor. */
 export const nativeVendor = 'openai';

@@ -5,23 +5,8 @@
 import { finishReasons, type FinishReason } from '../../../core/index.ts';
 import { splitNames } from './vendor-bag.ts';
 
-/** Google's words. Its endpoint for chat-completions sends them too. */
-export const googleReasons: ReadonlyMap<string, FinishReason> = buildMap({
-  stop: 'STOP',
-  length: 'MAX_TOKENS',
-  'content-filter': `
-    SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT
-    IMAGE_RECITATION MODEL_ARMOR JAILBREAK
-  `,
-  pause: 'CONTINUATION',
-  error: `
-    LANGUAGE OTHER MALFORMED_FUNCTION_CALL MALFORMED_RESPONSE MISSING_THOUGHT_SIGNATURE UNEXPECTED_TOOL_CALL
-    TOO_MANY_TOOL_CALLS IMAGE_OTHER NO_IMAGE
-  `,
-});
-
-/** The words of all other vendors. Cohere and Google write theirs in upper case. */
-const reasons: ReadonlyMap<string, FinishReason> = buildMap({
+/** Cohere writes its words in upper case, and others as they like. Those in upper case here are exact. */
+const words: Readonly<Partial<Record<FinishReason, string>>> = {
   // Together ends with `eos`, Hugging Face with `eos_token`, Cohere with `COMPLETE`.
   stop: 'stop end_turn eos eos_token complete',
   'stop-sequence': 'stop_sequence',
@@ -30,24 +15,27 @@ const reasons: ReadonlyMap<string, FinishReason> = buildMap({
   // Mistral's word, and Anthropic's.
   'context-length': 'model_length model_context_window_exceeded',
   'tool-calls': 'tool_calls function_call tool_use tool_call',
-  // Z.AI's word, Bedrock's, and Cohere's.
-  'content-filter': 'content_filter sensitive content_filtered guardrail_intervened error_toxic',
+  // Z.AI's word, Bedrock's, and Cohere's. Google's endpoint for chat-completions sends its own.
+  'content-filter': `
+    content_filter sensitive content_filtered guardrail_intervened error_toxic SAFETY RECITATION BLOCKLIST
+    PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION MODEL_ARMOR JAILBREAK
+  `,
   refusal: 'refusal',
-  pause: 'pause_turn',
+  pause: 'pause_turn CONTINUATION',
   // OpenRouter: the provider failed. Z.AI: its network did. DeepSeek: it is out of capacity. vLLM: it aborted
-  // the request. Bedrock: the model wrote no valid call or reply.
+  // the request. Bedrock: the model wrote no valid call or reply. Google: those in upper case.
   error: `
     error network_error insufficient_system_resource abort aborted cancelled timeout error_limit
-    malformed_tool_use malformed_model_output function_call_filter
+    malformed_tool_use malformed_model_output function_call_filter LANGUAGE OTHER MALFORMED_FUNCTION_CALL
+    MALFORMED_RESPONSE MISSING_THOUGHT_SIGNATURE UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS IMAGE_OTHER NO_IMAGE
   `,
-});
+};
 
-function buildMap(words: Readonly<Partial<Record<FinishReason, string>>>): ReadonlyMap<string, FinishReason> {
-  const map = new Map<string, FinishReason>();
-  for (const reason of finishReasons)
-    for (const word of splitNames(words[reason] ?? '')) map.set(word, reason);
-  return map;
-}
+const reasons: ReadonlyMap<string, FinishReason> = new Map(
+  finishReasons.flatMap((reason) =>
+    [...splitNames(words[reason] ?? '')].map((word) => [word, reason] as const),
+  ),
+);
 
 /** The word that a reply ends with. A reason that is no text is no ordinary end. */
 export function readWord(reason: unknown): string | undefined {
@@ -58,7 +46,7 @@ export function readWord(reason: unknown): string | undefined {
 /** Reads a word. Google's endpoint for chat-completions explains its own: `content_filter: RECITATION`. */
 export function readFinish(raw: string): FinishReason {
   const [word = ''] = raw.split(':');
-  return reasons.get(word.toLowerCase()) ?? googleReasons.get(word) ?? 'other';
+  return reasons.get(word) ?? reasons.get(word.toLowerCase()) ?? 'other';
 }
 
 const replacedByCalls: ReadonlySet<FinishReason> = new Set(['stop', 'stop-sequence', 'tool-calls']);

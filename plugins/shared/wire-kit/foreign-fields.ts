@@ -2,65 +2,69 @@
  * Reports each field of a request that exists only in the client's protocol when the provider speaks another
  * one, member by member. Refuses the call if an answer without the field would be worthless.
  */
-import type { Block, CanonicalRequest, Loss } from '../../../core/index.ts';
+import type { Block, CanonicalRequest, HostedTool, Loss } from '../../../core/index.ts';
 import { refuse, refuseUnknown } from './losses.ts';
 import { readMember } from './values.ts';
-import { isObject, type Sides, splitNames } from './vendor-bag.ts';
+import { isObject, type Fields, type Sides } from './vendor-bag.ts';
 
-/** Objects of which a protocol decodes only some members. The others are in the vendor bag. */
-const readInPart = splitNames(`
-  allowed_tools cache_control custom file function functionCall functionResponse image_url input_audio
-  item namespace output_config generationConfig.thinkingConfig prompt_cache_breakpoint reasoning
-  response_format source stream_options text thinking toolConfig.functionCallingConfig
-`);
-
-/** Fields of reasoning that carry only numbers or dates, or repeat its text. */
-const reasoningDetails = splitNames('type id index format reasoning reasoning_content closed');
-
-/** State that the vendor keeps. Without it the request would mean something else. */
-const vendorState: ReadonlySet<string> = new Set(['cachedContent', 'container']);
-
-/** Switches that are off on every other wire. */
-const switches = splitNames('store thought generationConfig.responseLogprobs');
-
-/** Lists and maps that mean nothing while they are empty. */
-const collections = splitNames('annotations context_management labels logit_bias mcp_servers safetySettings');
-
-/**
- * Whether leaving a field out changes nothing: padding against eavesdroppers, a switch set to what other
- * protocols do anyway.
- */
-function isHarmless(name: string, value: unknown): boolean {
-  if (collections.has(name)) return Object.keys(Object(value)).length === 0;
-  if (name === 'citations') return isObject(value) && value.enabled === false;
-  return name === 'include_obfuscation' || (value === false && switches.has(name));
+/** What encoders of other protocols have to know of a protocol, to report what only it has. */
+interface ProtocolFacts {
+  /** Objects of which it decodes only some members. The others are in the vendor bag. */
+  readonly partly: ReadonlySet<string>;
+  /** Lists and maps that mean nothing while they are empty. */
+  readonly collections?: ReadonlySet<string>;
+  /** Switches that are off on every other wire. */
+  readonly switches?: ReadonlySet<string>;
+  /** Whether leaving out another field with this value changes nothing. */
+  readonly isHarmless?: (name: string, value: unknown) => boolean;
+  /** Fields of reasoning that carry only numbers or dates, or repeat its text. */
+  readonly reasoningDetails?: ReadonlySet<string>;
+  /** State that the vendor keeps. Without it the request would mean something else. */
+  readonly state?: ReadonlySet<string>;
+  /** Paths of single words that decide what an answer is, with the words that every protocol knows. */
+  readonly decisive?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * A field, or a type of item, that asks for a short conversation which only its vendor can read. Its
+   * clients cannot use any other answer.
+   */
+  readonly compactionField?: string;
+  readonly compactionItem?: string;
+  /** Whether an answer without this hosted tool would be worthless. */
+  readonly isIndispensable?: (tool: HostedTool) => boolean;
+  /** The options of a hosted tool, if they are not its members. */
+  readonly readOptions?: (tool: Fields) => Fields;
 }
 
-/**
- * Ask for a short conversation that only its vendor can read: OpenAI's item and Anthropic's field. Their
- * clients cannot use any other answer.
- */
-const compactionItem = 'compaction_trigger';
-const compactionField = 'compaction';
+const facts = new Map<string, ProtocolFacts>();
 
-/** Fields that decide what an answer is, and whose value is a single word. */
-const decisiveWords: ReadonlySet<string> = new Set(['truncation', 'tool_choice', 'function_call']);
-const usualWords: ReadonlySet<string> = new Set(['auto', 'disabled', 'none', 'required']);
-/** The same for objects: the field, and the path of the member with their kind. */
-const decisiveKinds = [
-  ['response_format', 'type'],
-  ['text', 'format', 'type'],
-  ['output_config', 'format', 'type'],
-  ['toolConfig.functionCallingConfig', 'mode'],
-] as const;
+export function describeProtocol(name: string, known: ProtocolFacts): void {
+  facts.set(name, known);
+}
+
+export function getFacts(protocol: string): Partial<ProtocolFacts> {
+  return facts.get(protocol) ?? {};
+}
+
+function isHarmless(owner: string, name: string, value: unknown): boolean {
+  const { collections, switches, isHarmless: isOther } = getFacts(owner);
+  if (collections?.has(name)) return Object.keys(Object(value)).length === 0;
+  return (value === false && switches?.has(name)) || isOther?.(name, value) || false;
+}
 
 /** The path of an unknown word in a request's field, without which an answer would be worthless. */
-function findDecisiveWord(name: string, value: unknown): string | undefined {
-  if (decisiveWords.has(name)) return typeof value === 'string' && !usualWords.has(value) ? name : undefined;
-  const path = decisiveKinds.find(([field]) => field === name);
-  if (!path) return undefined;
-  const word = path.slice(1).reduce(readMember, value);
-  return typeof word === 'string' ? path.join('.') : undefined;
+function findDecisiveWord(owner: string, name: string, value: unknown): string | undefined {
+  for (const [path, usual] of Object.entries(getFacts(owner).decisive ?? {})) {
+    if (path !== name && !path.startsWith(`${name}.`)) continue;
+    const word =
+      path === name
+        ? value
+        : path
+            .slice(name.length + 1)
+            .split('.')
+            .reduce(readMember, value);
+    return typeof word === 'string' && !usual.includes(word) ? path : undefined;
+  }
+  return undefined;
 }
 
 function refuseCompaction(owner: string, name: string, param: string): never {
@@ -76,6 +80,10 @@ function isEmpty(value: unknown): boolean {
 
 const none: ReadonlySet<string> = new Set();
 
+function isDetail(name: string, owner: string): boolean {
+  return getFacts(owner).reasoningDetails?.has(name) ?? false;
+}
+
 /** The vendor bags that do not belong to `protocol`, as losses. */
 class ForeignFields {
   readonly losses: Loss[] = [];
@@ -85,20 +93,20 @@ class ForeignFields {
     this.#protocol = protocol;
   }
 
-  add({ vendor }: Sides, path: string, skipped = none): void {
+  add({ vendor }: Sides, path: string, isSkipped?: (name: string, owner: string) => boolean): void {
     if (!vendor) return;
     for (const [owner, fields] of Object.entries(vendor)) {
       if (owner === this.#protocol) continue;
       for (const [name, value] of Object.entries(fields))
-        if (!skipped.has(name)) this.#addField(owner, path ? `${path}.${name}` : name, name, value);
+        if (!isSkipped?.(name, owner)) this.#addField(owner, path ? `${path}.${name}` : name, name, value);
     }
   }
 
   /** Adds a field, or its members if the rest of the object was decoded. */
   #addField(owner: string, path: string, name: string, value: unknown): void {
-    if (isEmpty(value) || isHarmless(name, value)) return;
+    if (isEmpty(value) || isHarmless(owner, name, value)) return;
     // If the bag has even the type, nothing of the object was decoded.
-    if (!readInPart.has(name) || !isObject(value) || 'type' in value)
+    if (!getFacts(owner).partly?.has(name) || !isObject(value) || 'type' in value)
       this.losses.push({ path, reason: `only ${owner} has it`, code: 'vendor' });
     else
       for (const [inner, member] of Object.entries(value))
@@ -107,7 +115,7 @@ class ForeignFields {
 
   addBlock(block: Block, path: string): void {
     refuseUnknown(block, this.#protocol, path);
-    this.add(block, path, block.type === 'reasoning' ? reasoningDetails : undefined);
+    this.add(block, path, block.type === 'reasoning' ? isDetail : undefined);
     if (block.type === 'tool-result')
       for (const [index, part] of block.content.entries()) this.add(part, `${path}.content[${index}]`);
   }
@@ -115,7 +123,8 @@ class ForeignFields {
 
 /** Refuses a field of the request itself that decides what an answer is, and that only its vendor knows. */
 function refuseDecisiveField(owner: string, name: string, value: unknown): void {
-  const word = findDecisiveWord(name, value);
+  const word = findDecisiveWord(owner, name, value);
+  const { compactionField, state } = getFacts(owner);
   if (word !== undefined)
     refuse(
       word,
@@ -123,7 +132,7 @@ function refuseDecisiveField(owner: string, name: string, value: unknown): void 
         'reached by another protocol: send one that is documented.',
     );
   if (name === compactionField && value) refuseCompaction(owner, name, name);
-  if (vendorState.has(name) && value)
+  if (state?.has(name) && value)
     refuse(
       name,
       `The vendor of ${owner} keeps "${name}", and this model belongs to another: send the content itself.`,
@@ -151,7 +160,7 @@ export function listForeignFields(
   for (const [owner, fields] of Object.entries(request.vendor ?? {}))
     for (const [name, value] of Object.entries(fields))
       if (owner !== protocol && !expressed.has(name)) refuseDecisiveField(owner, name, value);
-  foreign.add(request, '', expressed);
+  foreign.add(request, '', (name) => expressed.has(name));
   if (toolChoice) foreign.add(toolChoice, 'toolChoice');
   if (format?.type === 'schema') foreign.add(format, 'format');
   for (const [index, tool] of tools.entries()) foreign.add(tool, `tools[${index}]`);
@@ -159,9 +168,12 @@ export function listForeignFields(
     const path = `turns[${index}]`;
     const last = turn.blocks.at(-1);
     // Asks for something that only the vendor of its protocol can answer.
-    if (last?.type === 'foreign' && last.protocol !== protocol && last.value.type === compactionItem)
-      refuseCompaction(last.protocol, compactionItem, last.at ?? path);
-    foreign.add(turn, path, turn.role === 'assistant' ? reasoningDetails : undefined);
+    if (last?.type === 'foreign' && last.protocol !== protocol) {
+      const { compactionItem } = getFacts(last.protocol);
+      if (compactionItem !== undefined && last.value.type === compactionItem)
+        refuseCompaction(last.protocol, compactionItem, last.at ?? path);
+    }
+    foreign.add(turn, path, turn.role === 'assistant' ? isDetail : undefined);
     // Most blocks of a long conversation have nothing to look at.
     for (const [position, block] of turn.blocks.entries())
       if (block.type === 'foreign' || hasFields(block))

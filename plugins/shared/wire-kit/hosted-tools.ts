@@ -13,6 +13,7 @@ import {
   type HostedTool,
 } from '../../../core/index.ts';
 import type { Encoding } from './encoding.ts';
+import { getFacts } from './foreign-fields.ts';
 import { refusePart, type Lose } from './losses.ts';
 import { loseNamespaces, takesTools } from './offered-tools.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
@@ -32,9 +33,6 @@ export function hostsTool(model: Model, kind: HostedTool['kind']): boolean {
   if (kind === 'web-search' && supportedParameters.includes('web_search_options')) return true;
   return capabilities.hosted.some((each) => each === kind);
 }
-
-/** Google's names for what an answer is grounded in. OpenAI's counterpart is `file_search`. */
-const groundings = ['urlContext', 'googleMaps', 'fileSearch', 'retrieval'] as const;
 
 /** The name of a search in a choice. Only messages names the tool itself. */
 export const searchName = 'web_search';
@@ -59,15 +57,11 @@ export function needsPicture({ tools = [], toolChoice, vendor }: CanonicalReques
 }
 
 /** Whether an answer without the tool would be worthless. */
-export function isIndispensable(
-  { kind, protocol, value }: HostedTool,
-  encoding: Pick<Encoding, 'searches' | 'paints'>,
-): boolean {
+export function isIndispensable(tool: HostedTool, encoding: Pick<Encoding, 'searches' | 'paints'>): boolean {
+  const { kind, protocol, value } = tool;
   if (kind === 'code-execution' || (kind === 'web-search' && encoding.searches)) return true;
   if (value.type === imageTool && encoding.paints) return true;
-  if (protocol === 'generate-content')
-    return kind === 'web-search' || groundings.some((name) => name in value);
-  return value.type === 'file_search';
+  return getFacts(protocol).isIndispensable?.(tool) ?? false;
 }
 
 /** A tool and its path in the request, which names its losses. */
@@ -201,7 +195,7 @@ export function translateSearchOptions(
   lose: Lose,
 ): Fields {
   const written: Record<string, unknown> = {};
-  for (const [name, option] of listOptions(protocol === 'generate-content' ? readGoogleTool(value) : value)) {
+  for (const [name, option] of listOptions(getFacts(protocol).readOptions?.(value) ?? value)) {
     const kind = options[name];
     const write = kind && words[kind];
     if (write) Object.assign(written, write(kind === 'location' ? readPlace(option) : option));
@@ -210,13 +204,8 @@ export function translateSearchOptions(
   return written;
 }
 
-/** The options of Google's tool, whose only member is named for the tool. */
-function readGoogleTool(value: Fields): unknown {
-  return Object.values(value)[0];
-}
-
-function* listOptions(value: unknown): Generator<[name: string, option: unknown]> {
-  for (const [name, option] of Object.entries(isObject(value) ? value : {})) {
+function* listOptions(value: Fields): Generator<[name: string, option: unknown]> {
+  for (const [name, option] of Object.entries(value)) {
     if (option === null || name === 'type' || name === 'name') continue;
     if (name === 'filters' && isObject(option))
       for (const [inner, each] of Object.entries(option)) yield [`filters.${inner}`, each];

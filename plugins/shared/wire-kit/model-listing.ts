@@ -206,27 +206,31 @@ interface Listing<Described> {
  */
 export function buildListingRoutes<Described>(catalog: Catalog, listing: Listing<Described>): Route[] {
   const { names, places, pages, describeModel, wrap, describe } = listing;
-  const listings = new Listings(catalog);
-  const listAllowed = (principal: Principal | undefined): readonly Model[] =>
-    principal?.models
-      ? listing.listModels().filter(({ id }) => mayCall(principal, id))
-      : listing.listModels();
-  const list = (models: readonly Model[], wanted: ReturnType<typeof readWantedPage>): unknown => {
-    const page = wanted && cutPage(models, wanted, pages);
-    return wrap((page?.models ?? models).map(describeModel), page);
+  const rendered = new LRUCache<string, Rendered>({ maxSize: mostRendered });
+  let renderedVersion = 0;
+  const buildBody = (name: string, principal: Principal | undefined, wanted: Wanted | undefined) => {
+    const models = listing.listModels().filter(({ id }) => !principal?.models || mayCall(principal, id));
+    const list = (listed: readonly Model[]): unknown => {
+      const page = wanted && cutPage(listed, wanted, pages);
+      return wrap((page?.models ?? listed).map(describeModel), page);
+    };
+    if (name === '') return list(models);
+    const model = findById(catalog, models, name);
+    if (model) return describeModel(model);
+    const isOwner = listing.byOwner && !name.includes('/');
+    const owned = isOwner ? models.filter((each) => readOwner(each) === name) : [];
+    if (owned.length > 0) return list(owned);
+    throw listing.refuseName?.(name) ?? catalog.buildMissingError(name);
   };
+  /** The reply for a listing, rendered on first use. If that throws, nothing is cached. */
   const reply = (name: string, { headers, principal, query }: RouteRequest): RouteReply => {
     const wanted = readWantedPage(query, pages);
-    return listings.reply({ name, headers, principal, wanted }, () => {
-      const models = listAllowed(principal);
-      if (name === '') return list(models, wanted);
-      const model = findById(catalog, models, name);
-      if (model) return describeModel(model);
-      const isOwner = listing.byOwner && !name.includes('/');
-      const owned = isOwner ? models.filter((each) => readOwner(each) === name) : [];
-      if (owned.length > 0) return list(owned, wanted);
-      throw listing.refuseName?.(name) ?? catalog.buildMissingError(name);
-    });
+    if (catalog.version !== renderedVersion) rendered.clear();
+    renderedVersion = catalog.version;
+    const key = principal?.models || wanted ? JSON.stringify([name, principal?.models, wanted]) : name;
+    const found = rendered.get(key) ?? render(buildBody(name, principal, wanted));
+    rendered.set(key, found, { size: found.length });
+    return matchesTag(headers['if-none-match'], found.tag) ? found.unchanged : found.reply;
   };
   return places.flatMap(({ path, when, isSpelling = false }, place) => {
     const buildRoute = (index: 0 | 1, ending: string, described: 'models' | 'namedModels'): Route => ({
@@ -243,17 +247,6 @@ export function buildListingRoutes<Described>(catalog: Catalog, listing: Listing
     // An id holds a slash, which some clients send as %2F.
     return [buildRoute(0, '', 'models'), buildRoute(1, '/*id', 'namedModels')];
   });
-}
-
-interface Asked extends Pick<RouteRequest, 'headers' | 'principal'> {
-  readonly name: string;
-  readonly wanted: ReturnType<typeof readWantedPage>;
-}
-
-interface Rendered {
-  readonly tag: string;
-  readonly reply: RouteReply;
-  readonly unchanged: RouteReply;
 }
 
 /** A cache between must not send one key's listing to another. */
@@ -273,41 +266,25 @@ function matchesTag(header: string | string[] | undefined, tag: string): boolean
   return tags.includes(tag) || tags.includes('*');
 }
 
-/** Renders listings once and keeps their text. */
-class Listings {
-  readonly #catalog: Catalog;
-  readonly #rendered = new LRUCache<string, Rendered>({ maxSize: mostRendered });
-  #version = 0;
+interface Rendered {
+  readonly tag: string;
+  readonly length: number;
+  readonly reply: RouteReply;
+  readonly unchanged: RouteReply;
+}
 
-  constructor(catalog: Catalog) {
-    this.#catalog = catalog;
-  }
-
-  /** The reply for a listing, rendered on first use. If `render` throws, nothing is cached. */
-  reply({ name, headers, principal, wanted }: Asked, render: () => unknown): RouteReply {
-    const { version } = this.#catalog;
-    if (version !== this.#version) this.#rendered.clear();
-    this.#version = version;
-    const key = principal?.models || wanted ? JSON.stringify([name, principal?.models, wanted]) : name;
-    const rendered = this.#rendered.get(key) ?? this.#render(key, render());
-    return matchesTag(headers['if-none-match'], rendered.tag) ? rendered.unchanged : rendered.reply;
-  }
-
-  #render(key: string, value: unknown): Rendered {
-    const text = JSON.stringify(value);
-    // A long listing is encoded once. Node sends a short text faster, in one piece with the headers.
-    const body = text.length > longText ? Buffer.from(text) : text;
-    const tag = `"${createHash('sha256').update(text).digest('base64url')}"`;
-    const rendered = {
-      tag,
-      reply: {
-        status: 200,
-        headers: { 'content-type': 'application/json; charset=utf-8', etag: tag, vary },
-        body,
-      },
-      unchanged: { status: 304, headers: { etag: tag }, body: '' },
-    };
-    this.#rendered.set(key, rendered, { size: text.length });
-    return rendered;
-  }
+function render(value: unknown): Rendered {
+  const text = JSON.stringify(value);
+  const tag = `"${createHash('sha256').update(text).digest('base64url')}"`;
+  return {
+    tag,
+    length: text.length,
+    reply: {
+      status: 200,
+      headers: { 'content-type': 'application/json; charset=utf-8', etag: tag, vary },
+      // A long listing is encoded once. Node sends a short text faster, in one piece with the headers.
+      body: text.length > longText ? Buffer.from(text) : text,
+    },
+    unchanged: { status: 304, headers: { etag: tag }, body: '' },
+  };
 }

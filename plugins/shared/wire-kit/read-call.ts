@@ -29,42 +29,27 @@ export function readLabels({ user, safety_identifier: id, metadata }: LabelField
 export type CallFacts = Omit<ClientCall, 'suits' | 'needsOtherWire' | 'decode'>;
 
 export class ReadCall implements ClientCall {
-  readonly model: string;
-  readonly stream: boolean;
-  readonly outputLimit: number | undefined;
-  readonly candidates: number;
-  readonly effort: string | number | undefined;
-  readonly reasoningWanted: boolean | undefined;
-  readonly framing: 'events' | 'array';
-  readonly usageWanted: boolean;
-  readonly size: InputSize;
-  readonly fees: readonly Fee[];
-  readonly modes: readonly Mode[];
-  readonly preferences: Preferences;
-  readonly carriesState: boolean;
-  readonly truncates: boolean;
-  readonly labels: Labels | undefined;
-  readonly defaulted: readonly string[] | undefined;
+  declare readonly model: string;
+  declare readonly stream: boolean;
+  declare readonly outputLimit: number | undefined;
+  declare readonly candidates: number;
+  declare readonly effort: string | number | undefined;
+  declare readonly reasoningWanted: boolean | undefined;
+  declare readonly framing: 'events' | 'array';
+  declare readonly usageWanted: boolean;
+  declare readonly size: InputSize;
+  declare readonly fees: readonly Fee[];
+  declare readonly modes: readonly Mode[];
+  declare readonly preferences: Preferences;
+  declare readonly carriesState: boolean;
+  declare readonly truncates: boolean;
+  declare readonly labels: Labels | undefined;
+  declare readonly defaulted: readonly string[] | undefined;
   #decode: () => CanonicalRequest;
 
   /** `decode` runs on first use, since most calls are passed on verbatim. */
   constructor(facts: CallFacts, decode: () => CanonicalRequest) {
-    this.model = facts.model;
-    this.stream = facts.stream;
-    this.outputLimit = facts.outputLimit;
-    this.candidates = facts.candidates;
-    this.effort = facts.effort;
-    this.reasoningWanted = facts.reasoningWanted;
-    this.framing = facts.framing;
-    this.usageWanted = facts.usageWanted;
-    this.size = facts.size;
-    this.fees = facts.fees ?? [];
-    this.modes = facts.modes ?? [];
-    this.preferences = facts.preferences;
-    this.carriesState = facts.carriesState;
-    this.truncates = facts.truncates ?? false;
-    this.labels = facts.labels;
-    this.defaulted = facts.defaulted;
+    Object.assign(this, { fees: [], modes: [], truncates: false }, facts);
     this.#decode = decode;
   }
 

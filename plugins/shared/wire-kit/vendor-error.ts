@@ -8,9 +8,6 @@ import { redact, redactFields, omitAdvice } from './redact.ts';
 import { isObject, type Fields, splitNames } from './vendor-bag.ts';
 import { classifyError, findStatus, guessStatus } from './vendor-error-meaning.ts';
 
-/** Protocols whose errors have the same shape. Chat-completions, responses and images share OpenAI's. */
-type ErrorFamily = 'openai' | 'messages' | 'generate-content';
-
 export interface VendorError {
   readonly message: string | undefined;
   readonly type: string | undefined;
@@ -204,7 +201,7 @@ interface Explanation {
 }
 
 /** The code, message and details of a vendor's error that the client may see. */
-function explain(family: ErrorFamily, error: VendorError, status: number | undefined): Explanation {
+function explain(family: string, error: VendorError, status: number | undefined): Explanation {
   const { code, isOurs = false, elsewhere, rejects } = classifyError(status, error);
   // A vendor's error often does not tell a missing model from one that our account may not use.
   if (isOurs || code === 'model_not_found')
@@ -230,7 +227,7 @@ function readPlainReason(status: number, text: string): Fields | undefined {
 }
 
 /** Turns a vendor's status and error body into an error that is safe to show to the client. */
-export function decodeVendorError(family: ErrorFamily, status: number, text: string): GatewayError {
+export function decodeVendorError(family: string, status: number, text: string): GatewayError {
   const said = readVendorError(parseJson(text) ?? readPlainReason(status, text));
   const { code, message, details } = explain(family, said, status);
   const ownMessage =
@@ -248,7 +245,7 @@ const keyStatuses: ReadonlySet<number | undefined> = new Set([401, 402, 403, 429
  * The event for an error in a stream, or in a body that came with status 200. `known`: the status it would
  * have had otherwise.
  */
-export function buildErrorEvent(family: ErrorFamily, error: VendorError, known = error.status): ErrorEvent {
+export function buildErrorEvent(family: string, error: VendorError, known = error.status): ErrorEvent {
   const likely = known ?? guessStatus(error);
   const {
     code,
@@ -288,7 +285,7 @@ const ambiguousStatuses = new Set([401, 402, 407, 408]);
  */
 export function selectClientStatus(
   { code, details: { vendor } }: GatewayError,
-  family: ErrorFamily,
+  family: string,
 ): number | undefined {
   const status = vendor?.family === family || vendor?.status === 422 ? vendor.status : undefined;
   if (status === undefined || status < 400 || status >= 500) return undefined;

@@ -53,14 +53,6 @@ function findNearest(issue: Issue): Issue {
   return inner ? findNearest({ ...inner, path: [...issue.path, ...inner.path] }) : issue;
 }
 
-/** `["messages", 0, "role"]` → `messages[0].role`. */
-export function formatPath(path: readonly PropertyKey[]): string {
-  return path
-    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
-    .join('')
-    .replace(/^\./, '');
-}
-
 const longestShown = 60;
 
 function describeValue(value: unknown): string {
@@ -102,13 +94,13 @@ export function checkWire<Schema extends z.ZodType>(
   const { path, message } = issue;
   if (issue.code === 'unrecognized_keys')
     throw buildFieldError(
-      joinPath(at, formatPath([...path, issue.keys[0] ?? ''])),
+      joinPath(at, z.core.toDotPath([...path, issue.keys[0] ?? ''])),
       'is not known here',
       'the request without it',
     );
   const value = path.reduce(readMember, body);
   throw buildFieldError(
-    joinPath(at, formatPath(path)),
+    joinPath(at, z.core.toDotPath(path)),
     value === undefined ? 'is missing' : describeValue(value),
     message,
   );
