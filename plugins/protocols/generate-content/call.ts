@@ -5,6 +5,7 @@
 import {
   GatewayError,
   type Block,
+  type Edit,
   type Fee,
   type InputSize,
   type Match,
@@ -25,40 +26,39 @@ import { encodeBlock, encodeResponse, encodeResult, guessMediaType } from './con
 import { Conversation, markUnsealedCalls, readAsList } from './conversation.ts';
 import { checksSignatures, createEncoding, isNative, type Encoding } from './encoding.ts';
 import { decodeRequest } from './request.ts';
-import { readSpelling, spellPath, type Spelling } from './spelling.ts';
+import { locateField, readSpelling, spellPath, type Spelling } from './spelling.ts';
 import { searches } from './tools.ts';
 import * as Wire from './wire.ts';
 
 interface ReadBody extends CheckedBody {
+  /** The body as the client wrote it. */
+  readonly body: unknown;
   readonly text: string;
   readonly match: Match;
   readonly spelling: Spelling;
 }
 
-/** What the paths of a count begin with if its body holds a complete request. */
-const wrapper = 'generateContentRequest.';
+/** The member of a count's body that holds a complete request. */
+const wrapper = 'generateContentRequest';
+export const limitPath: Edit['path'] = ['generationConfig', 'maxOutputTokens'];
 
 export class GenerateCall extends ReadCall {
-  /** How the client spelled the body, so that edits name its fields in the same way. */
-  readonly spelling: Spelling;
   /** The paths of the gateway's own `provider` objects, which must not be sent upstream. */
-  readonly providerPaths: readonly string[];
-  readonly modelPath: CheckedBody['modelPath'];
+  readonly providerPaths: readonly Edit['path'][];
+  readonly modelPath: Edit['path'] | undefined;
+  readonly limitPath: Edit['path'];
   /** Whether the current turn holds a call without a signature, from another vendor or an older model. */
   readonly #hasUnsealedCall: boolean;
 
   constructor(read: ReadBody) {
-    const { wire, text, spelling, modelPath } = read;
+    const { wire, body, text, spelling, modelPath } = read;
     const facts = readFacts(read);
     const { model, stream } = facts;
-    // If a count body wraps the request, the paths of the notes begin at the wrapper and do not fit.
-    const isWrapped = modelPath?.startsWith(wrapper) ?? false;
-    const context = { model, stream, text, spelling: isWrapped ? new Set<string>() : spelling };
-    super(facts, () => decodeRequest(wire, context));
-    this.spelling = spelling;
-    this.modelPath = modelPath;
-    const places = isWrapped ? ['provider', `${wrapper}provider`] : ['provider'];
-    this.providerPaths = wire.provider === undefined ? [] : places;
+    super(facts, () => decodeRequest(wire, { model, stream, text, spelling }));
+    this.modelPath = modelPath && locateField(body, modelPath);
+    this.limitPath = locateField(body, limitPath);
+    const inner = modelPath?.[0] === wrapper ? [locateField(body, [wrapper, 'provider'])] : [];
+    this.providerPaths = wire.provider === undefined ? [] : [['provider'], ...inner];
     this.#hasUnsealedCall = markUnsealedCalls(wire.contents) !== wire.contents;
   }
 
@@ -107,21 +107,19 @@ export function readRequest(body: unknown, text: string, match: Match): Generate
   const { body: converted, spelling } = readSpelling(body);
   try {
     const checked = match.operation === 'count' ? checkCount(converted) : checkRequest(converted);
-    return new GenerateCall({ ...checked, text, match, spelling });
+    return new GenerateCall({ ...checked, body, text, match, spelling });
   } catch (error) {
     throw error instanceof GatewayError ? respellError(error, spelling) : error;
   }
 }
 
 function respellError(error: GatewayError, spelling: Spelling): GatewayError {
-  const { code, message, details } = error;
+  const { code, details } = error;
   const { param = '' } = details;
   const written = spellPath(param, spelling);
   if (written === param) return error;
-  return new GatewayError(code, message.replace(`"${param}"`, `"${written}"`), {
-    ...details,
-    param: written,
-  });
+  const message = error.message.replace(`"${param}"`, `"${written}"`);
+  return new GatewayError(code, message, { ...details, param: written });
 }
 
 /** A budget of -1 leaves the effort to the model. */
@@ -206,24 +204,24 @@ function measureInput(
 interface CheckedBody {
   readonly wire: Wire.Request;
   /** The path of the model in the body. Usually only the URL names the model. */
-  readonly modelPath: string | undefined;
+  readonly modelPath: Edit['path'] | undefined;
 }
 
 /** Throws `invalid_request` with the path of the first invalid field, in camelCase. */
 function checkRequest(body: unknown): CheckedBody {
   const wire = checkWire(Wire.request, body);
   checkFields(wire, '');
-  return { wire, modelPath: 'model' in wire ? 'model' : undefined };
+  return { wire, modelPath: 'model' in wire ? ['model'] : undefined };
 }
 
 /** A count body holds contents, with or without other fields of a request, or a complete request. */
 function checkCount(body: unknown): CheckedBody {
   const { contents, generateContentRequest: inner, ...rest } = checkWire(Wire.count, body);
   if (inner) {
-    if (contents) throw buildConflictError('contents', 'generateContentRequest');
-    checkFields(inner, wrapper);
+    if (contents) throw buildConflictError('contents', wrapper);
+    checkFields(inner, `${wrapper}.`);
     const provider = inner.provider ?? rest.provider;
-    return { wire: { ...inner, provider }, modelPath: `${wrapper}model` };
+    return { wire: { ...inner, provider }, modelPath: [wrapper, 'model'] };
   }
   if (!contents) throw buildFieldError('contents', 'is missing', 'an array of contents');
   return { wire: { ...rest, contents }, modelPath: undefined };

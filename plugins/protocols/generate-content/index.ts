@@ -23,13 +23,13 @@ import {
   type ListedRates,
 } from '../../shared/wire-kit/model-listing.ts';
 import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
-import { parts, readRequest, GenerateCall } from './call.ts';
+import { parts, readRequest, GenerateCall, limitPath } from './call.ts';
 import { protocolName, flagsSchema } from './encoding.ts';
 import { decodeError, encodeError } from './errors.ts';
 import { ReplyDecoder } from './reply-in.ts';
 import { ChunkEncoder, encodeStreamError, encodeReply } from './reply-out.ts';
 import { encodeRequest, fieldNames } from './request.ts';
-import { spellPath, type Spelling, joinWords } from './spelling.ts';
+import { joinWords } from './spelling.ts';
 
 /** Counts the input tokens of a request. The count request wraps a complete call. */
 export const count: CountSide = {
@@ -109,8 +109,10 @@ const methods: Readonly<Record<string, Pick<Match, 'operation' | 'stream'>>> = {
   countTokens: { operation: 'count', stream: false },
 };
 
+const generationMethods = Object.keys(methods);
+
 /** The hint in the 404 for any other path. */
-const servedMethods = `served here are models with the methods ${Object.keys(methods).join(', ')}`;
+const servedMethods = `served here are models with the methods ${generationMethods.join(', ')}`;
 
 /**
  * A second version is not the owner of a model, but the sign of a wrong base URL. Some base URLs have no
@@ -137,22 +139,12 @@ function createMatcher(mount: string): (method: string, path: string, query?: st
 }
 
 export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[] {
-  const edits: Edit[] = [];
-  const {
-    spelling = new Set<string>(),
-    modelPath,
-    providerPaths = [],
-  } = call instanceof GenerateCall ? call : {};
-  for (const path of providerPaths) edits.push({ path: respell(path, spelling), value: undefined });
-  if (modelPath) edits.push({ path: respell(modelPath, spelling), value: `models/${model}` });
+  const own = call instanceof GenerateCall ? call : { providerPaths: [], modelPath: undefined, limitPath };
+  const edits: Edit[] = own.providerPaths.map((path) => ({ path, value: undefined }));
+  if (own.modelPath) edits.push({ path: own.modelPath, value: `models/${model}` });
   if (outputLimit !== undefined && outputLimit !== call.outputLimit)
-    edits.push({ path: respell('generationConfig.maxOutputTokens', spelling), value: outputLimit });
+    edits.push({ path: own.limitPath, value: outputLimit });
   return edits;
-}
-
-function respell(path: string, spelling: Spelling): Edit['path'] {
-  const [first = '', ...others] = spellPath(path, spelling).split('.');
-  return [first, ...others];
 }
 
 /** Audio and cached input without their own price cost as much as input. A search without a price is free. */
@@ -163,8 +155,6 @@ const listedRates: ListedRates = {
   input_cache_read: ['cacheRead', 'input'],
   input_cache_write: ['cacheWrite5m', 'cacheWrite30m', 'input'],
 };
-
-const generationMethods = ['generateContent', 'streamGenerateContent', 'countTokens'];
 
 /** A GET of a call's path arrives here, because the listing matches any name. */
 function refuseCall(name: string): GatewayError | undefined {

@@ -15,7 +15,7 @@ import { readObject } from '../../shared/wire-kit/values.ts';
 import { overlay, trackReads, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { Conversation, decodeTurns } from './conversation.ts';
 import { bag, createEncoding, protocolName, readFlags, type Encoding } from './encoding.ts';
-import { createSpeller, spellNames, spellPlaces, type Spelling } from './spelling.ts';
+import { spellNames, spellPlaces, type Spelling } from './spelling.ts';
 import {
   decodeFormat,
   decodeThinking,
@@ -56,15 +56,13 @@ export function decodeRequest(
     ...flatten('toolConfig', toolConfig),
     ...flatten('generationConfig', { ...pickGeneration(), ...keepThinking(config) }),
   };
-  const spell = createSpeller(spelling);
   const schemaName = wire.generationConfig?.responseSchema ? 'responseSchema' : 'responseJsonSchema';
-  const names = spellNames(spell ?? ((path) => path), fieldNames, {
+  const names = spellNames(spelling, fieldNames, {
     ...fieldNames,
     'format.schema': `generationConfig.${schemaName}`,
     ...Object.fromEntries(Object.keys(own).map((name) => [name, name])),
   });
-  const named = { ...request, names, ...bag.keep(own) };
-  return spell ? spellPlaces(spell, named) : named;
+  return spellPlaces(spelling, { ...request, names, ...bag.keep(own) });
 }
 
 /** Names each field by its path, so that a loss names the exact field. */

@@ -3,7 +3,8 @@
  * gateway converts a body to one spelling, and notes the original, by which it names fields to the client. A
  * field in both spellings is an error, because the vendor might read one of them and the gateway the other.
  */
-import type { CanonicalRequest } from '../../../core/index.ts';
+import type { CanonicalRequest, Edit } from '../../../core/index.ts';
+import { readMember } from '../../shared/wire-kit/values.ts';
 import { isObject, splitNames, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
 
@@ -26,15 +27,11 @@ const opaqueFields = splitNames(`
 /** Lists that Google's documentation sometimes writes as a single object. */
 const listFields = splitNames('contents parts tools functionDeclarations safetySettings');
 
-/** The camelCase paths of the fields that were written in snake_case. */
-export type Spelling = ReadonlySet<string>;
-
 /**
- * Fields deeper than this, or below a longer name, keep their spelling. Each note repeats the complete path,
- * so without these limits the notes of a deep body would grow quadratically.
+ * The camelCase names of the fields that were written in snake_case. In what clients are told, one that is so
+ * anywhere counts as written so everywhere. Edits of a body go by its own names.
  */
-const deepest = 16;
-const longestName = 64;
+export type Spelling = ReadonlySet<string>;
 
 /** Returns `topProvider` for `top_provider`. */
 export function joinWords(name: string): string {
@@ -69,7 +66,7 @@ interface ReadSpelling {
 export function readSpelling(body: unknown): ReadSpelling {
   const spelling = new Set<string>();
   // Most bodies need no conversion, so long ones need not be copied.
-  return { body: isUsual(body) ? body : convert(body, '', 0, spelling), spelling };
+  return { body: isUsual(body) ? body : convert(body, spelling), spelling };
 }
 
 function isUsual(value: unknown): boolean {
@@ -86,64 +83,64 @@ function isUsualMember(name: string, owner: Fields): boolean {
   return (!listFields.has(name) || Array.isArray(content)) && isUsual(content);
 }
 
-function convert(value: unknown, path: string, depth: number, spelling: Set<string>): unknown {
+/** Where a value stands in the body, as the client wrote it. */
+interface Place {
+  readonly owner: Place | undefined;
+  readonly step: string;
+}
+
+function formatPlace({ owner, step }: Place): string {
+  return owner ? formatPlace(owner) + step : step;
+}
+
+function convert(value: unknown, spelling: Set<string>, owner?: Place): unknown {
   if (Array.isArray(value))
-    return value.map((item: unknown, index) =>
-      typeof item === 'object' ? convert(item, `${path}[${index}]`, depth + 1, spelling) : item,
-    );
+    return value.map((item: unknown, index) => convert(item, spelling, { owner, step: `[${index}]` }));
   if (!isObject(value)) return value;
   const entries = Object.entries(value).map(([name, content]): [string, unknown] => {
-    const owner = path === '' ? '' : `${path}.`;
+    const place = { owner, step: owner ? `.${name}` : name };
     const duplicate = findDuplicate(name, value);
     if (duplicate !== undefined)
-      throw buildFieldError(owner + name, `is also written as "${duplicate}"`, 'one of the two');
+      throw buildFieldError(formatPlace(place), `is also written as "${duplicate}"`, 'one of the two');
     const field = toCamelCase(name);
-    const place = owner + field;
-    if (field !== name) spelling.add(place);
-    if (typeof content !== 'object' || content === null || opaqueFields.has(field)) return [field, content];
-    if (field.length > longestName || depth > deepest) return [field, content];
-    if (!listFields.has(field) || Array.isArray(content))
-      return [field, convert(content, place, depth + 1, spelling)];
-    return [field, [convert(content, `${place}[0]`, depth + 2, spelling)]];
+    if (field !== name) spelling.add(field);
+    if (opaqueFields.has(field)) return [field, content];
+    const isSingle = listFields.has(field) && isObject(content);
+    return [field, convert(isSingle ? [content] : content, spelling, place)];
   });
   return Object.fromEntries(entries);
 }
 
+/** The path of a field in a client's own body, by the names that it has there. */
+export function locateField(body: unknown, [first, ...others]: Edit['path']): Edit['path'] {
+  const other = toSnakeCase(first);
+  const name = isObject(body) && Object.hasOwn(body, other) ? other : first;
+  const [second, ...rest] = others;
+  return second === undefined ? [name] : [name, ...locateField(readMember(body, name), [second, ...rest])];
+}
+
 /** Spells the path of a field as the client wrote it. */
 export function spellPath(path: string, spelling: Spelling): string {
-  let place = '';
-  return path.replaceAll(/\.?\w+|\[\d+\]/g, (step) => {
-    place += step;
-    return spelling.has(place) ? toSnakeCase(step) : step;
-  });
+  return path.replaceAll(/[A-Za-z]+/g, (name) => (spelling.has(name) ? toSnakeCase(name) : name));
 }
-
-/**
- * Creates a speller for paths without a note: a name that the client wrote in snake_case anywhere is in
- * snake_case everywhere. Returns undefined if the client wrote no such name.
- */
-export function createSpeller(spelling: Spelling): ((path: string) => string) | undefined {
-  if (spelling.size === 0) return undefined;
-  const names = new Set([...spelling].map((place) => place.slice(place.lastIndexOf('.') + 1)));
-  return (path) => path.replaceAll(/[A-Za-z]+/g, (name) => (names.has(name) ? toSnakeCase(name) : name));
-}
-
-type Spell = (path: string) => string;
 
 /** Returns the names that this client spells differently, or undefined if there are none. */
 export function spellNames(
-  spell: Spell,
+  spelling: Spelling,
   usual: Readonly<Record<string, string>>,
   names: Readonly<Record<string, string>>,
 ): Record<string, string> | undefined {
-  const other = Object.entries(names).filter(([name, path]) => spell(path) !== (usual[name] ?? name));
-  return other.length > 0 ? Object.fromEntries(other.map(([name, path]) => [name, spell(path)])) : undefined;
+  const other = Object.entries(names)
+    .map(([name, path]) => [name, spellPath(path, spelling)] as const)
+    .filter(([name, path]) => path !== (usual[name] ?? name));
+  return other.length > 0 ? Object.fromEntries(other) : undefined;
 }
 
 /** Rewrites the source paths (`at`) in a request to the client's spelling. */
-export function spellPlaces(spell: Spell, request: CanonicalRequest): CanonicalRequest {
+export function spellPlaces(spelling: Spelling, request: CanonicalRequest): CanonicalRequest {
+  if (spelling.size === 0) return request;
   const respell = <Thing extends { at?: string | undefined }>(thing: Thing): Thing =>
-    thing.at === undefined ? thing : { ...thing, at: spell(thing.at) };
+    thing.at === undefined ? thing : { ...thing, at: spellPath(thing.at, spelling) };
   const turns = request.turns.map((turn) => ({
     ...respell(turn),
     blocks: turn.blocks.map((block) =>
