@@ -76,7 +76,8 @@ export function createReader(
       );
       return new ImageCall(operation, wire, textBytes, pictures);
     }
-    if (body instanceof Form) throw buildBodyError('application/json');
+    if (body instanceof Form)
+      throw new GatewayError('unsupported_media_type', 'Send the body as application/json.');
     const wire = checkFields(body, Wire.request, '"auto", "low", "medium", "high", "standard" or "hd"');
     return new ImageCall(operation, wire, Buffer.byteLength(text), []);
   };
@@ -173,11 +174,6 @@ function readReference(
   if (data === undefined)
     throw buildFieldError(at, url ? 'is not a data URL in base64' : 'is missing', 'a picture as a data URL');
   return checkPicture(at, Buffer.from(data, 'base64'), mask);
-}
-
-/** Builds the error for a form instead of JSON, or JSON instead of a form. */
-function buildBodyError(send: string): GatewayError {
-  return new GatewayError('unsupported_media_type', `Send the body as ${send}.`);
 }
 
 const member = /^provider\[(\w+)\](?:\[(\w*)\])?$/;

@@ -18,7 +18,13 @@ import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { fitSettings } from '../../shared/wire-kit/image-settings.ts';
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
-import { trackReads, overlay, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  trackReads,
+  overlay,
+  pickStated,
+  splitNames,
+  type Fields,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import type { Picture } from './call.ts';
 import * as Wire from './wire.ts';
 
@@ -190,28 +196,12 @@ function readToolSettings({ tools = [] }: CanonicalRequest, lose: Lose): ImageSe
 
 const toolFields = new Set(['type', ...Object.keys(Wire.settings.shape)]);
 
-const unsupported = [
-  'toolChoice',
-  'parallelToolCalls',
-  'outputLimit',
-  'temperature',
-  'topP',
-  'topK',
-  'frequencyPenalty',
-  'presencePenalty',
-  'seed',
-  'stop',
-  'logprobs',
-  'format',
-  'verbosity',
-  'reasoning',
-  'metadata',
-  'serviceTier',
-  'cacheKey',
-] as const;
+/** What is encoded, or reported, elsewhere. */
+const supported = splitNames('model stream turns tools candidates modalities image user names vendor');
 
 function loseUnsupported(request: CanonicalRequest, lose: Lose): void {
-  for (const name of unsupported) if (request[name] !== undefined) lose(name, 'images has no such field');
+  for (const [name, value] of Object.entries(request))
+    if (value !== undefined && !supported.has(name)) lose(name, 'images has no such field');
 }
 
 function buildForm(fields: Fields, { images, mask }: Prompt): Form {
