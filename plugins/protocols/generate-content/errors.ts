@@ -67,12 +67,6 @@ export function encodeError(error: GatewayError, match?: Match): ErrorReply {
   };
 }
 
-function readError(text: string): Fields {
-  const body = parseJson(text);
-  const first: unknown = Array.isArray(body) ? body[0] : body;
-  return readObject(readObject(first).error);
-}
-
 /** Returns 34.4 for `"34.4s"`. */
 function readSeconds(delay: unknown): number | undefined {
   return typeof delay === 'string' && /^\d+(\.\d+)?s$/.test(delay) ? Number(delay.slice(0, -1)) : undefined;
@@ -86,7 +80,7 @@ function readField(error: Fields): string | undefined {
 /** Turns a provider's status and error body into an error that is safe to show to the client. */
 export function decodeError(status: number, text: string): GatewayError {
   const error = decodeVendorError(protocolName, status, text);
-  const wire = readError(text);
+  const { fields: wire } = readVendorError(parseJson(text));
   const param = error.details.param ?? (error.details.vendor ? readField(wire) : undefined);
   const retryAfter = readSeconds(findDetail(wire, 'RetryInfo').retryDelay);
   return new GatewayError(error.code, error.message, { ...error.details, param, retryAfter });

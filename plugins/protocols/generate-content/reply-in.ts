@@ -43,7 +43,7 @@ export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
   readonly #candidates = new Map<number, CandidateDecoder>();
   readonly #searches: Searches;
-  readonly #state: ReplyState;
+  readonly #findTool: FindTool;
   readonly #log = new ReplyLog();
   #started = false;
   #over = false;
@@ -55,11 +55,7 @@ export class ReplyDecoder implements EventDecoder {
   constructor(call: ClientCall, model?: Model) {
     this.#searches = new Searches(model?.capabilities.searchesBilled === 'once');
     this.#call = call;
-    this.#state = {
-      log: this.#log,
-      makeKey: () => this.#key,
-      findTool: createToolFinder(call, call instanceof GenerateCall, fitName),
-    };
+    this.#findTool = createToolFinder(call, call instanceof GenerateCall, fitName);
   }
 
   push(wire: WireEvent): CanonicalEvent[] {
@@ -128,7 +124,8 @@ export class ReplyDecoder implements EventDecoder {
 
   #readCandidate(wire: Fields, place: number): void {
     const index = toCount(wire.index) ?? place;
-    const candidate = this.#candidates.get(index) ?? new CandidateDecoder(index, this.#state);
+    const state = { log: this.#log, key: this.#key, findTool: this.#findTool };
+    const candidate = this.#candidates.get(index) ?? new CandidateDecoder(index, state);
     this.#candidates.set(index, candidate);
     const hasReason = candidate.read(wire);
     // Older models send `STOP` in every chunk, so a translated reply only finishes when the stream ends. The
@@ -175,7 +172,7 @@ export class ReplyDecoder implements EventDecoder {
 interface ReplyState {
   readonly log: ReplyLog;
   /** Identifies this reply, for call ids that have to be generated. */
-  readonly makeKey: () => string;
+  readonly key: string;
   /** Finds the client's tool if the gateway sent it under another name or in another form. */
   readonly findTool: FindTool;
 }
@@ -322,13 +319,13 @@ class CandidateDecoder {
     const isCut = announced && args === undefined;
     this.#isCut ||= isCut;
     const candidate = this.#index;
-    const { log, makeKey, findTool } = this.#state;
+    const { log, key, findTool } = this.#state;
     const tool = findTool(name);
     const whole = JSON.stringify(args ?? pieces);
     // Without its last bracket no client can parse it.
     const json = isCut ? whole.slice(0, -1) : whole;
     const block = log.startBlock(candidate, 'tool-call', {
-      id: id || makeCallId(makeKey(), candidate, this.#calls, name, json),
+      id: id || makeCallId(key, candidate, this.#calls, name, json),
       name: tool?.name ?? name,
       ...(tool?.custom ? { custom: true } : {}),
       ...(opaque.length > 0 ? { opaque } : {}),

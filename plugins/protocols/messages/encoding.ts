@@ -243,8 +243,6 @@ function readStatus({ status }: GatewayError): number {
 /** Clients recognize a conversation that is too long by this text. */
 const tooLong = 'prompt is too long';
 
-const family = 'messages';
-
 function buildErrorBody(error: GatewayError, id: string | undefined): Fields {
   const { vendor } = error.details;
   const otherwise = error.status < 499 ? 'invalid_request_error' : 'api_error';
@@ -252,7 +250,8 @@ function buildErrorBody(error: GatewayError, id: string | undefined): Fields {
   const message = buildMessage(error);
   // Clients distinguish errors of their request by the vendor's code.
   const details = error.status === 400 && vendor?.code ? { details: { error_code: vendor.code } } : {};
-  const body = vendor?.family === family ? { type, ...vendor.body, message } : { type, message, ...details };
+  const body =
+    vendor?.family === protocolName ? { type, ...vendor.body, message } : { type, message, ...details };
   return { type: 'error', error: body, ...(id === undefined ? {} : { request_id: id }) };
 }
 
@@ -264,7 +263,7 @@ function buildMessage({ code, message, details: { param, vendor } }: GatewayErro
 }
 
 export function encodeError(error: GatewayError, id?: string): ErrorReply {
-  const status = selectClientStatus(error, family) ?? readStatus(error);
+  const status = selectClientStatus(error, protocolName) ?? readStatus(error);
   return { status, body: buildErrorBody(error, id) };
 }
 
@@ -275,10 +274,10 @@ export function encodeStreamError(error: GatewayError): string {
 
 export function readStreamError(event: Fields): EventOf<'error'> {
   const error = readVendorError(event);
-  return buildErrorEvent(family, { ...error, code: error.type ?? error.code });
+  return buildErrorEvent(protocolName, { ...error, code: error.type ?? error.code });
 }
 
 /** Turns a provider's status and error body into an error that is safe to show to the client. */
 export function decodeError(status: number, text: string): GatewayError {
-  return decodeVendorError(family, status, text);
+  return decodeVendorError(protocolName, status, text);
 }

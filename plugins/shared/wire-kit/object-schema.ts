@@ -6,28 +6,11 @@ import { resolvePointer } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
-/** Estimates the lengths of schemas as JSON, and visits each object once. */
-class Lengths {
-  readonly #known = new Map<object, number>();
-
-  measureValue(value: unknown): number {
-    if (typeof value === 'string') return value.length + 2;
-    if (typeof value !== 'object' || value === null) return 4;
-    const known = this.#known.get(value);
-    if (known !== undefined) return known;
-    const length = Object.entries(value).reduce(
-      (sum, [name, each]) => sum + name.length + 4 + this.measureValue(each),
-      2,
-    );
-    this.#known.set(value, length);
-    return length;
-  }
-}
-
 /** Follows the references of one schema, up to a limit of references and of the text they lead to. */
 export class References {
   readonly #root: Fields;
-  readonly #lengths = new Lengths();
+  /** The lengths of objects that were measured. Each is visited once. */
+  readonly #lengths = new Map<object, number>();
   #left: number;
   #textLeft: number;
 
@@ -35,7 +18,7 @@ export class References {
   constructor(root: Fields, most: number, mostText: (length: number) => number) {
     this.#root = root;
     this.#left = most;
-    this.#textLeft = mostText(this.#lengths.measureValue(root));
+    this.#textLeft = mostText(this.#measure(root));
   }
 
   find(reference: string): unknown {
@@ -45,8 +28,22 @@ export class References {
   /** Counts a reference to this target. Returns false once a limit is passed. */
   follow(target: unknown): boolean {
     this.#left -= 1;
-    this.#textLeft -= this.#lengths.measureValue(target);
+    this.#textLeft -= this.#measure(target);
     return this.#left >= 0 && this.#textLeft >= 0;
+  }
+
+  /** Estimates the length of a value as JSON. */
+  #measure(value: unknown): number {
+    if (typeof value === 'string') return value.length + 2;
+    if (typeof value !== 'object' || value === null) return 4;
+    const known = this.#lengths.get(value);
+    if (known !== undefined) return known;
+    const length = Object.entries(value).reduce(
+      (sum, [name, each]) => sum + name.length + 4 + this.#measure(each),
+      2,
+    );
+    this.#lengths.set(value, length);
+    return length;
   }
 }
 

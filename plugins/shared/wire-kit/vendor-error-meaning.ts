@@ -60,11 +60,9 @@ export function findStatus(word: string | undefined): number | undefined {
 
 /** About our key or account. Google answers 400 to a wrong key, OpenAI 429 to an empty account. */
 const ourCodes = splitNames(`
-  invalid_api_key insufficient_quota insufficient_funds authentication_error billing_error
-  account_deactivated account_suspended billing_not_active billing_hard_limit_reached
-  contract_spend_limit_reached organization_restricted unsupported_country_region_territory
-  invalid_authentication_error authorized_error AuthenticationError InvalidApiKey
-  exceeded_current_quota_error insufficient_balance insufficient_balance_error UNAUTHENTICATED
+  ${words[401]} ${words[402]} insufficient_quota exceeded_current_quota_error account_deactivated
+  account_suspended billing_not_active billing_hard_limit_reached contract_spend_limit_reached
+  organization_restricted unsupported_country_region_territory
 `);
 /** Reasons in Google's `ErrorInfo` for an error about our key or project. */
 const ourReasons = /^(API_KEY|CONSUMER|BILLING|SERVICE_DISABLED|ACCESS_TOKEN|ACCOUNT)/;
