@@ -54,8 +54,8 @@ describe('a request that Google cannot fulfil', () => {
       { parts: [{ functionCall: { name: 'f', args: { _raw: 'not json' } } }] },
     ]);
     expect(lost).toEqual([
-      'turns[1].blocks[0].arguments',
       'turns[1].blocks[0].namespace',
+      'turns[1].blocks[0].arguments',
       'tools[0].namespace.name',
     ]);
   });

@@ -13,7 +13,7 @@ import type {
 } from '../../../core/index.ts';
 import { loseForeign, loseSeal, loseThoughts, refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import { detectBase64PictureType, nameText, takeContext } from '../../shared/wire-kit/media.ts';
-import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
+import { encodeArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import {
   isObject,
@@ -290,17 +290,11 @@ function decodeCall(call: Wire.Call, keepSides: KeepSides, { at, content, calls,
 }
 
 function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
-  const { name, arguments: text, custom, namespace } = block;
-  // Arguments that are not a JSON object are sent as text: that is better than losing them.
-  const object = custom ? { input: text } : parseArguments(text);
-  if (!object)
-    encoding.lose(`${path}.arguments`, 'not a JSON object; sent as text in "_raw"', 'approximated');
-  if (namespace !== undefined)
-    encoding.lose(`${path}.namespace`, 'generate-content has no namespaces for tools');
+  const { name } = block;
   const call = {
     id: fitCallId(block.id, encoding),
     name: encoding.inPlace ? name : fitName(name),
-    args: object ?? { _raw: text },
+    args: encodeArguments(block, path, protocolName, encoding.lose),
   };
   const thoughtSignature = encodeSignature(block, path, encoding);
   return overlay(bag.getFields(block), { functionCall: call, thoughtSignature });

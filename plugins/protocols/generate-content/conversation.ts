@@ -10,7 +10,7 @@ import {
   type ToolResult,
   type Turn,
 } from '../../../core/index.ts';
-import type { PlacedTurn } from '../../shared/wire-kit/calls-and-results.ts';
+import { isInstruction, markInstruction, type PlacedTurn } from '../../shared/wire-kit/calls-and-results.ts';
 import { refuseEmpty } from '../../shared/wire-kit/losses.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { containsNumber } from '../../shared/wire-kit/tool-arguments.ts';
@@ -114,10 +114,6 @@ interface Content {
   readonly rest: Fields;
 }
 
-function isInstruction({ role }: Turn): boolean {
-  return role === 'system' || role === 'developer';
-}
-
 /** Whether all that a turn says is meant for another protocol, as the item in which Codex offers tools. */
 function isEmptyHere({ blocks }: Turn): boolean {
   return blocks.every((block) => block.type === 'foreign' && block.protocol !== protocolName);
@@ -201,7 +197,7 @@ export class Conversation {
   #addInstruction(turn: Turn, index: number): void {
     const isFirst = this.#added.length === 0;
     const parts = this.#encodeInstruction(turn, index).map(({ text }) => ({
-      text: isFirst ? text : `<system>\n${String(text)}\n</system>`,
+      text: isFirst ? text : markInstruction(text),
     }));
     if (parts.length > 0 && !isFirst)
       this.#encoding.lose(
@@ -249,7 +245,7 @@ export class Conversation {
         protocolName,
       );
     if (first?.kind !== 'model' || !first.parts.some((part) => 'functionCall' in part)) return;
-    const text = '<system>\nThe conversation begins with the assistant.\n</system>';
+    const text = markInstruction('The conversation begins with the assistant.');
     this.#added.unshift({ kind: 'user', parts: [{ text }], files: [], rest: {} });
     const [index = 0] = turns.find(([, { role }]) => role === 'assistant') ?? [];
     this.#encoding.lose(

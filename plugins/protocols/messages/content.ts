@@ -21,7 +21,7 @@ import {
   nameMedium,
 } from '../../shared/wire-kit/media.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
-import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
+import { encodeArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import {
   type Fields,
@@ -333,13 +333,10 @@ function encodeReasoning(block: ReasoningBlock, path: string, { owner, inPlace, 
 }
 
 function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
-  const { lose } = encoding;
-  const { id, name, arguments: text, custom, namespace } = block;
-  if (namespace !== undefined) lose(`${path}.namespace`, 'messages has no namespaces for tools');
+  const { id, name } = block;
+  const input = encodeArguments(block, path, protocolName, encoding.lose);
   loseState(block, path, encoding);
-  const parsed = custom ? { input: text } : parseArguments(text);
-  if (!parsed) lose(`${path}.arguments`, 'not a JSON object; sent as text in "_raw"', 'approximated');
-  return { type: 'tool_use', id: fitCallId(id), name: fitName(name), input: parsed ?? { _raw: text } };
+  return { type: 'tool_use', id: fitCallId(id), name: fitName(name), input };
 }
 
 function encodeResult(block: ToolResult, path: string, encoding: Encoding): Fields {

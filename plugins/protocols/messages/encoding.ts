@@ -66,7 +66,7 @@ export function makeCallId(reply: string, block: number): string {
   return `toolu_${hashText(JSON.stringify([reply, block]))}`;
 }
 
-type Lifetime = '5m' | '1h';
+export type Lifetime = '5m' | '1h';
 
 interface Mark {
   readonly ttl?: Lifetime | '30m' | '12h' | undefined;
@@ -78,12 +78,8 @@ const markFields = splitNames('type');
 const knownMarkFields = splitNames('type ttl');
 const mostMarks = 4;
 
-export interface MarkedSides extends Sides {
-  cache?: Mark;
-}
-
 /** Decodes the mark among the unread members of a block or tool, and keeps the others. */
-export function decodeSides(rest: Fields): MarkedSides {
+export function decodeSides(rest: Fields): Sides & { cache?: Mark } {
   const { cache_control: mark, ...others } = rest;
   if (!isObject(mark) || mark.type !== markType) return bag.keep(rest);
   const ttl = findKnown(mark.ttl, times);

@@ -20,7 +20,6 @@ import {
   buildListingRoutes,
   type ListedRates,
   listPlaces,
-  type Page,
 } from '../../shared/wire-kit/model-listing.ts';
 import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
@@ -41,11 +40,7 @@ const listedRates: ListedRates = {
   input_cache_write_1h: ['cacheWrite1h', 'input'],
 };
 
-interface Described extends Record<string, unknown> {
-  readonly id: string;
-}
-
-function describeModel(model: Model): Described {
+function describeModel(model: Model) {
   const { id, name, created, contextLength, outputLimit, expires } = model;
   return {
     type: 'model',
@@ -65,16 +60,6 @@ function describeModel(model: Model): Described {
   };
 }
 
-/** Wraps all models as a single page, unless they are one of several. */
-function wrapPage(data: readonly Described[], page?: Page): Record<string, unknown> {
-  return {
-    data,
-    has_more: page?.more ?? false,
-    first_id: data.at(0)?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-  };
-}
-
 export const pages = { limit: 'limit', after: 'after_id', before: 'before_id' } as const;
 
 function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
@@ -85,7 +70,13 @@ function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
     // This protocol only reaches models with text output.
     listModels: () => catalog.listModels().filter(({ output }) => output.includes('text')),
     describeModel,
-    wrap: wrapPage,
+    // All models are a single page, unless they are one of several.
+    wrap: (data, page) => ({
+      data,
+      has_more: page?.more ?? false,
+      first_id: data.at(0)?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+    }),
     pages,
     byOwner: true,
     describe: () => import('./description.ts'),
@@ -168,7 +159,7 @@ export function createProtocol(mount: string): Protocol {
       fieldNames,
     },
     upstream: {
-      buildHeaders: buildHeaders,
+      buildHeaders,
       retarget,
       encodeRequest,
       parts,

@@ -24,10 +24,16 @@ import { readObject, readObjects, readText, readList, readMember } from '../../s
 import { isObject, type Fields, pickStated, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { isError } from '../../shared/wire-kit/vendor-error.ts';
 import { MessagesCall } from './call.ts';
-import { getRequestedLifetime, bag, nativeVendor, fitName, makeCallId, readStreamError } from './encoding.ts';
+import {
+  getRequestedLifetime,
+  bag,
+  nativeVendor,
+  fitName,
+  makeCallId,
+  readStreamError,
+  type Lifetime,
+} from './encoding.ts';
 import { decodeAnnotation } from './reply-facts.ts';
-
-type Lifetime = '5m' | '1h';
 
 /** Tokens written to the cache for each lifetime. */
 type Split = Readonly<Record<Lifetime, number>>;
@@ -284,7 +290,7 @@ export class ReplyDecoder implements EventDecoder {
   readonly #blocks: OpenBlocks;
   readonly #log = new ReplyLog();
   #usage: Fields = {};
-  #lifetime: '5m' | '1h' | undefined;
+  #lifetime: Lifetime | undefined;
   /** The stop reason of a message that has already stopped in `message_start`. */
   #stopped: Fields | undefined;
   #started = false;

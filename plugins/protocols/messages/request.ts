@@ -6,7 +6,9 @@
  */
 import type { Block, Turn, CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import {
+  isInstruction,
   makeCallIdsUnique,
+  markInstruction,
   moveResultsToCalls,
   type PlacedTurn,
 } from '../../shared/wire-kit/calls-and-results.ts';
@@ -80,10 +82,6 @@ interface Message extends Fields {
   readonly content: Fields[];
 }
 
-function isInstruction({ role }: Turn): boolean {
-  return role === 'system' || role === 'developer';
-}
-
 /** Encodes the blocks of a turn as content. A system prompt is text only. */
 function encodeContent(turn: Turn, path: string, encoding: Encoding): Fields[] {
   return turn.blocks.flatMap((block, position) => {
@@ -109,7 +107,7 @@ export function encodeMessage(turn: Turn, path: string, encoding: Encoding): Fie
 }
 
 /** Marks system text in a user's message. */
-const markText = (text: unknown): Fields => ({ type: 'text', text: `<system>\n${String(text)}\n</system>` });
+const markText = (text: unknown): Fields => ({ type: 'text', text: markInstruction(text) });
 
 function toUserText(content: readonly Fields[], path: string, { lose }: Encoding): Fields[] {
   lose(

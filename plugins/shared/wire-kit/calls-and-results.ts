@@ -67,6 +67,15 @@ export function makeCallIdsUnique(turns: readonly Turn[]): readonly Turn[] {
   return turns.map((turn, step) => ({ ...turn, blocks: turn.blocks.map((block) => rename(block, step)) }));
 }
 
+export function isInstruction({ role }: Turn): boolean {
+  return role === 'system' || role === 'developer';
+}
+
+/** Marks the text of instructions in a message of the user. */
+export function markInstruction(text: unknown): string {
+  return `<system>\n${String(text)}\n</system>`;
+}
+
 /** A turn and its index in the request, which names its losses. */
 export type PlacedTurn = readonly [index: number, turn: Turn];
 

@@ -91,15 +91,11 @@ export function removeRepeatedTools(tools: readonly PlacedTool[], { lose }: Enco
     const key = findOnlyKey(tool) ?? offered;
     const first = kept.get(key);
     if (!first || tool.type !== 'hosted') kept.set(key, offered);
-    if (!first || isSameTool(first.tool, tool)) continue;
+    if (!first || isDeepStrictEqual({ ...first.tool, at: undefined }, { ...tool, at: undefined })) continue;
     if (tool.type === 'hosted') lose(offered.path, 'the request already has a tool of its kind');
     else lose(first.path, 'a later tool has its name');
   }
   return [...kept.values()];
-}
-
-function isSameTool(first: Tool, second: Tool): boolean {
-  return isDeepStrictEqual({ ...first, at: undefined }, { ...second, at: undefined });
 }
 
 /** The tools to offer to a model that takes tools. `tools`: those that the wire may offer. */

@@ -8,14 +8,11 @@ import { refusePart, type Lose } from './losses.ts';
 const longestPrefix = 256;
 const base64Url = /^data:([^;,]*)(?:;[^,]*)?;base64,$/i;
 
-interface DataUrl {
-  readonly data: string;
-  /** In lower case; empty if the URL names none. */
-  readonly mediaType: string;
-}
-
-/** Splits a base64 data URL without reading its data, which may be long; undefined for any other text. */
-export function readDataUrl(url: string): DataUrl | undefined {
+/**
+ * Splits a base64 data URL without reading its data, which may be long; undefined for any other text. The
+ * media type is in lower case, and empty if the URL names none.
+ */
+export function readDataUrl(url: string): { readonly data: string; readonly mediaType: string } | undefined {
   if (!/^data:/i.test(url.slice(0, 5))) return undefined;
   const comma = url.slice(0, longestPrefix).indexOf(',');
   const match = base64Url.exec(url.slice(0, comma + 1));
@@ -193,18 +190,13 @@ export function detectBase64PictureType(data: string): string | undefined {
 
 const accepted: ReadonlySet<string> = new Set(signatures.map(([type]) => type));
 
-interface Picture {
-  readonly mediaType?: string | undefined;
-  readonly at?: string | undefined;
-}
-
 /** A base64 picture's type by its bytes, since stated types may be wrong, or as stated. Throws for others. */
-export function fitPicture({ mediaType, at }: Picture, data: string, path: string): string {
-  const stated = mediaType?.toLowerCase();
+export function fitPicture(block: MediaBlock, data: string, path: string): string {
+  const stated = block.mediaType?.toLowerCase();
   const type = detectBase64PictureType(data) ?? (stated === 'image/jpg' ? 'image/jpeg' : stated);
   if (type !== undefined && accepted.has(type)) return type;
   return refusePart(
-    { at },
+    block,
     path,
     'The provider of this model takes images as JPEG, PNG, GIF or WebP; this is ' +
       `${type ?? 'of an unknown type'}.`,

@@ -79,10 +79,6 @@ interface Members {
   readonly required: ReadonlySet<string>;
 }
 
-function isRequiredByAll(name: string, members: readonly Members[]): boolean {
-  return members.every(({ required }) => required.has(name));
-}
-
 /**
  * The possible and the required members of an object of this schema, with those of its choices. The first
  * definition of a name counts.
@@ -101,7 +97,9 @@ function collectMembers(schema: Fields, references: References, left = deepestCh
     const shared =
       word === 'allOf'
         ? members.flatMap((branch) => [...branch.required])
-        : [...(members[0]?.required ?? [])].filter((name) => isRequiredByAll(name, members));
+        : [...(members[0]?.required ?? [])].filter((name) =>
+            members.every((branch) => branch.required.has(name)),
+          );
     for (const name of shared) required.add(name);
   }
   return { properties, required };

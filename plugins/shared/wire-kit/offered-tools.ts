@@ -58,14 +58,9 @@ export function createToolFinder(
   isOwn: boolean,
   fitName: (name: string) => string,
 ): FindTool {
-  return isOwn ? findNone : createRenamedFinder(call, fitName);
-}
-
-const findNone: FindTool = () => undefined;
-
-function createRenamedFinder(call: ClientCall, fitName: (name: string) => string): FindTool {
   let renamed: ReadonlyMap<string, ClientTool> | undefined;
-  return (name) => (renamed ??= mapRenamedTools(call.decode().tools ?? [], fitName)).get(name);
+  return (name) =>
+    isOwn ? undefined : (renamed ??= mapRenamedTools(call.decode().tools ?? [], fitName)).get(name);
 }
 
 type CustomTool = Extract<Tool, { type: 'custom' }>;

@@ -3,8 +3,9 @@
  * "no arguments" in several ways. Numbers keep their own digits, even if a double would write them
  * differently (`1.0`, twenty digits).
  */
-import { parseExactly } from '../../../core/index.ts';
-import { isObject } from './vendor-bag.ts';
+import { parseExactly, type ToolCall } from '../../../core/index.ts';
+import type { Lose } from './losses.ts';
+import { isObject, type Fields } from './vendor-bag.ts';
 
 /** Whether a value contains a number anywhere. If it does not, parsing cannot have changed a digit. */
 export function containsNumber(value: unknown): boolean {
@@ -31,6 +32,18 @@ export function parseArguments(text: string): Record<string, unknown> | undefine
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The arguments of a call as an object, for wires without namespaces. Those that are no JSON object are sent
+ * as text: that is better than losing them.
+ */
+export function encodeArguments(call: ToolCall, path: string, protocol: string, lose: Lose): Fields {
+  const { arguments: text, custom, namespace } = call;
+  if (namespace !== undefined) lose(`${path}.namespace`, `${protocol} has no namespaces for tools`);
+  const object = custom ? { input: text } : parseArguments(text);
+  if (!object) lose(`${path}.arguments`, 'not a JSON object; sent as text in "_raw"', 'approximated');
+  return object ?? { _raw: text };
 }
 
 export const noArguments = '{}';

@@ -5,6 +5,7 @@
 import { GatewayError, type ErrorCode, type ErrorDetails, type EventOf } from '../../../core/index.ts';
 import { parseJson } from './event-data.ts';
 import { redact, redactFields, omitAdvice } from './redact.ts';
+import { readMember } from './values.ts';
 import { isObject, type Fields, splitNames } from './vendor-bag.ts';
 import { classifyError, findStatus, guessStatus } from './vendor-error-meaning.ts';
 
@@ -110,11 +111,6 @@ function findErrorFields(body: unknown): Fields {
   return addMessage(type === 'error' ? others : rest);
 }
 
-/** A more exact code from Anthropic's `details`. */
-function readDetailCode(details: unknown): string | undefined {
-  return isObject(details) ? readText(details.error_code) : undefined;
-}
-
 /** LiteLLM writes the number as text. */
 function readStatus(value: unknown): number | undefined {
   const status = typeof value === 'string' ? Number(value) : value;
@@ -130,7 +126,8 @@ const statusNames = ['code', 'status_code', 'statusCode', 'http_code', 'status']
 
 export function readVendorError(body: unknown): VendorError {
   const fields = findErrorFields(body);
-  const word = readText(fields.code) ?? readDetailCode(fields.details);
+  // Anthropic has a more exact code in `details`.
+  const word = readText(fields.code) ?? readText(readMember(fields.details, 'error_code'));
   const code = word !== undefined && policyCodes.has(word) ? 'content_policy_violation' : word;
   const rpcStatus = typeof fields.status === 'string' ? fields.status : undefined;
   const type = readText(fields.type) ?? rpcStatus;
@@ -187,11 +184,6 @@ const aboutLoad: ReadonlySet<ErrorCode> = new Set([
   'timeout',
 ]);
 
-/** The vendor's code, if it is a word in lower case. Google's adds nothing to the HTTP status. */
-function selectCode(code: string | undefined): string | undefined {
-  return code !== undefined && /^[a-z]/.test(code) ? code : undefined;
-}
-
 interface Explanation {
   readonly code: ErrorCode;
   readonly message: string | undefined;
@@ -209,7 +201,9 @@ function explain(family: string, error: VendorError, status: number | undefined)
   const said = error.message === undefined ? undefined : redact(error.message);
   const message = said !== undefined && aboutLoad.has(code) ? omitAdvice(said) : said;
   const body = error.message === undefined ? {} : redactFields(error.fields);
-  const vendor = { family, type: error.type, code: selectCode(error.code), status, body };
+  // A code that is no word in lower case, such as Google's, adds nothing to the HTTP status.
+  const word = error.code !== undefined && /^[a-z]/.test(error.code) ? error.code : undefined;
+  const vendor = { family, type: error.type, code: word, status, body };
   return {
     code,
     message,
@@ -236,8 +230,6 @@ export function decodeVendorError(family: string, status: number, text: string):
   return new GatewayError(code, message ?? ownMessage, { ...details, cause: text.slice(0, longestMessage) });
 }
 
-type ErrorEvent = EventOf<'error'>;
-
 /** Statuses by which vendors refuse a key. 429 can mean missing credit. */
 const keyStatuses: ReadonlySet<number | undefined> = new Set([401, 402, 403, 429]);
 
@@ -245,7 +237,7 @@ const keyStatuses: ReadonlySet<number | undefined> = new Set([401, 402, 403, 429
  * The event for an error in a stream, or in a body that came with status 200. `known`: the status it would
  * have had otherwise.
  */
-export function buildErrorEvent(family: string, error: VendorError, known = error.status): ErrorEvent {
+export function buildErrorEvent(family: string, error: VendorError, known = error.status): EventOf<'error'> {
   const likely = known ?? guessStatus(error);
   const {
     code,
