@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Block, CanonicalRequest, Turn } from '../../core/index.ts';
 import { toClientPath } from '../../core/loss.ts';
+import { protocolName as responses } from '../../plugins/protocols/responses/encoding.ts';
 import { expectRefusal } from '../support/refusals.ts';
 import { ahoy, call, assistant, file, result, text, tool, user } from '../support/turns.ts';
 import { makeCall, older, protocol, encode } from './bodies.ts';
@@ -27,7 +28,7 @@ describe('a request that Google cannot fulfil', () => {
         tools: [
           {
             type: 'hosted',
-            protocol: 'responses',
+            protocol: responses,
             kind: 'other',
             value: { type: 'file_search' },
             at: 'tools[0]',

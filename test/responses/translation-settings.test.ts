@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Model, Turn } from '../../core/index.ts';
 import { toClientPath } from '../../core/loss.ts';
+import { protocolName as generateContent } from '../../plugins/protocols/generate-content/encoding.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { isObject } from '../support/json.ts';
 import { expectRefusal } from '../support/refusals.ts';
@@ -68,7 +69,7 @@ describe('settings', () => {
         tools: [
           {
             type: 'hosted',
-            protocol: 'generate-content',
+            protocol: generateContent,
             kind: 'other',
             value: { googleMaps: {} },
             at: 'tools[0].googleMaps',

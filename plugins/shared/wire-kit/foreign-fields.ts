@@ -55,14 +55,12 @@ function isHarmless(owner: string, name: string, value: unknown): boolean {
 function findDecisiveWord(owner: string, name: string, value: unknown): string | undefined {
   for (const [path, usual] of Object.entries(getFacts(owner).decisive ?? {})) {
     if (path !== name && !path.startsWith(`${name}.`)) continue;
-    const word =
-      path === name
-        ? value
-        : path
-            .slice(name.length + 1)
-            .split('.')
-            .reduce(readMember, value);
-    return typeof word === 'string' && !usual.includes(word) ? path : undefined;
+    const steps = path
+      .slice(name.length + 1)
+      .split('.')
+      .filter(Boolean);
+    const wire = steps.reduce(readMember, value);
+    return typeof wire === 'string' && !usual.includes(wire) ? path : undefined;
   }
   return undefined;
 }
