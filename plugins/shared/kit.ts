@@ -50,7 +50,8 @@ export { createBag, pickUnread, overlay } from './wire-kit/vendor-bag.ts';
 export { collectLosses, refusePart, type Lose } from './wire-kit/losses.ts';
 
 /** `listForeignFields` lists the fields of a request that exist only in the client's protocol, as losses. */
-export { listForeignFields } from './wire-kit/foreign-fields.ts';
+/** `describeProtocol` says of a protocol's own fields which mean nothing, and which decide what an answer is. */
+export { describeProtocol, listForeignFields } from './wire-kit/foreign-fields.ts';
 
 /** `fitLimit` and `fitModalities` fit a request's output limit and output modalities to the model. */
 export { fitLimit, fitModalities } from './wire-kit/fit-to-model.ts';
