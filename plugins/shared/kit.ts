@@ -50,7 +50,7 @@ export { createBag, pickUnread, overlay } from './wire-kit/vendor-bag.ts';
 export { collectLosses, refusePart, type Lose } from './wire-kit/losses.ts';
 
 /** `listForeignFields` lists the fields of a request that exist only in the client's protocol, as losses. */
-/** `describeProtocol` says of a protocol's own fields which mean nothing, and which decide what an answer is. */
+/** `describeProtocol` says which of a protocol's own fields mean nothing, or decide what an answer is. */
 export { describeProtocol, listForeignFields } from './wire-kit/foreign-fields.ts';
 
 /** `fitLimit` and `fitModalities` fit a request's output limit and output modalities to the model. */

@@ -160,15 +160,12 @@ function fitParameter<Value>(name: string, fit: (value: Value) => Fit = (value) 
     takesField(name, encoding) ? fit(value) : [undefined, 'the model does not accept it', 'model'];
 }
 
-type NumberName = 'temperature' | 'topP' | 'topK' | 'frequencyPenalty' | 'presencePenalty';
-
-/** A number that has the same name here. `parameter`: its name in the catalogue. */
-function buildNumber(name: NumberName, parameter: string, fit?: (value: number) => Fit) {
-  return {
-    field: `generationConfig.${name}`,
-    decode: ({ config }: Read) => config[name],
-    fit: fitParameter(parameter, fit),
-  };
+/** A setting that is one value of `generationConfig`. */
+function buildSetting<Name extends keyof Wire.Generation & string>(
+  name: Name,
+  fit: (value: Wire.Generation[Name] & {}, circumstances: Circumstances) => Fit,
+) {
+  return { field: `generationConfig.${name}`, decode: ({ config }: Read) => config[name], fit };
 }
 
 /** Google refuses 2, which OpenAI accepts. */
@@ -229,33 +226,24 @@ function fitImage(image: ImageSettings, { model, lose }: Encoding): Fit {
 const settings = new Settings<Read, Circumstances>({
   toolChoice: { field: 'toolConfig.functionCallingConfig' },
   parallelToolCalls: {},
-  temperature: buildNumber('temperature', 'temperature'),
-  topP: buildNumber('topP', 'top_p'),
-  topK: buildNumber('topK', 'top_k', (value) =>
-    value < 1 ? [undefined, 'Google accepts 1 and more'] : [value],
+  temperature: buildSetting('temperature', fitParameter('temperature')),
+  topP: buildSetting('topP', fitParameter('top_p')),
+  topK: buildSetting(
+    'topK',
+    fitParameter('top_k', (value) => (value < 1 ? [undefined, 'Google accepts 1 and more'] : [value])),
   ),
-  frequencyPenalty: buildNumber('frequencyPenalty', 'frequency_penalty', fitPenalty),
-  presencePenalty: buildNumber('presencePenalty', 'presence_penalty', fitPenalty),
+  frequencyPenalty: buildSetting('frequencyPenalty', fitParameter('frequency_penalty', fitPenalty)),
+  presencePenalty: buildSetting('presencePenalty', fitParameter('presence_penalty', fitPenalty)),
   seed: { field: 'generationConfig.seed', decode: ({ config }) => config.seed, fit: fitSeed },
-  stop: {
-    field: 'generationConfig.stopSequences',
-    decode: ({ config }) => config.stopSequences,
-    fit: (_, { stops }) => [stops],
-  },
-  outputLimit: {
-    field: 'generationConfig.maxOutputTokens',
-    decode: ({ config }) => config.maxOutputTokens,
-    fit: (limit, encoding) => [fitLimit(limit, encoding.model, encoding)],
-  },
-  candidates: {
-    field: 'generationConfig.candidateCount',
-    decode: ({ config }) => config.candidateCount,
-    fit(count, { model }) {
-      const most = readFlags(model.capabilities).oneCandidate ? 1 : mostCandidates;
-      if (count <= most) return [count];
-      return [most, `sent as ${most}, the most that the model gives`, 'approximated'];
-    },
-  },
+  stop: buildSetting('stopSequences', (_, { stops }) => [stops]),
+  outputLimit: buildSetting('maxOutputTokens', (limit, encoding) => [
+    fitLimit(limit, encoding.model, encoding),
+  ]),
+  candidates: buildSetting('candidateCount', (count, { model }) => {
+    const most = readFlags(model.capabilities).oneCandidate ? 1 : mostCandidates;
+    if (count <= most) return [count];
+    return [most, `sent as ${most}, the most that the model gives`, 'approximated'];
+  }),
   logprobs: {
     field: 'generationConfig.responseLogprobs',
     place: 'generationConfig',

@@ -252,16 +252,21 @@ interface Circumstances extends Encoding {
   readonly thinks: boolean;
 }
 
-type FitSampling = (value: number, circumstances: Circumstances & { readonly sent: Fields }) => Fit;
-
 /** A sampling parameter. Some models take none, and some fit only some values while they think. */
-function fitSampling(field: string, fitsThinking: (value: number) => boolean, fit: FitSampling): FitSampling {
-  return (value, circumstances) => {
-    const { model, thinks } = circumstances;
-    if (!model.capabilities.sampling || !listsParameter(model, field))
-      return [undefined, 'the model does not accept it', 'model'];
-    if (thinks && !fitsThinking(value)) return [undefined, 'not allowed together with thinking'];
-    return fit(value, circumstances);
+function buildSampling(
+  field: 'temperature' | 'top_p' | 'top_k',
+  fitsThinking: (value: number) => boolean,
+  fit: (value: number, sent: Fields) => Fit,
+) {
+  return {
+    field,
+    decode: (wire: Wire.Request) => wire[field],
+    fit: (value: number, { model, thinks, sent }: Circumstances & { readonly sent: Fields }): Fit => {
+      if (!model.capabilities.sampling || !listsParameter(model, field))
+        return [undefined, 'the model does not accept it', 'model'];
+      if (thinks && !fitsThinking(value)) return [undefined, 'not allowed together with thinking'];
+      return fit(value, sent);
+    },
   };
 }
 
@@ -292,37 +297,25 @@ export const settings = new Settings<Wire.Request, Circumstances>({
     decode: ({ stop_sequences: stop }) => stop,
     fit: (stop) => [stop.every(isBlank) ? undefined : stop.filter((text) => !isBlank(text))],
   },
-  temperature: {
-    field: 'temperature',
-    decode: ({ temperature }) => temperature,
-    fit: fitSampling(
-      'temperature',
-      (value) => value === 1,
-      (value) => (value > 1 ? [1, 'sent as 1, the maximum', 'approximated'] : [value]),
-    ),
-  },
-  topP: {
-    field: 'top_p',
-    decode: ({ top_p: value }) => value,
-    fit: fitSampling(
-      'top_p',
-      (value) => value >= leastThinkingTopP,
-      (value, { sent }) =>
-        sent.temperature === undefined
-          ? [value]
-          : [undefined, 'the model accepts a temperature or this, not both', 'model'],
-    ),
-  },
-  topK: {
-    field: 'top_k',
-    decode: ({ top_k: value }) => value,
-    fit: fitSampling(
-      'top_k',
-      () => false,
-      (value) =>
-        Number.isInteger(value) ? [value] : [Math.round(value), 'sent as a whole number', 'approximated'],
-    ),
-  },
+  temperature: buildSampling(
+    'temperature',
+    (value) => value === 1,
+    (value) => (value > 1 ? [1, 'sent as 1, the maximum', 'approximated'] : [value]),
+  ),
+  topP: buildSampling(
+    'top_p',
+    (value) => value >= leastThinkingTopP,
+    (value, sent) =>
+      sent.temperature === undefined
+        ? [value]
+        : [undefined, 'the model accepts a temperature or this, not both', 'model'],
+  ),
+  topK: buildSampling(
+    'top_k',
+    () => false,
+    (value) =>
+      Number.isInteger(value) ? [value] : [Math.round(value), 'sent as a whole number', 'approximated'],
+  ),
   user: {
     field: 'metadata.user_id',
     decode: ({ metadata }) => metadata?.user_id,
