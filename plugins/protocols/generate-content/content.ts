@@ -19,6 +19,8 @@ import {
   isObject,
   nestFields,
   overlay,
+  pickStated,
+  splitNames,
   trackReads,
   type Fields,
   type Sides,
@@ -100,8 +102,10 @@ export function decodePart(part: Wire.Part, place: Place): Block {
   if (seen.functionCall) return decodeCall(seen.functionCall, keepSides, place);
   const media = readMedia(seen);
   if (media) {
-    const { detail, rest } = readResolution(part, seen);
-    return { ...media.block, ...detail, at, ...keepSides({ ...media.rest, ...rest }) };
+    const detail = readDetail(part);
+    if (detail === undefined) return { ...media.block, at, ...keepSides(media.rest) };
+    const rest = nestFields('mediaResolution', pickStated(seen.mediaResolution ?? {}, levelOnly));
+    return { ...media.block, detail, at, ...keepSides({ ...media.rest, ...rest }) };
   }
   if (typeof seen.text !== 'string' && Wire.hasContent(part))
     return { type: 'foreign', protocol: protocolName, value: part, at };
@@ -217,15 +221,12 @@ function buildMedia(
   return { type: 'media', kind, source, mediaType, filename: displayName ?? undefined };
 }
 
+const levelOnly = splitNames('level');
+
 /** Reads `low` from `MEDIA_RESOLUTION_LOW`. Any other level stays with the other fields. */
-function readResolution(
-  { mediaResolution }: Wire.Part,
-  seen: Wire.Part,
-): { readonly detail?: { readonly detail: string }; readonly rest?: Fields } {
+function readDetail({ mediaResolution }: Wire.Part): string | undefined {
   const level = /^MEDIA_RESOLUTION_([A-Z_]+)$/.exec(mediaResolution?.level ?? '')?.[1];
-  if (level === undefined || level === 'UNSPECIFIED') return {};
-  const [{ level: _level }, pickRest] = trackReads(seen.mediaResolution ?? {});
-  return { detail: { detail: level.toLowerCase() }, rest: nestFields('mediaResolution', pickRest()) };
+  return level === 'UNSPECIFIED' ? undefined : level?.toLowerCase();
 }
 
 const details: ReadonlySet<string> = new Set(['low', 'medium', 'high', 'ultra_high']);
