@@ -99,12 +99,9 @@ const list = z
 export const { models, namedModels } = describeListing({
   style: 'chat',
   sharing: 'Where styles share a path, this is the one for requests without a header of another.',
+  model,
   list,
   error: errorSchema,
   pages,
-  one: {
-    summary: 'One model',
-    details: 'The slash in the id may be sent as it is, or as `%2F`.',
-    reply: model,
-  },
+  byOwner: false,
 });

@@ -143,13 +143,9 @@ const list = z
 export const { models, namedModels } = describeListing({
   style: 'generate-content',
   sharing: "Where styles share a path, this is the one for requests with a key in a place of Google's.",
+  model,
   list,
   error: errorSchema,
   pages,
-  one: {
-    summary: 'One model, or all of an owner',
-    details:
-      'A name without a slash is an owner. Send the slash in the id of a model unchanged, or as `%2F`.',
-    reply: z.union([model, list]),
-  },
+  byOwner: true,
 });

@@ -120,14 +120,9 @@ export const { models, namedModels } = describeListing({
   style: 'messages',
   sharing:
     'Where styles share a path, this is the one for requests with `anthropic-version` or `partner-version`.',
+  model,
   list,
   error: errorSchema,
   pages,
-  one: {
-    summary: 'One model, or all of an owner',
-    details:
-      'An id without a slash is an owner. The slash within the id of a model may be sent unchanged, or as ' +
-      '`%2F`.',
-    reply: z.union([model, list]),
-  },
+  byOwner: true,
 });

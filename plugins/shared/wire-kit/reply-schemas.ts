@@ -70,11 +70,12 @@ interface Described {
   /** Whose listing it is, and which requests get it where protocols share a path. */
   readonly style: string;
   readonly sharing: string;
+  readonly model: z.ZodType;
   readonly list: z.ZodType;
   readonly error: z.ZodType;
   readonly pages: PageParameters;
-  /** What the second route returns, and what to say of it. */
-  readonly one: { readonly summary: string; readonly details: string; readonly reply: z.ZodType };
+  /** Whether a name without a slash is an owner, whose models are listed. */
+  readonly byOwner: boolean;
 }
 
 /** Describes the two routes of a listing. */
@@ -82,8 +83,9 @@ export function describeListing(listing: Described): {
   readonly models: Description;
   readonly namedModels: Description;
 } {
-  const { style, sharing, list, error, one } = listing;
+  const { style, sharing, model, list, error, byOwner } = listing;
   const shared = { query: describePages(listing.pages), error };
+  const owner = byOwner ? 'An id without a slash is an owner. ' : '';
   return {
     models: {
       ...shared,
@@ -93,9 +95,9 @@ export function describeListing(listing: Described): {
     },
     namedModels: {
       ...shared,
-      summary: `${one.summary}, in the ${style} style`,
-      details: `${one.details} ${sharing}`,
-      replies: { 200: { 'application/json': one.reply } },
+      summary: `One model${byOwner ? ', or all of an owner' : ''}, in the ${style} style`,
+      details: `${owner}The slash in the id of a model may be sent as it is, or as \`%2F\`. ${sharing}`,
+      replies: { 200: { 'application/json': byOwner ? z.union([model, list]) : model } },
     },
   };
 }
