@@ -5,21 +5,21 @@
 import type { InputSize, Fee, Mode, Model, Block, PartPlace, PartsSide } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/openai/chat-flags.ts';
 import { refusesChatTools } from '../../shared/openai/choose-wire.ts';
+import { isMedium, measureParts } from '../../shared/openai/content.ts';
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { hasJsonMode } from '../../shared/wire-kit/json-mode.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
-import { readBase64 } from '../../shared/wire-kit/media.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { buildChoiceError } from '../../shared/wire-kit/offered-tools.ts';
 import { refuseOtherModels, readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { readList, readObjects } from '../../shared/wire-kit/values.ts';
-import { splitNames, isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { encodeCall } from './calls.ts';
 import { encodeParts } from './content.ts';
-import { encodeRefusal, encodeThinking, encodeResult, encodeTurn } from './conversation.ts';
+import { encodeThinking, encodeResult, encodeTurn } from './conversation.ts';
 import { type Encoding, takesCallId, isReasoningOff, createEncoding } from './encoding.ts';
 import {
   lacksReasoning,
@@ -29,7 +29,7 @@ import {
   writeReasoning,
 } from './reasoning.ts';
 import { decodeReasoning, decodeRequest, readLimit } from './settings.ts';
-import { readReferredName, isSearch } from './tools.ts';
+import { decodeToolChoice, isSearch } from './tools.ts';
 import * as Wire from './wire.ts';
 import type { Request } from './wire.ts';
 
@@ -60,14 +60,12 @@ function checkTogether(wire: Wire.Request): void {
 
 function checkToolChoice({ tool_choice: choice, tools }: Wire.Request): void {
   if ((choice === 'required' || choice === 'any') && !tools?.length) throw buildChoiceError(choice);
-  if (!choice || typeof choice === 'string' || !Wire.isNamedChoice(choice)) return;
   const known = new Set(
     tools
       ?.filter(Wire.isOwnTool)
       .map((tool) => (tool.type === 'custom' ? tool.custom.name : tool.function.name)),
   );
-  const wanted = choice.type === 'allowed_tools' ? choice.allowed_tools.tools : [choice];
-  const missing = wanted.flatMap(readReferredName).find((name) => !known.has(name));
+  const missing = decodeToolChoice(choice)?.names?.find((name) => !known.has(name));
   if (missing !== undefined)
     throw buildFieldError('tool_choice', `names "${missing}", which is not in "tools"`, oneOfThem);
 }
@@ -119,12 +117,7 @@ function measureInput(
   for (const message of known) {
     if (hasUnknownPart(message)) meter.fetched = true;
     if (message.role === 'assistant' && message.audio) meter.addStored(mostAudioTokens);
-    for (const part of listMedia(message)) {
-      const base64 = readPart(part);
-      if (part.type === 'image_url') meter.addImage(base64.length);
-      else meter.addFile(base64);
-      if (part.type !== 'image_url' && base64 === '') meter.fetched = true;
-    }
+    measureParts(listParts(message), meter);
   }
   const added = tools?.length ? tokensOfTools : undefined;
   return { ...meter.measure(text), added, rounds, brief: writesBriefly(text) };
@@ -135,28 +128,10 @@ function hasUnknownPart({ role, content }: Wire.Message): boolean {
   return role !== 'assistant' && Array.isArray(content) && !content.every(Wire.isKnownPart);
 }
 
-const mediaTypes = splitNames('image_url input_audio file video_url document_url');
-
-function listMedia(message: Wire.Message): readonly Wire.Part[] {
+/** The parts of a message that may be media. */
+function listParts(message: Wire.Message): readonly Fields[] {
   if (message.role === 'assistant') return message.images ?? [];
-  return typeof message.content === 'string' || !message.content
-    ? []
-    : message.content.filter(Wire.isKnownPart).filter(({ type }) => mediaTypes.has(type));
-}
-
-/** The base64 of a part; empty if the provider fetches it. */
-function readPart(part: Wire.Part): string {
-  if (part.type === 'image_url') return readBase64(getUrl(part.image_url));
-  if (part.type === 'input_audio')
-    return typeof part.input_audio === 'string' ? readBase64(part.input_audio) : part.input_audio.data;
-  if (part.type === 'video_url') return readBase64(getUrl(part.video_url));
-  if (part.type === 'document_url') return readBase64(part.document_url);
-  // OpenRouter accepts a document's URL in place of its bytes.
-  return part.type === 'file' ? readBase64(part.file.file_data ?? '') : '';
-}
-
-function getUrl(media: string | { readonly url: string }): string {
-  return typeof media === 'string' ? media : media.url;
+  return Array.isArray(message.content) ? message.content.filter(Wire.isKnownPart) : [];
 }
 
 /** The names of the output limit, the old one first. */
@@ -331,7 +306,7 @@ function listCallIds(message: Wire.Message): readonly string[] {
 
 /** Whether a tool's result holds media, which the encoder moves to a user message. */
 function holdsResultMedia(message: Wire.Message): boolean {
-  return message.role === 'tool' && listMedia(message).length > 0;
+  return message.role === 'tool' && listParts(message).some(isMedium);
 }
 
 function holdsThoughts({ role, content }: Wire.Message): boolean {
@@ -405,9 +380,8 @@ function encodeBlock(block: Block, { turn, path }: PartPlace, encoding: Encoding
   switch (block.type) {
     case 'text':
     case 'media':
-      return encodeParts(block, path, encoding);
     case 'refusal':
-      return [encodeRefusal(block)];
+      return encodeParts(block, path, encoding);
     case 'reasoning':
       return block.at?.includes('.content[')
         ? [encodeThinking(block)]

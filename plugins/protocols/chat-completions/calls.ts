@@ -1,6 +1,7 @@
 /** Tool calls: those of a message in both directions, and those of a reply, which come in fragments. */
 import type { Opaque, Block, ToolCall } from '../../../core/index.ts';
-import { fitName } from '../../shared/openai/tools.ts';
+import { decodeMark } from '../../shared/openai/cache-breakpoint.ts';
+import { openMembers, placeMembers } from '../../shared/openai/dialect.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { JsonEnd } from '../../shared/wire-kit/json-end.ts';
 import { loseSeal } from '../../shared/wire-kit/losses.ts';
@@ -9,8 +10,23 @@ import type { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { isEmptyArguments, mayBeEmptyArguments, noArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readObject, readText } from '../../shared/wire-kit/values.ts';
-import { isObject, type Fields, nestFields, overlay, pickUnread } from '../../shared/wire-kit/vendor-bag.ts';
-import { makeCallId, type Encoding, bag, encodeForeignMark, type Placed, encodeCallId } from './encoding.ts';
+import {
+  isObject,
+  type Fields,
+  nestFields,
+  overlay,
+  Tracked,
+  trackReads,
+} from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  makeCallId,
+  type Encoding,
+  bag,
+  dialect,
+  encodeForeignMark,
+  type Placed,
+  encodeCallId,
+} from './encoding.ts';
 import { readSignatures, writeSignatures } from './reasoning.ts';
 import type * as Wire from './wire.ts';
 
@@ -19,45 +35,45 @@ export function decodeFunctionCall(
   id: string,
   at: string,
 ): Block {
-  const { name, arguments: text } = call;
-  const sides = bag.keep(pickUnread(call, ['name', 'arguments']));
-  return { type: 'tool-call', id, name, arguments: text, at, ...sides };
+  const [{ name, arguments: text }, pickRest] = trackReads(call);
+  return { type: 'tool-call', id, name, arguments: text, at, ...bag.keep(pickRest()) };
 }
 
-export function decodeCall(call: Wire.ToolCall): Block {
-  const { opaque, rest: extra } = readSignatures(call.extra_content);
-  const type = call.type ?? 'function';
-  const inner = call.type === 'custom' ? call.custom : call.function;
-  const inside = pickUnread(inner, ['name', call.type === 'custom' ? 'input' : 'arguments']);
-  const outside = pickUnread(call, ['id', 'type', type, 'extra_content']);
-  const sides = bag.keep({ ...outside, ...nestFields(type, inside), ...nestFields('extra_content', extra) });
-  const sealed = opaque.length > 0 ? { opaque } : {};
-  const facts =
-    call.type === 'custom'
-      ? { name: call.custom.name, arguments: call.custom.input, custom: true }
-      : { name: call.function.name, arguments: call.function.arguments };
-  return { type: 'tool-call', id: call.id, ...facts, ...sealed, ...sides };
+export function decodeCall(wire: Wire.ToolCall): Block {
+  const call = new Tracked<Fields>(wire);
+  const { id, type } = call.seen;
+  const custom = type === 'custom';
+  const seen = openMembers(call, custom ? 'custom' : 'function', dialect);
+  const text = custom ? seen.input : seen.arguments;
+  const { opaque, rest } = readSignatures(call.seen.extra_content);
+  return {
+    type: 'tool-call',
+    id: readText(id),
+    name: readText(seen.name),
+    arguments: readText(text),
+    ...(custom ? { custom } : {}),
+    ...(opaque.length > 0 ? { opaque } : {}),
+    ...decodeMark(call, dialect),
+    ...bag.keep({ ...call.pickRest(), ...nestFields('extra_content', rest) }),
+  };
 }
 
 export function encodeCall({ block, path }: Placed<ToolCall>, encoding: Encoding): Fields {
-  const { inPlace, marksLike, extras, lose } = encoding;
+  const { marksLike, extras, lose } = encoding;
   const { arguments: text, custom, namespace } = block;
   const id = encodeCallId(block.id, encoding);
-  const name = inPlace ? block.name : fitName(block.name);
+  const name = encoding.nameTool(block.name);
   if (namespace !== undefined) lose(`${path}.namespace`, 'chat-completions has no namespaces for tools');
   if (block.cache && marksLike === 'openai')
     lose(`${path}.cache`, 'chat-completions has no cache marks on calls');
   const marks = marksLike === 'anthropic' ? encodeForeignMark(block) : {};
   const extra = { ...encodeSignatures(block.opaque, path, encoding), ...marks };
-  if (custom && (inPlace || extras))
-    return overlay(bag.getFields(block), { id, type: 'custom', custom: { name, input: text }, ...extra });
   const json = custom ? wrapInput(text) : text;
-  return overlay(bag.getFields(block), {
-    id,
-    type: 'function',
-    function: { name, arguments: json || '{}' },
-    ...extra,
-  });
+  const called =
+    custom && extras
+      ? { type: 'custom', name, input: text }
+      : { type: 'function', name, arguments: json || '{}' };
+  return overlay(bag.getFields(block), { id, ...placeMembers(called, dialect), ...extra });
 }
 
 /**

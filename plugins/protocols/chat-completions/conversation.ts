@@ -12,22 +12,17 @@ import type {
   MediaBlock,
   ReasoningBlock,
 } from '../../../core/index.ts';
+import { decodeForeignMark } from '../../shared/openai/cache-breakpoint.ts';
 import { refuses } from '../../shared/openai/chat-flags.ts';
+import { decodeContent } from '../../shared/openai/content.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
 import { loseForeign, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { writeUrl } from '../../shared/wire-kit/media.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
-import { type Fields, overlay, trackReads } from '../../shared/wire-kit/vendor-bag.ts';
+import { type Fields, overlay, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeCall, decodeFunctionCall, encodeCall, encodeSignatures } from './calls.ts';
-import {
-  decodeContent,
-  decodeGeneratedImage,
-  decodeResultContent,
-  encodeMark,
-  joinParts,
-  encodeParts,
-} from './content.ts';
-import { encodeCallId, type Encoding, bag, protocolName, readForeignMarks, type Placed } from './encoding.ts';
+import { decodeGeneratedImage, decodeResultContent, encodeMark, joinParts, encodeParts } from './content.ts';
+import { encodeCallId, type Encoding, bag, dialect, protocolName, type Placed } from './encoding.ts';
 import {
   readReasoning,
   fillReasoning,
@@ -46,22 +41,17 @@ interface EarlierCalls {
   readonly generatedIds: Map<string, string>;
 }
 
-/** `marked`: whether there are cache marks under Anthropic's name. */
-export function decodeMessages(messages: readonly Wire.AnyMessage[]): { turns: Turn[]; marked: boolean } {
+export function decodeMessages(messages: readonly Wire.AnyMessage[]): Turn[] {
   const calls: EarlierCalls = { names: new Map(), generatedIds: new Map() };
-  let marked = false;
-  const turns = messages.map((message, index): Turn => {
+  return messages.map((message, index): Turn => {
     const at = `messages[${index}]`;
     if (!Wire.isKnownMessage(message)) {
       const block = buildForeignBlock(protocolName, message, `${at}.role`, 'needed');
       return { role: 'user', blocks: [block], at };
     }
     if (message.role === 'assistant') noteCalls(message, index, calls);
-    const turn = { ...decodeMessage(message, index, calls), at };
-    marked = readForeignMarks(turn) || marked;
-    return turn;
+    return { ...decodeMessage(message, index, calls), at };
   });
-  return { turns, marked };
 }
 
 function noteCalls(message: Wire.AssistantMessage, index: number, calls: EarlierCalls): void {
@@ -70,12 +60,24 @@ function noteCalls(message: Wire.AssistantMessage, index: number, calls: Earlier
   if (message.function_call) calls.generatedIds.set(message.function_call.name, `call_${index}`);
 }
 
-function decodeMessage(message: Wire.Message, index: number, calls: EarlierCalls): Turn {
+function decodeMessage(wire: Wire.Message, index: number, calls: EarlierCalls): Turn {
   // Most messages have only these two members: a view of each would take time.
-  if (typeof message.content === 'string' && Object.keys(message).length === 2)
-    return readMessage(message, index, calls);
-  const [seen, pickRest] = trackReads(message);
-  return { ...readMessage(seen, index, calls), ...bag.keep(pickRest()) };
+  if (typeof wire.content === 'string' && Object.keys(wire).length === 2)
+    return readMessage(wire, index, calls);
+  const message = new Tracked(wire);
+  const turn = readMessage(message.seen, index, calls);
+  const last = turn.blocks.at(-1);
+  if (last && isMarkable(last) && !last.cache) {
+    const mark = decodeForeignMark(message);
+    // If the mark is lost, the report names the message, where the client wrote it.
+    if (mark && last.type === 'text') last.at = `messages[${index}]`;
+    Object.assign(last, mark);
+  }
+  return { ...turn, ...bag.keep(message.pickRest()) };
+}
+
+function isMarkable({ type }: Block): boolean {
+  return type === 'text' || type === 'media' || type === 'tool-call' || type === 'tool-result';
 }
 
 function readMessage(message: Wire.Message, index: number, calls: EarlierCalls): Turn {
@@ -89,7 +91,7 @@ function readMessage(message: Wire.Message, index: number, calls: EarlierCalls):
     return { role: 'tool', blocks: [{ type: 'tool-result', callId, name, content: text, at }] };
   }
   const { role, content, name } = message;
-  return { role, blocks: decodeContent(content, `${at}.content`, true), name: name ?? undefined };
+  return { role, blocks: decodeContent(content, `${at}.content`, true, dialect), name: name ?? undefined };
 }
 
 function readToolResult(
@@ -112,7 +114,10 @@ function readAssistant(message: Wire.AssistantMessage, index: number): Turn {
   const at = `messages[${index}]`;
   const { content, images, refusal, tool_calls: calls, function_call: call, name } = message;
   const reasoning = readReasoning(message, at);
-  const blocks: Block[] = [...reasoning.blocks, ...decodeContent(content ?? [], `${at}.content`, false)];
+  const blocks: Block[] = [
+    ...reasoning.blocks,
+    ...decodeContent(content ?? [], `${at}.content`, false, dialect),
+  ];
   const sealed = blocks.findLast((block) => block.type === 'text');
   if (sealed && reasoning.text?.length) sealed.opaque = [...reasoning.text];
   for (const [position, image] of images?.entries() ?? [])
@@ -421,10 +426,6 @@ function isInContent({ at = '' }: Block): boolean {
 /** Whether an unknown value was a call. */
 function isWholeCall({ at = '' }: Block): boolean {
   return at.includes('.tool_calls[');
-}
-
-export function encodeRefusal(block: Refusal): Fields {
-  return overlay(bag.getFields(block), { type: 'refusal', refusal: block.text });
 }
 
 /**

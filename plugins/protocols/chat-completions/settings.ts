@@ -32,28 +32,36 @@ import {
   nestFields,
   type Fields,
   overlay,
+  Tracked,
   trackReads,
 } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeMessages, encodeMessages } from './conversation.ts';
-import { type Encoding, bag, protocolName, createEncoding, defaultSound } from './encoding.ts';
+import {
+  type Encoding,
+  bag,
+  protocolName,
+  createEncoding,
+  defaultSound,
+  usesForeignMarks,
+} from './encoding.ts';
 import { refusesExtensions } from './reasoning.ts';
-import { decodeToolChoice, decodeTools, encodeTools, buildCallInstruction } from './tools.ts';
+import { readToolChoice, decodeTools, encodeTools, buildCallInstruction } from './tools.ts';
 import * as Wire from './wire.ts';
 
 export function decodeRequest(wire: Wire.Request, text: string): CanonicalRequest {
-  const [seen, pickRest] = trackReads(wire);
+  const body = new Tracked(wire);
+  const { seen } = body;
   const { logprobs, top_logprobs: top, top_k: topK, verbosity, modalities, n, stop } = seen;
   const tools = decodeTools(seen);
-  const { choice, rest: choiceRest } = decodeToolChoice(seen);
-  const { turns, marked } = decodeMessages(seen.messages);
+  const toolChoice = readToolChoice(body);
   const { reasoning, rest: reasoningRest } = decodeReasoning(seen);
   const { format, rest: formatRest } = decodeFormat(seen.response_format);
   const [{ include_usage: _usage }, pickStream] = trackReads(seen.stream_options ?? {});
   return {
     ...decodeSettings(seen),
-    turns,
+    turns: decodeMessages(seen.messages),
     tools,
-    toolChoice: choice,
+    toolChoice,
     outputLimit: readLimit(seen),
     candidates: n ?? undefined,
     topK: topK === everyToken ? undefined : (topK ?? undefined),
@@ -69,15 +77,13 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
     modalities: modalities ?? undefined,
     names: readNames(
       wire,
-      marked,
       tools?.some(({ cache }) => cache),
     ),
     ...bag.keep({
-      ...pickRest(),
+      ...body.pickRest(),
       ...(topK === everyToken ? { top_k: topK } : {}),
       ...nestFields('stream_options', pickStream()),
       ...formatRest,
-      ...choiceRest,
       ...keepSafetyIdentifier(wire),
       ...reasoningRest,
     }),
@@ -94,11 +100,7 @@ export function readLimit(wire: Wire.Request): number | undefined {
 }
 
 /** Maps canonical fields to the client's names, if these differ from the protocol's current ones. */
-function readNames(
-  wire: Wire.Request,
-  marked: boolean,
-  markedTools = false,
-): Record<string, string> | undefined {
+function readNames(wire: Wire.Request, markedTools = false): Record<string, string> | undefined {
   const { functions, reasoning, response_format: format } = wire;
   const usesFunctions = functions && !wire.tools;
   const usesObject = reasoning && !wire.reasoning_effort;
@@ -111,7 +113,7 @@ function readNames(
     ['reasoning', 'reasoning', usesObject],
     ['reasoning.effort', reasoning?.effort ? 'reasoning.effort' : 'reasoning.enabled', usesObject],
     ['user', 'safety_identifier', hasOnlySafetyIdentifier(wire)],
-    ['.cache', 'cache_control', marked],
+    ['.cache', 'cache_control', usesForeignMarks(wire.messages)],
     ['format.', 'response_format', format?.type === 'json_object'],
     ['tools.cache', 'cache_control', markedTools],
   ] as const;

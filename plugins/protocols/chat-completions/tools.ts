@@ -2,14 +2,8 @@
  * Tools and the tool choice, in both directions. `functions` and `function_call` are the old names of `tools`
  * and `tool_choice`.
  */
-import type { Tool, ToolChoice, CanonicalRequest, OwnTool } from '../../../core/index.ts';
-import {
-  decodeDefinition,
-  decodeMode,
-  decodeSubset,
-  encodeChoice,
-  fitName,
-} from '../../shared/openai/tools.ts';
+import type { Tool, ToolChoice, CanonicalRequest } from '../../../core/index.ts';
+import { decodeChoice, decodeTool, encodeChoice, encodeTool } from '../../shared/openai/tools.ts';
 import {
   loseHosted,
   removeForbiddenTools,
@@ -17,33 +11,24 @@ import {
   translateSearchOptions,
   type SearchWriters,
 } from '../../shared/wire-kit/hosted-tools.ts';
-import { fitStrict, toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
 import {
   askedInWords,
   askForCall,
-  convertToFunction,
   needsCall,
   loseNamespaces,
   loseChoice,
   takesTools,
 } from '../../shared/wire-kit/offered-tools.ts';
 import { readMember, readObjects } from '../../shared/wire-kit/values.ts';
-import {
-  pickUnread,
-  nestFields,
-  type Fields,
-  overlay,
-  trackReads,
-  type Sides,
-} from '../../shared/wire-kit/vendor-bag.ts';
-import { type Encoding, bag, protocolName, liftToolMark, encodeForeignMark } from './encoding.ts';
+import type { Fields, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
+import { type Encoding, dialect, protocolName, encodeForeignMark } from './encoding.ts';
 import * as Wire from './wire.ts';
 
 export function decodeTools(wire: Wire.Request): Tool[] | undefined {
   const tools = wire.tools
-    ? wire.tools.map((tool, index) => liftToolMark({ ...decodeTool(tool), at: `tools[${index}]` }))
+    ? wire.tools.map((tool, index) => ({ ...decodeOffered(tool), at: `tools[${index}]` }))
     : wire.functions?.map((definition, index) => ({
-        ...decodeTool({ type: 'function', function: definition }),
+        ...decodeTool({ function: definition }, dialect),
         at: `functions[${index}]`,
       }));
   const at = 'web_search_options';
@@ -53,66 +38,30 @@ export function decodeTools(wire: Wire.Request): Tool[] | undefined {
   return [...(tools ?? []), search];
 }
 
-/** A choice that only its provider knows is kept in `rest`. */
-export function decodeToolChoice(wire: Wire.Request): {
-  readonly choice?: ToolChoice | undefined;
-  readonly rest: Fields;
-} {
-  const { tool_choice: named } = wire;
-  if (named) {
-    const choice = decodeChoice(named);
-    return { choice, rest: choice ? {} : { tool_choice: named } };
-  }
-  const { function_call: call } = wire;
-  if (!call) return { rest: {} };
-  const choice = decodeChoice(typeof call === 'string' ? call : { type: 'function', function: call });
-  return { choice, rest: choice ? {} : { function_call: call } };
+function decodeOffered(tool: Wire.Tool): Tool {
+  if (Wire.isOwnTool(tool)) return decodeTool(tool, dialect);
+  const kind = isSearch(tool) ? 'web-search' : 'other';
+  return { type: 'hosted', protocol: protocolName, kind, value: tool };
 }
 
-function decodeChoice(choice: NonNullable<Wire.Request['tool_choice']>): ToolChoice | undefined {
-  // Mistral writes "any" for "required".
-  if (typeof choice === 'string') return decodeMode(choice === 'any' ? 'required' : choice);
-  if (!Wire.isNamedChoice(choice)) return undefined;
-  if (choice.type === 'allowed_tools') {
-    const [{ mode, tools }, keepSides] = openNested(choice, choice.allowed_tools);
-    const subset = decodeSubset(mode, tools.flatMap(readReferredName));
-    return subset && { ...subset, ...keepSides() };
-  }
-  const [{ name }, keepSides] = openNested(
-    choice,
-    choice.type === 'function' ? choice.function : choice.custom,
-  );
-  return { mode: 'one', names: [name], ...keepSides() };
+/** Mistral writes "any" for "required". */
+export function decodeToolChoice(choice: unknown): ToolChoice | undefined {
+  return decodeChoice(choice === 'any' ? 'required' : choice, dialect);
 }
 
-/** The object inside another, named after its type, and a function that returns what was not read of both. */
-function openNested<Inner extends object>(
-  outer: { readonly type?: string | undefined },
-  inner: Inner,
-): readonly [seen: Inner, keepSides: () => Sides] {
-  const { type = 'function' } = outer;
-  const [seen, pickInner] = trackReads(inner);
-  return [seen, () => bag.keep({ ...pickUnread(outer, ['type', type]), ...nestFields(type, pickInner()) })];
+/** Reads `tool_choice`, or its old name if that is missing. A choice that only its provider knows is kept. */
+export function readToolChoice(body: Tracked<Wire.Request>): ToolChoice | undefined {
+  const name = body.seen.tool_choice ? 'tool_choice' : 'function_call';
+  const wire = body.seen[name];
+  const isOld = name === 'function_call' && typeof wire === 'object' && wire !== null;
+  const choice = decodeToolChoice(isOld ? { type: 'function', function: wire } : wire);
+  if (!choice) body.keep(name);
+  return choice;
 }
 
 /** Groq's `browser_search` is a web search, too. */
 export function isSearch({ type }: Wire.Tool): boolean {
   return type === 'browser_search' || (type?.includes('web_search') ?? false);
-}
-
-function decodeTool(tool: Wire.Tool): Tool {
-  if (!Wire.isOwnTool(tool)) {
-    const kind = isSearch(tool) ? 'web-search' : 'other';
-    return { type: 'hosted', protocol: protocolName, kind, value: tool };
-  }
-  const { type = 'function' } = tool;
-  const [definition, keepSides] = openNested(tool, tool.type === 'custom' ? tool.custom : tool.function);
-  return { ...decodeDefinition(definition, type), ...keepSides() };
-}
-
-export function readReferredName(reference: Wire.Reference): string[] {
-  if (!Wire.isReference(reference)) return [];
-  return [reference.type === 'function' ? reference.function.name : reference.custom.name];
 }
 
 const searchWords: SearchWriters = {
@@ -155,7 +104,9 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   return {
     tools,
     web_search_options: search,
-    tool_choice: isFree ? undefined : encodeToolChoice(request, encoding),
+    tool_choice: isFree
+      ? undefined
+      : encodeChoice(request, encoding, { takesNames: !takesNoNames(encoding) }),
     parallel_tool_calls: request.parallelToolCalls,
   };
 }
@@ -178,41 +129,4 @@ function refusesForce(request: CanonicalRequest, { flags }: Encoding): boolean {
 /** Whether the model can be made to call some tool, but not one by its name. */
 function takesNoNames({ flags }: Encoding): boolean {
   return flags.forcedTools === 'unnamed';
-}
-
-function encodeTool(tool: OwnTool, path: string, { inPlace, extras, lose }: Encoding): Fields {
-  const fields = bag.getFields(tool);
-  const { description } = tool;
-  const name = inPlace ? tool.name : fitName(tool.name);
-  if (tool.type === 'function') {
-    const parameters = tool.schema === undefined ? undefined : toObjectSchema(tool.schema, path, lose);
-    const strict = inPlace ? tool.strict : fitStrict(tool, parameters, path, lose);
-    return overlay(fields, { type: 'function', function: { name, description, parameters, strict } });
-  }
-  if (extras) return overlay(fields, { type: 'custom', custom: { name, description, format: tool.format } });
-  const wrapped = convertToFunction(tool, path, lose);
-  const definition = { name, description: wrapped.description, parameters: wrapped.schema };
-  return { type: 'function', function: definition };
-}
-
-function encodeReference(
-  canonicalName: string,
-  tools: readonly Tool[],
-  { inPlace, extras }: Encoding,
-): Fields {
-  const custom = extras && tools.some((tool) => tool.type === 'custom' && tool.name === canonicalName);
-  const name = inPlace ? canonicalName : fitName(canonicalName);
-  return custom ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } };
-}
-
-function encodeToolChoice(request: CanonicalRequest, encoding: Encoding): unknown {
-  const { tools = [] } = request;
-  return encodeChoice(request, encoding.lose, bag, {
-    writeOne: (name) => (takesNoNames(encoding) ? undefined : encodeReference(name, tools, encoding)),
-    writeSubset(names, mode) {
-      if (!encoding.extras) return undefined;
-      const allowed = { mode, tools: names.map((name) => encodeReference(name, tools, encoding)) };
-      return { type: 'allowed_tools', allowed_tools: allowed };
-    },
-  });
 }

@@ -188,7 +188,6 @@ const named = z.looseObject({ name: z.string() });
 const functionReference = z.looseObject({ type: z.literal('function'), function: named });
 const customReference = z.looseObject({ type: z.literal('custom'), custom: named });
 const reference = buildOpenUnion(functionReference, customReference);
-export const isReference = reference.isKnown;
 const choice = buildOpenUnion(
   functionReference,
   customReference,
@@ -277,13 +276,3 @@ export const request = z.looseObject({
 
 export type Request = z.output<typeof request>;
 export type Tool = z.output<typeof tool.any>;
-export type Reference = z.output<typeof reference.any>;
-type NamedChoice = z.output<typeof choice.known>;
-
-/** Whether a choice names tools in a documented way. */
-export function isNamedChoice(wanted: NonNullable<Request['tool_choice']>): wanted is NamedChoice {
-  if (!choice.isKnown(wanted)) return false;
-  if (wanted.type !== 'allowed_tools') return true;
-  const { mode, tools } = wanted.allowed_tools;
-  return (mode === 'auto' || mode === 'required') && tools.every(isReference);
-}

@@ -17,6 +17,7 @@ import {
   type PartPlace,
   type PartsSide,
 } from '../../../core/index.ts';
+import { measureParts } from '../../shared/openai/content.ts';
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { isPriced, loseUnpriced } from '../../shared/wire-kit/hosted-tools.ts';
@@ -426,13 +427,7 @@ function measureInput({ wire, items, tools }: ReadRequest, text: string): InputS
     if (read.kind === 'image-call') meter.addImage(read.item.result?.length ?? 0);
     const screenshot = findScreenshot(read);
     if (screenshot) meter.addImage(readBase64(readString(screenshot.image_url) ?? '').length);
-    for (const part of listContent(read).filter(Wire.isKnownPart)) {
-      if (part.type === 'input_image') meter.addImage(part.image_url ? readBase64(part.image_url).length : 0);
-      const file = readFileData(part);
-      const base64 = readBase64(file ?? '');
-      meter.addFile(base64);
-      if (part.type === 'input_file' && base64 === '') meter.fetched = true;
-    }
+    measureParts(listContent(read).filter(Wire.isKnownPart), meter);
   }
   return {
     ...meter.measure(text),
@@ -445,11 +440,6 @@ function measureInput({ wire, items, tools }: ReadRequest, text: string): InputS
 function findScreenshot({ kind, item }: ReadItem): Fields | undefined {
   const shows = kind === 'other' && item.type === 'computer_call_output';
   return shows && isObject(item.output) ? item.output : undefined;
-}
-
-function readFileData(part: Wire.Part): string | null | undefined {
-  if (part.type === 'input_audio') return part.input_audio.data;
-  return part.type === 'input_file' ? part.file_data : undefined;
 }
 
 /** Whether the input has parts of an unknown type. How many tokens a provider reads for them is unknown. */

@@ -4,6 +4,7 @@
  */
 import type { Block, Opaque, ToolResult, Turn, BlockOf } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/openai/cache-breakpoint.ts';
+import { decodeContent } from '../../shared/openai/content.ts';
 import { fitName, fitCallId } from '../../shared/openai/tools.ts';
 import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
@@ -17,9 +18,10 @@ import {
   trackReads,
 } from '../../shared/wire-kit/vendor-bag.ts';
 import type { ReadItem } from './call.ts';
-import { decodeContent, type ForeignPart, type ContentBlock, encodeParts, joinParts } from './content.ts';
+import { type SpokenBlock, encodeParts, joinParts } from './content.ts';
 import {
   bag,
+  dialect,
   protocolName,
   readSealed,
   findSealer,
@@ -190,7 +192,7 @@ const knownStatuses: ReadonlySet<unknown> = new Set([
 
 function decodeMessage(message: Wire.Message, at: string): Turn {
   const { role, content } = message;
-  const blocks: Block[] = decodeContent(content, `${at}.content`, role);
+  const blocks: Block[] = decodeContent(content, `${at}.content`, role !== 'assistant', dialect);
   const { type: _type, id: _id, role: _role, content: _content, status, ...rest } = message;
   const own = bag.keep({ ...(knownStatuses.has(status) ? {} : { status }), ...rest });
   const [first, ...others] = blocks;
@@ -214,8 +216,11 @@ function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Blo
 
 function decodeOutput(item: Wire.CallOutput, at: string): Block {
   const [{ type, call_id: callId, output }, keepSides] = openItem(item);
-  const content = decodeContent(output, `${at}.output`, 'tool').map((block): ToolResult['content'][number] =>
-    block.type === 'refusal' ? { type: 'text', text: block.text, at: block.at } : block,
+  const content = decodeContent(output, `${at}.output`, true, dialect).map(
+    (block): ToolResult['content'][number] =>
+      block.type === 'refusal' || block.type === 'reasoning'
+        ? { type: 'text', text: block.text, at: block.at }
+        : block,
   );
   const custom = type === 'custom_tool_call_output' ? { custom: true } : {};
   return { type: 'tool-result', callId, content, ...custom, at, ...keepSides() };
@@ -306,7 +311,7 @@ export function encodeTurn(turn: Turn, index: number, encoding: Encoding): Field
   return dropTrailingReasoning(entries, encoding).map((entry) => {
     if ('item' in entry) return entry.item;
     const { parts, fields } = entry.message;
-    if (encoding.dialect === 'perplexity' && role === 'assistant') return { role, content: joinTexts(parts) };
+    if (encoding.isPerplexity && role === 'assistant') return { role, content: joinTexts(parts) };
     return overlay(fields, { role, content: joinParts(parts) });
   });
 }
@@ -317,7 +322,7 @@ function joinTexts(parts: readonly Fields[]): string {
 }
 
 /** Whether a block is a part of a message, and not an item. */
-export function isSpoken(block: Block): block is ContentBlock | ForeignPart {
+export function isSpoken(block: Block): block is SpokenBlock {
   if (block.type === 'foreign') return block.protocol === protocolName && isPart(block);
   return block.type === 'text' || block.type === 'refusal' || (block.type === 'media' && !isImageCall(block));
 }
@@ -407,7 +412,7 @@ function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Enc
     loseForeign(part, place, lose);
     return [];
   });
-  const mark = encodeCache(block, path, encoding, protocolName);
+  const mark = encodeCache(block, path, encoding);
   if (mark)
     parts.push({ ...(parts.pop() ?? { type: 'input_text', text: '' }), prompt_cache_breakpoint: mark });
   const custom = block.custom ?? customCalls.has(block.callId);

@@ -13,24 +13,32 @@ import {
   type Model,
   type Turn,
 } from '../../../core/index.ts';
+import type { Dialect, OpenaiEncoding } from '../../shared/openai/dialect.ts';
 import { describeOpenaiProtocol } from '../../shared/openai/foreign.ts';
 import { fitName } from '../../shared/openai/tools.ts';
-import { type Encoding as BaseEncoding, buildEncoding } from '../../shared/wire-kit/encoding.ts';
+import { buildEncoding } from '../../shared/wire-kit/encoding.ts';
 import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
-import { createBag } from '../../shared/wire-kit/vendor-bag.ts';
+import { createBag, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import { isKnownPart } from './wire.ts';
 
 export const protocolName = 'responses';
 export const bag = createBag(protocolName);
 describeOpenaiProtocol(protocolName);
+export const dialect: Dialect = { protocol: protocolName, bag, nests: false, isKnownPart };
 
 /** Sealed reasoning and file ids without an envelope belong to this vendor. */
 export const nativeVendor = 'openai';
 
-export interface Encoding extends BaseEncoding {
+/** The same thing without one of its own fields. */
+export function omitOwnField<Thing extends Sides>(thing: Thing, name: string): Thing {
+  const { [name]: omitted, ...fields } = bag.getFields(thing);
+  return omitted === undefined ? thing : { ...thing, vendor: bag.keep(fields).vendor };
+}
+
+export interface Encoding extends OpenaiEncoding {
   readonly names: ToolNames;
-  readonly marks: boolean;
-  readonly dialect: 'openai' | 'perplexity';
+  readonly isPerplexity: boolean;
   /** Ids of calls to custom tools. Their results have an item type of their own. */
   readonly customCalls: ReadonlySet<string>;
 }
@@ -148,12 +156,18 @@ export function createEncoding(
   lose: Lose,
   inPlace = false,
 ): Encoding {
-  const { cacheMarks: marks, dialect } = readFlags(model.capabilities);
+  const { cacheMarks: marks, dialect: spoken } = readFlags(model.capabilities);
+  const encoding = buildEncoding(request, model, lose, inPlace);
+  const names = new ToolNames(request, inPlace);
   return {
-    ...buildEncoding(request, model, lose, inPlace),
-    names: new ToolNames(request, inPlace),
+    ...encoding,
+    dialect,
+    extras: true,
+    takesFiles: encoding.owner === nativeVendor,
+    nameTool: (name) => names.toWire(name)?.name ?? name,
+    names,
     marks,
-    dialect: inPlace ? 'openai' : dialect,
+    isPerplexity: !inPlace && spoken === 'perplexity',
     customCalls: findCustomCallIds(request.turns),
   };
 }

@@ -167,7 +167,7 @@ export function encodeRequest(
   );
   loseSettings(request.image, [], lose);
   return {
-    body: encoding.dialect === 'perplexity' ? fitToPerplexity(body, lose) : body,
+    body: encoding.isPerplexity ? fitToPerplexity(body, lose) : body,
     losses: [...losses, ...listForeignFields(request, protocolName, shared)],
     stops: checkStops(request),
     expects: plan.expects,

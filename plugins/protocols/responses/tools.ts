@@ -2,8 +2,8 @@
  * Tools and the tool choice, in both directions. Each tool of a namespace carries the namespace's name; the
  * first one also keeps its other fields.
  */
-import type { HostedTool, Tool, ToolChoice, CanonicalRequest, OwnTool } from '../../../core/index.ts';
-import { decodeDefinition, decodeMode, decodeSubset, encodeChoice } from '../../shared/openai/tools.ts';
+import type { HostedTool, Tool, ToolChoice, CanonicalRequest } from '../../../core/index.ts';
+import * as Shared from '../../shared/openai/tools.ts';
 import {
   searchName,
   hostsTool,
@@ -17,19 +17,20 @@ import {
   translateSearchOptions,
   type SearchWriters,
 } from '../../shared/wire-kit/hosted-tools.ts';
-import { fitStrict, toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
 import { loseChoice, takesTools } from '../../shared/wire-kit/offered-tools.ts';
 import { readList, readObject } from '../../shared/wire-kit/values.ts';
-import {
-  isObject,
-  pickUnread,
-  nestFields,
-  type Fields,
-  overlay,
-  trackReads,
-} from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, pickUnread, nestFields, type Fields, overlay } from '../../shared/wire-kit/vendor-bag.ts';
 import type { ReadTool } from './call.ts';
-import { bag, protocolName, buildNameKey, qualifyName, nativeVendor, type Encoding } from './encoding.ts';
+import {
+  bag,
+  dialect,
+  protocolName,
+  buildNameKey,
+  omitOwnField,
+  qualifyName,
+  nativeVendor,
+  type Encoding,
+} from './encoding.ts';
 import type * as Wire from './wire.ts';
 
 /** `names` is filled with the client's names of tools that have others in the canonical form. */
@@ -102,37 +103,14 @@ interface ToolPlace {
 
 function decodeTool(tool: Wire.FlatTool, place: ToolPlace, { taken, names }: NamedTools): Tool {
   const { at, namespace, about = {} } = place;
-  const [seen, pickRest] = trackReads(tool);
-  const decoded = decodeDefinition(seen, seen.type);
+  const decoded = Shared.decodeTool(tool, dialect);
   const { name: wireName } = decoded;
   const isTaken = namespace !== undefined && taken.has(wireName) && taken.get(wireName) !== namespace;
   const name = isTaken ? qualifyName({ name: wireName, namespace }) : wireName;
   taken.set(name, namespace);
   if (name !== wireName) names[buildNameKey(name)] = wireName;
-  const sides = bag.keep({ ...pickRest(), ...nestFields('namespace', about) });
-  const placed = { ...decoded, name, namespace, at, ...sides };
-  return placed.type === 'custom' ? { ...placed, format: nestGrammar(placed.format) } : placed;
-}
-
-/** A grammar is flat here. In the canonical form it is inside `grammar`, as in chat-completions. */
-function nestGrammar(format: unknown): unknown {
-  if (!isObject(format) || format.type !== 'grammar') return format;
-  const { type, ...grammar } = format;
-  return { type, grammar };
-}
-
-function flattenGrammar(format: unknown): unknown {
-  if (!isObject(format) || format.type !== 'grammar' || !isObject(format.grammar)) return format;
-  return { type: 'grammar', ...format.grammar };
-}
-
-function isPlainReference(value: unknown): value is { type: string; name: string } {
-  return (
-    isObject(value) &&
-    (value.type === 'function' || value.type === 'custom') &&
-    typeof value.name === 'string' &&
-    Object.keys(value).length === 2
-  );
+  const sides = bag.keep({ ...bag.getFields(decoded), ...nestFields('namespace', about) });
+  return { ...decoded, name, namespace, at, ...sides };
 }
 
 /**
@@ -140,33 +118,16 @@ function isPlainReference(value: unknown): value is { type: string; name: string
  * is kept unchanged among the vendor's fields.
  */
 export function decodeChoice(choice: Wire.Request['tool_choice']): ToolChoice | undefined {
-  if (typeof choice === 'string') return decodeMode(choice);
-  if (!choice) return undefined;
-  const [seen, pickRest] = trackReads(choice);
-  const decoded = readChoice(seen);
-  return decoded && { ...decoded, ...bag.keep(pickRest()) };
-}
-
-function readChoice(choice: Fields): ToolChoice | undefined {
-  const { type } = choice;
-  if ((type === 'function' || type === 'custom') && typeof choice.name === 'string')
-    return { mode: 'one', names: [choice.name] };
-  if (isSearch(choice)) return { mode: 'one', names: [searchName] };
-  if (type !== 'allowed_tools' || !Array.isArray(choice.tools)) return undefined;
-  const { mode, tools } = choice;
-  return tools.every(isPlainReference)
-    ? decodeSubset(
-        mode,
-        tools.map(({ name }) => name),
-      )
-    : undefined;
+  return isObject(choice) && isSearch(choice)
+    ? { mode: 'one', names: [searchName], ...bag.keep(pickUnread(choice, ['type'])) }
+    : Shared.decodeChoice(choice, dialect);
 }
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
   const { model, lose } = encoding;
   if (!takesTools(request, model, lose)) return {};
   const limit = encodeSearchLimit(request, encoding);
-  const usual = encoding.dialect === 'perplexity' ? perplexityFields : searchFields;
+  const usual = encoding.isPerplexity ? perplexityFields : searchFields;
   const words = limit === undefined ? usual : limitedSearchFields;
   const tools = encodeToolList(request.tools ?? [], words, encoding);
   // OpenAI refuses a choice without tools.
@@ -200,7 +161,7 @@ function encodeToolList(tools: readonly Tool[], words: SearchWriters, encoding: 
     if (tool.cache) encoding.lose(`${path}.cache`, 'responses has no cache marks on tools');
     if (tool.namespace === undefined) {
       space = undefined;
-      written.push(encodeTool(tool, path, encoding));
+      written.push(Shared.encodeTool(tool, path, encoding));
       continue;
     }
     if (space?.name !== tool.namespace) {
@@ -208,7 +169,7 @@ function encodeToolList(tools: readonly Tool[], words: SearchWriters, encoding: 
       const about = bag.getFields(tool).namespace;
       written.push(overlay(readObject(about), { type: 'namespace', ...space }));
     }
-    space.tools.push(encodeTool(tool, path, encoding));
+    space.tools.push(Shared.encodeTool(omitOwnField(tool, 'namespace'), path, encoding));
   }
   return written;
 }
@@ -253,36 +214,11 @@ function encodeHosted(
   });
 }
 
-function encodeTool(tool: OwnTool, path: string, { names, lose }: Encoding): Fields {
-  const { namespace: _namespace, ...fields } = bag.getFields(tool);
-  const { description } = tool;
-  const name = names.toWire(tool.name)?.name ?? tool.name;
-  if (tool.type === 'custom')
-    return overlay(fields, { type: 'custom', name, description, format: flattenGrammar(tool.format) });
-  const parameters = toObjectSchema(tool.schema, path, lose);
-  // OpenAI treats a tool without `strict` as strict.
-  const strict = fitStrict(tool, parameters, path, lose) ?? false;
-  return overlay(fields, { type: 'function', name, description, parameters, strict });
-}
-
-function encodeReference(name: string, tools: readonly Tool[], { names }: Encoding): Fields {
-  const custom = tools.some((tool) => tool.type === 'custom' && tool.name === name);
-  return { type: custom ? 'custom' : 'function', name: names.toWire(name)?.name ?? name };
-}
-
 function encodeToolChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { toolChoice, tools = [] } = request;
   // Claude Code demands its search by name. A provider's own tool has no name here, but this one is alone.
   if (toolChoice?.mode === 'one' && encoding.searches && tools.length === 1) return 'required';
-  const encodeName = (name: string): Fields => encodeReference(name, tools, encoding);
-  return encodeChoice(request, encoding.lose, bag, {
-    writeOne: encodeName,
-    writeSubset: (names, mode) => ({
-      type: 'allowed_tools',
-      mode,
-      tools: [...names.map(encodeName), ...listHostedReferences(tools, encoding)],
-    }),
-  });
+  return Shared.encodeChoice(request, encoding, { hosted: listHostedReferences(tools, encoding) });
 }
 
 /** Google's choice restricts functions only, so its hosted tools stay allowed. */
