@@ -78,7 +78,7 @@ export function createEncoding(
     dialect,
     extras: inPlace || flags.extras,
     marks: inPlace || flags.cacheMarks,
-    takesFiles: inPlace || flags.extras,
+    isOpenai: inPlace || flags.extras,
     nameTool: (name) => (inPlace ? name : fitName(name)),
     marksLike: request.names?.['.cache'] === foreignField ? 'anthropic' : 'openai',
     flags,

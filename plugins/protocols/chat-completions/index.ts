@@ -15,6 +15,7 @@ import {
 import { chatFlagsSchema, chatFlags, refuses } from '../../shared/openai/chat-flags.ts';
 import { decodeError, encodeError, encodeStreamError } from '../../shared/openai/errors.ts';
 import { selectOpenaiHeaders } from '../../shared/openai/fields.ts';
+import { listFieldNames } from '../../shared/openai/settings.ts';
 import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
 import {
   type ListedRates,
@@ -27,7 +28,7 @@ import { protocolName } from './encoding.ts';
 import { correctReply } from './reply-facts.ts';
 import { ReplyDecoder } from './reply-in.ts';
 import { ChunkEncoder, terminator, encodeReply } from './reply-out.ts';
-import { encodeRequest } from './settings.ts';
+import { encodeRequest, settings } from './settings.ts';
 
 const path = '/v1/chat/completions';
 /** Some base URLs have no version. */
@@ -38,25 +39,8 @@ const example =
   `'{"model":"{model}","messages":[{"role":"user","content":"Hello!"}]}'`;
 
 const fieldNames = {
+  ...listFieldNames(settings),
   turns: 'messages',
-  toolChoice: 'tool_choice',
-  parallelToolCalls: 'parallel_tool_calls',
-  outputLimit: 'max_completion_tokens',
-  candidates: 'n',
-  topP: 'top_p',
-  topK: 'top_k',
-  frequencyPenalty: 'frequency_penalty',
-  presencePenalty: 'presence_penalty',
-  'logprobs.top': 'top_logprobs',
-  format: 'response_format',
-  'format.': 'response_format.json_schema',
-  reasoning: 'reasoning_effort',
-  'reasoning.': 'reasoning',
-  'reasoning.effort': 'reasoning_effort',
-  'reasoning.budget': 'reasoning.max_tokens',
-  'reasoning.display': 'reasoning.exclude',
-  serviceTier: 'service_tier',
-  cacheKey: 'prompt_cache_key',
   '.cache': 'prompt_cache_breakpoint',
   '.source': 'image_url.url',
   '.detail': 'image_url.detail',

@@ -4,37 +4,30 @@
  */
 import type { CanonicalRequest, Format, EncodedRequest, Model, Reasoning } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/openai/chat-flags.ts';
-import {
-  fitUser,
-  fitVerbosity,
-  selectOpenaiFields,
-  readOpenaiFields,
-  selectUserField,
-} from '../../shared/openai/fields.ts';
+import { selectOpenaiFields, readOpenaiFields } from '../../shared/openai/fields.ts';
 import {
   decodeSchemaFormat,
   decodeSettings,
   encodeFormat,
+  encodeSettings,
   fitEffort,
+  fitTier,
+  fitVerbosity,
   hasOnlySafetyIdentifier,
   keepSafetyIdentifier,
+  refused,
+  sharedSettings,
+  type Settings,
+  type SettingsEncoding,
 } from '../../shared/openai/settings.ts';
 import { fitLimit, listsParameter, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { buildInstructionMessage, planFormat } from '../../shared/wire-kit/json-mode.ts';
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
-import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { needsCall } from '../../shared/wire-kit/offered-tools.ts';
 import { findWantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
-import {
-  splitNames,
-  nestFields,
-  type Fields,
-  overlay,
-  Tracked,
-  trackReads,
-} from '../../shared/wire-kit/vendor-bag.ts';
+import { splitNames, type Fields, overlay, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeMessages, encodeMessages } from './conversation.ts';
 import {
   type Encoding,
@@ -48,46 +41,98 @@ import { refusesExtensions } from './reasoning.ts';
 import { readToolChoice, decodeTools, encodeTools, buildCallInstruction } from './tools.ts';
 import * as Wire from './wire.ts';
 
+type Sending = Encoding & SettingsEncoding;
+
+const { parallelToolCalls, temperature, topP, user, ...others } = sharedSettings;
+
+export const settings: Settings<Wire.Request, Sending> = {
+  stream: {
+    decode: ({ seen }) => seen.stream ?? false,
+    encode: ({ stream }, { model }) => ({
+      stream: stream || undefined,
+      stream_options: stream && !refuses(model, 'stream_options') ? { include_usage: true } : undefined,
+    }),
+  },
+  outputLimit: {
+    field: 'max_completion_tokens',
+    decode: ({ seen }) => readLimit(seen),
+    encode: ({ outputLimit }, to) => ({
+      [to.flags.outputLimitField]: fitLimit(outputLimit, to.model, to),
+    }),
+  },
+  candidates: { field: 'n', decode: ({ seen }) => seen.n },
+  tools: { decode: ({ seen }) => decodeTools(seen), encode: encodeTools },
+  toolChoice: { field: 'tool_choice', decode: readToolChoice, encode: () => ({}) },
+  parallelToolCalls,
+  temperature,
+  topP,
+  topK: {
+    field: 'top_k',
+    decode(body) {
+      const { top_k: topK } = body.seen;
+      if (topK !== everyToken) return topK;
+      body.keep('top_k');
+      return undefined;
+    },
+  },
+  // Many clients send penalties of 0, which mean none.
+  frequencyPenalty: { field: 'frequency_penalty', decode: ({ seen }) => seen.frequency_penalty || undefined },
+  presencePenalty: { field: 'presence_penalty', decode: ({ seen }) => seen.presence_penalty || undefined },
+  seed: { encode: ({ seed }) => ({ seed: typeof seed === 'string' ? JSON.rawJSON(seed) : seed }) },
+  logprobs: {
+    parts: { 'logprobs.top': 'top_logprobs' },
+    decode({ seen: { logprobs, top_logprobs: top } }) {
+      return logprobs ? { top: top ?? undefined } : undefined;
+    },
+    encode: ({ logprobs }) => ({ logprobs: logprobs && true, top_logprobs: logprobs?.top }),
+  },
+  stop: {
+    decode: ({ seen: { stop } }) => (typeof stop === 'string' ? [stop] : stop),
+    // OpenAI refuses an empty list, and reasoning models refuse any.
+    encode(request, to) {
+      const { sent } = splitStops(request, to);
+      return { stop: sent.length > 0 ? sent : undefined };
+    },
+  },
+  reasoning: {
+    field: 'reasoning_effort',
+    parts: {
+      'reasoning.': 'reasoning',
+      'reasoning.effort': 'reasoning_effort',
+      'reasoning.budget': 'reasoning.max_tokens',
+      'reasoning.display': 'reasoning.exclude',
+    },
+    decode: decodeReasoning,
+    encode: encodeReasoning,
+  },
+  format: {
+    field: 'response_format',
+    parts: { 'format.': 'response_format.json_schema' },
+    decode: decodeFormat,
+    encode: (request, to) => ({ response_format: encodeFormat(request, to) }),
+  },
+  modalities: { decode: ({ seen }) => seen.modalities, encode: encodeModalities },
+  user,
+  verbosity: {
+    decode: ({ seen }) => seen.verbosity,
+    encode: (request, to) => ({ verbosity: to.extras ? fitVerbosity(request, to) : request.verbosity }),
+  },
+  ...others,
+  serviceTier: {
+    ...others.serviceTier,
+    encode: ({ serviceTier: tier }, to) => ({ service_tier: to.extras ? fitTier(tier, to) : tier }),
+  },
+};
+
 export function decodeRequest(wire: Wire.Request, text: string): CanonicalRequest {
   const body = new Tracked(wire);
-  const { seen } = body;
-  const { logprobs, top_logprobs: top, top_k: topK, verbosity, modalities, n, stop } = seen;
-  const tools = decodeTools(seen);
-  const toolChoice = readToolChoice(body);
-  const { reasoning, rest: reasoningRest } = decodeReasoning(seen);
-  const { format, rest: formatRest } = decodeFormat(seen.response_format);
-  const [{ include_usage: _usage }, pickStream] = trackReads(seen.stream_options ?? {});
-  return {
-    ...decodeSettings(seen),
-    turns: decodeMessages(seen.messages),
-    tools,
-    toolChoice,
-    outputLimit: readLimit(seen),
-    candidates: n ?? undefined,
-    topK: topK === everyToken ? undefined : (topK ?? undefined),
-    // Many clients send penalties of 0, which mean none.
-    frequencyPenalty: seen.frequency_penalty || undefined,
-    presencePenalty: seen.presence_penalty || undefined,
-    seed: readSeed(seen.seed, text),
-    stop: typeof stop === 'string' ? [stop] : (stop ?? undefined),
-    logprobs: logprobs ? { top: top ?? undefined } : undefined,
-    format,
-    verbosity: verbosity ?? undefined,
-    reasoning,
-    modalities: modalities ?? undefined,
-    names: readNames(
-      wire,
-      tools?.some(({ cache }) => cache),
-    ),
-    ...bag.keep({
-      ...body.pickRest(),
-      ...(topK === everyToken ? { top_k: topK } : {}),
-      ...nestFields('stream_options', pickStream()),
-      ...formatRest,
-      ...keepSafetyIdentifier(wire),
-      ...reasoningRest,
-    }),
-  };
+  const { model, messages, seed, provider: _preferences } = body.seen;
+  const { include_usage: _usage } = body.open('stream_options')?.seen ?? {};
+  const request: CanonicalRequest = { model, stream: false, turns: decodeMessages(messages) };
+  decodeSettings(settings, body, request);
+  request.seed = readSeed(seed, text);
+  request.names = readNames(wire, request);
+  return Object.assign(request, bag.keep({ ...body.pickRest(), ...keepSafetyIdentifier(wire) }));
 }
 
 /** vLLM's value of `top_k` for all tokens. */
@@ -100,7 +145,7 @@ export function readLimit(wire: Wire.Request): number | undefined {
 }
 
 /** Maps canonical fields to the client's names, if these differ from the protocol's current ones. */
-function readNames(wire: Wire.Request, markedTools = false): Record<string, string> | undefined {
+function readNames(wire: Wire.Request, { tools = [] }: CanonicalRequest): CanonicalRequest['names'] {
   const { functions, reasoning, response_format: format } = wire;
   const usesFunctions = functions && !wire.tools;
   const usesObject = reasoning && !wire.reasoning_effort;
@@ -115,44 +160,38 @@ function readNames(wire: Wire.Request, markedTools = false): Record<string, stri
     ['user', 'safety_identifier', hasOnlySafetyIdentifier(wire)],
     ['.cache', 'cache_control', usesForeignMarks(wire.messages)],
     ['format.', 'response_format', format?.type === 'json_object'],
-    ['tools.cache', 'cache_control', markedTools],
+    ['tools.cache', 'cache_control', tools.some(({ cache }) => cache)],
   ] as const;
   const used = rows.flatMap(([name, field, isUsed]) => (isUsed ? [[name, field]] : []));
   return used.length > 0 ? Object.fromEntries(used) : undefined;
 }
 
-function decodeFormat(wire: Wire.Request['response_format']): {
-  readonly format?: Format;
-  readonly rest: Fields;
-} {
-  if (!wire) return { rest: {} };
-  if (!Wire.isKnownFormat(wire)) return { rest: { response_format: wire } };
-  const [seen, pickRest] = trackReads(wire);
-  const format = readFormat(seen);
-  return { format, rest: nestFields('response_format', pickRest()) };
-}
-
-function readFormat(wire: Wire.KnownFormat): Format {
-  if (wire.type === 'text') return { type: 'text' };
-  if (wire.type === 'json_schema') return decodeSchemaFormat(wire.json_schema, bag);
-  return wire.schema ? { type: 'schema', schema: wire.schema } : { type: 'json' };
+function decodeFormat(body: Tracked<Wire.Request>): Format | undefined {
+  const format = body.open('response_format');
+  if (!format || !Wire.isKnownFormat(format.seen)) {
+    body.keep('response_format');
+    return undefined;
+  }
+  const { seen } = format;
+  if (seen.type === 'text') return { type: 'text' };
+  if (seen.type === 'json_schema') return decodeSchemaFormat(seen.json_schema, bag);
+  return seen.schema ? { type: 'schema', schema: seen.schema } : { type: 'json' };
 }
 
 /** Reads OpenAI's `reasoning_effort`, or OpenRouter's `reasoning` object if that field is missing. */
-export function decodeReasoning(wire: Wire.Request): {
-  readonly reasoning?: CanonicalRequest['reasoning'];
-  readonly rest: Fields;
-} {
-  if (wire.reasoning_effort) return { reasoning: { effort: wire.reasoning_effort }, rest: {} };
-  if (!wire.reasoning) return { rest: {} };
-  const [{ effort: stated, max_tokens, exclude, enabled }, pickRest] = trackReads(wire.reasoning);
+export function decodeReasoning(body: Tracked<Wire.Request>): Reasoning | undefined {
+  const { reasoning_effort: own } = body.seen;
+  if (own) return { effort: own };
+  const wire = body.open('reasoning');
+  if (!wire) return undefined;
+  const { effort, max_tokens, exclude, enabled } = wire.seen;
   const budget = max_tokens ?? undefined;
   // OpenRouter uses medium effort for reasoning that is only enabled.
   const usual = enabled && budget === undefined ? 'medium' : undefined;
-  const effort = stated ?? (enabled === false ? 'none' : usual);
   return {
-    reasoning: { effort, budget, display: exclude ? 'none' : undefined },
-    rest: nestFields('reasoning', pickRest()),
+    effort: effort ?? (enabled === false ? 'none' : usual),
+    budget,
+    display: exclude ? 'none' : undefined,
   };
 }
 
@@ -177,45 +216,36 @@ function readSeed(seed: number | null | undefined, text: string): number | strin
 export function encodeRequest(
   asked: CanonicalRequest,
   model: Model,
-  outputLimit: number | undefined,
+  granted: number | undefined,
   inPlace = false,
 ): EncodedRequest {
   const { losses, lose } = collectLosses();
-  const flags = chatFlags(model.capabilities);
-  const request = { ...asked, reasoning: fitReasoning(asked, flags, lose) };
+  const request = {
+    ...asked,
+    reasoning: fitReasoning(asked, chatFlags(model.capabilities), lose),
+    outputLimit: granted ?? asked.outputLimit,
+  };
   const encoding = createEncoding(request, model, lose, inPlace);
-  const shared = flags.extras ? selectOpenaiFields(flags.cacheMarks) : undefined;
-  const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
-  const { sent, watched } = splitStops(request, encoding);
   const plan = planFormat(request, encoding);
-  const openaiFields = shared ? readOpenaiFields(request, 'responses', shared) : {};
-  const rest = dropRefused({ ...openaiFields, ...bag.getFields(request) }, encoding);
+  const shared = selectOpenaiFields(encoding);
+  const own = { ...readOpenaiFields(request, 'responses', shared), ...bag.getFields(request) };
+  const rest = dropRefused(own, encoding);
   const messages = encodeMessages(request.turns, encoding);
-  const tools = encodeTools(request, encoding);
-  const body = overlay(rest, {
-    model: model.upstream,
-    messages: [
-      ...buildInstructionMessage(plan),
-      ...buildInstructionMessage({ instruction: buildCallInstruction(request, tools, encoding) }),
-      ...messages,
-    ],
-    ...encodeStream(request, model),
-    ...(limit === undefined ? {} : { [flags.outputLimitField]: limit }),
-    n: request.candidates,
-    ...tools,
-    ...encodeSampling(request, encoding),
-    // OpenAI refuses an empty list, and reasoning models refuse any.
-    stop: sent.length > 0 ? sent : undefined,
-    ...encodeReasoning(request, encoding),
-    response_format: nestSchema(encodeFormat(request, plan, encoding, bag)),
-    ...encodeModalities(request, encoding),
-    ...encodeExtras(request, encoding),
+  const sent = encodeSettings(settings, request, {
+    ...encoding,
+    plan,
+    fitField: (field) => (takesField(encoding, field) ? (encoding.flags.fields[field] ?? field) : undefined),
   });
-  loseSettings(request.image, [], encoding.lose);
+  const instruction = buildCallInstruction(request, sent, encoding);
+  loseSettings(request.image, [], lose);
   return {
-    body,
+    body: overlay(rest, {
+      model: model.upstream,
+      messages: [...buildInstructionMessage(plan), ...buildInstructionMessage({ instruction }), ...messages],
+      ...sent,
+    }),
     losses: [...losses, ...listForeignFields(request, protocolName, shared)],
-    stops: watched,
+    stops: splitStops(request, encoding).watched,
     expects: plan.expects,
     unwraps: plan.unwraps,
   };
@@ -232,14 +262,6 @@ function fitReasoning(
   if (reasoning)
     loseReasoning(reasoning, lose, 'not allowed with a forced tool: the model answers without thinking');
   return { effort: 'none' };
-}
-
-function encodeStream(request: CanonicalRequest, model: Model): Fields {
-  if (!request.stream) return {};
-  return {
-    stream: true,
-    stream_options: refuses(model, 'stream_options') ? undefined : { include_usage: true },
-  };
 }
 
 /** Fields that a provider rejects with 400 if its model has no sampling settings. */
@@ -260,8 +282,6 @@ function takesField({ model, extras }: Encoding, field: string): boolean {
   return !listedFields.has(field) || listsParameter(model, field);
 }
 
-const refused = 'the model does not accept it';
-
 /** Removes fields without a canonical name that the model does not take. */
 function dropRefused(fields: Fields, encoding: Encoding): Fields {
   return Object.fromEntries(
@@ -271,45 +291,6 @@ function dropRefused(fields: Fields, encoding: Encoding): Fields {
       return isTaken;
     }),
   );
-}
-
-function encodeSampling(request: CanonicalRequest, encoding: Encoding): Fields {
-  const { logprobs, seed } = request;
-  return encodeRows(encoding, [
-    ['temperature', 'temperature', request.temperature],
-    ['topP', 'top_p', request.topP],
-    ['topK', 'top_k', request.topK],
-    ['frequencyPenalty', 'frequency_penalty', request.frequencyPenalty],
-    ['presencePenalty', 'presence_penalty', request.presencePenalty],
-    ['seed', 'seed', typeof seed === 'string' ? JSON.rawJSON(seed) : seed],
-    ['logprobs', 'logprobs', logprobs && true],
-    ['logprobs.top', 'top_logprobs', logprobs?.top],
-  ]);
-}
-
-function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
-  const { model, extras, lose } = encoding;
-  const isLost = extras && isUnpriced(request.serviceTier, model);
-  if (isLost) lose('serviceTier', unpriced, 'model');
-  return encodeRows(encoding, [
-    ['user', selectUserField(request, extras), fitUser(request.user)],
-    ['verbosity', 'verbosity', extras ? fitVerbosity(request, encoding) : request.verbosity],
-    ['metadata', 'metadata', request.metadata],
-    ['serviceTier', 'service_tier', isLost ? undefined : request.serviceTier],
-    ['cacheKey', 'prompt_cache_key', request.cacheKey],
-  ]);
-}
-
-type Row = readonly [path: string, field: string, value: unknown];
-
-function encodeRows(encoding: Encoding, rows: readonly Row[]): Fields {
-  const fields: Record<string, unknown> = {};
-  for (const [path, field, value] of rows) {
-    if (value === undefined) continue;
-    if (takesField(encoding, field)) fields[encoding.flags.fields[field] ?? field] = value;
-    else encoding.lose(path, refused, 'model');
-  }
-  return fields;
 }
 
 const mostStops = 4;
@@ -355,13 +336,6 @@ function encodeSwitch({ budget }: Reasoning, wanted: string, { model, flags, los
   return flags.thinkingMode
     ? { thinking: { type: enabled ? 'enabled' : 'disabled' } }
     : { reasoning: { enabled } };
-}
-
-/** This protocol has the members of a schema in an object of their own. */
-function nestSchema(format: Fields | undefined): Fields | undefined {
-  if (format?.type !== 'json_schema') return format;
-  const { type, ...json_schema } = format;
-  return { type, json_schema };
 }
 
 function encodeModalities(request: CanonicalRequest, encoding: Encoding): Fields {

@@ -266,7 +266,12 @@ interface Message {
 
 type Entry = { readonly path: string } & ({ readonly item: Fields } | { readonly message: Message });
 
-export function encodeItems(turns: readonly Turn[], encoding: Encoding): Fields[] {
+/** Encodes the turns. A count may have none; the client's own instructions stay apart. */
+export function encodeItems(
+  turns: readonly Turn[],
+  encoding: Encoding,
+): { readonly instructions: string | undefined; readonly items: readonly Fields[] | undefined } {
+  const instructions = turns.find(({ at }) => at === 'instructions');
   const { role, blocks = [] } = turns.at(-1) ?? {};
   if (role === 'assistant' && !blocks.some(({ type }) => type === 'tool-call')) {
     encoding.lose(
@@ -275,9 +280,13 @@ export function encodeItems(turns: readonly Turn[], encoding: Encoding): Fields[
       'approximated',
     );
   }
-  return turns.flatMap((turn, index) =>
-    turn.at === 'instructions' ? [] : encodeTurn(turn, index, encoding),
+  const items = turns.flatMap((turn, index) =>
+    turn === instructions ? [] : encodeTurn(turn, index, encoding),
   );
+  return {
+    instructions: instructions?.blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n\n'),
+    items: turns.some((turn) => turn !== instructions) ? items : undefined,
+  };
 }
 
 export function encodeTurn(turn: Turn, index: number, encoding: Encoding): Fields[] {

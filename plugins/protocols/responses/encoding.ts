@@ -163,7 +163,7 @@ export function createEncoding(
     ...encoding,
     dialect,
     extras: true,
-    takesFiles: encoding.owner === nativeVendor,
+    isOpenai: encoding.owner === nativeVendor,
     nameTool: (name) => names.toWire(name)?.name ?? name,
     names,
     marks,

@@ -12,18 +12,22 @@ import {
 } from '../../../core/index.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
 import { selectOpenaiHeaders } from '../../shared/openai/fields.ts';
+import { listFieldNames, listInputFields } from '../../shared/openai/settings.ts';
 import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
-import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { parts, type AssistantItems, readRequest } from './call.ts';
 import { protocolName, flagsSchema } from './encoding.ts';
 import { ReplyDecoder } from './reply-in.ts';
 import { encodeStreamError, ReplyEncoder, terminator, encodeReply } from './reply-out.ts';
-import { encodeRequest } from './settings.ts';
+import { encodeRequest, settings } from './settings.ts';
 
 /** The only fields that OpenAI accepts in a count request. */
-const countedFields = splitNames(`
-  model input instructions parallel_tool_calls reasoning text tool_choice tools truncation
-`);
+const countedFields: ReadonlySet<string> = new Set([
+  'model',
+  'input',
+  'instructions',
+  'truncation',
+  ...listInputFields(settings),
+]);
 
 /** Counts the input tokens of a request: a normal one without fields about the output. */
 export const count: CountSide = {
@@ -47,18 +51,8 @@ const operations: ReadonlyMap<string, Operation> = new Map([
 
 /** This protocol's names of canonical fields, for the paths of losses. */
 const fieldNames = {
+  ...listFieldNames(settings),
   turns: 'input',
-  toolChoice: 'tool_choice',
-  parallelToolCalls: 'parallel_tool_calls',
-  outputLimit: 'max_output_tokens',
-  topP: 'top_p',
-  logprobs: 'top_logprobs',
-  'logprobs.top': 'top_logprobs',
-  format: 'text.format',
-  verbosity: 'text.verbosity',
-  'reasoning.display': 'reasoning.summary',
-  serviceTier: 'service_tier',
-  cacheKey: 'prompt_cache_key',
   '.cache': 'prompt_cache_breakpoint',
   // A message's own fields are kept on its first part,
   '.item': '..',

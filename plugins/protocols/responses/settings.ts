@@ -9,35 +9,37 @@ import {
   GatewayError,
   type EncodedRequest,
   type Model,
+  type Reasoning,
 } from '../../../core/index.ts';
+import { selectOpenaiFields, readOpenaiFields } from '../../shared/openai/fields.ts';
 import {
-  fitUser,
-  fitVerbosity,
-  selectOpenaiFields,
-  readOpenaiFields,
-  selectUserField,
-} from '../../shared/openai/fields.ts';
-import {
+  buildLost,
   decodeSchemaFormat,
   decodeSettings,
   encodeFormat,
+  encodeSettings,
   fitEffort,
+  fitTier,
+  fitVerbosity,
   hasOnlySafetyIdentifier,
   keepSafetyIdentifier,
+  refused,
+  sharedSettings,
+  type Settings,
+  type SettingsEncoding,
 } from '../../shared/openai/settings.ts';
 import { makeCallIdsUnique } from '../../shared/wire-kit/calls-and-results.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
-import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
+import { buildInstructionMessage, planFormat } from '../../shared/wire-kit/json-mode.ts';
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
-import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { findWantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
-import { readObjects } from '../../shared/wire-kit/values.ts';
-import { nestFields, type Fields, overlay, trackReads } from '../../shared/wire-kit/vendor-bag.ts';
+import { readObject, readObjects } from '../../shared/wire-kit/values.ts';
+import { splitNames, nestFields, type Fields, overlay, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
 import type { ReadRequest } from './call.ts';
 import { decodeItems, encodeItems } from './conversation.ts';
-import { bag, ToolNames, nativeVendor, protocolName, type Encoding, createEncoding } from './encoding.ts';
+import { bag, ToolNames, protocolName, type Encoding, createEncoding } from './encoding.ts';
 import { decodeChoice, decodeTools, encodeTools } from './tools.ts';
 import * as Wire from './wire.ts';
 
@@ -47,41 +49,119 @@ const textLogprobs = 'message.output_text.logprobs';
 const knownIncludes = new Set([encryptedReasoning, textLogprobs]);
 const truncations = new Set(['auto', 'disabled']);
 
-export function decodeRequest({ wire, items, tools: offered }: ReadRequest): CanonicalRequest {
-  const [seen, pickRest] = trackReads(wire);
-  const { include, truncation, top_logprobs: top } = seen;
-  const { input: _input, tools: _tools, store: _store, background: _background } = seen;
-  const names: Record<string, string> = {};
-  const tools = decodeTools(offered, names);
-  // A choice that only its vendor knows stays unread.
-  const toolChoice = decodeChoice(wire.tool_choice) && decodeChoice(seen.tool_choice);
-  const reasoning = decodeReasoning(seen.reasoning);
-  const text = decodeText(seen.text);
-  const head: CanonicalRequest = {
-    ...decodeSettings(seen),
-    turns: decodeInstructions(seen),
-    tools,
-    toolChoice,
-    outputLimit: seen.max_output_tokens ?? undefined,
-    logprobs: top || include?.includes(textLogprobs) ? { top: top || undefined } : undefined,
-    format: text.format,
-    verbosity: text.verbosity,
-    reasoning: reasoning.value,
-    names: readNames(wire, names),
-    // After all reads.
-    ...bag.keep({
-      ...pickRest(),
-      ...(include?.every((name) => knownIncludes.has(name)) === false ? { include } : {}),
-      ...reasoning.rest,
-      ...text.rest,
-      ...keepSafetyIdentifier(wire),
-      ...(truncation && !truncations.has(truncation) ? { truncation } : {}),
+type Sending = Encoding & SettingsEncoding;
+
+const { temperature, topP, ...others } = sharedSettings;
+
+const lacks = 'responses has no such field';
+
+export const settings: Settings<Wire.Request, Sending> = {
+  stream: {
+    decode: ({ seen }) => seen.stream ?? false,
+    encode: ({ stream }) => ({ stream: stream || undefined }),
+  },
+  outputLimit: {
+    field: 'max_output_tokens',
+    decode: ({ seen }) => seen.max_output_tokens,
+    encode: ({ outputLimit }, { model, lose }) => ({
+      max_output_tokens: fitLimit(outputLimit, model, { least: leastLimit, lose }),
     }),
+  },
+  tools: { field: 'tools', isInput: true, encode: encodeTools },
+  toolChoice: {
+    field: 'tool_choice',
+    isInput: true,
+    // A choice that only its vendor knows stays unread.
+    decode(body) {
+      const choice = decodeChoice(body.seen.tool_choice);
+      if (!choice) body.keep('tool_choice');
+      return choice;
+    },
+    encode: () => ({}),
+  },
+  topK: buildLost('topK', lacks),
+  frequencyPenalty: buildLost('frequencyPenalty', lacks),
+  presencePenalty: buildLost('presencePenalty', lacks),
+  seed: buildLost('seed', lacks),
+  candidates: buildLost(
+    'candidates',
+    'responses gives one answer to a call',
+    ({ candidates = 1 }) => candidates > 1,
+  ),
+  modalities: {
+    encode(request, to) {
+      fitModalities(request, { output: ['text'] }, to);
+      return {};
+    },
+  },
+  temperature,
+  topP,
+  logprobs: {
+    field: 'top_logprobs',
+    parts: { 'logprobs.top': 'top_logprobs' },
+    decode: ({ seen: { top_logprobs: top, include } }) =>
+      top || include?.includes(textLogprobs) ? { top: top || undefined } : undefined,
+    encode({ logprobs }, { model, lose }) {
+      if (logprobs && !takesLogprobs(model)) lose('logprobs', refused, 'model');
+      return { top_logprobs: takesLogprobs(model) ? logprobs?.top : undefined };
+    },
+  },
+  reasoning: {
+    field: 'reasoning',
+    isInput: true,
+    parts: { 'reasoning.display': 'reasoning.summary' },
+    decode: decodeReasoning,
+    encode: (request, to) => ({ reasoning: encodeReasoning(request, to) }),
+  },
+  format: {
+    field: 'text.format',
+    isInput: true,
+    encode: (request, to) => ({ text: encodeText(request, to) }),
+  },
+  verbosity: { field: 'text.verbosity', isInput: true, encode: () => ({}) },
+  ...others,
+  serviceTier: {
+    ...others.serviceTier,
+    encode({ serviceTier }, to) {
+      const tier = serviceTier === undefined ? undefined : tiers.get(serviceTier);
+      if (serviceTier !== undefined && tier === undefined)
+        to.lose('serviceTier', 'responses has no such tier');
+      return { service_tier: fitTier(tier, to) };
+    },
+  },
+};
+
+export function decodeRequest({ wire, items, tools: offered }: ReadRequest): CanonicalRequest {
+  const body = new Tracked(wire);
+  const { model, include, truncation, instructions, provider: _preferences } = body.seen;
+  const { input: _input, tools: _tools, store: _store, background: _background } = body.seen;
+  const names: Record<string, string> = {};
+  const request: CanonicalRequest = {
+    model,
+    stream: false,
+    turns: [],
+    tools: decodeTools(offered, names),
+    ...decodeText(body),
   };
-  return { ...head, turns: [...head.turns, ...decodeInput(wire, items, new ToolNames(head, true))] };
+  decodeSettings(settings, body, request);
+  request.names = readNames(wire, names);
+  request.turns = [
+    ...decodeInstructions(instructions),
+    ...decodeInput(wire, items, new ToolNames(request, true)),
+  ];
+  if (truncation && !truncations.has(truncation)) body.keep('truncation');
+  const { reasoning, text, ...rest } = body.pickRest();
+  const own = bag.keep({
+    ...rest,
+    ...(include?.every((name) => knownIncludes.has(name)) === false ? { include } : {}),
+    ...nestFields('reasoning', readObject(reasoning)),
+    ...nestFields('text', readObject(text)),
+    ...keepSafetyIdentifier(wire),
+  });
+  return Object.assign(request, own);
 }
 
-function decodeInstructions({ instructions }: Wire.Request): Turn[] {
+function decodeInstructions(instructions: string | null | undefined): Turn[] {
   if (!instructions) return [];
   const at = 'instructions';
   return [{ role: 'system', blocks: [{ type: 'text', text: instructions, at }], at }];
@@ -106,65 +186,60 @@ function readNames(wire: Wire.Request, toolNames: Record<string, string>): Canon
 
 const summaries = new Set(['auto', 'concise', 'detailed']);
 
-function decodeReasoning(wire: Wire.Request['reasoning']): {
-  readonly value?: CanonicalRequest['reasoning'];
-  readonly rest: Fields;
-} {
-  if (!wire) return { rest: {} };
-  const [{ effort, summary }, pickRest] = trackReads(wire);
-  const isUnusual = summary && !summaries.has(summary);
-  const rest = nestFields('reasoning', { ...(isUnusual ? { summary } : {}), ...pickRest() });
-  if (!effort && !summary) return { rest };
-  return { value: { effort: effort ?? undefined, display: summary ? 'summary' : undefined }, rest };
+function decodeReasoning(body: Tracked<Wire.Request>): Reasoning | undefined {
+  const wire = body.open('reasoning');
+  if (!wire) return undefined;
+  const { effort, summary } = wire.seen;
+  if (summary && !summaries.has(summary)) wire.keep('summary');
+  if (!effort && !summary) return undefined;
+  return { effort: effort ?? undefined, display: summary ? 'summary' : undefined };
+}
+
+function decodeText(body: Tracked<Wire.Request>): Pick<CanonicalRequest, 'format' | 'verbosity'> {
+  const text = body.open('text');
+  return { format: text && decodeFormat(text), verbosity: text?.seen.verbosity ?? undefined };
 }
 
 /** An unknown format is kept unchanged. */
-function decodeText(wire: Wire.Request['text']): Pick<CanonicalRequest, 'format' | 'verbosity'> & {
-  readonly rest: Fields;
-} {
-  const [{ format: written, verbosity }, pickRest] = trackReads(wire ?? {});
-  const known = written && Wire.isKnownFormat(written) ? decodeFormat(written) : undefined;
-  const unknown = written && !known ? { format: written } : {};
-  return {
-    format: known?.value,
-    verbosity: verbosity ?? undefined,
-    rest: nestFields('text', { ...pickRest(), ...unknown, ...known?.rest }),
-  };
-}
-
-function decodeFormat(wire: Wire.KnownFormat): { readonly value: Format; readonly rest: Fields } {
-  if (wire.type === 'json_schema') return { value: decodeSchemaFormat(wire, bag), rest: {} };
-  const { type, ...rest } = wire;
-  return { value: { type: type === 'text' ? 'text' : 'json' }, rest: nestFields('format', rest) };
+function decodeFormat(text: Tracked<NonNullable<Wire.Request['text']>>): Format | undefined {
+  const { format } = text.seen;
+  if (!format || !Wire.isKnownFormat(format)) {
+    text.keep('format');
+    return undefined;
+  }
+  if (format.type === 'json_schema') return decodeSchemaFormat(format, bag);
+  const isText = text.open('format')?.seen.type === 'text';
+  return { type: isText ? 'text' : 'json' };
 }
 
 export function encodeRequest(
-  original: CanonicalRequest,
+  asked: CanonicalRequest,
   model: Model,
-  outputLimit: number | undefined,
+  granted: number | undefined,
   inPlace = false,
 ): EncodedRequest {
   const { losses, lose } = collectLosses();
-  const request = { ...original, turns: [...makeCallIdsUnique(original.turns)] };
+  const request = {
+    ...asked,
+    turns: [...makeCallIdsUnique(asked.turns)],
+    outputLimit: granted ?? asked.outputLimit,
+  };
   const encoding = createEncoding(request, model, lose, inPlace);
   const plan = planFormat(request, encoding);
-  const shared = encoding.owner === nativeVendor ? selectOpenaiFields(encoding.marks) : undefined;
-  const openaiFields = shared ? readOpenaiFields(request, 'chat-completions', shared) : {};
-  const body = overlay(
-    { ...openaiFields, ...bag.getFields(request) },
-    {
-      model: model.upstream,
-      ...encodeConversation(request, plan, encoding),
-      stream: request.stream || undefined,
-      max_output_tokens: fitLimit(outputLimit ?? request.outputLimit, model, { least: leastLimit, lose }),
-      ...encodeTools(request, encoding),
-      ...encodeSampling(request, encoding),
-      reasoning: encodeReasoning(request, encoding),
-      text: encodeText(request, plan, encoding),
-      ...encodeExtras(request, encoding),
-      ...encodeState(request, encoding),
-    },
-  );
+  const shared = selectOpenaiFields(encoding);
+  const own = { ...readOpenaiFields(request, 'chat-completions', shared), ...bag.getFields(request) };
+  const { instructions, items } = encodeItems(request.turns, encoding);
+  const body = overlay(own, {
+    model: model.upstream,
+    instructions,
+    input: items && [...buildInstructionMessage(plan), ...items],
+    ...encodeSettings(settings, request, {
+      ...encoding,
+      plan,
+      fitField: (field) => (takesField(model, field) ? field : undefined),
+    }),
+    ...encodeState(request, encoding),
+  });
   loseSettings(request.image, [], lose);
   return {
     body: encoding.isPerplexity ? fitToPerplexity(body, lose) : body,
@@ -208,49 +283,18 @@ function checkStops({ stop = [] }: CanonicalRequest): readonly string[] {
   );
 }
 
-/** A count may have no input. */
-function encodeConversation({ turns }: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields {
-  const instructions = turns.find(({ at }) => at === 'instructions');
-  const isSpoken = turns.some((turn) => turn !== instructions);
-  return {
-    instructions: instructions?.blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n\n'),
-    input: isSpoken ? [...buildInstructionMessage(plan), ...encodeItems(turns, encoding)] : undefined,
-  };
-}
-
 /** OpenAI refuses lower limits. */
 const leastLimit = 16;
 
-/** Canonical fields that this protocol does not have. */
-const missingFields = ['topK', 'frequencyPenalty', 'presencePenalty', 'seed'] as const;
+const samplingFields = splitNames('temperature top_p logprobs top_logprobs');
+
+function takesField(model: Model, field: string): boolean {
+  return !samplingFields.has(field) || (model.capabilities.sampling && listsParameter(model, field));
+}
 
 /** Reasoning models refuse log probabilities. */
 function takesLogprobs(model: Model): boolean {
-  return takesSampling(model, 'logprobs') || takesSampling(model, 'top_logprobs');
-}
-
-function takesSampling(model: Model, field: string): boolean {
-  return model.capabilities.sampling && listsParameter(model, field);
-}
-
-function encodeSampling(request: CanonicalRequest, { model, lose }: Encoding): Fields {
-  if (request.logprobs && !takesLogprobs(model)) lose('logprobs', 'the model does not accept it', 'model');
-  for (const path of missingFields)
-    if (request[path] !== undefined) lose(path, 'responses has no such field');
-  if ((request.candidates ?? 1) > 1) lose('candidates', 'responses gives one answer to a call');
-  fitModalities(request, { output: ['text'] }, { lose });
-  const rows = [
-    ['temperature', 'temperature', request.temperature],
-    ['topP', 'top_p', request.topP],
-    ['logprobs.top', 'top_logprobs', takesLogprobs(model) ? request.logprobs?.top : undefined],
-  ] as const;
-  const fields: Record<string, unknown> = {};
-  for (const [path, field, value] of rows) {
-    if (value === undefined) continue;
-    if (takesSampling(model, field)) fields[field] = value;
-    else lose(path, 'the model does not accept it', 'model');
-  }
-  return fields;
+  return takesField(model, 'logprobs') || takesField(model, 'top_logprobs');
 }
 
 function encodeReasoning({ reasoning }: CanonicalRequest, encoding: Encoding): Fields | undefined {
@@ -266,13 +310,10 @@ function encodeReasoning({ reasoning }: CanonicalRequest, encoding: Encoding): F
   return { effort: sent, summary: shown ? 'auto' : undefined };
 }
 
-function encodeText(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields | undefined {
-  const format = encodeFormat(request, plan, encoding, bag);
-  const verbosity = fitVerbosity(request, encoding);
-  if (!format && verbosity === undefined) return undefined;
-  // A schema is required here.
-  const isWhole = format?.type !== 'json_schema' || format.schema !== undefined;
-  return { format: isWhole ? format : { ...format, schema: { type: 'object' } }, verbosity };
+function encodeText(request: CanonicalRequest, to: Sending): Fields | undefined {
+  const format = encodeFormat(request, to);
+  const verbosity = fitVerbosity(request, to);
+  return format || verbosity !== undefined ? { format, verbosity } : undefined;
 }
 
 /** The service tiers of this protocol, by their names in all protocols. */
@@ -287,21 +328,6 @@ const tiers: ReadonlyMap<string, string> = new Map([
   ['standard', 'default'],
   ['standard_only', 'default'],
 ]);
-
-function encodeExtras(request: CanonicalRequest, { model, owner, lose }: Encoding): Fields {
-  const { user, serviceTier } = request;
-  const userField = selectUserField(request, owner === nativeVendor);
-  const tier = serviceTier === undefined ? undefined : tiers.get(serviceTier);
-  const isLost = isUnpriced(tier, model);
-  if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'responses has no such tier');
-  if (isLost) lose('serviceTier', unpriced, 'model');
-  return {
-    [userField]: fitUser(user),
-    metadata: request.metadata,
-    service_tier: isLost ? undefined : tier,
-    prompt_cache_key: request.cacheKey,
-  };
-}
 
 /**
  * Encodes the fields about stored state. For a call of another protocol the provider stores nothing, so the

@@ -198,7 +198,7 @@ function encodeMedia(block: MediaBlock, path: string, encoding: OpenaiEncoding):
   const { kind, source } = block;
   if (kind === 'video')
     return refusePart(block, path, 'This model is called through a protocol that accepts no video.');
-  if (source.type === 'file' && (source.vendor !== fileVendor || !encoding.takesFiles))
+  if (source.type === 'file' && (source.vendor !== fileVendor || !encoding.isOpenai))
     return refuseFile(block, path, source.vendor);
   if (kind === 'image') return encodeImage(block, path, encoding);
   return kind === 'audio' ? encodeSound(block, path) : encodeDocument(block, path, encoding);

@@ -22,8 +22,8 @@ export interface OpenaiEncoding extends Encoding {
   readonly extras: boolean;
   /** Whether the model takes OpenAI's cache marks. */
   readonly marks: boolean;
-  /** Whether the provider stores files. Only OpenAI does. */
-  readonly takesFiles: boolean;
+  /** Whether the provider is OpenAI, which alone stores files, or has all that OpenAI has. */
+  readonly isOpenai: boolean;
   /** The name under which a tool is offered. */
   readonly nameTool: (name: string) => string;
 }

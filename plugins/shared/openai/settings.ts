@@ -1,18 +1,126 @@
 /**
- * The settings that OpenAI's two protocols have alike, in both directions, with the schemas of their fields.
+ * Settings of a request as rows of a table, in both directions: how to read a setting, what members to send,
+ * and the names by which losses report it. Rows that OpenAI's two protocols have alike are here, with the
+ * schemas of their fields.
  */
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { CanonicalRequest, Format, Reasoning } from '../../../core/index.ts';
-import type { Encoding } from '../wire-kit/encoding.ts';
 import type { FormatPlan } from '../wire-kit/json-mode.ts';
+import { isUnpriced, unpriced } from '../wire-kit/modes.ts';
 import { fitStrict } from '../wire-kit/object-schema.ts';
 import { providerObject } from '../wire-kit/provider-object.ts';
 import { findNearestEffort } from '../wire-kit/reasoning-effort.ts';
-import { overlay, trackReads, type Bag, type Fields } from '../wire-kit/vendor-bag.ts';
+import { overlay, trackReads, type Bag, type Fields, type Tracked } from '../wire-kit/vendor-bag.ts';
 import { allowInteger, allowNumber, modelId } from '../wire-kit/wire-check.ts';
-import { metadataPairs } from './fields.ts';
+import { placeMembers, type OpenaiEncoding, type Typed } from './dialect.ts';
+
+/** What the encoders of settings need to know. */
+export interface SettingsEncoding extends OpenaiEncoding {
+  /** Returns the name under which the model takes a field; undefined if it refuses the field. */
+  readonly fitField: (field: string) => string | undefined;
+  readonly plan: FormatPlan;
+}
+
+interface Setting<Value, Body extends object, To> {
+  /** Where the body holds it. */
+  readonly field?: string;
+  /** The names of its parts, by their canonical paths. */
+  readonly parts?: Readonly<Record<string, string>>;
+  /** Whether the model reads it, so that a count of tokens takes it. */
+  readonly isInput?: true;
+  readonly decode?: (body: Tracked<Body>) => Value | null;
+  /** Returns the members to send. Without it the value itself is sent. */
+  readonly encode?: (request: CanonicalRequest, to: To) => Fields;
+}
+
+/** Losses are reported in the order of rows. */
+export type Settings<Body extends object, To> = {
+  readonly [Name in keyof CanonicalRequest]?: Setting<CanonicalRequest[Name], Body, To>;
+};
+
+type Name = keyof CanonicalRequest;
+
+function listNames<Body extends object, To>(settings: Settings<Body, To>): Name[] {
+  return Object.keys(settings).filter((name): name is Name => Object.hasOwn(settings, name));
+}
+
+/** Adds the settings to a request. */
+export function decodeSettings<Body extends object, To>(
+  settings: Settings<Body, To>,
+  body: Tracked<Body>,
+  request: CanonicalRequest,
+): void {
+  const decode = <Each extends Name>(name: Each): void => {
+    const value = settings[name]?.decode?.(body);
+    if (value !== undefined && value !== null) request[name] = value;
+  };
+  for (const name of listNames(settings)) decode(name);
+}
+
+export const refused = 'the model does not accept it';
+
+export function encodeSettings<Body extends object, To extends SettingsEncoding>(
+  settings: Settings<Body, To>,
+  request: CanonicalRequest,
+  to: To,
+): Fields {
+  const sent: Record<string, unknown> = {};
+  for (const name of listNames(settings)) {
+    const { field = '', parts = {}, encode } = settings[name] ?? {};
+    const members = encode ? encode(request, to) : { [field]: request[name] };
+    for (const [member, value] of Object.entries(members)) {
+      if (value === undefined) continue;
+      const fitted = to.fitField(member);
+      const [path = name] = Object.keys(parts).filter((part) => parts[part] === member);
+      if (fitted === undefined) to.lose(path, refused, 'model');
+      else sent[fitted] = value;
+    }
+  }
+  return sent;
+}
+
+/** The protocol's names of canonical fields, where they differ, for the paths of losses. */
+export function listFieldNames<Body extends object, To>(
+  settings: Settings<Body, To>,
+): Record<string, string> {
+  const names: Record<string, string> = {};
+  for (const name of listNames(settings)) {
+    const { field = name, parts } = settings[name] ?? {};
+    if (field !== name) names[name] = field;
+    Object.assign(names, parts);
+  }
+  return names;
+}
+
+/** The members of a body that a count of tokens takes. */
+export function listInputFields<Body extends object, To>(settings: Settings<Body, To>): string[] {
+  return listNames(settings).flatMap((name) => {
+    const { field, isInput } = settings[name] ?? {};
+    return field !== undefined && isInput ? field.split('.', 1) : [];
+  });
+}
+
+/** A setting that a protocol lacks. */
+export function buildLost(
+  name: Name,
+  reason: string,
+  isStated: (request: CanonicalRequest) => boolean = (request) => request[name] !== undefined,
+): { readonly encode: (request: CanonicalRequest, to: OpenaiEncoding) => Fields } {
+  return {
+    encode(request, { lose }) {
+      if (isStated(request)) lose(name, reason);
+      return {};
+    },
+  };
+}
 
 const text = z.string().nullish();
+
+const pairs = 'an object of at most 16 pairs, with names of at most 64 characters';
+const metadataPairs = z
+  .record(z.string().max(64), z.string().max(512), pairs)
+  .refine((all) => Object.keys(all).length <= 16, pairs);
 
 /** The fields of a request that both protocols have, but for the model. */
 export const settingFields = {
@@ -31,32 +139,79 @@ export const settingFields = {
   provider: providerObject.nullish(),
 };
 const anySettings = z.looseObject({ model: modelId, ...settingFields });
+type SharedBody = z.output<typeof anySettings>;
 
-/** Decodes these fields, but for the log probabilities. Without a user the safety identifier names it. */
-export function decodeSettings(wire: z.output<typeof anySettings>) {
-  const { user, safety_identifier: id, provider: _preferences } = wire;
-  return {
-    model: wire.model,
-    stream: wire.stream ?? false,
-    parallelToolCalls: wire.parallel_tool_calls ?? undefined,
-    temperature: wire.temperature ?? undefined,
-    topP: wire.top_p ?? undefined,
-    user: user ?? id ?? undefined,
-    metadata: wire.metadata ?? undefined,
-    serviceTier: wire.service_tier ?? undefined,
-    cacheKey: wire.prompt_cache_key ?? undefined,
-  };
+const safetyIdentifier = 'safety_identifier';
+
+export const sharedSettings = {
+  parallelToolCalls: {
+    field: 'parallel_tool_calls',
+    isInput: true,
+    decode: ({ seen }) => seen.parallel_tool_calls,
+    // Sent with the tools.
+    encode: () => ({}),
+  },
+  temperature: { field: 'temperature', decode: ({ seen }) => seen.temperature },
+  topP: { field: 'top_p', decode: ({ seen }) => seen.top_p },
+  user: {
+    field: 'user',
+    /** Without a user the safety identifier names it. */
+    decode: ({ seen: { user, [safetyIdentifier]: id } }) => user ?? id,
+    /** The field is that of the client, if the provider has both. */
+    encode({ user, names }, { isOpenai }) {
+      const field = isOpenai && names?.user === safetyIdentifier ? safetyIdentifier : 'user';
+      return { [field]: fitUser(user) };
+    },
+  },
+  metadata: { field: 'metadata', decode: ({ seen }) => seen.metadata },
+  serviceTier: { field: 'service_tier', decode: ({ seen }) => seen.service_tier },
+  cacheKey: { field: 'prompt_cache_key', decode: ({ seen }) => seen.prompt_cache_key },
+} satisfies Settings<SharedBody, OpenaiEncoding>;
+
+const longestUser = 64;
+
+/** OpenAI accepts 64 characters. A longer name is hashed, so that it still identifies the user. */
+function fitUser(user: string | undefined): string | undefined {
+  return user === undefined || user.length <= longestUser
+    ? user
+    : createHash('sha256').update(user).digest('hex');
 }
 
-type Users = Pick<z.output<typeof anySettings>, 'user' | 'safety_identifier'>;
-
-export function hasOnlySafetyIdentifier({ user, safety_identifier: id }: Users): boolean {
+export function hasOnlySafetyIdentifier({ user, [safetyIdentifier]: id }: SharedBody): boolean {
   return typeof user !== 'string' && typeof id === 'string';
 }
 
 /** The identifier of a request that also names the user. */
-export function keepSafetyIdentifier({ user, safety_identifier: id }: Users): Fields {
-  return typeof user === 'string' && typeof id === 'string' ? { safety_identifier: id } : {};
+export function keepSafetyIdentifier({ user, [safetyIdentifier]: id }: SharedBody): Fields {
+  return typeof user === 'string' && typeof id === 'string' ? { [safetyIdentifier]: id } : {};
+}
+
+/** The verbosity, if the model accepts it: OpenAI's models without reasoning only accept "medium". */
+export function fitVerbosity(
+  { verbosity }: CanonicalRequest,
+  { model, lose }: OpenaiEncoding,
+): string | undefined {
+  const reasons = model.capabilities.reasoning.style !== 'none';
+  if (verbosity === undefined || verbosity === 'medium' || reasons) return verbosity;
+  lose('verbosity', refused, 'model');
+  return undefined;
+}
+
+/** The service tier, if its price is known. */
+export function fitTier(tier: string | undefined, { model, lose }: OpenaiEncoding): string | undefined {
+  if (!isUnpriced(tier, model)) return tier;
+  lose('serviceTier', unpriced, 'model');
+  return undefined;
+}
+
+/** The effort nearest to the wanted one that the model takes. Reports a difference. */
+export function fitEffort({ budget }: Reasoning, wanted: string, { model, lose }: OpenaiEncoding): string {
+  const sent = findNearestEffort(wanted, model.capabilities.reasoning.efforts);
+  if (budget !== undefined && !(budget === 0 && sent === 'none'))
+    lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
+  else if (sent !== wanted)
+    lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', `sent as "${sent}"`, 'approximated');
+  return sent;
 }
 
 /** The members that describe a format's schema. */
@@ -85,27 +240,16 @@ export function decodeSchemaFormat(
   };
 }
 
-/** Encodes a format, with the members of its schema beside its type. */
-export function encodeFormat(
-  { format }: CanonicalRequest,
-  { mode, schema }: FormatPlan,
-  { inPlace, lose }: Encoding,
-  bag: Bag,
-): (Fields & { readonly type: string }) | undefined {
+/** Encodes a format as the plan says. An instruction may ask for it instead. */
+export function encodeFormat({ format }: CanonicalRequest, to: SettingsEncoding): Typed | undefined {
+  const { plan, dialect, inPlace, lose } = to;
   if (format?.type === 'text') return { type: 'text' };
-  if (mode === 'json') return { type: 'json_object' };
-  if (mode !== 'schema' || format?.type !== 'schema') return undefined;
+  if (plan.mode === 'json') return { type: 'json_object' };
+  if (plan.mode !== 'schema' || format?.type !== 'schema') return undefined;
   const { name = 'answer', description } = format;
-  const strict = inPlace ? format.strict : fitStrict(format, schema, 'format', lose);
-  return { type: 'json_schema', ...overlay(bag.getFields(format), { name, description, schema, strict }) };
-}
-
-/** The effort nearest to the wanted one that the model takes. Reports a difference. */
-export function fitEffort({ budget }: Reasoning, wanted: string, { model, lose }: Encoding): string {
-  const sent = findNearestEffort(wanted, model.capabilities.reasoning.efforts);
-  if (budget !== undefined && !(budget === 0 && sent === 'none'))
-    lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
-  else if (sent !== wanted)
-    lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', `sent as "${sent}"`, 'approximated');
-  return sent;
+  // A schema is required in responses.
+  const { schema = dialect.nests ? undefined : { type: 'object' } } = plan;
+  const strict = inPlace ? format.strict : fitStrict(format, plan.schema, 'format', lose);
+  const members = overlay(dialect.bag.getFields(format), { name, description, schema, strict });
+  return placeMembers({ type: 'json_schema', ...members }, dialect);
 }
