@@ -30,8 +30,7 @@ import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read
 import { readString, readList, readMember, readObject, readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
-import { encodeParts } from './content.ts';
-import { encodeBlock, encodeTurn, isSpoken } from './conversation.ts';
+import { encodeBlock, encodeParts, encodeTurn, isSpoken } from './conversation.ts';
 import {
   nativeVendor,
   readFlags,

@@ -4,9 +4,9 @@
  */
 import type { Block, Opaque, ToolResult, Turn, BlockOf } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/openai/cache-breakpoint.ts';
-import { decodeContent } from '../../shared/openai/content.ts';
+import { decodeContent, encodePart, isPlainText, type ContentBlock } from '../../shared/openai/content.ts';
 import { fitName, fitCallId } from '../../shared/openai/tools.ts';
-import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
+import { loseForeign, loseSeal, loseThoughts, refusePart } from '../../shared/wire-kit/losses.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { readText, readObject, readMember } from '../../shared/wire-kit/values.ts';
 import {
@@ -18,10 +18,10 @@ import {
   trackReads,
 } from '../../shared/wire-kit/vendor-bag.ts';
 import type { ReadItem } from './call.ts';
-import { type SpokenBlock, encodeParts, joinParts } from './content.ts';
 import {
   bag,
   dialect,
+  omitOwnField,
   protocolName,
   readSealed,
   findSealer,
@@ -258,6 +258,38 @@ function decodeImageCall(item: Wire.ImageCall, at: string): Block {
   return { type: 'media', kind: 'image', source, mediaType, at, ...keepSides() };
 }
 
+/** Blocks of a message, and parts of a type that this protocol's schema does not know. */
+export type SpokenBlock = ContentBlock | BlockOf<'foreign'>;
+
+/** Usually returns one part. Returns none if it is lost, and two if a document has a context text. */
+export function encodeParts(block: SpokenBlock, role: string, path: string, encoding: Encoding): Fields[] {
+  if (block.type === 'media' && block.kind === 'audio') {
+    if (role === 'tool')
+      return refusePart(block, path, 'This model accepts no audio in the result of a tool.');
+    if (!encoding.model.input.includes('audio'))
+      return refusePart(block, path, 'This model accepts no audio.');
+  }
+  // The own fields of a message are on its first part.
+  return encodePart(omitOwnField(block, 'item'), path, encoding, {
+    ...(block.type === 'text' && role === 'assistant' ? { type: 'output_text' } : {}),
+    prompt_cache_breakpoint: encodeMark(block, role, path, encoding),
+  });
+}
+
+/** OpenAI refuses marks on what the assistant said. */
+function encodeMark(block: SpokenBlock, role: string, path: string, encoding: Encoding): Fields | undefined {
+  if (!block.cache || role !== 'assistant') return encodeCache(block, path, encoding);
+  encoding.lose(`${path}.cache`, 'responses has cache marks on input only');
+  return undefined;
+}
+
+/** Joins the parts of a message or a tool's output. One plain text becomes a string. */
+export function joinParts(parts: readonly Fields[]): string | readonly Fields[] {
+  const [first, ...others] = parts;
+  if (!first) return '';
+  return others.length === 0 && isPlainText(first) ? first.text : parts;
+}
+
 /** A message that collects parts until a block of another type follows. */
 interface Message {
   readonly parts: Fields[];
@@ -290,39 +322,60 @@ export function encodeItems(
 }
 
 export function encodeTurn(turn: Turn, index: number, encoding: Encoding): Fields[] {
-  const at = `turns[${index}]`;
-  const entries: Entry[] = [];
-  let open: Message | undefined;
-  if (turn.name !== undefined) encoding.lose(`${at}.name`, 'responses has no names for participants');
-  for (const [position, block] of turn.blocks.entries()) {
-    const path = `${at}.blocks[${position}]`;
-    if ('opaque' in block && block.opaque && block.type !== 'reasoning') loseSeal(path, encoding.lose);
-    if (block.type === 'media' && turn.role === 'assistant' && !(encoding.inPlace && isImageCall(block))) {
-      open = undefined;
-      entries.push({ path, item: encodeShownMedia(block, path, encoding) });
-      continue;
-    }
-    // Gemini ends a stream with an empty text, even after tool calls.
-    if (block.type === 'text' && block.text === '' && turn.role === 'assistant') continue;
-    if (isSpoken(block)) {
-      if (!open) {
-        const own = turn.role === 'assistant' ? bag.getFields(block).item : bag.getFields(turn);
-        open = { parts: [], fields: readObject(own) };
-        entries.push({ path, message: open });
-      }
-      for (const part of encodeParts(block, turn.role, path, encoding)) open.parts.push(part);
-      continue;
-    }
-    open = undefined;
-    for (const item of encodeBlock(block, path, encoding)) entries.push({ path, item });
+  if (turn.name !== undefined)
+    encoding.lose(`turns[${index}].name`, 'responses has no names for participants');
+  const items = new TurnItems(turn, encoding);
+  for (const [position, block] of turn.blocks.entries())
+    items.add(block, `turns[${index}].blocks[${position}]`);
+  return items.finish();
+}
+
+class TurnItems {
+  readonly #turn: Turn;
+  readonly #encoding: Encoding;
+  readonly #entries: Entry[] = [];
+  #open: Message | undefined;
+
+  constructor(turn: Turn, encoding: Encoding) {
+    this.#turn = turn;
+    this.#encoding = encoding;
   }
-  const role = turn.role === 'tool' ? 'user' : turn.role;
-  return dropTrailingReasoning(entries, encoding).map((entry) => {
-    if ('item' in entry) return entry.item;
-    const { parts, fields } = entry.message;
-    if (encoding.isPerplexity && role === 'assistant') return { role, content: joinTexts(parts) };
-    return overlay(fields, { role, content: joinParts(parts) });
-  });
+
+  add(block: Block, path: string): void {
+    const { role } = this.#turn;
+    const { inPlace, lose } = this.#encoding;
+    if ('opaque' in block && block.opaque && block.type !== 'reasoning') loseSeal(path, lose);
+    // Gemini ends a stream with an empty text, even after tool calls.
+    if (block.type === 'text' && block.text === '' && role === 'assistant') return;
+    const isShown = block.type === 'media' && role === 'assistant' && !(inPlace && isImageCall(block));
+    if (isSpoken(block) && !isShown) return this.#addParts(block, path);
+    this.#open = undefined;
+    const items = isShown
+      ? [encodeShownMedia(block, path, this.#encoding)]
+      : encodeBlock(block, path, this.#encoding);
+    for (const item of items) this.#entries.push({ path, item });
+  }
+
+  #addParts(block: SpokenBlock, path: string): void {
+    const { role } = this.#turn;
+    if (!this.#open) {
+      const own = role === 'assistant' ? bag.getFields(block).item : bag.getFields(this.#turn);
+      this.#open = { parts: [], fields: readObject(own) };
+      this.#entries.push({ path, message: this.#open });
+    }
+    for (const part of encodeParts(block, role, path, this.#encoding)) this.#open.parts.push(part);
+  }
+
+  finish(): Fields[] {
+    const role = this.#turn.role === 'tool' ? 'user' : this.#turn.role;
+    const { isPerplexity } = this.#encoding;
+    return dropTrailingReasoning(this.#entries, this.#encoding).map((entry) => {
+      if ('item' in entry) return entry.item;
+      const { parts, fields } = entry.message;
+      if (isPerplexity && role === 'assistant') return { role, content: joinTexts(parts) };
+      return overlay(fields, { role, content: joinParts(parts) });
+    });
+  }
 }
 
 /** What an assistant said, and what it refused, as one text. */
@@ -397,18 +450,11 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, { inPlace, names,
     name: inPlace ? block.name : fitName(block.name),
     namespace: block.namespace,
   };
-  const called = {
-    name,
-    namespace,
-    call_id: inPlace ? block.id : fitCallId(block.id),
-  };
-  if (block.custom)
-    return overlay(bag.getFields(block), { type: 'custom_tool_call', ...called, input: block.arguments });
-  return overlay(bag.getFields(block), {
-    type: 'function_call',
-    ...called,
-    arguments: block.arguments || '{}',
-  });
+  const called = { name, namespace, call_id: inPlace ? block.id : fitCallId(block.id) };
+  const wire = block.custom
+    ? { type: 'custom_tool_call', ...called, input: block.arguments }
+    : { type: 'function_call', ...called, arguments: block.arguments || '{}' };
+  return overlay(bag.getFields(block), wire);
 }
 
 function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Encoding): Fields {

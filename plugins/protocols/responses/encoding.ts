@@ -157,8 +157,9 @@ export function createEncoding(
   inPlace = false,
 ): Encoding {
   const { cacheMarks: marks, dialect: spoken } = readFlags(model.capabilities);
-  const encoding = buildEncoding(request, model, lose, inPlace);
   const names = new ToolNames(request, inPlace);
+  const customCalls = findCustomCallIds(request.turns);
+  const encoding = buildEncoding(request, model, lose, inPlace);
   return {
     ...encoding,
     dialect,
@@ -168,7 +169,7 @@ export function createEncoding(
     names,
     marks,
     isPerplexity: !inPlace && spoken === 'perplexity',
-    customCalls: findCustomCallIds(request.turns),
+    customCalls,
   };
 }
 

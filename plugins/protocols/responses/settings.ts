@@ -227,9 +227,11 @@ export function encodeRequest(
   const encoding = createEncoding(request, model, lose, inPlace);
   const plan = planFormat(request, encoding);
   const shared = selectOpenaiFields(encoding);
-  const own = { ...readOpenaiFields(request, 'chat-completions', shared), ...bag.getFields(request) };
+  const rest = { ...readOpenaiFields(request, 'chat-completions', shared), ...bag.getFields(request) };
   const { instructions, items } = encodeItems(request.turns, encoding);
-  const body = overlay(own, {
+  const state = encodeState(request, encoding);
+  checkStops(request);
+  const body = overlay(rest, {
     model: model.upstream,
     instructions,
     input: items && [...buildInstructionMessage(plan), ...items],
@@ -238,13 +240,13 @@ export function encodeRequest(
       plan,
       fitField: (field) => (takesField(model, field) ? field : undefined),
     }),
-    ...encodeState(request, encoding),
+    ...state,
   });
   loseSettings(request.image, [], lose);
   return {
     body: encoding.isPerplexity ? fitToPerplexity(body, lose) : body,
     losses: [...losses, ...listForeignFields(request, protocolName, shared)],
-    stops: checkStops(request),
+    stops: request.stop ?? [],
     expects: plan.expects,
     unwraps: plan.unwraps,
   };
@@ -274,8 +276,8 @@ function fitToPerplexity({ input, ...body }: Fields, lose: Lose): Fields {
 /** The gateway searches every delta for each stop sequence: more of them would delay other requests. */
 const mostStops = 1000;
 
-function checkStops({ stop = [] }: CanonicalRequest): readonly string[] {
-  if (stop.length <= mostStops) return stop;
+function checkStops({ stop = [] }: CanonicalRequest): void {
+  if (stop.length <= mostStops) return;
   throw new GatewayError(
     'unsupported_parameter',
     `This model does not support stop sequences, and the gateway applies at most ${mostStops}: send fewer.`,

@@ -7,7 +7,7 @@ import type { OpenaiEncoding } from './dialect.ts';
 
 const fields = ['safety_identifier', 'prompt_cache_retention', 'moderation'] as const;
 
-/** The fields that a model accepts. Some of OpenAI's have no control over caching, other vendors' have none. */
+/** The fields that a model accepts: none at other vendors, and some models cannot control caching. */
 export function selectOpenaiFields({ isOpenai, marks }: OpenaiEncoding): ReadonlySet<string> {
   if (!isOpenai) return new Set();
   return new Set(marks ? [...fields, 'prompt_cache_options'] : fields);
