@@ -1,10 +1,8 @@
 /**
- * What a reply says of itself, in both directions: citations, token counts and finish reasons. Corrects a
- * reply that goes to a client of this protocol as it is: most providers speak a dialect of it.
+ * What a reply says of itself, in both directions: token counts and finish reasons. Corrects a reply that goes to a client of this protocol as it is: most providers speak a dialect of it.
  */
 import {
   toCount,
-  type Annotation,
   type Usage,
   type FinishReason,
   splice,
@@ -14,49 +12,8 @@ import {
 import { decodeCacheWrites, sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { considerCalls, readFinish, type CallsSeen } from '../../shared/wire-kit/finish-reason.ts';
-import {
-  readString,
-  readObject,
-  keepKnown,
-  readList,
-  readMember,
-  readObjects,
-} from '../../shared/wire-kit/values.ts';
-import { isObject, pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag } from './encoding.ts';
-
-export function decodeAnnotation(wire: Fields): Annotation {
-  const citation = wire.url_citation;
-  if (!isObject(citation)) return { kind: wire.type === 'file' ? 'file' : 'other', ...bag.keep(wire) };
-  return {
-    kind: 'url',
-    url: readString(citation.url),
-    title: readString(citation.title),
-    start: toCount(citation.start_index),
-    end: toCount(citation.end_index),
-    // OpenRouter adds the cited passage.
-    citedText: readString(citation.content),
-    ...bag.keep(pickUnread(citation, ['url', 'title', 'start_index', 'end_index', 'content'])),
-  };
-}
-
-/** `start` and `end` replace missing offsets. Returns undefined for kinds that this protocol lacks. */
-export function encodeAnnotation(annotation: Annotation, start: number, end: number): Fields | undefined {
-  const rest = bag.getFields(annotation);
-  if (annotation.kind !== 'url') return Object.keys(rest).length > 0 ? rest : undefined;
-  const { url = '', title = '', citedText } = annotation;
-  const citation = {
-    ...rest,
-    url,
-    title,
-    start_index: annotation.start ?? start,
-    end_index: annotation.end ?? end,
-  };
-  return {
-    type: 'url_citation',
-    url_citation: citedText === undefined ? citation : { ...citation, content: citedText },
-  };
-}
+import { readObject, keepKnown, readList, readMember, readObjects } from '../../shared/wire-kit/values.ts';
+import { isObject, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 
 /** Reads the tokens that `total_tokens` counts and neither `prompt_tokens` nor `completion_tokens` does. */
 function readRest(wire: Fields): number {

@@ -15,6 +15,7 @@ import {
   type Opaque,
 } from '../../../core/index.ts';
 import { chatFlags } from '../../shared/openai/chat-flags.ts';
+import { decodeAnnotation } from '../../shared/openai/citations.ts';
 import { buildErrorEvent } from '../../shared/openai/errors.ts';
 import { fitName } from '../../shared/openai/tools.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
@@ -29,9 +30,9 @@ import { isObject, splitNames, pickStated, type Fields } from '../../shared/wire
 import { isError, readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { ChatCall } from './call.ts';
 import { type ReplySink, readFunctionCall, ToolCalls } from './calls.ts';
-import { bag, defaultSound } from './encoding.ts';
+import { bag, defaultSound, dialect } from './encoding.ts';
 import { markUnsealed, readDetail, type Detail } from './reasoning.ts';
-import { decodeFinish, decodeUsage, findUsage, decodeAnnotation, readParts } from './reply-facts.ts';
+import { decodeFinish, decodeUsage, findUsage, readParts } from './reply-facts.ts';
 
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
@@ -333,7 +334,7 @@ class ChoiceDecoder {
   #readAnnotations(annotations: readonly unknown[]): void {
     for (const wire of annotations.filter(isObject)) {
       const block = this.#text ?? this.#start('text').block;
-      const annotation = decodeAnnotation(wire);
+      const annotation = decodeAnnotation(wire, dialect);
       this.#reply.log.emit({ type: 'annotation', candidate: this.index, block, annotation });
     }
   }

@@ -11,14 +11,16 @@ import {
   type EventOf,
   type Annotation,
 } from '../../../core/index.ts';
+import { encodeAnnotation } from '../../shared/openai/citations.ts';
 import { encodeStreamError } from '../../shared/openai/errors.ts';
 import { seal } from '../../shared/wire-kit/envelope.ts';
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
+import { readObject } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, protocolName, makeCallId } from './encoding.ts';
+import { bag, dialect, protocolName, makeCallId } from './encoding.ts';
 import { markAsTextState, sealDetails, writeSignatures } from './reasoning.ts';
-import { encodeUsage, encodeAnnotation, encodeFinish, isApproximated } from './reply-facts.ts';
+import { encodeUsage, encodeFinish, isApproximated } from './reply-facts.ts';
 
 export const terminator = 'data: [DONE]\n\n';
 
@@ -102,29 +104,18 @@ export class ChunkEncoder implements EventEncoder {
   }
 }
 
-interface Choice {
-  readonly message: Record<string, unknown>;
-  logprobs: Record<string, unknown> | null;
-  finish: string | null;
-  native: string | undefined;
-}
-
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
   const parts = new ChoiceParts(context);
-  const choices = new Map<number, Choice>();
+  const choices = new Map<number, Record<string, unknown>>();
   let usage: Usage | undefined;
   for (const event of events) {
     if (event.type === 'usage') usage = { ...usage, ...event.usage };
     const part = parts.push(event);
     if (!part) continue;
-    const choice = choices.get(part.candidate) ?? {
-      message: {},
-      logprobs: null,
-      finish: null,
-      native: undefined,
-    };
-    choices.set(part.candidate, choice);
-    addPart(choice, part);
+    const { candidate, ...said } = part;
+    const choice = choices.get(candidate) ?? {};
+    choices.set(candidate, choice);
+    mergeDelta(choice, said);
   }
   const start = events.find((event) => event.type === 'response-start');
   return {
@@ -136,17 +127,8 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   };
 }
 
-function addPart(choice: Choice, { delta, logprobs, finish, native }: ChoicePart): void {
-  mergeDelta(choice.message, delta);
-  if (logprobs) {
-    choice.logprobs ??= { content: null, refusal: null };
-    mergeDelta(choice.logprobs, logprobs);
-  }
-  if (finish !== undefined) [choice.finish, choice.native] = [finish, native];
-}
-
 /** Merges a delta: appends strings and lists, merges calls by index, and sets other values. */
-function mergeDelta(into: Record<string, unknown>, delta: Readonly<Record<string, unknown>>): void {
+function mergeDelta(into: Record<string, unknown>, delta: Fields): void {
   for (const [name, value] of Object.entries(delta)) {
     // A provider's member with this name would be merged into the prototype of every object.
     if (name === '__proto__') continue;
@@ -154,8 +136,8 @@ function mergeDelta(into: Record<string, unknown>, delta: Readonly<Record<string
     if (typeof before === 'string' && typeof value === 'string') into[name] = before + value;
     else if (Array.isArray(value))
       into[name] = name === 'tool_calls' ? mergeCalls(before, value) : appendItems(before, value);
-    else if (isObject(before) && isObject(value)) mergeDelta(before, value);
-    else if (value !== null || before === undefined) into[name] = isObject(value) ? { ...value } : value;
+    else if (isObject(value)) mergeDelta(isObject(before) ? before : (into[name] = {}), value);
+    else if (value !== null || before === undefined) into[name] = value;
   }
 }
 
@@ -178,15 +160,15 @@ function mergeCalls(before: unknown, fragments: readonly unknown[]): unknown[] {
   return calls;
 }
 
-function writeChoice(index: number, { message, logprobs, finish, native }: Choice): unknown {
-  const { content, refusal = null, ...rest } = message;
+function writeChoice(index: number, { delta, logprobs = null, finish, native }: Fields): unknown {
+  const { content, refusal = null, ...rest } = readObject(delta);
   // The content of an empty message is an empty string, not null.
   const isEmpty = refusal === null && rest.tool_calls === undefined && rest.audio === undefined;
   return {
     index,
     message: { role: 'assistant', content: content ?? (isEmpty ? '' : null), refusal, ...rest },
     logprobs,
-    finish_reason: finish,
+    finish_reason: finish ?? null,
     ...(native === undefined ? {} : { native_finish_reason: native }),
   };
 }
@@ -358,7 +340,7 @@ class ChoiceParts {
 
   #addAnnotation(annotation: Annotation, index: number, block: OpenBlock | undefined): void {
     const { annotations, length } = this.#ensureCandidate(index);
-    const written = encodeAnnotation(annotation, block?.offset ?? 0, length);
+    const written = encodeAnnotation(annotation, [block?.offset ?? 0, length], dialect);
     if (written) annotations.push(written);
     else
       this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'chat-completions only cites web pages');

@@ -3,10 +3,11 @@
  * become parts of one message.
  */
 import type { EventOf, Annotation, ReplyContext, Opaque } from '../../../core/index.ts';
+import { encodeAnnotation } from '../../shared/openai/citations.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { type WireName, type Owner, writeSealed } from './encoding.ts';
-import { makeId, encodeAnnotation } from './reply-facts.ts';
+import { dialect, type WireName, type Owner, writeSealed } from './encoding.ts';
+import { makeId } from './reply-facts.ts';
 
 /** One stream event without its sequence number. */
 export interface ItemEvent {
@@ -271,7 +272,7 @@ export class MessageEncoder {
   }
 
   #writeAnnotation(part: OpenPart, annotation: Annotation): void {
-    const wire = encodeAnnotation(annotation, part.from, part.from + part.textLength);
+    const wire = encodeAnnotation(annotation, [part.from, part.from + part.textLength], dialect);
     if (!wire)
       this.#writer.context.reportLoss?.(`annotations.${annotation.kind}`, 'responses only cites web pages');
     else

@@ -1,5 +1,5 @@
 /**
- * What a reply says of itself, in both directions: citations, token counts, how it ended, and the response
+ * What a reply says of itself, in both directions: token counts, how it ended, and the response
  * object around the output. It repeats every setting of the request, with OpenAI's default if the client
  * omitted it. The gateway stores nothing, whatever the value of `store`.
  */
@@ -14,26 +14,8 @@ import {
 import { decodeCacheWrites, sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { readObjects, readString, readObject, keepKnown, readList } from '../../shared/wire-kit/values.ts';
-import { pickUnread, type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './encoding.ts';
-
-function readOffset(value: unknown, from: number): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) ? from + value : undefined;
-}
-
-/** `from` is where the annotated part begins in the answer. */
-export function decodeAnnotation(wire: Fields, from: number): Annotation {
-  if (wire.type !== 'url_citation')
-    return { kind: String(wire.type).includes('file') ? 'file' : 'other', ...bag.keep(wire) };
-  return {
-    kind: 'url',
-    url: readString(wire.url),
-    title: readString(wire.title),
-    start: readOffset(wire.start_index, from),
-    end: readOffset(wire.end_index, from),
-    ...bag.keep(pickUnread(wire, ['type', 'url', 'title', 'start_index', 'end_index'])),
-  };
-}
 
 /** What one search of Perplexity found, in the order in which its answers count them. */
 export function decodeSources({ results }: Fields): Annotation[] {
@@ -42,17 +24,6 @@ export function decodeSources({ results }: Fields): Annotation[] {
     url: readString(url),
     title: readString(title),
   }));
-}
-
-/**
- * `from` and `to` are the ends of the annotated part: a citation without offsets spans all of it. Returns
- * undefined if this protocol has no such annotation.
- */
-export function encodeAnnotation(annotation: Annotation, from: number, to: number): Fields | undefined {
-  const rest = bag.getFields(annotation);
-  if (annotation.kind !== 'url') return Object.keys(rest).length > 0 ? rest : undefined;
-  const { url = '', title = '', start = from, end = to } = annotation;
-  return { type: 'url_citation', ...rest, url, title, start_index: start - from, end_index: end - from };
 }
 
 function countOutput(wire: Fields): number | undefined {

@@ -16,6 +16,7 @@ import {
   type Annotation,
   type Opaque,
 } from '../../../core/index.ts';
+import { decodeAnnotation } from '../../shared/openai/citations.ts';
 import { buildErrorEvent } from '../../shared/openai/errors.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
 import { considerCalls } from '../../shared/wire-kit/finish-reason.ts';
@@ -34,9 +35,9 @@ import {
 import { isError, readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { ResponsesCall } from './call.ts';
 import { headNames, partBreak } from './conversation.ts';
-import { bag, findSealer, ToolNames, readSealed } from './encoding.ts';
+import { bag, dialect, findSealer, ToolNames, readSealed } from './encoding.ts';
 import { decodeHostedItem, decodePartialImage } from './hosted.ts';
-import { decodeFinish, decodeUsage, decodeAnnotation, decodeSources } from './reply-facts.ts';
+import { decodeFinish, decodeUsage, decodeSources } from './reply-facts.ts';
 
 type Handler = (items: OutputItemDecoder, event: Fields) => void;
 
@@ -282,7 +283,7 @@ class OutputItemDecoder {
       type: 'annotation',
       candidate: 0,
       block: part.block,
-      annotation: decodeAnnotation(wire, part.from),
+      annotation: decodeAnnotation(wire, dialect, part.from),
     });
   }
 

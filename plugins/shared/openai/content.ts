@@ -135,12 +135,6 @@ function readBareSound(sound: string): Medium {
   return { source: { type: 'base64', data: sound }, mediaType };
 }
 
-/** The base64 of a medium; empty if the provider fetches it. */
-function readData(source: MediaBlock['source']): string {
-  if (source.type === 'base64') return source.data;
-  return source.type === 'url' ? readBase64(source.url) : '';
-}
-
 export function isMedium({ type }: Fields): boolean {
   return kinds.has(type);
 }
@@ -151,8 +145,8 @@ export function measureParts(parts: readonly Fields[], meter: MediaMeter): void 
     const kind = kinds.get(part.type);
     if (!kind) continue;
     const inner = part[String(part.type)];
-    const { source } = readMedium(part, isObject(inner) ? inner : part);
-    const base64 = readData(source);
+    const { url, image_url = url, data = image_url, file_data = data } = isObject(inner) ? inner : part;
+    const base64 = readBase64(readString(inner) ?? readText(file_data));
     if (kind === 'image') meter.addImage(base64.length);
     else meter.addFile(base64);
     if (kind !== 'image' && base64 === '') meter.fetched = true;

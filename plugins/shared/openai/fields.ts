@@ -5,12 +5,14 @@ import type { CanonicalRequest, ClientHeaders } from '../../../core/index.ts';
 import type { Fields } from '../wire-kit/vendor-bag.ts';
 import type { OpenaiEncoding } from './dialect.ts';
 
-const fields = ['safety_identifier', 'prompt_cache_retention', 'moderation'] as const;
+const none: ReadonlySet<string> = new Set();
+const fields: ReadonlySet<string> = new Set(['safety_identifier', 'prompt_cache_retention', 'moderation']);
+const cacheFields: ReadonlySet<string> = new Set([...fields, 'prompt_cache_options']);
 
 /** The fields that a model accepts: none at other vendors, and some models cannot control caching. */
 export function selectOpenaiFields({ isOpenai, marks }: OpenaiEncoding): ReadonlySet<string> {
-  if (!isOpenai) return new Set();
-  return new Set(marks ? [...fields, 'prompt_cache_options'] : fields);
+  if (!isOpenai) return none;
+  return marks ? cacheFields : fields;
 }
 
 /** These fields of a request that came in the protocol `from`. */

@@ -41,8 +41,15 @@ export type Settings<Body extends object, To> = {
 
 type Name = keyof CanonicalRequest;
 
-function listNames<Body extends object, To>(settings: Settings<Body, To>): Name[] {
-  return Object.keys(settings).filter((name): name is Name => Object.hasOwn(settings, name));
+const listed = new WeakMap<object, readonly Name[]>();
+
+/** The names of the rows, which are listed once for each table. */
+function listNames<Body extends object, To>(settings: Settings<Body, To>): readonly Name[] {
+  const known = listed.get(settings);
+  if (known) return known;
+  const names = Object.keys(settings).filter((name): name is Name => Object.hasOwn(settings, name));
+  listed.set(settings, names);
+  return names;
 }
 
 /** Adds the settings to a request. */
@@ -68,13 +75,14 @@ export function encodeSettings<Body extends object, To extends SettingsEncoding>
   const sent: Record<string, unknown> = {};
   for (const name of listNames(settings)) {
     const { field = '', parts = {}, encode } = settings[name] ?? {};
-    const members = encode ? encode(request, to) : { [field]: request[name] };
-    for (const [member, value] of Object.entries(members)) {
-      if (value === undefined) continue;
-      const fitted = to.fitField(member);
-      const [path = name] = Object.keys(parts).filter((part) => parts[part] === member);
-      if (fitted === undefined) to.lose(path, refused, 'model');
-      else sent[fitted] = value;
+    if (!encode && request[name] === undefined) continue;
+    const members: Fields = encode ? encode(request, to) : { [field]: request[name] };
+    for (const member in members) {
+      const value = members[member];
+      const fitted = value === undefined ? '' : to.fitField(member);
+      if (fitted) sent[fitted] = value;
+      else if (fitted === undefined)
+        to.lose(Object.keys(parts).find((part) => parts[part] === member) ?? name, refused, 'model');
     }
   }
   return sent;
