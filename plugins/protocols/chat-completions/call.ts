@@ -343,11 +343,8 @@ function isShortMessage(message: Wire.Message): boolean {
 }
 
 function isShortPart(part: Wire.AnyPart): boolean {
-  if (!Wire.isKnownPart(part)) return false;
-  if (part.type === 'image_url') return typeof part.image_url === 'string';
-  return (
-    part.type === 'document_url' || (part.type === 'input_audio' && typeof part.input_audio === 'string')
-  );
+  if (part.type === 'video_url') return false;
+  return Wire.isKnownPart(part) && isMedium(part) && typeof part[part.type] === 'string';
 }
 
 export const parts: PartsSide = {

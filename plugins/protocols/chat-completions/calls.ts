@@ -7,7 +7,7 @@ import { JsonEnd } from '../../shared/wire-kit/json-end.ts';
 import { loseSeal } from '../../shared/wire-kit/losses.ts';
 import { unwrapInput, type FindTool, wrapInput } from '../../shared/wire-kit/offered-tools.ts';
 import type { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
-import { isEmptyArguments, mayBeEmptyArguments, noArguments } from '../../shared/wire-kit/tool-arguments.ts';
+import { ArgumentPieces, isEmptyArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readObject, readText } from '../../shared/wire-kit/values.ts';
 import {
@@ -113,7 +113,9 @@ class Call {
   /** Whether a custom tool was offered as a function, so that its input is unwrapped at the end. */
   isWrapped = false;
   readonly transcript = new Transcript();
-  /** Arguments that are not emitted yet. */
+  /** The arguments of a function. "No arguments" wait until they are certain. */
+  readonly pieces = new ArgumentPieces();
+  /** What is to be emitted of the arguments. */
   pending = '';
   readonly opaque: Opaque[] = [];
   readonly #end = new JsonEnd();
@@ -127,7 +129,7 @@ class Call {
 
   addText(text: string): void {
     this.transcript.add(text);
-    this.pending += text;
+    this.pending += this.custom ? text : this.pieces.add(text);
     this.#end.add(text);
     this.#isObject = undefined;
   }
@@ -200,7 +202,7 @@ export class ToolCalls {
     for (const call of this.#calls) {
       if (call.isWrapped) call.pending = unwrapInput(call.transcript.text);
       // Other providers, and the examples of OpenAI's SDKs, parse arguments as JSON.
-      else if (!call.custom && isEmptyArguments(call.transcript.text)) call.pending = noArguments;
+      else if (!call.custom) call.pending += call.pieces.end();
       this.#reply.log.endBlock(this.#candidate, this.#emit(call, true), call.opaque);
     }
     this.#calls = [];
@@ -210,10 +212,7 @@ export class ToolCalls {
   /** Emits the pending arguments of a call, and returns its block. `last`: no more arguments follow. */
   #emit(call: Call, last = false): number {
     const block = call.block ?? this.#start(call);
-    const isUnsent = call.transcript.length === call.pending.length;
-    const isHeld =
-      !last && (call.isWrapped || (!call.custom && isUnsent && mayBeEmptyArguments(call.pending)));
-    if (isHeld) return block;
+    if (call.isWrapped && !last) return block;
     this.#reply.log.addText(this.#candidate, block, call.pending);
     call.pending = '';
     return block;

@@ -1,5 +1,6 @@
 /**
- * What a reply says of itself, in both directions: token counts and finish reasons. Corrects a reply that goes to a client of this protocol as it is: most providers speak a dialect of it.
+ * What a reply says of itself, in both directions: token counts and finish reasons. Corrects a reply that
+ * goes to a client of this protocol as it is: most providers speak a dialect of it.
  */
 import {
   toCount,
