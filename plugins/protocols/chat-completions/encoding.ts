@@ -43,11 +43,11 @@ export function makeCallId(reply: string, candidate: number, ordinal: number): s
 
 type Block = Turn['blocks'][number];
 
-/** Whether the client marks what to cache as Anthropic's clients do. */
-export function usesForeignMarks(messages: readonly Fields[]): boolean {
+/** Whether the client marks what to cache as Anthropic's clients do. A mark that was not read is in a bag. */
+export function usesForeignMarks(messages: readonly Fields[], turns: readonly Turn[]): boolean {
   return messages.some(
-    (message) =>
-      hasForeignMark(message) ||
+    (message, index) =>
+      (hasForeignMark(message) && bag.getFields(turns[index])[foreignField] === undefined) ||
       readObjects(message.content).some(hasForeignMark) ||
       readObjects(message.tool_calls).some(hasForeignMark),
   );

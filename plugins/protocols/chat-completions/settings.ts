@@ -145,7 +145,7 @@ export function readLimit(wire: Wire.Request): number | undefined {
 }
 
 /** Maps canonical fields to the client's names, if these differ from the protocol's current ones. */
-function readNames(wire: Wire.Request, { tools = [] }: CanonicalRequest): CanonicalRequest['names'] {
+function readNames(wire: Wire.Request, { tools = [], turns }: CanonicalRequest): CanonicalRequest['names'] {
   const { functions, reasoning, response_format: format } = wire;
   const usesFunctions = functions && !wire.tools;
   const usesObject = reasoning && !wire.reasoning_effort;
@@ -158,7 +158,7 @@ function readNames(wire: Wire.Request, { tools = [] }: CanonicalRequest): Canoni
     ['reasoning', 'reasoning', usesObject],
     ['reasoning.effort', reasoning?.effort ? 'reasoning.effort' : 'reasoning.enabled', usesObject],
     ['user', 'safety_identifier', hasOnlySafetyIdentifier(wire)],
-    ['.cache', 'cache_control', usesForeignMarks(wire.messages)],
+    ['.cache', 'cache_control', usesForeignMarks(wire.messages, turns)],
     ['format.', 'response_format', format?.type === 'json_object'],
     ['tools.cache', 'cache_control', tools.some(({ cache }) => cache)],
   ] as const;
