@@ -68,10 +68,10 @@ function decodeMessage(wire: Wire.Message, index: number, calls: EarlierCalls): 
   const turn = readMessage(message.seen, index, calls);
   const last = turn.blocks.at(-1);
   if (last && isMarkable(last) && !last.cache) {
-    const mark = decodeForeignMark(message);
+    const { cache } = decodeForeignMark(message) ?? {};
+    if (cache) last.cache = cache;
     // If the mark is lost, the report names the message, where the client wrote it.
-    if (mark && last.type === 'text') last.at = `messages[${index}]`;
-    Object.assign(last, mark);
+    if (cache && last.type === 'text') last.at = `messages[${index}]`;
   }
   return { ...turn, ...bag.keep(message.pickRest()) };
 }
