@@ -38,24 +38,32 @@ export function decodeTools(
   tools: readonly ReadTool[] | undefined,
   names: Record<string, string>,
 ): Tool[] | undefined {
-  // A tool outside of namespaces keeps its name everywhere.
-  const taken: TakenNames = new Map(tools?.flatMap(listPlainName).map((name) => [name, undefined]));
+  // Canonical names, with the namespaces of their tools. A tool outside of namespaces keeps its name.
+  const taken = new Map<string, string | undefined>();
+  for (const { kind, tool } of tools ?? [])
+    if (kind === 'own' && tool.type !== 'namespace') taken.set(tool.name, undefined);
+  /** A tool of another namespace cannot have a name that is taken. */
+  const chooseName = (name: string, namespace: string): string => {
+    const isTaken = taken.has(name) && taken.get(name) !== namespace;
+    const chosen = isTaken ? qualifyName({ name, namespace }) : name;
+    taken.set(chosen, namespace);
+    if (chosen !== name) names[buildNameKey(chosen)] = name;
+    return chosen;
+  };
   return tools?.flatMap((read): Tool[] => {
-    const { tool, at } = read;
-    if (read.kind === 'hosted' || (tool.type === 'namespace' && !hasTools(tool)))
+    const { kind, tool, at } = read;
+    if (kind === 'hosted' || (tool.type === 'namespace' && tool.tools.length === 0))
       return [decodeHosted(tool, at)];
-    return read.tool.type === 'namespace'
-      ? decodeNamespace(read.tool, at, { taken, names })
-      : [decodeTool(read.tool, { at }, { taken, names })];
+    if (tool.type !== 'namespace') return [{ ...Shared.decodeTool(tool, dialect), at }];
+    const { name: namespace } = tool;
+    const about = nestFields('namespace', pickUnread(tool, ['type', 'name', 'tools']));
+    return tool.tools.map((each, index) => {
+      const decoded = Shared.decodeTool(each, dialect);
+      const sides = bag.keep({ ...bag.getFields(decoded), ...(index === 0 ? about : {}) });
+      const name = chooseName(decoded.name, namespace);
+      return { ...decoded, name, namespace, at: `${at}.tools[${index}]`, ...sides };
+    });
   });
-}
-
-function listPlainName({ kind, tool }: ReadTool): string[] {
-  return kind === 'own' && tool.type !== 'namespace' ? [tool.name] : [];
-}
-
-function hasTools(tool: Fields): boolean {
-  return Array.isArray(tool.tools) && tool.tools.length > 0;
 }
 
 export function isSearch({ type }: { readonly type?: unknown }): boolean {
@@ -74,43 +82,6 @@ function decodeHosted(tool: Fields, at: string): Tool {
 function readHostedKind(tool: Fields): HostedTool['kind'] {
   if (isSearch(tool)) return 'web-search';
   return tool.type === 'code_interpreter' ? 'code-execution' : 'other';
-}
-
-/** Canonical names, with the namespaces of their tools. A tool of another namespace cannot have one. */
-type TakenNames = Map<string, string | undefined>;
-
-interface NamedTools {
-  readonly taken: TakenNames;
-  readonly names: Record<string, string>;
-}
-
-type WireNamespace = Extract<Wire.OwnTool, { type: 'namespace' }>;
-
-function decodeNamespace(namespace: WireNamespace, at: string, named: NamedTools): Tool[] {
-  return namespace.tools.map((tool, index) => {
-    const place = { at: `${at}.tools[${index}]`, namespace: namespace.name };
-    const first = { ...place, about: pickUnread(namespace, ['type', 'name', 'tools']) };
-    return decodeTool(tool, index === 0 ? first : place, named);
-  });
-}
-
-interface ToolPlace {
-  readonly at: string;
-  readonly namespace?: string;
-  /** The namespace's own fields, on its first tool. */
-  readonly about?: Fields;
-}
-
-function decodeTool(tool: Wire.FlatTool, place: ToolPlace, { taken, names }: NamedTools): Tool {
-  const { at, namespace, about = {} } = place;
-  const decoded = Shared.decodeTool(tool, dialect);
-  const { name: wireName } = decoded;
-  const isTaken = namespace !== undefined && taken.has(wireName) && taken.get(wireName) !== namespace;
-  const name = isTaken ? qualifyName({ name: wireName, namespace }) : wireName;
-  taken.set(name, namespace);
-  if (name !== wireName) names[buildNameKey(name)] = wireName;
-  const sides = bag.keep({ ...bag.getFields(decoded), ...nestFields('namespace', about) });
-  return { ...decoded, name, namespace, at, ...sides };
 }
 
 /**
