@@ -11,6 +11,8 @@ export function formatUses(uses: readonly ShownUse[]): string {
 
 /** A text as a cell: quoted if it needs to be, and never a formula. */
 export function formatCsvCell(value: string): string {
+  // Most cells are neither.
+  if (!/^[=+@\t\r-]|[",\r\n]/.test(value)) return value;
   const text = /^[=+@\t\r]|^-(?!\d+(\.\d+)?$)/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
@@ -20,12 +22,8 @@ function formatCell(value: unknown): string {
   return typeof value === 'string' ? formatCsvCell(value) : String(value);
 }
 
-/** A line for each row. */
-export function formatCsvLines<Column extends string>(
-  columns: readonly Column[],
-  rows: readonly Readonly<Partial<Record<Column, unknown>>>[],
-): string {
-  return rows.map((row) => `${columns.map((column) => formatCell(row[column])).join(',')}\r\n`).join('');
+export function formatCsvLine(cells: readonly unknown[]): string {
+  return `${cells.map(formatCell).join(',')}\r\n`;
 }
 
 /** The columns by name in a first line, then a line for each row. */
@@ -33,5 +31,6 @@ export function formatCsv<Column extends string>(
   columns: readonly Column[],
   rows: readonly Readonly<Partial<Record<Column, unknown>>>[],
 ): string {
-  return `${columns.join(',')}\r\n${formatCsvLines(columns, rows)}`;
+  const lines = rows.map((row) => formatCsvLine(columns.map((column) => row[column])));
+  return `${columns.join(',')}\r\n${lines.join('')}`;
 }
