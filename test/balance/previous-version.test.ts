@@ -5,10 +5,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { findCount, listUses } from '../../core/index.ts';
+import { amountParts, listBuckets } from '../../plugins/meters/balance/calls/figures.ts';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import type { Store } from '../../plugins/meters/balance/store.ts';
+import type { OverviewQuery, OverviewRow, Store } from '../../plugins/meters/balance/store.ts';
 import { add, buildCall } from '../contract/made-calls.ts';
 import { request } from '../contract/store.ts';
 import { openDatabase } from '../support/database.ts';
@@ -17,9 +17,11 @@ import { makeTemporaryFolder, withDatabase } from './ledger-file.ts';
 import { queryDatabase } from './postgres-database.ts';
 
 const fixtures = join(import.meta.dirname, 'fixtures');
-const previous: { readonly openSqlite: typeof openSqlite } = await import(
-  join(fixtures, 'store-d2dc27a7.mjs')
-);
+type FormerStore = Omit<Store, 'sumCalls'> & {
+  sumCalls(query: OverviewQuery): Promise<readonly FormerRow[]>;
+};
+const previous: { openSqlite(...options: Parameters<typeof openSqlite>): Promise<FormerStore> } =
+  await import(join(fixtures, 'store-d2dc27a7.mjs'));
 
 let folder: ReturnType<typeof makeTemporaryFolder>;
 let file: string;
@@ -53,7 +55,7 @@ function readVersion(): unknown {
 }
 
 /** What each list of the books says. */
-async function readLists(store: Store): Promise<unknown[]> {
+async function readLists(store: Omit<Store, 'sumCalls'>): Promise<unknown[]> {
   const page = { limit: 100 };
   return Promise.all([
     store.listAccounts(page),
@@ -84,16 +86,30 @@ it('opens a ledger of the version before, and ends the calls that it left runnin
   expect(Object.fromEntries(readTables())).toMatchObject(Object.fromEntries(tables));
 });
 
-/** What an overview says, with tokens that have columns in the version before and are uses in this one. */
-async function readOverview(store: Store, by: 'model' | 'account'): Promise<unknown[]> {
-  const rows = await store.sumCalls({ from: 0, to: 2 ** 42, by, unit: '1d', top: 100 });
+/** A row of the version before, which has a column for each kind of token. */
+interface FormerRow extends Pick<OverviewRow, 'name' | 'start' | 'cost' | 'margin' | 'posts'> {
+  readonly counts: Readonly<Record<'calls' | 'errors' | 'cache_hits' | 'input' | 'output', number>>;
+  readonly buckets: readonly number[];
+}
+
+/** What an overview of this version says, in the words of the one before. */
+function toFormer({ calls, counts, ...row }: OverviewRow): FormerRow {
+  const { errors = 0, cache_hits = 0, input = 0, output = 0 } = counts;
+  const tokens = { input: input / amountParts, output: output / amountParts };
+  return { ...row, counts: { calls, errors, cache_hits, ...tokens }, buckets: listBuckets(counts) };
+}
+
+async function readOverview<Row>(
+  { sumCalls }: { sumCalls(query: OverviewQuery): Promise<readonly Row[]> },
+  by: 'model' | 'account',
+  toFormerRow: (row: Row) => FormerRow,
+): Promise<unknown[]> {
+  const rows = await sumCalls({ from: 0, to: 2 ** 42, by, unit: '1d', top: 100 });
   return rows
+    .map(toFormerRow)
     .filter(({ counts, posts }) => counts.calls + posts > 0)
-    .map((row) => {
-      const { calls, errors, cache_hits: hits, ...tokens } = row.counts;
-      const uses = row.uses ?? listUses(tokens);
-      const [input = 0, output = 0] = [findCount(uses, 'input'), findCount(uses, 'output')];
-      const { name, start, cost, margin, posts, buckets } = row;
+    .map(({ name, start, cost, margin, posts, counts, buckets }) => {
+      const { calls, errors, cache_hits: hits, input, output } = counts;
       return { name, start, cost, margin, posts, buckets, calls, errors, hits, input, output };
     });
 }
@@ -105,14 +121,14 @@ it.each(['model', 'account'] as const)('keeps every sum of the version before by
   await old.settle(settlement('old-1', 9n));
   const call = buildCall('old-1', 'acme', 2000, { usage: undefined, input: 7, output: 3 });
   await add(old, call);
-  const before = await readOverview(old, by);
+  const before = await readOverview(old, by, (row) => row);
   expect(before).not.toEqual([]);
   const young = await openSqlite({ file });
   // Its calls are summed up from their records, those of the version before from their columns too.
   await add(young, buildCall('young-1', 'acme', 2000, { usage: { input: 2 }, input: 2, output: 0 }));
   await old.reserve(request('old-2', 'acme', { key: 'key-1' }));
   await old.settle(settlement('old-2', 5n));
-  expect(await readOverview(young, by)).toEqual(await readOverview(old, by));
+  expect(await readOverview(young, by, toFormer)).toEqual(await readOverview(old, by, (row) => row));
   expect(await young.audit()).toMatchObject({ ok: true, findings: [] });
   await young.close();
   await old.close();

@@ -1,6 +1,5 @@
 /** Ended calls of any kind, and their sums. */
-import { findCount } from '../../core/index.ts';
-import { units } from '../../plugins/meters/balance/calls/figures.ts';
+import { amountParts, listBuckets, units } from '../../plugins/meters/balance/calls/figures.ts';
 import type { OverviewRow, Store } from '../../plugins/meters/balance/store.ts';
 
 export interface MadeCall {
@@ -51,24 +50,24 @@ export function buildCall(
   };
 }
 
-export async function add(store: Store, ...calls: readonly MadeCall[]): Promise<void> {
+export async function add(store: Pick<Store, 'addCalls'>, ...calls: readonly MadeCall[]): Promise<void> {
   await store.addCalls({ calls: calls.map((call) => JSON.stringify(call)) });
 }
 
 export function sumRows(rows: readonly OverviewRow[]) {
-  const sum = (read: (row: OverviewRow) => number): number =>
-    rows.reduce((total, row) => total + read(row), 0);
+  const sum = (read: (row: OverviewRow) => number | undefined): number =>
+    rows.reduce((total, row) => total + (read(row) ?? 0), 0);
   return {
     cost: rows.reduce((total, row) => total + row.cost, 0n),
     margin: rows.reduce((total, row) => total + row.margin, 0n),
     posts: sum((row) => row.posts),
-    calls: sum((row) => row.counts.calls),
-    errors: sum((row) => row.counts.errors),
-    input: sum((row) => findCount(row.uses, 'input') ?? 0),
-    audio: sum((row) => findCount(row.uses, 'input', 'audio') ?? 0),
-    seconds: sum((row) => findCount(row.uses, 'secondIn') ?? 0),
-    hits: sum((row) => row.counts.cache_hits),
-    timed: sum((row) => row.buckets.reduce((all, one) => all + one, 0)),
+    calls: sum((row) => row.calls),
+    errors: sum(({ counts }) => counts.errors),
+    input: sum(({ counts }) => counts.input) / amountParts,
+    audio: sum(({ counts }) => counts.inputAudio) / amountParts,
+    seconds: sum(({ counts }) => counts.secondIn) / amountParts,
+    hits: sum(({ counts }) => counts.cache_hits),
+    timed: sum(({ counts }) => listBuckets(counts).reduce((all, one) => all + one, 0)),
   };
 }
 

@@ -1,7 +1,6 @@
 /** Compares what a store says of ended calls with sums of our own. */
 import { expect } from 'vitest';
-import { findCount } from '../../core/index.ts';
-import { units, type Dimension, type Unit } from '../../plugins/meters/balance/calls/figures.ts';
+import { amountParts, units, type Dimension, type Unit } from '../../plugins/meters/balance/calls/figures.ts';
 import type { OverviewQuery, OverviewRow, Store } from '../../plugins/meters/balance/store.ts';
 import { type MadeCall, always, sumRows } from './made-calls.ts';
 
@@ -169,13 +168,13 @@ export async function expectSelected(
               call.at >= range.from && call.at < range.to && set.every((name) => call[name] === wanted[name]),
           );
           expect(
-            rows.map(({ name, start, names, cost, counts, uses }) => ({
+            rows.map(({ name, start, names, cost, calls: made, counts }) => ({
               name,
               start,
               names,
               cost,
-              calls: counts.calls,
-              input: findCount(uses, 'input') ?? 0,
+              calls: made,
+              input: (counts.input ?? 0) / amountParts,
             })),
             `by ${by} of ${set.join(' and ')} in steps of ${unit}, ${top} series`,
           ).toEqual(sumCalls(selected, query));

@@ -4,6 +4,10 @@
  * a JSON object: of errors and cache hits, of each kind of use, and of times to the first event in buckets,
  * from which percentiles are read.
  */
+import { kinds } from '../../../../core/for-threads.ts';
+import type { Use } from '../../../../core/index.ts';
+import { readCount, readInteger, readText, type Row } from '../rows.ts';
+
 export const bucketBounds: readonly number[] = [
   25, 50, 75, 100, 150, 200, 300, 400, 500, 700, 1000, 1400, 2000, 2800, 4000, 5600, 8000, 11_000, 16_000,
   22_000, 32_000, 45_000, 60_000, 120_000,
@@ -24,6 +28,56 @@ export const formerKinds = {
 
 /** Amounts of uses are integers: counts have at most three decimals. */
 export const amountParts = 1000;
+
+/** What rows of sums hold, and what entries and calls add to them. */
+export interface Sums {
+  cost: bigint;
+  /** What was charged above the vendors' bills. */
+  margin: bigint;
+  posts: number;
+  calls: number;
+  /** Those that are not 0. */
+  readonly counts: Record<string, number>;
+}
+
+export function createSums(): Sums {
+  return { cost: 0n, margin: 0n, posts: 0, calls: 0, counts: {} };
+}
+
+/** Adds to sums, or takes away from them. */
+export function addSums(sums: Sums, more: Readonly<Sums>, sign: 1 | -1 = 1): void {
+  sums.cost += sign === 1 ? more.cost : -more.cost;
+  sums.margin += sign === 1 ? more.margin : -more.margin;
+  sums.posts += sign * more.posts;
+  sums.calls += sign * more.calls;
+  for (const [name, count] of Object.entries(more.counts))
+    sums.counts[name] = (sums.counts[name] ?? 0) + sign * count;
+}
+
+/** Reads a row of sums. */
+export function readSums(row: Row): Sums {
+  return {
+    cost: readInteger(row, 'cost'),
+    margin: readInteger(row, 'margin'),
+    posts: readCount(row, 'posts'),
+    calls: readCount(row, 'calls'),
+    counts: JSON.parse(readText(row, 'counts')),
+  };
+}
+
+/** How many first events came within each bucket. */
+export function listBuckets(counts: Sums['counts']): number[] {
+  return buckets.map((name) => counts[name] ?? 0);
+}
+
+/** What was used of each unit. */
+export function listUsed(counts: Sums['counts']): Use[] {
+  return kinds.flatMap(({ name, unit, modality }) => {
+    const amount = counts[name];
+    if (!amount) return [];
+    return [{ unit, ...(modality && { modality }), count: amount / amountParts }];
+  });
+}
 
 /** Whether an entry adds to the sums; `row` is its table. */
 export function buildCounted(row: string): string {

@@ -19,16 +19,20 @@ import {
   type Steps,
 } from '../sql/steps.ts';
 import {
+  addSums,
   amountParts,
   bucketBounds,
   buckets,
+  createSums,
   errorOutcomes,
   formerKinds,
   joinNames,
   longSteps,
   namePair,
   pairs,
+  readSums,
   units,
+  type Sums,
 } from './figures.ts';
 
 /** The columns of each table of sums that name a row. */
@@ -126,39 +130,24 @@ const mostAtOnce = 1000;
 export function* addNoted(): Steps<boolean> {
   yield* askAll([ask(sql.lock)]);
   const calls = (yield* askRows(sql.takeCalls, mostAtOnce)).map((row) => String(readCount(row, 'number')));
-  const sums = new Sums();
+  const batch = new Batch();
   if (calls.length > 0) {
-    for (const row of yield* askRows(sql.calls, calls)) sums.addCall(row);
+    for (const row of yield* askRows(sql.calls, calls)) batch.addCall(row);
     // Before notes of entries are taken: theirs are those that the calls came after.
-    for (const row of yield* askRows(sql.earlier, calls)) sums.addTags(row, readMoney(row));
+    for (const row of yield* askRows(sql.earlier, calls)) batch.addTags(row, readMoney(row));
   }
   const entries = (yield* askRows(sql.takeEntries, mostAtOnce)).map((row) =>
     String(readCount(row, 'number')),
   );
-  if (entries.length > 0) for (const row of yield* askRows(sql.entries, entries)) sums.addEntry(row);
-  yield* sums.write();
+  if (entries.length > 0) for (const row of yield* askRows(sql.entries, entries)) batch.addEntry(row);
+  yield* batch.write();
   return calls.length < mostAtOnce && entries.length < mostAtOnce;
-}
-
-/** What a row adds to a group, and what a row of sums holds. `counts` may name one several times. */
-interface Added {
-  readonly cost: bigint;
-  readonly margin: bigint;
-  readonly posts: number;
-  readonly calls: number;
-  readonly counts: Iterable<readonly [name: string, count: number]>;
 }
 
 type Key = readonly (string | number)[];
 
-interface Group<Of extends Key> extends Added {
-  readonly key: Of;
-  cost: bigint;
-  margin: bigint;
-  posts: number;
-  calls: number;
-  readonly counts: Map<string, number>;
-}
+/** The sums of a row by its key. */
+type Groups<Of extends Key = Key> = Map<string, Sums & { readonly key: Of }>;
 
 const steps = Object.values(units);
 const isError = new Set<string>(errorOutcomes);
@@ -168,20 +157,8 @@ function nameBucket(milliseconds: number): string {
   return buckets.at(found) ?? '';
 }
 
-function readMoney(row: Row): Added {
-  const [cost, margin] = [readInteger(row, 'cost'), readInteger(row, 'margin')];
-  return { cost, margin, posts: 0, calls: 0, counts: [] };
-}
-
-/** What a row of sums holds. */
-export function readSums(row: Row): Added {
-  const counts: Readonly<Record<string, number>> = JSON.parse(readText(row, 'counts'));
-  return {
-    ...readMoney(row),
-    posts: readCount(row, 'posts'),
-    calls: readCount(row, 'calls'),
-    counts: Object.entries(counts),
-  };
+function readMoney(row: Row): Sums {
+  return { ...createSums(), cost: readInteger(row, 'cost'), margin: readInteger(row, 'margin') };
 }
 
 /** What a call used: from its record, or from its columns if the record is older than the list of units. */
@@ -194,34 +171,28 @@ function readUses(row: Row): [kind: string, amount: number][] {
   ]);
 }
 
-function readCounts(row: Row): [name: string, count: number][] {
-  const counts = readUses(row);
+function readCounts(row: Row): Sums['counts'] {
+  const counts: Sums['counts'] = Object.fromEntries(readUses(row));
   const first = readOptional(row, 'first_event', readCount);
-  if (isError.has(readText(row, 'outcome'))) counts.push(['errors', 1]);
-  if (readCount(row, 'cached') > 0) counts.push(['cache_hits', 1]);
-  if (first !== undefined) counts.push([nameBucket(first), 1]);
+  if (isError.has(readText(row, 'outcome'))) counts.errors = 1;
+  if (readCount(row, 'cached') > 0) counts.cache_hits = 1;
+  if (first !== undefined) counts[nameBucket(first)] = 1;
   return counts;
 }
 
-export type Groups<Of extends Key = Key> = Map<string, Group<Of>>;
-
 /** Adds to the group of a key, which it makes if there is none. */
-export function addToGroup<Of extends Key>(groups: Groups<Of>, key: Of, added: Added): void {
+function addToGroup<Of extends Key>(groups: Groups<Of>, key: Of, added: Sums): void {
   const id = key.join('\n');
   let group = groups.get(id);
-  if (!group) groups.set(id, (group = { key, cost: 0n, margin: 0n, posts: 0, calls: 0, counts: new Map() }));
-  group.cost += added.cost;
-  group.margin += added.margin;
-  group.posts += added.posts;
-  group.calls += added.calls;
-  for (const [name, count] of added.counts) group.counts.set(name, (group.counts.get(name) ?? 0) + count);
+  if (!group) groups.set(id, (group = { key, ...createSums() }));
+  addSums(group, added);
 }
 
 function listRecords(table: Table, groups: Groups): Row[] {
   return [...groups.values()].map(({ key, counts, ...sums }) => ({
     ...Object.fromEntries(keys[table].map((column, index) => [column, key[index]])),
     ...sums,
-    counts: JSON.stringify(Object.fromEntries(counts)),
+    counts: JSON.stringify(counts),
   }));
 }
 
@@ -238,7 +209,7 @@ function* writeGroups(table: Table, groups: Groups): Steps<void> {
   yield* sendAll([askRecords(sql[`write_${table}`], listRecords(table, groups))]);
 }
 
-class Sums {
+class Batch {
   /** By the shortest step, of which all longer ones are made: most rows of a batch are in a few groups. */
   readonly #rows: Groups<
     readonly [at: number, provider: string, model: string, account: string, key: string]
@@ -252,12 +223,12 @@ class Sums {
   }
 
   addCall(row: Row): void {
-    const added = { cost: 0n, margin: 0n, posts: 0, calls: 1, counts: readCounts(row) };
+    const added = { ...createSums(), calls: 1, counts: readCounts(row) };
     this.#addRow(row, added);
     this.addTags(row, added);
   }
 
-  addTags(row: Row, added: Added): void {
+  addTags(row: Row, added: Sums): void {
     if (row.tags === '{}') return;
     for (const [name, value] of Object.entries(readNamedTexts(row, 'tags')))
       this.#addSeries(['tag', formatTag(name, value), readCount(row, 'at')], steps, added);
@@ -279,7 +250,7 @@ class Sums {
     yield* writeGroups('series_sums', this.#series);
   }
 
-  #addRow(row: Row, added: Added): void {
+  #addRow(row: Row, added: Sums): void {
     const at = toStart(readCount(row, 'at'), units['5m']);
     const [provider, model] = [readText(row, 'provider'), readText(row, 'model')];
     addToGroup(this.#rows, [at, provider, model, readText(row, 'account'), readText(row, 'key')], added);
@@ -288,7 +259,7 @@ class Sums {
   #addSeries(
     [dimension, name, at]: readonly [dimension: string, name: string, at: number],
     lengths: readonly number[],
-    added: Added,
+    added: Sums,
   ): void {
     for (const step of lengths) addToGroup(this.#series, [dimension, step, toStart(at, step), name], added);
   }

@@ -1,14 +1,19 @@
 /** What an overview shows: spend, calls, tokens, errors, cache hits and times, as totals and series. */
 import { z } from 'zod';
-import { findCount, formatUsd, kinds, nameKind, type Use } from '../../../../core/index.ts';
+import { formatUsd } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import {
+  addSums,
+  amountParts,
   computePercentile,
-  counted,
+  createSums,
   dimensions,
   formerKinds,
+  listBuckets,
+  listUsed,
   shortestKept,
   units,
+  type Sums,
   type Unit,
 } from '../calls/figures.ts';
 import type { OverviewRow } from '../store.ts';
@@ -63,68 +68,43 @@ function computeRange({ step, by, tag, ...query }: Query) {
   return range;
 }
 
-/** What was charged, what the vendors bill for it, and the difference. */
-function sumMoney(rows: readonly OverviewRow[]) {
-  const cost = rows.reduce((total, row) => total + row.cost, 0n);
-  const margin = rows.reduce((total, row) => total + row.margin, 0n);
-  return { cost: formatUsd(cost), vendor_cost: formatUsd(cost - margin), margin: formatUsd(margin) };
-}
-
-/** What is counted step by step. */
-type Count = (typeof counted)[number] | keyof typeof formerKinds;
-
-function mapCounts<Value>(map: (read: (row: OverviewRow) => number) => Value): Record<Count, Value> {
-  const read = [
-    ...counted.map((name) => [name, ({ counts }: OverviewRow) => counts[name]] as const),
-    ...Object.entries(formerKinds).map(
-      ([name, unit]) => [name, ({ uses }: OverviewRow) => findCount(uses, unit) ?? 0] as const,
-    ),
-  ];
-  return Object.fromEntries(read.map(([name, each]) => [name, map(each)])) as Record<Count, Value>;
-}
-
-/** What was used of each unit. */
-export function sumUses(uses: readonly Use[]): Use[] {
-  const sums = new Map<string, Use>();
-  for (const use of uses) {
-    const name = nameKind(use);
-    sums.set(name, { ...use, count: (sums.get(name)?.count ?? 0) + use.count });
-  }
-  return kinds.flatMap(({ name }) => sums.get(name) ?? []);
-}
-
-export function computeTotals(rows: readonly OverviewRow[]) {
-  const sumRows = (read: (row: OverviewRow) => number): number =>
-    rows.reduce((total, row) => total + read(row), 0);
-  const counts = rows[0]?.buckets.map((_, index) => sumRows(({ buckets }) => buckets[index] ?? 0)) ?? [];
+/** What is shown of each step and of totals. */
+function describeSums({ cost, margin, calls, counts }: Sums) {
+  const firsts = listBuckets(counts);
+  const tokens = Object.entries(formerKinds).map(([name, kind]) => [name, (counts[kind] ?? 0) / amountParts]);
   return {
-    ...mapCounts(sumRows),
-    uses: sumUses(rows.flatMap(({ uses }) => uses)),
-    ...sumMoney(rows),
-    first_event_ms: {
-      count: counts.reduce((total, count) => total + count, 0),
-      p50: computePercentile(counts, 0.5),
-      p95: computePercentile(counts, 0.95),
-    },
+    calls,
+    errors: counts.errors ?? 0,
+    cache_hits: counts.cache_hits ?? 0,
+    // TypeScript cannot follow the names of the table through a list.
+    ...(Object.fromEntries(tokens) as Record<keyof typeof formerKinds, number>),
+    cost: formatUsd(cost),
+    vendor_cost: formatUsd(cost - margin),
+    margin: formatUsd(margin),
+    p50: computePercentile(firsts, 0.5),
+    p95: computePercentile(firsts, 0.95),
   };
 }
+
+export function computeTotals(rows: readonly Readonly<Sums>[]) {
+  const sums = createSums();
+  for (const row of rows) addSums(sums, row);
+  const { p50, p95, ...described } = describeSums(sums);
+  const count = listBuckets(sums.counts).reduce((total, each) => total + each, 0);
+  return { ...described, uses: listUsed(sums.counts), first_event_ms: { count, p50, p95 } };
+}
+
+type Described = ReturnType<typeof describeSums>;
+type Columns = { [Name in keyof Described]: Described[Name][] };
 
 /** One value for each step, in their order. */
-function computeColumns(rows: readonly OverviewRow[], starts: readonly number[]) {
-  const byStart = new Map(rows.map((row) => [row.start, row]));
-  const computeColumn = <Value>(read: (row: OverviewRow) => Value, none: Value): Value[] =>
-    starts.map((start) => {
-      const row = byStart.get(start);
-      return row ? read(row) : none;
-    });
-  return {
-    ...mapCounts((read) => computeColumn(read, 0)),
-    cost: computeColumn(({ cost }) => formatUsd(cost), '0'),
-    vendor_cost: computeColumn(({ cost, margin }) => formatUsd(cost - margin), '0'),
-    margin: computeColumn(({ margin }) => formatUsd(margin), '0'),
-    p50: computeColumn(({ buckets }) => computePercentile(buckets, 0.5), null),
-    p95: computeColumn(({ buckets }) => computePercentile(buckets, 0.95), null),
-  };
+function computeColumns(rows: readonly OverviewRow[], starts: readonly number[]): Columns {
+  const none = describeSums(createSums());
+  const byStart = new Map(rows.map((row) => [row.start, describeSums(row)]));
+  const described = starts.map((start) => byStart.get(start) ?? none);
+  const names = Object.keys(none) as (keyof Described)[];
+  const columns = names.map((name) => [name, described.map((each) => each[name])]);
+  return Object.fromEntries(columns) as Columns;
 }
 
 async function computeOverview({ store, lastAudit: audit }: Ledger, query: Query) {

@@ -4,7 +4,7 @@
  */
 import type { Nano, Use } from '../../../../core/index.ts';
 import { getCurrentPeriod } from '../budgets/periods.ts';
-import { units } from '../calls/figures.ts';
+import { listUsed, units } from '../calls/figures.ts';
 import type { MinuteRow, Store } from '../store.ts';
 
 const hour = units['1h'];
@@ -49,7 +49,9 @@ async function readRows(store: Store, account: string, { from, to, zone }: Range
   );
   const minutes = hours.size === 0 ? [] : await store.sumChargesByMinute({ account, hours: [...hours] });
   return [
-    ...rows.filter(({ start }) => !hours.has(start)).map((row) => ({ ...row, name: row.name ?? '' })),
+    ...rows
+      .filter(({ start }) => !hours.has(start))
+      .map(({ counts, ...row }) => ({ ...row, name: row.name ?? '', uses: listUsed(counts) })),
     ...minutes.filter(({ start }) => start >= from && start < to),
   ];
 }

@@ -1,6 +1,6 @@
 /** An account's statement, like a bank's: what it had, what came and went, and what it has. */
 import { z } from 'zod';
-import { formatUsd, type Nano, type Use } from '../../../../core/index.ts';
+import { formatUsd, kinds, nameKind, type Nano, type Use } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
@@ -9,7 +9,6 @@ import type { Store } from '../store.ts';
 import { requireBalance, readAllCredits } from './accounts.ts';
 import { formatCsv, formatUses } from './csv.ts';
 import { defineOperation } from './operation.ts';
-import { sumUses } from './overview.ts';
 import { toIso, buildRefusal } from './replies.ts';
 import { findDay, computeSpentBefore, computeSpentByDay, type Range } from './statement-days.ts';
 
@@ -51,6 +50,16 @@ function computeRange({ month, from, to, zone }: Query): Range {
   const last = from === undefined ? addToDate(first, { months: 1 }) : (to ?? addToDate(current, { days: 1 }));
   if (first >= last) throw buildRefusal('invalid_request', 'from: it has to be before "to"', 'from');
   return { from: findStartOfDate(zone, first), to: findStartOfDate(zone, last), zone };
+}
+
+/** What was used of each unit. */
+function sumUses(uses: readonly Use[]): Use[] {
+  const sums = new Map<string, Use>();
+  for (const use of uses) {
+    const name = nameKind(use);
+    sums.set(name, { ...use, count: (sums.get(name)?.count ?? 0) + use.count });
+  }
+  return kinds.flatMap(({ name }) => sums.get(name) ?? []);
 }
 
 interface Line {
