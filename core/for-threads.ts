@@ -4,7 +4,7 @@
  */
 
 export { computeCost } from './billing/cost.ts';
-export { findKind, kinds, listUses, nameKind } from './canonical/units.ts';
+export { kinds, listUses, nameKind } from './canonical/units.ts';
 export { restorePrice } from './price-terms.ts';
 export { isDecimal } from './util/decimal.ts';
 export { formatUsd } from './util/money.ts';

@@ -81,7 +81,8 @@ export interface EntryQuery {
 }
 
 export const usageGroups = ['account', 'key', 'model', 'provider', 'day'] as const;
-export type UsageGroup = (typeof usageGroups)[number];
+/** Minutes are for statements alone. */
+export type UsageGroup = (typeof usageGroups)[number] | 'minute';
 
 export interface UsageQuery {
   readonly account?: string | undefined;
@@ -89,6 +90,8 @@ export interface UsageQuery {
   readonly model?: string | undefined;
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  /** Only these hours in UTC, by their first milliseconds. */
+  readonly hours?: readonly number[] | undefined;
   /** What to group by. If it is empty, one row sums up everything. */
   readonly by: readonly UsageGroup[];
 }
@@ -101,7 +104,7 @@ const usageFields = {
 };
 /**
  * The sum of calls that were posted. Overages and adjustments are part of `cost`. It has the fields it is
- * grouped by; a day is an ISO date in UTC.
+ * grouped by; a day is an ISO date in UTC, a minute its first millisecond.
  */
 export type UsageRow = rows.RecordOf<typeof usageFields> & {
   readonly uses: readonly Use[];

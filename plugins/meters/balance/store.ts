@@ -224,8 +224,6 @@ export const operations = {
   sumCalls: defineReport<(query: OverviewQuery) => readonly OverviewRow[]>(),
   /** How many entries and calls are not summed up yet. */
   countUnsummed: defineReport<() => number>(),
-  /** What an account was charged in some hours, for days that begin within an hour of UTC. */
-  sumChargesByMinute: defineReport<(query: MinuteQuery) => readonly MinuteRow[]>(),
   /** What an account was credited before a time, less what was taken back. */
   sumCreditsBefore: defineReport<(asked: Readonly<{ account: string; at: number }>) => Nano>(),
 };

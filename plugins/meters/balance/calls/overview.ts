@@ -3,7 +3,6 @@
  * ranked by few columns of few rows, in the longest steps; of the leading ones alone all is read. The others
  * are the sum of all, less these.
  */
-import type { Use } from '../../../../core/index.ts';
 import { readCount, readOptional, readText, readTexts, type Row } from '../rows.ts';
 import { askRows, type Steps, type Value } from '../sql/steps.ts';
 import {
@@ -44,21 +43,6 @@ export interface OverviewRow extends Readonly<Sums> {
   readonly place: number;
   /** How many series there are, with those that are summed up in one. */
   readonly names: number;
-}
-
-/** Hours in UTC, by their first milliseconds. */
-export interface MinuteQuery {
-  readonly account: string;
-  readonly hours: readonly number[];
-}
-
-/** What a model cost in one minute, and what was used of it. */
-export interface MinuteRow {
-  readonly name: string;
-  readonly start: number;
-  readonly cost: bigint;
-  readonly posts: number;
-  readonly uses: readonly Use[];
 }
 
 /** A part of a range, in steps of one length. */
@@ -107,7 +91,7 @@ interface Leading {
   readonly places: readonly string[];
 }
 
-/** Rows of the largest series alone: an index finds each by some columns, so that no row of others is read. */
+/** Rows of the largest series alone: an index finds each by some columns, and no row of others is read. */
 interface Found extends Source {
   readonly columns: readonly string[];
   /** The values of the columns, for each place where rows of a series are. */
@@ -179,7 +163,7 @@ function selectParties(query: OverviewQuery, stated: readonly Party[]): Ranked {
   return { ...common, before, where: [...ofServed, ...where] };
 }
 
-/** How rows of parties are found by names that were ranked; undefined: only all rows that filters select are. */
+/** How rows of parties are found by ranked names. If `found` is undefined, all that filters select are read. */
 function planParties(query: OverviewQuery, stated: readonly Party[]): Pick<Plan, 'all' | 'found'> {
   const { by, account } = query;
   const all = selectParties(query, stated);
@@ -262,9 +246,10 @@ function selectRows(source: Ranked, columns: string, spans: readonly Span[]): st
   return spans
     .map((span) => {
       const starts = `(WITH RECURSIVE ${buildTimes(span)} SELECT at FROM times) AS starts`;
+      const joined = [starts, before, table].filter(Boolean).join(' CROSS JOIN ');
       return `
-        SELECT ${table}.${column} AS name, ${columns}
-        FROM ${[starts, before, table].filter(Boolean).join(' CROSS JOIN ')} ${buildWhere(source, span, 'starts.at')}`;
+        SELECT ${table}.${column} AS name, ${columns} FROM ${joined}
+        ${buildWhere(source, span, 'starts.at')}`;
     })
     .join(' UNION ALL ');
 }

@@ -5,7 +5,7 @@
 import type { Nano, Use } from '../../../../core/index.ts';
 import { getCurrentPeriod } from '../budgets/periods.ts';
 import { listUsed, units } from '../calls/figures.ts';
-import type { MinuteRow, Store } from '../store.ts';
+import type { Store } from '../store.ts';
 
 const hour = units['1h'];
 
@@ -25,14 +25,33 @@ export interface Spent {
   readonly model: string;
   cost: Nano;
   posts: number;
-  readonly uses: Use[];
+  uses: readonly Use[];
 }
 
 export function findDay(zone: string, at: number): number {
   return getCurrentPeriod('day', zone, at).start;
 }
 
-async function readRows(store: Store, account: string, { from, to, zone }: Range): Promise<MinuteRow[]> {
+/** What a model cost from a moment on, until the hour or the minute ends. */
+interface Charged extends Omit<Spent, 'day'> {
+  readonly start: number;
+}
+
+/** Some hours, minute by minute. */
+async function readMinutes(store: Store, account: string, hours: readonly number[]): Promise<Charged[]> {
+  if (hours.length === 0) return [];
+  const [from, to] = [Math.min(...hours), Math.max(...hours) + hour];
+  const rows = await store.sumUsage({ account, hours, from, to, by: ['model', 'minute'] });
+  return rows.map(({ model = '', minute, cost, calls, uses }) => ({
+    model,
+    start: Number(minute),
+    cost,
+    posts: calls,
+    uses,
+  }));
+}
+
+async function readRows(store: Store, account: string, { from, to, zone }: Range): Promise<Charged[]> {
   const [first, last] = [Math.floor(from / hour) * hour, Math.ceil(to / hour) * hour];
   const rows = await store.sumCalls({
     account,
@@ -47,11 +66,11 @@ async function readRows(store: Store, account: string, { from, to, zone }: Range
   const hours = new Set(
     [...new Set(rows.map(({ start }) => start))].toSorted((one, other) => one - other).filter(isSplit),
   );
-  const minutes = hours.size === 0 ? [] : await store.sumChargesByMinute({ account, hours: [...hours] });
+  const minutes = await readMinutes(store, account, [...hours]);
   return [
     ...rows
       .filter(({ start }) => !hours.has(start))
-      .map(({ counts, ...row }) => ({ ...row, name: row.name ?? '', uses: listUsed(counts) })),
+      .map(({ counts, name: model = '', ...row }) => ({ ...row, model, uses: listUsed(counts) })),
     ...minutes.filter(({ start }) => start >= from && start < to),
   ];
 }
@@ -60,15 +79,15 @@ async function readRows(store: Store, account: string, { from, to, zone }: Range
 export async function computeSpentByDay(store: Store, account: string, range: Range): Promise<Spent[]> {
   const days = new Map<string, Spent>();
   const rows = await readRows(store, account, range);
-  for (const { start, name, cost, posts, uses } of rows.toSorted((one, other) => one.start - other.start)) {
+  for (const { start, model, cost, posts, uses } of rows.toSorted((one, other) => one.start - other.start)) {
     const day = findDay(range.zone, start);
-    const id = `${day} ${name}`;
+    const id = `${day} ${model}`;
     const known = days.get(id);
-    if (!known) days.set(id, { day, model: name, cost, posts, uses: [...uses] });
+    if (!known) days.set(id, { day, model, cost, posts, uses });
     else {
       known.cost += cost;
       known.posts += posts;
-      known.uses.push(...uses);
+      known.uses = [...known.uses, ...uses];
     }
   }
   return [...days.values()].filter(({ cost, posts }) => cost !== 0n || posts > 0);
@@ -82,6 +101,6 @@ export async function computeSpentBefore(store: Store, account: string, at: numb
     ...(await store.sumCalls({ ...query, from: 0, to: day, unit: '1d' })),
     ...(await store.sumCalls({ ...query, from: day, to: start, unit: '1h' })),
   ];
-  const minutes = at === start ? [] : await store.sumChargesByMinute({ account, hours: [start] });
+  const minutes = at === start ? [] : await readMinutes(store, account, [start]);
   return [...rows, ...minutes.filter((row) => row.start < at)].reduce((sum, { cost }) => sum + cost, 0n);
 }

@@ -44,16 +44,18 @@ const buildCallCondition = (call: string): string => `entries.number IN (
     JOIN entries ON reservation = made.number AND kind = 'adjustment')`;
 
 const groupColumns: Readonly<Record<UsageGroup, string>> = {
-  account: 'accounts.name',
-  key: "coalesce(entries.key, '')",
-  model: "coalesce(entries.model, '')",
-  provider: "coalesce(entries.provider, '')",
+  account: `accounts.name COLLATE "C"`,
+  key: `coalesce(entries.key, '') COLLATE "C"`,
+  model: `coalesce(entries.model, '') COLLATE "C"`,
+  provider: `coalesce(entries.provider, '') COLLATE "C"`,
   day: `entries.at / ${day}`,
+  minute: `entries.at / ${minute} * ${minute}`,
 };
 
 /** The value of a column that a report is grouped by. */
 function readGroup(row: Row, group: UsageGroup): string {
   const column = `group_${group}`;
+  if (group === 'minute') return String(readCount(row, column));
   return group === 'day'
     ? new Date(readCount(row, column) * day).toISOString().slice(0, 10)
     : textIn(row, column);
@@ -124,7 +126,7 @@ export const reports = {
     const limit = slice.last - slice.after;
     return formatEntries(yield* listEntries({ ...slice, kinds: kind && [kind], limit }), format);
   },
-  *sumUsage({ account, key, model, from, to, by }) {
+  *sumUsage({ account, key, model, from, to, hours, by }) {
     const conditions = new Conditions({
       'accounts.name =': account,
       'entries.key =': key,
@@ -132,32 +134,14 @@ export const reports = {
       'entries.at >=': from,
       'entries.at <': to,
     });
-    const groups = by.map((group) => [
-      `group_${group}`,
-      groupColumns[group] + (group === 'day' ? '' : ' COLLATE "C"'),
-    ]);
+    if (hours) {
+      const places = hours.map((each) => conditions.addValue(each));
+      conditions.texts.push(`entries.at / ${hour} * ${hour} IN (${places.join(', ')})`);
+    }
+    const groups = by.map((group) => [`group_${group}`, groupColumns[group]]);
     return (yield* sumEntries(conditions, Object.fromEntries(groups))).map(({ row, ...sums }) => ({
       ...Object.fromEntries(by.map((group) => [group, readGroup(row, group)])),
       ...sums,
-    }));
-  },
-  /** Sums of some hours, minute by minute and model by model. */
-  *sumChargesByMinute({ account, hours }) {
-    if (hours.length === 0) return [];
-    const conditions = new Conditions({
-      'accounts.name =': account,
-      'entries.at >=': Math.min(...hours),
-      'entries.at <': Math.max(...hours) + hour,
-    });
-    const places = hours.map((each) => conditions.addValue(each));
-    conditions.texts.push(`entries.at / ${hour} * ${hour} IN (${places.join(', ')})`);
-    const groups = { name: "coalesce(entries.model, '')", start: `entries.at / ${minute} * ${minute}` };
-    return (yield* sumEntries(conditions, groups)).map(({ row, cost, calls, uses }) => ({
-      name: textIn(row, 'name'),
-      start: readCount(row, 'start'),
-      cost,
-      posts: calls,
-      uses,
     }));
   },
   *listPending({ after = '', limit, account }) {
