@@ -77,50 +77,38 @@ interface Source {
   readonly values: readonly Value[];
 }
 
-/** Rows of many series, and how they say the name of theirs. */
-interface Ranked extends Source {
-  readonly column: string;
-  readonly toName?: (stored: string) => string;
-  /** What is collected of each name, as SQL: texts that tell where its rows are. */
-  readonly places?: string;
-}
-
-/** One of the largest series. */
-interface Leading {
+/** Rows of many series; `name` is SQL for the name of theirs. */
+interface Named extends Source {
   readonly name: string;
-  readonly places: readonly string[];
 }
 
-/** Rows of the largest series alone: an index finds each by some columns, and no row of others is read. */
+/** Rows of the largest series alone: an index finds them by columns, so that no row of others is read. */
 interface Found extends Source {
-  readonly columns: readonly string[];
-  /** The values of the columns, for each place where rows of a series are. */
-  readonly listValues: (leading: Leading) => readonly (readonly string[])[];
+  /** The columns, and SQL for their values in the rows that are ranked. */
+  readonly by: Readonly<Record<string, string>>;
 }
 
 /** How a query is answered. */
 interface Plan {
-  readonly all: Ranked;
+  readonly all: Named;
   /** Rows of the largest series, and those of the sum of all. Undefined: all rows are read. */
   readonly found?: Found;
-  readonly total?: Ranked;
+  readonly total?: Named;
 }
 
-/** Series of a dimension; those with this name alone, if it is given. */
-function selectSeries(dimension: string, name?: string): Ranked {
-  const where = [`dimension = '${dimension}'`];
-  const common = { table: 'series_sums', column: 'name' } as const;
-  if (name === undefined) return { ...common, where, values: [] };
-  return { ...common, where: [...where, 'name = $1'], values: [name] };
+/** Series of a dimension; the one stored under a name, if it is given. */
+function selectSeries(dimension: string, stored?: string): Named {
+  const where = [`dimension = '${dimension}'`, ...(stored === undefined ? [] : ['name = $1'])];
+  return { table: 'series_sums', name: 'name', where, values: stored === undefined ? [] : [stored] };
 }
 
 /** Those whose names begin with a text and a separator. */
-function selectSeriesWithin(dimension: string, text: string, separator: string): Ranked {
+function selectSeriesWithin(dimension: string, text: string, separator: string): Named {
   const next = String.fromCodePoint((separator.codePointAt(0) ?? 0) + 1);
-  const series = selectSeries(dimension);
+  const { where, ...series } = selectSeries(dimension);
   return {
     ...series,
-    where: [...series.where, 'name >= $1', 'name < $2'],
+    where: [...where, 'name >= $1', 'name < $2'],
     values: [text + separator, text + next],
   };
 }
@@ -145,7 +133,7 @@ function findSeries(about: readonly Party[]): Series | undefined {
 }
 
 /** Parties that filters select. */
-function selectParties(query: OverviewQuery, stated: readonly Party[]): Ranked {
+function selectParties(query: OverviewQuery, stated: readonly Party[]): Named {
   const values: Value[] = [];
   const found = (['key', 'account', 'provider', 'model'] as const).find((name) => stated.includes(name));
   const where = stated.map((name) => {
@@ -154,7 +142,7 @@ function selectParties(query: OverviewQuery, stated: readonly Party[]): Ranked {
     return `${isFound ? name : `coalesce(${name}, '')`} = $${values.push(query[name] ?? '')}`;
   });
   const isByParty = found === 'key' || found === 'account';
-  const common = { table: 'party_sums', column: query.by, isByParty, values } as const;
+  const common = { table: 'party_sums', name: query.by, isByParty, values } as const;
   if (found !== 'model') return { ...common, where };
   // The primary key begins with the provider: of all that served any model in the step.
   const before = `(SELECT step AS served_step, start AS served_start, name AS served FROM series_sums
@@ -163,32 +151,23 @@ function selectParties(query: OverviewQuery, stated: readonly Party[]): Ranked {
   return { ...common, before, where: [...ofServed, ...where] };
 }
 
-/** How rows of parties are found by ranked names. If `found` is undefined, all that filters select are read. */
-function planParties(query: OverviewQuery, stated: readonly Party[]): Pick<Plan, 'all' | 'found'> {
-  const { by, account } = query;
-  const all = selectParties(query, stated);
-  if ((by !== 'key' && by !== 'account') || query[by] !== undefined || query.key !== undefined)
-    return { all };
+/** How rows of parties are found by what was ranked; undefined: all that filters select are read. */
+function findParties(query: OverviewQuery, stated: readonly Party[]): Found | undefined {
+  const { by, account, key } = query;
+  if ((by !== 'key' && by !== 'account') || query[by] !== undefined || key !== undefined) return undefined;
+  const table = 'party_sums';
   if (account === undefined) {
     // The beginning of the primary key, up to the account or the key.
     const columns = parties.slice(0, by === 'key' ? 4 : 3);
-    const places = columns.join(joinNames(" || '", "' || "));
-    const listValues = (leading: Leading): string[][] =>
-      leading.places.map((place) => place.split(joinNames('', '')));
-    return {
-      all: { ...all, places },
-      found: { table: 'party_sums', columns, where: [], values: [], listValues },
-    };
+    return { table, by: Object.fromEntries(columns.map((name) => [name, name])), where: [], values: [] };
   }
-  const found = {
-    table: 'party_sums',
+  return {
+    table,
     isByParty: true,
-    columns: ['key'],
+    by: { key: 'key' },
     where: stated.map((name, index) => `coalesce(${name}, '') = $${index + 2}`),
     values: stated.map((name) => query[name] ?? ''),
-    listValues: ({ name }: Leading) => [[name]],
-  } as const;
-  return { all, found };
+  };
 }
 
 function planQuery(query: OverviewQuery): Plan {
@@ -197,35 +176,36 @@ function planQuery(query: OverviewQuery): Plan {
     return { all: tag === undefined ? selectSeries('tag') : selectSeriesWithin('tag', tag, ':') };
   const stated = parties.filter((name) => query[name] !== undefined);
   const others = stated.filter((name) => name !== by);
+  const [of] = others;
   const own = query[by];
   const series = findSeries([by, ...others]);
-  if (series && own !== undefined)
-    return { all: { ...selectSeries(series.dimension, series.nameRow(query)), toName: () => own } };
+  if (series && own !== undefined) {
+    const stored = series.nameRow(query);
+    const all = selectSeries(series.dimension, stored);
+    return { all: { ...all, name: 'CAST($2 AS text)', values: [stored, own] } };
+  }
   const whole = findSeries(stated);
   // Every call has one provider, and there are few.
   const total =
-    stated.length === 0
+    of === undefined
       ? selectSeries('provider')
       : whole && selectSeries(whole.dimension, whole.nameRow(query));
-  const { all, found } = planParties(query, stated);
-  if (!total) return { all };
-  if (!series) return { all, ...(found && { found, total }) };
-  const ofSeries = {
-    ...selectSeries(series.dimension),
-    columns: ['name'],
-    listValues: ({ name }: Leading) => [[series.nameRow({ ...query, [by]: name })]],
+  const found = findParties(query, stated);
+  if (!series || !total)
+    return { all: selectParties(query, stated), ...(total && found && { total, found }) };
+  const findBySeries = (name: string): Found => ({ ...selectSeries(series.dimension), by: { name } });
+  if (of === undefined) return { all: selectSeries(by), found: findBySeries('name'), total };
+  if (series.dimension !== namePair(of, by)) {
+    const stored = series.nameRow({ [by]: `' || ${by} || '`, [of]: `' || ${of} || '` });
+    return { all: selectParties(query, stated), found: findBySeries(`'${stored}'`), total };
+  }
+  const within = selectSeriesWithin(series.dimension, query[of] ?? '', joinNames('', ''));
+  const { length } = [...joinNames(query[of] ?? '', '')];
+  return {
+    all: { ...within, name: `substr(series_sums.name, ${length + 1})` },
+    found: findBySeries('series_sums.name'),
+    total,
   };
-  return { all: findRanked(query, others) ?? all, found: ofSeries, total };
-}
-
-/** Series whose rows are together, of all that filters on `others` select. */
-function findRanked(query: OverviewQuery, others: readonly Party[]): Ranked | undefined {
-  const [of, more] = others;
-  if (of === undefined) return selectSeries(query.by);
-  if (more !== undefined || !pairs.some((pair) => pair[0] === of && pair[1] === query.by)) return undefined;
-  const within = selectSeriesWithin(namePair(of, query.by), query[of] ?? '', joinNames('', ''));
-  const { length } = joinNames(query[of] ?? '', '');
-  return { ...within, toName: (stored) => stored.slice(length) };
 }
 
 /** The first milliseconds of the steps of a span. */
@@ -241,33 +221,45 @@ function buildWhere({ table, isByParty, where }: Source, { step }: Span, start: 
 }
 
 /** Selects columns of the rows of spans, step by step, since an index finds each of them so. */
-function selectRows(source: Ranked, columns: string, spans: readonly Span[]): string {
-  const { table, column, before } = source;
+function selectRows(source: Named, columns: string, spans: readonly Span[]): string {
+  const { table, name, before } = source;
   return spans
     .map((span) => {
       const starts = `(WITH RECURSIVE ${buildTimes(span)} SELECT at FROM times) AS starts`;
       const joined = [starts, before, table].filter(Boolean).join(' CROSS JOIN ');
       return `
-        SELECT ${table}.${column} AS name, ${columns} FROM ${joined}
+        SELECT ${name} AS name, ${columns} FROM ${joined}
         ${buildWhere(source, span, 'starts.at')}`;
     })
     .join(' UNION ALL ');
 }
 
+/** One of the largest series: its name, and the values of the columns that find its rows. */
+interface Leading {
+  readonly name: string;
+  readonly places: readonly (readonly string[])[];
+}
+
 /** The largest series, and how many there are. */
-function* rankNames(query: OverviewQuery, all: Ranked): Steps<{ leading: Leading[]; count: number }> {
-  const { toName = (stored) => stored, places = "''" } = all;
+function* rankNames(
+  query: OverviewQuery,
+  { all, found }: Plan,
+): Steps<{ leading: Leading[]; count: number }> {
+  const place = `CAST(json_build_array(${Object.values(found?.by ?? {}).join(', ')}) AS text) AS place`;
   const text = `
     SELECT name, CAST(count(*) OVER () AS bigint) AS names, CAST(json_agg(place) AS text) AS places
     FROM (
       SELECT name, place, CAST(sum(cost) AS bigint) AS cost, CAST(sum(calls) AS bigint) AS calls
-      FROM (${selectRows(all, `cost, calls, ${places} AS place`, splitRange(query))}) AS narrow
+      FROM (${selectRows(all, `cost, calls, ${place}`, splitRange(query))}) AS narrow
       GROUP BY name, place) AS parts
     GROUP BY name ORDER BY sum(cost) DESC, sum(calls) DESC, name LIMIT ${query.top}`;
   const rows = yield* askRows({ text }, ...all.values);
   const [first] = rows;
   return {
-    leading: rows.map((row) => ({ name: toName(readText(row, 'name')), places: readTexts(row, 'places') })),
+    leading: rows.map((row) => ({
+      name: readText(row, 'name'),
+      places: readTexts(row, 'places').map((each) => JSON.parse(each)),
+    })),
     count: first ? readCount(first, 'names') : 0,
   };
 }
@@ -295,7 +287,7 @@ function addLines(sums: StepSums, row: Row): void {
   }
 }
 
-function readAll(source: Ranked, span: Span): Steps<readonly Row[]> {
+function readAll(source: Named, span: Span): Steps<readonly Row[]> {
   const text = `
     SELECT name, string_agg(line, '\n') AS lines
     FROM (${selectRows(source, `${line} AS line`, [span])}) AS found GROUP BY name`;
@@ -307,8 +299,12 @@ function readAll(source: Ranked, span: Span): Steps<readonly Row[]> {
  * join would read all of them; a subquery reads what the index finds.
  */
 function readFound(source: Found, leading: readonly Leading[], span: Span): Steps<readonly Row[]> {
-  const { table, columns, listValues, values } = source;
-  const named = columns.map((column, index) => ({ column, value: `value_${index}`, place: index + 1 }));
+  const { table, by, values } = source;
+  const named = Object.keys(by).map((column, index) => ({
+    column,
+    value: `value_${index}`,
+    place: index + 1,
+  }));
   const where = [
     ...named.map(({ column, value }) => `${table}.${column} = wanted.${value}`),
     ...source.where,
@@ -321,14 +317,15 @@ function readFound(source: Found, leading: readonly Leading[], span: Span): Step
     SELECT place, string_agg(
       (SELECT ${lines} FROM ${table} ${buildWhere({ ...source, where }, span, 'times.at')}), '\n') AS lines
     FROM times CROSS JOIN wanted GROUP BY place`;
-  const lists = leading.flatMap((each, index) => listValues(each).map((list) => [index, ...list]));
+  const lists = leading.flatMap(({ places }, index) => places.map((place) => [index, ...place]));
   return askRows({ text }, JSON.stringify(lists), ...values);
 }
 
 /** The sums of the largest series and of the others, in the order of their places and steps. */
 export function* sumSeries(query: OverviewQuery): Steps<OverviewRow[]> {
-  const { all, found, total } = planQuery(query);
-  const { leading, count } = yield* rankNames(query, all);
+  const plan = planQuery(query);
+  const { all, found, total } = plan;
+  const { leading, count } = yield* rankNames(query, plan);
   const span = { step: units[query.unit], from: query.from, to: query.to };
   const series = leading.map((): StepSums => new Map());
   const rest: StepSums = new Map();
@@ -337,10 +334,8 @@ export function* sumSeries(query: OverviewQuery): Steps<OverviewRow[]> {
       addLines(series[readCount(row, 'place')] ?? rest, row);
   } else {
     const places = new Map(leading.map(({ name }, index) => [name, index]));
-    for (const row of yield* readAll(all, span)) {
-      const stored = readText(row, 'name');
-      addLines(series[places.get(all.toName?.(stored) ?? stored) ?? -1] ?? rest, row);
-    }
+    for (const row of yield* readAll(all, span))
+      addLines(series[places.get(readText(row, 'name')) ?? -1] ?? rest, row);
   }
   if (total && count > leading.length) {
     // The others have what all have, less what the leading ones have.
