@@ -278,6 +278,10 @@ function buildQueries(): Record<string, OverviewQuery> {
       provider: 'provider-0',
       by: 'key',
     }),
+    'overview 7 d of a provider by account, hourly': buildQuery(7 * day, '1h', {
+      provider: 'provider-0',
+      by: 'account',
+    }),
     'overview 30 d of a model at a provider by key': buildQuery(month, '1d', {
       provider: 'provider-0',
       model: 'owner/model-0',
@@ -330,5 +334,5 @@ if (process.argv.includes('--json')) console.log(JSON.stringify(report));
 else {
   console.log(`\n${report.store}, ${calls} calls and entries of ${days} days`);
   for (const [name, { wall, processor }] of Object.entries(milliseconds))
-    console.log(`${name.padEnd(40)} ${wall} ms, ${processor} ms of processor time`);
+    console.log(`${name.padEnd(46)} ${wall} ms, ${processor} ms of processor time`);
 }
