@@ -4,11 +4,11 @@
  */
 import { formatUsd } from '../../../../core/for-threads.ts';
 import type { Entry } from '../books.ts';
-import { createReader, readInteger, type Row } from '../rows.ts';
+import { createReader, readInteger, readText, type Row } from '../rows.ts';
 import { namePair, pairs, units, type Unit } from './figures.ts';
 import { unsummedEntries } from './sums.ts';
 
-/** A query for stored sums, and how its groups are named. */
+/** A query for stored sums by the names of groups. */
 export interface RollupCheck {
   readonly table: string;
   /** The length of the steps it groups by; undefined: it groups by account, key, model and provider. */
@@ -16,24 +16,23 @@ export interface RollupCheck {
   readonly text: string;
 }
 
-/** What a check found: sums of the group that `group_0`, `group_1` and so on name. */
+/** What a check found. */
 export interface CheckedRollups extends RollupCheck {
   readonly rows: Iterable<Row>;
 }
 
 const parties = ['account', 'key', 'model', 'provider'] as const;
 
-function buildCheck(table: string, kept: string, by: readonly string[], step?: number): RollupCheck {
-  const groups = by.map((each, index) => `${each} AS group_${index}`).join(', ');
+function buildCheck(table: string, kept: string, name: string, step?: number): RollupCheck {
   const text = `
-    SELECT ${groups}, CAST(sum(cost) AS bigint) AS cost, CAST(sum(margin) AS bigint) AS margin,
+    SELECT ${name} AS name, CAST(sum(cost) AS bigint) AS cost, CAST(sum(margin) AS bigint) AS margin,
       CAST(sum(posts) AS bigint) AS posts
     FROM (
       ${kept}
       UNION ALL SELECT account, key, model, provider, at, cost, margin, posts
       FROM (${unsummedEntries}) AS rest
     ) AS parts
-    GROUP BY ${by.map((_, index) => index + 1).join(', ')}`;
+    GROUP BY 1`;
   return { table, step, text };
 }
 
@@ -42,13 +41,13 @@ function buildStepCheck(dimension: string, unit: Unit): RollupCheck {
   const kept = `
     SELECT '' AS account, '' AS key, '' AS model, '' AS provider, start AS at, cost, margin, posts
     FROM series_sums WHERE dimension = '${dimension}' AND step = ${step}`;
-  return buildCheck(`${dimension} by ${unit}`, kept, [`at / ${step} * ${step}`], step);
+  return buildCheck(`${dimension} by ${unit}`, kept, `CAST(at / ${step} * ${step} AS text)`, step);
 }
 
 function buildPartyCheck(unit: Unit): RollupCheck {
   const kept = `SELECT account, key, model, provider, start AS at, cost, margin, posts FROM party_sums
     WHERE step = ${units[unit]}`;
-  return buildCheck(`of parties by ${unit}`, kept, parties);
+  return buildCheck(`of parties by ${unit}`, kept, parties.join(" || '\n' || "));
 }
 
 const steps = [
@@ -109,7 +108,7 @@ export class RollupAudit {
     const wanted = step === undefined ? this.#known.byParties : this.#sumSteps(step);
     const missing = new Set(wanted.keys());
     for (const row of rows) {
-      const name = readName(row);
+      const name = readText(row, 'name');
       missing.delete(name);
       const booked = describeSums(wanted.get(name) ?? { cost: 0n, margin: 0n, posts: 0n });
       const kept = describeSums(readSums(row));
@@ -128,12 +127,6 @@ export class RollupAudit {
       addSums(groups, String(Math.floor(Number(at) / step) * step), sums);
     return groups;
   }
-}
-
-function readName(row: Row): string {
-  return 'group_1' in row
-    ? parties.map((_, index) => String(row[`group_${index}`])).join('\n')
-    : String(row.group_0);
 }
 
 function describeSums({ cost, margin, posts }: Sums): string {
