@@ -1,9 +1,9 @@
 /**
  * The ledger as the plugin sees it, with either database. `reserve` sets an amount aside before a call,
  * `extend` sets more aside before a dearer attempt, and the amount leaves the reservation once: it is posted,
- * voided or expired. When a promise resolves,
- * its result is on disk. A refusal is a result with a status. A promise rejects with `ledger_unavailable`
- * if the database fails: then all of the operation was written or none of it, and the caller may retry.
+ * voided or expired. When a promise resolves, its result is on disk. A refusal is a result with a status. A
+ * promise rejects with `ledger_unavailable` if the database fails: then all of the operation was written or
+ * none of it, and the caller may retry.
  * Operations requested in one turn of the event loop share a transaction, in that order, and each gets its
  * own result. If a statement of a plugin fails, its operation rejects with a `TableFault`, and no other does.
  */
@@ -19,7 +19,7 @@ import type * as accounts from './accounts.ts';
 import type { AuditReport } from './audit.ts';
 import type * as books from './books.ts';
 import type * as budgets from './budgets/budget.ts';
-import type { MinuteQuery, MinuteRow, OverviewQuery, OverviewRow } from './calls/overview.ts';
+import type { OverviewQuery, OverviewRow } from './calls/overview.ts';
 import type { CallQuery, CallRow, StoredCall } from './calls/records.ts';
 import type { ExportSlice } from './export/lines.ts';
 import type * as reservations from './reservations.ts';
