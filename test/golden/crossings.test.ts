@@ -7,25 +7,12 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  isGatewayError,
-  type CanonicalEvent,
-  type ClientCall,
-  type GatewayError,
-  type ReplyContext,
-} from '../../core/index.ts';
+import { isGatewayError, type CanonicalEvent, type ClientCall, type GatewayError } from '../../core/index.ts';
 import { toClientPath, encodeInClientWords } from '../../core/loss.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
-import { families, readCall, wires, type Wire } from '../support/families.ts';
+import { families, makeContext, readCall, readShortest, wires, type Wire } from '../support/families.ts';
 import { decodeGolden, listGolden, readGolden, toGoldenUrl } from '../support/golden.ts';
 import { expectSnapshot } from '../support/snapshot.ts';
-
-const shortest: Readonly<Record<Wire, unknown>> = {
-  'chat-completions': { model: 'a/b', messages: [{ role: 'user', content: 'Ahoy' }] },
-  responses: { model: 'a/b', input: 'Ahoy' },
-  messages: { model: 'a/b', max_tokens: 1000, messages: [{ role: 'user', content: 'Ahoy' }] },
-  'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }] },
-};
 
 /** What chunks of chat completions and of generate content have that a package reads in one place. */
 const chunk = z.looseObject({
@@ -87,15 +74,6 @@ function attempt<Result>(run: () => Result): Result | GatewayError {
   }
 }
 
-function makeContext(call: ClientCall): ReplyContext {
-  return {
-    id: 'ab12',
-    model: 'owner/model',
-    created: 1_790_000_000,
-    call: { ...call, usageWanted: true, reasoningWanted: true, decode: () => call.decode() },
-  };
-}
-
 /** The request of a case as it is sent to a model of another wire. */
 function crossRequest(other: Wire, own: Wire, body: unknown): unknown {
   const request = readCall(own, body).decode();
@@ -116,15 +94,11 @@ function crossRequest(other: Wire, own: Wire, body: unknown): unknown {
 }
 
 function encodeWhole(other: Wire, events: readonly CanonicalEvent[]): unknown {
-  return asJson(
-    families[other].protocol.client.encodeReply(events, makeContext(readCall(other, shortest[other]))),
-  );
+  return asJson(families[other].protocol.client.encodeReply(events, makeContext(readShortest(other))));
 }
 
 function encodeStream(other: Wire, events: readonly CanonicalEvent[]): string {
-  const encoder = families[other].protocol.client.encodeEvents(
-    makeContext(readCall(other, shortest[other], true)),
-  );
+  const encoder = families[other].protocol.client.encodeEvents(makeContext(readShortest(other, true)));
   return events.map((event) => encoder.push(event)).join('');
 }
 
@@ -178,7 +152,7 @@ describe.each(wires)('cases of %s', (own) => {
     it.each(listGolden(own, 'reply.sse'))('the stream of %s says there what the whole reply says', (name) => {
       const events = decodeGolden(protocol, name, readCase(name, true));
       const reader = families[other].protocol.upstream;
-      const call = readCall(other, shortest[other], true);
+      const call = readShortest(other, true);
       const streamed = decodeAll(
         reader.decodeEvents(call),
         readStream(Buffer.from(encodeStream(other, events))),

@@ -2,7 +2,7 @@
  * The four text protocols side by side, for tests of all pairs: how a body is read, and a model for the other
  * side.
  */
-import type { ClientCall, ClientHeaders, Match, Model, Protocol } from '../../core/index.ts';
+import type { ClientCall, ClientHeaders, Match, Model, Protocol, ReplyContext } from '../../core/index.ts';
 import { toClientPath } from '../../core/loss.ts';
 import { protocol as chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { protocol as responses } from '../../plugins/protocols/responses/index.ts';
@@ -57,6 +57,28 @@ export function readCall(wire: Wire, body: unknown, stream = false): ClientCall 
   const { protocol, headers, match } = families[wire];
   const text = JSON.stringify(body);
   return protocol.client.read(JSON.parse(text), text, match(stream), headers);
+}
+
+const shortest: Readonly<Record<Wire, unknown>> = {
+  'chat-completions': { model: 'a/b', messages: [{ role: 'user', content: 'Ahoy' }] },
+  responses: { model: 'a/b', input: 'Ahoy' },
+  messages: { model: 'a/b', max_tokens: 1000, messages: [{ role: 'user', content: 'Ahoy' }] },
+  'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }] },
+};
+
+/** The call with the least that its wire requires. */
+export function readShortest(wire: Wire, stream = false): ClientCall {
+  return readCall(wire, shortest[wire], stream);
+}
+
+/** The reply to a call whose client wants to see usage and reasoning. */
+export function makeContext(call: ClientCall): ReplyContext {
+  return {
+    id: 'ab12',
+    model: 'owner/model',
+    created: 1_790_000_000,
+    call: { ...call, usageWanted: true, reasoningWanted: true, decode: () => call.decode() },
+  };
 }
 
 interface SentOwn {
