@@ -40,6 +40,11 @@ export function applyEdits(body: unknown, model: Model): unknown {
   if (!isObject(body)) return body;
   const { provider: _, ...rest } = body;
   const options = isObject(rest.stream_options) ? rest.stream_options : {};
+  if (typeof rest.max_tokens === 'number' && typeof rest.max_completion_tokens === 'number') {
+    // Of two limits the lower one is sent, under the name that the model takes.
+    rest.max_tokens = Math.min(rest.max_tokens, rest.max_completion_tokens);
+    delete rest.max_completion_tokens;
+  }
   return {
     ...rest,
     model: model.upstream,

@@ -1,7 +1,9 @@
 /** Any reply, in canonical events. */
 import fc from 'fast-check';
 import { call, buildCandidates, pieces, type SaidBlock } from '../support/arbitrary-replies.ts';
-import { values } from './arbitrary.ts';
+import { word } from '../support/arbitrary.ts';
+
+const values = fc.dictionary(word, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 2 });
 
 const block = fc.oneof(
   fc.record({ kind: fc.constantFrom('text', 'reasoning' as const), pieces }),

@@ -1,7 +1,7 @@
-/** Generators of replies in canonical events, and of values that follow no rules, for property tests. */
+/** Generators of replies in canonical events, for property tests. */
 import fc from 'fast-check';
 import type { CanonicalEvent, Opaque, Usage } from '../../core/index.ts';
-import { character, text, word } from './arbitrary.ts';
+import { character, word } from './arbitrary.ts';
 import { buildBlock } from './events.ts';
 
 export interface SaidBlock {
@@ -57,11 +57,4 @@ export function buildCandidates(
         { type: 'response-end' },
       ];
     });
-}
-
-/** Any value, valid and invalid, for a field of what a provider sends. */
-export const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), text, fc.constantFrom(null, '', 0, [], {}));
-
-export function some(...values: fc.Arbitrary<unknown>[]): fc.Arbitrary<unknown> {
-  return fc.oneof(anything, ...values);
 }

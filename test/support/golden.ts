@@ -18,6 +18,13 @@ export function readGolden(wire: string, name: string, file: string): string {
   return readFileSync(toGoldenUrl(wire, name, file), 'utf8');
 }
 
+/** The requests of a wire's cases. */
+export function readRequests(wire: string): unknown[] {
+  return listGolden(wire, 'request.json').map((name): unknown =>
+    JSON.parse(readGolden(wire, name, 'request.json')),
+  );
+}
+
 export function readGoldenStream(wire: string, name: string): WireEvent[] {
   return readStream(readFileSync(toGoldenUrl(wire, name, 'reply.sse')));
 }
