@@ -298,32 +298,6 @@ it('a stream of chunks generates the same id each time for a call without one', 
   expect(encodeDeltas(events)).toEqual(encodeDeltas(events));
 });
 
-it('a stream of chunks sends reasoning as text, and its seal in an envelope', () => {
-  const opaque = [{ vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' }];
-  expect(
-    encodeDeltas([
-      start,
-      ...buildBlock(0, 'reasoning', ['h', 'm'], {}, opaque),
-      ...buildBlock(1, 'text', ['a']),
-      stop,
-      end,
-    ]).slice(1, 4),
-  ).toEqual([
-    { reasoning_content: 'h' },
-    { reasoning_content: 'm' },
-    {
-      reasoning_details: [
-        {
-          type: 'reasoning.text',
-          text: 'hm',
-          signature: seal({ vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' }),
-          index: 0,
-        },
-      ],
-    },
-  ]);
-});
-
 it('a stream of chunks numbers the thoughts of a candidate, so that clients can group their entries', () => {
   const opaque = [{ vendor: 'anthropic', kind: 'encrypted', value: 'eA==' }];
   const [, first, second] = encodeDeltas([

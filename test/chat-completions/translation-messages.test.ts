@@ -14,44 +14,6 @@ it('messages hold plain text as one string, however many blocks it has', () => {
   ]);
 });
 
-it('messages hold each tool result alone, and the media of results after the last one', () => {
-  const image = file('image', 'AAAA', { mediaType: 'image/png' });
-  expect(
-    encodeMessages(
-      assistant(call('c1', 'f', { arguments: '{"n":1.0}' }), call('c2')),
-      user(result('c1', [text('A chart:'), image])),
-      user(result('c2', []), 'Well?'),
-    ),
-  ).toEqual([
-    {
-      role: 'assistant',
-      content: null,
-      tool_calls: [
-        { id: 'c1', type: 'function', function: { name: 'f', arguments: '{"n":1.0}' } },
-        { id: 'c2', type: 'function', function: { name: 'f', arguments: '{}' } },
-      ],
-    },
-    { role: 'tool', tool_call_id: 'c1', content: 'A chart:\n\nSee file 1.' },
-    { role: 'tool', tool_call_id: 'c2', content: '' },
-    {
-      role: 'user',
-      content: [
-        { type: 'text', text: 'This is file 1:' },
-        { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
-      ],
-    },
-    { role: 'user', content: 'Well?' },
-  ]);
-});
-
-it('messages include the media of the last result', () => {
-  const read = encodeMessages(tool(result('c1', [file('image', 'https://x')])));
-  expect(read).toMatchObject([
-    { role: 'tool', content: 'See file 1.' },
-    { role: 'user', content: [{}, { type: 'image_url', image_url: { url: 'https://x' } }] },
-  ]);
-});
-
 it('messages turn a developer into a system for providers without that role', () => {
   const turn: Turn = developer('a');
   expect(encodeMessages(turn)).toEqual([{ role: 'developer', content: 'a' }]);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, ClientCall } from '../../core/index.ts';
-import { toClientPath } from '../../core/loss.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { isObject } from '../support/json.ts';
 import { ahoy, assistant, call, result, tool } from '../support/turns.ts';
@@ -56,31 +55,4 @@ describe('names and ids that this protocol does not take', () => {
       expect.objectContaining({ type: 'block-start', name: 'mcp.files/read' }),
     );
   });
-});
-
-it('a loss is reported by its path in the client body', () => {
-  const request = makeCall({
-    messages: [
-      { role: 'system', content: 'a' },
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'b' },
-          { type: 'text', text: 'c', x_new: 1 },
-        ],
-      },
-    ],
-    tools: [{ type: 'function', function: { name: 'f' }, x_tool: 1 }],
-    logit_bias: { 1: 1 },
-  }).decode();
-  const words = ['turns[1].blocks[1].x_new', 'tools[0].x_tool', 'topP', 'reasoning.budget', 'logit_bias'].map(
-    (path) => toClientPath(path, request, protocol.client.fieldNames),
-  );
-  expect(words).toEqual([
-    'messages[1].content[1].x_new',
-    'tools[0].x_tool',
-    'top_p',
-    'reasoning.max_tokens',
-    'logit_bias',
-  ]);
 });

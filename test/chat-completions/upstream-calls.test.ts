@@ -77,12 +77,6 @@ it('tool calls may have no index at all', () => {
   ]);
 });
 
-it('tool calls may have their arguments as an object', () => {
-  expect(readCalls({ index: 0, id: 'a', function: { name: 'f', arguments: { x: [1] } } })).toEqual([
-    ['a', 'f', '{"x":[1]}'],
-  ]);
-});
-
 it.each([['null'], [' null\n'], [''], [null], [undefined]])(
   'tool calls without arguments have an empty object, whatever the provider writes: %j',
   (args) => {
@@ -154,20 +148,6 @@ it('tool calls may get their name late', () => {
   ).toEqual([['a', 'f', '{}']]);
 });
 
-it('tool calls may share a delta with text', () => {
-  const { candidates } = read([
-    choices([
-      { content: 'Look:', tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] },
-      'stop',
-    ]),
-  ]);
-  expect([candidates[0]?.text, candidates[0]?.calls.length, candidates[0]?.reason]).toEqual([
-    'Look:',
-    1,
-    'tool-calls',
-  ]);
-});
-
 it('tool calls do not hide a cut or filtered reply', () => {
   for (const [said, reason] of [
     ['length', 'length'],
@@ -179,17 +159,6 @@ it('tool calls do not hide a cut or filtered reply', () => {
       ]).candidates[0]?.reason,
     ).toBe(reason);
   }
-});
-
-it('tool calls keep the signature of their vendor', () => {
-  const signed = {
-    index: 0,
-    id: 'a',
-    function: { name: 'f', arguments: '{}' },
-    extra_content: { google: { thought_signature: 'c2VhbA==' } },
-  };
-  const [call] = read([choices([{ tool_calls: [signed] }, 'stop'])]).candidates[0]?.calls ?? [];
-  expect(call?.sealed).toEqual([{ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }]);
 });
 
 it('tool calls of a custom tool that was offered as a function return its bare input', () => {

@@ -147,16 +147,6 @@ describe('an error inside a stream', () => {
   });
 });
 
-it('reasoning is read once if a provider sends it in two fields', () => {
-  const chunk = choices([
-    { reasoning: 'hm', reasoning_details: [{ type: 'reasoning.text', text: 'hm', index: 0 }] },
-  ]);
-  expect(read([chunk, choices([{ content: 'a' }, 'stop'])]).candidates[0]).toMatchObject({
-    reasoning: 'hm',
-    text: 'a',
-  });
-});
-
 it('reasoning is read from the plain field if the entries only hold seals', () => {
   const chunk = choices([
     {

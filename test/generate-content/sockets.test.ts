@@ -69,6 +69,15 @@ it('Google clients and providers exchange all bytes but the model name, and no c
   expect(JSON.stringify(asked)).not.toContain(harness.key);
 });
 
+it('Google clients and providers exchange all bytes of a stream but the model name', async () => {
+  const said = [chunk('{"text": "Ah"}'), chunk('{"text": "oy"}', ',"finishReason": "STOP"')]
+    .map((each) => `data: ${each}\r\n\r\n`)
+    .join('');
+  reply = { type: 'text/event-stream', body: said };
+  const response = await post(`${model}:streamGenerateContent?alt=sse`, { contents });
+  expect(await response.text()).toBe(said.replaceAll('"gemini-3-flash-preview"', JSON.stringify(model)));
+});
+
 it.each([
   ['streamGenerateContent?alt=sse', /^data: \{.*"Ah".*\r\n\r\ndata: \{"error":\{"code":503/s],
   ['streamGenerateContent', /^\[\{.*"Ah".*\},\r\n\{"error":\{"code":503.*\}\]$/s],

@@ -1,43 +1,10 @@
 import { expect, it } from 'vitest';
-import type { CanonicalRequest, Turn } from '../../core/index.ts';
+import type { CanonicalRequest } from '../../core/index.ts';
 import { toClientPath } from '../../core/loss.ts';
 import { listForeignFields } from '../../plugins/shared/wire-kit/foreign-fields.ts';
 import { ahoy, call, assistant } from '../support/turns.ts';
 import { makeCall, makeCapable, older, protocol, encode } from './bodies.ts';
 import { gemma, isRecord } from './encoded.ts';
-
-it('encoding tools sends a free-text tool as a function with one text', () => {
-  const format = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: x' } };
-  const turns: Turn[] = [ahoy, assistant(call('c1', 'patch', { custom: true, arguments: '*** Begin' }))];
-  const { body, lost } = encode(
-    {
-      turns,
-      tools: [{ type: 'custom', name: 'patch', description: 'Applies.', format }],
-      toolChoice: { mode: 'one', names: ['patch'] },
-    },
-    older,
-  );
-  expect(lost).toEqual(['tools[0].format']);
-  expect(body).toMatchObject({
-    contents: [{}, { parts: [{ functionCall: { name: 'patch', args: { input: '*** Begin' } } }] }],
-    tools: [
-      {
-        functionDeclarations: [
-          {
-            name: 'patch',
-            description: 'Applies.\n\nThe input follows this grammar (lark):\nstart: x',
-            parametersJsonSchema: {
-              type: 'object',
-              properties: { input: { type: 'string' } },
-              required: ['input'],
-            },
-          },
-        ],
-      },
-    ],
-    toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['patch'] } },
-  });
-});
 
 it('encoding tools renames a tool that Google would refuse, and restores its name in the reply', () => {
   const names = ['get weather', 'get_weather', '1st', 'x'.repeat(70), 'ünïcode', 'mcp:a.b-c'];

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Turn } from '../../core/index.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { ahoy, call, assistant, developer, result, system, tool, user } from '../support/turns.ts';
-import { makeCall, older, protocol, encode } from './bodies.ts';
+import { makeCall, protocol, encode } from './bodies.ts';
 import { claudes, encodeContents, encodeParts } from './encoded.ts';
 
 describe('encoding turns', () => {
@@ -32,54 +31,10 @@ describe('encoding turns', () => {
     });
   });
 
-  it('puts the results of a step in one content after its calls, with the names of the functions', () => {
-    const turns: Turn[] = [
-      ahoy,
-      assistant(call('c1', 'f')),
-      assistant(call('c2', 'g', { arguments: '{"n":1.0,"big":12345678901234567890}' })),
-      tool(result('c1', 'one')),
-      tool(result('c2', 'two', { isError: true })),
-      user('Well?'),
-    ];
-    expect(encodeContents(turns, older)).toEqual([
-      { role: 'user', parts: [{ text: 'Ahoy' }] },
-      {
-        role: 'model',
-        parts: [
-          { functionCall: { id: 'c1', name: 'f', args: {} } },
-          { functionCall: { id: 'c2', name: 'g', args: { n: 1, big: Number('12345678901234567890') } } },
-        ],
-      },
-      {
-        role: 'user',
-        parts: [
-          { functionResponse: { id: 'c1', name: 'f', response: { output: 'one' } } },
-          { functionResponse: { id: 'c2', name: 'g', response: { error: 'two' } } },
-        ],
-      },
-      { role: 'user', parts: [{ text: 'Well?' }] },
-    ]);
-    const { body } = protocol.upstream.encodeRequest(
-      { model: 'a/b', stream: false, turns },
-      older,
-      undefined,
-    );
-    expect(JSON.stringify(body)).toContain('"args":{"n":1.0,"big":12345678901234567890}');
-  });
-
   it('wraps the object of a result, because Google could read meaning into its field names', () => {
     expect(encodeParts([tool(result('c9', '{"$ref":"x"}', { name: 'f' }))])).toEqual([
       { functionResponse: { id: 'c9', name: 'f', response: { output: '{"$ref":"x"}' } } },
     ]);
-  });
-
-  it('sends arguments that are no JSON object as text', () => {
-    expect(
-      encodeParts(
-        [ahoy, assistant(call('c1', 'f', { arguments: '{"cut' }), call('c2', 'f', { arguments: '' }))],
-        older,
-      ),
-    ).toMatchObject([{}, { functionCall: { args: { _raw: '{"cut' } } }, { functionCall: { args: {} } }]);
   });
 
   it('begins with a marked user message where it would begin with a call', () => {
@@ -128,34 +83,16 @@ describe('a client that stores a stream chunk by chunk', () => {
   });
 });
 
-it('decoding calls without ids makes stable ids, and matches results by name and order', () => {
-  const body = {
-    contents: [
-      {
-        role: 'model',
-        parts: [
-          { functionCall: { name: 'f' } },
-          { functionCall: { name: 'g' } },
-          { functionCall: { name: 'f' } },
-        ],
-      },
-      {
-        role: 'user',
-        parts: [
-          { functionResponse: { name: 'f', response: { output: '1' } } },
-          { functionResponse: { id: 'theirs', name: 'f', response: { output: '2' } } },
-          { functionResponse: { name: 'g', response: { output: '3' } } },
-        ],
-      },
-    ],
+it('an id that the gateway made for a call reaches Google if a client of another protocol sends it', () => {
+  const reply = {
+    candidates: [{ content: { parts: [{ functionCall: { name: 'f' } }] }, finishReason: 'STOP' }],
   };
-  const pairResults = (): unknown[] => {
-    const [model, answers] = makeCall(body).decode().turns;
-    const ids = model?.blocks.map((block) => (block.type === 'tool-call' ? block.id : ''));
-    return (
-      answers?.blocks.map((block) => (block.type === 'tool-result' ? ids?.indexOf(block.callId) : -1)) ?? []
-    );
-  };
-  expect(pairResults()).toEqual([0, 2, 1]);
-  expect(makeCall(body).decode()).toEqual(makeCall(body).decode());
+  const [id = ''] = protocol.upstream
+    .decodeReply(reply, makeCall())
+    .flatMap((event) => (event.type === 'block-start' && event.id ? [event.id] : []));
+  expect(encodeParts([user('Go'), assistant(call(id)), tool(result(id))])).toMatchObject([
+    { text: 'Go' },
+    { functionCall: { id } },
+    { functionResponse: { id } },
+  ]);
 });

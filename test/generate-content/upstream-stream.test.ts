@@ -216,18 +216,6 @@ describe('a stream from Google', () => {
       ]),
     ).toMatchObject({ complete: true, candidates: { 0: { text: 'ok', calls: [] } } });
   });
-
-  it('does not take a picture among the thoughts for the answer', () => {
-    const blob = { mimeType: 'image/png', data: 'AAAA' };
-    const { others = [] } =
-      decodeChunks([
-        chunk([{ inlineData: blob, thought: true }, { inlineData: blob }], { finishReason: 'STOP' }),
-      ]).candidates[0] ?? {};
-    expect(others).toEqual([
-      { kind: 'server-tool', text: '' },
-      { kind: 'image', text: 'AAAA' },
-    ]);
-  });
 });
 
 describe('a JSON reply', () => {

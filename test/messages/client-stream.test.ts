@@ -150,21 +150,6 @@ describe("a client's stream", () => {
     expect(JSON.stringify(first)).not.toContain('citations');
   });
 
-  it('cites a web page without a title by an empty one, because the AI SDK 6 refuses null', () => {
-    const annotation = { kind: 'url' as const, url: 'https://a.example' };
-    const events = writeEvents([
-      start(0, 'text'),
-      { type: 'annotation', candidate: 0, block: 0, annotation },
-      end(0),
-      ...last,
-    ]);
-    expect(events).toContainEqual(
-      expect.objectContaining({
-        delta: { type: 'citations_delta', citation: expect.objectContaining({ title: '' }) },
-      }),
-    );
-  });
-
   it('cites web pages that another provider found', () => {
     const annotation = { kind: 'url' as const, url: 'https://a.example', title: 'A' };
     const events = writeEvents([

@@ -103,6 +103,32 @@ it('a call reads our name of the model where a stream names it', async () => {
   expect(await response.text()).toBe(stream.replace('claude-test-upstream', 'house/model'));
 });
 
+it('a call reads our name of the model in a whole reply, of which nothing else changes', async () => {
+  const gateway = await start(buildVendor({ messages: getUrl }, message));
+  const response = await post(gateway, '/alpha/v1/messages', { max_tokens: 50 });
+  expect(await response.text()).toBe(message.replace('claude-test-upstream', 'house/model'));
+});
+
+it('a rewritten call keeps version and betas, and reasoning that its vendor never signs', async () => {
+  const gateway = await start(buildVendor({ messages: getUrl }, message));
+  const unsigned = [
+    { type: 'thinking', thinking: 'Hm.', signature: '' },
+    { type: 'text', text: 'Yes.' },
+  ];
+  const history = [
+    { role: 'user', content: 'x' },
+    { role: 'assistant', content: unsigned },
+    { role: 'user', content: 'y' },
+  ];
+  await (await post(gateway, '/alpha/v1/messages', { max_tokens: 50, messages: history })).text();
+  // Fields of a beta are passed on, and the provider refuses them without the beta's name.
+  expect(requests[0]?.headers).toMatchObject({
+    'anthropic-version': '2026-10-21',
+    'anthropic-beta': 'new-thing-2026-11-01',
+  });
+  expect(requests[0]?.json).toMatchObject({ messages: [{}, { content: [{ thinking: 'Hm.' }, {}] }, {}] });
+});
+
 it('a call has no version or beta of its client if the client speaks another protocol', async () => {
   const gateway = await start(buildVendor({ messages: getUrl }, message));
   expect((await post(gateway, '/v1/chat/completions', {})).status).toBe(200);

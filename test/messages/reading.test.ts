@@ -53,9 +53,10 @@ describe('the version header', () => {
 
   it('is required, on calls and on counts', () => {
     for (const operation of ['generate', 'count'] as const) {
-      const { code, message } = expectRefusal(() => read(least, {}, { operation }));
-      expect([code, message]).toEqual([
+      const { code, details, message } = expectRefusal(() => read(least, {}, { operation }));
+      expect([code, details.param, message]).toEqual([
         'invalid_request',
+        'anthropic-version',
         'The header "anthropic-version" is missing: send 2023-06-01 or 2026-10-21.',
       ]);
     }

@@ -127,18 +127,6 @@ describe('tools', () => {
 });
 
 describe('structured output', () => {
-  it('carries its name and its description in the schema, unless that has its own', () => {
-    const schema = { type: 'object', properties: {} };
-    const encodeSchema = (own: object): unknown =>
-      send({
-        format: { type: 'schema', name: 'tides', description: 'Times.', schema: { ...schema, ...own } },
-      }).body.output_config;
-    expect(encodeSchema({})).toMatchObject({ format: { schema: { title: 'tides', description: 'Times.' } } });
-    expect(encodeSchema({ title: 'Own', description: 'Mine.' })).toMatchObject({
-      format: { schema: { title: 'Own', description: 'Mine.' } },
-    });
-  });
-
   it('is a schema with closed objects, with constraints the wire cannot check in the prompt', () => {
     const properties = {
       age: { type: 'integer', minimum: 3, description: 'Years' },
@@ -179,19 +167,6 @@ describe('structured output', () => {
         },
       },
     });
-  });
-
-  it('is reported only if the schema differs from the requested one', () => {
-    const closed = {
-      type: 'object',
-      properties: { age: { type: 'integer' } },
-      required: ['age'],
-      additionalProperties: false,
-    };
-    expect(send({ format: { type: 'schema', schema: { $schema: 'x', ...closed } } }).lost).toEqual([]);
-    expect(
-      send({ format: { type: 'schema', schema: { ...closed, additionalProperties: true } } }).lost,
-    ).toEqual(['format.schema']);
   });
 
   it('without a schema asks for any JSON object that is not empty', () => {

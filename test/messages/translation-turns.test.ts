@@ -65,64 +65,6 @@ describe('a conversation from another protocol', () => {
     );
   });
 
-  it("shows the model's own pictures in a user turn, and reports each by its own path", () => {
-    const picture: Block = file('image', png, { mediaType: 'image/png' });
-    const { body, lost } = send(turns(user('Draw'), assistant('Here.', picture, picture), user('More')));
-    expect(body.messages).toMatchObject([
-      {},
-      { role: 'assistant', content: [{ text: 'Here.' }] },
-      {
-        role: 'user',
-        content: [
-          { text: 'What the assistant showed:' },
-          { type: 'image' },
-          { type: 'image' },
-          { text: 'More' },
-        ],
-      },
-    ]);
-    expect(lost).toEqual(['turns[1].blocks[1]', 'turns[1].blocks[2]']);
-  });
-
-  it('puts all results of a step into one message, first', () => {
-    const steps = turns(
-      user('Go'),
-      assistant(callLook('a'), callLook('b')),
-      tool(result('a')),
-      system('Quick.'),
-      tool(result('b', 'b')),
-      user('Well?'),
-    );
-    const { body } = send({ ...steps, tools: [look] });
-    expect(body.messages).toMatchObject([
-      { role: 'user' },
-      { role: 'assistant', content: [{ type: 'tool_use', id: 'a', input: {} }, { id: 'b' }] },
-      {
-        role: 'user',
-        content: [
-          { type: 'tool_result', tool_use_id: 'a', content: 'ok' },
-          { type: 'tool_result', tool_use_id: 'b', content: 'b' },
-          { type: 'text', text: 'Well?' },
-        ],
-      },
-      { role: 'system', content: [{ text: 'Quick.' }] },
-    ]);
-    // If the user carries system text, it comes after them.
-    expect(send({ ...steps, tools: [look] }, older).body.messages).toMatchObject([
-      {},
-      {},
-      {
-        role: 'user',
-        content: [
-          { tool_use_id: 'a' },
-          { tool_use_id: 'b' },
-          { type: 'text', text: '<system>\nQuick.\n</system>' },
-          { text: 'Well?' },
-        ],
-      },
-    ]);
-  });
-
   it('never contains empty text or a turn that is empty without it, but keeps calls beside it', () => {
     const { body } = send({
       ...turns(

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { checkEvents } from '../contract/events.ts';
 import { fold, type Folded } from '../contract/replies.ts';
 import { makeCall } from './bodies.ts';
 import { complete, created, decode, delta, read, upstream } from './upstream-events.ts';
@@ -41,17 +40,6 @@ it.each([
   ],
 ])('the end of a stream reads %j as an error', (event, error) => {
   expect(decode(created, delta('a'), event, complete()).at(-1)).toMatchObject({ type: 'error', ...error });
-});
-
-it('the end of a stream does not treat a stream that breaks off as complete, with or without [DONE]', () => {
-  const decoder = upstream.decodeEvents(makeCall());
-  const events = [
-    ...decoder.push({ event: undefined, data: JSON.stringify(delta('a')) }),
-    ...decoder.push({ event: undefined, data: '[DONE]' }),
-    ...decoder.end(),
-  ];
-  expect(fold(events).complete).toBe(false);
-  checkEvents(events);
 });
 
 describe('the decoder of a whole reply', () => {

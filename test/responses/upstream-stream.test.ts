@@ -26,20 +26,6 @@ it('the decoder of an irregular stream reads a stream without an event that star
   });
 });
 
-it('the decoder of an irregular stream does not double a text that the provider repeats whole', () => {
-  const item = { type: 'message', content: [{ type: 'output_text', text: 'ab' }] };
-  const part = { output_index: 0, content_index: 0 };
-  const events = [
-    created,
-    delta('a'),
-    { type: 'response.content_part.done', ...part, part: item.content[0] },
-    { type: 'response.output_item.done', output_index: 0, item },
-    { type: 'response.output_item.done', output_index: 0, item },
-    complete({ output: [item] }),
-  ];
-  expect(read(...events).candidates[0]?.text).toBe('ab');
-});
-
 it('the decoder of an irregular stream ignores unknown events and fields of the wrong type', () => {
   const odd = [
     { type: 'response.later' },
