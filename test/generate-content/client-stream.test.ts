@@ -190,41 +190,6 @@ describe('a stream to a client', () => {
     expect(call).toMatchObject({ thoughtSignature: 'AAAA' });
   });
 
-  it('sends a picture in one part', () => {
-    expect(
-      encodeParts([
-        start,
-        ...buildBlock(0, 'image', ['iVBO', 'Rw0K'], { mediaType: 'image/webp' }),
-        stop,
-        end,
-      ])[0],
-    ).toEqual({ inlineData: { mimeType: 'image/webp', data: 'iVBORw0K' } });
-  });
-
-  it('sends the sources of any vendor, with positions in bytes', () => {
-    const annotation = { kind: 'url', url: 'https://x.example', title: 'X', start: 2, end: 5 } as const;
-    const events: CanonicalEvent[] = [
-      start,
-      ...buildBlock(0, 'text', ['é – ok']).slice(0, -1),
-      { type: 'annotation', candidate: 0, block: 0, annotation },
-      { type: 'block-end', candidate: 0, block: 0 },
-      stop,
-      end,
-    ];
-    expect(encodeChunks(events).at(-1)).toMatchObject({
-      candidates: [
-        {
-          groundingMetadata: {
-            groundingChunks: [{ web: { uri: 'https://x.example', title: 'X' } }],
-            groundingSupports: [
-              { segment: { startIndex: 3, endIndex: 8, text: '– o' }, groundingChunkIndices: [0] },
-            ],
-          },
-        },
-      ],
-    });
-  });
-
   it.each([
     ['stop', 'STOP'],
     ['stop-sequence', 'STOP'],

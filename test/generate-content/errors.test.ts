@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { errorTable, GatewayError } from '../../core/index.ts';
 import { decodeError, encodeError } from '../../plugins/protocols/generate-content/errors.ts';
-import { makeCall, makeMatch, protocol } from './bodies.ts';
 
 describe("an error of the gateway in Google's format", () => {
   it.each([
@@ -52,19 +51,6 @@ describe("an error of the gateway in Google's format", () => {
         ],
       },
     });
-  });
-
-  it('is in an array if the stream would have been one', () => {
-    const error = new GatewayError('internal', 'Why.');
-    expect(protocol.client.encodeError(error, 'k7', makeMatch(true, 'array')).body).toMatchObject([
-      { error: { code: 500 } },
-    ]);
-    expect(protocol.client.encodeError(error, 'k7', makeMatch(true, 'events')).body).toMatchObject({
-      error: { code: 500 },
-    });
-    expect(protocol.client.encodeStreamError(error, makeCall({}, makeMatch(true)), true)).toContain(
-      '"code":500',
-    );
   });
 });
 
@@ -128,16 +114,6 @@ describe("Google's error about the gateway", () => {
     const error = decodeError(status, text);
     expect(error.code).toBe('upstream_failed');
     expect(JSON.stringify(encodeError(error).body)).not.toMatch(/secret|key|location/i);
-  });
-
-  it('says when to retry after a rate limit, and does not name the project', () => {
-    const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' };
-    const error = decodeError(
-      429,
-      buildError(429, 'RESOURCE_EXHAUSTED', 'Quota of projects/secret exceeded.', [retry]),
-    );
-    expect(error).toMatchObject({ code: 'rate_limited', details: { retryAfter: 34.4 } });
-    expect(error.message).not.toContain('secret');
   });
 
   it.each(['soon', '-1s', '5', 5, null])('has no retry time if Google sends the delay %j', (retryDelay) => {
