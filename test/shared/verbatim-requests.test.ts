@@ -6,7 +6,7 @@ import { families, type Wire } from '../support/families.ts';
 
 interface Edits {
   readonly limit?: number;
-  readonly operation?: 'count';
+  readonly operation?: 'generate' | 'count';
   /** The name that the model has for its limit, if that is the older one. */
   readonly field?: 'max_tokens';
 }
