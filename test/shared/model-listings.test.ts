@@ -196,7 +196,7 @@ it.each<[style: string, plugin: Plugin, route: string, list: object]>([
   expect(await getJson(host, route)).toMatchObject(list);
 });
 
-it('a free model of messages with a last day is deprecated, and its listing says when it retires', async () => {
+it('a free model of messages with a last day is deprecated, and says when it retires', async () => {
   expect(await getJson(offerModels(messages()), 'messages-model', nested.id)).toMatchObject({
     lifecycle: 'deprecated',
     deprecated_at: null,
