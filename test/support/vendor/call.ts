@@ -4,6 +4,8 @@
  */
 import type { Stage } from './stage.ts';
 
+export const question = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] };
+
 interface Reply {
   readonly status: number;
   readonly headers: Headers;
@@ -17,6 +19,11 @@ export interface Caller {
     body: unknown,
     options?: { readonly path?: string; readonly headers?: Readonly<Record<string, string>> },
   ): Promise<Reply>;
+}
+
+/** Calls a vendor of chat-completions. */
+export function createChatCaller(vendor: Pick<Stage, 'url' | 'key'>): Caller {
+  return createCaller(vendor, '/v1/chat/completions', { authorization: `Bearer ${vendor.key}` });
 }
 
 /** Takes a vendor, its usual path and its usual credential; returns a function that calls it. */
@@ -38,4 +45,9 @@ export function createCaller(
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, json: () => JSON.parse(text) };
   };
+}
+
+/** The data of a stream's events, in order. */
+export function readData(stream: string): string[] {
+  return stream.split('\n\n').flatMap((block) => (block.startsWith('data: ') ? [block.slice(6)] : []));
 }

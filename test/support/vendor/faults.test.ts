@@ -4,7 +4,7 @@
  */
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ask, readData, question } from './ask.ts';
+import { createChatCaller, question, readData, type Caller } from './call.ts';
 import { startVendor, type Vendor } from './chat-completions.ts';
 
 const model = question.model;
@@ -39,8 +39,10 @@ async function onSocket(vendor: Vendor, body: object): Promise<{ text: string; e
 }
 
 let vendor: Vendor;
+let ask: Caller;
 beforeEach(async () => {
   vendor = await startVendor();
+  ask = createChatCaller(vendor);
 });
 afterEach(() => vendor.close());
 
@@ -66,14 +68,14 @@ it('a scripted fault rst resets the connection, also before any head', async () 
 
 it('a scripted fault end leaves a proper HTTP message that lacks content, counted in bytes', async () => {
   vendor.script(model, { cut: { how: 'end', bytes: 100 } });
-  expect((await ask(vendor, streamed)).text).toHaveLength(100);
-  expect((await ask(vendor, question)).text).toHaveLength(100);
+  expect((await ask(streamed)).text).toHaveLength(100);
+  expect((await ask(question)).text).toHaveLength(100);
 });
 
 it('a scripted fault delays come before the head and before each event', async () => {
   vendor.script(model, { text: ['a', 'b'], delayHeaders: 40, delayEvents: 10 });
   const began = performance.now();
-  const { text } = await ask(vendor, streamed);
+  const { text } = await ask(streamed);
   // A timer may fire a millisecond early by this clock.
   expect(performance.now() - began).toBeGreaterThan(40 + readData(text).length * 10 - 10);
   expect(readData(text)).toHaveLength(5);
@@ -83,7 +85,7 @@ it('a scripted fault hold keeps the head back until the test releases it', async
   const { promise, resolve } = Promise.withResolvers<void>();
   vendor.script(model, { hold: promise });
   let answered = false;
-  const reply = ask(vendor, question).finally(() => (answered = true));
+  const reply = ask(question).finally(() => (answered = true));
   await expect.poll(() => vendor.requests.length).toBe(1);
   expect({ answered, status: vendor.journal[0]?.status }).toEqual({ answered: false, status: undefined });
   resolve();
@@ -103,21 +105,21 @@ it('a scripted fault a form that was not asked for, and garbage in place of a st
       },
     },
   );
-  expect((await ask(vendor, streamed)).headers.get('content-type')).toBe('application/json');
-  expect((await ask(vendor, question)).headers.get('content-type')).toMatch('text/event-stream');
-  expect((await ask(vendor, streamed)).headers.get('content-type')).toBe('text/event-stream');
+  expect((await ask(streamed)).headers.get('content-type')).toBe('application/json');
+  expect((await ask(question)).headers.get('content-type')).toMatch('text/event-stream');
+  expect((await ask(streamed)).headers.get('content-type')).toBe('text/event-stream');
 });
 
 it('a scripted fault a scripted end of a name and a handler that looks at the call', async () => {
   vendor.script('*-echo', ({ request, turn }) => ({ text: `${request.model} ${turn}` }));
   const content = async (name: string): Promise<unknown> =>
-    JSON.parse((await ask(vendor, { ...question, model: name })).text).choices[0].message.content;
+    JSON.parse((await ask({ ...question, model: name })).text).choices[0].message.content;
   expect([await content('a-echo'), await content('b-echo')]).toEqual(['a-echo 0', 'b-echo 1']);
 });
 
 it('a scripted fault a script that makes no sense fails the test that wrote it', async () => {
   const other = await startVendor();
   other.script(model, { text: ['a'], cut: { how: 'fin', events: 50 } });
-  await ask(other, streamed).catch(() => undefined);
+  await createChatCaller(other)(streamed).catch(() => undefined);
   await expect(other.close()).rejects.toThrow('comes too late');
 });

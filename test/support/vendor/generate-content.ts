@@ -4,7 +4,6 @@
  * the gateway.
  */
 import { isObject } from '../json.ts';
-import type { WholeReply } from './delivery.ts';
 import { compose } from './generate-content/composition.ts';
 import { checkConversation } from './generate-content/conversation.ts';
 import { geminiMessages, vertexMessages } from './generate-content/messages.ts';
@@ -16,12 +15,10 @@ import { requestSchema, type GeminiRequest } from './generate-content/request.ts
 import { rules } from './generate-content/rules.ts';
 import { countPrompt, sumTokens } from './generate-content/usage.ts';
 import { readBody } from './json-body.ts';
-import type { Scenario } from './scenario.ts';
 import { ScriptBook } from './script-book.ts';
 import { Seals } from './seal.ts';
-import { sendStream, sendWhole } from './sending.ts';
 import type { ReceivedRequest } from './server.ts';
-import { openStage, type Play, type PlayedCall, type Stage } from './stage.ts';
+import { openStage, Refused, type Play, type Stage } from './stage.ts';
 
 export { generateContentRefusals } from './generate-content/refusals.ts';
 export type { GeminiRequest } from './generate-content/request.ts';
@@ -55,135 +52,101 @@ function readAddress(path: string): Address | undefined {
   return { model, method, vertex: project !== undefined, sse: searchParams.get('alt') === 'sse' };
 }
 
-function checkArrival({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
-  if (method !== 'POST' || !readAddress(path))
-    return {
+/** The checks before any reading of a body: the path, and the key, which may come in three places. */
+function checkArrival({ method, path, headers }: ReceivedRequest, key: string): Address {
+  const address = readAddress(path);
+  if (method !== 'POST' || !address)
+    throw new Refused({
       status: 404,
       headers: { 'content-type': 'text/html; charset=UTF-8' },
       body: '<!DOCTYPE html><title>Error 404 (Not Found)!!1</title>',
-    };
+    });
   const bearer = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
   const shown =
     headers['x-goog-api-key'] ?? new URL(path, 'http://vendor').searchParams.get('key') ?? undefined;
-  if (shown === undefined && bearer === undefined) return missingKey;
-  if (shown !== undefined) return shown === key ? undefined : wrongKey;
-  return bearer === key
-    ? undefined
-    : refuse({
+  if (shown === undefined && bearer === undefined) throw new Refused(missingKey);
+  if (shown !== undefined && shown !== key) throw new Refused(wrongKey);
+  if (shown === undefined && bearer !== key)
+    throw new Refused(
+      refuse({
         code: 401,
         status: 'UNAUTHENTICATED',
         message:
           'Request had invalid authentication credentials. ' +
           'Expected OAuth 2 access token, login cookie or other valid authentication credential.',
-      });
+      }),
+    );
+  return address;
 }
 
-type Read = { readonly request: GeminiRequest } | { readonly refusal: WholeReply };
-
-/** Passed a body and the message it is to be; the answer is the request in it. */
-function read(bytes: Buffer, { method, vertex }: Address): Read {
-  const json = readBody(bytes);
-  if ('fault' in json) {
-    const message =
-      json.fault === 'repeated'
-        ? `Invalid JSON payload received. Duplicate field "${json.name}".`
-        : 'Invalid JSON payload received. Unexpected end of string.';
-    return { refusal: refuse({ message }) };
-  }
+/** Takes a body and the message it is to be; returns the request in it. */
+function read(bytes: Buffer, { method, vertex }: Address): GeminiRequest {
+  const json = readBody(bytes, (twice) => {
+    const fault = twice === undefined ? 'Unexpected end of string.' : `Duplicate field "${twice}".`;
+    return refuse({ message: `Invalid JSON payload received. ${fault}` });
+  });
   const reader = new ProtoReader(vertex ? vertexMessages : geminiMessages);
-  const value = reader.read(
-    json.body,
-    method === 'countTokens' ? 'CountTokensRequest' : 'GenerateContentRequest',
-    '',
-  );
-  if (reader.violations.length) return { refusal: refuseViolations(reader.violations) };
+  const kind = method === 'countTokens' ? 'CountTokensRequest' : 'GenerateContentRequest';
+  const value = reader.read(json, kind, '');
+  if (reader.violations.length) throw new Refused(refuseViolations(reader.violations));
   const inner =
     isObject(value) && isObject(value.generateContentRequest) ? value.generateContentRequest : value;
-  return { request: requestSchema.parse(inner) };
+  return requestSchema.parse(inner);
 }
 
 function createGenerateContentPlay(): Play<GeminiRequest> {
   const key = 'AIzaVendor0123456789';
   const seals = new Seals('generate-content');
-  const scripts = new ScriptBook<GeminiRequest, Scenario>({});
+  const scripts = new ScriptBook<GeminiRequest>();
   const find = (model: string): GeminiFacts | undefined =>
     findGeminiFacts(model) ?? (scripts.has(model) ? anyGemini : undefined);
 
   function check(
     address: Address,
     body: Buffer,
-  ): { readonly request: GeminiRequest; readonly facts: GeminiFacts } | { readonly refusal: WholeReply } {
-    const { model, method } = address;
-    const facts = find(model);
-    if (!facts) return { refusal: refuseModel(model, method) };
-    const known = read(body, address);
-    if ('refusal' in known) return known;
-    const { request } = known;
+  ): { readonly request: GeminiRequest; readonly facts: GeminiFacts } {
+    const facts = find(address.model);
+    if (!facts) throw new Refused(refuseModel(address.model, address.method));
+    const request = read(body, address);
     const fault =
       rules.map((rule) => rule(request, facts)).find(Boolean) ?? checkConversation(request, facts, seals);
-    if (fault) return { refusal: refuse({ message: fault }) };
+    if (fault) throw new Refused(refuse({ message: fault }));
     const prompt = sumTokens(countPrompt(request));
     if (prompt <= facts.contextLength) return { request, facts };
-    return {
-      refusal: refuse({
-        message:
-          `The input token count (${prompt}) exceeds the maximum number ` +
-          `of tokens allowed (${facts.contextLength}).`,
-      }),
-    };
-  }
-
-  async function perform(
-    { received, response, entry }: PlayedCall,
-    address: Address,
-    request: GeminiRequest,
-    facts: GeminiFacts,
-  ): Promise<void> {
-    const { model, method, sse } = address;
-    entry.stream = method === 'streamGenerateContent';
-    const scenario = await scripts.takeScenario(model, request, received);
-    if (scenario.reply) return sendWhole(scenario.reply, usualHeaders, scenario, response, entry);
-    const composition = compose({ request, model, facts, scenario, number: received.number, seals });
-    if (scenario.shape ? scenario.shape === 'stream' : entry.stream) {
-      const frames = sse ? streamEventFrames(composition) : streamArrayFrames(composition);
-      const contentType = sse ? { 'content-type': 'text/event-stream' } : {};
-      await sendStream(frames, { ...usualHeaders, ...contentType }, scenario, response, entry);
-    } else {
-      await sendWhole(
-        { status: 200, headers: scenario.headers ?? {}, body: buildReply(composition) },
-        usualHeaders,
-        scenario,
-        response,
-        entry,
-      );
-      entry.tokens = entry.end === 'complete' ? composition.billed.completion : 0;
-    }
-    entry.billed = { prompt: composition.billed.prompt, completion: entry.tokens };
-    return undefined;
+    const message =
+      `The input token count (${prompt}) exceeds the maximum number ` +
+      `of tokens allowed (${facts.contextLength}).`;
+    throw new Refused(refuse({ message }));
   }
 
   return {
     key,
     scripts,
     headers: ['x-goog-api-key'],
-    async answer(call) {
-      const { received, response, entry } = call;
-      const respond = (reply: WholeReply): Promise<void> =>
-        sendWhole(reply, usualHeaders, {}, response, entry);
-      const stopped = checkArrival(received, key);
-      if (stopped) return respond(stopped);
-      const address = readAddress(received.path);
-      if (!address) return respond(missingKey);
-      const checked = check(address, received.body);
-      if ('refusal' in checked) return respond(checked.refusal);
-      const { request, facts } = checked;
-      entry.model = address.model;
-      if (address.method !== 'countTokens') return perform(call, address, request, facts);
-      const details = countPrompt(request);
-      return respond({
-        status: 200,
-        body: { totalTokens: sumTokens(details), promptTokensDetails: details },
-      });
+    buildUsualHeaders: () => usualHeaders,
+    judge(received, entry) {
+      const address = checkArrival(received, key);
+      const { model, method, sse } = address;
+      const { request, facts } = check(address, received.body);
+      if (method === 'countTokens') {
+        entry.model = model;
+        const details = countPrompt(request);
+        return { status: 200, body: { totalTokens: sumTokens(details), promptTokensDetails: details } };
+      }
+      return {
+        model,
+        request,
+        streamed: method === 'streamGenerateContent',
+        streamType: sse ? 'text/event-stream' : usualHeaders['content-type'],
+        compose(scenario) {
+          const composition = compose({ request, model, facts, scenario, number: received.number, seals });
+          return {
+            whole: () => buildReply(composition),
+            frames: () => (sse ? streamEventFrames : streamArrayFrames)(composition),
+            billed: composition.billed,
+          };
+        },
+      };
     },
   };
 }

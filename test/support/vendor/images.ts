@@ -2,17 +2,19 @@
  * A vendor of images on loopback, as strict as OpenAI's: JSON for a picture to make, a form for one to edit,
  * and no field, value or file it does not know. It shares no code with the gateway.
  */
-import { describeIssue } from './chat-completions/complaints.ts';
+import { readShape } from './chat-completions/complaints.ts';
 import {
-  buildErrorBody,
-  refuseModel,
-  refuse,
+  buildOpenaiHeaders,
   checkKey,
   checkPath,
+  complain,
   isJsonCall,
+  openaiKey,
+  reject,
+  rejectModel,
+  serverError,
   type Complaint,
 } from './chat-completions/refusals.ts';
-import type { WholeReply } from './delivery.ts';
 import {
   editSchema,
   checkFiles,
@@ -22,10 +24,9 @@ import {
   type ImageRequest,
   type UploadedFile,
 } from './images/request.ts';
-import { computeBill, streamEvents, buildResult, type Composition } from './images/result.ts';
-import type { Scenario } from './scenario.ts';
+import { computeBill, streamEvents, buildResult } from './images/result.ts';
 import { ScriptBook } from './script-book.ts';
-import { sendStream, sendWhole, stageFrames } from './sending.ts';
+import { stageFrames } from './sending.ts';
 import type { ReceivedRequest } from './server.ts';
 import { openStage, type Play, type Stage } from './stage.ts';
 
@@ -54,117 +55,69 @@ function checkModelFit({ model, size = 'auto', background }: ImageRequest): Comp
     (facts.sizes
       ? facts.sizes.includes(size)
       : size === 'auto' || (width % 16 === 0 && height % 16 === 0 && width * height >= 655_360));
-  if (!fits)
-    return {
-      message:
-        `Invalid value: '${size}'. Supported values are: ` +
-        `${(facts.sizes ?? ['multiples of 16']).map((each) => `'${each}'`).join(', ')}.`,
-      param: 'size',
-      code: 'invalid_value',
-    };
-  if (background === 'transparent' && facts?.transparent === false)
-    return {
-      message: 'Transparent background is not supported for this model.',
-      param: 'background',
-      code: 'invalid_value',
-    };
-  return undefined;
+  if (!fits) {
+    const supported = (facts.sizes ?? ['multiples of 16']).map((each) => `'${each}'`).join(', ');
+    const message = `Invalid value: '${size}'. Supported values are: ${supported}.`;
+    return complain(message, 'size', 'invalid_value');
+  }
+  return background === 'transparent' && facts?.transparent === false
+    ? complain('Transparent background is not supported for this model.', 'background', 'invalid_value')
+    : undefined;
 }
 
-function checkArrival(received: ReceivedRequest, key: string): WholeReply | undefined {
+function checkArrival(received: ReceivedRequest): void {
   const { path, headers } = received;
   const type = headers['content-type'] ?? '';
+  checkKey(headers);
+  checkPath(received, '/v1/images/generations', '/v1/images/edits');
   const isRead = path.endsWith('/edits')
     ? /^multipart\/form-data; boundary=\S+$/.test(type)
     : isJsonCall(headers);
-  const wrong = { message: `Unsupported content type: '${type}'.`, code: 'unsupported_content_type' };
-  return (
-    checkKey(headers, key) ??
-    checkPath(received, '/v1/images/generations', '/v1/images/edits') ??
-    (isRead ? undefined : refuse(wrong))
-  );
+  if (!isRead) reject(complain(`Unsupported content type: '${type}'.`, null, 'unsupported_content_type'));
 }
 
 /** In the words of the real wire, where an edit's number that is none arrives as `NaN`. */
 async function check(
   { body, headers, path }: ReceivedRequest,
   knows: (model: string) => boolean,
-): Promise<ImageCall | WholeReply> {
+): Promise<ImageCall> {
   const edit = path.endsWith('/edits');
-  const call = await readCall(body, headers['content-type'] ?? '', edit);
-  if ('message' in call) return refuse(call);
-  const parsed = (edit ? editSchema : generationSchema).safeParse(call.fields, { reportInput: true });
-  if (!parsed.success)
-    return refuse(
-      parsed.error.issues[0]
-        ? describeIssue(parsed.error.issues[0])
-        : { message: 'Invalid request.', code: null },
-    );
-  const request: ImageRequest = parsed.data;
-  if (!knows(request.model)) return refuseModel(request.model);
-  const fault =
-    checkModelFit(request) ?? checkCombination(request) ?? (edit ? checkFiles(call.files) : undefined);
-  return fault ? refuse(fault) : { ...request, files: call.files };
+  const { fields, files } = await readCall(body, headers['content-type'] ?? '', edit);
+  const request: ImageRequest = edit ? readShape(editSchema, fields) : readShape(generationSchema, fields);
+  if (!knows(request.model)) rejectModel(request.model);
+  const fault = checkModelFit(request) ?? checkCombination(request) ?? (edit ? checkFiles(files) : undefined);
+  if (fault) reject(fault);
+  return { ...request, files };
 }
 
 function createImagesPlay(): Play<ImageCall> {
-  const key = 'sk-vendor-0123456789';
-  const scripts = new ScriptBook<ImageCall, Scenario>({});
+  const scripts = new ScriptBook<ImageCall>();
   return {
-    key,
+    key: openaiKey,
     scripts,
     headers: [],
-    async answer({ received, response, entry }) {
-      const usual = {
-        'x-request-id': entry.id,
-        'openai-organization': 'org-fake',
-        'openai-version': '2020-10-01',
-        'set-cookie': '__cf_bm=fake; path=/; HttpOnly',
+    buildUsualHeaders: buildOpenaiHeaders,
+    async judge(received) {
+      checkArrival(received);
+      const call = await check(received, (model) => model in models || scripts.has(model));
+      const { files, ...request } = call;
+      return {
+        model: request.model,
+        request: call,
+        streamed: request.stream ?? false,
+        compose(scenario) {
+          const edit = received.path.endsWith('/edits');
+          const composition = { request, scenario, edit, inputs: files.length };
+          const error = { ...serverError, ...scenario.fail?.error };
+          const failure = `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`;
+          const { text, image, output } = computeBill(composition);
+          return {
+            whole: () => buildResult(composition),
+            frames: () => stageFrames(streamEvents(composition), scenario, () => [failure]),
+            billed: { prompt: text + image, completion: output },
+          };
+        },
       };
-      const respond = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
-        sendWhole(reply, usual, scenario, response, entry);
-      const stopped = checkArrival(received, key);
-      if (stopped) return respond(stopped);
-      const checked = await check(received, (model) => model in models || scripts.has(model));
-      if ('status' in checked) return respond(checked);
-      const { files, ...request } = checked;
-      entry.model = request.model;
-      entry.stream = request.stream ?? false;
-      const scenario = await scripts.takeScenario(request.model, checked, received);
-      if (scenario.reply) return respond(scenario.reply, scenario);
-      const composition: Composition = {
-        request,
-        scenario,
-        edit: received.path.endsWith('/edits'),
-        inputs: files.length,
-      };
-      if (scenario.shape ? scenario.shape === 'stream' : entry.stream) {
-        const buildFailure = (): string[] => [
-          `event: error\ndata: ${JSON.stringify({
-            type: 'error',
-            ...buildErrorBody({
-              message: 'The server had an error while processing your request.',
-              type: 'server_error',
-              code: null,
-              ...scenario.fail?.error,
-            }),
-          })}\n\n`,
-        ];
-        await sendStream(
-          stageFrames(streamEvents(composition), scenario, buildFailure),
-          { 'content-type': 'text/event-stream; charset=utf-8', ...usual },
-          scenario,
-          response,
-          entry,
-        );
-      } else {
-        await respond(
-          { status: 200, headers: scenario.headers ?? {}, body: buildResult(composition) },
-          scenario,
-        );
-      }
-      const { text, image, output } = computeBill(composition);
-      entry.billed = { prompt: text + image, completion: entry.end === 'complete' ? output : 0 };
     },
   };
 }

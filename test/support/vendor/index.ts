@@ -30,7 +30,7 @@ import { startMessagesVendor, type MessagesRequest } from './messages.ts';
 import { messagesRefusals } from './messages/refusals.ts';
 import { createResponsesPlay } from './responses.ts';
 import { listen } from './server.ts';
-import type { Stage, Step } from './stage.ts';
+import { playCall, type Stage, type Step } from './stage.ts';
 
 export { startVendor as startChatVendor } from './chat-completions.ts';
 export { startGenerateContentVendor } from './generate-content.ts';
@@ -50,17 +50,16 @@ export const refusals = {
 
 /** OpenAI has two wires at one address. */
 export async function startOpenaiVendor(): Promise<Stage> {
-  const chat = createChatPlay();
-  const responses = createResponsesPlay();
-  const server = await listen(async (received, response, entry) => {
-    const play = received.path.startsWith('/v1/responses') ? responses : chat;
-    await play.answer({ received, response, entry });
-  });
+  const [chat, responses] = [createChatPlay(), createResponsesPlay()];
+  const { origin, ...server } = await listen((received, response, entry) =>
+    received.path.startsWith('/v1/responses')
+      ? playCall(responses, received, response, entry)
+      : playCall(chat, received, response, entry),
+  );
   return {
-    url: `${server.origin}/v1`,
+    ...server,
+    url: `${origin}/v1`,
     key: chat.key,
-    requests: server.requests,
-    journal: server.journal,
     script(model, ...steps) {
       chat.scripts.set(model, steps);
       responses.scripts.set(model, steps);
@@ -69,8 +68,6 @@ export async function startOpenaiVendor(): Promise<Stage> {
       chat.scripts.clear();
       responses.scripts.clear();
     },
-    openConnections: () => server.openConnections(),
-    close: () => server.close(),
   };
 }
 

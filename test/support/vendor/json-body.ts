@@ -1,5 +1,7 @@
 /** Reads a request's body as a vendor does: valid UTF-8, one JSON object, and no name twice at its top. */
-import { isObject } from '../json.ts';
+import { isObject, type Json } from '../json.ts';
+import type { WholeReply } from './delivery.ts';
+import { Refused } from './stage.ts';
 
 /**
  * The names at the top of a JSON object, repeated ones repeated: a parser would keep the last and hide a bad
@@ -16,22 +18,19 @@ export function listTopLevelNames(text: string): string[] {
   return names;
 }
 
-export type ReadBody =
-  | { readonly body: Readonly<Record<string, unknown>> }
-  | { readonly fault: 'unreadable' }
-  | { readonly fault: 'repeated'; readonly name: string };
-
-export function readBody(bytes: Buffer): ReadBody {
+/** `refuse` builds the refusal of a body with a name twice, or, without a name, of one that cannot be read. */
+export function readBody(bytes: Buffer, refuse: (twice?: string) => WholeReply): Json {
   let text: string;
   let body: unknown;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     body = JSON.parse(text);
   } catch {
-    return { fault: 'unreadable' };
+    throw new Refused(refuse());
   }
-  if (!isObject(body)) return { fault: 'unreadable' };
+  if (!isObject(body)) throw new Refused(refuse());
   const names = listTopLevelNames(text);
   const name = names.find((one, index) => names.indexOf(one) < index);
-  return name === undefined ? { body } : { fault: 'repeated', name };
+  if (name !== undefined) throw new Refused(refuse(name));
+  return body;
 }

@@ -4,14 +4,14 @@
  * gateway.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { WholeReply } from './delivery.ts';
+import type { z } from 'zod';
 import { readBody } from './json-body.ts';
 import { checkCache, PromptCache } from './messages/cache.ts';
 import { describeIssue } from './messages/complaints.ts';
 import { compose, countPromptTokens } from './messages/composition.ts';
 import { checkConversation } from './messages/conversation.ts';
 import { anyClaude, findClaudeFacts, type ClaudeFacts } from './messages/models.ts';
-import { refuse, type Complaint } from './messages/refusals.ts';
+import { refuse } from './messages/refusals.ts';
 import { streamFrames, buildMessage } from './messages/reply.ts';
 import {
   betaFields,
@@ -21,11 +21,10 @@ import {
   type MessagesRequest,
 } from './messages/request.ts';
 import { rules } from './messages/rules.ts';
-import type { Scenario } from './scenario.ts';
 import { ScriptBook } from './script-book.ts';
 import { Seals } from './seal.ts';
-import { sendStream, sendWhole } from './sending.ts';
-import { openStage, type Play, type Stage } from './stage.ts';
+import type { JournalEntry, ReceivedRequest } from './server.ts';
+import { openStage, Refused, type Play, type Stage } from './stage.ts';
 
 export { messagesRefusals } from './messages/refusals.ts';
 export type { MessagesRequest } from './messages/request.ts';
@@ -55,36 +54,23 @@ function buildUsualHeaders(id: string): Record<string, string> {
   };
 }
 
+type Reject = (message: string, status?: number, type?: string) => never;
+
 /** The checks before any reading of a body: the path, the key, the version. */
-function checkArrival(
-  method: string,
-  path: string,
-  headers: IncomingHttpHeaders,
-  key: string,
-): { readonly complaint: Complaint; readonly status: number } | undefined {
-  if (path !== '/v1/messages' && path !== '/v1/messages/count_tokens')
-    return { complaint: { type: 'not_found_error', message: 'Not found' }, status: 404 };
-  if (method !== 'POST') return { complaint: { message: 'Method Not Allowed' }, status: 405 };
+function checkArrival({ method, path, headers }: ReceivedRequest, key: string, reject: Reject): void {
+  if (!/^\/v1\/messages(\/count_tokens)?(\?beta=true)?$/.test(path))
+    reject('Not found', 404, 'not_found_error');
+  if (method !== 'POST') reject('Method Not Allowed', 405);
   const bearer = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
   const shown = readHeader(headers, 'x-api-key') ?? bearer;
-  if (shown !== key) {
-    const message =
-      shown === undefined
-        ? 'x-api-key header is required'
-        : bearer === shown
-          ? 'Invalid bearer token'
-          : 'invalid x-api-key';
-    return { complaint: { type: 'authentication_error', message }, status: 401 };
-  }
+  if (shown === undefined) reject('x-api-key header is required', 401, 'authentication_error');
+  if (shown !== key)
+    reject(bearer === shown ? 'Invalid bearer token' : 'invalid x-api-key', 401, 'authentication_error');
   const version = readHeader(headers, 'anthropic-version');
-  if (version === undefined)
-    return { complaint: { message: 'anthropic-version: header is required' }, status: 400 };
-  if (!versions.includes(version))
-    return { complaint: { message: `anthropic-version: "${version}" is not a valid version` }, status: 400 };
-  const isJson = /^application\/json\s*(;|$)/.test(headers['content-type'] ?? '');
-  return isJson
-    ? undefined
-    : { complaint: { message: 'content-type: application/json is required' }, status: 400 };
+  if (version === undefined) return reject('anthropic-version: header is required');
+  if (!versions.includes(version)) reject(`anthropic-version: "${version}" is not a valid version`);
+  if (!/^application\/json\s*(;|$)/.test(headers['content-type'] ?? ''))
+    reject('content-type: application/json is required');
 }
 
 /** The fields a request may hold beside the published ones. */
@@ -96,15 +82,11 @@ function listExtraFields(headers: IncomingHttpHeaders, facts: ClaudeFacts | unde
   return [...opened, ...(facts?.fields ?? [])];
 }
 
-type Checked<Request> =
-  | { readonly request: Request; readonly facts: ClaudeFacts }
-  | { readonly complaint: Complaint; readonly status?: number };
-
 function createMessagesPlay(options: MessagesVendorOptions = {}): Play<MessagesRequest> {
   const key = 'sk-ant-vendor-0123456789';
   const seals = new Seals('messages');
   const cache = new PromptCache();
-  const scripts = new ScriptBook<MessagesRequest, Scenario>({});
+  const scripts = new ScriptBook<MessagesRequest>();
   const find = (model: string): ClaudeFacts | undefined => {
     const own = options.models?.[model];
     const usual = findClaudeFacts(model) ?? (own || scripts.has(model) ? anyClaude : undefined);
@@ -112,109 +94,72 @@ function createMessagesPlay(options: MessagesVendorOptions = {}): Play<MessagesR
   };
 
   function check<Request extends CountRequest>(
-    bytes: Buffer,
-    headers: IncomingHttpHeaders,
-    read: (body: object) => Read<Request>,
-  ): Checked<Request> {
-    const json = readBody(bytes);
-    if ('fault' in json)
-      return {
-        complaint: {
-          message:
-            json.fault === 'repeated'
-              ? `The request body is not valid JSON: duplicate key "${json.name}"`
-              : 'The request body is not valid JSON: could not parse it',
-        },
-      };
-    const named = typeof json.body.model === 'string' ? find(json.body.model) : undefined;
-    const extra = listExtraFields(headers, named);
-    const parsed = read(
-      Object.fromEntries(Object.entries(json.body).filter(([field]) => !extra.includes(field))),
-    );
-    if ('fault' in parsed) return { complaint: { message: parsed.fault } };
-    const { request } = parsed;
-    if (!named)
-      return { complaint: { type: 'not_found_error', message: `model: ${request.model}` }, status: 404 };
+    { body: bytes, headers }: ReceivedRequest,
+    schema: z.ZodType<Request>,
+    reject: Reject,
+    { id }: JournalEntry,
+  ): { readonly request: Request; readonly facts: ClaudeFacts } {
+    const body = readBody(bytes, (twice) => {
+      const fault = twice === undefined ? 'could not parse it' : `duplicate key "${twice}"`;
+      return refuse({ message: `The request body is not valid JSON: ${fault}` }, id);
+    });
+    const facts = typeof body.model === 'string' ? find(body.model) : undefined;
+    const extra = listExtraFields(headers, facts);
+    const known = Object.fromEntries(Object.entries(body).filter(([field]) => !extra.includes(field)));
+    const { data: request, error } = schema.safeParse(known, { reportInput: true });
+    const [issue] = error?.issues ?? [];
+    if (!request) return reject(issue ? describeIssue(issue) : 'Invalid request');
+    if (!facts) return reject(`model: ${request.model}`, 404, 'not_found_error');
     const version = readHeader(headers, 'anthropic-version') ?? '';
     const fault =
-      rules.map((rule) => rule({ request, facts: named, version })).find(Boolean) ??
+      rules.map((rule) => rule({ request, facts, version })).find(Boolean) ??
       checkCache(request) ??
-      checkConversation(request, named, seals);
-    if (fault) return { complaint: { message: fault } };
+      checkConversation(request, facts, seals);
+    if (fault) reject(fault);
     const prompt = countPromptTokens(request);
-    if (prompt > named.contextLength)
-      return {
-        complaint: { message: `prompt is too long: ${prompt} tokens > ${named.contextLength} maximum` },
-      };
-    return { request, facts: named };
+    if (prompt > facts.contextLength)
+      reject(`prompt is too long: ${prompt} tokens > ${facts.contextLength} maximum`);
+    return { request, facts };
   }
 
   return {
     key,
     scripts,
     headers: ['x-api-key', 'anthropic-version'],
-    async answer({ received, response, entry }) {
-      const respond = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
-        sendWhole(reply, buildUsualHeaders(entry.id), scenario, response, entry);
-      const path = received.path.replace(/\?beta=true$/, '');
-      const stopped = checkArrival(received.method, path, received.headers, key);
-      if (stopped) return respond(refuse(stopped.complaint, entry.id, stopped.status));
-      if (path.endsWith('/count_tokens')) {
-        const counted = check(received.body, received.headers, readCount);
-        if ('complaint' in counted) return respond(refuse(counted.complaint, entry.id, counted.status));
-        entry.model = counted.request.model;
-        return respond({ status: 200, body: { input_tokens: countPromptTokens(counted.request) } });
+    buildUsualHeaders,
+    judge(received, entry) {
+      const reject: Reject = (message, status, type) => {
+        throw new Refused(refuse({ message, ...(type === undefined ? {} : { type }) }, entry.id, status));
+      };
+      checkArrival(received, key, reject);
+      if (/\/count_tokens\b/.test(received.path)) {
+        const { request } = check(received, countSchema, reject, entry);
+        entry.model = request.model;
+        return { status: 200, body: { input_tokens: countPromptTokens(request) } };
       }
-      const checked = check(received.body, received.headers, readRequest);
-      if ('complaint' in checked) return respond(refuse(checked.complaint, entry.id, checked.status));
-      const { request, facts } = checked;
-      entry.model = request.model;
-      entry.stream = request.stream ?? false;
-      const scenario = await scripts.takeScenario(request.model, request, received);
-      if (scenario.reply) return respond(scenario.reply, scenario);
-      const composition = compose({
+      const { request, facts } = check(received, requestSchema, reject, entry);
+      return {
+        model: request.model,
         request,
-        facts,
-        scenario,
-        number: received.number,
-        cached: cache.use(request),
-        seals,
-      });
-      const streamed = scenario.shape ? scenario.shape === 'stream' : entry.stream;
-      if (streamed) {
-        const headers = {
-          'content-type': 'text/event-stream; charset=utf-8',
-          ...buildUsualHeaders(entry.id),
-        };
-        await sendStream(streamFrames(composition, entry.id), headers, scenario, response, entry);
-      } else {
-        await respond(
-          { status: 200, headers: scenario.headers ?? {}, body: buildMessage(composition) },
-          scenario,
-        );
-        entry.tokens = entry.end === 'complete' ? composition.billed.completion : 0;
-      }
-      entry.billed = { prompt: composition.billed.prompt, completion: entry.tokens };
+        streamed: request.stream ?? false,
+        compose(scenario) {
+          const composition = compose({
+            request,
+            facts,
+            scenario,
+            number: received.number,
+            cached: cache.use(request),
+            seals,
+          });
+          return {
+            whole: () => buildMessage(composition),
+            frames: () => streamFrames(composition, entry.id),
+            billed: composition.billed,
+          };
+        },
+      };
     },
   };
-}
-
-type Read<Request> = { readonly request: Request } | { readonly fault: string };
-
-function readRequest(body: object): Read<MessagesRequest> {
-  const parsed = requestSchema.safeParse(body, { reportInput: true });
-  const [issue] = parsed.error?.issues ?? [];
-  return parsed.success
-    ? { request: parsed.data }
-    : { fault: issue ? describeIssue(issue) : 'Invalid request' };
-}
-
-function readCount(body: object): Read<CountRequest> {
-  const parsed = countSchema.safeParse(body, { reportInput: true });
-  const [issue] = parsed.error?.issues ?? [];
-  return parsed.success
-    ? { request: parsed.data }
-    : { fault: issue ? describeIssue(issue) : 'Invalid request' };
 }
 
 /** Starts it; its URL is what `ANTHROPIC_BASE_URL` expects. */

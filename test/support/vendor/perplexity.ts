@@ -8,9 +8,9 @@ import type { WholeReply } from './delivery.ts';
 import { readBody } from './json-body.ts';
 import type { Scenario } from './scenario.ts';
 import { ScriptBook } from './script-book.ts';
-import { sendStream, sendWhole, stageFrames, type SentEvent } from './sending.ts';
+import { stageFrames, type SentEvent } from './sending.ts';
 import { speak, countSpeechTokens, type Speech } from './speech.ts';
-import { openStage, type Play, type Stage } from './stage.ts';
+import { openStage, Refused, type Play, type Stage } from './stage.ts';
 import { countAll } from './words.ts';
 
 const content = z.union([
@@ -80,6 +80,10 @@ export type PerplexityRequest = z.output<typeof requestSchema>;
 
 function refuse(message: string, status = 400): WholeReply {
   return { status, body: { error: { message, type: 'invalid_request', code: String(status) } } };
+}
+
+function reject(message: string, status?: number): never {
+  throw new Refused(refuse(message, status));
 }
 
 function buildOutput(speech: Speech): Record<string, unknown>[] {
@@ -183,31 +187,35 @@ function buildReply(request: PerplexityRequest, scenario: Scenario, number: numb
 
 function createPlay(): Play<PerplexityRequest> {
   const key = 'pplx-vendor-0123456789';
-  const scripts = new ScriptBook<PerplexityRequest, Scenario>({});
-  function check(bytes: Buffer): PerplexityRequest | WholeReply {
-    const json = readBody(bytes);
-    if ('fault' in json) return refuse(`validation failed: ${json.fault} body`);
-    const { data, error } = requestSchema.safeParse(json.body);
-    if (!data) return refuse(`validation failed: ${z.prettifyError(error)}`);
-    return data.model === 'perplexity/sonar' ? data : refuse(`validation failed: model ${data.model}`);
+  function check(bytes: Buffer): PerplexityRequest {
+    const json = readBody(bytes, () => refuse('validation failed: the body'));
+    const { data, error } = requestSchema.safeParse(json);
+    if (!data) return reject(`validation failed: ${z.prettifyError(error)}`);
+    return data.model === 'perplexity/sonar' ? data : reject(`validation failed: model ${data.model}`);
   }
   return {
     key,
-    scripts,
+    scripts: new ScriptBook<PerplexityRequest>(),
     headers: [],
-    async answer({ received: { method, path, headers, body, number }, received, response, entry }) {
-      const respond = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
-        sendWhole(reply, {}, scenario, response, entry);
-      if (headers.authorization !== `Bearer ${key}`) return respond(refuse('Invalid API key', 401));
-      if (method !== 'POST' || path !== '/v1/responses') return respond(refuse('not found', 404));
+    buildUsualHeaders: () => ({}),
+    judge({ method, path, headers, body, number }) {
+      if (headers.authorization !== `Bearer ${key}`) reject('Invalid API key', 401);
+      if (method !== 'POST' || path !== '/v1/responses') reject('not found', 404);
       const request = check(body);
-      if ('body' in request) return respond(request);
-      entry.model = request.model;
-      const scenario = await scripts.takeScenario(request.model, request, received);
-      const reply = buildReply(request, scenario, number);
-      if (!request.stream) return respond({ status: 200, body: reply.finished }, scenario);
-      const frames = stageFrames(streamEvents(reply), scenario, () => []);
-      return sendStream(frames, { 'content-type': 'text/event-stream' }, scenario, response, entry);
+      return {
+        model: request.model,
+        request,
+        streamed: request.stream ?? false,
+        compose(scenario) {
+          const reply = buildReply(request, scenario, number);
+          const prompt = countAll([request.input, request.instructions]);
+          return {
+            whole: () => reply.finished,
+            frames: () => stageFrames(streamEvents(reply), scenario, () => []),
+            billed: { prompt, completion: countSpeechTokens(reply.speech) },
+          };
+        },
+      };
     },
   };
 }

@@ -88,7 +88,16 @@ export interface Scenario extends Said, Delivery {
   /**
    * An error inside a stream that had begun well, after so many events; `error` is put over the usual fields.
    */
-  readonly fail?: { readonly after: number; readonly error?: Readonly<Record<string, unknown>> };
+  readonly fail?: {
+    readonly after: number;
+    readonly error?: Readonly<Record<string, unknown>>;
+    /**
+     * How chat-completions says it. `data`: an error object in place of a chunk, then the end, as OpenAI
+     * does. `event`: the same named `event: error`, as Groq does. `chunk`: a chunk that holds an error beside
+     * its choices, then `[DONE]`, as OpenRouter does.
+     */
+    readonly as?: 'data' | 'event' | 'chunk';
+  };
   /** The form of the reply, if not the requested one. */
   readonly shape?: 'json' | 'stream';
   /** Headers to put over the usual ones. */

@@ -1,4 +1,5 @@
 /** Which script a model follows: found by its exact name, or by the end of it if written as `*-cut`. */
+import type { Scenario } from './scenario.ts';
 import type { ReceivedRequest } from './server.ts';
 
 /** One call as a handler sees it. */
@@ -9,22 +10,17 @@ interface Call<Request> {
   readonly turn: number;
 }
 
-export type StepOf<Request, Scenario> = Scenario | ((call: Call<Request>) => Scenario | Promise<Scenario>);
+export type Step<Request = unknown> = Scenario | ((call: Call<Request>) => Scenario | Promise<Scenario>);
 
-interface Script<Step> {
-  readonly steps: readonly Step[];
+interface Script<Request> {
+  readonly steps: readonly Step<Request>[];
   turn: number;
 }
 
-export class ScriptBook<Request, Scenario extends object> {
-  readonly #scripts = new Map<string, Script<StepOf<Request, Scenario>>>();
-  readonly #unscripted: Scenario;
+export class ScriptBook<Request> {
+  readonly #scripts = new Map<string, Script<Request>>();
 
-  constructor(unscripted: Scenario) {
-    this.#unscripted = unscripted;
-  }
-
-  set(pattern: string, steps: readonly StepOf<Request, Scenario>[]): void {
+  set(pattern: string, steps: readonly Step<Request>[]): void {
     this.#scripts.set(pattern, { steps, turn: 0 });
   }
 
@@ -32,7 +28,7 @@ export class ScriptBook<Request, Scenario extends object> {
     this.#scripts.clear();
   }
 
-  #find(model: string): Script<StepOf<Request, Scenario>> | undefined {
+  #find(model: string): Script<Request> | undefined {
     const exact = this.#scripts.get(model);
     if (exact) return exact;
     const suffixes = [...this.#scripts.keys()].filter(
@@ -49,10 +45,10 @@ export class ScriptBook<Request, Scenario extends object> {
   /** The scenario of the next call to a model; a script's last step answers all later calls. */
   async takeScenario(model: string, request: Request, received: ReceivedRequest): Promise<Scenario> {
     const script = this.#find(model);
-    if (!script) return this.#unscripted;
+    if (!script) return {};
     const turn = script.turn;
     script.turn += 1;
     const step = script.steps[Math.min(turn, script.steps.length - 1)];
-    return typeof step === 'function' ? step({ request, received, turn }) : (step ?? this.#unscripted);
+    return typeof step === 'function' ? step({ request, received, turn }) : (step ?? {});
   }
 }

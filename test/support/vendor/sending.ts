@@ -1,34 +1,8 @@
 /**
- * Sends a vendor's reply: in one piece, or event by event, with whatever a scenario adds or breaks off with.
+ * The frames of a vendor's stream, with whatever a scenario adds or breaks off with.
  */
-import type { ServerResponse } from 'node:http';
-import { deliver, type Delivery, type Frame, type WholeReply } from './delivery.ts';
+import type { Frame } from './delivery.ts';
 import type { Scenario } from './scenario.ts';
-import type { JournalEntry } from './server.ts';
-
-export type Headers = Readonly<Record<string, string | readonly string[]>>;
-
-function buildWholeFrame(body: WholeReply['body']): Frame {
-  const bytes =
-    typeof body === 'string' || body instanceof Uint8Array
-      ? Buffer.from(body)
-      : Buffer.from(JSON.stringify(body));
-  return { bytes, tokens: 0, event: true };
-}
-
-export async function sendWhole(
-  reply: WholeReply,
-  usual: Headers,
-  delivery: Delivery,
-  response: ServerResponse,
-  entry: JournalEntry,
-): Promise<void> {
-  const frame = buildWholeFrame(reply.body);
-  // A reply that will break off has no length it could be held to.
-  const length = delivery.cut?.how === 'end' ? {} : { 'content-length': String(frame.bytes.length) };
-  const headers = { 'content-type': 'application/json', ...usual, ...length, ...reply.headers };
-  await deliver(response, { status: reply.status, headers }, [frame], delivery, entry);
-}
 
 /** One event of a stream, framed, and the tokens of output it delivers. */
 export interface SentEvent {
@@ -74,18 +48,19 @@ export function* stageFrames(
   if (scenario.fail) throw new Error(`a scenario's failure comes too late: the reply has ${sent} events`);
 }
 
-export async function sendStream(
-  frames: Iterable<Frame>,
-  headers: Headers,
-  scenario: Delivery & Pick<Scenario, 'headers'>,
-  response: ServerResponse,
-  entry: JournalEntry,
-): Promise<void> {
-  await deliver(
-    response,
-    { status: 200, headers: { 'cache-control': 'no-cache', ...headers, ...scenario.headers } },
-    frames,
-    scenario,
-    entry,
-  );
+/** What all sources yield, an item of each in turn, as a vendor that works on them at once sends it. */
+export function* takeTurns<Item>(
+  sources: readonly Generator<Item>[],
+): Generator<{ readonly index: number; readonly item: Item }> {
+  let open = [...sources.entries()];
+  while (open.length) {
+    const going: typeof open = [];
+    for (const [index, source] of open) {
+      const { value, done } = source.next();
+      if (done) continue;
+      yield { index, item: value };
+      going.push([index, source]);
+    }
+    open = going;
+  }
 }

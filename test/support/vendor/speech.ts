@@ -96,9 +96,26 @@ export function speak(said: Said, { limit, stops, callId }: Bounds): Speech {
   };
 }
 
-export function countSpeechTokens({ reasoning, text, refusal, calls }: Speech): number {
+/** Tokens of a piece of sound. */
+export const perSound = 25;
+
+export function countSoundTokens({ sound }: Speech): number {
+  return (sound?.data.length ?? 0) * perSound;
+}
+
+export function countSpeechTokens(speech: Speech): number {
+  const { reasoning, text, refusal, calls } = speech;
   const called = calls.reduce((sum, { fragments }) => sum + 1 + fragments.length, 0);
-  return reasoning.length + (text?.length ?? 0) + refusal.length + called;
+  return reasoning.length + (text?.length ?? 0) + refusal.length + called + countSoundTokens(speech);
+}
+
+/** Its citations, with the place of the words that each follows. */
+export function placeCitations({ text, citations }: Speech) {
+  const all = (text ?? []).join('');
+  return citations.map(({ url, title, text: part = all }) => {
+    const start = Math.max(all.indexOf(part), 0);
+    return { part, cited: { url, title, start_index: start, end_index: start + part.length } };
+  });
 }
 
 /**
@@ -108,14 +125,13 @@ export function countSpeechTokens({ reasoning, text, refusal, calls }: Speech): 
 export function* streamCallFragments(
   calls: readonly SpokenCall[],
   interleaved: boolean,
-): Generator<{ readonly index: number; readonly fragment: string; readonly last: boolean }> {
+): Generator<{ readonly index: number; readonly fragment: string }> {
   const rounds = Math.max(0, ...calls.map(({ fragments }) => fragments.length));
   const places = interleaved
     ? Array.from({ length: rounds }, (_, round) => calls.map((_call, index) => ({ index, round }))).flat()
     : calls.flatMap(({ fragments }, index) => fragments.map((_, round) => ({ index, round })));
   for (const { index, round } of places) {
-    const fragments = calls[index]?.fragments ?? [];
-    const fragment = fragments[round];
-    if (fragment !== undefined) yield { index, fragment, last: round === fragments.length - 1 };
+    const fragment = calls[index]?.fragments[round];
+    if (fragment !== undefined) yield { index, fragment };
   }
 }

@@ -3,43 +3,27 @@
  * the model, does the model take the field, is the shape right, do the fields fit together. The first failure
  * is the reply.
  */
-import { isObject } from '../../json.ts';
-import type { WholeReply } from '../delivery.ts';
-import { readBody } from '../json-body.ts';
-import { describeIssue } from './complaints.ts';
+import { isObject, type Json } from '../../json.ts';
+import { readShape } from './complaints.ts';
 import { unsupportedFields, type Extensions, type ModelFacts } from './models.ts';
-import { type Complaint, refuseOverflow, refuseModel, refuse } from './refusals.ts';
+import { complain, readJson, reject, rejectModel, rejectOverflow, type Complaint } from './refusals.ts';
 import { isGiven, type Message, requestSchema, type ChatRequest } from './request.ts';
 import { rules } from './rules.ts';
 import { countPromptTokens } from './tokens.ts';
 
 function describeUnanswered(ids: Iterable<string>, position: number): Complaint {
-  const message =
+  return complain(
     "An assistant message with 'tool_calls' must be followed by tool messages responding " +
-    "to each 'tool_call_id'. " +
-    `The following tool_call_ids did not have response messages: ${[...ids].join(', ')}`;
-  return { message, param: `messages.[${position}].role`, code: null };
+      "to each 'tool_call_id'. " +
+      `The following tool_call_ids did not have response messages: ${[...ids].join(', ')}`,
+    `messages.[${position}].role`,
+  );
 }
 
-function describeOrphan(position: number): Complaint {
-  const message =
-    "Invalid parameter: messages with role 'tool' must be a response to a preceding message " +
-    "with 'tool_calls'.";
-  return { message, param: `messages.[${position}].role`, code: null };
-}
-
-function describeEmptyTurn(position: number): Complaint {
-  const message = "Invalid value for 'content': expected a string, got null.";
-  return { message, param: `messages.[${position}].content`, code: null };
-}
-
-function describeRepeatedCall(id: string, position: number): Complaint {
-  return {
-    message: `Duplicate tool call id '${id}'.`,
-    param: `messages.[${position}].tool_calls`,
-    code: 'invalid_value',
-  };
-}
+const orphan =
+  "Invalid parameter: messages with role 'tool' must be a response to a preceding message " +
+  "with 'tool_calls'.";
+const emptyTurn = "Invalid value for 'content': expected a string, got null.";
 
 /**
  * The rules of a conversation: every call of an assistant turn is answered by a tool message right after it,
@@ -49,39 +33,24 @@ function checkConversation(messages: readonly Message[]): Complaint | undefined 
   let open = new Set<string>();
   for (const [position, message] of messages.entries()) {
     if (message.role === 'tool') {
-      if (!open.delete(message.tool_call_id)) return describeOrphan(position);
+      if (!open.delete(message.tool_call_id)) return complain(orphan, `messages.[${position}].role`);
       continue;
     }
     if (open.size) return describeUnanswered(open, position);
     if (message.role !== 'assistant') continue;
     const { content, refusal, audio, function_call: oldCall, tool_calls: calls = [] } = message;
     if (!calls.length && ![content, refusal, audio, oldCall].some(isGiven))
-      return describeEmptyTurn(position);
+      return complain(emptyTurn, `messages.[${position}].content`);
     open = new Set(calls.map(({ id }) => id));
     const twice = calls.find(({ id }, index) => calls.findIndex((call) => call.id === id) < index);
-    if (twice) return describeRepeatedCall(twice.id, position);
+    if (twice)
+      return complain(
+        `Duplicate tool call id '${twice.id}'.`,
+        `messages.[${position}].tool_calls`,
+        'invalid_value',
+      );
   }
   return open.size ? describeUnanswered(open, messages.length - 1) : undefined;
-}
-
-export type Checked =
-  | { readonly request: ChatRequest; readonly facts: ModelFacts }
-  | { readonly refusal: WholeReply };
-
-type JsonObject = Readonly<Record<string, unknown>>;
-
-function parse(bytes: Buffer): { readonly body: JsonObject } | { readonly refusal: WholeReply } {
-  const read = readBody(bytes);
-  if (!('fault' in read)) return read;
-  if (read.fault === 'unreadable')
-    return { refusal: refuse({ message: 'We could not parse the JSON body of your request.', code: null }) };
-  return {
-    refusal: refuse({
-      message: `Duplicate parameter: '${read.name}'.`,
-      param: read.name,
-      code: 'duplicate_parameter',
-    }),
-  };
 }
 
 function omitFields(value: unknown, fields: readonly string[]): unknown {
@@ -92,10 +61,10 @@ function omitFields(value: unknown, fields: readonly string[]): unknown {
 
 /** The part of a request every vendor of the protocol knows. */
 function selectStandardPart(
-  body: JsonObject,
+  body: Json,
   { fields = [], messageFields = [], toolTypes = [] }: Extensions,
-): JsonObject {
-  const standard: Record<string, unknown> = Object.fromEntries(
+): Json {
+  const standard: Json = Object.fromEntries(
     Object.entries(body).filter(([field]) => !fields.includes(field)),
   );
   const { messages, tools } = standard;
@@ -114,70 +83,50 @@ function selectStandardPart(
   return standard;
 }
 
-function checkSupport(body: JsonObject, reasoning: boolean): WholeReply | undefined {
+function checkSupport(body: Json, reasoning: boolean): void {
   const param = unsupportedFields[reasoning ? 'reasoning' : 'plain'].find((field) => isGiven(body[field]));
-  if (!param) return undefined;
+  if (!param) return;
   const hint = param === 'max_tokens' ? " Use 'max_completion_tokens' instead." : '';
-  return refuse({
-    message: `Unsupported parameter: '${param}' is not supported with this model.${hint}`,
-    param,
-    code: 'unsupported_parameter',
-  });
+  const message = `Unsupported parameter: '${param}' is not supported with this model.${hint}`;
+  reject(complain(message, param, 'unsupported_parameter'));
 }
 
 /** DeepSeek, while it thinks, refuses forced tools, and answers without the reasoning that led to them. */
-function checkThoughts({ messages, thinking, tool_choice: choice }: JsonObject): WholeReply | undefined {
-  if (isObject(thinking) && thinking.type === 'disabled') return undefined;
+function checkThoughts({ messages, thinking, tool_choice: choice }: Json): void {
+  if (isObject(thinking) && thinking.type === 'disabled') return;
   if (choice === 'required' || isObject(choice))
-    return refuse({
-      message: 'Thinking mode does not support this tool_choice',
-      code: 'invalid_request_error',
-    });
+    reject(complain('Thinking mode does not support this tool_choice', null, 'invalid_request_error'));
   const answers = Array.isArray(messages)
     ? messages.filter(isObject).filter(({ role }) => role === 'assistant')
     : [];
   if (!answers.some((answer) => answer.tool_calls) || answers.every((answer) => answer.reasoning_content))
-    return undefined;
-  return refuse({
-    message: 'The `reasoning_content` in the thinking mode must be passed back to the API.',
-    code: 'invalid_request_error',
-  });
+    return;
+  const message = 'The `reasoning_content` in the thinking mode must be passed back to the API.';
+  reject(complain(message, null, 'invalid_request_error'));
 }
 
-/** Takes the bytes of a request and a lookup of a model's facts; returns the request, or its refusal. */
-export function check(bytes: Buffer, find: (model: string) => ModelFacts | undefined): Checked {
-  const parsed = parse(bytes);
-  if ('refusal' in parsed) return parsed;
-  const model = parsed.body.model;
-  const facts = typeof model === 'string' ? find(model) : undefined;
-  const body = selectStandardPart(parsed.body, facts?.extensions ?? {});
+/** Takes the bytes of a request and a lookup of a model's facts; returns the request with the facts. */
+export function check(
+  bytes: Buffer,
+  find: (model: string) => ModelFacts | undefined,
+): { readonly request: ChatRequest; readonly facts: ModelFacts } {
+  const json = readJson(bytes);
+  const { model } = json;
+  const known = typeof model === 'string' ? find(model) : undefined;
+  const facts = known ?? {};
+  const body = selectStandardPart(json, facts.extensions ?? {});
   const stranger = Object.keys(body).find((field) => !(field in requestSchema.shape));
-  if (stranger)
-    return {
-      refusal: refuse({
-        message: `Unknown parameter: '${stranger}'.`,
-        param: stranger,
-        code: 'unknown_parameter',
-      }),
-    };
-  if (typeof model === 'string' && !facts) return { refusal: refuseModel(model) };
-  const refusal = checkSupport(body, facts?.reasoning ?? false);
-  if (refusal) return { refusal };
-  const missed = facts?.wantsThoughts ? checkThoughts(parsed.body) : undefined;
-  if (missed) return { refusal: missed };
-  const shaped = requestSchema.safeParse(body, { reportInput: true });
-  if (!shaped.success) {
-    const [issue] = shaped.error.issues;
-    return { refusal: refuse(issue ? describeIssue(issue) : { message: 'Invalid request.', code: null }) };
-  }
-  return checkCombination(shaped.data, facts ?? {});
-}
-
-function checkCombination(request: ChatRequest, facts: ModelFacts): Checked {
+  if (stranger !== undefined)
+    reject(complain(`Unknown parameter: '${stranger}'.`, stranger, 'unknown_parameter'));
+  if (typeof model === 'string' && !known) rejectModel(model);
+  checkSupport(body, facts.reasoning ?? false);
+  if (facts.wantsThoughts) checkThoughts(json);
+  const request = readShape(requestSchema, body);
   const broken =
     rules.map((rule) => rule(request, facts)).find(Boolean) ?? checkConversation(request.messages);
-  if (broken) return { refusal: refuse(broken) };
+  if (broken) reject(broken);
   const prompt = countPromptTokens(request);
   const limit = facts.contextLength ?? Infinity;
-  return prompt > limit ? { refusal: refuseOverflow(limit, prompt) } : { request, facts };
+  if (prompt > limit) rejectOverflow(limit, prompt);
+  return { request, facts };
 }

@@ -3,12 +3,18 @@
  * with the padding field the vendor adds, and then whatever the scenario slips in between or breaks off with.
  */
 import type { Frame } from '../delivery.ts';
-import type { Sound } from '../scenario.ts';
-import { stageFrames, type SentEvent } from '../sending.ts';
+import type { Scenario, Sound } from '../scenario.ts';
+import { stageFrames, takeTurns, type SentEvent } from '../sending.ts';
+import { streamCallFragments, type Speech, type SpokenCall } from '../speech.ts';
 import { expiry } from './completion.ts';
-import { buildLogprobs, buildTrailer, type Composition } from './composition.ts';
-import type { Scenario, StreamFailure } from './scenario.ts';
-import type { Call, Speech } from './speech.ts';
+import {
+  buildAnnotations,
+  buildLogprobs,
+  buildTrailer,
+  getFinishReason,
+  type Composition,
+} from './composition.ts';
+import { serverError } from './refusals.ts';
 
 interface Delta {
   readonly delta: object;
@@ -19,30 +25,30 @@ interface Delta {
   readonly tokens: number;
 }
 
-function buildCallHead({ id, type, name }: Call, index: number): Delta {
-  const empty = type === 'function' ? { function: { name, arguments: '' } } : { custom: { name, input: '' } };
-  return { delta: { tool_calls: [{ index, id, type, ...empty }] }, tokens: 1 };
+function buildCallHead({ id, freeform, name }: SpokenCall, index: number): Delta {
+  const empty = freeform
+    ? { type: 'custom', custom: { name, input: '' } }
+    : { type: 'function', function: { name, arguments: '' } };
+  return { delta: { tool_calls: [{ index, id, ...empty }] }, tokens: 1 };
 }
 
-function buildCallFragment({ type }: Call, index: number, fragment: string): Delta {
-  const said = type === 'function' ? { function: { arguments: fragment } } : { custom: { input: fragment } };
+function buildCallFragment({ freeform }: SpokenCall, index: number, fragment: string): Delta {
+  const said = freeform ? { custom: { input: fragment } } : { function: { arguments: fragment } };
   return { delta: { tool_calls: [{ index, ...said }] }, tokens: 1 };
 }
 
-function* streamCallDeltas(calls: readonly Call[], interleaved: boolean): Generator<Delta> {
-  if (!interleaved) {
-    for (const [index, call] of calls.entries()) {
-      yield buildCallHead(call, index);
-      for (const fragment of call.fragments) yield buildCallFragment(call, index, fragment);
-    }
-    return;
-  }
-  for (const [index, call] of calls.entries()) yield buildCallHead(call, index);
-  const rounds = Math.max(0, ...calls.map(({ fragments }) => fragments.length));
-  for (let round = 0; round < rounds; round += 1) {
-    for (const [index, call] of calls.entries()) {
-      const fragment = call.fragments[round];
-      if (fragment !== undefined) yield buildCallFragment(call, index, fragment);
+/** One call after the other; interleaved ones all begin before any of them goes on. */
+function* streamCallDeltas(calls: readonly SpokenCall[], interleaved: boolean): Generator<Delta> {
+  const open = [...calls.entries()];
+  for (const group of interleaved ? [open] : open.map((one) => [one])) {
+    for (const [index, call] of group) yield buildCallHead(call, index);
+    const spoken = streamCallFragments(
+      group.map(([, call]) => call),
+      true,
+    );
+    for (const { index: place, fragment } of spoken) {
+      const [index, call] = group[place] ?? [];
+      if (index !== undefined && call) yield buildCallFragment(call, index, fragment);
     }
   }
 }
@@ -55,34 +61,17 @@ function* streamSoundDeltas({ data, transcript }: Sound): Generator<Delta> {
 }
 
 function* streamDeltas(speech: Speech, { endless = false, interleaved = false }: Scenario): Generator<Delta> {
-  const { reasoning, text, refusal, calls, annotations, sound, finish } = speech;
+  const { reasoning, text, refusal, calls, sound } = speech;
   yield { delta: { role: 'assistant', content: text ? '' : null, refusal: null }, tokens: 0 };
   for (const piece of reasoning) yield { delta: { reasoning_content: piece }, tokens: 1 };
   for (const piece of text ?? []) yield { delta: { content: piece }, text: piece, tokens: 1 };
   if (endless) for (;;) yield { delta: { content: text?.at(-1) ?? ' more' }, tokens: 1 };
   if (sound) yield* streamSoundDeltas(sound);
   for (const piece of refusal) yield { delta: { refusal: piece }, tokens: 1 };
-  for (const annotation of annotations) yield { delta: { annotations: [annotation] }, tokens: 0 };
+  for (const annotation of buildAnnotations(speech))
+    yield { delta: { annotations: [annotation] }, tokens: 0 };
   yield* streamCallDeltas(calls, interleaved);
-  yield { delta: {}, finish, tokens: 0 };
-}
-
-/** The deltas of all candidates in turn, as a vendor that works on them at once sends them. */
-function* interleaveDeltas(composition: Composition): Generator<Delta & { readonly index: number }> {
-  let open = composition.speeches.map((speech, index) => ({
-    index,
-    source: streamDeltas(speech, composition.scenario),
-  }));
-  while (open.length) {
-    const going: typeof open = [];
-    for (const candidate of open) {
-      const { value, done } = candidate.source.next();
-      if (done) continue;
-      yield { ...value, index: candidate.index };
-      going.push(candidate);
-    }
-    open = going;
-  }
+  yield { delta: {}, finish: getFinishReason(speech), tokens: 0 };
 }
 
 interface Chunk {
@@ -106,7 +95,9 @@ function* streamChunks(composition: Composition): Generator<Chunk> {
     number += 1;
     return padded ? { obfuscation: 'Rk3vT0xQ9bLw2ZsY'.slice((number * 7) % 16) } : {};
   };
-  for (const { index, delta, finish, text, tokens } of interleaveDeltas(composition)) {
+  const speaking = composition.speeches.map((speech) => streamDeltas(speech, composition.scenario));
+  for (const { index, item } of takeTurns(speaking)) {
+    const { delta, finish, text, tokens } = item;
     const choices = [
       {
         index,
@@ -127,18 +118,10 @@ function buildFrame(data: string): string {
   return `data: ${data}\n\n`;
 }
 
-const usualError = {
-  message: 'The server had an error while processing your request.',
-  type: 'server_error',
-  param: null,
-  code: null,
-};
-
 function* streamFailure(
-  { as = 'data', error: said }: StreamFailure,
+  { as = 'data', error = { ...serverError } }: NonNullable<Scenario['fail']>,
   { identity }: Composition,
 ): Generator<string> {
-  const error = said ?? usualError;
   if (as === 'data') yield buildFrame(JSON.stringify({ error }));
   if (as === 'event')
     yield `event: error\n${buildFrame(JSON.stringify({ error: { ...error, status_code: 400 } }))}`;

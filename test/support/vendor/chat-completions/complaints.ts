@@ -4,7 +4,7 @@
  * people read them.
  */
 import type { z } from 'zod';
-import type { Complaint } from './refusals.ts';
+import { complain, reject, type Complaint } from './refusals.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -49,63 +49,67 @@ function describeRangeFault(
 ): Complaint {
   const below = issue.code === 'too_small';
   const limit = below ? issue.minimum : issue.maximum;
-  const side = below ? 'min' : 'max';
-  if (issue.origin === 'array') {
-    if (below)
-      return {
-        message: `Invalid '${param}': empty array. Expected an array with minimum length ${limit}.`,
-        param,
-        code: 'empty_array',
-      };
-    return {
-      message: `Invalid '${param}': array too long. Expected at most ${limit} items.`,
-      param,
-      code: 'array_above_max_length',
-    };
-  }
+  if (issue.origin === 'array')
+    return below
+      ? complain(
+          `Invalid '${param}': empty array. Expected an array with minimum length ${limit}.`,
+          param,
+          'empty_array',
+        )
+      : complain(
+          `Invalid '${param}': array too long. Expected at most ${limit} items.`,
+          param,
+          'array_above_max_length',
+        );
   if (issue.origin === 'string') {
     const length = typeof issue.input === 'string' ? issue.input.length : 0;
     const message =
       `Invalid '${param}': string too ${below ? 'short' : 'long'}. ` +
-      `Expected ${side}imum length ${limit}, but got length ${length}.`;
-    return { message, param, code: below ? 'empty_string' : 'string_above_max_length' };
+      `Expected ${below ? 'min' : 'max'}imum length ${limit}, but got length ${length}.`;
+    return complain(message, param, below ? 'empty_string' : 'string_above_max_length');
   }
   const kind = integers.has(param) ? 'integer' : 'decimal';
   const wanted =
     `${kind} ${below ? 'below minimum' : 'above maximum'} value. ` +
     `Expected a value ${below ? '>=' : '<='} ${limit}`;
-  return {
-    message: `Invalid '${param}': ${wanted}, but got ${String(issue.input)} instead.`,
+  return complain(
+    `Invalid '${param}': ${wanted}, but got ${String(issue.input)} instead.`,
     param,
-    code: `${kind}_${below ? 'below_min' : 'above_max'}_value`,
-  };
+    `${kind}_${below ? 'below_min' : 'above_max'}_value`,
+  );
 }
 
-export function describeIssue(raw: Issue): Complaint {
+function describeIssue(raw: Issue): Complaint {
   const issue = findMeantIssue(raw);
   const param = formatPath(issue.path);
   if (issue.code === 'unrecognized_keys') {
     const unknown = formatPath([...issue.path, issue.keys[0] ?? '']);
-    return { message: `Unknown parameter: '${unknown}'.`, param: unknown, code: 'unknown_parameter' };
+    return complain(`Unknown parameter: '${unknown}'.`, unknown, 'unknown_parameter');
   }
-  if (issue.input === undefined && issue.code !== 'custom') {
-    return { message: `Missing required parameter: '${param}'.`, param, code: 'missing_required_parameter' };
-  }
+  if (issue.input === undefined && issue.code !== 'custom')
+    return complain(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter');
   if (issue.code === 'too_small' || issue.code === 'too_big') return describeRangeFault(issue, param);
   if (issue.code === 'invalid_union' && issue.errors.length === 0) {
-    return {
-      message: `Invalid value for '${param}': ${JSON.stringify(issue.input)} is none of those supported.`,
+    const value = JSON.stringify(issue.input);
+    return complain(
+      `Invalid value for '${param}': ${value} is none of those supported.`,
       param,
-      code: 'invalid_value',
-    };
+      'invalid_value',
+    );
   }
   if (issue.code === 'invalid_type' || issue.code === 'invalid_union') {
     const wanted = issue.code === 'invalid_type' ? `expected ${issue.expected}, but got` : 'got';
-    return {
-      message: `Invalid type for '${param}': ${wanted} ${describeKind(issue.input)} instead.`,
-      param,
-      code: 'invalid_type',
-    };
+    const message = `Invalid type for '${param}': ${wanted} ${describeKind(issue.input)} instead.`;
+    return complain(message, param, 'invalid_type');
   }
-  return { message: `Invalid value for '${param}': ${issue.message}.`, param, code: 'invalid_value' };
+  return complain(`Invalid value for '${param}': ${issue.message}.`, param, 'invalid_value');
+}
+
+/** A value of this shape; the first failure of its check is the complaint. */
+export function readShape<Value>(schema: z.ZodType<Value>, value: unknown): Value {
+  const { data, error } = schema.safeParse(value, { reportInput: true });
+  const [issue] = error?.issues ?? [];
+  if (issue) reject(describeIssue(issue));
+  if (data === undefined) throw new Error('a value without a shape has an issue');
+  return data;
 }

@@ -1,25 +1,32 @@
 /** The reply in one piece: a `chat.completion` object. */
-import { buildLogprobs, buildTrailer, type Composition } from './composition.ts';
-import type { Call, Speech } from './speech.ts';
+import type { SpokenCall, Speech } from '../speech.ts';
+import {
+  buildAnnotations,
+  buildLogprobs,
+  buildTrailer,
+  getFinishReason,
+  type Composition,
+} from './composition.ts';
 
-function buildCall({ id, type, name, fragments }: Call): object {
+function buildCall({ id, freeform, name, fragments }: SpokenCall): object {
   const said = fragments.join('');
-  return type === 'function'
-    ? { id, type, function: { name, arguments: said } }
-    : { id, type, custom: { name, input: said } };
+  return freeform
+    ? { id, type: 'custom', custom: { name, input: said } }
+    : { id, type: 'function', function: { name, arguments: said } };
 }
 
 /** Until when a sound can be spoken of by its id. */
 export const expiry = 1_900_000_000;
 
-function buildMessage({ reasoning, text, refusal, calls, annotations, sound }: Speech, id: string): object {
+function buildMessage(speech: Speech, id: string): object {
+  const { reasoning, text, refusal, calls, sound } = speech;
   return {
     role: 'assistant',
     content: text ? text.join('') : null,
     ...(reasoning.length ? { reasoning_content: reasoning.join('') } : {}),
     ...(calls.length ? { tool_calls: calls.map(buildCall) } : {}),
     refusal: refusal.length ? refusal.join('') : null,
-    annotations,
+    annotations: buildAnnotations(speech),
     ...(sound
       ? { audio: { id, data: sound.data.join(''), expires_at: expiry, transcript: sound.transcript } }
       : {}),
@@ -37,7 +44,7 @@ export function buildCompletion(composition: Composition): object {
       index,
       message: buildMessage(speech, `audio_${identity.id}`),
       ...buildLogprobs(composition, speech.text ?? []),
-      finish_reason: speech.finish,
+      finish_reason: getFinishReason(speech),
     })),
     ...(usage ? { usage } : {}),
     ...buildTrailer(composition),

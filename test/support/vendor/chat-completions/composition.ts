@@ -3,10 +3,10 @@
  * correct or as the scenario says.
  */
 import { type Asked, type OfferedTool, improvise, saysNothing } from '../improvise.ts';
+import type { Said, Scenario, UsageFigures } from '../scenario.ts';
+import { countSoundTokens, countSpeechTokens, placeCitations, speak, type Speech } from '../speech.ts';
 import type { ModelFacts } from './models.ts';
 import type { ChatRequest } from './request.ts';
-import type { Scenario, UsageFigures } from './scenario.ts';
-import { countSoundTokens, speak, countSpeechTokens, type Said, type Speech } from './speech.ts';
 import { countPromptTokens } from './tokens.ts';
 
 function listOfferedTools({ tools = [], tool_choice: choice }: ChatRequest): OfferedTool[] {
@@ -126,7 +126,11 @@ export function compose(
   const asked = describeRequest(request, facts);
   const speeches = Array.from({ length: request.n ?? 1 }, (_, candidate) => {
     const said = chooseWords(scenario.candidates?.[candidate] ?? scenario, asked, candidate);
-    return speak(said, `call_${number}x${candidate}y`, limit, [request.stop ?? []].flat());
+    return speak(said, {
+      limit,
+      stops: [request.stop ?? []].flat(),
+      callId: (index) => `call_${number}x${candidate}y${index}`,
+    });
   });
   const billed = {
     prompt: countPromptTokens(request),
@@ -148,6 +152,25 @@ export function compose(
     billed,
     usage: scenario.usage === 'missing' ? undefined : mergeFigures(truth, scenario.usage ?? {}),
   };
+}
+
+const reasons = {
+  end: 'stop',
+  'stop-sequence': 'stop',
+  limit: 'length',
+  calls: 'tool_calls',
+  refusal: 'stop',
+} as const;
+
+export function getFinishReason({ reason, finish }: Speech): string {
+  return reason === 'limit' ? reasons.limit : (finish ?? reasons[reason]);
+}
+
+export function buildAnnotations(speech: Speech): object[] {
+  return placeCitations(speech).map(({ cited }) => ({
+    type: 'url_citation',
+    url_citation: cited,
+  }));
 }
 
 /** What every object of a reply ends with; reasoning models have no fingerprint to show. */

@@ -3,78 +3,115 @@
  * as its code and the other vendor's words inside), and the HTML page of a proxy in front.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Json } from '../../json.ts';
 import type { WholeReply } from '../delivery.ts';
+import { readBody } from '../json-body.ts';
 import type { ReceivedRequest } from '../server.ts';
+import { Refused } from '../stage.ts';
+
+export const openaiKey = 'sk-vendor-0123456789';
+
+export function buildOpenaiHeaders(id: string): Record<string, string | readonly string[]> {
+  return {
+    'x-request-id': id,
+    'openai-organization': 'org-fake',
+    'openai-processing-ms': '12',
+    'openai-version': '2020-10-01',
+    'openai-project': 'proj_fake',
+    'x-ratelimit-limit-requests': '500',
+    'x-ratelimit-remaining-requests': '499',
+    'x-ratelimit-reset-requests': '120ms',
+    'x-ratelimit-limit-tokens': '200000',
+    'x-ratelimit-remaining-tokens': '199000',
+    'x-ratelimit-reset-tokens': '2ms',
+    'set-cookie': ['__cf_bm=fake; path=/; HttpOnly', '_cfuvid=fake; path=/'],
+    server: 'cloudflare',
+    'cf-ray': '0000000000000000-LHR',
+    'cf-cache-status': 'DYNAMIC',
+    'alt-svc': 'h3=":443"; ma=86400',
+    'strict-transport-security': 'max-age=31536000',
+  };
+}
 
 export interface Complaint {
   readonly message: string;
-  readonly param?: string | null;
+  readonly param: string | null;
   readonly code: string | null;
   readonly type?: string;
 }
 
-export function buildErrorBody({
-  message,
-  param = null,
-  code,
+export function complain(
+  message: string,
+  param: string | null = null,
+  code: string | null = null,
   type = 'invalid_request_error',
-}: Complaint): object {
-  return { error: { message, type, param, code } };
+): Complaint {
+  return { message, type, param, code };
 }
 
 /** The reply to a request the caller got wrong. */
-export function refuse(complaint: Complaint, status = 400): WholeReply {
-  return { status, body: buildErrorBody(complaint) };
+export function refuse(error: Complaint, status = 400): WholeReply {
+  return { status, body: { error } };
 }
 
-export function refuseModel(model: string): WholeReply {
-  return refuse(
-    {
-      message: `The model \`${model}\` does not exist or you do not have access to it.`,
-      code: 'model_not_found',
-    },
-    404,
+export function reject(complaint: Complaint, status = 400): never {
+  throw new Refused(refuse(complaint, status));
+}
+
+/** The object in a body of JSON. */
+export function readJson(bytes: Buffer): Json {
+  return readBody(bytes, (twice) =>
+    refuse(
+      twice === undefined
+        ? complain('We could not parse the JSON body of your request.')
+        : complain(`Duplicate parameter: '${twice}'.`, twice, 'duplicate_parameter'),
+    ),
   );
+}
+
+export function rejectModel(model: string): never {
+  const message = `The model \`${model}\` does not exist or you do not have access to it.`;
+  return reject(complain(message, null, 'model_not_found'), 404);
 }
 
 /** Names the wrong key as the vendor does, by its ends alone. */
 function refuseKey(key: string): WholeReply {
   const shown = key.length > 8 ? `${key.slice(0, 3)}${'*'.repeat(key.length - 5)}${key.slice(-2)}` : '***';
   const message = `Incorrect API key provided: ${shown}. You can find your API key in your account settings.`;
-  return refuse({ message, code: 'invalid_api_key' }, 401);
+  return refuse(complain(message, null, 'invalid_api_key'), 401);
 }
 
-export function checkKey({ authorization = '' }: IncomingHttpHeaders, key: string): WholeReply | undefined {
+export function checkKey({ authorization = '' }: IncomingHttpHeaders): void {
   const shown = /^Bearer (\S+)$/.exec(authorization)?.[1];
   if (shown === undefined)
-    return refuse(
-      { message: "You didn't provide an API key in an Authorization header using Bearer auth.", code: null },
-      401,
-    );
-  return shown === key ? undefined : refuseKey(shown);
+    reject(complain("You didn't provide an API key in an Authorization header using Bearer auth."), 401);
+  if (shown !== openaiKey) throw new Refused(refuseKey(shown));
 }
 
 /** A call goes to one of these paths, by POST. */
-export function checkPath(
-  { method, path }: Pick<ReceivedRequest, 'method' | 'path'>,
-  ...paths: readonly string[]
-): WholeReply | undefined {
-  if (!paths.includes(path)) return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
-  return method === 'POST'
-    ? undefined
-    : refuse({ message: `Not allowed to ${method} on ${path}.`, code: 'method_not_supported' }, 405);
+export function checkPath({ method, path }: ReceivedRequest, ...paths: readonly string[]): void {
+  if (!paths.includes(path)) reject(complain(`Invalid URL (${method} ${path})`), 404);
+  if (method !== 'POST')
+    reject(complain(`Not allowed to ${method} on ${path}.`, null, 'method_not_supported'), 405);
 }
 
 export function isJsonCall(headers: IncomingHttpHeaders): boolean {
   return /^application\/json\s*(;|$)/.test(headers['content-type'] ?? '');
 }
 
-export function refuseOverflow(limit: number, prompt: number): WholeReply {
+export function rejectOverflow(limit: number, prompt: number): never {
   const message =
     `This model's maximum context length is ${limit} tokens. ` +
     `However, your messages resulted in ${prompt} tokens.`;
-  return refuse({ message, param: 'messages', code: 'context_length_exceeded' });
+  return reject(complain(message, 'messages', 'context_length_exceeded'));
 }
+
+export const serverError = complain(
+  'The server had an error while processing your request.',
+  null,
+  null,
+  'server_error',
+);
 
 const htmlPage =
   '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n' +
@@ -84,31 +121,30 @@ const htmlPage =
 export const refusals = {
   unauthorised: refuseKey('sk-revoked-0000'),
   /** DeepSeek's error for an account without money. */
-  outOfMoney: refuse(
-    { message: 'Insufficient Balance', type: 'unknown_error', code: 'invalid_request_error' },
-    402,
-  ),
+  outOfMoney: refuse(complain('Insufficient Balance', null, 'invalid_request_error', 'unknown_error'), 402),
   forbidden: refuse(
-    {
-      message: 'Country or region not supported',
-      type: 'request_forbidden',
-      code: 'unsupported_country_region_territory',
-    },
+    complain(
+      'Country or region not supported',
+      null,
+      'unsupported_country_region_territory',
+      'request_forbidden',
+    ),
     403,
   ),
   rateLimited: {
     ...refuse(
-      {
-        message: 'Rate limit reached for requests. Please try again later.',
-        type: 'rate_limit_error',
-        code: 'rate_limit_exceeded',
-      },
+      complain(
+        'Rate limit reached for requests. Please try again later.',
+        null,
+        'rate_limit_exceeded',
+        'rate_limit_error',
+      ),
       429,
     ),
     headers: { 'retry-after': '2' },
   },
   quotaSpent: refuse(
-    { message: 'You exceeded your current quota.', type: 'insufficient_quota', code: 'insufficient_quota' },
+    complain('You exceeded your current quota.', null, 'insufficient_quota', 'insufficient_quota'),
     429,
   ),
   /** An aggregator passing on the refusal of the vendor behind it: the code is a number. */
@@ -123,21 +159,18 @@ export const refusals = {
       user_id: 'user_0000',
     },
   },
-  policy: refuse({
-    message: 'This request was rejected by the safety system.',
-    code: 'content_policy_violation',
-  }),
-  broken: refuse(
-    { message: 'The server had an error while processing your request.', type: 'server_error', code: null },
-    500,
+  policy: refuse(
+    complain('This request was rejected by the safety system.', null, 'content_policy_violation'),
   ),
+  broken: refuse(serverError, 500),
   htmlPage: { status: 502, headers: { 'content-type': 'text/html' }, body: htmlPage },
   overloaded: refuse(
-    {
-      message: 'The engine is currently overloaded, please try again later.',
-      type: 'server_error',
-      code: 'overloaded',
-    },
+    complain(
+      'The engine is currently overloaded, please try again later.',
+      null,
+      'overloaded',
+      'server_error',
+    ),
     503,
   ),
 } as const satisfies Record<string, WholeReply>;

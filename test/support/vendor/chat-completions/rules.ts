@@ -4,7 +4,7 @@
  */
 import { isObject } from '../../json.ts';
 import type { ModelFacts } from './models.ts';
-import type { Complaint } from './refusals.ts';
+import { complain, type Complaint } from './refusals.ts';
 import { isGiven, type ChatRequest } from './request.ts';
 
 type Rule = (request: ChatRequest, facts: ModelFacts) => Complaint | undefined;
@@ -12,18 +12,16 @@ type Rule = (request: ChatRequest, facts: ModelFacts) => Complaint | undefined;
 /** Of both of OpenAI's wires. */
 export function checkStreamOptions(request: Partial<Record<'stream' | 'stream_options', unknown>>) {
   const message = "The 'stream_options' parameter is only allowed when 'stream' is enabled.";
-  return request.stream_options && !request.stream
-    ? { message, param: 'stream_options', code: null }
-    : undefined;
+  return request.stream_options && !request.stream ? complain(message, 'stream_options') : undefined;
 }
 
 const checkOneLimit: Rule = ({ max_tokens: old, max_completion_tokens: current }) =>
   isGiven(old) && isGiven(current)
-    ? {
-        message: "'max_tokens' and 'max_completion_tokens' cannot both be set.",
-        param: null,
-        code: 'invalid_parameter_combination',
-      }
+    ? complain(
+        "'max_tokens' and 'max_completion_tokens' cannot both be set.",
+        null,
+        'invalid_parameter_combination',
+      )
     : undefined;
 
 const checkLimit: Rule = (
@@ -34,17 +32,18 @@ const checkLimit: Rule = (
   if (limit <= outputLimit) return undefined;
   const param = isGiven(old) ? 'max_tokens' : 'max_completion_tokens';
   const most = `at most ${outputLimit} completion tokens`;
-  const message = `${param} is too large: ${limit}. This model supports ${most}.`;
-  return { message, param, code: 'invalid_value' };
+  return complain(`${param} is too large: ${limit}. This model supports ${most}.`, param, 'invalid_value');
 };
 
-const checkTemperature: Rule = ({ temperature: value }, { reasoning }) => {
-  if (!reasoning || !isGiven(value) || value === 1) return undefined;
-  const message =
-    `Unsupported value: 'temperature' does not support ${value} with this model. ` +
-    'Only the default (1) value is supported.';
-  return { message, param: 'temperature', code: 'unsupported_value' };
-};
+const checkTemperature: Rule = ({ temperature: value }, { reasoning }) =>
+  reasoning && isGiven(value) && value !== 1
+    ? complain(
+        `Unsupported value: 'temperature' does not support ${value} with this model. ` +
+          'Only the default (1) value is supported.',
+        'temperature',
+        'unsupported_value',
+      )
+    : undefined;
 
 const checkEffort: Rule = ({ reasoning_effort: value }, { efforts }) => {
   if (!efforts || !isGiven(value) || efforts.includes(value)) return undefined;
@@ -52,7 +51,7 @@ const checkEffort: Rule = ({ reasoning_effort: value }, { efforts }) => {
   const message =
     `Unsupported value: 'reasoning_effort' does not support '${value}' with this model. ` +
     `Supported values are: ${supported}.`;
-  return { message, param: 'reasoning_effort', code: 'unsupported_value' };
+  return complain(message, 'reasoning_effort', 'unsupported_value');
 };
 
 const checkReasoningTools: Rule = (
@@ -65,64 +64,51 @@ const checkReasoningTools: Rule = (
   const message =
     `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions. ` +
     'Please use /v1/responses instead.';
-  return { message, param: 'reasoning_effort', code: null };
+  return complain(message, 'reasoning_effort');
 };
 
 const checkSchemaSupport: Rule = ({ response_format: format }, { jsonAlone }) =>
   jsonAlone && format?.type === 'json_schema'
-    ? {
-        message:
-          "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
-        param: 'response_format',
-        code: null,
-      }
+    ? complain(
+        "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+        'response_format',
+      )
     : undefined;
 
 /** Sound is asked of models that speak, with its voice and format; a stream has samples alone. */
 const checkSound: Rule = ({ modalities, audio, stream }, { speaks }) => {
   const wanted = modalities?.includes('audio') ?? false;
   if (wanted && !speaks)
-    return {
-      message: "This model does not support the 'audio' output modality.",
-      param: 'modalities',
-      code: 'invalid_value',
-    };
+    return complain(
+      "This model does not support the 'audio' output modality.",
+      'modalities',
+      'invalid_value',
+    );
   if (wanted !== isGiven(audio))
-    return {
-      message: "'audio' is required when requesting the 'audio' modality, and only allowed then.",
-      param: 'audio',
-      code: null,
-    };
+    return complain(
+      "'audio' is required when requesting the 'audio' modality, and only allowed then.",
+      'audio',
+    );
   if (!audio || !stream || audio.format === 'pcm16') return undefined;
-  return {
-    message:
-      `Unsupported value: 'audio.format' does not support '${audio.format}' when stream=true. ` +
+  return complain(
+    `Unsupported value: 'audio.format' does not support '${audio.format}' when stream=true. ` +
       "Supported values are: 'pcm16'.",
-    param: 'audio.format',
-    code: 'unsupported_value',
-  };
+    'audio.format',
+    'unsupported_value',
+  );
 };
 
 const checkTopLogprobs: Rule = ({ logprobs, top_logprobs: top }) =>
   isGiven(top) && !logprobs
-    ? {
-        message: "'top_logprobs' is only allowed when 'logprobs' is enabled.",
-        param: 'top_logprobs',
-        code: null,
-      }
+    ? complain("'top_logprobs' is only allowed when 'logprobs' is enabled.", 'top_logprobs')
     : undefined;
 
 const checkToolsForChoice: Rule = (request) => {
   const param = (['tool_choice', 'parallel_tool_calls'] as const).find(
     (field) => request[field] !== undefined && !request.tools,
   );
-  return (
-    param && {
-      message: `Invalid value for '${param}': '${param}' is only allowed when 'tools' are specified.`,
-      param,
-      code: null,
-    }
-  );
+  const message = `Invalid value for '${param}': '${param}' is only allowed when 'tools' are specified.`;
+  return param && complain(message, param);
 };
 
 function listToolNames({ tools = [] }: ChatRequest): string[] {
@@ -133,21 +119,17 @@ const checkChoice: Rule = (request) => {
   const choice = request.tool_choice;
   if (choice === undefined || typeof choice === 'string' || choice.type === 'allowed_tools') return undefined;
   const name = choice.type === 'function' ? choice.function.name : choice.custom.name;
-  if (listToolNames(request).includes(name)) return undefined;
-  return {
-    message: `Tool choice '${name}' not found in 'tools' parameter.`,
-    param: 'tool_choice',
-    code: null,
-  };
+  return listToolNames(request).includes(name)
+    ? undefined
+    : complain(`Tool choice '${name}' not found in 'tools' parameter.`, 'tool_choice');
 };
 
 const checkJsonMention: Rule = ({ response_format: format, messages }) =>
   format?.type === 'json_object' && !/json/i.test(JSON.stringify(messages))
-    ? {
-        message: "'messages' must contain the word 'json' to use 'response_format' of type 'json_object'.",
-        param: 'messages',
-        code: null,
-      }
+    ? complain(
+        "'messages' must contain the word 'json' to use 'response_format' of type 'json_object'.",
+        'messages',
+      )
     : undefined;
 
 /** A strict schema closes every object and requires all of its properties, at every depth. */
@@ -179,11 +161,11 @@ const checkToolSchemas: Rule = ({ tools = [] }) => {
         : `schema must be of type "object", got ${JSON.stringify(kind) ?? 'none'}.`;
     const param = `tools[${index}].function.parameters`;
     if (fault)
-      return {
-        message: `Invalid schema for function '${name}': ${fault}`,
+      return complain(
+        `Invalid schema for function '${name}': ${fault}`,
         param,
-        code: 'invalid_function_parameters',
-      };
+        'invalid_function_parameters',
+      );
   }
   return undefined;
 };
@@ -192,11 +174,7 @@ const checkFormatSchema: Rule = ({ response_format: format }) => {
   if (format?.type !== 'json_schema' || !format.json_schema.strict) return undefined;
   const fault = checkStrictSchema(format.json_schema.schema);
   return fault
-    ? {
-        message: `Invalid schema for '${format.json_schema.name}': ${fault}`,
-        param: 'response_format',
-        code: null,
-      }
+    ? complain(`Invalid schema for '${format.json_schema.name}': ${fault}`, 'response_format')
     : undefined;
 };
 

@@ -1,11 +1,11 @@
 /** What whole and streamed replies share: each candidate as parts, and the usage as it grows. */
 import { type Asked, improvise, saysNothing } from '../improvise.ts';
-import type { Citation, Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import type { Seals } from '../seal.ts';
-import { speak, type Speech } from '../speech.ts';
+import { perSound, placeCitations, speak, type Speech } from '../speech.ts';
 import type { GeminiFacts } from './models.ts';
 import type { GeminiRequest } from './request.ts';
-import { perPicture, perSound, countPrompt, sumTokens, type Details, type Spent } from './usage.ts';
+import { perPicture, countPrompt, sumTokens, type Details, type Spent } from './usage.ts';
 
 function toText(response: unknown): string {
   if (typeof response === 'string') return response;
@@ -140,11 +140,11 @@ function buildCallPieces({ calls, reason }: Speech, { facts, partialCalls, seals
   });
 }
 
-function buildGrounding(text: string, query: string, citations: readonly Citation[]): object {
-  const supports = citations.map(({ text: part = text }, index) => {
-    const start = Math.max(text.indexOf(part), 0);
+function buildGrounding(speech: Speech, query: string): object {
+  const text = (speech.text ?? []).join('');
+  const supports = placeCitations(speech).map(({ part, cited }, index) => {
     // Positions are in bytes, and a zero is omitted.
-    const startIndex = Buffer.byteLength(text.slice(0, start));
+    const startIndex = Buffer.byteLength(text.slice(0, cited.start_index));
     const segment = {
       ...(startIndex ? { startIndex } : {}),
       endIndex: startIndex + Buffer.byteLength(part),
@@ -155,7 +155,7 @@ function buildGrounding(text: string, query: string, citations: readonly Citatio
   return {
     groundingMetadata: {
       searchEntryPoint: { renderedContent: '<div>search</div>' },
-      groundingChunks: citations.map(({ url, title }) => ({ web: { uri: url, title } })),
+      groundingChunks: speech.citations.map(({ url, title }) => ({ web: { uri: url, title } })),
       groundingSupports: supports,
       webSearchQueries: [query],
     },
@@ -251,7 +251,7 @@ function buildEnding(speech: Speech, { generationConfig: config }: GeminiRequest
       ? { finishMessage: 'Model generated function call(s).' }
       : {}),
     ...(finishReason === 'SAFETY' ? { safetyRatings: blockedRatings } : {}),
-    ...(speech.search === undefined ? {} : buildGrounding(text, speech.search, speech.citations)),
+    ...(speech.search === undefined ? {} : buildGrounding(speech, speech.search)),
     ...(config.responseLogprobs && text ? buildLogprobs(speech.text ?? [], config.logprobs ?? 0) : {}),
   };
 }

@@ -3,7 +3,7 @@
  * the same chunks as one array of JSON, element by element.
  */
 import type { Frame } from '../delivery.ts';
-import { stageFrames, type SentEvent } from '../sending.ts';
+import { stageFrames, takeTurns, type SentEvent } from '../sending.ts';
 import type { Candidate, Composition, Piece } from './composition.ts';
 import { buildErrorBody } from './refusals.ts';
 import { buildUsageMetadata, type Spent } from './usage.ts';
@@ -92,28 +92,18 @@ function* streamChunks(composition: Composition): Generator<Chunk> {
   const { identity, scenario, candidates, prompt } = composition;
   if (scenario.blocked) yield { body: buildBlocked(composition), tokens: 0 };
   let spent = nothing;
-  let open = candidates.map((candidate, index) => ({
-    index,
-    source: streamCandidate(candidate, scenario.endless ?? false),
-  }));
-  while (open.length) {
-    const going: typeof open = [];
-    for (const one of open) {
-      const { value, done } = one.source.next();
-      if (done) continue;
-      spent = add(spent, value.spent);
-      const { text = 0, pictures = 0, sounds = 0, thoughts = 0 } = value.spent;
-      yield {
-        body: {
-          candidates: [{ ...value.candidate, index: one.index }],
-          ...buildUsageMetadata(prompt, spent, scenario),
-          ...identity,
-        },
-        tokens: text + pictures + sounds + thoughts,
-      };
-      going.push(one);
-    }
-    open = going;
+  const speaking = candidates.map((candidate) => streamCandidate(candidate, scenario.endless ?? false));
+  for (const { index, item } of takeTurns(speaking)) {
+    spent = add(spent, item.spent);
+    const { text = 0, pictures = 0, sounds = 0, thoughts = 0 } = item.spent;
+    yield {
+      body: {
+        candidates: [{ ...item.candidate, index }],
+        ...buildUsageMetadata(prompt, spent, scenario),
+        ...identity,
+      },
+      tokens: text + pictures + sounds + thoughts,
+    };
   }
 }
 

@@ -7,7 +7,6 @@ type Modality = 'TEXT' | 'IMAGE' | 'AUDIO' | 'VIDEO' | 'DOCUMENT';
 
 const perMedium = 85;
 export const perPicture = 1290;
-export const perSound = 25;
 
 function toModality(mimeType: string): Modality {
   const [kind] = mimeType.split('/');

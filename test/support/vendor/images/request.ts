@@ -3,8 +3,7 @@
  * other.
  */
 import { z } from 'zod';
-import type { Complaint } from '../chat-completions/refusals.ts';
-import { readBody } from '../json-body.ts';
+import { complain, readJson, reject, type Complaint } from '../chat-completions/refusals.ts';
 
 const settings = {
   model: z.string(),
@@ -48,11 +47,11 @@ function readValue(name: string, text: string): unknown {
 }
 
 /** A form taken apart by the platform's own parser, so that it is a form by more than the gateway's word. */
-async function readForm(body: Buffer, contentType: string): Promise<ReadCall | Complaint> {
+async function readForm(body: Buffer, contentType: string): Promise<ReadCall> {
   const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } })
     .formData()
     .catch(() => undefined);
-  if (!form) return { message: 'Could not parse multipart form.', code: null };
+  if (!form) return reject(complain('Could not parse multipart form.'));
   const fields: Record<string, unknown> = {};
   const files: UploadedFile[] = [];
   for (const [name, value] of form) {
@@ -64,21 +63,14 @@ async function readForm(body: Buffer, contentType: string): Promise<ReadCall | C
         bytes: Buffer.from(await value.arrayBuffer()),
       });
     else if (Object.hasOwn(fields, name))
-      return { message: `Duplicate parameter: '${name}'.`, param: name, code: 'duplicate_parameter' };
+      reject(complain(`Duplicate parameter: '${name}'.`, name, 'duplicate_parameter'));
     else fields[name] = readValue(name, value);
   }
   return { fields, files };
 }
 
-export async function readCall(
-  body: Buffer,
-  contentType: string,
-  edit: boolean,
-): Promise<ReadCall | Complaint> {
-  if (edit) return readForm(body, contentType);
-  const json = readBody(body);
-  if ('fault' in json) return { message: 'We could not parse the JSON body of your request.', code: null };
-  return { fields: json.body, files: [] };
+export async function readCall(body: Buffer, contentType: string, edit: boolean): Promise<ReadCall> {
+  return edit ? readForm(body, contentType) : { fields: readJson(body), files: [] };
 }
 
 const png = Buffer.from('89504e470d0a1a0a', 'hex');
@@ -95,38 +87,26 @@ export function checkFiles(files: readonly UploadedFile[]): Complaint | undefine
   const masks = files.filter(({ field }) => field === 'mask');
   const stranger = files.find(({ field }) => !['image', 'image[]', 'mask'].includes(field));
   if (stranger)
-    return {
-      message: `Unknown parameter: '${stranger.field}'.`,
-      param: stranger.field,
-      code: 'unknown_parameter',
-    };
+    return complain(`Unknown parameter: '${stranger.field}'.`, stranger.field, 'unknown_parameter');
   if (images.length === 0)
-    return {
-      message: "Missing required parameter: 'image'.",
-      param: 'image',
-      code: 'missing_required_parameter',
-    };
-  if (images.length > 1 && images.some(({ field }) => field === 'image'))
-    return {
-      message: "Duplicate parameter: 'image'. To send several, use 'image[]'.",
-      param: 'image',
-      code: 'duplicate_parameter',
-    };
-  if (images.length > 16)
-    return {
-      message: "Invalid 'image': array too long. Expected at most 16 items.",
-      param: 'image',
-      code: 'array_above_max_length',
-    };
-  if (masks.length > 1)
-    return { message: "Duplicate parameter: 'mask'.", param: 'mask', code: 'duplicate_parameter' };
+    return complain("Missing required parameter: 'image'.", 'image', 'missing_required_parameter');
+  if (images.length > 1 && images.some(({ field }) => field === 'image')) {
+    const message = "Duplicate parameter: 'image'. To send several, use 'image[]'.";
+    return complain(message, 'image', 'duplicate_parameter');
+  }
+  if (images.length > 16) {
+    const message = "Invalid 'image': array too long. Expected at most 16 items.";
+    return complain(message, 'image', 'array_above_max_length');
+  }
+  if (masks.length > 1) return complain("Duplicate parameter: 'mask'.", 'mask', 'duplicate_parameter');
   const bad = files.find((file) => !isPicture(file) || !/\.(png|jpe?g)$/.test(file.name));
   return (
-    bad && {
-      message: `Invalid file '${bad.name}': unsupported mimetype ('${bad.type}').`,
-      param: bad.field,
-      code: 'unsupported_file_mimetype',
-    }
+    bad &&
+    complain(
+      `Invalid file '${bad.name}': unsupported mimetype ('${bad.type}').`,
+      bad.field,
+      'unsupported_file_mimetype',
+    )
   );
 }
 
@@ -138,15 +118,19 @@ export function checkCombination({
   output_format,
   background,
 }: ImageRequest): Complaint | undefined {
-  const complain = (param: string, message: string): Complaint => ({ message, param, code: 'invalid_value' });
-  if (partial_images !== undefined && !stream)
-    return complain('partial_images', "'partial_images' is only supported when 'stream' is true.");
-  if (output_compression !== undefined && output_compression < 100 && (output_format ?? 'png') === 'png')
-    return complain(
-      'output_compression',
-      'Compression less than 100 is not supported for PNG output format.',
-    );
-  if (background === 'transparent' && output_format === 'jpeg')
-    return complain('background', 'Transparent background is not supported for JPEG output format.');
-  return undefined;
+  if (partial_images !== undefined && !stream) {
+    const message = "'partial_images' is only supported when 'stream' is true.";
+    return complain(message, 'partial_images', 'invalid_value');
+  }
+  if (output_compression !== undefined && output_compression < 100 && (output_format ?? 'png') === 'png') {
+    const message = 'Compression less than 100 is not supported for PNG output format.';
+    return complain(message, 'output_compression', 'invalid_value');
+  }
+  return background === 'transparent' && output_format === 'jpeg'
+    ? complain(
+        'Transparent background is not supported for JPEG output format.',
+        'background',
+        'invalid_value',
+      )
+    : undefined;
 }

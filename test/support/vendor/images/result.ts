@@ -1,5 +1,5 @@
 /** What the vendor answers: pictures of its own, how they were made, and the tokens they count as. */
-import { deflateSync } from 'node:zlib';
+import { crc32, deflateSync } from 'node:zlib';
 import type { Scenario } from '../scenario.ts';
 import type { SentEvent } from '../sending.ts';
 import type { ImageRequest } from './request.ts';
@@ -16,20 +16,11 @@ export interface Composition {
   readonly inputs: number;
 }
 
-function computeCrc(bytes: Uint8Array): number {
-  let value = 0xffffffff;
-  for (const byte of bytes) {
-    value ^= byte;
-    for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
-  }
-  return (value ^ 0xffffffff) >>> 0;
-}
-
 function buildChunk(name: string, data: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(name), data]);
   const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
   length.writeUInt32BE(data.length);
-  sum.writeUInt32BE(computeCrc(named));
+  sum.writeUInt32BE(crc32(named));
   return Buffer.concat([length, named, sum]);
 }
 
@@ -106,15 +97,13 @@ export function buildResult(composition: Composition): object {
 export function* streamEvents(composition: Composition): Generator<SentEvent> {
   const { request, edit } = composition;
   const [picture = pixel(1)] = listPictures(composition);
-  const buildEvent = (name: string, fields: object): SentEvent => {
+  const buildEvent = (name: string, fields: object, tokens = 0): SentEvent => {
     const type = `${edit ? 'image_edit' : 'image_generation'}.${name}`;
     const data = { type, created_at: 1_790_000_000, ...describeSettings(request), ...fields };
-    return {
-      frame: `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`,
-      tokens: 0,
-    };
+    return { frame: `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`, tokens };
   };
   for (let index = 0; index < (request.partial_images ?? 0); index += 1)
     yield buildEvent('partial_image', { b64_json: pixel(200 + index), partial_image_index: index });
-  yield buildEvent('completed', { b64_json: picture, ...buildUsage(composition) });
+  const { output } = computeBill(composition);
+  yield buildEvent('completed', { b64_json: picture, ...buildUsage(composition) }, output);
 }

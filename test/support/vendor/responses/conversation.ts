@@ -3,7 +3,7 @@
  * what it led to, a call made after reasoning has that, and encrypted content is the vendor's own, for that
  * very item.
  */
-import type { Complaint } from '../chat-completions/refusals.ts';
+import { complain, type Complaint } from '../chat-completions/refusals.ts';
 import type { Seals } from '../seal.ts';
 import { checkEncryption } from './encryption.ts';
 import type { InputItem } from './items.ts';
@@ -50,14 +50,9 @@ function checkPairs(items: readonly InputItem[]): Complaint | undefined {
     const words = callWords[call] ?? call;
     const orphan = answered.find((id) => !called.includes(id));
     if (orphan !== undefined)
-      return {
-        message: `No tool call found for ${words} output with call_id ${orphan}.`,
-        param: 'input',
-        code: null,
-      };
+      return complain(`No tool call found for ${words} output with call_id ${orphan}.`, 'input');
     const open = called.find((id) => !answered.includes(id));
-    if (open !== undefined)
-      return { message: `No tool output found for ${words} ${open}.`, param: 'input', code: null };
+    if (open !== undefined) return complain(`No tool output found for ${words} ${open}.`, 'input');
     const early = items.find(
       (item, place) =>
         getType(item) === output &&
@@ -66,14 +61,9 @@ function checkPairs(items: readonly InputItem[]): Complaint | undefined {
           .some((before) => getType(before) === call && getCallId(before) === getCallId(item)),
     );
     if (early)
-      return {
-        message: `No tool call found for ${words} output with call_id ${getCallId(early)}.`,
-        param: 'input',
-        code: null,
-      };
+      return complain(`No tool call found for ${words} output with call_id ${getCallId(early)}.`, 'input');
     const twice = called.find((id, place) => called.indexOf(id) < place);
-    if (twice !== undefined)
-      return { message: `Duplicate ${words} with call_id ${twice}.`, param: 'input', code: null };
+    if (twice !== undefined) return complain(`Duplicate ${words} with call_id ${twice}.`, 'input');
   }
   return undefined;
 }
@@ -97,13 +87,11 @@ function checkReasoningFollowed(items: readonly InputItem[]): Complaint | undefi
     const followed =
       next !== undefined && outcomes.has(getType(next)) && !('role' in next && next.role !== 'assistant');
     if (!followed)
-      return {
-        message:
-          `Item '${item.id ?? place}' of type 'reasoning' was provided without its ` +
+      return complain(
+        `Item '${item.id ?? place}' of type 'reasoning' was provided without its ` +
           'required following item.',
-        param: 'input',
-        code: null,
-      };
+        'input',
+      );
   }
   return undefined;
 }
@@ -114,13 +102,11 @@ function checkReasoningKept(items: readonly InputItem[], { memory }: Judge): Com
     const id = 'id' in item ? item.id : undefined;
     const needed = id ? memory.get(id)?.reasoning : undefined;
     if (!needed || given.has(needed)) continue;
-    return {
-      message:
-        `Item '${id}' of type '${getType(item)}' was provided without its required 'reasoning' ` +
+    return complain(
+      `Item '${id}' of type '${getType(item)}' was provided without its required 'reasoning' ` +
         `item: '${needed}'.`,
-      param: 'input',
-      code: null,
-    };
+      'input',
+    );
   }
   return undefined;
 }
@@ -132,26 +118,24 @@ function checkEncryptedContent(items: readonly InputItem[], { seals, memory }: J
     const fault = content ? checkEncryption(content, item.id, seals) : undefined;
     if (fault) {
       const shown = `${content?.slice(0, 4)}...${content?.slice(-4)}`;
-      return {
-        message: `The encrypted content ${shown} could not be verified. Reason: ${fault}`,
-        param: null,
-        code: 'invalid_encrypted_content',
-      };
+      return complain(
+        `The encrypted content ${shown} could not be verified. Reason: ${fault}`,
+        null,
+        'invalid_encrypted_content',
+      );
     }
     if (content || !item.id || memory.get(item.id)?.stored) continue;
     const message =
       `Item with id '${item.id}' not found. Items are not persisted when \`store\` is set to false. ` +
       'Try again with `store` set to true, or remove this item from your input.';
-    return { message, param: 'input', code: null };
+    return complain(message, 'input');
   }
   return undefined;
 }
 
 function checkReferences(items: readonly InputItem[], { memory }: Judge): Complaint | undefined {
   const lost = items.find((item) => item.type === 'item_reference' && !memory.get(item.id)?.stored);
-  return lost && 'id' in lost
-    ? { message: `Item with id '${lost.id}' not found.`, param: 'input', code: null }
-    : undefined;
+  return lost && 'id' in lost ? complain(`Item with id '${lost.id}' not found.`, 'input') : undefined;
 }
 
 /** An image or file part that has no medium, or a message without a part that says anything. */
@@ -166,24 +150,24 @@ function checkEmptiness(items: readonly InputItem[]): Complaint | undefined {
     for (const [position, part] of parts.entries()) {
       const at = `input[${place}].content[${position}]`;
       if (part.type === 'input_image' && !part.image_url && !part.file_id)
-        return {
-          message: `Missing required parameter: '${at}.image_url'.`,
-          param: `${at}.image_url`,
-          code: 'missing_required_parameter',
-        };
+        return complain(
+          `Missing required parameter: '${at}.image_url'.`,
+          `${at}.image_url`,
+          'missing_required_parameter',
+        );
       if (part.type !== 'input_file') continue;
       if (!part.file_data && !part.file_url && !part.file_id)
-        return {
-          message: `Missing required parameter: '${at}.file_id'.`,
-          param: `${at}.file_id`,
-          code: 'missing_required_parameter',
-        };
+        return complain(
+          `Missing required parameter: '${at}.file_id'.`,
+          `${at}.file_id`,
+          'missing_required_parameter',
+        );
       if (part.file_data && !part.filename)
-        return {
-          message: `Missing required parameter: '${at}.filename'.`,
-          param: `${at}.filename`,
-          code: 'missing_required_parameter',
-        };
+        return complain(
+          `Missing required parameter: '${at}.filename'.`,
+          `${at}.filename`,
+          'missing_required_parameter',
+        );
     }
   }
   return undefined;

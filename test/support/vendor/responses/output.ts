@@ -1,6 +1,6 @@
 /** The items of a reply: how each begins, how it ends, and the events in between. */
 import type { Seals } from '../seal.ts';
-import { streamCallFragments, type Speech } from '../speech.ts';
+import { placeCitations, streamCallFragments, type Speech } from '../speech.ts';
 import { encryptFor } from './encryption.ts';
 
 /** What an event says besides its type, its number and its place. */
@@ -70,20 +70,12 @@ function buildLogprob(token: string, top: number): object {
   return { ...entry, top_logprobs: Array.from({ length: top }, () => entry) };
 }
 
-function buildAnnotations({ text, citations }: Speech): object[] {
-  const all = (text ?? []).join('');
-  return citations.map(({ url, title, text: part = all }) => {
-    const start = Math.max(all.indexOf(part), 0);
-    return { type: 'url_citation', url, title, start_index: start, end_index: start + part.length };
-  });
-}
-
 function buildTextItem(speech: Speech, id: string, { logprobs }: Wanted): ItemGroup {
   const words = speech.text ?? [];
   const text = words.join('');
   const buildLogprobs = (of: readonly string[]): object[] =>
     logprobs === undefined ? [] : of.map((token) => buildLogprob(token, logprobs));
-  const notes = buildAnnotations(speech);
+  const notes = placeCitations(speech).map(({ cited }) => ({ type: 'url_citation', ...cited }));
   const place = { content_index: 0 };
   const part = { type: 'output_text', annotations: [], logprobs: [], text: '' };
   const said = { ...part, annotations: notes, logprobs: buildLogprobs(words), text };

@@ -1,5 +1,5 @@
 /** Rules that depend on several fields of a request, or on the model. Each returns a complaint or nothing. */
-import type { Complaint } from '../chat-completions/refusals.ts';
+import { complain, type Complaint } from '../chat-completions/refusals.ts';
 import { checkStreamOptions, checkStrictSchema } from '../chat-completions/rules.ts';
 import type { ResponsesFacts } from './models.ts';
 import { listTools, type CountRequest, type ResponsesRequest } from './request.ts';
@@ -11,30 +11,29 @@ type Rule = (
 ) => Complaint | undefined;
 
 function describeUnsupported(param: string): Complaint {
-  return {
-    message: `Unsupported parameter: '${param}' is not supported with this model.`,
+  return complain(
+    `Unsupported parameter: '${param}' is not supported with this model.`,
     param,
-    code: 'unsupported_parameter',
-  };
+    'unsupported_parameter',
+  );
 }
 
 const checkInput: Rule = ({ input, previous_response_id: previous, conversation, prompt }) =>
   input === undefined && !previous && !conversation && !prompt
-    ? {
-        message:
-          'One of "input" or "previous_response_id" or \'prompt\' or \'conversation\' must be provided.',
-        param: 'input',
-        code: 'missing_required_parameter',
-      }
+    ? complain(
+        'One of "input" or "previous_response_id" or \'prompt\' or \'conversation\' must be provided.',
+        'input',
+        'missing_required_parameter',
+      )
     : undefined;
 
 const checkPrevious: Rule = ({ previous_response_id: previous }) =>
   previous
-    ? {
-        message: `Previous response with id '${previous}' not found.`,
-        param: 'previous_response_id',
-        code: 'previous_response_not_found',
-      }
+    ? complain(
+        `Previous response with id '${previous}' not found.`,
+        'previous_response_id',
+        'previous_response_not_found',
+      )
     : undefined;
 
 const checkSampling: Rule = (request, { efforts }) => {
@@ -47,11 +46,7 @@ const checkSampling: Rule = (request, { efforts }) => {
 
 const checkReasoningLogprobs: Rule = ({ include }, { efforts }) =>
   efforts.length && include?.includes('message.output_text.logprobs')
-    ? {
-        message: 'logprobs are not supported with reasoning models.',
-        param: 'include',
-        code: 'unsupported_parameter',
-      }
+    ? complain('logprobs are not supported with reasoning models.', 'include', 'unsupported_parameter')
     : undefined;
 
 const checkEffort: Rule = ({ reasoning, model }, { efforts }) => {
@@ -62,29 +57,27 @@ const checkEffort: Rule = ({ reasoning, model }, { efforts }) => {
   }
   if (!wanted || efforts.includes(wanted)) return undefined;
   const supported = efforts.map((one) => `'${one}'`).join(', ');
-  return {
-    message:
-      `Unsupported value: '${wanted}' is not supported with the '${model}' model. ` +
+  return complain(
+    `Unsupported value: '${wanted}' is not supported with the '${model}' model. ` +
       `Supported values are: ${supported}.`,
-    param: 'reasoning.effort',
-    code: 'unsupported_value',
-  };
+    'reasoning.effort',
+    'unsupported_value',
+  );
 };
 
 const checkEncryptedInclude: Rule = ({ include }, { efforts }) =>
   !efforts.length && include?.includes('reasoning.encrypted_content')
-    ? { message: 'Encrypted content is not supported with this model.', param: 'include', code: null }
+    ? complain('Encrypted content is not supported with this model.', 'include')
     : undefined;
 
 const checkLimit: Rule = ({ max_output_tokens: wanted }, { outputLimit }) =>
   (wanted ?? 0) > outputLimit
-    ? {
-        message:
-          "Invalid 'max_output_tokens': integer above maximum value. " +
+    ? complain(
+        "Invalid 'max_output_tokens': integer above maximum value. " +
           `Expected a value <= ${outputLimit}, but got ${wanted} instead.`,
-        param: 'max_output_tokens',
-        code: 'integer_above_max_value',
-      }
+        'max_output_tokens',
+        'integer_above_max_value',
+      )
     : undefined;
 
 const checkVerbosity: Rule = ({ text }, { efforts }) =>
@@ -94,11 +87,7 @@ const checkVerbosity: Rule = ({ text }, { efforts }) =>
 
 const checkTopLogprobs: Rule = ({ top_logprobs: top, include }) =>
   top && !include?.includes('message.output_text.logprobs')
-    ? {
-        message: "'top_logprobs' needs 'message.output_text.logprobs' in 'include'.",
-        param: 'top_logprobs',
-        code: null,
-      }
+    ? complain("'top_logprobs' needs 'message.output_text.logprobs' in 'include'.", 'top_logprobs')
     : undefined;
 
 const checkChoice: Rule = (request) => {
@@ -108,22 +97,14 @@ const checkChoice: Rule = (request) => {
   if (wanted === 'required')
     return tools.length
       ? undefined
-      : {
-          message: "Tool choice 'required' must be specified with 'tools' parameter.",
-          param: 'tool_choice',
-          code: null,
-        };
+      : complain("Tool choice 'required' must be specified with 'tools' parameter.", 'tool_choice');
   const found =
     'name' in wanted
       ? flattenTools(tools).some(({ name, type }) => name === wanted.name && type === wanted.type)
       : tools.length;
   return found
     ? undefined
-    : {
-        message: `Tool choice '${wanted.type}' not found in 'tools' parameter.`,
-        param: 'tool_choice',
-        code: null,
-      };
+    : complain(`Tool choice '${wanted.type}' not found in 'tools' parameter.`, 'tool_choice');
 };
 
 const checkToolNames: Rule = (request) => {
@@ -131,9 +112,7 @@ const checkToolNames: Rule = (request) => {
     ({ name }) => name,
   );
   const twice = names.find((name, place) => names.indexOf(name) < place);
-  return twice === undefined
-    ? undefined
-    : { message: `Duplicate tool names: '${twice}'.`, param: 'tools', code: null };
+  return twice === undefined ? undefined : complain(`Duplicate tool names: '${twice}'.`, 'tools');
 };
 
 /** Without `strict` a schema is made strict by the vendor; said to be strict, it has to be. */
@@ -147,11 +126,11 @@ const checkToolSchemas: Rule = (request) => {
         : `schema must be a JSON Schema of 'type: "object"', got 'type: ` +
           `${JSON.stringify(type) ?? '"None"'}'.`;
     if (fault)
-      return {
-        message: `Invalid schema for function '${tool.name}': ${fault}`,
-        param: `tools[${place}].parameters`,
-        code: 'invalid_function_parameters',
-      };
+      return complain(
+        `Invalid schema for function '${tool.name}': ${fault}`,
+        `tools[${place}].parameters`,
+        'invalid_function_parameters',
+      );
   }
   return undefined;
 };
@@ -161,23 +140,21 @@ const checkAnswerSchema: Rule = ({ text }) => {
   if (format?.type !== 'json_schema') return undefined;
   const fault = format.strict ? checkStrictSchema(format.schema) : undefined;
   return fault
-    ? {
-        message: `Invalid schema for response_format '${format.name}': ${fault}`,
-        param: 'text.format.schema',
-        code: 'invalid_json_schema',
-      }
+    ? complain(
+        `Invalid schema for response_format '${format.name}': ${fault}`,
+        'text.format.schema',
+        'invalid_json_schema',
+      )
     : undefined;
 };
 
 const checkJsonMention: Rule = ({ text, input, instructions }) =>
   text?.format?.type === 'json_object' && !/json/i.test(JSON.stringify([input, instructions]))
-    ? {
-        message:
-          "Response input messages must contain the word 'json' in some form to use 'text.format' " +
+    ? complain(
+        "Response input messages must contain the word 'json' in some form to use 'text.format' " +
           "of type 'json_object'.",
-        param: 'input',
-        code: null,
-      }
+        'input',
+      )
     : undefined;
 
 const checkBreakpoints: Rule = ({ input, prompt_cache_options: options }, { breakpoints: known }) =>
@@ -187,11 +164,7 @@ const checkBreakpoints: Rule = ({ input, prompt_cache_options: options }, { brea
 
 const checkMinimalSearch: Rule = ({ tools, reasoning }) =>
   reasoning?.effort === 'minimal' && tools?.some(({ type }) => type.startsWith('web_search'))
-    ? {
-        message: "The following tools cannot be used with reasoning.effort 'minimal': web_search.",
-        param: 'tools',
-        code: null,
-      }
+    ? complain("The following tools cannot be used with reasoning.effort 'minimal': web_search.", 'tools')
     : undefined;
 
 export const rules: readonly Rule[] = [
