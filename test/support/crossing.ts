@@ -1,3 +1,4 @@
+/** Takes a body, or a reply, through the gateway's whole translation without sockets. */
 import { shortenTo } from '../../core/crossing/truncation.ts';
 import { parseJson } from '../../core/http/json-body.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/http/reply-memory.ts';
@@ -13,10 +14,9 @@ import {
 } from '../../core/index.ts';
 import { crossReply, encodeTranslated, encodeVerbatim } from '../../core/lanes.ts';
 import { formatPaths } from '../../core/loss.ts';
-/** Takes a body, or a reply, through the gateway's whole translation without sockets. */
 import { Tally } from '../../core/tally.ts';
 import { requireModel, protocol as images } from '../images/bodies.ts';
-import { buildHead } from './exchange.ts';
+import { buildRouted } from './exchange.ts';
 import { families, wires } from './families.ts';
 
 export const sides = [...wires, 'images'] as const;
@@ -47,42 +47,15 @@ function buildExchange(client: Side, vendor: Side, body: Buffer, stream: boolean
   const { protocol, match, headers } = getFacts(client);
   const { bytes, text, value } = parseJson(body);
   const call = protocol.client.read(value, text, match(stream), headers);
-  const head = buildHead(protocol.name);
-  const target = {
-    provider,
-    model: getFacts(vendor).model,
-    price: freePrice,
-    protocol: getFacts(vendor).protocol,
-  };
+  const { model, protocol: wire } = getFacts(vendor);
   const canonical = call.decode();
   return {
-    ...head,
+    ...buildRouted({ provider, model, price: freePrice, protocol: wire }, { family: protocol.name }),
     bytes,
     text,
     call,
     protocol,
-    attempt: {
-      target,
-      signal: head.signal,
-      cancellation: head.cancellation,
-      number: 1,
-      isRetry: false,
-      withoutReasoning: false,
-      startedAt: 0,
-      phase: 'start',
-      tally: new Tally(),
-      sent: false,
-      status: undefined,
-      losses: [],
-      firstEventAfter: undefined,
-      duration: undefined,
-      error: undefined,
-    },
-    principal: { kind: 'user', account: 'account', key: 'key' },
     getRequest: () => canonical,
-    record: () => undefined,
-    targets: [target],
-    grant: { targets: [target] },
   };
 }
 
@@ -111,7 +84,8 @@ export function crossRequest(client: Side, vendor: Side, body: Buffer): Promise<
   });
 }
 
-const least: Readonly<Record<Side, object>> = {
+/** The shortest body of each client. */
+export const leastBodies: Readonly<Record<Side, object>> = {
   'chat-completions': { model: 'a/b', messages: [{ role: 'user', content: 'Ahoy' }] },
   responses: { model: 'a/b', input: 'Ahoy' },
   messages: { model: 'a/b', max_tokens: 1000, messages: [{ role: 'user', content: 'Ahoy' }] },
@@ -136,7 +110,7 @@ export function crossAnswer({ client, vendor, text, streamed }: VendorReply): Pr
   return catchRefusal(async () => {
     const body = Buffer.from(
       JSON.stringify({
-        ...least[client],
+        ...leastBodies[client],
         ...(streamed && client !== 'generate-content' ? { stream: true } : {}),
       }),
     );

@@ -4,136 +4,44 @@
  */
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
-import { wires, type Wire } from './replaying-vendor.ts';
+import type { CanonicalEvent } from '../../core/index.ts';
+import { leastBodies } from './crossing.ts';
+import { families, readCall, wires, type Wire } from './families.ts';
 import { startScriptedVendor } from './scripted-vendor.ts';
 
 /** A stream of one wire: how it opens, one piece of its text, and how it ends. */
 interface Speech {
   readonly opening: string;
   say(text: string): string;
-  ending(all: () => string): string;
+  end(): string;
 }
 
-type Body = Readonly<Record<string, unknown>>;
-
-const data = (body: Body): string => `data: ${JSON.stringify(body)}\n\n`;
-const event = (type: string, body: Body): string => `event: ${type}\n${data({ type, ...body })}`;
-
-function createChatCompletions(): Speech {
-  const chunk = (choices: readonly Body[], usage?: Body): string =>
-    data({
-      id: 'chatcmpl-1',
-      object: 'chat.completion.chunk',
-      created: 1,
-      model: 'gpt-4o-mini',
-      choices,
-      ...(usage ? { usage } : {}),
-    });
-  const choice = (delta: Body, reason: string | null = null): string =>
-    chunk([{ index: 0, delta, finish_reason: reason }]);
-  return {
-    opening: choice({ role: 'assistant', content: '' }),
-    say: (content) => choice({ content }),
-    ending: () => {
-      const usage = { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 };
-      return `${choice({}, 'stop')}${chunk([], usage)}data: [DONE]\n\n`;
-    },
-  };
+function findWire(path: string): Wire {
+  if (path.includes('/chat/completions')) return 'chat-completions';
+  return wires.find((wire) => path.includes(`/${wire}`)) ?? 'generate-content';
 }
 
-function createMessages(): Speech {
-  const message = {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'claude-sonnet-4-5',
-    content: [],
-    stop_reason: null,
-    stop_sequence: null,
-    usage: { input_tokens: 10, output_tokens: 1 },
-  };
-  const end = event('message_delta', {
-    delta: { stop_reason: 'end_turn', stop_sequence: null },
-    usage: { output_tokens: 100 },
-  });
-  return {
-    opening:
-      event('message_start', { message }) +
-      event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
-    say: (text) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
-    ending: () => event('content_block_stop', { index: 0 }) + end + event('message_stop', {}),
-  };
-}
-
-function createResponses(): Speech {
-  let number = 0;
-  const numberEvent = (type: string, body: Body): string =>
-    event(type, { ...body, sequence_number: (number += 1) - 1 });
-  const place = { item_id: 'msg_1', output_index: 0, content_index: 0 };
-  const part = (text: string): Body => ({ type: 'output_text', text, annotations: [], logprobs: [] });
-  const item = (status: string, content: readonly Body[]): Body => ({
-    id: 'msg_1',
-    type: 'message',
-    status,
-    role: 'assistant',
-    content,
-  });
-  const response = (status: string, more: Body = {}): Body => ({
-    id: 'resp_1',
-    object: 'response',
-    created_at: 1,
-    status,
-    model: 'gpt-4o-mini',
-    output: [],
-    error: null,
-    usage: null,
-    ...more,
-  });
-  const opening = [
-    numberEvent('response.created', { response: response('in_progress') }),
-    numberEvent('response.output_item.added', { output_index: 0, item: item('in_progress', []) }),
-    numberEvent('response.content_part.added', { ...place, part: part('') }),
-  ];
-  return {
-    opening: opening.join(''),
-    say: (delta) => numberEvent('response.output_text.delta', { ...place, delta, logprobs: [] }),
-    ending(all) {
-      const text = all();
-      const usage = { input_tokens: 10, output_tokens: 100, total_tokens: 110 };
-      return (
-        numberEvent('response.output_text.done', { ...place, text, logprobs: [] }) +
-        numberEvent('response.content_part.done', { ...place, part: part(text) }) +
-        numberEvent('response.output_item.done', { output_index: 0, item: item('completed', [part(text)]) }) +
-        numberEvent('response.completed', {
-          response: response('completed', { output: [item('completed', [part(text)])], usage }),
-        })
-      );
-    },
-  };
-}
-
-function createGenerateContent(): Speech {
-  const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 100, totalTokenCount: 110 };
-  const chunk = (text: string, more: Body = {}): string =>
-    data({
-      candidates: [{ content: { parts: [{ text }], role: 'model' }, index: 0, ...more }],
-      usageMetadata,
-      modelVersion: 'gemini-2.5-flash',
-      responseId: 'r1',
-    });
-  return { opening: '', say: (text) => chunk(text), ending: () => chunk('', { finishReason: 'STOP' }) };
-}
-
-const speeches: Readonly<Record<Wire, () => Speech>> = {
-  'chat-completions': createChatCompletions,
-  responses: createResponses,
-  messages: createMessages,
-  'generate-content': createGenerateContent,
-};
-
+/** The gateway writes the wire here: what it reads of it is the business of other tests. */
 function createSpeech(path: string): Speech {
-  if (path.includes('/chat/completions')) return createChatCompletions();
-  return speeches[wires.find((wire) => path.includes(`/${wire}`)) ?? 'generate-content']();
+  const wire = findWire(path);
+  const read = readCall(wire, leastBodies[wire], true);
+  const call = { ...read, usageWanted: true, decode: () => read.decode() };
+  const context = { id: 'x1', model: 'm', created: 1, call };
+  const encoder = families[wire].protocol.client.encodeEvents(context);
+  const write = (...events: readonly CanonicalEvent[]): string =>
+    events.map((event) => encoder.push(event)).join('');
+  const place = { candidate: 0, block: 0 };
+  return {
+    opening: write({ type: 'response-start' }, { type: 'block-start', ...place, kind: 'text' }),
+    say: (text) => write({ type: 'block-delta', ...place, text }),
+    end: () =>
+      write(
+        { type: 'block-end', ...place },
+        { type: 'usage', usage: { input: 10, output: 100 } },
+        { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'stop' } },
+        { type: 'response-end' },
+      ),
+  };
 }
 
 /**
@@ -184,15 +92,14 @@ export async function startFirehose(
 ): Promise<Firehose> {
   let poured = 0;
   const vendor = await startScriptedVendor(async (response, { url = '' }) => {
-    const { opening, say, ending } = createSpeech(url);
+    const { opening, say, end } = createSpeech(url);
     let [number, over] = [0, false];
-    const joinWords = (): string => Array.from({ length: number }, (_, index) => word(index + 1)).join('');
     const next = (): string | undefined => {
       if (over) return undefined;
       poured += 1;
       const text = word(number + 1);
       over = text === undefined;
-      if (text === undefined) return ending(joinWords);
+      if (text === undefined) return end();
       number += 1;
       return number === 1 ? opening + say(text) : say(text);
     };

@@ -18,7 +18,7 @@ export function listTopLevelNames(text: string): string[] {
   return names;
 }
 
-/** `refuse` builds the refusal of a body with a name twice, or, without a name, of one that cannot be read. */
+/** `refuse` builds the refusal of a body with a name twice, or, without a name, of one that is no JSON. */
 export function readBody(bytes: Buffer, refuse: (twice?: string) => WholeReply): Json {
   let text: string;
   let body: unknown;
