@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { createBudget, newBudget } from '../contract/made-budgets.ts';
-import { price, quote, settlement } from './calls.ts';
+import { openAccount, quote, settlement } from './calls.ts';
 import { openTemporary, withDatabase, type OpenedFile } from './ledger-file.ts';
 
 const at = Date.parse('2026-11-22T12:00:00Z');
@@ -11,9 +11,7 @@ async function openBooks(): Promise<OpenedFile> {
   const opened = await openTemporary();
   onTestFinished(() => opened.dispose());
   const { store } = opened;
-  await store.definePrice(price);
-  await store.createAccount({ name: 'a', at: 1 });
-  await store.addCredit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
+  await openAccount(store, 'a', 1000n);
   await createBudget(store, newBudget('a', 100n));
   await createBudget(store, newBudget('a', 5n, { per: 'total', hard: false }));
   for (const [id, amount] of [

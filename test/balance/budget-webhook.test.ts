@@ -12,6 +12,7 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { createBudget, newBudget } from '../contract/made-budgets.ts';
 import { request } from '../contract/store.ts';
 import { receiverSecret, startReceiver, type Receiver } from '../support/receiver.ts';
+import { openAccount } from './calls.ts';
 import { openTemporary } from './ledger-file.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -23,8 +24,7 @@ afterEach(async () => {
 async function openWarnedStore(at = Date.now()): Promise<Store> {
   const { store, dispose } = await openTemporary();
   closers.push(dispose);
-  await store.createAccount({ name: 'a', at: 1 });
-  await store.addCredit({ account: 'a', amount: 1000n, kind: 'bonus', reference: undefined, at: 1 });
+  await openAccount(store, 'a', 1000n);
   await createBudget(store, newBudget('a', 0n));
   expect(await store.reserve(request('r', 'a', { at }))).toMatchObject({ status: 'short', by: 'budget' });
   return store;

@@ -15,6 +15,13 @@ import { hashSecret } from '../../plugins/shared/secret.ts';
 /** A price of one nano-USD a token, which calls here are charged at. */
 export const price = { version: 'price-1', rates: '{"input":"0.001","output":"0.001"}', at: 1 };
 
+/** Opens an account with credit, whose calls are charged at that price. */
+export async function openAccount(store: Store, name: string, amount: Nano): Promise<void> {
+  await store.definePrice(price);
+  await store.createAccount({ name, at: 1 });
+  await store.addCredit({ account: name, amount, kind: 'bonus', reference: undefined, at: 1 });
+}
+
 /** A call whose input alone is the least it can cost. */
 export function quote(least: Nano, most = least): Quote {
   return {

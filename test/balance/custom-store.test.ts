@@ -1,13 +1,13 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startGateway } from '../support/gateway.ts';
 
 it('a custom store keeps the ledger, and the commands open it too', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-custom-'));
+  const folder = makeFolder();
   let opened = 0;
   const open = (): ReturnType<typeof openSqlite> => {
     opened += 1;
@@ -24,7 +24,6 @@ it('a custom store keeps the ledger, and the commands open it too', async () => 
     true,
     false,
   ]);
-  rmSync(folder, { recursive: true });
 });
 
 it('a custom store without a function to open it is reported as a wrong option', () => {

@@ -3,10 +3,11 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { StoreOptions } from '../../plugins/meters/balance/open-store.ts';
+import { makeFolder } from '../support/folder.ts';
 import { createDatabase, startPostgres } from '../support/postgres.ts';
 import { startTcpLink } from '../support/tcp-link.ts';
 import { setReadOnly } from './disk-faults.ts';
-import { lock, makeTemporaryFolder } from './ledger-file.ts';
+import { lock } from './ledger-file.ts';
 
 /**
  * `stopped`: PostgreSQL, by its administrator; `silent`: nothing it sends arrives any more; `locked`: another
@@ -49,8 +50,8 @@ function limitFiles(most: string): Promise<unknown> {
 }
 
 function createTroubledSqlite(kind: 'locked' | 'full' | 'read-only'): TroubledStore {
-  const folder = makeTemporaryFolder();
-  const options: StoreOptions = { kind: 'sqlite', file: join(folder.path, 'ledger.db') };
+  const folder = makeFolder();
+  const options: StoreOptions = { kind: 'sqlite', file: join(folder, 'ledger.db') };
   let unlock = (): void => undefined;
   return {
     options,
@@ -58,14 +59,14 @@ function createTroubledSqlite(kind: 'locked' | 'full' | 'read-only'): TroubledSt
     async begin() {
       if (kind === 'full') await limitFiles('1');
       else if (kind === 'read-only') setReadOnly(true);
-      else unlock = lock(join(folder.path, 'ledger.db'));
+      else unlock = lock(join(folder, 'ledger.db'));
     },
     async end() {
       if (kind === 'full') await limitFiles('unlimited');
       else if (kind === 'read-only') setReadOnly(false);
       else unlock();
     },
-    close: async () => folder.remove(),
+    close: async () => undefined,
   };
 }
 

@@ -10,9 +10,10 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { openai } from '../../plugins/providers/openai.ts';
 import type { BookedEntry, Books } from '../contract/books.ts';
 import { chunk, ending } from '../support/chat-stream.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { readBooks, makeTemporaryFolder } from './ledger-file.ts';
+import { readBooks } from './ledger-file.ts';
 
 const model = 'openai/gpt-4.1-mini';
 /** Words of a whole reply, five bytes each. */
@@ -75,10 +76,10 @@ export interface SlowStreams {
 }
 
 export async function openSlowStreams(onAbort: OnAbort, pause = 3): Promise<SlowStreams> {
-  const folder = makeTemporaryFolder();
+  const folder = makeFolder();
   const { vendor, calls } = await startSlowVendor(pause);
   const gateway = await startGateway({
-    dataFolder: folder.path,
+    dataFolder: folder,
     plugins: [
       bearer(),
       chatCompletions(),
@@ -87,7 +88,7 @@ export async function openSlowStreams(onAbort: OnAbort, pause = 3): Promise<Slow
     ],
   });
   const key = await gateway.newKey({ account: 'a', credit: '1000' });
-  const readLedger = (): Books => readBooks(join(folder.path, 'ledger.db'));
+  const readLedger = (): Books => readBooks(join(folder, 'ledger.db'));
   const ask = (controller: AbortController): Promise<Response> =>
     fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
@@ -139,7 +140,6 @@ export async function openSlowStreams(onAbort: OnAbort, pause = 3): Promise<Slow
     async close() {
       await gateway.close();
       await vendor.close();
-      folder.remove();
     },
   };
 }

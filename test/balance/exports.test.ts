@@ -1,41 +1,24 @@
 /** Exports of all entries: complete, in order, exact, resumable during calls, and no faster than read. */
-import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { formatUsd } from '../../core/index.ts';
 import { exportEntries } from '../../plugins/meters/balance/operator/export.ts';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
-import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { sumUpAll } from '../contract/sum-up-all.ts';
 import { openDatabase } from '../support/database.ts';
-import { newKey, price, quote, settlement, buildStore } from './calls.ts';
+import { openAccount, newKey, price, quote, settlement, buildStore } from './calls.ts';
 import { parseLines, joinText } from './exported.ts';
-import { makeTemporaryFolder } from './ledger-file.ts';
-import { queryDatabase, startHolder } from './postgres-database.ts';
+import { ledgers, queryDatabase, startHolder } from './postgres-database.ts';
 
 async function exportNumbers(store: Store, after: number, more: object = {}) {
   const { lines, last } = await exportEntries(store, { format: 'jsonl', after, ...more });
   return { numbers: parseLines(await joinText(lines)).map(({ number }) => number), last };
 }
 
-const opened: { store: Store; close(): Promise<void> }[] = [];
-
-afterAll(async () => {
-  for (const { close } of opened) await close();
-});
-
-async function openSqliteStore(): Promise<Store> {
-  const folder = makeTemporaryFolder();
-  const store = await openSqlite({ file: join(folder.path, 'ledger.db') });
-  opened.push({ store, close: () => store.close().then(() => folder.remove()) });
-  return store;
-}
-
-async function openPostgresStore(): Promise<Store> {
-  const { url, drop } = await openDatabase();
-  const store = await openPostgres({ url });
-  opened.push({ store, close: () => store.close().then(drop) });
+async function openLedger(open: (typeof ledgers)[number][1]): Promise<Store> {
+  const { store, dispose } = await open();
+  onTestFinished(dispose);
   return store;
 }
 
@@ -72,12 +55,9 @@ async function fill(store: Store, calls: number, from = 0): Promise<void> {
   );
 }
 
-describe.each([
-  ['SQLite', openSqliteStore],
-  ['PostgreSQL', openPostgresStore],
-] as const)('an export from %s', (_, open) => {
+describe.each(ledgers)('an export from %s', (_, open) => {
   it('has every entry once and in order, with the values that the list has', async () => {
-    const store = await open();
+    const store = await openLedger(open);
     await fill(store, 400);
     const entries = await store.listEntries({ limit: 10_000 });
     const { lines, last } = await exportEntries(store, { format: 'jsonl', after: 0 });
@@ -110,7 +90,7 @@ describe.each([
   });
 
   it('filters by account, key, kind and time, and goes on behind any entry', async () => {
-    const store = await open();
+    const store = await openLedger(open);
     await fill(store, 40);
     const all = await store.listEntries({ limit: 10_000 });
     const filter = fc.record(
@@ -144,7 +124,7 @@ describe.each([
   });
 
   it('that is continued again and again while calls are written has every entry once', async () => {
-    const store = await open();
+    const store = await openLedger(open);
     await fill(store, 4);
     const writing = (async () => {
       for (let round = 1; round <= 12; round += 1) await fill(store, 20, round * 100);
@@ -173,8 +153,7 @@ it('an export from PostgreSQL waits for a number that an open transaction has ta
   const holder = await startHolder(url);
   await holder.take('b');
   await holder.takeNumber();
-  await store.createAccount({ name: 'c', at: 1 });
-  await store.addCredit({ account: 'c', amount: 5n, kind: 'bonus', reference: undefined, at: 1 });
+  await openAccount(store, 'c', 5n);
   const [credit] = (await store.listEntries({ account: 'c', limit: 10 })).map(({ number }) => number);
   // The last number is taken by the newest transaction of all.
   const newest = await startHolder(url);

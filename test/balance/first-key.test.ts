@@ -1,13 +1,9 @@
 /** The first key of a ledger that two gateways open at the same moment. */
 import { describe, expect, it } from 'vitest';
 import { makeFirstKey } from '../../plugins/meters/balance/keys.ts';
-import { openTemporary } from './ledger-file.ts';
-import { openFresh } from './postgres-database.ts';
+import { ledgers } from './postgres-database.ts';
 
-describe.each([
-  ['file', openTemporary],
-  ['PostgreSQL database', openFresh],
-])('two gateways that start on one empty %s', (_, open) => {
+describe.each(ledgers)('two gateways that start on one empty ledger in %s', (_, open) => {
   it('make one key, and one of them prints it', async () => {
     const ledger = await open();
     const other = await ledger.another();

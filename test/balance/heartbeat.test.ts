@@ -9,7 +9,7 @@ import { Heartbeat } from '../../plugins/meters/balance/heartbeat.ts';
 import type { Store, OwnerRecord } from '../../plugins/meters/balance/store.ts';
 import { request } from '../contract/store.ts';
 import { buildRouted } from '../support/exchange.ts';
-import { buildStore, price, progress, quote } from './calls.ts';
+import { openAccount, buildStore, progress, quote } from './calls.ts';
 import { openTemporary } from './ledger-file.ts';
 import { target } from './targets.ts';
 
@@ -300,9 +300,7 @@ describe('a reservation that is too old', () => {
 describe('a ledger full of calls of dead processes', () => {
   it('is cleared within moments of a start, in parts that let others write between them', async () => {
     const { store: ledger, another, books, dispose } = await openTemporary();
-    await ledger.definePrice(price);
-    await ledger.createAccount({ name: 'a', at: 1 });
-    await ledger.addCredit({ account: 'a', amount: 10n ** 9n, kind: 'bonus', reference: undefined, at: 1 });
+    await openAccount(ledger, 'a', 10n ** 9n);
     const left = 3000;
     for (const name of ['first', 'second', 'third']) {
       const dead = await another();

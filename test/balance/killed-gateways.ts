@@ -2,91 +2,24 @@
  * Gateways that are killed under load, one after the other on one ledger, beside one that lives. The provider
  * and the clients keep journals of their own, and the test compares the ledger with both.
  */
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { expect } from 'vitest';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
-import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Entry, Store } from '../../plugins/meters/balance/store.ts';
-import { chunk, ending } from '../support/chat-stream.ts';
 import { postJson } from '../support/post.ts';
-import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
-import { startScriptedVendor } from '../support/scripted-vendor.ts';
+import {
+  computeCost,
+  expectSoundLedger,
+  listEntries,
+  model,
+  openJournalled,
+  rates,
+  type Made,
+  type Served,
+} from './journalled.ts';
 
-const model = 'openai/gpt-4.1-mini';
-/** What its catalogue says, in nano-USD a token. */
-const rates = { input: 400, output: 1600 };
-const promptTokens = 12;
-
-/** What the provider knows of a call. */
-interface Served {
-  words: number;
-  finished: boolean;
-}
-
-/** What a client knows of its call. */
-export interface Made {
-  readonly marker: string;
-  /** The id of the key it was made with, which no other call has. */
-  readonly key: string;
-  /** Undefined if the gateway died before it sent this. */
-  id: string | undefined;
-  words: number;
-  done: boolean;
-}
-
-/** A provider that streams as many words as the prompt asks for, slowly. */
-export async function startJournallingVendor(pause: number) {
-  const journal = new Map<string, Served>();
-  const vendor = await startScriptedVendor(async (response, _, body) => {
-    const [, marker = '', count = '0'] = /(call-[\w-]+) words (\d+)/.exec(body) ?? [];
-    const served: Served = { words: 0, finished: false };
-    journal.set(marker, served);
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (; served.words < Number(count) && !response.destroyed; served.words += 1) {
-      response.write(chunk({ content: 'word ' }));
-      await sleep(pause);
-    }
-    if (response.destroyed) return;
-    response.write(chunk({}, 'stop'));
-    response.end(
-      ending({
-        prompt_tokens: promptTokens,
-        completion_tokens: served.words,
-        total_tokens: promptTokens + served.words,
-      }),
-    );
-    served.finished = true;
-  });
-  return { vendor, journal };
-}
-
-export async function stream(url: string, key: string, made: Made, words: number): Promise<void> {
-  try {
-    const response = await postJson(
-      `${url}/v1/chat/completions`,
-      {
-        model,
-        stream: true,
-        max_tokens: 500,
-        messages: [{ role: 'user', content: `${made.marker} words ${words}` }],
-      },
-      { authorization: `Bearer ${key}` },
-    );
-    made.id = response.headers.get('x-request-id') ?? undefined;
-    let text = '';
-    for await (const part of response.body ?? []) {
-      text += Buffer.from(part).toString();
-      made.words = text.split('word ').length - 1;
-    }
-    made.done = text.includes('[DONE]');
-  } catch {
-    // Its gateway was killed.
-  }
-}
-
-export interface KillsOptions {
+interface KillsOptions {
   readonly cycles: number;
   /** How many streams run at once in the one that is killed, and in the one that lives. */
   readonly streams: number;
@@ -97,46 +30,6 @@ export interface KillsOptions {
   readonly lease: number;
   /** Returns a whole number below its argument. */
   draw(below: number): number;
-}
-
-export interface Kills {
-  /** Milliseconds from each restart until no call of the dead process was pending. */
-  readonly resolvedAfter: readonly number[];
-  /**
-   * Calls that were complete for their client and whose entry differs from the cost of the provider's usage.
-   */
-  readonly wrong: readonly string[];
-  /** Calls of dead gateways that were charged less than nothing or more than the provider had sent. */
-  readonly overcharged: readonly string[];
-  /** Calls the provider received and no account was charged for, whenever their gateway was killed. */
-  readonly forgotten: readonly string[];
-  /**
-   * Calls that were charged for though the provider did not receive them, except those that count as sent:
-   * these cost their input.
-   */
-  readonly madeUp: readonly string[];
-  /** Keys for which a plugin's own tables, written with the entries, say anything else than the entries. */
-  readonly unlike: readonly string[];
-  /** Calls of the living gateway that another took for dead, or that were not completed. */
-  readonly touched: readonly string[];
-  readonly completed: number;
-  readonly recovered: number;
-  readonly asked: number;
-  /** Those whose gateway sent no heartbeat after it had reserved. */
-  readonly presumed: number;
-  readonly reserved: number;
-  readonly audit: Awaited<ReturnType<Store['audit']>>;
-}
-
-export async function listEntries(store: Store): Promise<Entry[]> {
-  const all: Entry[] = [];
-  for (
-    let page = await store.listEntries({ limit: 5000 });
-    page.length > 0;
-    page = await store.listEntries({ after: all.at(-1)?.number, limit: 5000 })
-  )
-    all.push(...page);
-  return all;
 }
 
 /** Waits until nothing of an owner is pending except what this allows. */
@@ -151,53 +44,28 @@ async function waitForResolution(store: Store, isNew: (call: string) => boolean)
   }
 }
 
-export function computeCost(words: number): bigint {
-  return BigInt(promptTokens * rates.input + words * rates.output);
-}
-
-export async function runKills({
-  cycles,
-  streams,
-  living,
-  longest,
-  lease,
-  draw,
-}: KillsOptions): Promise<Kills> {
-  const folder = makeDataFolder();
-  const { vendor, journal } = await startJournallingVendor(10);
-  const store = await openLedger(folder);
-  const environment = buildEnvironment(folder, vendor.origin, lease);
+/** Returns, too, how many milliseconds after each restart no call of the dead process was pending. */
+export async function runKills({ cycles, streams, living, longest, lease, draw }: KillsOptions) {
+  const { start, call, store, journal, close } = await openJournalled({ lease });
   const [victims, survivors]: [Made[], Made[]] = [[], []];
-  const run = async (
-    gateway: RunningGateway,
-    journalOf: Made[],
-    name: string,
-    words: number,
-  ): Promise<void> => {
-    const key = await issueKey(store, { name, account: 'a' });
-    const made: Made = { marker: `call-${name}`, key: key?.id ?? '', id: undefined, words: 0, done: false };
-    journalOf.push(made);
-    await stream(gateway.url, key?.secret ?? '', made, words);
-  };
   const over = new AbortController();
   const resolvedAfter: number[] = [];
-  const survivor = await startProcess(environment);
+  const survivor = await start();
   const surviving = Array.from({ length: living }, async (_, lane) => {
     for (let turn = 0; !over.signal.aborted; turn += 1)
-      await run(survivor, survivors, `living-${lane}-${turn}`, 30 + draw(100));
+      await call(survivor, `living-${lane}-${turn}`, 30 + draw(100), survivors);
   });
   try {
     for (let cycle = 0; cycle < cycles; cycle += 1) {
       const before = new Set(
         (await store.listPending({ limit: 10_000 }))
-          .map(({ call, owner }) => ({ call, owner }))
           .filter(({ owner }) => !owner.startsWith(`${survivor.child.pid}-`))
-          .map(({ call }) => call),
+          .map((pending) => pending.call),
       );
-      const gateway = await startProcess(environment);
-      const resolving = waitForResolution(store, (call) => !before.has(call));
+      const gateway = await start();
+      const resolving = waitForResolution(store, (pending) => !before.has(pending));
       const running = Array.from({ length: streams }, (_, index) =>
-        run(gateway, victims, `${cycle}-${index}`, draw(200)),
+        call(gateway, `${cycle}-${index}`, draw(200), victims),
       );
       await sleep(200 + draw(longest - 200));
       // A busy machine may not have begun any; each is killed in the middle of some.
@@ -209,26 +77,24 @@ export async function runKills({
       await gateway.stop('SIGKILL');
       await Promise.all(running);
     }
-    const last = await startProcess(environment);
+    const last = await start();
     over.abort();
     await Promise.all(surviving);
     resolvedAfter.push(await waitForResolution(store, () => false));
     await Promise.all([last.stop('SIGTERM'), survivor.stop('SIGTERM')]);
-    return { resolvedAfter, ...(await judgeCalls(store, journal, victims, survivors)) };
+    return { resolvedAfter, ...(await expectJustLedger(store, journal, victims, survivors)) };
   } finally {
-    survivor.child.kill('SIGKILL');
-    await store.close();
-    await vendor.close();
-    rmSync(folder, { recursive: true, force: true });
+    await close();
   }
 }
 
-async function judgeCalls(
+/** Compares the ledger with what clients and provider know; returns what there was to compare. */
+async function expectJustLedger(
   store: Store,
   journal: ReadonlyMap<string, Served>,
   victims: readonly Made[],
   survivors: readonly Made[],
-): Promise<Omit<Kills, 'resolvedAfter'>> {
+) {
   const entries = await listEntries(store);
   const charged = new Map<string, bigint>();
   const flagged = new Set<string>();
@@ -280,47 +146,33 @@ async function judgeCalls(
     else unlike.add(key);
   }
   const touched = survivors.filter(({ done, id = '' }) => !done || flagged.has(id));
-  return {
-    wrong: wrong.map(({ marker }) => marker),
-    overcharged: overcharged.map(({ marker }) => marker),
-    forgotten: forgotten.map(({ marker }) => marker),
-    madeUp: madeUp.map(({ marker }) => marker),
+  const listMarkers = (calls: readonly Made[]): string[] => calls.map(({ marker }) => marker);
+  expect({
+    // Complete for their client, and their entry differs from the cost of the provider's usage.
+    wrong: listMarkers(wrong),
+    // Of dead gateways, and charged less than nothing or more than the provider had sent.
+    overcharged: listMarkers(overcharged),
+    // The provider received them and no account was charged, whenever their gateway was killed.
+    forgotten: listMarkers(forgotten),
+    // Charged for though the provider did not receive them, except those that count as sent: these cost
+    // their input.
+    madeUp: listMarkers(madeUp),
+    // Keys for which a plugin's own tables, written with the entries, say anything else than the entries.
     unlike: [...unlike],
-    touched: touched.map(({ marker }) => marker),
+    // Of the living gateway: another took it for dead, or they were not completed.
+    touched: listMarkers(touched),
+  }).toEqual({ wrong: [], overcharged: [], forgotten: [], madeUp: [], unlike: [], touched: [] });
+  // Every request to the provider was reserved before.
+  const reserved = entries.filter(({ kind }) => kind === 'reserve').length;
+  expect(reserved).toBeGreaterThanOrEqual(journal.size);
+  await expectSoundLedger(store);
+  return {
     completed: everyone.filter(({ done }) => done).length,
     recovered: flagged.size,
     asked: journal.size,
+    /** Those whose gateway sent no heartbeat after it had reserved. */
     presumed: entries.filter(({ reason }) => reason === 'presumed_sent').length,
-    reserved: entries.filter(({ kind }) => kind === 'reserve').length,
-    audit: await store.audit(),
   };
-}
-
-/** A ledger with one account that can pay for everything. */
-async function openLedger(folder: string): Promise<Store> {
-  const store = await openSqlite({ file: join(folder, 'ledger.db') });
-  await store.createAccount({ name: 'a', at: 1 });
-  await store.addCredit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
-  return store;
-}
-
-function buildEnvironment(folder: string, origin: string, lease: number): Record<string, string> {
-  return {
-    TOLLGATE_CONFIG: 'test/balance/killed-gateways.config.ts',
-    TOLLGATE_DATA: folder,
-    KILLS_LEASE: String(lease),
-    OPENAI_API_KEY: 'sk-vendor',
-    OPENAI_BASE_URL: origin,
-  };
-}
-
-export interface ExtensionKills {
-  readonly calls: number;
-  /** Calls for which more was reserved. */
-  readonly extended: number;
-  /** Calls with more or less than one end, or charged more than was reserved, or less than was sent. */
-  readonly wrong: readonly string[];
-  readonly audit: Awaited<ReturnType<Store['audit']>>;
 }
 
 /** `asked`: the keys, each of one call, with which the dearer model was asked. */
@@ -334,25 +186,24 @@ function isCallWrong(entries: readonly Entry[], asked: ReadonlySet<string>): boo
 
 /**
  * Gateways that are killed while many calls turn to a dearer fallback at once, each when the provider has
- * received the dearer request of a few: the others reserve more, or wait to.
+ * received the dearer request of a few: the others reserve more, or wait to. Expects each call to have one
+ * end, and to be charged no more than was reserved and no less than was sent.
  */
-export async function runExtensionKills(cycles: number, calls: number): Promise<ExtensionKills> {
-  const folder = makeDataFolder();
+export async function expectExtensionsKilled(cycles: number, calls: number): Promise<void> {
   const asked = new Set<string>();
   let enough = Promise.withResolvers<void>();
   let left = 0;
-  const vendor = await startScriptedVendor((response, _, body) => {
+  const { start, store, vendor, close } = await openJournalled({ lease: 1 });
+  vendor.conduct((response, _, body) => {
     if (body.includes('"gpt-4.1-mini"')) return void response.writeHead(503).end();
     asked.add(/call-of-([\w-]+)/.exec(body)?.[1] ?? '');
     left -= 1;
     if (left === 0) enough.resolve();
   });
-  const store = await openLedger(folder);
-  const environment = buildEnvironment(folder, vendor.origin, 1);
   try {
     for (let cycle = 0; cycle < cycles; cycle += 1) {
       [left, enough] = [Math.ceil(calls / 4), Promise.withResolvers<void>()];
-      const gateway = await startProcess(environment);
+      const gateway = await start();
       const running = Array.from({ length: calls }, async (__, index) => {
         const key = await issueKey(store, { name: `${cycle}-${index}`, account: 'a' });
         const content = `call-of-${key?.id}`;
@@ -367,20 +218,18 @@ export async function runExtensionKills(cycles: number, calls: number): Promise<
       await gateway.stop('SIGKILL');
       await Promise.all(running);
     }
-    const last = await startProcess(environment);
+    const last = await start();
     await waitForResolution(store, () => false);
     await last.stop('SIGTERM');
     const entries = (await listEntries(store)).filter(({ call }) => call !== undefined);
     const each = [...Map.groupBy(entries, ({ call = '' }) => call)];
-    return {
-      calls: each.length,
-      extended: entries.filter(({ reason }) => reason === 'extended').length,
-      wrong: each.flatMap(([call, own]) => (isCallWrong(own, asked) ? [call] : [])),
-      audit: await store.audit(),
-    };
+    expect(each.flatMap(([call, own]) => (isCallWrong(own, asked) ? [call] : []))).toEqual([]);
+    expect(each).toHaveLength(cycles * calls);
+    // The provider has received the dearer request of a quarter.
+    const extended = entries.filter(({ reason }) => reason === 'extended').length;
+    expect(extended).toBeGreaterThanOrEqual(cycles * Math.ceil(calls / 4));
+    await expectSoundLedger(store);
   } finally {
-    await store.close();
-    await vendor.close();
-    rmSync(folder, { recursive: true, force: true });
+    await close();
   }
 }

@@ -2,18 +2,13 @@
  * SQLite ledgers for tests: in a folder that is deleted with them, and with a separate connection to read
  * them.
  */
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openSqlite, type SqliteOptions } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Books, OpenedStore } from '../contract/books.ts';
 import { makeFolder } from '../support/folder.ts';
 import { selectAccounts, selectEntries, toBooks } from './read-books.ts';
-
-export function makeTemporaryFolder(): { path: string; remove(): void } {
-  const path = makeFolder();
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
-}
 
 /** Lets a test change a ledger's file as the store never would. */
 export function withDatabase<Result>(file: string, work: (database: DatabaseSync) => Result): Result {
@@ -39,23 +34,34 @@ export function readBooks(file: string): Books {
   );
 }
 
-export interface OpenedFile extends OpenedStore {
+/** A ledger that a test can change as the store never would. */
+export interface OpenedLedger extends OpenedStore {
+  run(sql: string): Promise<unknown>;
+  /** The rows of a statement, their values in the order of the columns. */
+  query(sql: string): Promise<unknown[][]>;
+}
+
+export interface OpenedFile extends OpenedLedger {
   readonly file: string;
 }
 
 export async function openTemporary(options: Omit<SqliteOptions, 'file'> = {}): Promise<OpenedFile> {
-  const folder = makeTemporaryFolder();
-  const file = join(folder.path, 'ledger.db');
+  const file = join(makeFolder(), 'ledger.db');
   const store = await openSqlite({ file, ...options });
   return {
     store,
     file,
     another: () => openSqlite({ file }),
     books: async () => readBooks(file),
-    async dispose() {
-      await store.close();
-      folder.remove();
-    },
+    run: async (sql) => withDatabase(file, (database) => database.exec(sql)),
+    query: async (sql) =>
+      withDatabase(file, (database) =>
+        database
+          .prepare(sql)
+          .all()
+          .map((row) => Object.values(row)),
+      ),
+    dispose: () => store.close(),
   };
 }
 

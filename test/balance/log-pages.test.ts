@@ -1,6 +1,5 @@
 /** How much a call writes: pages of SQLite's log, counted by the index beside the log. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
@@ -8,6 +7,7 @@ import { startMeasured } from '../bench/measured.ts';
 import { fill, reserveOne, settleOne } from '../bench/pairs.ts';
 import { calls as examples } from '../bench/payload.ts';
 import { openWorld } from '../bench/world.ts';
+import { makeFolder } from '../support/folder.ts';
 import { withDatabase } from './ledger-file.ts';
 
 /** The offset of the number of pages in the header of the log's index. */
@@ -20,8 +20,7 @@ function readPages(file: string): number {
 }
 
 it('a call that shares its commits with no other writes at most twelve pages to the log', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-pages-'));
-  const file = join(folder, 'ledger.db');
+  const file = join(makeFolder(), 'ledger.db');
   const store = await openSqlite({ file });
   try {
     await fill(store);
@@ -33,7 +32,6 @@ it('a call that shares its commits with no other writes at most twelve pages to 
     expect(written / calls).toBeLessThanOrEqual(12);
   } finally {
     await store.close();
-    rmSync(folder, { recursive: true, force: true });
   }
 });
 

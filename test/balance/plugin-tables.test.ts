@@ -7,12 +7,12 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { openBooks } from '../support/books.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
-import { makeTemporaryFolder } from './ledger-file.ts';
 
 it('a plugin finds what it wrote before the gateway started again', async () => {
-  const folder = makeTemporaryFolder();
+  const folder = makeFolder();
   let tables: Tables | undefined;
   const visits = definePlugin({
     name: 'visits',
@@ -28,7 +28,7 @@ it('a plugin finds what it wrote before the gateway started again', async () => 
   });
   for (const count of [1n, 2n]) {
     const gateway = await startGateway({
-      dataFolder: folder.path,
+      dataFolder: folder,
       plugins: [visits(), balance({ firstCredit: '0' })],
     });
     expect(await tables?.read({ sql: 'SELECT * FROM plugin_visits_days' })).toEqual([
@@ -36,7 +36,6 @@ it('a plugin finds what it wrote before the gateway started again', async () => 
     ]);
     await gateway.close();
   }
-  folder.remove();
 });
 
 describe('a plugin that writes with calls', () => {

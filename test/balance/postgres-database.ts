@@ -6,8 +6,9 @@ import { Client } from 'pg';
 import { typeParsers } from '../../plugins/meters/balance/postgres/connection.ts';
 import { openPostgres, type PostgresOptions } from '../../plugins/meters/balance/postgres/open.ts';
 import type { Row } from '../../plugins/meters/balance/rows.ts';
-import type { Books, OpenedStore } from '../contract/books.ts';
+import type { Books } from '../contract/books.ts';
 import { openDatabase } from '../support/database.ts';
+import { openTemporary, type OpenedLedger } from './ledger-file.ts';
 import { selectAccounts, selectEntries, toBooks } from './read-books.ts';
 
 /** Lets a test change a database as the store never would. */
@@ -34,7 +35,7 @@ async function readBooks(url: string): Promise<Books> {
   return toBooks(await queryDatabase(url, selectEntries), await queryDatabase(url, selectAccounts));
 }
 
-export interface OpenedDatabase extends OpenedStore {
+export interface OpenedDatabase extends OpenedLedger {
   readonly url: string;
 }
 
@@ -46,12 +47,20 @@ export async function openFresh(options: Omit<PostgresOptions, 'url'> = {}): Pro
     url,
     another: () => openPostgres({ url, ...options }),
     books: () => readBooks(url),
+    run: (sql) => queryDatabase(url, sql),
+    query: async (sql) => (await queryDatabase(url, sql)).map((row) => Object.values(row)),
     async dispose() {
       await store.close();
       await drop();
     },
   };
 }
+
+/** A ledger in each database, for tests of both. */
+export const ledgers = [
+  ['SQLite', openTemporary],
+  ['PostgreSQL', openFresh],
+] as const;
 
 export interface Holder {
   /** Locks an account's row, and waits for it if someone else has it. */

@@ -12,15 +12,13 @@ import { request, testStore } from '../contract/store.ts';
 import { openDatabase } from '../support/database.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { startTcpLink, type TcpLink } from '../support/tcp-link.ts';
-import { price, newKey, quote, settlement } from './calls.ts';
+import { openAccount, newKey, quote, settlement } from './calls.ts';
 import { queryDatabase, openFresh, type OpenedDatabase, startHolder } from './postgres-database.ts';
 
 const closers: (() => Promise<void>)[] = [];
 
 async function fill(store: Store): Promise<void> {
-  await store.definePrice(price);
-  await store.createAccount({ name: 'a', at: 1 });
-  await store.addCredit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
+  await openAccount(store, 'a', 1000n);
 }
 
 async function open(options: Parameters<typeof openFresh>[0] = {}): Promise<OpenedDatabase> {

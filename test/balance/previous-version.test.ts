@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { amountParts, listBuckets } from '../../plugins/meters/balance/calls/figures.ts';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
@@ -12,8 +12,9 @@ import type { OverviewQuery, OverviewRow, Store } from '../../plugins/meters/bal
 import { add, buildCall } from '../contract/made-calls.ts';
 import { request } from '../contract/store.ts';
 import { openDatabase } from '../support/database.ts';
+import { makeFolder } from '../support/folder.ts';
 import { price, quote, settlement } from './calls.ts';
-import { makeTemporaryFolder, withDatabase } from './ledger-file.ts';
+import { withDatabase } from './ledger-file.ts';
 import { queryDatabase } from './postgres-database.ts';
 
 const fixtures = join(import.meta.dirname, 'fixtures');
@@ -23,18 +24,16 @@ type FormerStore = Omit<Store, 'sumCalls'> & {
 const previous: { openSqlite(...options: Parameters<typeof openSqlite>): Promise<FormerStore> } =
   await import(join(fixtures, 'store-d2dc27a7.mjs'));
 
-let folder: ReturnType<typeof makeTemporaryFolder>;
+let folder: string;
 let file: string;
 
 beforeEach(() => {
-  folder = makeTemporaryFolder();
-  file = join(folder.path, 'ledger.db');
+  folder = makeFolder();
+  file = join(folder, 'ledger.db');
   withDatabase(file, (database) =>
     database.exec(readFileSync(join(fixtures, 'ledger-d2dc27a7.sql'), 'utf8')),
   );
 });
-
-afterEach(() => folder.remove());
 
 /** Tables with their columns: type, whether null is allowed, default, place in the primary key. */
 function readTables(): Map<string, string> {

@@ -6,20 +6,19 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { expectSound } from '../contract/books.ts';
+import { makeFolder } from '../support/folder.ts';
 import { quote, settlement } from './calls.ts';
-import { readBooks, makeTemporaryFolder } from './ledger-file.ts';
+import { readBooks } from './ledger-file.ts';
 
-let folder: ReturnType<typeof makeTemporaryFolder>;
+let folder: string;
 let file: string;
 beforeEach(() => {
-  folder = makeTemporaryFolder();
-  file = join(folder.path, 'ledger.db');
+  folder = makeFolder();
+  file = join(folder, 'ledger.db');
 });
-afterEach(() => folder.remove());
-
 const spender = join(import.meta.dirname, 'spender.ts');
 
 interface Spender {

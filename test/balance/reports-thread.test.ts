@@ -5,7 +5,7 @@ import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { useThreads } from '../support/without-threads.ts';
-import { quote } from './calls.ts';
+import { openAccount, quote } from './calls.ts';
 import { openTemporary, withDatabase, type OpenedFile } from './ledger-file.ts';
 
 useThreads();
@@ -22,8 +22,7 @@ beforeEach(async () => {
   threads = [];
   process.on('worker', note);
   opened = await openTemporary({ patience: 1 });
-  await opened.store.createAccount({ name: 'a', at: 1 });
-  await opened.store.addCredit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
+  await openAccount(opened.store, 'a', 1000n);
 });
 afterEach(async () => {
   process.off('worker', note);

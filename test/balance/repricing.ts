@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { expect } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { openOperated, waitUntil } from '../support/operated.ts';
 import { buildModelFacts } from '../support/test-provider.ts';
@@ -21,18 +22,7 @@ function buildCatalogue(price: string): string {
   });
 }
 
-export interface Repricing {
-  readonly statuses: Readonly<Record<number, number>>;
-  /** Versions of the price that calls were charged at. */
-  readonly versions: number;
-  /** Calls that were charged by another version than they were quoted at. */
-  readonly wrong: readonly string[];
-  /** Calls during which a new price took effect, between their quote and their end. */
-  readonly overtaken: number;
-  readonly audit: unknown;
-}
-
-export interface RepricingOptions {
+interface RepricingOptions {
   readonly changes: number;
   /** Milliseconds from one change to the next, and how often the configuration is reloaded meanwhile. */
   readonly every: number;
@@ -46,13 +36,8 @@ function countReads(printed: string): number {
   return printed.split('the configuration was read again').length - 1;
 }
 
-export async function runRepricing({
-  changes,
-  every,
-  readings,
-  lanes,
-  call,
-}: RepricingOptions): Promise<Repricing> {
+/** Returns how many calls were made, at how many versions of the price, and how many a new price overtook. */
+export async function runRepricing({ changes, every, readings, lanes, call }: RepricingOptions) {
   const operated = await openOperated();
   try {
     const { vendors, folder, configure } = operated;
@@ -99,20 +84,22 @@ export async function runRepricing({
     over.abort();
     await Promise.all(calling);
     await gateway.stop('SIGTERM');
-    return { statuses, ...(await judgeEntries(join(folder, 'ledger.db'))), audit: await operated.audit() };
+    expect(Object.keys(statuses)).toEqual(['200']);
+    expect(await operated.audit()).toMatchObject({ ok: true, pending: 0, findings: [] });
+    return { calls: statuses[200], ...(await expectQuotedPrices(join(folder, 'ledger.db'))) };
   } finally {
     await operated.reset();
     await operated.close();
   }
 }
 
-async function judgeEntries(file: string): Promise<Pick<Repricing, 'versions' | 'wrong' | 'overtaken'>> {
+/** Each call is charged by the version of the price that it was quoted at. */
+async function expectQuotedPrices(file: string) {
   const store = await openSqlite({ file });
   const entries = await store.listEntries({ limit: 1_000_000, kinds: ['reserve', 'post'] });
   await store.close();
   const quoted = new Map<string, string>();
   const versions = new Set<string>();
-  const wrong: string[] = [];
   let overtaken = 0;
   let newest = '';
   for (const { kind, call = '', price = '' } of entries) {
@@ -122,8 +109,8 @@ async function judgeEntries(file: string): Promise<Pick<Repricing, 'versions' | 
       continue;
     }
     versions.add(price);
-    if (quoted.get(call) !== price) wrong.push(call);
+    expect([call, quoted.get(call)]).toEqual([call, price]);
     if (newest !== price) overtaken += 1;
   }
-  return { versions: versions.size, wrong, overtaken };
+  return { versions: versions.size, overtaken };
 }

@@ -3,35 +3,19 @@
  * both, as a load balancer would do it: a new one is ready before an old one receives the stop signal, so
  * that old and new share the file.
  */
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
-import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { postJson } from '../support/post.ts';
-import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
-import { listEntries, computeCost, startJournallingVendor } from './killed-gateways.ts';
+import type { RunningGateway } from '../support/process.ts';
+import { computeCost, expectSoundLedger, listEntries, model, openJournalled } from './journalled.ts';
 
-export interface RollingOptions {
+interface RollingOptions {
   readonly restarts: number;
   /** Milliseconds from one replacement to the next. */
   readonly every: number;
   readonly lanes: number;
   draw(below: number): number;
-}
-
-export interface Rolling {
-  /** Calls that ended with their last event. */
-  readonly completed: number;
-  /** How else calls ended, once each gateway had had its chance. */
-  readonly failed: readonly string[];
-  /** Completed calls that were not charged the cost of the provider's usage. */
-  readonly wrong: readonly string[];
-  /** Exit codes of the gateways that received the stop signal. */
-  readonly codes: ReadonlySet<number | null>;
-  /** Entries with a flag: what another process had to settle. */
-  readonly flagged: readonly string[];
-  readonly audit: unknown;
 }
 
 /**
@@ -50,7 +34,7 @@ async function ask(
       const response = await postJson(
         `${url}/v1/chat/completions`,
         {
-          model: 'openai/gpt-4.1-mini',
+          model,
           stream: true,
           max_tokens: 500,
           messages: [{ role: 'user', content: `${marker} words ${words}` }],
@@ -69,75 +53,50 @@ async function ask(
   return { id: '', text: message };
 }
 
-export async function runRolling({ restarts, every, lanes, draw }: RollingOptions): Promise<Rolling> {
-  const folder = makeDataFolder();
-  const { vendor, journal } = await startJournallingVendor(10);
-  const store = await openSqlite({ file: join(folder, 'ledger.db') });
-  await store.createAccount({ name: 'a', at: 1 });
-  await store.addCredit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
+/** Returns how many calls ended with their last event. */
+export async function runRolling({ restarts, every, lanes, draw }: RollingOptions): Promise<number> {
+  const { start, store, journal, close } = await openJournalled({ lease: 3 });
   const key = (await issueKey(store, { name: 'rolling', account: 'a' }))?.secret ?? '';
-  const environment = {
-    TOLLGATE_CONFIG: 'test/balance/killed-gateways.config.ts',
-    TOLLGATE_DATA: folder,
-    KILLS_LEASE: '3',
-    OPENAI_API_KEY: 'sk-vendor',
-    OPENAI_BASE_URL: vendor.origin,
-  };
-  let gateways: readonly RunningGateway[] = await Promise.all([
-    startProcess(environment),
-    startProcess(environment),
-  ]);
+  let gateways: readonly RunningGateway[] = await Promise.all([start(), start()]);
+  /** How calls ended that were not completed, once each gateway had had its chance. */
   const failed: string[] = [];
   const done = new Map<string, string>();
   const over = new AbortController();
   const runLane = async (_: unknown, index: number): Promise<void> => {
     for (let turn = 0; !over.signal.aborted; turn += 1) {
       const marker = `call-${index}-${turn}`;
-      const { id, text } = await ask(
-        (index + turn) % 2 === 0 ? gateways : gateways.toReversed(),
-        key,
-        marker,
-        draw(60),
-      );
+      const order = (index + turn) % 2 === 0 ? gateways : gateways.toReversed();
+      const { id, text } = await ask(order, key, marker, draw(60));
       if (text.includes('[DONE]')) done.set(id, marker);
       else failed.push(text.slice(-300));
     }
   };
   const calling = Array.from({ length: lanes }, runLane);
-  const codes = new Set<number | null>();
   try {
     for (let restart = 0; restart < restarts; restart += 1) {
-      const fresh = await startProcess(environment);
+      const fresh = await start();
       const [old, other] = gateways;
       gateways = other ? [other, fresh] : [fresh];
       await sleep(every / 2);
-      codes.add((await old?.stop('SIGTERM'))?.code ?? null);
+      expect((await old?.stop('SIGTERM'))?.code).toBe(0);
       await sleep(every / 2);
     }
     over.abort();
     await Promise.all(calling);
-    for (const gateway of gateways) codes.add((await gateway.stop('SIGTERM')).code);
+    for (const gateway of gateways) expect((await gateway.stop('SIGTERM')).code).toBe(0);
+    expect(failed).toEqual([]);
     const entries = await listEntries(store);
+    // What another process had to settle has a flag.
+    expect(entries.filter(({ flags }) => flags.length > 0)).toEqual([]);
     const charged = new Map(
       entries.flatMap(({ kind, call = '', revenue }) => (kind === 'post' ? [[call, revenue]] : [])),
     );
-    return {
-      failed,
-      codes,
-      completed: done.size,
-      wrong: [...done]
-        .filter(([id, marker]) => charged.get(id) !== computeCost(journal.get(marker)?.words ?? 0))
-        .map(([, marker]) => marker),
-      flagged: entries
-        .filter(({ flags }) => flags.length > 0)
-        .map(({ kind, flags }) => `${kind} ${flags.join(' ')}`),
-      audit: await store.audit(),
-    };
+    for (const [id, marker] of done)
+      expect([marker, charged.get(id)]).toEqual([marker, computeCost(journal.get(marker)?.words ?? 0)]);
+    await expectSoundLedger(store);
+    return done.size;
   } finally {
     over.abort();
-    for (const { child } of gateways) child.kill('SIGKILL');
-    await store.close();
-    await vendor.close();
-    rmSync(folder, { recursive: true, force: true });
+    await close();
   }
 }

@@ -12,16 +12,10 @@ import { Thread } from '../../plugins/meters/balance/sqlite/thread.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { expectSound } from '../contract/books.ts';
 import { testStore } from '../contract/store.ts';
+import { makeFolder } from '../support/folder.ts';
 import { useThreads } from '../support/without-threads.ts';
-import { price, quote, settlement } from './calls.ts';
-import {
-  countCommits,
-  lock,
-  openTemporary,
-  makeTemporaryFolder,
-  withDatabase,
-  type OpenedFile,
-} from './ledger-file.ts';
+import { openAccount, price, quote, settlement } from './calls.ts';
+import { countCommits, lock, openTemporary, withDatabase, type OpenedFile } from './ledger-file.ts';
 
 testStore('SQLite', () => openTemporary());
 
@@ -35,8 +29,7 @@ function startLedgerThread(file: string, version = readOwnVersion()): Worker {
 async function open(options: Parameters<typeof openTemporary>[0] = {}): Promise<OpenedFile> {
   const opened = await openTemporary(options);
   onTestFinished(() => opened.dispose());
-  await opened.store.createAccount({ name: 'a', at: 1 });
-  await opened.store.addCredit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
+  await openAccount(opened.store, 'a', 1000n);
   return opened;
 }
 
@@ -242,8 +235,8 @@ describe('the file', () => {
     await expect(openSqlite({ file })).rejects.toThrow(
       /ledger\.db cannot be opened: it has version 99 .* newer/,
     );
-    const folder = makeTemporaryFolder();
-    const other = join(folder.path, 'other.db');
+    const folder = makeFolder();
+    const other = join(folder, 'other.db');
     writeFileSync(other, 'this is no database at all, and long enough to be seen as none');
     await expect(openSqlite({ file: other })).rejects.toThrow(
       /other\.db cannot be opened: .*not a database$/,
@@ -252,6 +245,5 @@ describe('the file', () => {
     await expect(openSqlite({ file: join(other, 'in', 'ledger.db') })).rejects.toThrow(
       `; ${join(other, 'in')} has to belong to the user who runs the gateway`,
     );
-    folder.remove();
   });
 });

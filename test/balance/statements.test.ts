@@ -11,8 +11,7 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { add, buildCall } from '../contract/made-calls.ts';
 import { request } from '../contract/store.ts';
 import { price, quote, settlement } from './calls.ts';
-import { openTemporary } from './ledger-file.ts';
-import { openFresh } from './postgres-database.ts';
+import { ledgers } from './postgres-database.ts';
 
 const months = ['2026-02', '2026-03', '2026-04'] as const;
 /** Clocks change in March and April, at midnight too; some days begin within an hour. */
@@ -78,10 +77,7 @@ function sumByDay(
 }
 
 /** The day's pictures and seconds, from calls and, where days begin within an hour, from entries. */
-it.each([
-  ['SQLite', openTemporary],
-  ['PostgreSQL', openFresh],
-] as const)('statements from %s name what was used of each unit, by day and model', async (_, open) => {
+it.each(ledgers)('statements from %s name what was used of each unit, by day and model', async (_, open) => {
   const bench = await open();
   opened.push(bench);
   const { store } = bench;
@@ -153,10 +149,7 @@ async function expectBalanced(store: Store, account: string, zone: string): Prom
   }
 }
 
-it.each([
-  ['SQLite', openTemporary],
-  ['PostgreSQL', openFresh],
-] as const)(
+it.each(ledgers)(
   'statements from %s balance in any zone, whatever happens where months end and clocks change',
   async (_, open) => {
     const bench = await open();

@@ -8,7 +8,7 @@ export default defineConfig({
     root: join(import.meta.dirname, '../..'),
     include: ['test/faults/**/*.fault.ts'],
     globalSetup: [join(import.meta.dirname, '../support/postgres-on-demand.ts')],
-    setupFiles: [join(import.meta.dirname, '../support/seed.ts')],
+    setupFiles: ['seed', 'undo'].map((name) => join(import.meta.dirname, `../support/${name}.ts`)),
     env: { HISTORIES: process.env.HISTORIES ?? '20000', MUTATIONS: process.env.MUTATIONS ?? '50000' },
     fileParallelism: false,
     testTimeout: 30 * 60_000,

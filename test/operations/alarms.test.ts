@@ -3,8 +3,7 @@
  * and has an alert rule that reads this metric. `workers.test.ts` kills a worker, and `prices.test.ts`
  * breaks a feed.
  */
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
@@ -15,6 +14,7 @@ import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
 import { createTroubledStore } from '../balance/database-outages.ts';
+import { makeFolder } from '../support/folder.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { waitUntil } from '../support/operated.ts';
 import { buildModelFacts } from '../support/test-provider.ts';
@@ -55,7 +55,7 @@ it('the log reports once that PostgreSQL stops and once that it is back, and a m
 });
 
 it('prices of an old date are in the log and in a metric', async () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'prices-')), 'stale.json');
+  const file = join(makeFolder(), 'stale.json');
   const models = [buildModelFacts({ id: 'stale/one' })];
   writeFileSync(file, JSON.stringify({ vendor: 'stale', asOf: '2026-01-02', source: 'a test', models }));
   const stale = definePlugin({

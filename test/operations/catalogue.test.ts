@@ -1,17 +1,15 @@
 /** The commands about models: what is on offer, and what a new snapshot would change. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { openAdminListener } from '../support/admin-listener.ts';
+import { makeFolder } from '../support/folder.ts';
 import { createHost } from '../support/host.ts';
 import { testProvider } from '../support/test-provider.ts';
 
-let folder: string;
-beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'tollgate-snapshot-'))));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = makeFolder();
 
 const facts = {
   price: { input: '1', output: '2', cacheRead: '0.1', tiers: [{ above: 200_000, input: '2', output: '4' }] },

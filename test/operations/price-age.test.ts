@@ -1,12 +1,12 @@
 /** Prices that were not checked for long: where the gateway warns, and from which day on. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, it, vi } from 'vitest';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { findPriceAges } from '../../plugins/operations/catalogue/price-dates.ts';
 import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
+import { makeFolder } from '../support/folder.ts';
 import { createHost, type TestHost } from '../support/host.ts';
 
 const model = {
@@ -22,7 +22,7 @@ const model = {
 };
 
 function offer({ catalog }: TestHost, vendor: string, asOf: string): void {
-  const file = join(mkdtempSync(join(tmpdir(), 'prices-')), `${vendor}.json`);
+  const file = join(makeFolder(), `${vendor}.json`);
   const models = [{ ...model, id: `${vendor}/one` }];
   writeFileSync(file, JSON.stringify({ vendor, asOf, source: 'a test', models }));
   const provider = { name: vendor, endpoints: {}, sign: (request: never): never => request };

@@ -3,8 +3,7 @@
  * feed, and what a call in between pays.
  */
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -14,11 +13,12 @@ import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { readRate } from '../../plugins/operations/catalogue/litellm.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
+import { makeFolder } from '../support/folder.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { waitUntil } from '../support/operated.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 
-let folder: string;
+const folder = makeFolder();
 let web: ScriptedVendor;
 const model = 'openai/gpt-4o-mini';
 const usage = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 };
@@ -94,13 +94,9 @@ async function waitForPrice(prompt: string): Promise<void> {
 const catalogueCost = formatUsd((1000n * parseUsd('0.15') + 100n * parseUsd('0.60')) / 1_000_000n);
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-prices-'));
   web = await startScriptedVendor((response) => void response.writeHead(404).end());
 });
-afterAll(async () => {
-  await web.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => web.close());
 afterEach(async () => {
   for (const each of opened.splice(0)) await each.close();
 });

@@ -8,6 +8,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { NetworkCounts, toNetwork } from '../../plugins/shared/network.ts';
+import { openAccount } from '../balance/calls.ts';
 import { openDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { testProvider } from '../support/test-provider.ts';
@@ -28,8 +29,7 @@ closeGateways();
 it('gateways that share a ledger in PostgreSQL count requests and concurrent calls together', async () => {
   const database = await openDatabase();
   const store = await openPostgres({ url: database.url });
-  await store.createAccount({ name: 'a', at: 1 });
-  await store.addCredit({ account: 'a', amount: 10n ** 12n, kind: 'bonus', reference: undefined, at: 1 });
+  await openAccount(store, 'a', 10n ** 12n);
   const ledger = balance({ store: { kind: 'postgres', url: database.url }, firstCredit: '0' });
   const held: (() => void)[] = [];
   const limits = { perKey: { requests: 3, parallel: 2 }, shared: true };

@@ -7,8 +7,7 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { checkSharing, rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { Counter, createLimiter, type Want } from '../../plugins/operations/rate-limits/counter.ts';
 import { declaration, TableCounts } from '../../plugins/operations/rate-limits/table-counts.ts';
-import { openTemporary } from '../balance/ledger-file.ts';
-import { openFresh } from '../balance/postgres-database.ts';
+import { ledgers } from '../balance/postgres-database.ts';
 import type { OpenedStore } from '../contract/books.ts';
 import { startGateway } from '../support/gateway.ts';
 
@@ -19,12 +18,7 @@ function buildWants(limit: number): Want[] {
   return (['parallel', 'requests'] as const).map((kind) => ({ ...whose, kind, limit, amount: 1 }));
 }
 
-const stores: Readonly<Record<string, () => Promise<OpenedStore>>> = {
-  SQLite: openTemporary,
-  PostgreSQL: openFresh,
-};
-
-describe.each(Object.entries(stores))('limits in the tables of a %s ledger', (_, open) => {
+describe.each(ledgers)('limits in the tables of a %s ledger', (_, open) => {
   let opened: OpenedStore;
   let another: Store;
   let isOut = false;

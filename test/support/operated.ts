@@ -2,7 +2,7 @@
  * A gateway as operators run it: a process with a configuration file that can be rewritten, in front of the
  * strict vendors.
  */
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
@@ -195,7 +195,6 @@ export async function openOperated(): Promise<Operated> {
     async close() {
       await killAll();
       await vendors.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
