@@ -105,9 +105,11 @@ export async function startFirehose(
     };
     await pour(response, next, () => hold(number + 1));
     if (encore !== undefined) {
+      // Its stream's own encoder writes nothing after the end.
+      const frame = createSpeech(url).say(encore);
       await goOn(response, () => {
         poured += 1;
-        return say(encore);
+        return frame;
       });
     }
     response.end();
