@@ -356,8 +356,8 @@ describe('tests', () => {
     );
     expect(skips.length).toBeGreaterThan(3);
     expect(skips.filter(({ condition }) => !/^(onLinux|hasBrowser)$/.test(condition))).toEqual([]);
-    const viewer = tests.find(({ path }) => path === 'test/operations/viewer.test.ts');
-    expect(viewer?.text).toContain('const hasBrowser = checkAvailable(');
+    const browser = tests.find(({ path }) => path === 'test/support/browser.ts');
+    expect(browser?.text).toContain('const hasBrowser = checkAvailable(');
   });
 
   it('no test compares a time it measured', () => {

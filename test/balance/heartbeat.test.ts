@@ -29,19 +29,15 @@ function breakStore(): void {
   fault = new Error('disk full');
 }
 
-function resetStore(): void {
-  beforeEach(() => {
-    for (const operation of [beat, owners, recover]) operation.mockReset();
-    owners.mockResolvedValue([]);
-    recover.mockResolvedValue([]);
-    fault = undefined;
-    recovered.length = 0;
-  });
-}
+beforeEach(() => {
+  for (const operation of [beat, owners, recover]) operation.mockReset();
+  owners.mockResolvedValue([]);
+  recover.mockResolvedValue([]);
+  fault = undefined;
+  recovered.length = 0;
+});
 
-resetStore();
-
-function createHeartbeat(): Heartbeat {
+function createHeartbeat(more: Partial<ConstructorParameters<typeof Heartbeat>[0]> = {}): Heartbeat {
   return new Heartbeat({
     store,
     every: 1000,
@@ -51,6 +47,7 @@ function createHeartbeat(): Heartbeat {
     onBeat: async () => undefined,
     onRound: () => undefined,
     onRecovered: ({ id }) => void recovered.push(id),
+    ...more,
   });
 }
 
@@ -169,19 +166,13 @@ describe('another process', () => {
   it('is not dead when it reserves again after being idle, and keeps its reservations', async () => {
     const own = createHeartbeat();
     const idle: OwnerRecord = { ...buildOwner(7), pending: 0 };
-    for (const [second, record] of [
-      idle,
-      idle,
-      idle,
-      buildOwner(7),
-      buildOwner(7),
-      buildOwner(7),
-    ].entries()) {
+    const busy = buildOwner(7);
+    for (const [second, record] of [idle, idle, idle, busy, busy, busy].entries()) {
       owners.mockResolvedValueOnce([record]);
       await own.checkOwners(second * 1000);
     }
     expect(recover).not.toHaveBeenCalled();
-    owners.mockResolvedValueOnce([buildOwner(7)]);
+    owners.mockResolvedValueOnce([busy]);
     await own.checkOwners(6000);
     expect(recover).toHaveBeenCalledOnce();
   });
@@ -230,16 +221,7 @@ describe('the heartbeat loop', () => {
   afterEach(() => own?.stop());
 
   it('continues after a ledger failure, and stops when asked to', async () => {
-    own = new Heartbeat({
-      store,
-      every: 5,
-      lease: 15,
-      longestCall: 1e9,
-      logger: pino({ level: 'silent' }),
-      onBeat: async () => undefined,
-      onRound: () => undefined,
-      onRecovered: () => undefined,
-    });
+    own = createHeartbeat({ every: 5, lease: 15 });
     owners.mockRejectedValueOnce(new Error('away'));
     own.start();
     await vi.waitFor(() => expect(owners.mock.calls.length).toBeGreaterThan(3), 120_000);
@@ -260,16 +242,7 @@ describe('a reservation that is too old', () => {
   });
 
   function startWatching(): Heartbeat {
-    own = new Heartbeat({
-      store: { ...store, expire },
-      every: 1,
-      lease: 1000,
-      longestCall: 300,
-      logger: pino({ level: 'silent' }),
-      onBeat: async () => undefined,
-      onRound: () => undefined,
-      onRecovered: () => undefined,
-    });
+    own = createHeartbeat({ store: { ...store, expire }, every: 1, lease: 1000, longestCall: 300 });
     own.start();
     return own;
   }
@@ -313,20 +286,10 @@ describe('a ledger full of calls of dead processes', () => {
       });
       await dead.close();
     }
-    const ended: string[] = [];
-    const own = new Heartbeat({
-      store: ledger,
-      every: 100,
-      lease: 300,
-      longestCall: 1e15,
-      logger: pino({ level: 'silent' }),
-      onBeat: async () => undefined,
-      onRound: () => undefined,
-      onRecovered: ({ id }) => void ended.push(id),
-    });
+    const own = createHeartbeat({ store: ledger, every: 100, lease: 300, longestCall: 1e15 });
     own.start();
     let writes = 0;
-    while (ended.length < left) {
+    while (recovered.length < left) {
       await ledger.reserve(request(`between-${writes}`, 'a', { quotes: [quote(0n)] }));
       writes += 1;
     }

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askAdmin, type AdminReply } from '../support/admin-listener.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { checkAvailable } from '../support/available.ts';
-import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
+import { closePages, hasBrowser } from '../support/browser.ts';
 import { openPage, signInOn } from '../support/operated-console.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
 
@@ -118,8 +117,6 @@ async function ask(method: string, path: string): Promise<AdminReply> {
 async function fetchGreeting(): Promise<string> {
   return (await fetch(`${gateway.url}/greeting`)).text();
 }
-
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)('the page of the configuration', () => {
   it('shows what a reload would change, and reloads', async () => {

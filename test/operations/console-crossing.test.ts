@@ -5,12 +5,20 @@ import { crossing } from '../../plugins/operations/crossing.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { health } from '../../plugins/routing/health.ts';
-import { checkAvailable } from '../support/available.ts';
-import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { findBarriers } from '../support/operated-console.ts';
-import { button, dialog, go, hostile, open, openPages, page, region, rows, watched } from './pages.ts';
-
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
+import {
+  button,
+  dialog,
+  go,
+  hasBrowser,
+  hostile,
+  open,
+  openPages,
+  page,
+  region,
+  rows,
+  watched,
+} from './pages.ts';
 
 describe.runIf(hasBrowser)('the console in a browser', () => {
   openPages([responses(), generateContent(), health(), crossing(), configuration()]);

@@ -1,11 +1,9 @@
 /** A console that is left open: thousands of live calls and many changes of page leave nothing behind. */
 import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkAvailable } from '../support/available.ts';
-import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
+import { closePages, hasBrowser } from '../support/browser.ts';
 import { openConsole, openPage, signInOn, type ConsoleHarness } from '../support/operated-console.ts';
 
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 const callsPerVisit = 2000;
 
 /** Events as the gateway sends them, in batches of a hundred calls that end. */

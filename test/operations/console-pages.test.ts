@@ -5,9 +5,19 @@ import { checkAvailable } from '../support/available.ts';
 import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { findBarriers, signInOn } from '../support/operated-console.ts';
 import { testAccountPages } from './account-pages.ts';
-import { button, dialog, download, go, hostile, open, openPages, page, rows, watched } from './pages.ts';
-
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
+import {
+  button,
+  dialog,
+  download,
+  go,
+  hasBrowser,
+  hostile,
+  open,
+  openPages,
+  page,
+  rows,
+  watched,
+} from './pages.ts';
 
 describe.runIf(hasBrowser)('the console in a browser', () => {
   openPages([], { colorScheme: 'dark' });

@@ -1,8 +1,7 @@
 /** The page for key holders in a browser. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkAvailable } from '../support/available.ts';
-import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
+import { closePages, hasBrowser } from '../support/browser.ts';
 import {
   findBarriers,
   openConsole,
@@ -11,8 +10,6 @@ import {
   type WatchedPage,
 } from '../support/operated-console.ts';
 import { postJson } from '../support/post.ts';
-
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
 it('is absent if the configuration says so', async () => {
   const open = await openConsole({ publicPage: false });

@@ -2,12 +2,20 @@
 import { describe, expect, it } from 'vitest';
 import { configuration } from '../../plugins/operations/configuration.ts';
 import { health } from '../../plugins/routing/health.ts';
-import { checkAvailable } from '../support/available.ts';
-import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { openPage, signInOn } from '../support/operated-console.ts';
-import { button, choose, dialog, download, go, open, openPages, page, rows, watched } from './pages.ts';
-
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
+import {
+  button,
+  choose,
+  dialog,
+  download,
+  go,
+  hasBrowser,
+  open,
+  openPages,
+  page,
+  rows,
+  watched,
+} from './pages.ts';
 
 /** Makes intervals 300 times as short. Runs in the browser. */
 function hurry(): void {

@@ -2,11 +2,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openapi } from '../../plugins/operations/openapi.ts';
-import { checkAvailable } from '../support/available.ts';
-import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
+import { closePages, hasBrowser } from '../support/browser.ts';
 import { openConsole, openPage, type ConsoleHarness } from '../support/operated-console.ts';
-
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)("the operators' API viewer", () => {
   let open: ConsoleHarness;

@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { ConfigInput } from '../../core/config.ts';
-import { checkAvailable } from '../support/available.ts';
-import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
+import { closePages } from '../support/browser.ts';
 import {
   openConsole,
   openPage,
@@ -14,7 +13,7 @@ import {
   type WatchedPage,
 } from '../support/operated-console.ts';
 
-export const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
+export { hasBrowser } from '../support/browser.ts';
 
 export let open: ConsoleHarness;
 export let watched: WatchedPage;

@@ -5,8 +5,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openapi } from '../../plugins/operations/openapi.ts';
-import { checkAvailable } from '../support/available.ts';
-import { closePages, isBrowserPresent, missingBrowser, openBrowser } from '../support/browser.ts';
+import { closePages, hasBrowser, openBrowser } from '../support/browser.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 
 let harness: Harness;
@@ -42,8 +41,6 @@ it.each(['docs/package.json', 'docs/..%2f..%2fpackage.json', 'docs/swagger-ui.js
     expect(response.status).toBe(404);
   },
 );
-
-const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)(
   'the viewer in a browser (chromium, or the one that TOLLGATE_BROWSER names)',

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { chromium, type Browser } from 'playwright-core';
+import { checkAvailable } from './available.ts';
 
 const known = [
   '/usr/bin/chromium-headless-shell',
@@ -14,8 +15,10 @@ const known = [
 ];
 const executable = process.env.TOLLGATE_BROWSER ?? known.find((path) => existsSync(path));
 
-export const isBrowserPresent = executable !== undefined && existsSync(executable);
-export const missingBrowser = 'Chromium (install it, or name a browser in TOLLGATE_BROWSER)';
+export const hasBrowser = checkAvailable(
+  executable !== undefined && existsSync(executable),
+  'Chromium (install it, or name a browser in TOLLGATE_BROWSER)',
+);
 
 /**
  * What no test looks at. For each window Chromium would start a process that draws the address bar's pop-up,
