@@ -162,7 +162,7 @@ export function sortKinds(names: Iterable<string>, known = byName): Kind[] {
     const kind = known.get(name);
     if (kind) found.push(kind);
   }
-  return found.sort((one, other) => one.place - other.place);
+  return found.toSorted((one, other) => one.place - other.place);
 }
 
 /** Counts by their names as a list. */

@@ -1,8 +1,6 @@
 /** The console in a browser, as an operator uses it: its pages, buttons and keys. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkAvailable } from '../support/available.ts';
-import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { findBarriers, signInOn } from '../support/operated-console.ts';
 import { testAccountPages } from './account-pages.ts';
 import {
