@@ -20,8 +20,8 @@ it.each(versions)(
     const before = await query('SELECT * FROM accounts');
     await run(`${write} ${known - 1}`);
     await expect(another()).rejects.toThrow(
-      `it has version ${known - 1}, which was never released, and this program reads versions from ${known}: ` +
-        'start with a new ledger, or open it with the program that wrote it',
+      `it has version ${known - 1}, which was never released, and this program reads versions from ` +
+        `${known}: start with a new ledger, or open it with the program that wrote it`,
     );
     await run(`${write} ${known + 1}`);
     await expect(another()).rejects.toThrow(
