@@ -34,6 +34,7 @@ import {
   units,
   type Sums,
 } from './figures.ts';
+import { usageColumn } from './records.ts';
 
 /** The columns of each table of sums that name a row. */
 const keys = {
@@ -108,7 +109,7 @@ const sql = nameStatements('sums', {
   takeCalls: buildTakeSql('calls'),
   takeEntries: buildTakeSql('entries'),
   calls: `
-    SELECT account, key, model, provider, ended AS at, outcome, first_event, tags, body,
+    SELECT account, key, model, provider, ended AS at, outcome, first_event, tags, ${usageColumn},
       ${Object.keys(formerKinds).join(', ')}
     FROM calls WHERE number = ANY($1::bigint[])`,
   entries: buildEntriesSql(
@@ -163,12 +164,13 @@ function readMoney(row: Row): Sums {
 
 /** What a call used: from its record, or from its columns if the record is older than the list of units. */
 function readUses(row: Row): [kind: string, amount: number][] {
-  const { usage }: { readonly usage?: Readonly<Record<string, unknown>> } = JSON.parse(readText(row, 'body'));
-  const former = Object.entries(formerKinds).map(([column, kind]) => [kind, readCount(row, column)]);
-  return listUses(usage ?? Object.fromEntries(former)).map((use) => [
-    nameKind(use),
-    Math.round(use.count * amountParts),
-  ]);
+  const usage: Readonly<Record<string, unknown>> =
+    row.usage === null
+      ? Object.fromEntries(
+          Object.entries(formerKinds).map(([column, kind]) => [kind, readCount(row, column)]),
+        )
+      : JSON.parse(readText(row, 'usage'));
+  return listUses(usage).map((use) => [nameKind(use), Math.round(use.count * amountParts)]);
 }
 
 function readCounts(row: Row): Sums['counts'] {
