@@ -15,6 +15,9 @@ import { startTcpLink, type TcpLink } from '../support/tcp-link.ts';
 import { openAccount, newKey, quote, settlement } from './calls.ts';
 import { queryDatabase, openFresh, type OpenedDatabase, startHolder } from './postgres-database.ts';
 
+const warnings: string[] = [];
+process.on('warning', ({ message }) => warnings.push(message));
+
 const closers: (() => Promise<void>)[] = [];
 
 async function fill(store: Store): Promise<void> {
@@ -454,4 +457,8 @@ it('another machine that freezes does not block the others with an account that 
   await holder.release();
   expect(await store.reserve(request('r2', 'a'))).toMatchObject({ status: 'reserved' });
   expect(store.findFault()).toBeUndefined();
+});
+
+it('a store does nothing of which its driver warns', () => {
+  expect(warnings.filter((message) => message.includes('pg@'))).toEqual([]);
 });

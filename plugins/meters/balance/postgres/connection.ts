@@ -96,6 +96,8 @@ export function buildReaderConfig(address: Address, connections: number): PoolCo
   return {
     ...buildConfig(address),
     application_name: 'tollgate reads',
+    // The statements of one step travel together.
+    pipeline: true,
     max: connections,
     idleTimeoutMillis: 30_000,
   };
