@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { resolvePointer } from '../../core/index.ts';
+import { fitStrict } from '../../plugins/shared/openai/formats.ts';
 import { collectLosses } from '../../plugins/shared/wire-kit/losses.ts';
-import { fitStrict, toObjectSchema } from '../../plugins/shared/wire-kit/object-schema.ts';
+import { toObjectSchema } from '../../plugins/shared/wire-kit/object-schema.ts';
 import { expectLinear } from '../support/linear.ts';
 
 function fitSchema(schema: unknown): { readonly schema: unknown; readonly reasons: number } {

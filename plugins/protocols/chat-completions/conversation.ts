@@ -15,9 +15,9 @@ import type {
 import { decodeForeignMark } from '../../shared/openai/cache-breakpoint.ts';
 import { refuses } from '../../shared/openai/chat-flags.ts';
 import { decodeContent } from '../../shared/openai/content.ts';
+import { writeUrl } from '../../shared/openai/media.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
 import { loseForeign, loseThoughts } from '../../shared/wire-kit/losses.ts';
-import { writeUrl } from '../../shared/wire-kit/media.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { type Fields, overlay, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeCall, decodeFunctionCall, encodeCall, encodeSignatures } from './calls.ts';

@@ -17,10 +17,10 @@ import {
 import { chatFlags } from '../../shared/openai/chat-flags.ts';
 import { decodeAnnotation } from '../../shared/openai/citations.ts';
 import { buildErrorEvent } from '../../shared/openai/errors.ts';
+import { readUrl } from '../../shared/openai/media.ts';
 import { fitName } from '../../shared/openai/tools.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
 import { readFinish, readWord } from '../../shared/wire-kit/finish-reason.ts';
-import { readUrl } from '../../shared/wire-kit/media.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { createToolFinder } from '../../shared/wire-kit/offered-tools.ts';
 import { ReplyLog, type BlockFacts } from '../../shared/wire-kit/reply-log.ts';

@@ -5,6 +5,7 @@
 import type { CanonicalRequest, Format, EncodedRequest, Model, Reasoning } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/openai/chat-flags.ts';
 import { selectOpenaiFields, readOpenaiFields } from '../../shared/openai/fields.ts';
+import { buildInstructionMessage, planFormat } from '../../shared/openai/formats.ts';
 import {
   decodeSchemaFormat,
   decodeSettings,
@@ -23,7 +24,6 @@ import {
 import { fitLimit, listsParameter, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
-import { buildInstructionMessage, planFormat } from '../../shared/wire-kit/json-mode.ts';
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { needsCall } from '../../shared/wire-kit/offered-tools.ts';
 import { findWantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';

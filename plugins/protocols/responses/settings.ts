@@ -12,6 +12,7 @@ import {
   type Reasoning,
 } from '../../../core/index.ts';
 import { selectOpenaiFields, readOpenaiFields } from '../../shared/openai/fields.ts';
+import { buildInstructionMessage, planFormat } from '../../shared/openai/formats.ts';
 import {
   buildLost,
   decodeSchemaFormat,
@@ -32,7 +33,6 @@ import { makeCallIdsUnique } from '../../shared/wire-kit/calls-and-results.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
-import { buildInstructionMessage, planFormat } from '../../shared/wire-kit/json-mode.ts';
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { findWantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
 import { readObject, readObjects } from '../../shared/wire-kit/values.ts';

@@ -6,26 +6,23 @@
 import type { BlockOf, MediaBlock, ReasoningBlock, TextBlock } from '../../../core/index.ts';
 import { refuseFile, refusePart } from '../wire-kit/losses.ts';
 import type { MediaMeter } from '../wire-kit/media-meter.ts';
-import {
-  buildPictureUrl,
-  isUrl,
-  nameAudioFormat,
-  nameDocument,
-  nameMedium,
-  readBase64,
-  readDocumentText,
-  readFileData,
-  readUrl,
-  takeContext,
-  toAudioType,
-  writeUrl,
-  type ReadMedium,
-} from '../wire-kit/media.ts';
+import { isUrl, nameMedium, readBase64, takeContext } from '../wire-kit/media.ts';
 import { buildForeignBlock } from '../wire-kit/open-values.ts';
 import { readObjects, readString, readText } from '../wire-kit/values.ts';
 import { isObject, overlay, Tracked, type Fields } from '../wire-kit/vendor-bag.ts';
 import { decodeMark } from './cache-breakpoint.ts';
 import type { Dialect, OpenaiEncoding } from './dialect.ts';
+import {
+  buildPictureUrl,
+  nameAudioFormat,
+  nameDocument,
+  readDocumentText,
+  readFileData,
+  readUrl,
+  toAudioType,
+  writeUrl,
+  type ReadMedium,
+} from './media.ts';
 
 /** The vendor whose file ids these protocols use. */
 const fileVendor = 'openai';

@@ -6,14 +6,13 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { CanonicalRequest, Format, Reasoning } from '../../../core/index.ts';
-import type { FormatPlan } from '../wire-kit/json-mode.ts';
 import { isUnpriced, unpriced } from '../wire-kit/modes.ts';
-import { fitStrict } from '../wire-kit/object-schema.ts';
 import { providerObject } from '../wire-kit/provider-object.ts';
 import { findNearestEffort } from '../wire-kit/reasoning-effort.ts';
 import { overlay, trackReads, type Bag, type Fields, type Tracked } from '../wire-kit/vendor-bag.ts';
 import { allowInteger, allowNumber, modelId } from '../wire-kit/wire-check.ts';
 import { placeMembers, type OpenaiEncoding, type Typed } from './dialect.ts';
+import { fitStrict, type FormatPlan } from './formats.ts';
 
 /** What the encoders of settings need to know. */
 export interface SettingsEncoding extends OpenaiEncoding {

@@ -1,12 +1,13 @@
 /** Tools and the tool choice of OpenAI's two protocols, in both directions. */
 import type { CanonicalRequest, OwnTool, ToolChoice } from '../../../core/index.ts';
-import { fitStrict, toObjectSchema } from '../wire-kit/object-schema.ts';
+import { toObjectSchema } from '../wire-kit/object-schema.ts';
 import { convertToFunction, selectOfferedNames, fitNameByRule, hashText } from '../wire-kit/offered-tools.ts';
 import { findKnown } from '../wire-kit/open-values.ts';
 import { readList, readObjects, readString, readText } from '../wire-kit/values.ts';
 import { isObject, overlay, Tracked, type Fields } from '../wire-kit/vendor-bag.ts';
 import { decodeMark } from './cache-breakpoint.ts';
 import { openMembers, placeMembers, type Dialect, type OpenaiEncoding } from './dialect.ts';
+import { fitStrict } from './formats.ts';
 
 const longest = 64;
 const rule = { good: /^[\w-]{1,64}$/, strange: /[^\w-]/g, longest };

@@ -36,46 +36,6 @@ export function detectDocumentType(data: string): string | undefined {
   return data.startsWith(pdfPrefix) ? 'application/pdf' : undefined;
 }
 
-/** A medium as OpenAI's protocols hold it, as a URL or as base64. */
-export type ReadMedium = Pick<MediaBlock, 'source' | 'mediaType'>;
-
-/** A URL as a source. A data URL in base64 becomes its data. */
-export function readUrl(url: string): ReadMedium {
-  const read = readDataUrl(url);
-  if (!read) return { source: { type: 'url', url } };
-  const { data, mediaType } = read;
-  return { source: { type: 'base64', data }, mediaType: mediaType || undefined };
-}
-
-/** The content of a file: a data URL, or base64 alone. */
-export function readFileData(data: string): ReadMedium {
-  if (isUrl(data)) return readUrl(data);
-  return { source: { type: 'base64', data }, mediaType: detectDocumentType(data) };
-}
-
-/** The URL of a medium; undefined for a vendor's file or plain text, which have none. */
-export function writeUrl({ source, mediaType }: MediaBlock): string | undefined {
-  if (source.type === 'url') return source.url;
-  return source.type === 'base64' ? buildDataUrl(source.data, mediaType) : undefined;
-}
-
-const audioFormats: ReadonlyMap<string, string> = new Map([
-  ['audio/wav', 'wav'],
-  ['audio/x-wav', 'wav'],
-  ['audio/wave', 'wav'],
-  ['audio/mpeg', 'mp3'],
-  ['audio/mp3', 'mp3'],
-]);
-
-/** OpenAI's name for a type of audio. Undefined for types that it does not take. */
-export function nameAudioFormat(mediaType = ''): string | undefined {
-  return audioFormats.get(mediaType.toLowerCase());
-}
-
-export function toAudioType(format: string): string {
-  return format === 'mp3' ? 'audio/mpeg' : `audio/${format}`;
-}
-
 export function nameText(text: string, filename: string | undefined): string {
   return filename === undefined ? text : `${filename}:\n\n${text}`;
 }
@@ -93,14 +53,6 @@ export function decodeText(data: string, path: string, lose: Lose): string {
     return new TextDecoder(mark === 'fffe' ? 'utf-16le' : 'utf-16be').decode(bytes);
   if (!isUtf8(bytes)) lose(path, 'not UTF-8, so some of its characters are replaced', 'approximated');
   return bytes.toString('utf8');
-}
-
-/** A document of text as text under its name; undefined for any other. */
-export function readDocumentText(block: MediaBlock, path: string, lose: Lose): string | undefined {
-  const { source, mediaType, title, filename = title } = block;
-  if (source.type === 'text') return nameText(source.text, filename);
-  if (source.type !== 'base64' || !isTextual(mediaType)) return undefined;
-  return nameText(decodeText(source.data, path, lose), filename);
 }
 
 const step = 32_768;
@@ -128,31 +80,6 @@ export function isBase64(text: string): boolean {
 /** The base64 characters of a data URL or of bare base64; empty for the URL of something else. */
 export function readBase64(text: string): string {
   return isUrl(text) ? (readDataUrl(text)?.data ?? '') : text;
-}
-
-const office = 'application/vnd.openxmlformats-officedocument.';
-
-const extensions: ReadonlyMap<string, string> = new Map([
-  ['application/pdf', 'pdf'],
-  ['application/msword', 'doc'],
-  [`${office}wordprocessingml.document`, 'docx'],
-  ['application/vnd.ms-excel', 'xls'],
-  [`${office}spreadsheetml.sheet`, 'xlsx'],
-  ['application/vnd.ms-powerpoint', 'ppt'],
-  [`${office}presentationml.presentation`, 'pptx'],
-  ['application/vnd.oasis.opendocument.text', 'odt'],
-  ['application/rtf', 'rtf'],
-  ['application/epub+zip', 'epub'],
-  ['application/xml', 'xml'],
-]);
-
-/**
- * A file name for a document without one. OpenAI requires a name, and recognises the type by the extension.
- * The extension follows the stated type, or else the data; a document of unknown type gets none.
- */
-export function nameDocument(mediaType: string | undefined, data: string): string {
-  const extension = extensions.get(mediaType?.toLowerCase() ?? detectDocumentType(data) ?? '');
-  return extension === undefined ? 'document' : `document.${extension}`;
 }
 
 /** The client's text about a document, which most protocols carry as text before it. */
@@ -200,18 +127,5 @@ export function fitPicture(block: MediaBlock, data: string, path: string): strin
     path,
     'The provider of this model takes images as JPEG, PNG, GIF or WebP; this is ' +
       `${type ?? 'of an unknown type'}.`,
-  );
-}
-
-/** A picture's URL for OpenAI's protocols: http or data; undefined if the picture has neither. */
-export function buildPictureUrl(block: MediaBlock, path: string): string | undefined {
-  const { source } = block;
-  if (source.type === 'base64') return buildDataUrl(source.data, fitPicture(block, source.data, path));
-  if (source.type !== 'url') return undefined;
-  if (/^https?:/i.test(source.url)) return source.url;
-  return refusePart(
-    block,
-    path,
-    'The provider of this model fetches http and https addresses only; send the picture itself as base64.',
   );
 }

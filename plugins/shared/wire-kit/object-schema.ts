@@ -126,31 +126,3 @@ export function toObjectSchema(schema: unknown, path: string, lose: Lose): Field
     ...(required.size > 0 ? { required: [...required] } : {}),
   };
 }
-
-/** Whether to offer a tool as strict: OpenAI refuses optional members, which other vendors allow. */
-export function fitStrict(
-  { strict }: { readonly strict?: boolean | null | undefined },
-  parameters: unknown,
-  path: string,
-  lose: Lose,
-): boolean | undefined {
-  if (!strict || isStrict(parameters)) return strict ?? undefined;
-  lose(
-    `${path}.strict`,
-    'only goes with a schema that is closed and in which every member is required',
-    'model',
-  );
-  return undefined;
-}
-
-/** Whether OpenAI accepts a schema as strict: every object in it is closed, and every member required. */
-function isStrict(schema: unknown): boolean {
-  if (Array.isArray(schema)) return schema.every(isStrict);
-  if (!isObject(schema)) return true;
-  if (schema.type === 'object') {
-    const required = new Set(listNames(schema.required));
-    const names = isObject(schema.properties) ? Object.keys(schema.properties) : [];
-    if (schema.additionalProperties !== false || names.some((name) => !required.has(name))) return false;
-  }
-  return Object.values(schema).every(isStrict);
-}
