@@ -2,7 +2,7 @@
  * What runs now: items that come and go with every call, each in a slot that is reused.
  * A `Set` or `Map` keeps removed items alive too long. V8 moves it to a new table every few dozen changes,
  * and each old table points to the next. Once one of them is in the old generation, no later one is freed
- * before the next full collection: every other collection then copies four times as much.
+ * before the next full collection, and each small collection copies twice as much.
  */
 export class Running<Item> implements Iterable<Item> {
   readonly #items: (Item | undefined)[] = [];

@@ -28,7 +28,7 @@ const opaqueFields = splitNames(`
 const listFields = splitNames('contents parts tools functionDeclarations safetySettings');
 
 /**
- * The camelCase names of the fields that were written in snake_case. In what clients are told, one that is so
+ * The camelCase names of the fields that were written in snake_case. In what clients read, one that is so
  * anywhere counts as written so everywhere. Edits of a body go by its own names.
  */
 export type Spelling = ReadonlySet<string>;

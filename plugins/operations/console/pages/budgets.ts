@@ -89,7 +89,7 @@ export function computeShare({ used, pending, allowed }: Use): number {
   return all === 0n ? 100 : Number(((parseUsd(used) + parseUsd(pending)) * 100n) / all);
 }
 
-/** A budget in its current period. Holders of keys are told less of theirs. */
+/** A budget in its current period. Holders of keys see less of theirs. */
 type Shown = OwnBudget & { readonly key_name?: string | undefined; readonly reached?: number };
 
 function renderUse(budget: Shown) {
