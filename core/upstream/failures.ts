@@ -177,7 +177,7 @@ const aboutKey: ReadonlySet<number | undefined> = new Set([401, 402, 403, 429]);
 /** Errors that only mean that this target was the wrong one. */
 const aboutTarget: ReadonlySet<ErrorCode> = new Set(['unsupported_parameter', 'model_not_found']);
 
-/** The status by which the provider refused the call. An error inside a good reply stands for one. */
+/** The status by which the provider refused the call, if need be that of an error inside a reply with 200. */
 function readRefusedStatus({ details }: GatewayError, { status }: Attempt): number | undefined {
   return status === 200 ? (details.vendor?.status ?? status) : status;
 }

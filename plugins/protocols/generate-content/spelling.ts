@@ -83,7 +83,7 @@ function isUsualMember(name: string, owner: Fields): boolean {
   return (!listFields.has(name) || Array.isArray(content)) && isUsual(content);
 }
 
-/** Where a value stands in the body, as the client wrote it. */
+/** The path of a value in the body, in the client's spelling. */
 interface Place {
   readonly owner: Place | undefined;
   readonly step: string;

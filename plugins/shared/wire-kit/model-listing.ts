@@ -23,7 +23,7 @@ import {
 } from '../../../core/index.ts';
 import { readOwner } from './fit-to-model.ts';
 
-/** The names of a listing, each with the kinds of which the first that has a rate stands under it. */
+/** The names of a listing, each with kinds: the first of them that has a rate gives the name its value. */
 export type ListedRates = Readonly<Record<string, readonly string[]>>;
 
 /** Units for which no listing has a name of its own. */

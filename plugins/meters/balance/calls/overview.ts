@@ -196,6 +196,8 @@ function planQuery(query: OverviewQuery): Plan {
   const findBySeries = (name: string): Found => ({ ...selectSeries(series.dimension), by: { name } });
   if (of === undefined) return { all: selectSeries(by), found: findBySeries('name'), total };
   if (series.dimension !== namePair(of, by)) {
+    // Its names begin with what is ranked, so the rows of a filter are not together. SQL joins each name from
+    // the columns of the two parties.
     const stored = series.nameRow({ [by]: `' || ${by} || '`, [of]: `' || ${of} || '` });
     return { all: selectParties(query, stated), found: findBySeries(`'${stored}'`), total };
   }

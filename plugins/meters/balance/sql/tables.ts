@@ -28,7 +28,7 @@ function buildConsumptionColumns(usage = '', costs = ''): string {
 }
 
 /**
- * What stands between slashes and stars is for SQLite alone. Checks without a name, which cost little there,
+ * Text between slashes and stars is for SQLite alone. Checks without a name, which cost little there,
  * and the type `xid8` are for PostgreSQL alone. `COLLATE "C"` sorts text in the order of its bytes. A fill
  * factor leaves room in the pages of a table whose rows often change.
  */
