@@ -44,6 +44,8 @@ function nameKey({ name, credential = 1 }: Provider): string {
 /** All offers of all providers, by model id. Discovered models replace what their provider offered before. */
 export class Catalog {
   readonly #byProvider = new Map<string, Offer[]>();
+  /** The first offer of each name that the provider's own interface uses, by provider. */
+  readonly #byUpstream = new Map<string, ReadonlyMap<string, Offer>>();
   #byModel = new Map<string, Offer[]>();
   #aliases = new Map<string, string>();
   #gone = new Map<string, Model>();
@@ -85,10 +87,10 @@ export class Catalog {
       if (this.#protocols) checkFlags(provider, model, this.#protocols);
       freeze(model);
     }
-    this.#byProvider.set(
-      nameKey(provider),
-      models.map((model) => this.#buildOffer(provider, model)),
-    );
+    const offers = models.map((model) => this.#buildOffer(provider, model));
+    this.#byProvider.set(nameKey(provider), offers);
+    const named = offers.toReversed().map((offer) => [offer.model.upstream, offer] as const);
+    this.#byUpstream.set(nameKey(provider), new Map(named));
     this.#sort();
   }
 
@@ -102,8 +104,7 @@ export class Catalog {
 
   /** A vendor may answer with a model that it no longer offers by its name. */
   #findServed(provider: Provider, upstream: string): Offer | undefined {
-    const offers = this.#byProvider.get(nameKey(provider));
-    const offer = offers?.find(({ model }) => model.upstream === upstream);
+    const offer = this.#byUpstream.get(nameKey(provider))?.get(upstream);
     return offer && this.#reprice(offer, Date.now());
   }
 
