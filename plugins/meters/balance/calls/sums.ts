@@ -94,7 +94,7 @@ const earlierEntries = [
     (kinds) => `
     SELECT ends.at AS at, tagged.tags AS tags, ends.revenue AS cost,
       coalesce(ends.revenue - ends.vendor, 0) AS margin
-    FROM (SELECT call, tags FROM calls WHERE number = ANY($1::bigint[]) AND tags <> '{}') AS tagged
+    FROM (SELECT call, tags FROM calls WHERE number = ANY($1::bigint[])) AS tagged
     JOIN (SELECT number AS made_number, call AS made_call FROM entries WHERE kind = 'reserve') AS made
       ON made_call = tagged.call
     JOIN (SELECT number, reservation, at, revenue, vendor FROM entries WHERE ${kinds}) AS ends
@@ -109,7 +109,7 @@ const sql = nameStatements('sums', {
   takeCalls: buildTakeSql('calls'),
   takeEntries: buildTakeSql('entries'),
   calls: `
-    SELECT account, key, model, provider, ended AS at, outcome, first_event, tags, ${usageColumn},
+    SELECT number, account, key, model, provider, ended AS at, outcome, first_event, tags, ${usageColumn},
       ${Object.keys(formerKinds).join(', ')}
     FROM calls WHERE number = ANY($1::bigint[])`,
   entries: buildEntriesSql(
@@ -133,9 +133,11 @@ export function* addNoted(): Steps<boolean> {
   const calls = (yield* askRows(sql.takeCalls, mostAtOnce)).map((row) => String(readCount(row, 'number')));
   const batch = new Batch();
   if (calls.length > 0) {
-    for (const row of yield* askRows(sql.calls, calls)) batch.addCall(row);
+    const rows = yield* askRows(sql.calls, calls);
+    for (const row of rows) batch.addCall(row);
+    const tagged = rows.filter(({ tags }) => tags !== '{}').map((row) => String(readCount(row, 'number')));
     // Before notes of entries are taken: theirs are those that the calls came after.
-    for (const row of yield* askRows(sql.earlier, calls)) batch.addTags(row, readMoney(row));
+    for (const row of yield* askRows(sql.earlier, tagged)) batch.addTags(row, readMoney(row));
   }
   const entries = (yield* askRows(sql.takeEntries, mostAtOnce)).map((row) =>
     String(readCount(row, 'number')),
