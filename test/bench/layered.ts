@@ -52,15 +52,20 @@ async function open(): Promise<{ port: number; key: string; folder: string }> {
   return { port: Number(new URL(server.url).port), key: String(created.key), folder };
 }
 
-/** Microseconds of the main thread, and bytes that it allocated on its heap. */
+/** Microseconds of the main thread and of all threads, and bytes that the main thread allocated on its heap. */
 export interface Counters {
   readonly time: number;
+  readonly all: number;
   readonly bytes: number;
 }
 
 function readCounters(): Counters {
-  const { user, system } = process.threadCpuUsage();
-  return { time: user + system, bytes: getHeapStatistics().total_allocated_bytes };
+  const [main, all] = [process.threadCpuUsage(), process.cpuUsage()];
+  return {
+    time: main.user + main.system,
+    all: all.user + all.system,
+    bytes: getHeapStatistics().total_allocated_bytes,
+  };
 }
 
 /** Bytes of live objects. */

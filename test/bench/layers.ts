@@ -1,10 +1,11 @@
 /**
- * What a call costs, layer by layer: microseconds of the main thread and bytes allocated, for JSON and
- * streams, verbatim and translated. Each layer is a process of its own; the rounds go through all of them in
- * turn. V8 compiles each process in another way, so all are started several times: a figure is the median of
- * each process's lowest round. A row is what its layer adds to the one before.
+ * What a call costs, layer by layer: microseconds of the main thread and of all threads, and bytes
+ * allocated, for JSON and streams, verbatim and translated. Each layer is a process of its own; the rounds
+ * go through all of them in turn. V8 compiles each process in another way, so all are started several times:
+ * a figure is the median of each process's lowest round. A row is what its layer adds to the one before.
  *
- * npm run bench:layers      LAYERS_PROCESSES=5 LAYERS_ROUNDS=3 LAYERS_CALLS=1000 LAYERS=core,rest
+ * npm run bench:layers      LAYERS_PROCESSES=5 LAYERS_ROUNDS=3 LAYERS_CALLS=1000 LAYERS_CONNECTIONS=32
+ *                           LAYERS=core,rest LAYERS_KINDS='JSON, verbatim;stream, verbatim'
  */
 import { gateways, steps } from './layer-names.ts';
 import { optimizing, startMeasured, type Measured, type Work } from './measured.ts';
@@ -15,18 +16,21 @@ import { openWorld } from './world.ts';
 const processes = Number(process.env.LAYERS_PROCESSES ?? 5);
 const rounds = Number(process.env.LAYERS_ROUNDS ?? 3);
 const count = Number(process.env.LAYERS_CALLS ?? 1000);
+const connections = Number(process.env.LAYERS_CONNECTIONS ?? 32);
 /** Rounds that do not count: V8 compiles what runs often, and again when calls of the next kind come. */
 const warmUps = 2;
 /** Streams are a hundred events long, so fewer of them say as much. */
 const streamShare = 0.25;
 
 const layers = (process.env.LAYERS ?? [...steps, ...Object.keys(gateways)].join(',')).split(',');
-const kinds: Readonly<Record<string, Call>> = {
+const allKinds: Readonly<Record<string, Call>> = {
   'JSON, verbatim': calls.json,
   'JSON, translated': translations.json,
   'stream, verbatim': calls.stream,
   'stream, translated': translations.stream,
 };
+const wantedKinds = process.env.LAYERS_KINDS?.split(';') ?? Object.keys(allKinds);
+const kinds = Object.fromEntries(Object.entries(allKinds).filter(([name]) => wantedKinds.includes(name)));
 
 function countCalls({ accept }: Call): number {
   return Math.ceil(accept === 'text/event-stream' ? count * streamShare : count);
@@ -37,7 +41,7 @@ type Samples = Record<string, Record<string, Work[]>>;
 
 function computeLowest(works: readonly Work[]): Work {
   const computeLeast = (figure: keyof Work): number => Math.min(...works.map((work) => work[figure]));
-  return { time: computeLeast('time'), bytes: computeLeast('bytes') };
+  return { time: computeLeast('time'), all: computeLeast('all'), bytes: computeLeast('bytes') };
 }
 
 async function measureAll(running: Readonly<Record<string, Measured>>, samples: Samples): Promise<void> {
@@ -45,7 +49,7 @@ async function measureAll(running: Readonly<Record<string, Measured>>, samples: 
   for (let round = -warmUps; round < rounds; round += 1)
     for (const [layer, measured] of Object.entries(running))
       for (const [kind, call] of Object.entries(kinds)) {
-        const work = await measured.work(call, countCalls(call));
+        const work = await measured.work(call, countCalls(call), connections);
         if (round >= 0) ((measuredRounds[layer] ??= {})[kind] ??= []).push(work);
       }
   for (const [layer, works] of Object.entries(measuredRounds))
@@ -60,12 +64,13 @@ function computeWorkMedian(works: readonly Work[] | undefined, figure: keyof Wor
 function formatTable(samples: Samples): string {
   const names = Object.keys(kinds);
   const lines = [
-    ['layer', ...names.flatMap((name) => [`${name}: µs`, 'kB'])],
-    ['---', ...names.flatMap(() => ['---:', '---:'])],
+    ['layer', ...names.flatMap((name) => [`${name}: µs`, 'all threads', 'kB'])],
+    ['---', ...names.flatMap(() => ['---:', '---:', '---:'])],
   ];
   const computeFigures = (layer: string): number[] =>
     names.flatMap((name) => [
       computeWorkMedian(samples[layer]?.[name], 'time'),
+      computeWorkMedian(samples[layer]?.[name], 'all'),
       computeWorkMedian(samples[layer]?.[name], 'bytes') / 1000,
     ]);
   for (const [index, layer] of layers.entries()) {

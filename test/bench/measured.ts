@@ -8,9 +8,9 @@ import { makeCalls } from './world.ts';
 
 const openedSchema = z.object({ port: z.int(), key: z.string(), folder: z.string() });
 const idleSchema = z.object({ heap: z.number() });
-const countersSchema = z.object({ time: z.number(), bytes: z.number() });
+const countersSchema = z.object({ time: z.number(), all: z.number(), bytes: z.number() });
 
-/** What one call costs: microseconds of the main thread, and bytes allocated. */
+/** What one call costs: microseconds of the main thread and of all threads, and bytes allocated. */
 export type Work = z.output<typeof countersSchema>;
 
 export interface Measured {
@@ -61,7 +61,11 @@ export async function startMeasured(
       const before = await readCounters();
       await makeCalls(call, { ...opened, connections, calls: count });
       const after = await readCounters();
-      return { time: (after.time - before.time) / count, bytes: (after.bytes - before.bytes) / count };
+      return {
+        time: (after.time - before.time) / count,
+        all: (after.all - before.all) / count,
+        bytes: (after.bytes - before.bytes) / count,
+      };
     },
     async idle() {
       child.send('idle');

@@ -46,14 +46,17 @@ async function checkOut(given: string): Promise<Version> {
   return { name: given, path };
 }
 
+/** Of the main thread. */
+type Figures = Pick<Work, 'time' | 'bytes'>;
+
 /** What each version's calls cost at best, by kind of call. */
-async function measureRun(versions: readonly Version[], vendor: string): Promise<Work[][]> {
+async function measureRun(versions: readonly Version[], vendor: string): Promise<Figures[][]> {
   const running = await Promise.all(
     versions.map(({ path }) => startMeasured('rest', vendor, optimizing, path)),
   );
-  const best: Work[][] = [];
+  const best: Figures[][] = [];
   for (const call of Object.values(kinds)) {
-    const works = versions.map((): Work => ({ time: Infinity, bytes: Infinity }));
+    const works = versions.map((): Figures => ({ time: Infinity, bytes: Infinity }));
     for (let round = -warmUps; round < rounds; round += 1)
       for (const [index, measured] of running.entries()) {
         const { time, bytes } = await measured.work(
@@ -71,9 +74,9 @@ async function measureRun(versions: readonly Version[], vendor: string): Promise
 }
 
 /** One row for each kind of call: what it costs here, and how much more without the trick, run by run. */
-function formatRows(versions: readonly Version[], measured: readonly Work[][][]): string[] {
+function formatRows(versions: readonly Version[], measured: readonly Figures[][][]): string[] {
   return Object.keys(kinds).map((kind, place) => {
-    const read = (index: number, figure: keyof Work): number[] =>
+    const read = (index: number, figure: keyof Figures): number[] =>
       measured.map((best) => best[place]?.[index]?.[figure] ?? NaN);
     const cells = versions.map((_, index) => {
       const [times, own] = [read(index, 'time'), read(0, 'time')];
