@@ -100,7 +100,7 @@ try {
   if (given.length === 0) throw new Error('usage: npm run bench:tricks -- <checkout or git ref>…');
   const versions = [{ name: 'this checkout', path: project }];
   for (const each of given) versions.push(await checkOut(each));
-  const measured: Work[][][] = [];
+  const measured: Figures[][][] = [];
   for (let made = 0; made < runs; made += 1) measured.push(await measureRun(versions, world.origin));
   const heading = ['', ...versions.map(({ name }) => name)];
   const lines = [heading, heading.map(() => '---')].map((cells) => `| ${cells.join(' | ')} |`);
