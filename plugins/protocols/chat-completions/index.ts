@@ -15,7 +15,6 @@ import {
 import { chatFlagsSchema, chatFlags, refuses } from '../../shared/openai/chat-flags.ts';
 import { decodeError, encodeError, encodeStreamError } from '../../shared/openai/errors.ts';
 import { selectOpenaiHeaders } from '../../shared/openai/fields.ts';
-import { listFieldNames } from '../../shared/openai/settings.ts';
 import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
 import {
   type ListedRates,
@@ -39,7 +38,7 @@ const example =
   `'{"model":"{model}","messages":[{"role":"user","content":"Hello!"}]}'`;
 
 const fieldNames = {
-  ...listFieldNames(settings),
+  ...settings.fieldNames,
   turns: 'messages',
   '.cache': 'prompt_cache_breakpoint',
   '.source': 'image_url.url',

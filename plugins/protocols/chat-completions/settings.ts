@@ -8,25 +8,21 @@ import { selectOpenaiFields, readOpenaiFields } from '../../shared/openai/fields
 import { buildInstructionMessage, planFormat } from '../../shared/openai/formats.ts';
 import {
   decodeSchemaFormat,
-  decodeSettings,
   encodeFormat,
-  encodeSettings,
   fitEffort,
   fitTier,
   fitVerbosity,
   hasOnlySafetyIdentifier,
   keepSafetyIdentifier,
-  refused,
   sharedSettings,
-  type Settings,
   type SettingsEncoding,
 } from '../../shared/openai/settings.ts';
 import { fitLimit, listsParameter, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
-import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { needsCall } from '../../shared/wire-kit/offered-tools.ts';
 import { findWantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
+import { refusal, sendUnchanged, Settings } from '../../shared/wire-kit/settings.ts';
 import { splitNames, type Fields, overlay, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeMessages, encodeMessages } from './conversation.ts';
 import {
@@ -43,100 +39,120 @@ import * as Wire from './wire.ts';
 
 type Sending = Encoding & SettingsEncoding;
 
-const { parallelToolCalls, temperature, topP, user, ...others } = sharedSettings;
+const { toolChoice, parallelToolCalls, temperature, topP, user, ...others } = sharedSettings;
 
-export const settings: Settings<Wire.Request, Sending> = {
-  stream: {
-    decode: ({ seen }) => seen.stream ?? false,
-    encode: ({ stream }, { model }) => ({
-      stream: stream || undefined,
-      stream_options: stream && !refuses(model, 'stream_options') ? { include_usage: true } : undefined,
-    }),
-  },
-  outputLimit: {
-    field: 'max_completion_tokens',
-    decode: ({ seen }) => readLimit(seen),
-    encode: ({ outputLimit }, to) => ({
-      [to.flags.outputLimitField]: fitLimit(outputLimit, to.model, to),
-    }),
-  },
-  candidates: { field: 'n', decode: ({ seen }) => seen.n },
-  tools: { decode: ({ seen }) => decodeTools(seen), encode: encodeTools },
-  toolChoice: { field: 'tool_choice', decode: readToolChoice, encode: () => ({}) },
-  parallelToolCalls,
-  temperature,
-  topP,
-  topK: {
-    field: 'top_k',
-    decode(body) {
-      const { top_k: topK } = body.seen;
-      if (topK !== everyToken) return topK;
-      body.keep('top_k');
-      return undefined;
+export const settings = new Settings<Tracked<Wire.Request>, Sending>(
+  {
+    outputLimit: {
+      field: 'max_completion_tokens',
+      place: '',
+      decode: ({ seen }) => readLimit(seen),
+      fit: (limit, { model, flags, lose }) => [
+        { [flags.outputLimitField]: fitLimit(limit, model, { lose }) },
+      ],
+    },
+    candidates: { field: 'n', decode: ({ seen }) => seen.n, fit: sendUnchanged },
+    tools: {
+      place: '',
+      decode: ({ seen }) => decodeTools(seen),
+      fit: (_, to) => [encodeTools(to.request, to)],
+    },
+    toolChoice: { ...toolChoice, decode: readToolChoice },
+    parallelToolCalls,
+    temperature,
+    topP,
+    topK: { field: 'top_k', decode: decodeTopK, fit: sendUnchanged },
+    // Many clients send penalties of 0, which mean none.
+    frequencyPenalty: {
+      field: 'frequency_penalty',
+      decode: ({ seen }) => seen.frequency_penalty || undefined,
+      fit: sendUnchanged,
+    },
+    presencePenalty: {
+      field: 'presence_penalty',
+      decode: ({ seen }) => seen.presence_penalty || undefined,
+      fit: sendUnchanged,
+    },
+    seed: { field: 'seed', fit: (seed) => [typeof seed === 'string' ? JSON.rawJSON(seed) : seed] },
+    logprobs: {
+      place: '',
+      parts: { 'logprobs.top': 'top_logprobs' },
+      decode({ seen: { logprobs, top_logprobs: top } }) {
+        return logprobs ? { top: top ?? undefined } : undefined;
+      },
+      fit: ({ top }) => [{ logprobs: true, top_logprobs: top }],
+    },
+    stop: {
+      field: 'stop',
+      decode: ({ seen: { stop } }) => (typeof stop === 'string' ? [stop] : stop),
+      // OpenAI refuses an empty list, and reasoning models refuse any.
+      fit(stop, to) {
+        const { sent } = splitStops(stop, to);
+        return [sent.length > 0 ? sent : undefined];
+      },
+    },
+    reasoning: {
+      field: 'reasoning_effort',
+      place: '',
+      parts: {
+        'reasoning.': 'reasoning',
+        'reasoning.effort': 'reasoning_effort',
+        'reasoning.budget': 'reasoning.max_tokens',
+        'reasoning.display': 'reasoning.exclude',
+      },
+      decode: decodeReasoning,
+      fit: (reasoning, to) => [encodeReasoning(reasoning, to)],
+    },
+    format: {
+      field: 'response_format',
+      parts: { 'format.': 'response_format.json_schema' },
+      decode: decodeFormat,
+      fit: (format, to) => [encodeFormat(format, to)],
+    },
+    modalities: {
+      place: '',
+      decode: ({ seen }) => seen.modalities,
+      fit: (_, to) => [encodeModalities(to.request, to)],
+    },
+    user,
+    verbosity: {
+      field: 'verbosity',
+      decode: ({ seen }) => seen.verbosity,
+      fit: (verbosity, to) => (to.extras ? fitVerbosity(verbosity, to) : [verbosity]),
+    },
+    ...others,
+    serviceTier: {
+      ...others.serviceTier,
+      fit: (tier, to) => (to.extras ? fitTier(tier, to) : [tier]),
     },
   },
-  // Many clients send penalties of 0, which mean none.
-  frequencyPenalty: { field: 'frequency_penalty', decode: ({ seen }) => seen.frequency_penalty || undefined },
-  presencePenalty: { field: 'presence_penalty', decode: ({ seen }) => seen.presence_penalty || undefined },
-  seed: { encode: ({ seed }) => ({ seed: typeof seed === 'string' ? JSON.rawJSON(seed) : seed }) },
-  logprobs: {
-    parts: { 'logprobs.top': 'top_logprobs' },
-    decode({ seen: { logprobs, top_logprobs: top } }) {
-      return logprobs ? { top: top ?? undefined } : undefined;
-    },
-    encode: ({ logprobs }) => ({ logprobs: logprobs && true, top_logprobs: logprobs?.top }),
-  },
-  stop: {
-    decode: ({ seen: { stop } }) => (typeof stop === 'string' ? [stop] : stop),
-    // OpenAI refuses an empty list, and reasoning models refuse any.
-    encode(request, to) {
-      const { sent } = splitStops(request, to);
-      return { stop: sent.length > 0 ? sent : undefined };
-    },
-  },
-  reasoning: {
-    field: 'reasoning_effort',
-    parts: {
-      'reasoning.': 'reasoning',
-      'reasoning.effort': 'reasoning_effort',
-      'reasoning.budget': 'reasoning.max_tokens',
-      'reasoning.display': 'reasoning.exclude',
-    },
-    decode: decodeReasoning,
-    encode: encodeReasoning,
-  },
-  format: {
-    field: 'response_format',
-    parts: { 'format.': 'response_format.json_schema' },
-    decode: decodeFormat,
-    encode: (request, to) => ({ response_format: encodeFormat(request, to) }),
-  },
-  modalities: { decode: ({ seen }) => seen.modalities, encode: encodeModalities },
-  user,
-  verbosity: {
-    decode: ({ seen }) => seen.verbosity,
-    encode: (request, to) => ({ verbosity: to.extras ? fitVerbosity(request, to) : request.verbosity }),
-  },
-  ...others,
-  serviceTier: {
-    ...others.serviceTier,
-    encode: ({ serviceTier: tier }, to) => ({ service_tier: to.extras ? fitTier(tier, to) : tier }),
-  },
-};
+  (field, to) => (takesField(to, field) ? (to.flags.fields[field] ?? field) : undefined),
+);
 
 export function decodeRequest(wire: Wire.Request, text: string): CanonicalRequest {
   const body = new Tracked(wire);
-  const { model, messages, seed, provider: _preferences } = body.seen;
+  const { model, stream, messages, seed, provider: _preferences } = body.seen;
   const { include_usage: _usage } = body.open('stream_options')?.seen ?? {};
-  const request: CanonicalRequest = { model, stream: false, turns: decodeMessages(messages) };
-  decodeSettings(settings, body, request);
-  request.seed = readSeed(seed, text);
+  const request: CanonicalRequest = {
+    model,
+    stream: stream ?? false,
+    turns: decodeMessages(messages),
+    ...settings.decode(body),
+    seed: readSeed(seed, text),
+  };
   request.names = readNames(wire, request);
   return Object.assign(request, bag.keep({ ...body.pickRest(), ...keepSafetyIdentifier(wire) }));
 }
 
 /** vLLM's value of `top_k` for all tokens. */
 const everyToken = -1;
+
+function decodeTopK(body: Tracked<Wire.Request>): number | null | undefined {
+  const { top_k: topK } = body.seen;
+  if (topK !== everyToken) return topK;
+  body.keep('top_k');
+  return undefined;
+}
 
 /** If a client sends the limit under both names, the lower one applies. */
 export function readLimit(wire: Wire.Request): number | undefined {
@@ -222,6 +238,7 @@ export function encodeRequest(
   const { losses, lose } = collectLosses();
   const request = {
     ...asked,
+    tools: asked.tools ?? [],
     reasoning: fitReasoning(asked, chatFlags(model.capabilities), lose),
     outputLimit: granted ?? asked.outputLimit,
   };
@@ -231,21 +248,19 @@ export function encodeRequest(
   const own = { ...readOpenaiFields(request, 'responses', shared), ...bag.getFields(request) };
   const rest = dropRefused(own, encoding);
   const messages = encodeMessages(request.turns, encoding);
-  const sent = encodeSettings(settings, request, {
-    ...encoding,
-    plan,
-    fitField: (field) => (takesField(encoding, field) ? (encoding.flags.fields[field] ?? field) : undefined),
-  });
+  const sent = settings.encode(request, { ...encoding, request, plan });
   const instruction = buildCallInstruction(request, sent, encoding);
-  loseSettings(request.image, [], lose);
+  const reportsUsage = request.stream && !refuses(model, 'stream_options');
   return {
     body: overlay(rest, {
       model: model.upstream,
       messages: [...buildInstructionMessage(plan), ...buildInstructionMessage({ instruction }), ...messages],
+      stream: request.stream || undefined,
+      stream_options: reportsUsage ? { include_usage: true } : undefined,
       ...sent,
     }),
     losses: [...losses, ...listForeignFields(request, protocolName, shared)],
-    stops: splitStops(request, encoding).watched,
+    stops: splitStops(request.stop, encoding).watched,
     expects: plan.expects,
     unwraps: plan.unwraps,
   };
@@ -287,7 +302,7 @@ function dropRefused(fields: Fields, encoding: Encoding): Fields {
   return Object.fromEntries(
     Object.entries(fields).filter(([name]) => {
       const isTaken = takesField(encoding, name);
-      if (!isTaken) encoding.lose(name, refused, 'model');
+      if (!isTaken) encoding.lose(name, refusal, 'model');
       return isTaken;
     }),
   );
@@ -297,17 +312,15 @@ const mostStops = 4;
 
 /** Sends as many stop sequences as the provider takes; the gateway watches the reply for the others. */
 function splitStops(
-  { stop = [] }: CanonicalRequest,
+  stop: CanonicalRequest['stop'] = [],
   encoding: Encoding,
 ): { readonly sent: readonly string[]; readonly watched: readonly string[] } {
   const taken = takesField(encoding, 'stop') ? mostStops : 0;
   return { sent: stop.slice(0, taken), watched: stop.slice(taken) };
 }
 
-function encodeReasoning(request: CanonicalRequest, encoding: Encoding): Fields {
+function encodeReasoning(reasoning: Reasoning, encoding: Encoding): Fields {
   const { model, flags, lose } = encoding;
-  const { reasoning } = request;
-  if (!reasoning) return {};
   const { display } = reasoning;
   const { style, canDisable = true } = model.capabilities.reasoning;
   const wanted = findWantedEffort(reasoning);

@@ -10,7 +10,7 @@ import { offerTools, removeForbiddenTools } from '../../shared/wire-kit/hosted-t
 import { fitSettings, loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { collectLosses } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
-import { buildLost, Settings, type Fit } from '../../shared/wire-kit/settings.ts';
+import { buildLost, refused, sendUnchanged, Settings, type Fit } from '../../shared/wire-kit/settings.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
 import { overlay, trackReads, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { Conversation, decodeTurns } from './conversation.ts';
@@ -155,9 +155,8 @@ interface Circumstances extends Encoding {
 }
 
 /** A setting of a model that takes this parameter of the catalogue. */
-function fitParameter<Value>(name: string, fit: (value: Value) => Fit = (value) => [value]) {
-  return (value: Value, encoding: Encoding): Fit =>
-    takesField(name, encoding) ? fit(value) : [undefined, 'the model does not accept it', 'model'];
+function fitParameter<Value>(name: string, fit: (value: Value) => Fit = sendUnchanged) {
+  return (value: Value, encoding: Encoding): Fit => (takesField(name, encoding) ? fit(value) : refused);
 }
 
 /** A setting that is one value of `generationConfig`. */
@@ -224,6 +223,7 @@ function fitImage(image: ImageSettings, { model, lose }: Encoding): Fit {
 }
 
 const settings = new Settings<Read, Circumstances>({
+  tools: {},
   toolChoice: { field: 'toolConfig.functionCallingConfig' },
   parallelToolCalls: {},
   temperature: buildSetting('temperature', fitParameter('temperature')),

@@ -12,12 +12,12 @@ import {
   moveResultsToCalls,
   type PlacedTurn,
 } from '../../shared/wire-kit/calls-and-results.ts';
-import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
+import { fitLimit, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { addSearchLimit, callLimit, offerTools, placeTools } from '../../shared/wire-kit/hosted-tools.ts';
 import { refuseEmpty, collectLosses } from '../../shared/wire-kit/losses.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
-import { buildLost, Settings, type Fit } from '../../shared/wire-kit/settings.ts';
+import { buildLost, refused, Settings, textOnly, type Fit } from '../../shared/wire-kit/settings.ts';
 import { parseLongNumbers } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import {
@@ -261,9 +261,8 @@ function buildSampling(
   return {
     field,
     decode: (wire: Wire.Request) => wire[field],
-    fit: (value: number, { model, thinks, sent }: Circumstances & { readonly sent: Fields }): Fit => {
-      if (!model.capabilities.sampling || !listsParameter(model, field))
-        return [undefined, 'the model does not accept it', 'model'];
+    fit: (value: number, { model, thinks }: Circumstances, sent: Fields): Fit => {
+      if (!model.capabilities.sampling || !listsParameter(model, field)) return refused;
       if (thinks && !fitsThinking(value)) return [undefined, 'not allowed together with thinking'];
       return fit(value, sent);
     },
@@ -288,6 +287,7 @@ const wireTiers: ReadonlyMap<string, string> = new Map([
 
 export const settings = new Settings<Wire.Request, Circumstances>({
   outputLimit: { field: 'max_tokens', decode: ({ max_tokens: limit }) => limit },
+  tools: {},
   toolChoice: { field: 'tool_choice' },
   parallelToolCalls: { field: 'tool_choice.disable_parallel_tool_use' },
   reasoning: { field: 'thinking' },
@@ -327,9 +327,7 @@ export const settings = new Settings<Wire.Request, Circumstances>({
     decode: ({ service_tier: tier }) => (tier === 'standard_only' ? 'default' : tier || undefined),
     fit: (tier) => [wireTiers.get(tier), wireTiers.has(tier) ? undefined : 'messages has no such tier'],
   },
-  modalities: {
-    fit: (modalities, encoding) => [void fitModalities({ modalities }, { output: ['text'] }, encoding)],
-  },
+  modalities: textOnly,
   candidates: buildLost(protocolName, (count) => count > 1),
   frequencyPenalty: buildLost(protocolName),
   presencePenalty: buildLost(protocolName),

@@ -12,8 +12,8 @@ import {
 } from '../../../core/index.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
 import { selectOpenaiHeaders } from '../../shared/openai/fields.ts';
-import { listFieldNames, listInputFields } from '../../shared/openai/settings.ts';
 import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
+import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { parts, type AssistantItems, readRequest } from './call.ts';
 import { protocolName, flagsSchema } from './encoding.ts';
 import { ReplyDecoder } from './reply-in.ts';
@@ -21,13 +21,9 @@ import { encodeStreamError, ReplyEncoder, terminator, encodeReply } from './repl
 import { encodeRequest, settings } from './settings.ts';
 
 /** The only fields that OpenAI accepts in a count request. */
-const countedFields: ReadonlySet<string> = new Set([
-  'model',
-  'input',
-  'instructions',
-  'truncation',
-  ...listInputFields(settings),
-]);
+const countedFields = splitNames(`
+  model input instructions truncation parallel_tool_calls reasoning text tool_choice tools
+`);
 
 /** Counts the input tokens of a request: a normal one without fields about the output. */
 export const count: CountSide = {
@@ -51,7 +47,7 @@ const operations: ReadonlyMap<string, Operation> = new Map([
 
 /** This protocol's names of canonical fields, for the paths of losses. */
 const fieldNames = {
-  ...listFieldNames(settings),
+  ...settings.fieldNames,
   turns: 'input',
   '.cache': 'prompt_cache_breakpoint',
   // A message's own fields are kept on its first part,

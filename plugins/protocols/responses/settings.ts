@@ -14,27 +14,22 @@ import {
 import { selectOpenaiFields, readOpenaiFields } from '../../shared/openai/fields.ts';
 import { buildInstructionMessage, planFormat } from '../../shared/openai/formats.ts';
 import {
-  buildLost,
   decodeSchemaFormat,
-  decodeSettings,
   encodeFormat,
-  encodeSettings,
   fitEffort,
   fitTier,
   fitVerbosity,
   hasOnlySafetyIdentifier,
   keepSafetyIdentifier,
-  refused,
   sharedSettings,
-  type Settings,
   type SettingsEncoding,
 } from '../../shared/openai/settings.ts';
 import { makeCallIdsUnique } from '../../shared/wire-kit/calls-and-results.ts';
-import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
+import { fitLimit, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
-import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { findWantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
+import { buildLost, refused, Settings, textOnly } from '../../shared/wire-kit/settings.ts';
 import { readObject, readObjects } from '../../shared/wire-kit/values.ts';
 import { splitNames, nestFields, type Fields, overlay, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
 import type { ReadRequest } from './call.ts';
@@ -51,99 +46,77 @@ const truncations = new Set(['auto', 'disabled']);
 
 type Sending = Encoding & SettingsEncoding;
 
-const { temperature, topP, ...others } = sharedSettings;
+const { toolChoice, parallelToolCalls, temperature, topP, ...others } = sharedSettings;
 
-const lacks = 'responses has no such field';
-
-export const settings: Settings<Wire.Request, Sending> = {
-  stream: {
-    decode: ({ seen }) => seen.stream ?? false,
-    encode: ({ stream }) => ({ stream: stream || undefined }),
-  },
-  outputLimit: {
-    field: 'max_output_tokens',
-    decode: ({ seen }) => seen.max_output_tokens,
-    encode: ({ outputLimit }, { model, lose }) => ({
-      max_output_tokens: fitLimit(outputLimit, model, { least: leastLimit, lose }),
-    }),
-  },
-  tools: { field: 'tools', isInput: true, encode: encodeTools },
-  toolChoice: {
-    field: 'tool_choice',
-    isInput: true,
-    // A choice that only its vendor knows stays unread.
-    decode(body) {
-      const choice = decodeChoice(body.seen.tool_choice);
-      if (!choice) body.keep('tool_choice');
-      return choice;
+export const settings = new Settings<Tracked<Wire.Request>, Sending>(
+  {
+    outputLimit: {
+      field: 'max_output_tokens',
+      decode: ({ seen }) => seen.max_output_tokens,
+      fit: (limit, { model, lose }) => [fitLimit(limit, model, { least: leastLimit, lose })],
     },
-    encode: () => ({}),
-  },
-  topK: buildLost('topK', lacks),
-  frequencyPenalty: buildLost('frequencyPenalty', lacks),
-  presencePenalty: buildLost('presencePenalty', lacks),
-  seed: buildLost('seed', lacks),
-  candidates: buildLost(
-    'candidates',
-    'responses gives one answer to a call',
-    ({ candidates = 1 }) => candidates > 1,
-  ),
-  modalities: {
-    encode(request, to) {
-      fitModalities(request, { output: ['text'] }, to);
-      return {};
+    tools: { place: '', fit: (_, to) => [encodeTools(to.request, to)] },
+    toolChoice: {
+      ...toolChoice,
+      // A choice that only its vendor knows stays unread.
+      decode(body) {
+        const choice = decodeChoice(body.seen.tool_choice);
+        if (!choice) body.keep('tool_choice');
+        return choice;
+      },
     },
-  },
-  temperature,
-  topP,
-  logprobs: {
-    field: 'top_logprobs',
-    parts: { 'logprobs.top': 'top_logprobs' },
-    decode: ({ seen: { top_logprobs: top, include } }) =>
-      top || include?.includes(textLogprobs) ? { top: top || undefined } : undefined,
-    encode({ logprobs }, { model, lose }) {
-      if (logprobs && !takesLogprobs(model)) lose('logprobs', refused, 'model');
-      return { top_logprobs: takesLogprobs(model) ? logprobs?.top : undefined };
+    topK: buildLost(protocolName, () => true),
+    frequencyPenalty: buildLost(protocolName, () => true),
+    presencePenalty: buildLost(protocolName, () => true),
+    seed: buildLost(protocolName, () => true),
+    stop: {},
+    candidates: {
+      fit: (count) => [undefined, count > 1 ? 'responses gives one answer to a call' : undefined],
     },
-  },
-  reasoning: {
-    field: 'reasoning',
-    isInput: true,
-    parts: { 'reasoning.display': 'reasoning.summary' },
-    decode: decodeReasoning,
-    encode: (request, to) => ({ reasoning: encodeReasoning(request, to) }),
-  },
-  format: {
-    field: 'text.format',
-    isInput: true,
-    encode: (request, to) => ({ text: encodeText(request, to) }),
-  },
-  verbosity: { field: 'text.verbosity', isInput: true, encode: () => ({}) },
-  ...others,
-  serviceTier: {
-    ...others.serviceTier,
-    encode({ serviceTier }, to) {
-      const tier = serviceTier === undefined ? undefined : tiers.get(serviceTier);
-      if (serviceTier !== undefined && tier === undefined)
-        to.lose('serviceTier', 'responses has no such tier');
-      return { service_tier: fitTier(tier, to) };
+    modalities: textOnly,
+    temperature,
+    topP,
+    logprobs: {
+      field: 'top_logprobs',
+      parts: { 'logprobs.top': 'top_logprobs' },
+      decode: ({ seen: { top_logprobs: top, include } }) =>
+        top || include?.includes(textLogprobs) ? { top: top || undefined } : undefined,
+      fit: ({ top }, { model }) => (takesLogprobs(model) ? [top] : refused),
+    },
+    reasoning: {
+      field: 'reasoning',
+      parts: { 'reasoning.display': 'reasoning.summary' },
+      decode: decodeReasoning,
+      fit: (reasoning, to) => [encodeReasoning(reasoning, to)],
+    },
+    format: { field: 'text.format', fit: (format, to) => [encodeFormat(format, to)] },
+    verbosity: { field: 'text.verbosity', fit: fitVerbosity },
+    parallelToolCalls,
+    ...others,
+    serviceTier: {
+      ...others.serviceTier,
+      fit(asked, to) {
+        const tier = tiers.get(asked);
+        return tier === undefined ? [undefined, 'responses has no such tier'] : fitTier(tier, to);
+      },
     },
   },
-};
+  (field, { model }) => (takesField(model, field) ? field : undefined),
+);
 
 export function decodeRequest({ wire, items, tools: offered }: ReadRequest): CanonicalRequest {
   const body = new Tracked(wire);
-  const { model, include, truncation, instructions, provider: _preferences } = body.seen;
+  const { model, stream, include, truncation, instructions, provider: _preferences } = body.seen;
   const { input: _input, tools: _tools, store: _store, background: _background } = body.seen;
   const names: Record<string, string> = {};
   const request: CanonicalRequest = {
     model,
-    stream: false,
+    stream: stream ?? false,
     turns: [],
     tools: decodeTools(offered, names),
     ...decodeText(body),
+    ...settings.decode(body),
   };
-  decodeSettings(settings, body, request);
   request.names = readNames(wire, names);
   request.turns = [
     ...decodeInstructions(instructions),
@@ -221,6 +194,7 @@ export function encodeRequest(
   const { losses, lose } = collectLosses();
   const request = {
     ...asked,
+    tools: asked.tools ?? [],
     turns: [...makeCallIdsUnique(asked.turns)],
     outputLimit: granted ?? asked.outputLimit,
   };
@@ -235,14 +209,10 @@ export function encodeRequest(
     model: model.upstream,
     instructions,
     input: items && [...buildInstructionMessage(plan), ...items],
-    ...encodeSettings(settings, request, {
-      ...encoding,
-      plan,
-      fitField: (field) => (takesField(model, field) ? field : undefined),
-    }),
+    stream: request.stream || undefined,
+    ...settings.encode(request, { ...encoding, request, plan }),
     ...state,
   });
-  loseSettings(request.image, [], lose);
   return {
     body: encoding.isPerplexity ? fitToPerplexity(body, lose) : body,
     losses: [...losses, ...listForeignFields(request, protocolName, shared)],
@@ -299,8 +269,7 @@ function takesLogprobs(model: Model): boolean {
   return takesField(model, 'logprobs') || takesField(model, 'top_logprobs');
 }
 
-function encodeReasoning({ reasoning }: CanonicalRequest, encoding: Encoding): Fields | undefined {
-  if (!reasoning) return undefined;
+function encodeReasoning(reasoning: Reasoning, encoding: Encoding): Fields | undefined {
   if (encoding.model.capabilities.reasoning.style === 'none') {
     loseReasoning(reasoning, encoding.lose);
     return undefined;
@@ -310,12 +279,6 @@ function encodeReasoning({ reasoning }: CanonicalRequest, encoding: Encoding): F
   // Other protocols return reasoning by default; here the request has to ask for it.
   const shown = reasoning.display !== 'none' && sent !== 'none';
   return { effort: sent, summary: shown ? 'auto' : undefined };
-}
-
-function encodeText(request: CanonicalRequest, to: Sending): Fields | undefined {
-  const format = encodeFormat(request, to);
-  const verbosity = fitVerbosity(request, to);
-  return format || verbosity !== undefined ? { format, verbosity } : undefined;
 }
 
 /** The service tiers of this protocol, by their names in all protocols. */
