@@ -15,7 +15,7 @@ import { buildChoiceError } from '../../shared/wire-kit/offered-tools.ts';
 import { refuseOtherModels, readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { readList, readObjects } from '../../shared/wire-kit/values.ts';
-import { isObject, Tracked, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, type Fields, trackReads } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { encodeCall } from './calls.ts';
 import { encodeParts } from './content.ts';
@@ -190,7 +190,7 @@ export class ChatCall extends ReadCall {
   needsOtherWire(model: Model): boolean {
     const { tools, functions } = this.#wire;
     if (!tools?.length && !functions?.length) return false;
-    return refusesChatTools(model, decodeReasoning(new Tracked(this.#wire)));
+    return refusesChatTools(model, decodeReasoning(trackReads(this.#wire)));
   }
 }
 

@@ -10,14 +10,7 @@ import type { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { ArgumentPieces, isEmptyArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readObject, readText } from '../../shared/wire-kit/values.ts';
-import {
-  isObject,
-  type Fields,
-  nestFields,
-  overlay,
-  Tracked,
-  trackReads,
-} from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, type Fields, nestFields, overlay, trackReads } from '../../shared/wire-kit/vendor-bag.ts';
 import {
   makeCallId,
   type Encoding,
@@ -35,12 +28,13 @@ export function decodeFunctionCall(
   id: string,
   at: string,
 ): Block {
-  const [{ name, arguments: text }, pickRest] = trackReads(call);
+  const { seen, pickRest } = trackReads(call);
+  const { name, arguments: text } = seen;
   return { type: 'tool-call', id, name, arguments: text, at, ...bag.keep(pickRest()) };
 }
 
 export function decodeCall(wire: Wire.ToolCall): Block {
-  const call = new Tracked<Fields>(wire);
+  const call = trackReads<Fields>(wire);
   const { id, type } = call.seen;
   const custom = type === 'custom';
   const seen = openMembers(call, custom ? 'custom' : 'function', dialect);

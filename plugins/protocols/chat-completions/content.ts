@@ -5,7 +5,7 @@ import { decodeContent, decodeMedia, encodePart, isPlainText } from '../../share
 import { loseSeal } from '../../shared/wire-kit/losses.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
-import { Tracked, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { type Fields, trackReads } from '../../shared/wire-kit/vendor-bag.ts';
 import { dialect, encodeForeignMark, protocolName, type Encoding } from './encoding.ts';
 import { readSignatures } from './reasoning.ts';
 import type * as Wire from './wire.ts';
@@ -21,7 +21,7 @@ export function decodeResultContent(content: Wire.Content, at: string): ToolResu
 
 /** Decodes an image that the model generated. Its provider may have signed it. */
 export function decodeGeneratedImage(image: Fields): MediaBlock {
-  const part = new Tracked(image);
+  const part = trackReads(image);
   const { opaque } = readSignatures(part.seen.extra_content);
   return { ...decodeMedia(part, 'image', dialect), ...(opaque.length > 0 ? { opaque } : {}) };
 }

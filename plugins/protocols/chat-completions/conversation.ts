@@ -19,7 +19,7 @@ import { writeUrl } from '../../shared/openai/media.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
 import { loseForeign, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
-import { type Fields, overlay, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
+import { type Fields, overlay, trackReads } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeCall, decodeFunctionCall, encodeCall, encodeSignatures } from './calls.ts';
 import { decodeGeneratedImage, decodeResultContent, encodeMark, joinParts, encodeParts } from './content.ts';
 import { encodeCallId, type Encoding, bag, dialect, protocolName, type Placed } from './encoding.ts';
@@ -64,7 +64,7 @@ function decodeMessage(wire: Wire.Message, index: number, calls: EarlierCalls): 
   // Most messages have only these two members: a view of each would take time.
   if (typeof wire.content === 'string' && Object.keys(wire).length === 2)
     return readMessage(wire, index, calls);
-  const message = new Tracked(wire);
+  const message = trackReads(wire);
   const turn = readMessage(message.seen, index, calls);
   const last = turn.blocks.at(-1);
   if (last && isMarkable(last) && !last.cache) {

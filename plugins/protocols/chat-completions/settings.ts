@@ -23,7 +23,13 @@ import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { needsCall } from '../../shared/wire-kit/offered-tools.ts';
 import { findWantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
 import { refusal, sendUnchanged, Settings } from '../../shared/wire-kit/settings.ts';
-import { splitNames, type Fields, overlay, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  splitNames,
+  type Fields,
+  overlay,
+  trackReads,
+  type Tracked,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeMessages, encodeMessages } from './conversation.ts';
 import {
   type Encoding,
@@ -130,7 +136,7 @@ export const settings = new Settings<Tracked<Wire.Request>, Sending>(
 );
 
 export function decodeRequest(wire: Wire.Request, text: string): CanonicalRequest {
-  const body = new Tracked(wire);
+  const body = trackReads(wire);
   const { model, stream, messages, seed, provider: _preferences } = body.seen;
   const { include_usage: _usage } = body.open('stream_options')?.seen ?? {};
   const request: CanonicalRequest = {

@@ -93,7 +93,7 @@ type KeepSides = (rest?: Fields) => Sides & { opaque?: Opaque[] };
 
 export function decodePart(part: Wire.Part, place: Place): Block {
   const { at } = place;
-  const [seen, pickRest] = trackReads(part);
+  const { seen, pickRest } = trackReads(part);
   // A signature of a result has no meaning, and stays with the other fields.
   if (seen.functionResponse) return decodeResult(seen.functionResponse, pickRest, place);
   const signature = readSignature(seen.thoughtSignature);
@@ -195,7 +195,8 @@ interface ReadMedia {
 
 function readMedia({ inlineData: blob, fileData: file }: Wire.ResultPart): ReadMedia | undefined {
   if (blob) {
-    const [{ data, mimeType, displayName }, pickRest] = trackReads(blob);
+    const { seen, pickRest } = trackReads(blob);
+    const { data, mimeType, displayName } = seen;
     const source = { type: 'base64', data: convertBase64(data) } as const;
     return {
       block: buildMedia(source, mimeType, displayName),
@@ -203,7 +204,8 @@ function readMedia({ inlineData: blob, fileData: file }: Wire.ResultPart): ReadM
     };
   }
   if (!file) return undefined;
-  const [{ fileUri: url, mimeType, displayName }, pickRest] = trackReads(file);
+  const { seen, pickRest } = trackReads(file);
+  const { fileUri: url, mimeType, displayName } = seen;
   const source = keptFile.test(url)
     ? ({ type: 'file', vendor: vendorName, id: url } as const)
     : ({ type: 'url', url } as const);
@@ -278,7 +280,8 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
 }
 
 function decodeCall(call: Wire.Call, keepSides: KeepSides, { at, content, calls, exact }: Place): Block {
-  const [{ id, name, args }, pickRest] = trackReads(call);
+  const { seen, pickRest } = trackReads(call);
+  const { id, name, args } = seen;
   const written = exact ? readMember(exact.functionCall, 'args') : args;
   return {
     type: 'tool-call',
@@ -308,7 +311,7 @@ function fitCallId(id: string, { inPlace }: Encoding): string | undefined {
 
 /** Decodes a file of a result. Any other part is kept unchanged. */
 function decodeResultPart(part: Wire.ResultPart, at: string): ResultContent {
-  const [seen, pickRest] = trackReads(part);
+  const { seen, pickRest } = trackReads(part);
   const media = readMedia(seen);
   if (!media) return { type: 'foreign', protocol: protocolName, value: part, at };
   return { ...media.block, at, ...bag.keep({ ...pickRest(), ...media.rest }) };
@@ -319,7 +322,8 @@ function decodeResult(
   pickOthers: () => Fields,
   { at, calls, exact }: Place,
 ): ToolResult {
-  const [{ id, name, response, parts }, pickRest] = trackReads(result);
+  const { seen, pickRest } = trackReads(result);
+  const { id, name, response, parts } = seen;
   const { text, isError } = readResponse(exact ? readMember(exact.functionResponse, 'response') : response);
   const content: ResultContent[] =
     text === undefined ? [] : [{ type: 'text', text, at: `${at}.functionResponse.response` }];

@@ -39,8 +39,8 @@ export function decodeRequest(
   wire: Wire.Request,
   { model, stream, text, spelling }: RequestContext,
 ): CanonicalRequest {
-  const [seen, pickRest] = trackReads(wire);
-  const [config, pickGeneration, keep] = trackReads(seen.generationConfig ?? {});
+  const { seen, pickRest } = trackReads(wire);
+  const { seen: config, pickRest: pickGeneration, keep } = trackReads(seen.generationConfig ?? {});
   const { model: _model, provider: _preferences, serviceTier: tier } = seen;
   const { toolChoice, rest: toolConfig } = decodeToolConfig(seen.toolConfig);
   const request: CanonicalRequest = {

@@ -48,7 +48,8 @@ function buildHosted(value: Record<string, unknown>, kind: HostedTool['kind'], a
 }
 
 function decodeFunction(declared: Wire.Declaration, at: string): Tool {
-  const [{ name, description, parameters, parametersJsonSchema }, pickRest] = trackReads(declared);
+  const { seen, pickRest } = trackReads(declared);
+  const { name, description, parameters, parametersJsonSchema } = seen;
   return {
     type: 'function',
     name,
@@ -69,7 +70,8 @@ export function decodeToolConfig(config: Wire.Request['toolConfig']): {
   const { functionCallingConfig: calling, ...others } = config ?? {};
   if (!calling?.mode || !knownModes.has(calling.mode.toUpperCase()))
     return { toolChoice: undefined, rest: config ?? {} };
-  const [{ mode, allowedFunctionNames: names }, pickRest] = trackReads(calling);
+  const { seen, pickRest } = trackReads(calling);
+  const { mode, allowedFunctionNames: names } = seen;
   return {
     toolChoice: decodeChoice(mode ?? '', names ?? undefined),
     rest: { ...others, ...nestFields('functionCallingConfig', pickRest()) },

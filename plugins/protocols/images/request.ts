@@ -29,7 +29,7 @@ import type { Picture } from './call.ts';
 import * as Wire from './wire.ts';
 
 export function decodeRequest(wire: Wire.Request, pictures: readonly Picture[]): CanonicalRequest {
-  const [seen, pickRest] = trackReads(wire);
+  const { seen, pickRest } = trackReads(wire);
   // `response_format` only allows what the gateway does anyway.
   const { provider: _preferences, response_format: _format, prompt } = seen;
   return {

@@ -146,7 +146,7 @@ function decodeParts(document: Wire.KnownBlock, at: string): Block[] | undefined
 
 /** `exact`: the block with the digits of its numbers. */
 function decodeBlock(wire: Wire.KnownBlock, at: string, exact?: unknown): Block {
-  const [seen, pickRest, keep] = trackReads(wire);
+  const { seen, pickRest, keep } = trackReads(wire);
   switch (seen.type) {
     case 'text':
       return { type: 'text', text: seen.text, ...decodeSides(pickRest()), at };
@@ -186,7 +186,7 @@ function decodeBlock(wire: Wire.KnownBlock, at: string, exact?: unknown): Block 
 
 /** Returns undefined for a document with blocks that are more than plain text. */
 function decodeMedia(seen: Wire.KnownMedia, pickRest: () => Fields, at: string): MediaBlock | undefined {
-  const [source, pickSource, keep] = trackReads(seen.source);
+  const { seen: source, pickRest: pickSource, keep } = trackReads(seen.source);
   const read = readSource(source);
   if (!read) return undefined;
   // A text has no media type in other protocols.
@@ -240,7 +240,8 @@ function decodeThinking(seen: Wire.Thinking): Pick<ReasoningBlock, 'text' | 'opa
 function decodeResultPart(part: Wire.ResultContent, at: string): ToolResult['content'][number] {
   // Other protocols offer all tools from the start, so there a text tells the model that it found the tool.
   if (Wire.isToolReference(part)) {
-    const [{ type: _type, tool_name: name }, pickRest] = trackReads(part);
+    const { seen, pickRest } = trackReads(part);
+    const { type: _type, tool_name: name } = seen;
     return { type: 'text', text: `Found the tool ${name}.`, ...decodeSides(pickRest()), at };
   }
   const decoded = Wire.isKnownBlock(part) ? decodeBlock(part, at) : undefined;
@@ -251,7 +252,8 @@ function decodeResultPart(part: Wire.ResultContent, at: string): ToolResult['con
 
 /** Decodes a block that other providers may not know. */
 export function decodeOther(wire: Fields, at: string, fromUser: boolean): Block {
-  const [{ type, content }, pickRest] = trackReads(wire);
+  const { seen, pickRest } = trackReads(wire);
+  const { type, content } = seen;
   // A summary takes the place of the messages before it, so other providers get it as text.
   return type === 'compaction' && typeof content === 'string' && content.trim() !== ''
     ? { type: 'text', text: content, ...decodeSides(pickRest()), at }

@@ -342,7 +342,7 @@ export const settings = new Settings<Wire.Request, Circumstances>({
 const userOnly = splitNames('user_id');
 
 export function decodeRequest(wire: Wire.Request, text: string): CanonicalRequest {
-  const [seen, pickRest, keep] = trackReads(wire);
+  const { seen, pickRest, keep } = trackReads(wire);
   const { model, stream, provider: _preferences, metadata } = seen;
   const { rest, ...answer } = decodeAnswer(seen, keep);
   const request: CanonicalRequest = {

@@ -35,7 +35,7 @@ type Keep = (name: string) => void;
 
 /** `thinking` enables reasoning, `output_config.effort` sets its depth; a client may send only one. */
 export function decodeAnswer(body: Wire.Request, keep: Keep): Answer & { readonly rest: Fields } {
-  const [output, pickOutput, keepOutput] = trackReads(body.output_config ?? {});
+  const { seen: output, pickRest: pickOutput, keep: keepOutput } = trackReads(body.output_config ?? {});
   const isOlder = !output.format;
   const format = isOlder
     ? decodeFormat(body[Wire.olderFormat], () => keep(Wire.olderFormat))
@@ -55,7 +55,7 @@ function decodeThinking(
   output: NonNullable<Wire.Request['output_config']>,
   keep: Keep,
 ): Answer & { readonly rest?: Fields } {
-  const [seen, pickRest, keepMember] = trackReads(thinking ?? { type: '' });
+  const { seen, pickRest, keep: keepMember } = trackReads(thinking ?? { type: '' });
   // An effort together with disabled thinking has a meaning only in this protocol.
   if (seen.type === 'disabled')
     return {

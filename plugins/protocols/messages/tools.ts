@@ -120,7 +120,7 @@ function readHostedKind(tool: Wire.Tool): HostedTool['kind'] {
 }
 
 function decodeTool(wire: Wire.Tool, at: string): Tool {
-  const [seen, pickRest] = trackReads(wire);
+  const { seen, pickRest } = trackReads(wire);
   const { type, name } = seen;
   if (Wire.isFunctionTool(seen)) {
     const { description, input_schema: schema, strict } = seen;
@@ -145,7 +145,7 @@ export function decodeTools(
     keep('tool_choice');
     return { tools };
   }
-  const [seen, pickRest] = trackReads(choice);
+  const { seen, pickRest } = trackReads(choice);
   const names = seen.type === 'tool' ? [seen.name] : undefined;
   const isSerial = seen.type === 'none' ? undefined : seen.disable_parallel_tool_use;
   return {

@@ -177,7 +177,7 @@ export const headNames = ['type', 'id', 'status'];
 function openItem<Item extends object>(
   item: Item,
 ): readonly [seen: Item, keepSides: (rest?: Fields) => Sides] {
-  const [seen, pickRest] = trackReads(item);
+  const { seen, pickRest } = trackReads(item);
   for (const name of headNames) readMember(seen, name);
   return [seen, (rest) => bag.keep({ ...pickRest(), ...rest })];
 }

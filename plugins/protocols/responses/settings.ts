@@ -31,7 +31,14 @@ import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { findWantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
 import { buildLost, refused, Settings, textOnly } from '../../shared/wire-kit/settings.ts';
 import { readObject, readObjects } from '../../shared/wire-kit/values.ts';
-import { splitNames, nestFields, type Fields, overlay, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  splitNames,
+  nestFields,
+  type Fields,
+  overlay,
+  trackReads,
+  type Tracked,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import type { ReadRequest } from './call.ts';
 import { decodeItems, encodeItems } from './conversation.ts';
 import { bag, ToolNames, protocolName, type Encoding, createEncoding } from './encoding.ts';
@@ -105,7 +112,7 @@ export const settings = new Settings<Tracked<Wire.Request>, Sending>(
 );
 
 export function decodeRequest({ wire, items, tools: offered }: ReadRequest): CanonicalRequest {
-  const body = new Tracked(wire);
+  const body = trackReads(wire);
   const { model, stream, include, truncation, instructions, provider: _preferences } = body.seen;
   const { input: _input, tools: _tools, store: _store, background: _background } = body.seen;
   const names: Record<string, string> = {};

@@ -9,7 +9,7 @@ import type { MediaMeter } from '../wire-kit/media-meter.ts';
 import { isUrl, nameMedium, readBase64, takeContext } from '../wire-kit/media.ts';
 import { buildForeignBlock } from '../wire-kit/open-values.ts';
 import { readObjects, readString, readText } from '../wire-kit/values.ts';
-import { isObject, overlay, Tracked, type Fields } from '../wire-kit/vendor-bag.ts';
+import { isObject, overlay, type Fields, trackReads, type Tracked } from '../wire-kit/vendor-bag.ts';
 import { decodeMark } from './cache-breakpoint.ts';
 import type { Dialect, OpenaiEncoding } from './dialect.ts';
 import {
@@ -59,7 +59,7 @@ const kinds: ReadonlyMap<unknown, MediaBlock['kind']> = new Map([
 ]);
 
 export function decodePart(wire: Fields, dialect: Dialect): ContentBlock | ReasoningBlock {
-  const part = new Tracked(wire);
+  const part = trackReads(wire);
   const { seen } = part;
   const { type } = seen;
   const kind = kinds.get(type);

@@ -121,7 +121,8 @@ export function decodeSchemaFormat(
   wire: z.output<typeof schemaFormat> & { type?: unknown },
   bag: Bag,
 ): Format {
-  const [{ name, description, schema, strict, type: _type }, pickRest] = trackReads(wire);
+  const { seen, pickRest } = trackReads(wire);
+  const { name, description, schema, strict, type: _type } = seen;
   return {
     type: 'schema',
     name,

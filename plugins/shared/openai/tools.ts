@@ -4,7 +4,7 @@ import { toObjectSchema } from '../wire-kit/object-schema.ts';
 import { convertToFunction, selectOfferedNames, fitNameByRule, hashText } from '../wire-kit/offered-tools.ts';
 import { findKnown } from '../wire-kit/open-values.ts';
 import { readList, readObjects, readString, readText } from '../wire-kit/values.ts';
-import { isObject, overlay, Tracked, type Fields } from '../wire-kit/vendor-bag.ts';
+import { isObject, overlay, type Fields, trackReads } from '../wire-kit/vendor-bag.ts';
 import { decodeMark } from './cache-breakpoint.ts';
 import { openMembers, placeMembers, type Dialect, type OpenaiEncoding } from './dialect.ts';
 import { fitStrict } from './formats.ts';
@@ -24,7 +24,7 @@ export function fitCallId(id: string): string {
 
 /** Decodes a function, or a custom tool, which takes free text. */
 export function decodeTool(wire: Fields, dialect: Dialect): OwnTool {
-  const tool = new Tracked(wire);
+  const tool = trackReads(wire);
   const type = tool.seen.type === 'custom' ? 'custom' : 'function';
   const seen = openMembers(tool, type, dialect);
   const named = { name: readText(seen.name), description: readString(seen.description) };
@@ -98,7 +98,7 @@ export function decodeChoice(choice: unknown, dialect: Dialect): ToolChoice | un
     const mode = findKnown(choice, modes);
     return mode && { mode };
   }
-  const tracked = new Tracked(choice);
+  const tracked = trackReads(choice);
   const { type } = tracked.seen;
   const seen = openMembers(tracked, String(type), dialect);
   const decoded = readChoice(String(type), seen, dialect);

@@ -33,57 +33,47 @@ export function pickUnread(wire: object, known: Names): Fields {
   return pick(wire, (name, value) => value === null || !contains(known, name));
 }
 
-/**
- * A wire object whose reader notes which members it reads: the others, those that are null apart, are the
- * vendor's own. Such a decoder needs no list of the fields that it knows.
- */
-export class Tracked<Wire extends object> {
+/** A wire object whose reader notes which members it reads. The others are the vendor's own. */
+export interface Tracked<Wire extends object> {
   readonly seen: Wire;
-  readonly #wire: Wire;
-  readonly #read = new Set<PropertyKey>();
-  /** Created with the first, as most objects have no inner ones. */
-  #opened: Map<string, Tracked<object>> | undefined;
-
-  constructor(wire: Wire) {
-    this.#wire = wire;
-    this.seen = new Proxy(wire, {
-      get: (target, name) => {
-        this.#read.add(name);
-        return Reflect.get(target, name);
-      },
-    });
-  }
-
   /** An object in this one, of which only some members are read; undefined if the member is no object. */
-  open<Name extends keyof Wire & string>(name: Name): Tracked<Wire[Name] & object> | undefined {
-    const member = this.seen[name];
-    if (typeof member !== 'object' || member === null) return undefined;
-    const opened = new Tracked(member);
-    (this.#opened ??= new Map<string, Tracked<object>>()).set(name, opened);
-    return opened;
-  }
-
+  readonly open: <Name extends keyof Wire & string>(name: Name) => Tracked<Wire[Name] & object> | undefined;
   /** Leaves a member to the rest although it was read, because its value has no canonical form. */
-  keep(name: string): void {
-    this.#read.delete(name);
-    this.#opened?.delete(name);
-  }
-
-  /** The members that were not read, those of opened objects too. */
-  pickRest(): Fields {
-    let rest = pick(this.#wire, (name, value) => value !== null && !this.#read.has(name));
-    for (const [name, opened] of this.#opened ?? [])
-      rest = { ...rest, ...nestFields(name, opened.pickRest()) };
-    return rest;
-  }
+  readonly keep: (name: string) => void;
+  /** The members that were not read, those of opened objects too, but for those that are null. */
+  readonly pickRest: () => Fields;
 }
 
-/** The short form of `Tracked`, for an object of which no member is opened. */
-export function trackReads<Wire extends object>(
-  wire: Wire,
-): readonly [seen: Wire, pickRest: () => Fields, keep: (name: string) => void] {
-  const tracked = new Tracked(wire);
-  return [tracked.seen, () => tracked.pickRest(), (name) => tracked.keep(name)];
+/** Notes what is read of an object: a decoder then needs no list of the fields that it knows. */
+export function trackReads<Wire extends object>(wire: Wire): Tracked<Wire> {
+  const read = new Set<PropertyKey>();
+  /** Created with the first, as most objects have no inner ones. */
+  let opened: Map<string, Tracked<object>> | undefined;
+  const seen = new Proxy(wire, {
+    get(target, name) {
+      read.add(name);
+      return Reflect.get(target, name);
+    },
+  });
+  return {
+    seen,
+    open(name) {
+      const member = seen[name];
+      if (typeof member !== 'object' || member === null) return undefined;
+      const inner = trackReads(member);
+      (opened ??= new Map<string, Tracked<object>>()).set(name, inner);
+      return inner;
+    },
+    keep(name) {
+      read.delete(name);
+      opened?.delete(name);
+    },
+    pickRest() {
+      let rest = pick(wire, (name, value) => value !== null && !read.has(name));
+      for (const [name, inner] of opened ?? []) rest = { ...rest, ...nestFields(name, inner.pickRest()) };
+      return rest;
+    },
+  };
 }
 
 /** The members that are neither in `known` nor null. */
