@@ -248,6 +248,16 @@ describe('boundaries', () => {
     expect(named).toEqual([]);
   });
 
+  it('what serves every wire names no vendor, and no client', () => {
+    const names =
+      /\b(openai|anthropic(?!-version)|claude|google|gemini|mistral|minimax|groq|xai|deepseek|codex)\b/i;
+    const named = plugins.flatMap(({ path, text }) => {
+      const [name] = (path.startsWith('plugins/shared/wire-kit/') && names.exec(text)) || [];
+      return name === undefined ? [] : [`${path} names ${name}`];
+    });
+    expect(named).toEqual([]);
+  });
+
   it.each(['sqlite/worker.ts', 'sqlite/auditing.ts', 'export/lines.ts'])(
     "%s, which the ledger's threads load, loads no package",
     (file) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent, EventDecoder, WireEvent } from '../../core/index.ts';
-import { ReplyDecoder as ChatDecoder } from '../../plugins/protocols/chat-completions/reply-in.ts';
+import { padding, ReplyDecoder as ChatDecoder } from '../../plugins/protocols/chat-completions/reply-in.ts';
 import { ReplyDecoder as MessagesDecoder } from '../../plugins/protocols/messages/reply-in.ts';
 import { AlikeEvents } from '../../plugins/shared/wire-kit/alike-events.ts';
 import { readCall } from '../support/families.ts';
@@ -52,7 +52,9 @@ describe('events that differ only in their text', () => {
     for (const pad of [() => ({}), (text: string) => ({ obfuscation: 'x'.repeat(9 - text.length) })]) {
       const decoder = countPushes(new ChatDecoder(chatCall));
       const events = words.map((content) => chunk({ content }, pad(content)));
-      expect(read(new AlikeEvents(decoder), events)).toEqual(read(new ChatDecoder(chatCall), events));
+      expect(read(new AlikeEvents(decoder, padding), events)).toEqual(
+        read(new ChatDecoder(chatCall), events),
+      );
       expect(decoder.asked).toBe(2);
     }
   });
@@ -82,7 +84,7 @@ describe('events that differ only in their text', () => {
     ];
     for (const other of others) {
       const events = [...plain, other, ...plain];
-      expect(read(new AlikeEvents(new ChatDecoder(chatCall)), events), other.data).toEqual(
+      expect(read(new AlikeEvents(new ChatDecoder(chatCall), padding), events), other.data).toEqual(
         read(new ChatDecoder(chatCall), events),
       );
     }
@@ -91,7 +93,7 @@ describe('events that differ only in their text', () => {
   it('are not confused with other events that contain the same words', () => {
     const buildNamed = (model: string, content: string): WireEvent => chunk({ content }, { model });
     const events = [buildNamed('a', 'b'), buildNamed('c', 'c'), buildNamed('d', 'c'), buildNamed('e', 'c')];
-    expect(read(new AlikeEvents(new ChatDecoder(chatCall)), events)).toEqual(
+    expect(read(new AlikeEvents(new ChatDecoder(chatCall), padding), events)).toEqual(
       read(new ChatDecoder(chatCall), events),
     );
   });
@@ -143,7 +145,7 @@ describe('events that differ only in their text', () => {
       .map(([said, beside, index]) => chunk(said, beside, index));
     fc.assert(
       fc.property(fc.array(event, { maxLength: 30 }), (events) => {
-        expect(read(new AlikeEvents(new ChatDecoder(chatCall)), events)).toEqual(
+        expect(read(new AlikeEvents(new ChatDecoder(chatCall), padding), events)).toEqual(
           read(new ChatDecoder(chatCall), events),
         );
       }),

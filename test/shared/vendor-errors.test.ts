@@ -4,7 +4,7 @@ import {
   decodeError as decodeOpenai,
   encodeError as encodeOpenai,
 } from '../../plugins/shared/openai/errors.ts';
-import { buildErrorEvent, readVendorError } from '../../plugins/shared/wire-kit/vendor-error.ts';
+import { buildErrorEvent, readVendorError } from '../../plugins/shared/vendors/errors.ts';
 import { type Family, decode, encoders } from './vendor-replies.ts';
 
 describe('an error about what the client named', () => {

@@ -25,7 +25,7 @@ import {
 import { parts, readRequest, ChatCall, limitFields } from './call.ts';
 import { protocolName } from './encoding.ts';
 import { correctReply } from './reply-facts.ts';
-import { ReplyDecoder } from './reply-in.ts';
+import { padding, ReplyDecoder } from './reply-in.ts';
 import { ChunkEncoder, terminator, encodeReply } from './reply-out.ts';
 import { encodeRequest, settings } from './settings.ts';
 
@@ -70,7 +70,7 @@ export const protocol: Protocol = {
     retarget,
     encodeRequest,
     parts,
-    decodeEvents: (call, model) => new AlikeEvents(new ReplyDecoder(call, model)),
+    decodeEvents: (call, model) => new AlikeEvents(new ReplyDecoder(call, model), padding),
     decodeReply: (body, call, model) => new ReplyDecoder(call, model).decodeWhole(body),
     decodeError,
     correctReply,

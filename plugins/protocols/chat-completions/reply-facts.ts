@@ -10,9 +10,9 @@ import {
   type CanonicalEvent,
   type EventOf,
 } from '../../../core/index.ts';
+import { considerCalls, readFinish, type CallsSeen } from '../../shared/vendors/finish-reason.ts';
 import { decodeCacheWrites, sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
-import { considerCalls, readFinish, type CallsSeen } from '../../shared/wire-kit/finish-reason.ts';
 import { readObject, keepKnown, readList, readMember, readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 

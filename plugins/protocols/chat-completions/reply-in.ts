@@ -1,3 +1,6 @@
+/** OpenAI's padding hides the length of the text. It is the last member and differs in each chunk. */
+export const padding = /(?<="obfuscation":")[^"\\]*"\}$/;
+
 /**
  * Turns a provider's reply into canonical events, chunk by chunk. A completion that is not streamed is read
  * as one chunk, with its messages as deltas. Every event of every stream passes through here, if only to be
@@ -19,15 +22,15 @@ import { decodeAnnotation } from '../../shared/openai/citations.ts';
 import { buildErrorEvent } from '../../shared/openai/errors.ts';
 import { readUrl } from '../../shared/openai/media.ts';
 import { fitName } from '../../shared/openai/tools.ts';
+import { isError, readVendorError } from '../../shared/vendors/errors.ts';
+import { readFinish, readWord } from '../../shared/vendors/finish-reason.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
-import { readFinish, readWord } from '../../shared/wire-kit/finish-reason.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { createToolFinder } from '../../shared/wire-kit/offered-tools.ts';
 import { ReplyLog, type BlockFacts } from '../../shared/wire-kit/reply-log.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readObject, readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, splitNames, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { isError, readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { ChatCall } from './call.ts';
 import { type ReplySink, readFunctionCall, ToolCalls } from './calls.ts';
 import { bag, defaultSound, dialect } from './encoding.ts';

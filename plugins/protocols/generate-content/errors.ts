@@ -1,15 +1,14 @@
 /** Converts Google's errors, in both directions: an HTTP status, an RPC status, and details by type. */
 import { GatewayError, type ErrorReply, type Match, type EventOf } from '../../../core/index.ts';
-import { parseJson } from '../../shared/wire-kit/event-data.ts';
-import { readObject, readList, readText } from '../../shared/wire-kit/values.ts';
-import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { rpc, findDetail } from '../../shared/wire-kit/vendor-error-meaning.ts';
 import {
   decodeVendorError,
   buildErrorEvent,
   selectClientStatus,
   readVendorError,
-} from '../../shared/wire-kit/vendor-error.ts';
+} from '../../shared/vendors/errors.ts';
+import { parseJson } from '../../shared/wire-kit/event-data.ts';
+import { readObject, readList, readObjects, readText } from '../../shared/wire-kit/values.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { protocolName } from './encoding.ts';
 
 /** The RPC statuses by HTTP status. Any other is `INVALID_ARGUMENT`. */
@@ -25,6 +24,14 @@ const rpcStatuses: ReadonlyMap<number, string> = new Map([
   [503, 'UNAVAILABLE'],
   [504, 'DEADLINE_EXCEEDED'],
 ]);
+
+/** The beginning of the types of details. */
+const rpc = 'type.googleapis.com/google.rpc.';
+
+/** The first detail of this type. */
+function findDetail(error: Fields, type: string): Fields {
+  return readObjects(error.details).find((each) => each['@type'] === rpc + type) ?? {};
+}
 
 /** Google pairs `UNAVAILABLE` with 503, and its clients rely on the pair. */
 function readHttpStatus({ status }: GatewayError): number {

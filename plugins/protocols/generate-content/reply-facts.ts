@@ -11,7 +11,7 @@ import {
   GatewayError,
   type Annotation,
 } from '../../../core/index.ts';
-import { considerCalls, readFinish, type CallsSeen } from '../../shared/wire-kit/finish-reason.ts';
+import { considerCalls, readFinish, type CallsSeen } from '../../shared/vendors/finish-reason.ts';
 import { longestPassages, type Transcript } from '../../shared/wire-kit/transcript.ts';
 import {
   keepKnown,

@@ -13,6 +13,7 @@ import {
   type BlockKind,
   type Opaque,
 } from '../../../core/index.ts';
+import { isError } from '../../shared/vendors/errors.ts';
 import { unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
@@ -21,7 +22,6 @@ import { ReplyLog, type BlockFacts } from '../../shared/wire-kit/reply-log.ts';
 import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readList, readMember, readObject, readObjects, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { isError } from '../../shared/wire-kit/vendor-error.ts';
 import { GenerateCall } from './call.ts';
 import { bag, fitName, makeCallId, readSignature } from './encoding.ts';
 import { readStreamError } from './errors.ts';

@@ -16,13 +16,13 @@ import {
   type EventOf,
 } from '../../../core/index.ts';
 import { buildErrorEvent, encodeStreamError } from '../../shared/openai/errors.ts';
+import { isError, readVendorError } from '../../shared/vendors/errors.ts';
 import { unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
 import { resolveSetting } from '../../shared/wire-kit/image-settings.ts';
 import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readObjects, readString, readObject, keepKnown } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { isError, readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { ImageCall } from './call.ts';
 import { bag } from './wire.ts';
 

@@ -13,9 +13,16 @@ import {
   type GatewayError,
   type EventOf,
 } from '../../../core/index.ts';
+import {
+  selectClientStatus,
+  decodeVendorError,
+  buildErrorEvent,
+  readVendorError,
+} from '../../shared/vendors/errors.ts';
 import { buildEncoding, type Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
 import { describeProtocol } from '../../shared/wire-kit/foreign-fields.ts';
+import { findCallLimit } from '../../shared/wire-kit/hosted-tools.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { hashText, fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
@@ -28,12 +35,6 @@ import {
   type Fields,
   type Sides,
 } from '../../shared/wire-kit/vendor-bag.ts';
-import {
-  selectClientStatus,
-  decodeVendorError,
-  buildErrorEvent,
-  readVendorError,
-} from '../../shared/wire-kit/vendor-error.ts';
 
 export const protocolName = 'messages';
 export const bag = createBag(protocolName);
@@ -143,6 +144,8 @@ export function getRequestedLifetime(request: CanonicalRequest): Lifetime {
 
 export interface Encoding extends BaseEncoding {
   readonly mark: MarkEncoder;
+  /** The limit that a client of another protocol sets for all hosted tools. */
+  readonly callLimit: ReturnType<typeof findCallLimit>;
 }
 
 export function createEncoding(
@@ -151,7 +154,11 @@ export function createEncoding(
   lose: Lose,
   inPlace = false,
 ): Encoding {
-  return { mark: createMarkEncoder(request, lose), ...buildEncoding(request, model, lose, inPlace) };
+  return {
+    mark: createMarkEncoder(request, lose),
+    callLimit: findCallLimit(request),
+    ...buildEncoding(request, model, lose, inPlace),
+  };
 }
 
 export const flagsSchema = z.strictObject({

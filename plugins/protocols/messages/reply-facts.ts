@@ -4,8 +4,8 @@
  * citations. Such blocks lack Anthropic's encrypted content, so they are removed when a client returns them.
  */
 import { splice, type CanonicalEvent, type FinishReason, type Annotation } from '../../../core/index.ts';
+import { considerCalls, readFinish } from '../../shared/vendors/finish-reason.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
-import { considerCalls, readFinish } from '../../shared/wire-kit/finish-reason.ts';
 import { readObject, readString } from '../../shared/wire-kit/values.ts';
 import { splitNames, pickUnread, overlay, type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './encoding.ts';

@@ -13,16 +13,16 @@ import {
   type EventDecoder,
   type WireEvent,
 } from '../../../core/index.ts';
+import { isError } from '../../shared/vendors/errors.ts';
+import { considerCalls, readFinish, readWord } from '../../shared/vendors/finish-reason.ts';
 import { sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
-import { considerCalls, readFinish, readWord } from '../../shared/wire-kit/finish-reason.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { createToolFinder, unwrapInput, type FindTool } from '../../shared/wire-kit/offered-tools.ts';
 import { type BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { ArgumentPieces, parseLongNumbers } from '../../shared/wire-kit/tool-arguments.ts';
 import { readObject, readObjects, readText, readList, readMember } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields, pickStated, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { isError } from '../../shared/wire-kit/vendor-error.ts';
 import { MessagesCall } from './call.ts';
 import {
   getRequestedLifetime,

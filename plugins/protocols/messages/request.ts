@@ -14,7 +14,7 @@ import {
 } from '../../shared/wire-kit/calls-and-results.ts';
 import { fitLimit, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
-import { addSearchLimit, callLimit, offerTools, placeTools } from '../../shared/wire-kit/hosted-tools.ts';
+import { offerTools, placeTools } from '../../shared/wire-kit/hosted-tools.ts';
 import { refuseEmpty, collectLosses } from '../../shared/wire-kit/losses.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { buildLost, refused, Settings, textOnly, type Fit } from '../../shared/wire-kit/settings.ts';
@@ -370,8 +370,7 @@ export function encodeRequest(
   const turns = moveResultsToCalls(makeCallIdsUnique(request.turns));
   for (const [index, { name }] of turns)
     if (name !== undefined) lose(`turns[${index}].name`, 'messages has no names for participants');
-  const offered =
-    request.tools && offerTools(request, protocolName, encoding, placeTools(addSearchLimit(request)));
+  const offered = request.tools && offerTools(request, protocolName, encoding, placeTools(request.tools));
   const { system, messages } = new Conversation(turns, encoding);
   const { tools, choice, instruction: call } = encodeTools(request, offered, encoding);
   const forced = choice?.type === 'any' || choice?.type === 'tool';
@@ -380,7 +379,9 @@ export function encodeRequest(
   const thinks = thinking !== undefined && thinking.type !== 'disabled';
   const prompt = encodeSystem(system, call, instruction);
   const { metadata, service_tier, ...others } = settings.encode(request, { ...encoding, thinks });
-  const limited = new Set(tools?.some((tool) => tool.max_uses !== undefined) ? [callLimit] : []);
+  const limited = new Set(
+    tools?.some((tool) => tool.max_uses !== undefined) ? [encoding.callLimit.field] : [],
+  );
   return {
     body: overlay(bag.getFields(request), {
       model: model.upstream,

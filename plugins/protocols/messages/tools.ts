@@ -254,7 +254,9 @@ function encodeHosted(tool: HostedTool, path: string, encoding: Encoding): Field
   if (tool.protocol === protocolName) return [tool.value];
   const encodeSearch = (): Fields => {
     const options = translateSearchOptions(tool, path, searchWords, encoding.lose);
-    return { type: 'web_search_20250305', name: 'web_search', ...options };
+    const { limit } = encoding.callLimit;
+    const uses = limit === undefined ? {} : { max_uses: limit };
+    return { type: 'web_search_20250305', name: 'web_search', ...options, ...uses };
   };
   const code = { type: 'code_execution_20250825', name: 'code_execution' };
   const replaced = replaceHosted(tool, path, encoding, { encodeSearch, code });

@@ -18,8 +18,9 @@ import {
 } from '../../../core/index.ts';
 import { decodeAnnotation } from '../../shared/openai/citations.ts';
 import { buildErrorEvent } from '../../shared/openai/errors.ts';
+import { isError, readVendorError } from '../../shared/vendors/errors.ts';
+import { considerCalls } from '../../shared/vendors/finish-reason.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
-import { considerCalls } from '../../shared/wire-kit/finish-reason.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { ReplyLog, type BlockFacts } from '../../shared/wire-kit/reply-log.ts';
 import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
@@ -32,7 +33,6 @@ import {
   type Sides,
   pickUnread,
 } from '../../shared/wire-kit/vendor-bag.ts';
-import { isError, readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { ResponsesCall } from './call.ts';
 import { headNames, partBreak } from './conversation.ts';
 import { bag, dialect, findSealer, ToolNames, readSealed } from './encoding.ts';

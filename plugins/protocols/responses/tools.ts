@@ -3,6 +3,7 @@
  * first one also keeps its other fields.
  */
 import type { HostedTool, Tool, ToolChoice, CanonicalRequest } from '../../../core/index.ts';
+import { callLimit } from '../../shared/openai/foreign.ts';
 import * as Shared from '../../shared/openai/tools.ts';
 import {
   searchName,
@@ -12,7 +13,6 @@ import {
   placeTools,
   removeRepeatedTools,
   replaceHosted,
-  callLimit,
   readSearchLimit,
   translateSearchOptions,
   type SearchWriters,

@@ -5,7 +5,7 @@ import {
   decodeVendorError,
   buildErrorEvent as vendorErrorEvent,
   type VendorError,
-} from '../wire-kit/vendor-error.ts';
+} from '../vendors/errors.ts';
 
 interface Words {
   readonly type: string;

@@ -2,6 +2,9 @@
 import { describeProtocol } from '../wire-kit/foreign-fields.ts';
 import { splitNames } from '../wire-kit/vendor-bag.ts';
 
+/** OpenAI's limit for the calls of all hosted tools of a request, which responses has. */
+export const callLimit = 'max_tool_calls';
+
 const words = ['auto', 'disabled', 'none', 'required'];
 
 export function describeOpenaiProtocol(name: string): void {
@@ -22,6 +25,8 @@ export function describeOpenaiProtocol(name: string): void {
       'response_format.type': [],
       'text.format.type': [],
     },
+    painter: { type: 'image_generation', choice: 'tool_choice' },
+    callLimit,
     compactionItem: 'compaction_trigger',
     isIndispensable: ({ value }) => value.type === 'file_search',
   });

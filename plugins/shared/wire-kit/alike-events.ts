@@ -7,9 +7,6 @@ import { detach, type CanonicalEvent, type EventDecoder, type WireEvent } from '
 /** Characters that JSON text only contains in escapes. */
 const escaped = /[\\\p{Cc}]/u;
 
-/** OpenAI's padding hides the length of the text. It is the last member and differs in each event. */
-const padding = /(?<="obfuscation":")[^"\\]*"\}$/;
-
 /** An event that only added text to an open block: its JSON before and after the text. */
 interface AlikeEvent {
   readonly name: string | undefined;
@@ -27,13 +24,16 @@ interface AlikeEvent {
  */
 export class AlikeEvents implements EventDecoder {
   readonly #decoder: EventDecoder;
+  readonly #padding: RegExp | undefined;
   /** The text block that started last. */
   #block: number | undefined;
   /** The last event that only added text to that block. */
   #known: AlikeEvent | undefined;
 
-  constructor(decoder: EventDecoder) {
+  /** `padding`: a last string of an event that differs in each, with what follows it. */
+  constructor(decoder: EventDecoder, padding?: RegExp) {
     this.#decoder = decoder;
+    this.#padding = padding;
   }
 
   push(event: WireEvent): CanonicalEvent[] {
@@ -76,7 +76,7 @@ export class AlikeEvents implements EventDecoder {
     // If the text occurs twice, or is escaped, it is not certain what surrounds it.
     if (at < 0 || at !== data.lastIndexOf(written)) return;
     const behind = data.slice(at + written.length - 1);
-    const after = behind.replace(padding, '');
+    const after = this.#padding ? behind.replace(this.#padding, '') : behind;
     this.#known = {
       name: name && detach(name),
       delta,

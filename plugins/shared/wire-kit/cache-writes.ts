@@ -5,8 +5,8 @@ import { isObject, type Fields } from './vendor-bag.ts';
 type Writes = Pick<Usage, 'cacheWrite5m' | 'cacheWrite30m' | 'cacheWrite1h' | 'cacheWrite12h'>;
 
 /**
- * Reads the sum, which Alibaba and Perplexity call as Anthropic does, and, where the vendor reports them, its
- * parts by retention. What is in no part is kept for the vendor's usual, shortest time.
+ * Reads the sum, which has two names, and, where the vendor reports them, its parts by retention. What is in
+ * no part is kept for the vendor's usual, shortest time.
  */
 export function decodeCacheWrites({
   cache_write_tokens: sum,

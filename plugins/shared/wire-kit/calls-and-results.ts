@@ -88,8 +88,8 @@ function findAnsweredStep<Step>({ blocks }: Turn, callers: ReadonlyMap<string, S
 }
 
 /**
- * Moves the results of calls directly behind the calls. In responses, other turns may come between them:
- * Codex reports there that a command was approved. Call ids must be unique.
+ * Moves the results of calls directly behind the calls. In responses, other turns may come between them: a
+ * client reports there that a command was approved. Call ids must be unique.
  */
 export function moveResultsToCalls(turns: readonly Turn[]): readonly PlacedTurn[] {
   const callers = new Map<string, PlacedTurn[]>();

@@ -31,6 +31,10 @@ interface ProtocolFacts {
   readonly compactionItem?: string;
   /** Whether an answer without this hosted tool would be worthless. */
   readonly isIndispensable?: (tool: HostedTool) => boolean;
+  /** The type of its hosted tool that makes pictures, and the field by which a request demands it. */
+  readonly painter?: { readonly type: string; readonly choice: string };
+  /** The field that limits the calls of all hosted tools together. */
+  readonly callLimit?: string;
   /** The options of a hosted tool, if they are not its members. */
   readonly readOptions?: (tool: Fields) => Fields;
 }

@@ -1,7 +1,7 @@
 /**
  * Tools that a provider runs itself. Several providers have a web search and a place to run code, so one tool
  * can replace another. A tool without a counterpart is reported as lost. If the client mainly wanted that
- * tool (Google's grounding, running code, a search alone), an answer without it would be worthless, and the
+ * tool (grounding, running code, a search alone), an answer without it would be worthless, and the
  * call is refused.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -46,21 +46,25 @@ export function needsSearch({ tools = [], toolChoice }: CanonicalRequest): boole
   return toolChoice.names?.[0] === searchName && !isFunction;
 }
 
-const imageTool = 'image_generation';
+/** Whether a tool makes pictures. */
+function isPainter(tool: Tool): tool is HostedTool {
+  return tool.type === 'hosted' && tool.value.type === (getFacts(tool.protocol).painter?.type ?? null);
+}
 
 /** Whether the request is for a picture that a tool makes: it offers no other tool, or demands this one. */
 export function needsPicture({ tools = [], toolChoice, vendor }: CanonicalRequest): boolean {
-  const painters = tools.filter((tool) => tool.type === 'hosted' && tool.value.type === imageTool);
-  if (painters.length === 0 || toolChoice?.mode === 'none') return false;
-  const choice = vendor?.responses?.tool_choice;
-  return painters.length === tools.length || (isObject(choice) && choice.type === imageTool);
+  const [first, ...others] = tools.filter(isPainter);
+  if (!first || toolChoice?.mode === 'none') return false;
+  const { type, choice = '' } = getFacts(first.protocol).painter ?? {};
+  const demanded = vendor?.[first.protocol]?.[choice];
+  return others.length + 1 === tools.length || (isObject(demanded) && demanded.type === type);
 }
 
 /** Whether an answer without the tool would be worthless. */
 export function isIndispensable(tool: HostedTool, encoding: Pick<Encoding, 'searches' | 'paints'>): boolean {
-  const { kind, protocol, value } = tool;
+  const { kind, protocol } = tool;
   if (kind === 'code-execution' || (kind === 'web-search' && encoding.searches)) return true;
-  if (value.type === imageTool && encoding.paints) return true;
+  if (encoding.paints && isPainter(tool)) return true;
   return getFacts(protocol).isIndispensable?.(tool) ?? false;
 }
 
@@ -82,7 +86,7 @@ function findOnlyKey(tool: Tool): string | undefined {
 
 /**
  * The tools without a second one of a kind or name, which providers refuse: a client may spell one in two
- * ways, and Codex offers one again with a later turn. The last definition of a name counts.
+ * ways, or offer one again with a later turn. The last definition of a name counts.
  */
 export function removeRepeatedTools(tools: readonly PlacedTool[], { lose }: Encoding): PlacedTool[] {
   const kept = new Map<unknown, PlacedTool>();
@@ -185,13 +189,13 @@ export type SearchWriters = Readonly<Partial<Record<SearchOption, (value: unknow
 
 /** Translates the options of a web search to another protocol, and reports the rest. */
 export function translateSearchOptions(
-  { protocol, value }: HostedTool,
+  tool: HostedTool,
   path: string,
   words: SearchWriters,
   lose: Lose,
 ): Fields {
   const written: Record<string, unknown> = {};
-  for (const [name, option] of listOptions(getFacts(protocol).readOptions?.(value) ?? value)) {
+  for (const [name, option] of listOptions(tool)) {
     const kind = options[name];
     const write = kind && words[kind];
     if (write) Object.assign(written, write(kind === 'location' ? readPlace(option) : option));
@@ -200,8 +204,8 @@ export function translateSearchOptions(
   return written;
 }
 
-function* listOptions(value: Fields): Generator<[name: string, option: unknown]> {
-  for (const [name, option] of Object.entries(value)) {
+function* listOptions({ protocol, value }: HostedTool): Generator<[name: string, option: unknown]> {
+  for (const [name, option] of Object.entries(getFacts(protocol).readOptions?.(value) ?? value)) {
     if (option === null || name === 'type' || name === 'name') continue;
     if (name === 'filters' && isObject(option))
       for (const [inner, each] of Object.entries(option)) yield [`filters.${inner}`, each];
@@ -216,26 +220,28 @@ function readPlace(location: unknown): Fields {
   return isObject(approximate) ? approximate : place;
 }
 
-/** OpenAI's limit for the calls of all hosted tools of a request. Other vendors limit the search alone. */
-export const callLimit = 'max_tool_calls';
-const useLimit = 'max_uses';
-
-/** Whether web search is the only hosted tool, so that the two limits mean the same. */
+/** Whether web search is the only hosted tool, so that a limit for all of them means the same. */
 function hasOnlySearches(tools: readonly Tool[]): boolean {
   return tools.every((tool) => tool.type !== 'hosted' || tool.kind === 'web-search');
 }
 
-/** The tools of a request, with OpenAI's limit as an option of its search. */
-export function addSearchLimit({ tools = [], vendor }: CanonicalRequest): readonly Tool[] {
-  const limit = vendor?.responses?.[callLimit];
-  if (typeof limit !== 'number' || !hasOnlySearches(tools)) return tools;
-  return tools.map((tool) =>
-    tool.type === 'hosted' ? { ...tool, value: { ...tool.value, [useLimit]: limit } } : tool,
-  );
+/** The limit for a search that a request of another protocol sets for all hosted tools, with its field. */
+export function findCallLimit({ tools = [], vendor = {} }: CanonicalRequest): {
+  readonly field: string;
+  readonly limit: number | undefined;
+} {
+  for (const [owner, fields] of Object.entries(vendor)) {
+    const { callLimit: field = '' } = getFacts(owner);
+    const limit = fields[field];
+    if (typeof limit === 'number' && hasOnlySearches(tools)) return { field, limit };
+  }
+  return { field: '', limit: undefined };
 }
 
 /** The search's limit for all hosted tools; undefined if it has none, or if there are others too. */
 export function readSearchLimit(tools: readonly Tool[]): unknown {
-  const [value] = tools.flatMap((tool) => (tool.type === 'hosted' ? [tool.value] : []));
-  return hasOnlySearches(tools) ? value?.[useLimit] : undefined;
+  const search = tools.find((tool) => tool.type === 'hosted');
+  if (!search || !hasOnlySearches(tools)) return undefined;
+  for (const [name, option] of listOptions(search)) if (options[name] === 'uses') return option;
+  return undefined;
 }

@@ -88,7 +88,7 @@ export function takeContext({ context }: MediaBlock, path: string, lose: Lose): 
   return context;
 }
 
-/** The name of a picture or sound, as text before it: only Google has a field for it. */
+/** The name of a picture or sound, as text before it, for wires without a field for it. */
 export function nameMedium({ kind, filename }: MediaBlock): string | undefined {
   return kind === 'document' || filename === undefined ? undefined : `${filename}:`;
 }

@@ -88,7 +88,7 @@ export interface PageParameters {
   readonly limit: string;
   readonly after: string;
   readonly before?: string;
-  /** Whether a limit of 0 is none, and one beyond the highest is the highest, as Google documents. */
+  /** Whether a limit of 0 is none, and one beyond the highest is the highest. */
   readonly isLenient?: boolean;
 }
 
@@ -104,7 +104,7 @@ interface Wanted {
   readonly before: string;
 }
 
-/** Anthropic's and Google's highest. */
+/** The highest that the protocols document. */
 const highestLimit = 1000;
 
 function refuse(param: string, problem: string): GatewayError {

@@ -1,7 +1,7 @@
 /**
- * Service modes with a price of their own: OpenAI and Google have tiers, Anthropic has a speed and a region.
- * The client requests a mode, and the provider's reply reports whether it granted it. If not, the provider
- * charges the usual price.
+ * Service modes with a price of their own: some vendors have tiers, others a speed and a region. The client
+ * requests a mode, and the provider's reply reports whether it granted it. If not, the provider charges the
+ * usual price.
  */
 import {
   getModeRates,

@@ -29,7 +29,7 @@ function allowNull<Schema extends z.ZodType>(schema: Schema) {
 /** A limit, or limits by percentile. */
 const pace = z.union([z.number(), z.record(z.string(), z.number())], 'a number, or numbers by percentile');
 
-/** OpenRouter's own members, which only it can act on. */
+/** Members that only a provider can act on which routes calls itself. */
 const others = {
   data_collection: allowNull(z.enum(['allow', 'deny'])),
   zdr: allowNull(z.boolean()),
@@ -39,7 +39,7 @@ const others = {
   preferred_max_latency: allowNull(pace),
 };
 
-/** OpenRouter's two words for tokens, and every other unit by its own. */
+/** Two words of their own for tokens, and every other unit by its name. */
 const limits = [
   ...['prompt', 'completion'].map((name) => [name, allowNull(buildPriceSchema(tokenPrice))] as const),
   ...kinds

@@ -18,7 +18,7 @@ export const efforts = [
 
 const medium = 3;
 
-/** Vendors have words of their own, such as Groq's "default". Each counts as "medium". */
+/** Vendors have words of their own, such as "default". Each counts as "medium". */
 function getRank(name: string): number {
   const rank = efforts.findIndex((effort) => effort.name === name);
   return rank < 0 ? medium : rank;

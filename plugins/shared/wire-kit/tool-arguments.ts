@@ -61,7 +61,7 @@ export function mayBeEmptyArguments(text: string): boolean {
   return start !== undefined && 'null'.startsWith(start);
 }
 
-/** Whether arguments are none: empty text, or the `null` that Groq writes. */
+/** Whether arguments are none: empty text, or the `null` that some vendors write. */
 export function isEmptyArguments(text: string): boolean {
   const whole = trimShort(text);
   return whole === '' || whole === 'null';

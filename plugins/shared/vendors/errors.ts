@@ -3,11 +3,11 @@
  * sees: the provider's own message, unless the error concerns our key or account.
  */
 import { GatewayError, type ErrorCode, type ErrorDetails, type EventOf } from '../../../core/index.ts';
-import { parseJson } from './event-data.ts';
+import { parseJson } from '../wire-kit/event-data.ts';
+import { readMember } from '../wire-kit/values.ts';
+import { isObject, type Fields, splitNames } from '../wire-kit/vendor-bag.ts';
+import { classifyError, findStatus, guessStatus, mapToStatus } from './error-meaning.ts';
 import { redact, redactFields, omitAdvice } from './redact.ts';
-import { readMember } from './values.ts';
-import { isObject, type Fields, splitNames } from './vendor-bag.ts';
-import { classifyError, findStatus, guessStatus } from './vendor-error-meaning.ts';
 
 export interface VendorError {
   readonly message: string | undefined;
@@ -55,30 +55,22 @@ function addMessage(fields: Fields): Fields {
   return name === undefined ? fields : { ...fields, message: fields[name] };
 }
 
-/** What MiniMax's codes mean. It writes them into every reply, with status 200; code 0 is no error. */
-const minimaxCodes: ReadonlyMap<unknown, Fields> = new Map([
-  [1001, { status: 504 }],
-  [1002, { status: 429 }],
-  [1004, { status: 401 }],
-  [1008, { status: 402 }],
-  [1026, { status: 400, code: 'content_filter' }],
-  [1027, { status: 400, code: 'content_filter' }],
-  // Two quotas of a plan that are used up; only MiniMax's own command line tells of them.
-  [1028, { status: 429 }],
-  [1030, { status: 429 }],
-  [1039, { status: 429 }],
-  [1041, { status: 429 }],
-  [1042, { status: 400 }],
-  [2013, { status: 400 }],
-  [2045, { status: 429 }],
-  [2049, { status: 401 }],
-  [2056, { status: 429 }],
+/** What MiniMax's codes mean, by status. It writes them into every reply, with status 200; 0 is no error. */
+const minimaxCodes: ReadonlyMap<string, number> = mapToStatus({
+  400: '1026 1027 1042 2013',
+  401: '1004 2049',
+  402: '1008',
   // The plan of our key lacks the model.
-  [2061, { status: 404 }],
-]);
+  404: '2061',
+  // The last five are quotas of a plan that is used up; only MiniMax's own command line tells of some.
+  429: '1002 1039 1041 1028 1030 2045 2056',
+  504: '1001',
+});
+const minimaxPolicyCodes = splitNames('1026 1027');
 
-function readBaseReply({ status_code: code, status_msg: message }: Fields): Fields {
-  return { message, code, ...(minimaxCodes.get(code) ?? { status: 500 }) };
+function readBaseReply({ status_code: number, status_msg: message }: Fields): Fields {
+  const code = minimaxPolicyCodes.has(String(number)) ? 'content_filter' : number;
+  return { message, code, status: minimaxCodes.get(String(number)) ?? 500 };
 }
 
 function hasFailed(base: unknown): base is Fields {

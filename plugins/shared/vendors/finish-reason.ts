@@ -3,7 +3,7 @@
  * others. A word that is not listed is `other`, which no client may take for a finished reply.
  */
 import { finishReasons, type FinishReason } from '../../../core/index.ts';
-import { splitNames } from './vendor-bag.ts';
+import { splitNames } from '../wire-kit/vendor-bag.ts';
 
 /** Cohere writes its words in upper case, and others as they like. Those in upper case here are exact. */
 const words: Readonly<Partial<Record<FinishReason, string>>> = {

@@ -4,10 +4,10 @@
  * like one about our key.
  */
 import type { ErrorCode } from '../../../core/index.ts';
-import { joinPatterns } from './join-patterns.ts';
-import { readObjects } from './values.ts';
-import { splitNames, type Fields } from './vendor-bag.ts';
-import type { VendorError } from './vendor-error.ts';
+import { joinPatterns } from '../wire-kit/join-patterns.ts';
+import { readObjects } from '../wire-kit/values.ts';
+import { splitNames } from '../wire-kit/vendor-bag.ts';
+import type { VendorError } from './errors.ts';
 
 interface ErrorMeaning {
   readonly code: ErrorCode;
@@ -47,14 +47,19 @@ const words: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 };
 
-const statuses: ReadonlyMap<string | undefined, number> = new Map(
-  Object.entries(words).flatMap(([status, names]) =>
-    [...splitNames(names)].map((name): [string, number] => [name, Number(status)]),
-  ),
-);
+/** Maps each word in these lists to its status. */
+export function mapToStatus(lists: Readonly<Record<number, string>>): ReadonlyMap<string, number> {
+  return new Map(
+    Object.entries(lists).flatMap(([status, names]) =>
+      [...splitNames(names)].map((name): [string, number] => [name, Number(status)]),
+    ),
+  );
+}
+
+const statuses = mapToStatus(words);
 
 /** The HTTP status that an error with this code or type has. */
-export function findStatus(word: string | undefined): number | undefined {
+export function findStatus(word = ''): number | undefined {
   return statuses.get(word);
 }
 
@@ -64,7 +69,7 @@ const ourCodes = splitNames(`
   account_suspended billing_not_active billing_hard_limit_reached contract_spend_limit_reached
   organization_restricted unsupported_country_region_territory
 `);
-/** Reasons in Google's `ErrorInfo` for an error about our key or project. */
+/** Reasons in the details of Google's errors for an error about our key or project. */
 const ourReasons = /^(API_KEY|CONSUMER|BILLING|SERVICE_DISABLED|ACCESS_TOKEN|ACCOUNT)/;
 const ourWords = joinPatterns(
   /(invalid|incorrect|expired|missing) api[ _-]?key/,
@@ -132,20 +137,12 @@ const noEndpoint = /no endpoints found that support/i;
 
 const quoted = /(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g;
 
-/** The beginning of the types of Google's error details. */
-export const rpc = 'type.googleapis.com/google.rpc.';
-
-/** The first of Google's error details of this type. */
-export function findDetail(error: Fields, type: string): Fields {
-  return readObjects(error.details).find((each) => each['@type'] === rpc + type) ?? {};
-}
-
 function isAboutUs(error: VendorError, said: string): boolean {
   const { code = '', type = '' } = error;
   return (
     ourCodes.has(code) ||
     ourCodes.has(type) ||
-    ourReasons.test(String(findDetail(error.fields, 'ErrorInfo').reason ?? '')) ||
+    readObjects(error.fields.details).some(({ reason = '' }) => ourReasons.test(String(reason))) ||
     ourWords.test(said)
   );
 }

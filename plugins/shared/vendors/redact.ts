@@ -2,8 +2,8 @@
  * Removes everything about the gateway's own account from a vendor's error: keys and parts of keys, the names
  * of our organisation, project and team, and advice about our billing. The rest stays as the vendor wrote it.
  */
-import { joinPatterns } from './join-patterns.ts';
-import { isObject, type Fields } from './vendor-bag.ts';
+import { joinPatterns } from '../wire-kit/join-patterns.ts';
+import { isObject, type Fields } from '../wire-kit/vendor-bag.ts';
 
 const id = String.raw`[\`'"]?(?:org[-_]\w+|proj_\w+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,})[\`'"]?`;
 
