@@ -1,6 +1,3 @@
-/** OpenAI's padding hides the length of the text. It is the last member and differs in each chunk. */
-export const padding = /(?<="obfuscation":")[^"\\]*"\}$/;
-
 /**
  * Turns a provider's reply into canonical events, chunk by chunk. A completion that is not streamed is read
  * as one chunk, with its messages as deltas. Every event of every stream passes through here, if only to be
@@ -36,6 +33,9 @@ import { type ReplySink, readFunctionCall, ToolCalls } from './calls.ts';
 import { bag, defaultSound, dialect } from './encoding.ts';
 import { markUnsealed, readDetail, type Detail } from './reasoning.ts';
 import { decodeFinish, decodeUsage, findUsage, readParts } from './reply-facts.ts';
+
+/** OpenAI's padding hides the length of the text. It is the last member and differs in each chunk. */
+export const padding = /(?<="obfuscation":")[^"\\]*"\}$/;
 
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
