@@ -22,12 +22,10 @@ import { parseLongNumbers } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import {
   pickUnread,
-  pickStated,
-  nestFields,
-  splitNames,
   type Fields,
   overlay,
   trackReads,
+  type Tracked,
 } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeBlocks, decodeOther, keepForeign, encodeBlock } from './content.ts';
 import { bag, UnsealedBlocks, protocolName, type Encoding, readFlags, createEncoding } from './encoding.ts';
@@ -260,7 +258,7 @@ function buildSampling(
 ) {
   return {
     field,
-    decode: (wire: Wire.Request) => wire[field],
+    decode: ({ seen }: Tracked<Wire.Request>) => seen[field],
     fit: (value: number, { model, thinks }: Circumstances, sent: Fields): Fit => {
       if (!model.capabilities.sampling || !listsParameter(model, field)) return refused;
       if (thinks && !fitsThinking(value)) return [undefined, 'not allowed together with thinking'];
@@ -285,8 +283,8 @@ const wireTiers: ReadonlyMap<string, string> = new Map([
   ['standard', 'standard_only'],
 ]);
 
-export const settings = new Settings<Wire.Request, Circumstances>({
-  outputLimit: { field: 'max_tokens', decode: ({ max_tokens: limit }) => limit },
+export const settings = new Settings<Tracked<Wire.Request>, Circumstances>({
+  outputLimit: { field: 'max_tokens', decode: ({ seen }) => seen.max_tokens },
   tools: {},
   toolChoice: { field: 'tool_choice' },
   parallelToolCalls: { field: 'tool_choice.disable_parallel_tool_use' },
@@ -294,7 +292,7 @@ export const settings = new Settings<Wire.Request, Circumstances>({
   format: { field: 'output_config.format' },
   stop: {
     field: 'stop_sequences',
-    decode: ({ stop_sequences: stop }) => stop,
+    decode: ({ seen }) => seen.stop_sequences,
     fit: (stop) => [stop.every(isBlank) ? undefined : stop.filter((text) => !isBlank(text))],
   },
   temperature: buildSampling(
@@ -318,13 +316,13 @@ export const settings = new Settings<Wire.Request, Circumstances>({
   ),
   user: {
     field: 'metadata.user_id',
-    decode: ({ metadata }) => metadata?.user_id,
+    decode: ({ open }) => open('metadata')?.seen.user_id,
     fit: (user) =>
       user.length <= longestUser ? [user] : [undefined, `messages accepts at most ${longestUser} characters`],
   },
   serviceTier: {
     field: 'service_tier',
-    decode: ({ service_tier: tier }) => (tier === 'standard_only' ? 'default' : tier || undefined),
+    decode: ({ seen: { service_tier: tier } }) => (tier === 'standard_only' ? 'default' : tier || undefined),
     fit: (tier) => [wireTiers.get(tier), wireTiers.has(tier) ? undefined : 'messages has no such tier'],
   },
   modalities: textOnly,
@@ -339,22 +337,18 @@ export const settings = new Settings<Wire.Request, Circumstances>({
   image: buildLost(protocolName, (image) => Object.keys(image).length > 0),
 });
 
-const userOnly = splitNames('user_id');
-
 export function decodeRequest(wire: Wire.Request, text: string): CanonicalRequest {
-  const { seen, pickRest, keep } = trackReads(wire);
-  const { model, stream, provider: _preferences, metadata } = seen;
-  const { rest, ...answer } = decodeAnswer(seen, keep);
+  const body = trackReads(wire);
+  const { model, stream, provider: _preferences } = body.seen;
   const request: CanonicalRequest = {
     model,
     stream: stream ?? false,
-    turns: decodeTurns(seen, text),
-    ...answer,
-    ...decodeTools(seen, keep),
-    ...settings.decode(seen),
+    turns: decodeTurns(body.seen, text),
+    ...decodeAnswer(body),
+    ...decodeTools(body),
+    ...settings.decode(body),
   };
-  const own = { ...pickRest(), ...rest, ...nestFields('metadata', pickStated(metadata ?? {}, userOnly)) };
-  return { ...request, ...bag.keep(own) };
+  return { ...request, ...bag.keep(body.pickRest()) };
 }
 
 export function encodeRequest(

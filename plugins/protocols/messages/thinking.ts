@@ -14,13 +14,7 @@ import {
   loseReasoning,
 } from '../../shared/wire-kit/reasoning-effort.ts';
 import { readObjects } from '../../shared/wire-kit/values.ts';
-import {
-  isObject,
-  nestFields,
-  splitNames,
-  trackReads,
-  type Fields,
-} from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, splitNames, type Fields, type Tracked } from '../../shared/wire-kit/vendor-bag.ts';
 import { type Encoding, bag } from './encoding.ts';
 import * as Wire from './wire.ts';
 
@@ -30,49 +24,36 @@ const canonicalDisplays: ReadonlyMap<unknown, NonNullable<Reasoning['display']>>
 ]);
 
 type Answer = Pick<CanonicalRequest, 'reasoning' | 'format' | 'names'>;
-/** Leaves a field of the request to those without a canonical name. */
-type Keep = (name: string) => void;
 
 /** `thinking` enables reasoning, `output_config.effort` sets its depth; a client may send only one. */
-export function decodeAnswer(body: Wire.Request, keep: Keep): Answer & { readonly rest: Fields } {
-  const { seen: output, pickRest: pickOutput, keep: keepOutput } = trackReads(body.output_config ?? {});
-  const isOlder = !output.format;
-  const format = isOlder
-    ? decodeFormat(body[Wire.olderFormat], () => keep(Wire.olderFormat))
-    : decodeFormat(output.format, () => keepOutput('format'));
-  const { names, rest, ...thinking } = decodeThinking(body, output, keep);
-  return {
-    ...thinking,
-    format,
-    names: isOlder && format ? { ...names, format: Wire.olderFormat } : names,
-    rest: { ...rest, ...nestFields('output_config', pickOutput()) },
-  };
+export function decodeAnswer(body: Tracked<Wire.Request>): Answer {
+  const output = body.open('output_config');
+  const { names, ...thinking } = decodeThinking(body, output);
+  if (output?.seen.format)
+    return { ...thinking, names, format: decodeFormat(output.seen.format, () => output.keep('format')) };
+  const format = decodeFormat(body.seen[Wire.olderFormat], () => body.keep(Wire.olderFormat));
+  return { ...thinking, format, names: format ? { ...names, format: Wire.olderFormat } : names };
 }
 
 /** Two fields hold the reasoning. If the client sent only one, losses of both are reported by its name. */
 function decodeThinking(
-  { thinking }: Wire.Request,
-  output: NonNullable<Wire.Request['output_config']>,
-  keep: Keep,
-): Answer & { readonly rest?: Fields } {
-  const { seen, pickRest, keep: keepMember } = trackReads(thinking ?? { type: '' });
+  body: Tracked<Wire.Request>,
+  output: Tracked<NonNullable<Wire.Request['output_config']>> | undefined,
+): Answer {
+  const { seen, keep } = body.open('thinking') ?? {};
   // An effort together with disabled thinking has a meaning only in this protocol.
-  if (seen.type === 'disabled')
-    return {
-      reasoning: { effort: 'none' },
-      names: { 'reasoning.effort': 'thinking' },
-      rest: nestFields('thinking', pickRest()),
-    };
-  const effort = output.effort ?? undefined;
-  if (Wire.isKnownThinking(seen)) {
+  if (seen?.type === 'disabled')
+    return { reasoning: { effort: 'none' }, names: { 'reasoning.effort': 'thinking' } };
+  const effort = output?.seen.effort ?? undefined;
+  if (seen && Wire.isKnownThinking(seen)) {
     const display = canonicalDisplays.get(seen.display);
-    if (!display) keepMember('display');
+    if (!display) keep?.('display');
     const budget = seen.type === 'enabled' ? seen.budget_tokens : undefined;
-    return { reasoning: { effort, budget, display }, rest: nestFields('thinking', pickRest()) };
+    return { reasoning: { effort, budget, display } };
   }
-  keep('thinking');
+  body.keep('thinking');
   if (effort === undefined) return {};
-  return { reasoning: { effort }, ...(thinking ? {} : { names: { reasoning: 'output_config.effort' } }) };
+  return { reasoning: { effort }, ...(seen ? {} : { names: { reasoning: 'output_config.effort' } }) };
 }
 
 function decodeFormat(format: Wire.Request['output_format'], keep: () => void): Format | undefined {

@@ -18,7 +18,13 @@ import {
   convertToFunction,
   loseChoice,
 } from '../../shared/wire-kit/offered-tools.ts';
-import { isObject, overlay, trackReads, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  isObject,
+  overlay,
+  trackReads,
+  type Fields,
+  type Tracked,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, decodeSides, protocolName, readFlags, type Encoding, fitName } from './encoding.ts';
 import { tightenSchema } from './thinking.ts';
 import * as Wire from './wire.ts';
@@ -137,12 +143,12 @@ const modes = { auto: 'auto', any: 'required', tool: 'one', none: 'none' } as co
 
 /** A choice of a type that only the vendor may know is not read. */
 export function decodeTools(
-  { tools: offered, tool_choice: choice }: Wire.Request,
-  keep: (name: string) => void,
+  body: Tracked<Wire.Request>,
 ): Pick<CanonicalRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
+  const { tools: offered, tool_choice: choice } = body.seen;
   const tools = offered?.map((tool, index) => decodeTool(tool, `tools[${index}]`));
   if (!choice || !Wire.isKnownChoice(choice)) {
-    keep('tool_choice');
+    body.keep('tool_choice');
     return { tools };
   }
   const { seen, pickRest } = trackReads(choice);
