@@ -15,7 +15,8 @@ import {
   readTarget,
   type Call,
 } from './http/arrival.ts';
-import { refuseCompressed, toWrongBodyError, type BodyShare } from './http/bodies.ts';
+import { toWrongBodyError, type BodyShare } from './http/bodies.ts';
+import { refuseTransferEncoding } from './http/encoded-body.ts';
 import { parseJson, type ReadBody } from './http/json-body.ts';
 import { closeListener, findInheritedSocket, formatUrl, listen, type Address } from './http/listener.ts';
 import { Reply } from './http/reply.ts';
@@ -126,7 +127,7 @@ async function takeCall(core: Core, context: Koa.Context, call: Call): Promise<v
       reply,
       readBody(principal) {
         checkBodyType(req, call);
-        refuseCompressed(req);
+        refuseTransferEncoding(req);
         core.replies.checkRoom();
         share = core.bodies.openShare(principal);
         const { readForm } = protocol.client;

@@ -19,7 +19,8 @@ import {
   resolveClientAddress,
   type ListenerFacts,
 } from './arrival.ts';
-import { refuseCompressed, toWrongBodyError } from './bodies.ts';
+import { toWrongBodyError } from './bodies.ts';
+import { refuseEncodings } from './encoded-body.ts';
 import { findHeaderFault, isStatus } from './reply-headers.ts';
 import { chooseRoute, type Routes, type SharedRoutes } from './routes.ts';
 
@@ -130,7 +131,7 @@ async function readBody(context: Context): Promise<Pick<RouteRequest, 'body' | '
   const isEmpty = !context.request.length && context.get('transfer-encoding') === '';
   if (isEmpty || !methodsWithBody.has(context.method)) return { body: undefined, text: '' };
   // koa-body would decompress it, and the exact bytes that a signature covers would be lost.
-  refuseCompressed(context.req);
+  refuseEncodings(context.req);
   const { koaBody } = await import('koa-body');
   try {
     await koaBody({

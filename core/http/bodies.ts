@@ -1,12 +1,14 @@
 /**
  * Reads request bodies whole, within one limit for each body and one for all bodies held at once, of which
  * each key and each account has a share. A body stays in memory until its call ends. A body that is too long
- * is refused before it is read, and one that arrives too slowly is cut. Small bodies have a reserve.
+ * is refused before it is read, and one that arrives too slowly is cut. Small bodies have a reserve. What
+ * counts is the length of the decoded body.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Principal } from '../exchange.ts';
 import { Chunks } from '../util/chunks.ts';
-import { GatewayError } from '../util/errors.ts';
+import { GatewayError, isGatewayError } from '../util/errors.ts';
+import { decodeBody, isEncoded, toBrokenError } from './encoded-body.ts';
 import { describeMachine, type Machine } from './reply-memory.ts';
 
 /** Bytes of all bodies, if the machine has enough memory. */
@@ -172,37 +174,42 @@ export class BodyShare {
     const { small, limits } = this.#bodies;
     const { bodyRate: rate } = limits;
     const { socket, headers } = request;
-    if (Number(headers['content-length'] ?? Infinity) <= small) return () => undefined;
+    // A small body may become a large one when it is decoded.
+    const declared = isEncoded(request) ? 0 : Number(headers['content-length'] ?? 0);
+    if (declared > 0 && declared <= small) return () => undefined;
     const begun = socket.bytesRead;
     let seen = begun;
     const look = (): void => {
-      const [arrived, declared] = [socket.bytesRead, headers['content-length'] !== undefined];
+      const arrived = socket.bytesRead;
       const isSlow = arrived - seen < (rate * rateWindow) / 1000;
       seen = arrived;
-      if (isSlow && !request.complete && (declared || arrived - begun > small)) cut(toSlowError(rate));
+      const isLarge = declared > 0 || Math.max(arrived - begun, this.#taken) > small;
+      if (isSlow && !request.complete && isLarge) cut(toSlowError(rate));
     };
     // What came while the process was busy is read before the look.
     const timer = setInterval(() => setImmediate(look), rateWindow).unref();
     return () => clearInterval(timer);
   }
 
-  /** Reads the whole body of a request. Throws before it holds more than the limits allow. */
+  /** Reads the whole body of a request, decoded. Throws before it holds more than the limits allow. */
   read(request: IncomingMessage): Promise<Buffer> {
     const { bodyLimit: limit } = this.#bodies.limits;
     if (Number(request.headers['content-length'] ?? 0) > limit) throw toTooLargeError(limit);
     // If the client disconnected during authentication, the request emits no further event, not even an
     // error.
     if (request.destroyed) throw toClientGoneError();
+    const body = isEncoded(request) ? decodeBody(request, { limit, toError: toTooLargeError }) : request;
     return new Promise((resolve, reject) => {
       const chunks = new Chunks<Buffer>();
       let length = 0;
       const refuse = (error: unknown): void => {
         stopWatching();
-        request.removeAllListeners('data').resume();
+        if (body !== request) body.destroy();
+        request.unpipe().removeAllListeners('data').resume();
         reject(error);
       };
       const stopWatching = this.#watchRate(request, refuse);
-      request.on('data', (chunk: Buffer) => {
+      body.on('data', (chunk: Buffer) => {
         length += chunk.length;
         if (length > limit) return refuse(toTooLargeError(limit));
         try {
@@ -212,34 +219,17 @@ export class BodyShare {
         }
         chunks.push(chunk);
       });
-      request.on('end', () => {
+      body.on('end', () => {
         stopWatching();
         resolve(chunks.join());
       });
-      request.on('error', (error) => {
+      body.on('error', (error) => {
+        if (!request.errored) return refuse(isGatewayError(error) ? error : toBrokenError(request, error));
         stopWatching();
         reject(toClientGoneError(error));
       });
     });
   }
-}
-
-export function refuseCompressed({ headers }: IncomingMessage): void {
-  const transfer = headers['transfer-encoding'] || 'chunked';
-  // A proxy may disagree with us about where such a body ends, so the connection closes (request smuggling).
-  if (transfer.toLowerCase() !== 'chunked') {
-    throw new GatewayError(
-      'unsupported_media_type',
-      `The body uses the transfer encoding "${transfer}"; send it plain or chunked.`,
-      { headers: { connection: 'close' } },
-    );
-  }
-  const encoding = headers['content-encoding'] || 'identity';
-  if (encoding.toLowerCase() !== 'identity')
-    throw new GatewayError(
-      'unsupported_media_type',
-      `The body uses the content encoding "${encoding}"; send it uncompressed.`,
-    );
 }
 
 function toSlowError(rate: number): GatewayError {

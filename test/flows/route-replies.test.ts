@@ -199,7 +199,7 @@ it('a body for a route with a content-encoding is refused, and the error says so
   });
   expect([refused.status, await refused.text()]).toEqual([
     415,
-    expect.stringContaining('The body uses the content encoding "gzip"; send it uncompressed.'),
+    expect.stringContaining('The header content-encoding is "gzip"; send the body uncompressed.'),
   ]);
 });
 
