@@ -11,6 +11,7 @@ import { admin } from './plugins/operations/admin/index.ts';
 import { callLog } from './plugins/operations/call-log.ts';
 import { calls } from './plugins/operations/calls.ts';
 import { catalogue } from './plugins/operations/catalogue.ts';
+import { claudeCode } from './plugins/operations/claude-code.ts';
 import { configuration } from './plugins/operations/configuration.ts';
 import { webConsole } from './plugins/operations/console/index.ts';
 import { crossing } from './plugins/operations/crossing.ts';
@@ -145,6 +146,8 @@ export default defineConfig({
     openapi(),
     // Pages for operators at `/` of the admin listener, and for key holders at `/` of the public one.
     webConsole(),
+    // Claude Code's telemetry ends here. A file of settings for all who use it: { settings: 'claude.json' }.
+    claudeCode(),
     // Limits public pages to 100 requests a second for each address. It limits calls if you name a limit:
     // rateLimits({ perKey: { requests: 60, tokens: 200_000, parallel: 10 } }).
     rateLimits(),

@@ -42,10 +42,11 @@ export function isVerbatim({ transformRequest, transformStream }: CoreHooks, exc
 
 export function encodeVerbatim(exchange: Routed): EncodedBody {
   const { call, bytes, text, attempt, grant, operation } = exchange;
-  const { model, protocol } = attempt.target;
+  const { model, protocol, provider } = attempt.target;
   const edits = protocol.upstream.retarget({
     call,
     model: model.upstream,
+    provider: provider.name,
     outputLimit: grant.outputLimit,
     capabilities: model.capabilities,
   });
@@ -65,7 +66,7 @@ function encodeBody({
 export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): EncodedBody {
   checkArguments(asked);
   const { attempt, grant, operation } = exchange;
-  const { model, protocol } = attempt.target;
+  const { model, protocol, provider } = attempt.target;
   const { count, upstream } = protocol;
   const { request, losses: answers } = repairToolResults(asked, protocol !== exchange.protocol);
   const { fieldNames } = exchange.protocol.client;
@@ -82,6 +83,7 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
       before,
       after: request,
       model,
+      provider: provider.name,
       outputLimit,
     });
   };

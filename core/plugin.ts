@@ -134,7 +134,8 @@ export interface RouteReply {
  */
 export type Route = {
   readonly name: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** A GET route answers HEAD too. */
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** A path with parameters in @koa/router syntax: `/v1/models/:id`. */
   readonly path: string;
   /**
@@ -150,6 +151,8 @@ export type Route = {
   readonly adminOnly?: true;
   /** Passes the user to a public route, if a valid key came with the request. */
   readonly personal?: true;
+  /** Reads the body, of at most 8 MB and any type, only to discard it. `handle` receives none. */
+  readonly discardsBody?: true;
   /** Lets keys that may only read send a POST: it asks a question. */
   readonly changesNothing?: true;
   /** Describes the route for `/openapi.json`, once. `false`: nothing to call. */

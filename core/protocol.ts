@@ -212,6 +212,8 @@ export interface Retarget {
   /** The call as read: whether it streams, and its limit. */
   readonly call: ClientCall;
   readonly model: string;
+  /** Name of the provider: what one vendor wants, another may have to be spared. */
+  readonly provider: string;
   /** Set if the limit is lowered, or stated though the caller did not. */
   readonly outputLimit: number | undefined;
   readonly capabilities: Capabilities;

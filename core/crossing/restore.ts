@@ -31,6 +31,7 @@ export interface RestoreOptions {
   readonly before: CanonicalRequest;
   readonly after: CanonicalRequest;
   readonly model: Model;
+  readonly provider: string;
   readonly outputLimit: number | undefined;
 }
 
@@ -204,9 +205,9 @@ class Restoration {
   }
 
   #retarget(): readonly Edit[] {
-    const { call, model, outputLimit } = this.#options;
+    const { call, model, provider, outputLimit } = this.#options;
     const { upstream, capabilities } = model;
-    return this.#upstream.retarget({ call, model: upstream, outputLimit, capabilities });
+    return this.#upstream.retarget({ call, model: upstream, provider, outputLimit, capabilities });
   }
 
   #restoreTurns(): unknown[] {

@@ -19,8 +19,8 @@ import {
   resolveClientAddress,
   type ListenerFacts,
 } from './arrival.ts';
-import { toWrongBodyError } from './bodies.ts';
-import { refuseEncodings } from './encoded-body.ts';
+import { dropBody, toWrongBodyError } from './bodies.ts';
+import { refuseEncodings, refuseTransferEncoding } from './encoded-body.ts';
 import { findHeaderFault, isStatus } from './reply-headers.ts';
 import { chooseRoute, type Routes, type SharedRoutes } from './routes.ts';
 
@@ -91,6 +91,7 @@ function logFault({ core, route, id }: Asked, error: unknown): void {
   core.logger.error({ error, request: id, method, path, route: name, plugin }, 'a route failed');
 }
 
+const mostDiscarded = 8 * 1024 * 1024;
 const methodsWithBody = new Set(['POST', 'PUT', 'PATCH']);
 
 async function callHandler(asked: Asked): Promise<RouteReply> {
@@ -99,9 +100,10 @@ async function callHandler(asked: Asked): Promise<RouteReply> {
     // The caller is authenticated before the body is read.
     const method = route.changesNothing ? 'GET' : context.method;
     const principal = requireAccess(await authenticate(asked, route.access), route.access, method);
-    return route.handle({ ...request, ...(await readBody(context)) }, principal);
+    return route.handle({ ...request, ...(await readBody(route, context)) }, principal);
   }
-  if (methodsWithBody.has(context.method)) return route.handle({ ...request, ...(await readBody(context)) });
+  if (methodsWithBody.has(context.method))
+    return route.handle({ ...request, ...(await readBody(route, context)) });
   for (const guard of core.guards.list()) await guard.admit(request.address);
   return route.handle(route.personal ? { ...request, principal: await identify(asked) } : request);
 }
@@ -127,9 +129,17 @@ async function identify(asked: Asked): Promise<Principal | undefined> {
 }
 
 /** Reads the JSON body of a route. koa-body is loaded with the first one, since most gateways have none. */
-async function readBody(context: Context): Promise<Pick<RouteRequest, 'body' | 'text'>> {
+async function readBody(
+  { discardsBody }: Route,
+  context: Context,
+): Promise<Pick<RouteRequest, 'body' | 'text'>> {
   const isEmpty = !context.request.length && context.get('transfer-encoding') === '';
   if (isEmpty || !methodsWithBody.has(context.method)) return { body: undefined, text: '' };
+  if (discardsBody) {
+    refuseTransferEncoding(context.req);
+    await dropBody(context.req, mostDiscarded);
+    return { body: undefined, text: '' };
+  }
   // koa-body would decompress it, and the exact bytes that a signature covers would be lost.
   refuseEncodings(context.req);
   const { koaBody } = await import('koa-body');

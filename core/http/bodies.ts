@@ -232,6 +232,20 @@ export class BodyShare {
   }
 }
 
+/** Reads a body to its end, and keeps nothing of it. */
+export function dropBody(request: IncomingMessage, limit: number): Promise<void> {
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw toTooLargeError(limit);
+  if (request.destroyed) throw toClientGoneError();
+  return new Promise((resolve, reject) => {
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > limit) reject(toTooLargeError(limit));
+    });
+    request.on('end', resolve).on('error', (error) => reject(toClientGoneError(error)));
+  });
+}
+
 function toSlowError(rate: number): GatewayError {
   return new GatewayError(
     'request_timeout',

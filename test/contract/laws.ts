@@ -53,7 +53,7 @@ export function encodeOwn(
     const unsaid = Object.entries(Object(JSON.parse(text))).filter(([, value]) => !value);
     return { body: { ...Object.fromEntries(unsaid), ...Object(asJson(body)) }, losses };
   }
-  const options = { call, text, before, after, model, outputLimit: undefined };
+  const options = { call, text, before, after, model, provider: 'vendor', outputLimit: undefined };
   const { json, losses } = restoreRequest(upstream, upstream.parts, options);
   return { body: JSON.parse(json), losses };
 }
@@ -116,6 +116,7 @@ export function testRequestLaws(
           upstream.retarget({
             call: callOf(text),
             model: model.upstream,
+            provider: 'vendor',
             outputLimit: undefined,
             capabilities: model.capabilities,
           }),

@@ -159,6 +159,7 @@ function testRequest(
       upstream.retarget({
         call,
         model: model.upstream,
+        provider: 'vendor',
         outputLimit: undefined,
         capabilities: model.capabilities,
       }),

@@ -248,6 +248,70 @@ it("pages of an owner and of a key's own models hold only those", async () => {
   expect((await get('/v1/models?after=openai%2Fgpt-5', { authorization })).status).toBe(400);
 });
 
+/** What Codex 0.171 requires of each entry: it refuses a list without one of these. */
+const codexEntry = z.looseObject({
+  slug: z.string(),
+  display_name: z.string(),
+  supported_reasoning_levels: z.array(
+    z.object({
+      effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']),
+      description: z.string(),
+    }),
+  ),
+  shell_type: z.enum(['shell_command', 'unified_exec', 'default', 'local', 'disabled']),
+  visibility: z.enum(['list', 'hide', 'none']),
+  supported_in_api: z.literal(true),
+  priority: z.int(),
+  support_verbosity: z.boolean(),
+  truncation_policy: z.object({ mode: z.enum(['bytes', 'tokens']), limit: z.int() }),
+  experimental_supported_tools: z.array(z.string()),
+  base_instructions: z.string().min(1),
+  use_responses_lite: z.literal(false),
+  context_window: z.int().positive(),
+  auto_compact_token_limit: z.int().positive(),
+});
+
+it.each(['/v1/models', '/models'])(
+  'the listing at %s has an entry for Codex of each model that answers in text',
+  async (path) => {
+    const { body } = await get(`${path}?client_version=0.171.0`);
+    const entries = z.array(codexEntry).parse(getList(body, 'models'));
+    const data = z
+      .array(z.object({ id: z.string(), context_length: z.int(), architecture: z.looseObject({}) }))
+      .parse(getList(body, 'data'));
+    const spoken = data.filter(({ architecture }) => /->.*text/.test(String(architecture['modality'])));
+    expect(entries.length).toBeLessThan(data.length);
+    expect(entries.map(({ slug, context_window: window }) => [slug, window])).toEqual(
+      spoken.map(({ id, context_length: length }) => [id, length]),
+    );
+    for (const { context_window: window, auto_compact_token_limit: most } of entries)
+      expect(most).toBeLessThan(window);
+    expect(entries.find(({ slug }) => slug === 'openai/gpt-5')).toMatchObject({
+      supported_reasoning_levels: ['minimal', 'low', 'medium', 'high'].map((effort) => ({
+        effort,
+        description: '',
+      })),
+      default_reasoning_level: 'medium',
+      input_modalities: ['text', 'image'],
+      supports_parallel_tool_calls: true,
+    });
+    expect(entries.find(({ slug }) => slug === 'house/model')).toMatchObject({
+      supported_reasoning_levels: [],
+      default_reasoning_level: null,
+      input_modalities: ['text'],
+    });
+  },
+);
+
+it('the entries for Codex are the models that the key may call, and no other client gets any', async () => {
+  const limited = await get('/v1/models?client_version=1', { authorization: `Bearer ${limitedKey}` });
+  const slugs = z.array(codexEntry).parse(getList(limited.body, 'models'));
+  expect(slugs.length).toBeGreaterThan(0);
+  expect(slugs.every(({ slug }) => slug.startsWith('deepseek/'))).toBe(true);
+  expect((await get('/v1/models')).body).not.toHaveProperty('models');
+  expect((await get('/alpha/v1/models?client_version=1')).body).not.toHaveProperty('models');
+});
+
 it('pages are sent once to a client that caches them', async () => {
   const { headers } = await get('/v1/models?limit=3');
   const again = await get('/v1/models?limit=3', { 'if-none-match': String(headers.get('etag')) });

@@ -18,7 +18,10 @@ function retarget(wire: Wire, text: string, { limit, operation = 'generate', fie
   const capabilities: Model['capabilities'] =
     wire === 'chat-completions' ? makeCapable({ wire: { [wire]: chat } }).capabilities : model.capabilities;
   const call = protocol.client.read(JSON.parse(text), text, { ...match(false), operation }, headers);
-  return splice(text, protocol.upstream.retarget({ call, model: 'up', outputLimit: limit, capabilities }));
+  return splice(
+    text,
+    protocol.upstream.retarget({ call, model: 'up', provider: 'vendor', outputLimit: limit, capabilities }),
+  );
 }
 
 const odd =

@@ -23,6 +23,7 @@ import {
   formatPricing,
 } from '../../shared/wire-kit/model-listing.ts';
 import { parts, readRequest, ChatCall, limitFields } from './call.ts';
+import { describeForCodex } from './codex-models.ts';
 import { protocolName } from './encoding.ts';
 import { correctReply } from './reply-facts.ts';
 import { padding, ReplyDecoder } from './reply-in.ts';
@@ -145,9 +146,11 @@ export function buildModelRoutes(catalog: Catalog): Route[] {
     encodeError: (error) => encodeError(toGatewayError(error)),
     listModels: () => catalog.listModels(),
     describeModel,
-    wrap: (data, page) => ({
+    chooseForm: ({ query }) => (query.has('client_version') ? 'codex' : undefined),
+    wrap: (data, { models, page, form }) => ({
       object: 'list',
       data,
+      ...(form && { models: describeForCodex(models) }),
       ...(page && {
         first_id: page.models.at(0)?.id ?? null,
         last_id: page.models.at(-1)?.id ?? null,

@@ -203,7 +203,7 @@ export function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
       encodeError: (error) => encodeError(toGatewayError(error)),
       listModels: () => catalog.listModels(),
       describeModel,
-      wrap: (models, page) => ({
+      wrap: (models, { page }) => ({
         models,
         ...(page?.more ? { nextPageToken: page.models.at(-1)?.id } : {}),
       }),

@@ -21,6 +21,7 @@ import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read
 import { readMember, readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
+import { findUnbilledSystem } from './claude-code.ts';
 import { encodeBlock } from './content.ts';
 import { fitCallId, nativeVendor, createEncoding } from './encoding.ts';
 import { containsCrossedSearch } from './reply-facts.ts';
@@ -148,6 +149,8 @@ export class MessagesCall extends ReadCall {
   readonly isCount: boolean;
   /** The client's thinking budget in tokens. */
   readonly budget: number | undefined;
+  /** The system prompt for vendors other than Anthropic, if it differs. */
+  readonly unbilled: { readonly value: unknown } | undefined;
   readonly #text: string;
 
   constructor(wire: Wire.Request, text: string, isCount: boolean, offered: readonly OfferedTool[]) {
@@ -155,6 +158,7 @@ export class MessagesCall extends ReadCall {
     this.isCount = isCount;
     this.budget = readBudget(wire);
     this.namesProvider = wire.provider !== undefined;
+    this.unbilled = findUnbilledSystem(wire);
     this.#text = text;
   }
 

@@ -24,6 +24,7 @@ import {
 import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVersion, parts, readRequest, versionHeader, MessagesCall } from './call.ts';
+import { isClaudeCode, serveClaudeCode, toAcceptedId } from './claude-code.ts';
 import { encodeError, protocolName, flagsSchema, decodeError, encodeStreamError } from './encoding.ts';
 import { correctReply } from './reply-facts.ts';
 import { ReplyDecoder } from './reply-in.ts';
@@ -41,10 +42,10 @@ const listedRates: ListedRates = {
 };
 
 function describeModel(model: Model) {
-  const { id, name, created, contextLength, outputLimit, expires } = model;
+  const { name, created, contextLength, outputLimit, expires } = model;
   return {
     type: 'model',
-    id,
+    id: model.id,
     display_name: name,
     created_at: `${created}T00:00:00Z`,
     // Anthropic's SDKs require the fields from here on. The catalogue knows not all that they list.
@@ -62,16 +63,22 @@ function describeModel(model: Model) {
 
 export const pages = { limit: 'limit', after: 'after_id', before: 'before_id' } as const;
 
+const encodeAnyError: Route['encodeError'] = (error, id) => encodeError(toGatewayError(error), id);
+
 function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
   return buildListingRoutes(catalog, {
     names: ['messages-models', 'messages-model'],
     places: listPlaces([mount, ''], '/v1', ({ headers }) => readVersion(headers) !== undefined),
-    encodeError: (error, id) => encodeError(toGatewayError(error), id),
+    encodeError: encodeAnyError,
     // This protocol only reaches models with text output.
     listModels: () => catalog.listModels().filter(({ output }) => output.includes('text')),
-    describeModel,
+    chooseForm: ({ headers }) => (isClaudeCode(headers) ? 'claude-code' : undefined),
+    describeModel: (model, form) => ({
+      ...describeModel(model),
+      ...(form && { id: toAcceptedId(catalog, model.id) }),
+    }),
     // All models are a single page, unless they are one of several.
-    wrap: (data, page) => ({
+    wrap: (data, { page }) => ({
       data,
       has_more: page?.more ?? false,
       first_id: data.at(0)?.id ?? null,
@@ -201,12 +208,17 @@ export const messages = definePlugin({
         `'{"model":"{model}","max_tokens":200,"messages":[{"role":"user","content":"Hello!"}]}'`,
     );
     for (const route of buildModelRoutes(host.catalog, mount)) host.routes.add(route);
+    serveClaudeCode(host, mount, encodeAnyError);
   },
 });
 
-function retarget({ call, model, outputLimit }: Retarget): readonly Edit[] {
+/** The one vendor that reads the text by which Claude Code is billed. */
+const ownVendor = 'anthropic';
+
+function retarget({ call, model, provider, outputLimit }: Retarget): readonly Edit[] {
   const edits: Edit[] = [{ path: ['model'], value: model }];
   if (!(call instanceof MessagesCall)) return edits;
+  if (call.unbilled && provider !== ownVendor) edits.push({ path: ['system'], value: call.unbilled.value });
   if (call.namesProvider) edits.push({ path: ['provider'], value: undefined });
   if (call.isCount || outputLimit === undefined || outputLimit === call.outputLimit) return edits;
   edits.push({ path: ['max_tokens'], value: outputLimit });

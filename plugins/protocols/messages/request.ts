@@ -27,6 +27,7 @@ import {
   trackReads,
   type Tracked,
 } from '../../shared/wire-kit/vendor-bag.ts';
+import { omitBilling } from './claude-code.ts';
 import { decodeBlocks, decodeOther, keepForeign, encodeBlock } from './content.ts';
 import { bag, UnsealedBlocks, protocolName, type Encoding, readFlags, createEncoding } from './encoding.ts';
 import { isCrossedBlock, removeCrossedCitations } from './reply-facts.ts';
@@ -42,10 +43,16 @@ function decodeTurns({ system, messages }: Wire.Request, text: string): Turn[] {
     decodeMessage(message, `messages[${index}]`, readMember(exact, index)),
   );
   if (system === undefined || system === null) return turns;
-  return [
-    { role: 'system', blocks: decodeContent(system, 'system', undefined, true), at: 'system' },
-    ...turns,
-  ];
+  const blocks = decodeContent(system, 'system', undefined, true).flatMap(decodeInstruction);
+  return [{ role: 'system', blocks, at: 'system' }, ...turns];
+}
+
+/** Leaves out the text by which Anthropic bills Claude Code. No model reads it. */
+function decodeInstruction(block: Block): Block[] {
+  if (block.type !== 'text') return [block];
+  const text = omitBilling(block.text);
+  if (text === block.text) return [block];
+  return text === undefined ? [] : [{ ...block, text }];
 }
 
 const roles = ['user', 'assistant', 'system'] as const;

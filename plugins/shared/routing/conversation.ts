@@ -22,6 +22,8 @@ const marks = ['"prompt_cache_key"', '"user"', '"contents"', '"input"'];
 /** Characters to search after a mark: a picture may precede the text. */
 const searched = 16_384;
 const words = /"(?:prompt_cache_key|content|text|input)"\s*:\s*"((?:[^"\\]|\\.){1,1024})/;
+/** A header that an agent writes into its prompt: it names the agent's version. */
+const header = /"x-[\w-]{1,80}-header:(?:[^"\\]|\\.)*/g;
 
 /** The session that the client names in a header. */
 export function readSession({ headers }: Pick<Parsed, 'headers'>): string | undefined {
@@ -41,8 +43,9 @@ export function hashConversation(parsed: Parsed): string {
 function findBeginning(text: string): string {
   for (const mark of marks) {
     const start = text.indexOf(mark);
-    const found = start < 0 ? undefined : words.exec(text.slice(start, start + searched))?.[1];
+    const near = start < 0 ? '' : text.slice(start, start + searched).replaceAll(header, '"');
+    const found = words.exec(near)?.[1];
     if (found !== undefined) return found;
   }
-  return text.slice(0, 1024);
+  return text.slice(0, 1024).replaceAll(header, '"');
 }

@@ -131,8 +131,16 @@ function readWantedPage(query: URLSearchParams, names: PageParameters): Wanted |
   return limit === Infinity && after === '' && before === '' ? undefined : { limit, after, before };
 }
 
-function findPlace(models: readonly Model[], id: string, param: string): number {
-  const place = models.findIndex((model) => model.id === id);
+/** A model, as another name for it finds it too. */
+type FindModel = (models: readonly Model[], name: string) => Model | undefined;
+
+function findPlace(
+  models: readonly Model[],
+  id: string,
+  [param, find]: readonly [string, FindModel],
+): number {
+  const model = find(models, id);
+  const place = model ? models.findIndex((each) => each.id === model.id) : -1;
   if (place >= 0) return place;
   throw refuse(
     param,
@@ -141,14 +149,14 @@ function findPlace(models: readonly Model[], id: string, param: string): number 
 }
 
 /** Cuts a page from a list. Throws `invalid_request` if its cursor is not in the list. */
-function cutPage(models: readonly Model[], wanted: Wanted, names: PageParameters): Page {
+function cutPage(models: readonly Model[], wanted: Wanted, names: PageParameters, find: FindModel): Page {
   const { limit, after, before } = wanted;
   if (names.before !== undefined && before !== '') {
-    const end = findPlace(models, before, names.before);
+    const end = findPlace(models, before, [names.before, find]);
     const start = Math.max(0, end - limit);
     return { models: models.slice(start, end), more: start > 0 };
   }
-  const start = after === '' ? 0 : findPlace(models, after, names.after) + 1;
+  const start = after === '' ? 0 : findPlace(models, after, [names.after, find]) + 1;
   const end = Math.min(models.length, start + limit);
   return { models: models.slice(start, end), more: end < models.length };
 }
@@ -182,6 +190,13 @@ export function listPlaces(
   });
 }
 
+/** What a list was made of. */
+export interface Listed {
+  readonly models: readonly Model[];
+  readonly page: Page | undefined;
+  readonly form: string | undefined;
+}
+
 interface Listing<Described> {
   readonly names: readonly [all: string, one: string];
   /** Where it is served. The first has the names; those of the others end in their path. */
@@ -189,9 +204,11 @@ interface Listing<Described> {
   readonly encodeError: Route['encodeError'];
   /** The models on offer that the protocol can reach. */
   readonly listModels: () => readonly Model[];
-  readonly describeModel: (model: Model) => Described;
+  /** Names the form of the listing that a client needs, if it is not the usual one. */
+  readonly chooseForm?: (request: Pick<RouteRequest, 'headers' | 'query'>) => string | undefined;
+  readonly describeModel: (model: Model, form: string | undefined) => Described;
   /** The body of a list of described models. `page` is set if the list is a page. */
-  readonly wrap: (described: readonly Described[], page?: Page) => unknown;
+  readonly wrap: (described: readonly Described[], listed: Listed) => unknown;
   readonly pages: PageParameters;
   /** Whether a name without a slash is an owner, whose models are listed. */
   readonly byOwner: boolean;
@@ -205,18 +222,23 @@ interface Listing<Described> {
  * limited to some models sees only those.
  */
 export function buildListingRoutes<Described>(catalog: Catalog, listing: Listing<Described>): Route[] {
-  const { names, places, pages, describeModel, wrap, describe } = listing;
+  const { names, places, pages, chooseForm, describeModel, wrap, describe } = listing;
   const rendered = new LRUCache<string, Rendered>({ maxSize: mostRendered });
   let renderedVersion = 0;
-  const buildBody = (name: string, principal: Principal | undefined, wanted: Wanted | undefined) => {
+  const find: FindModel = (models, name) => findById(catalog, models, name);
+  const buildBody = (name: string, principal: Principal | undefined, { wanted, form }: Asked) => {
     const models = listing.listModels().filter(({ id }) => !principal?.models || mayCall(principal, id));
-    const list = (listed: readonly Model[]): unknown => {
-      const page = wanted && cutPage(listed, wanted, pages);
-      return wrap((page?.models ?? listed).map(describeModel), page);
+    const list = (all: readonly Model[]): unknown => {
+      const page = wanted && cutPage(all, wanted, pages, find);
+      const shown = page?.models ?? all;
+      return wrap(
+        shown.map((model) => describeModel(model, form)),
+        { models: shown, page, form },
+      );
     };
     if (name === '') return list(models);
-    const model = findById(catalog, models, name);
-    if (model) return describeModel(model);
+    const model = find(models, name);
+    if (model) return describeModel(model, form);
     const isOwner = listing.byOwner && !name.includes('/');
     const owned = isOwner ? models.filter((each) => readOwner(each) === name) : [];
     if (owned.length > 0) return list(owned);
@@ -227,8 +249,10 @@ export function buildListingRoutes<Described>(catalog: Catalog, listing: Listing
     const wanted = readWantedPage(query, pages);
     if (catalog.version !== renderedVersion) rendered.clear();
     renderedVersion = catalog.version;
-    const key = principal?.models || wanted ? JSON.stringify([name, principal?.models, wanted]) : name;
-    const found = rendered.get(key) ?? render(buildBody(name, principal, wanted));
+    const form = chooseForm?.({ headers, query });
+    const isUsual = !principal?.models && !wanted && form === undefined;
+    const key = isUsual ? name : JSON.stringify([name, principal?.models, wanted, form]);
+    const found = rendered.get(key) ?? render(buildBody(name, principal, { wanted, form }));
     rendered.set(key, found, { size: found.length });
     return matchesTag(headers['if-none-match'], found.tag) ? found.unchanged : found.reply;
   };
@@ -249,16 +273,21 @@ export function buildListingRoutes<Described>(catalog: Catalog, listing: Listing
   });
 }
 
+interface Asked {
+  readonly wanted: Wanted | undefined;
+  readonly form: string | undefined;
+}
+
 /** A cache between must not send one key's listing to another. */
 const credentialHeaders = 'authorization, x-api-key, x-goog-api-key, x-partner-api-key';
-/** Where protocols share a path, these say whose listing is asked for. */
-const vary = `${credentialHeaders}, anthropic-version, partner-version`;
+/** Where protocols share a path, these say whose listing is asked for, and the last in which form. */
+const vary = `${credentialHeaders}, anthropic-version, partner-version, user-agent`;
 /** Characters of rendered listings: visitors choose how many pages there are. */
 const mostRendered = 16 * 1024 * 1024;
 const longText = 16_384;
 
 /** Whether `if-none-match` lists this tag, weak or strong, or a star for any. */
-function matchesTag(header: string | string[] | undefined, tag: string): boolean {
+export function matchesTag(header: string | string[] | undefined, tag: string): boolean {
   if (header === undefined) return false;
   const tags = String(header)
     .split(',')
