@@ -267,6 +267,8 @@ export interface Tables {
 /** A plugin with a database keeps the tables of the others. */
 export interface TableStore {
   readonly name: string;
+  /** Whether gateways on other machines can use the same database. */
+  readonly isShared?: boolean;
   /** Brings the tables up to date. Rejects until the store is open. */
   open(declaration: TableDeclaration): Promise<Tables>;
 }

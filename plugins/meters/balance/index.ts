@@ -104,7 +104,7 @@ function register(
   const openExisting = (): Promise<Store> => open({ mustExist: true });
   host.examinations.add(createExamination(openExisting));
   host.operations.documents.add(createDocumentStore(() => opened()?.store, openExisting));
-  const tables = new PluginTables(getLedger, host.logger);
+  const tables = new PluginTables(getLedger, host.logger, store.kind === 'postgres');
   host.tables.add(tables);
   host.keyrings.add(createKeyring(getLedger));
   host.operations.archives.add({

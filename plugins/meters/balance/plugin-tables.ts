@@ -22,12 +22,14 @@ import type { PluginStatements, Settled, Settlement, Store } from './store.ts';
 /** Keeps the tables of the plugins of one configuration in the running store. */
 export class PluginTables implements TableStore {
   readonly name = 'ledger';
+  readonly isShared: boolean;
   readonly #requireStore: () => Store;
   readonly #logger: Host['logger'];
   /** What plugins write with calls, by the names of their tables. */
   readonly #calls = new Map<string, CallStatements>();
 
-  constructor(requireStore: () => Store, logger: Host['logger']) {
+  constructor(requireStore: () => Store, logger: Host['logger'], isShared = false) {
+    this.isShared = isShared;
     this.#requireStore = requireStore;
     this.#logger = logger;
   }
