@@ -28,8 +28,11 @@ export interface Protocol {
   describeCalls?(): Promise<readonly CallDescription[]>;
 }
 
-/** `count` asks for the number of input tokens: nothing is generated or charged. */
-export type Operation = 'generate' | 'edit' | 'count';
+/**
+ * `count` asks for the number of input tokens: nothing is generated or charged. `compact` asks for a short
+ * form of the conversation.
+ */
+export type Operation = 'generate' | 'edit' | 'count' | 'compact';
 
 /** A client's headers, with lower-case names. */
 export type ClientHeaders = Readonly<IncomingHttpHeaders>;

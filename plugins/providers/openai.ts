@@ -1,5 +1,6 @@
 /** OpenAI: chat-completions, responses and images; https://platform.openai.com/docs/api-reference. */
 import { chooseWire } from '../shared/openai/choose-wire.ts';
+import { responsesPaths } from '../shared/openai/responses-paths.ts';
 import { defineProvider } from '../shared/provider/define-provider.ts';
 
 export const openai = defineProvider({
@@ -8,7 +9,7 @@ export const openai = defineProvider({
   baseUrl: 'https://api.openai.com/v1',
   endpoints: {
     'chat-completions': '/chat/completions',
-    responses: (_target, operation) => (operation === 'count' ? '/responses/input_tokens' : '/responses'),
+    responses: (_target, operation) => `/responses${responsesPaths[operation] ?? ''}`,
     images: (_target, operation) => (operation === 'edit' ? '/images/edits' : '/images/generations'),
   },
   choose: chooseWire,

@@ -140,7 +140,8 @@ export function useKeyRing(
         `set ${variable} to ${howToMake}, the same for each gateway`,
     );
   });
-  hooks.ready.tapPromise(name, async () => {
+  // The ledger opens first: it says best what is wrong with a data folder.
+  hooks.ready.tapPromise({ name, stage: 1 }, async () => {
     ring ??= new KeyRing(readKeyFile(join(dataFolder, fileName)));
   });
   return () => {

@@ -229,6 +229,7 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
     const variables = {
       ...set,
       TOLLGATE_LEDGER_URL: url,
+      TOLLGATE_DATA_KEY: Buffer.alloc(32, 7).toString('base64'),
       TOLLGATE_DATA: join(place, 'other'),
       TOLLGATE_FIRST_CREDIT: '0',
       TOLLGATE_OPERATOR_SECRET: 'one-that-all-gateways-of-the-cluster-share',

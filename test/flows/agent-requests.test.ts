@@ -243,26 +243,6 @@ it.each(wires)('Claude Code may ask again for a whole reply when its stream brea
   expect([again.status, hear('messages', JSON.parse(again.text)).text]).toEqual([200, 'Three boats.']);
 });
 
-it.each(wires.filter((wire) => wire !== 'responses'))(
-  'Codex that asks OpenAI to compact a conversation learns that %s does not, and pays nothing',
-  async (wire) => {
-    const { id } = getModel(wire, 'thinking');
-    const { status, text, sent, end } = await harness.ask(
-      'responses',
-      id,
-      codex.body([...codex.opening, { type: 'compaction_trigger' }]),
-      true,
-      codex.headers,
-    );
-    expect([status, JSON.parse(text), sent]).toMatchObject([
-      400,
-      { error: { param: `input[${codex.opening.length}]` } },
-      undefined,
-    ]);
-    expect(end.type).toBe('failed');
-  },
-);
-
 it.each(wires.filter((wire) => wire !== 'messages'))('`compaction` is refused for %s', async (wire) => {
   const messages = [{ role: 'user', content: 'x' }];
   const body = { max_tokens: 9, messages, compaction: { type: 'summarize' } };

@@ -81,6 +81,11 @@ const lacking: readonly (readonly [what: string, plugins: readonly string[], mes
 /** Of the default configuration. */
 const variables: readonly (readonly [assigned: string, message: string])[] = [
   ['PORT=99999', 'PORT: must be a port, from 0 to 65535'],
+  [
+    'TOLLGATE_DATA_KEY=word',
+    'plugin "responses": TOLLGATE_DATA_KEY: has to hold what `openssl rand -base64 32` prints; ' +
+      'commas or spaces separate several keys, of which the first one seals',
+  ],
   ['PORT=1.5', 'PORT: must be a port, from 0 to 65535'],
   ['TOLLGATE_ADMIN_PORT=next', 'TOLLGATE_ADMIN_PORT: must be a port, from 0 to 65535'],
   [

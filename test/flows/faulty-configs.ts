@@ -245,4 +245,19 @@ export const faults: readonly (readonly [
     ["balance({ store: { kind: 'postgres' } })"],
     'plugin "balance": option "store.url": needs the address of the database, here or in TOLLGATE_LEDGER_URL',
   ],
+  [
+    'PostgreSQL without a data key',
+    [
+      'responses()',
+      "balance({ store: { kind: 'postgres', url: 'postgres://user:word@127.0.0.1:1/books' } })",
+    ],
+    /plugin "responses": several gateways can share this ledger.*: set TOLLGATE_DATA_KEY to what `openssl/,
+    "import { responses } from 'tollgate/plugins/protocols/responses';",
+  ],
+  [
+    'a data key that is none',
+    ["responses({ dataKey: 'secret word' })"],
+    /option "dataKey": has to hold what `openssl rand -base64 32` prints(?!.*secret word)/,
+    "import { responses } from 'tollgate/plugins/protocols/responses';",
+  ],
 ];

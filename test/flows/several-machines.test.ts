@@ -26,7 +26,8 @@ afterAll(() => {
 function prepareMachine(url: string): Record<string, string> {
   const folder = makeDataFolder();
   folders.push(folder);
-  return { TOLLGATE_LEDGER_URL: url, TOLLGATE_DATA: folder };
+  const key = Buffer.alloc(32, 7).toString('base64');
+  return { TOLLGATE_LEDGER_URL: url, TOLLGATE_DATA: folder, TOLLGATE_DATA_KEY: key };
 }
 
 it('two gateways with one PostgreSQL share keys and accounts', async () => {

@@ -57,6 +57,7 @@ describe('the schemas of the document', () => {
   const families = [
     ['/v1/chat/completions', 'ChatCompletionRequest'],
     ['/v1/responses', 'ResponseRequest'],
+    ['/v1/responses/compact', 'ResponseCompactRequest'],
     ['/v1/responses/input_tokens', 'ResponseCountRequest'],
     ['/alpha/v1/messages', 'MessageRequest'],
     ['/alpha/v1/messages/count_tokens', 'MessageCountRequest'],
@@ -73,7 +74,7 @@ describe('the schemas of the document', () => {
     ).toEqual([]);
   });
 
-  it.each(families.filter(([path]) => !/count|tokens|Tokens/.test(path)))(
+  it.each(families.filter(([path]) => !/count|compact|tokens|Tokens/.test(path)))(
     'match a stream at %s',
     async (path, title) => {
       const message = path.replace(':generateContent', ':streamGenerateContent');
@@ -98,7 +99,7 @@ describe('the schemas of the document', () => {
     ).toEqual([]);
   });
 
-  it.each(families.filter(([path]) => !/count|tokens|Tokens|images/.test(path)))(
+  it.each(families.filter(([path]) => !/count|compact|tokens|Tokens|images/.test(path)))(
     'match an error in the middle of a stream at %s',
     async (path, title) => {
       const called = path.replace(':generateContent', ':streamGenerateContent');

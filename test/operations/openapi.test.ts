@@ -63,6 +63,7 @@ describe('the operations of the document', () => {
   it.each([
     'POST /v1/chat/completions',
     'POST /v1/responses',
+    'POST /v1/responses/compact',
     'POST /v1/responses/input_tokens',
     'POST /alpha/v1/messages',
     'POST /alpha/v1/messages/count_tokens',

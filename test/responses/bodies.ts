@@ -10,7 +10,11 @@ export const makeModel = createModelFactory({
   id: 'openai/gpt-5.5',
   upstream: 'gpt-5.5-upstream',
   input: ['text', 'image', 'audio', 'pdf'],
-  capabilities: { reasoning: { style: 'effort' }, hosted: ['web-search', 'code-execution'] },
+  capabilities: {
+    reasoning: { style: 'effort' },
+    hosted: ['web-search', 'code-execution'],
+    wire: { responses: { compaction: true } },
+  },
 });
 
 /** The model that a body names. */

@@ -30,6 +30,7 @@ import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read
 import { readString, readList, readMember, readObject, readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
+import { itemType, readCompaction, removeManagement, type CompactionFacts } from './compaction.ts';
 import { encodeBlock, encodeParts, encodeTurn, isSpoken } from './conversation.ts';
 import {
   nativeVendor,
@@ -101,6 +102,8 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
       const { tools } = checkWire(Wire.moreTools, value, at);
       return { kind: 'more-tools', item: given, tools: tools.map(createToolReader(`${at}.tools`)) };
     }
+    case itemType:
+      return { kind: 'other', item: checkWire(Wire.compaction, value, at) };
     case 'item_reference':
       throw buildReferenceError(at, 'send the item itself');
     default:
@@ -213,17 +216,20 @@ const defaultMemory = '1g';
 
 export class ResponsesCall extends ReadCall {
   readonly settings: Fields;
+  readonly compaction: CompactionFacts;
 
-  constructor(read: ReadRequest, text: string) {
-    super(readFacts(read, text), () => decodeRequest(read));
+  constructor(read: ReadRequest, text: string, compaction: CompactionFacts) {
+    // A compaction calls no tools.
+    const facts = readFacts(compaction.ask ? { ...read, tools: undefined } : read, text);
+    super(facts, () => decodeRequest(read));
     this.settings = read.wire;
+    this.compaction = compaction;
   }
 
   suits(model: Model): boolean {
-    return (
-      readFlags(model.capabilities).ids === 'prefixed' &&
-      (isPriced(model, 'web-search') || !this.fees.some(({ spared }) => spared))
-    );
+    const { ids, compaction } = readFlags(model.capabilities);
+    if (ids !== 'prefixed' || (this.compaction.isManaged && !compaction)) return false;
+    return isPriced(model, 'web-search') || !this.fees.some(({ spared }) => spared);
   }
 }
 
@@ -349,7 +355,7 @@ export function readRequest(
   const read = { wire, items, tools: readTools(wire.tools, items) };
   checkToolChoice(read);
   checkFoundTools(items);
-  return new ResponsesCall(read, text);
+  return new ResponsesCall(read, text, readCompaction(read, operation));
 }
 
 /** Perplexity's fields that choose another model, or add tools that are charged. */
@@ -464,7 +470,7 @@ export const parts: PartsSide = {
       readsState: ({ vendor }) => vendor === encoding.owner,
       encodeTurn: (turn, index) => encodeTurn(turn, index, encoding),
       encodeBlock: (block, place) => encodePart(block, place, encoding),
-      finish: (body) => (isPriced(model, 'web-search') ? body : removeSearches(body, request, encoding)),
+      finish: (body) => fitFields(body, request, encoding),
     };
   },
 };
@@ -476,7 +482,9 @@ function encodePart(block: Block, { turn, path }: PartPlace, encoding: Encoding)
 }
 
 /** Codex offers a search with every call. Without a price it is left out. */
-function removeSearches(body: Fields, { tools = [] }: CanonicalRequest, encoding: Encoding): Fields {
+function fitFields(whole: Fields, { tools = [] }: CanonicalRequest, encoding: Encoding): Fields {
+  const body = removeManagement(whole, encoding);
+  if (isPriced(encoding.model, 'web-search')) return body;
   const offered = readObjects(body.tools);
   const kept = offered.filter((tool) => !isSearch(tool));
   if (kept.length === offered.length) return body;

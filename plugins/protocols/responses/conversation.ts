@@ -18,6 +18,7 @@ import {
   trackReads,
 } from '../../shared/wire-kit/vendor-bag.ts';
 import type { ReadItem } from './call.ts';
+import { isOwnItem, isTrigger } from './compaction.ts';
 import {
   bag,
   dialect,
@@ -40,6 +41,8 @@ interface Reading {
   readonly sealed: ReadonlyMap<WireCall, readonly Opaque[]>;
   /** Ids of calls that only this protocol has, such as `tool_search_call`. */
   readonly foreignCalls: ReadonlySet<string>;
+  /** The place of the last item, if it asks for a compaction. */
+  readonly trigger: string | undefined;
 }
 
 /** Finds calls that are dropped together with their outputs: providers refuse an output without its call. */
@@ -61,6 +64,7 @@ export function decodeItems(items: readonly ReadItem[], names: ToolNames, model:
     sealer,
     sealed: assignCallState(items, sealer),
     foreignCalls: findForeignCallIds(items),
+    trigger: isTrigger(items.at(-1)?.item) ? `input[${items.length - 1}]` : undefined,
   };
   const turns: Turn[] = [];
   for (const [index, read] of items.entries()) {
@@ -155,14 +159,14 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
       return buildAssistantTurn(decodeImageCall(read.item, at), at);
     case 'more-tools':
       return buildAssistantTurn(buildForeignBlock(protocolName, read.item, at, 'repeated'), at);
-    case 'other':
-      return read.unknownRole
-        ? {
-            role: 'user',
-            blocks: [buildForeignBlock(protocolName, read.item, `${at}.role`, 'needed')],
-            at,
-          }
-        : buildAssistantTurn(buildForeignBlock(protocolName, read.item, at), at);
+    case 'other': {
+      const { item, unknownRole } = read;
+      const block = unknownRole
+        ? buildForeignBlock(protocolName, item, `${at}.role`, 'needed')
+        : buildForeignBlock(protocolName, item, at);
+      const isUsers = unknownRole || isOwnItem(item) || at === reading.trigger;
+      return isUsers ? { role: 'user', blocks: [block], at } : buildAssistantTurn(block, at);
+    }
   }
 }
 

@@ -65,6 +65,25 @@ const event = z
     description: 'A stream event, identified by its `type`. The last one holds the whole response.',
   });
 
+const compactRequest = z
+  .looseObject({
+    model: Wire.request.shape.model,
+    input: wholeRequest.shape.input,
+    instructions: Wire.request.shape.instructions,
+    provider: Wire.request.shape.provider,
+  })
+  .meta({ title: 'ResponseCompactRequest', examples: [{ model: 'demo/echo', input: 'Hello!' }] });
+
+const compacted = z
+  .looseObject({
+    id: z.string(),
+    object: z.literal('response.compaction'),
+    created_at: z.number(),
+    output: z.array(outputItem),
+    usage,
+  })
+  .meta({ title: 'CompactedResponse' });
+
 const tokens = z
   .looseObject({ object: z.literal('response.input_tokens'), input_tokens: count })
   .meta({ title: 'ResponseInputTokens' });
@@ -79,6 +98,17 @@ export const calls: readonly CallDescription[] = [
       'reply is a stream that ends with `data: [DONE]`.',
     body: { 'application/json': request },
     replies: { 200: { 'application/json': response, 'text/event-stream': event } },
+    error: errorSchema,
+  },
+  {
+    method: 'POST',
+    path: '/v1/responses/compact',
+    summary: 'Compact a conversation',
+    details:
+      "The reply has the user's messages and an item of type `compaction`, which stands for the rest of " +
+      'the conversation. Send them with the next call.',
+    body: { 'application/json': compactRequest },
+    replies: { 200: { 'application/json': compacted } },
     error: errorSchema,
   },
   {

@@ -15,6 +15,7 @@ import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import type { BlockFacts } from '../../shared/wire-kit/reply-log.ts';
 import { readList, readText } from '../../shared/wire-kit/values.ts';
 import { type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { isOpenItem } from './compaction.ts';
 import { bag } from './encoding.ts';
 import type { ItemEvent, OpenHosted, ItemWriter } from './items-out.ts';
 
@@ -79,12 +80,28 @@ export class HostedEncoder {
   #code: { readonly block: OpenHosted; readonly opaque: readonly Opaque[] } | undefined;
   /** The image that the client has received a partial version of. */
   #image: ImagePlace | undefined;
+  #compaction: { readonly block: number; readonly item: Fields; readonly index: number } | undefined;
 
   constructor(writer: ItemWriter) {
     this.#writer = writer;
   }
 
+  /** A compaction is announced as it begins: the client waits for it as long as for an answer. */
+  start({ block, vendor }: OpenHosted['start']): void {
+    const { item } = bag.getFields({ vendor });
+    if (!isObject(item) || !isOpenItem(item)) return;
+    this.#writer.makeRoom();
+    const begun = { id: this.#writer.makeId('cmp'), ...item, encrypted_content: '' };
+    this.#compaction = { block, item: begun, index: this.#writer.add(begun) };
+    const place = { item_id: begun.id, output_index: this.#compaction.index };
+    this.#writer.emit('response.compaction.compacting', place);
+  }
+
   end(block: OpenHosted, opaque: readonly Opaque[]): void {
+    if (this.#compaction?.block === block.start.block) {
+      const { index, item } = this.#compaction;
+      return this.#writer.finish(index, { ...item, encrypted_content: block.text });
+    }
     const { start, text } = block;
     const { item, repeated: isRepeated } = bag.getFields(start);
     if (start.kind === 'code' && item === undefined) this.#code = { block, opaque };

@@ -10,12 +10,14 @@ import {
   type Retarget,
   type CountSide,
 } from '../../../core/index.ts';
+import { dataKeySchema, useKeyRing } from '../../shared/key-ring.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
 import { selectOpenaiHeaders } from '../../shared/openai/fields.ts';
 import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { parts, type AssistantItems, readRequest } from './call.ts';
-import { protocolName, flagsSchema } from './encoding.ts';
+import { parts, ResponsesCall, type AssistantItems, readRequest } from './call.ts';
+import { tapCompaction } from './compaction.ts';
+import { protocolName, flagsSchema, readFlags } from './encoding.ts';
 import { ReplyDecoder } from './reply-in.ts';
 import { encodeStreamError, ReplyEncoder, terminator, encodeReply } from './reply-out.ts';
 import { encodeRequest, settings } from './settings.ts';
@@ -41,8 +43,10 @@ export const count: CountSide = {
 const operations: ReadonlyMap<string, Operation> = new Map([
   ['/v1/responses', 'generate'],
   ['/v1/responses/input_tokens', 'count'],
+  ['/v1/responses/compact', 'compact'],
   ['/responses', 'generate'],
   ['/responses/input_tokens', 'count'],
+  ['/responses/compact', 'compact'],
 ]);
 
 /** This protocol's names of canonical fields, for the paths of losses. */
@@ -120,8 +124,12 @@ export const responses = definePlugin({
      * `status`. The interface says so (`strict`), but many clients omit them.
      */
     assistantItems: z.enum(['strict', 'lenient']).default('lenient'),
+    /** Keys that seal compactions, instead of `TOLLGATE_DATA_KEY` or the key file in the data folder. */
+    dataKey: dataKeySchema.optional(),
   }),
-  apply(host, { assistantItems }) {
+  apply(host, { assistantItems, dataKey }) {
+    const getRing = useKeyRing(host, protocolName, dataKey);
+    tapCompaction(host, getRing, ({ call }) => (call instanceof ResponsesCall ? call.compaction : undefined));
     host.protocols.add(assistantItems === 'lenient' ? protocol : createProtocol(assistantItems));
     host.addAddress({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.addExample(
@@ -131,11 +139,17 @@ export const responses = definePlugin({
   },
 });
 
-export function retarget({ model, outputLimit }: Retarget): readonly Edit[] {
+export function retarget({ call, model, outputLimit, capabilities }: Retarget): readonly Edit[] {
   const edits: Edit[] = [
     { path: ['model'], value: model },
     { path: ['provider'], value: undefined },
   ];
-  if (outputLimit !== undefined) edits.push({ path: ['max_output_tokens'], value: outputLimit });
+  // OpenAI's path for compaction takes no limit.
+  const isLimited = !(
+    call instanceof ResponsesCall &&
+    call.compaction.ask === 'path' &&
+    readFlags(capabilities).compaction
+  );
+  if (outputLimit !== undefined && isLimited) edits.push({ path: ['max_output_tokens'], value: outputLimit });
   return edits;
 }

@@ -17,8 +17,10 @@ import {
 import { buildErrorBody } from '../../shared/openai/errors.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
-import { readString } from '../../shared/wire-kit/values.ts';
+import { readObjects, readString } from '../../shared/wire-kit/values.ts';
 import { type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { ResponsesCall } from './call.ts';
+import { itemType, listUserMessages } from './compaction.ts';
 import { bag, writeSealed, ToolNames } from './encoding.ts';
 import { HostedEncoder } from './hosted.ts';
 import {
@@ -30,7 +32,7 @@ import {
   type OpenPart,
   type OpenReasoning,
 } from './items-out.ts';
-import { type Ending, ResponseObject, encodeFinish } from './reply-facts.ts';
+import { type Ending, ResponseObject, encodeFinish, makeId } from './reply-facts.ts';
 
 export const terminator = 'data: [DONE]\n\n';
 
@@ -103,8 +105,9 @@ export class ReplyEncoder implements EventEncoder {
 /** Sends the error, both flat (as documented) and nested (as OpenAI sends it), then the failed response. */
 function encodeFailure(error: GatewayError, number: number, respond: (ending: Ending) => Fields): string {
   const { type, code, message, param } = buildErrorBody(error).error;
-  // SDKs know only some codes here. Any other error is the server's fault.
-  const responseCode = type === 'server_error' || typeof code !== 'string' ? 'server_error' : code;
+  // SDKs know only some codes here. Codex does not repeat a call that ends with `invalid_prompt`.
+  const usual = error.code === 'invalid_request' ? 'invalid_prompt' : 'server_error';
+  const responseCode = type === 'server_error' || typeof code !== 'string' ? usual : code;
   const response = respond({
     status: 'failed',
     incomplete_details: null,
@@ -159,7 +162,22 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
     if (event.type === 'finish') response.addFields(event);
   }
   items.close();
-  return response.encode(items.ending, items.output, usage);
+  const whole = response.encode(items.ending, items.output, usage);
+  const { call } = context;
+  return call instanceof ResponsesCall && call.compaction.ask === 'path'
+    ? encodeCompacted(whole, call, context.id)
+    : whole;
+}
+
+/** What OpenAI's path for compaction returns: the user's messages, then the compaction. */
+function encodeCompacted(
+  { id, created_at, output, usage }: Fields,
+  { settings }: ResponsesCall,
+  reply: string,
+): Fields {
+  const messages = listUserMessages(settings.input, (index) => makeId('msg', reply, index));
+  const compactions = readObjects(output).filter(({ type }) => type === itemType);
+  return { id, object: 'response.compaction', created_at, output: [...messages, ...compactions], usage };
 }
 
 function placeSummary({ id, index, summary }: OpenReasoning): Fields {
@@ -239,6 +257,7 @@ class OutputItemEncoder {
       this.#heldCalls.set(block, call);
     } else {
       this.#blocks.set(block, { kind: 'hosted', start, text: '' });
+      this.#hosted.start(start);
     }
   }
 

@@ -102,6 +102,7 @@ export const reasoning = z.looseObject({
   content: z.array(z.looseObject({ type: text, text: z.string() })).nullish(),
   encrypted_content: text,
 });
+export const compaction = z.looseObject({ encrypted_content: z.string() });
 /** What a client's computer shows after a call of it. */
 export const screenshot = z.looseObject({ output: z.looseObject({ image_url: mediaUrl.nullish() }) });
 export const imageCall = z.looseObject({

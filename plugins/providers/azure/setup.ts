@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { readEnvironment, type Model, type Provider, type Target } from '../../../core/index.ts';
 import { checkUrlPath } from '../../shared/cloud/address.ts';
 import { ExpiringCredential, signWith, type Fetched, loadOptional } from '../../shared/cloud/credential.ts';
+import { responsesPaths } from '../../shared/openai/responses-paths.ts';
 import { addressSchema, keySchema, secretSchema, vendorOptions } from '../../shared/provider/options.ts';
 
 const versionSchema = z.string().regex(/^[\w-]+$/, 'a version such as 2024-10-21, or preview');
@@ -94,8 +95,7 @@ export function buildEndpoints(base: string, version: string | undefined): Provi
     `${root}${isDated ? `/deployments/${checkUrlPath(model.upstream)}` : ''}`;
   return {
     'chat-completions': (target) => `${buildDeploymentRoot(target)}/chat/completions${query}`,
-    responses: (_target, operation) =>
-      `${root}/responses${operation === 'count' ? '/input_tokens' : ''}${query}`,
+    responses: (_target, operation) => `${root}/responses${responsesPaths[operation] ?? ''}${query}`,
     images: (target, operation) =>
       `${buildDeploymentRoot(target)}/images/${operation === 'edit' ? 'edits' : 'generations'}${query}`,
   };

@@ -63,7 +63,7 @@ export const callRecord = z
     object: z.literal('call'),
     created: z.int(),
     protocol: z.string(),
-    operation: z.enum(['generate', 'edit', 'count']),
+    operation: z.enum(['generate', 'edit', 'count', 'compact']),
     stream: z.boolean(),
     model: z.string().nullable(),
     outcome,

@@ -17,11 +17,18 @@ import {
   rejectModel,
   rejectOverflow,
 } from './chat-completions/refusals.ts';
+import { toCompacted } from './responses/compaction.ts';
 import { compose, countPromptTokens, type Composition } from './responses/composition.ts';
 import { checkConversation, type Memory } from './responses/conversation.ts';
 import { streamFrames } from './responses/events.ts';
 import { anyModel, findResponsesFacts, type ResponsesFacts } from './responses/models.ts';
-import { countSchema, requestSchema, type CountRequest, type ResponsesRequest } from './responses/request.ts';
+import {
+  compactSchema,
+  countSchema,
+  requestSchema,
+  type CountRequest,
+  type ResponsesRequest,
+} from './responses/request.ts';
 import { rules } from './responses/rules.ts';
 import { ScriptBook } from './script-book.ts';
 import { Seals } from './seal.ts';
@@ -33,7 +40,7 @@ export type { ResponsesRequest } from './responses/request.ts';
 function checkArrival(received: ReceivedRequest): void {
   const { headers } = received;
   checkKey(headers);
-  checkPath(received, '/v1/responses', '/v1/responses/input_tokens');
+  checkPath(received, '/v1/responses', '/v1/responses/input_tokens', '/v1/responses/compact');
   if (isJsonCall(headers)) return;
   const message =
     `Unsupported content type: '${headers['content-type'] ?? ''}'. ` +
@@ -90,16 +97,22 @@ export function createResponsesPlay(vouched?: readonly string[]): Play<Responses
         const counted = { object: 'response.input_tokens', input_tokens: countPromptTokens(request) };
         return { status: 200, body: counted };
       }
-      const { request, facts } = check(received.body, requestSchema);
+      const isPath = received.path.endsWith('/compact');
+      const { request, facts } = check<ResponsesRequest>(
+        received.body,
+        isPath ? compactSchema : requestSchema,
+      );
       return {
         model: request.model,
         request,
         streamed: request.stream ?? false,
         compose(scenario) {
-          const composition = compose({ request, facts, scenario, number: received.number, seals });
+          const { number } = received;
+          const given = { request, facts, scenario, number, seals };
+          const composition = compose(isPath ? { ...given, compacts: true } : given);
           remember(memory, composition);
           return {
-            whole: () => composition.finished,
+            whole: () => (isPath ? toCompacted(composition) : composition.finished),
             frames: () => streamFrames(composition),
             billed: composition.billed,
           };

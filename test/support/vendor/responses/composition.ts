@@ -6,6 +6,7 @@ import type { Scenario } from '../scenario.ts';
 import type { Seals } from '../seal.ts';
 import { speak, countSpeechTokens, type Speech } from '../speech.ts';
 import { countAll } from '../words.ts';
+import { asksForCompaction, buildCompaction } from './compaction.ts';
 import type { InputItem } from './items.ts';
 import type { ResponsesFacts } from './models.ts';
 import { buildOutput, type ItemGroup } from './output.ts';
@@ -170,9 +171,17 @@ export interface Given {
   readonly scenario: Scenario;
   readonly number: number;
   readonly seals: Seals;
+  readonly compacts?: boolean;
 }
 
-export function compose({ request, facts, scenario, number, seals }: Given): Composition {
+export function compose({
+  request,
+  facts,
+  scenario,
+  number,
+  seals,
+  compacts = asksForCompaction(request),
+}: Given): Composition {
   const reasons = facts.efforts.length > 0 && request.reasoning?.effort !== 'none';
   const said = saysNothing(scenario)
     ? { ...improvise(describeRequest(request, reasons)), ...scenario }
@@ -191,7 +200,9 @@ export function compose({ request, facts, scenario, number, seals }: Given): Com
     interleaved: scenario.interleaved ?? false,
     namespaces: mapNamespaces(listTools(request)),
   };
-  const groups = buildOutput(speech, wanted, seals, (prefix, index = 0) => `${prefix}_${mark}${index}`);
+  const groups = compacts
+    ? [buildCompaction(speech, `cmp_${mark}0`, seals)]
+    : buildOutput(speech, wanted, seals, (prefix, index = 0) => `${prefix}_${mark}${index}`);
   const billed = { prompt: countPromptTokens(request), completion: countSpeechTokens(speech) };
   const identity = { id: `resp_${mark}`, object: 'response', created_at: Math.floor(Date.now() / 1000) };
   const rest = { error: null, ...echoSettings(request, facts), model: facts.snapshot ?? request.model };

@@ -5,6 +5,7 @@
  */
 import { complain, type Complaint } from '../chat-completions/refusals.ts';
 import type { Seals } from '../seal.ts';
+import { checkCompactions } from './compaction.ts';
 import { checkEncryption } from './encryption.ts';
 import type { InputItem } from './items.ts';
 import type { CountRequest } from './request.ts';
@@ -182,6 +183,7 @@ export function checkConversation({ input }: CountRequest, judge: Judge): Compla
     checkReasoningFollowed(input) ??
     checkReasoningKept(input, judge) ??
     checkPairs(input) ??
+    checkCompactions(input, judge.seals) ??
     checkEmptiness(input)
   );
 }

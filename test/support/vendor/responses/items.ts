@@ -181,6 +181,7 @@ const other = z.discriminatedUnion('type', [
     tools: z.array(tool),
   }),
   z.strictObject({ type: z.literal('compaction'), id: idOf('cmp'), encrypted_content: z.string() }),
+  z.strictObject({ type: z.literal('compaction_trigger'), id: z.string().nullish() }),
   z.strictObject({ type: z.literal('item_reference'), id: z.string() }),
 ]);
 

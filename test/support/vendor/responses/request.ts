@@ -105,6 +105,16 @@ export const requestSchema = z.strictObject({
   user: z.string().max(64).nullish(),
 });
 
+export const compactSchema = requestSchema.pick({
+  model: true,
+  input: true,
+  instructions: true,
+  previous_response_id: true,
+  prompt_cache_key: true,
+  prompt_cache_options: true,
+  service_tier: true,
+});
+
 export type ResponsesRequest = z.output<typeof requestSchema>;
 export type CountRequest = z.output<typeof countSchema>;
 

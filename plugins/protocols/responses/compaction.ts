@@ -1,0 +1,255 @@
+/**
+ * Compaction: an item that stands for the conversation before it, which only the one who made it can read.
+ * OpenAI and Azure make such items themselves. For any other model the gateway asks for a summary, seals it
+ * for the account, and gives it back to a model as a message.
+ */
+import {
+  GatewayError,
+  type Block,
+  type BlockOf,
+  type CanonicalEvent,
+  type CanonicalRequest,
+  type EventOf,
+  type Host,
+  type Operation,
+  type Routed,
+  type Target,
+  type Turn,
+} from '../../../core/index.ts';
+import { isSealedText, type KeyRing } from '../../shared/key-ring.ts';
+import { refuse } from '../../shared/wire-kit/losses.ts';
+import { readObjects, readText } from '../../shared/wire-kit/values.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
+import type { ReadRequest } from './call.ts';
+import { bag, protocolName, readFlags, type Encoding } from './encoding.ts';
+
+export const itemType = 'compaction';
+const triggerType = 'compaction_trigger';
+
+/** Whether the gateway made the item, and not the vendor. */
+export function isOwnItem({ type, encrypted_content: content }: Fields): boolean {
+  return type === itemType && typeof content === 'string' && isSealedText(content);
+}
+
+/** A compaction that has begun: its content follows. */
+export function isOpenItem({ type, encrypted_content: content }: Fields): boolean {
+  return type === itemType && content === undefined;
+}
+
+export function isTrigger(item: Fields | undefined): boolean {
+  return item?.type === triggerType;
+}
+
+/** Whether the target makes and reads compactions of its own. */
+function isNative({ protocol, model }: Target): boolean {
+  return protocol.name === protocolName && readFlags(model.capabilities).compaction;
+}
+
+/** What a call of this protocol says of compaction. */
+export interface CompactionFacts {
+  /** What asks for one: the last item of the input, or the path of the call. */
+  readonly ask: 'item' | 'path' | undefined;
+  /** Whether the input holds compactions that the gateway made, or a vendor. */
+  readonly holdsOwn: boolean;
+  readonly holdsVendors: boolean;
+  /** Whether the vendor is to compact by itself, once the conversation is long enough. */
+  readonly isManaged: boolean;
+}
+
+function isManagement({ type }: Fields): boolean {
+  return type === itemType;
+}
+
+/** The body without what asks a vendor to compact by itself, for one that cannot. */
+export function removeManagement(body: Fields, { model, lose }: Pick<Encoding, 'model' | 'lose'>): Fields {
+  if (readFlags(model.capabilities).compaction) return body;
+  const { context_management: edits, ...rest } = body;
+  const kept = readObjects(edits).filter((edit) => !isManagement(edit));
+  if (kept.length === readObjects(edits).length) return body;
+  lose('context_management', 'the provider of this model does not compact by itself', 'vendor');
+  return kept.length > 0 ? { ...rest, context_management: kept } : rest;
+}
+
+export function readCompaction(
+  { wire, items }: Pick<ReadRequest, 'wire' | 'items'>,
+  operation: Operation,
+): CompactionFacts {
+  if (operation === 'compact' && wire.stream)
+    throw buildFieldError('stream', 'is true', 'false: a compaction is not streamed');
+  const asked = operation === 'compact' ? 'path' : isTrigger(items.at(-1)?.item) && 'item';
+  return {
+    ask: (operation !== 'count' && asked) || undefined,
+    holdsOwn: items.some(({ item }) => isOwnItem(item)),
+    holdsVendors: items.some(({ item }) => item.type === itemType && !isOwnItem(item)),
+    isManaged: readObjects(wire.context_management).some(isManagement),
+  };
+}
+
+/** The facts of an exchange; undefined if it is a call of another protocol. */
+type FindFacts = (exchange: Routed) => CompactionFacts | undefined;
+
+const purpose = 'compaction';
+
+/** Runs on `transformRequest` and `transformStream`, so that it works with any provider, hook and meter. */
+export function tapCompaction({ hooks }: Pick<Host, 'hooks'>, getRing: () => KeyRing, find: FindFacts): void {
+  const isEmulated = (exchange: Routed): boolean =>
+    find(exchange)?.ask !== undefined && !isNative(exchange.attempt.target);
+  hooks.transformRequest.tapPromise(
+    {
+      name: purpose,
+      when(exchange) {
+        const { holdsOwn = false, holdsVendors = false } = find(exchange) ?? {};
+        return holdsOwn || isEmulated(exchange) || (holdsVendors && !isNative(exchange.attempt.target));
+      },
+    },
+    async (request, exchange) => {
+      const open = createOpener(exchange, getRing());
+      const turns = request.turns.map((turn) => openTurn(turn, isNative(exchange.attempt.target), open));
+      const opened = { ...request, turns };
+      return isEmulated(exchange) ? askForSummary(opened) : opened;
+    },
+  );
+  hooks.transformStream.tap({ name: purpose, when: isEmulated }, (events, { principal }) =>
+    packSummary(events, (text) => getRing().sealText(purpose, principal.account, Buffer.from(text))),
+  );
+}
+
+const introduction = 'A summary of the conversation so far follows. It replaces the messages themselves.';
+
+/** Returns the function that opens an item. It throws an error that names the item's field. */
+function createOpener(
+  { attempt, principal, preview }: Routed,
+  ring: KeyRing,
+): (item: Fields, at: string) => string {
+  return (item, at) => {
+    const field = `${at}.encrypted_content`;
+    if (!isOwnItem(item))
+      return refuse(
+        field,
+        `"${field}" is a compaction of another provider, which the provider of ${attempt.target.model.id} ` +
+          'cannot read: compact the conversation with this model, or stay with the one that made it.',
+      );
+    // Operators see what would be sent, but not what clients say.
+    if (preview) return introduction;
+    const summary = ring.openText(purpose, principal.account, readText(item.encrypted_content));
+    if (summary) return `${introduction}\n\n${summary.toString()}`;
+    throw buildFieldError(
+      field,
+      'cannot be opened: this gateway did not make it for this account, or no longer has the key',
+      'the messages that it stands for',
+    );
+  };
+}
+
+type Foreign = BlockOf<'foreign'>;
+
+/** The turn with texts in place of compactions, except those that the target reads itself. */
+function openTurn(turn: Turn, isNative: boolean, open: (item: Fields, at: string) => string): Turn {
+  const isClosed = (block: Block): block is Foreign =>
+    block.type === 'foreign' && block.value.type === itemType && (isOwnItem(block.value) || !isNative);
+  if (!turn.blocks.some(isClosed)) return turn;
+  const blocks = turn.blocks.map((block): Block => {
+    if (!isClosed(block)) return block;
+    const { value, at = 'input' } = block;
+    return { type: 'text', text: open(value, at), at };
+  });
+  return { ...turn, blocks };
+}
+
+const instruction = `\
+Your context is about to be cleared. Afterwards you continue this conversation from a summary alone, which \
+you write now. Write it for yourself, in plain text, as long as it has to be and no longer.
+
+Keep, with every name, path, command, number and identifier exactly as it is:
+- what the user asked for, what the user decided, and which limits the user set;
+- what was done and found, which files were read or changed and how, and what failed and why;
+- what is under way, what is still to do, and the very next step.
+
+Leave out what no longer matters. Call no tools, ask nothing, and write nothing but the summary.`;
+
+/** The conversation, with a request for its summary. Vendors demand the tools of earlier calls. */
+function askForSummary({ turns, ...request }: CanonicalRequest): CanonicalRequest {
+  const { format: _format, verbosity: _verbosity, tools: offered, ...rest } = request;
+  const { toolChoice: _choice, logprobs: _logprobs, ...settings } = rest;
+  const last = turns.at(-1);
+  const [block] = last?.blocks ?? [];
+  const at = block?.type === 'foreign' && isTrigger(block.value) ? last?.at : undefined;
+  const asking: Turn = { role: 'user', blocks: [{ type: 'text', text: instruction, at }], at };
+  const tools = offered?.filter(({ type }) => type !== 'hosted') ?? [];
+  return {
+    ...settings,
+    turns: [...(at === undefined ? turns : turns.slice(0, -1)), asking],
+    ...(tools.length > 0 ? { tools, toolChoice: { mode: 'none' } } : {}),
+  };
+}
+
+/** The events of a summary as those of one compaction item, which begins with the model's first word. */
+async function* packSummary(
+  events: AsyncIterable<CanonicalEvent>,
+  seal: (text: string) => string,
+): AsyncGenerator<CanonicalEvent> {
+  const place = { candidate: 0, block: 0 };
+  const texts = new Set<number>();
+  const pieces: string[] = [];
+  let hasBegun = false;
+  for await (const event of events) {
+    if (event.type === 'block-start') {
+      if (event.kind === 'text') texts.add(event.block);
+      if (!hasBegun)
+        yield {
+          type: 'block-start',
+          ...place,
+          kind: 'server-tool',
+          ...bag.keep({ item: { type: itemType } }),
+        };
+      hasBegun = true;
+    } else if (event.type === 'block-delta') {
+      if (texts.has(event.block)) pieces.push(event.text);
+    } else if (event.type === 'finish') {
+      const summary = pieces.join('').trim();
+      checkSummary(summary, event.reason);
+      yield { type: 'block-delta', ...place, text: seal(summary) };
+      yield { type: 'block-end', ...place };
+      yield event;
+    } else if (!('block' in event) && event.type !== 'partial-image') yield event;
+  }
+}
+
+/** Throws if the summary is not whole. The caller pays for it: the model has done the work. */
+function checkSummary(summary: string, { unified }: EventOf<'finish'>['reason']): void {
+  const charge = true;
+  if (unified === 'length' || unified === 'context-length')
+    throw new GatewayError(
+      'invalid_request',
+      'The summary of the conversation reached the output limit before it was complete: ' +
+        'raise "max_output_tokens", or leave it out.',
+      { param: 'max_output_tokens', charge },
+    );
+  if (unified === 'refusal' || unified === 'content-filter')
+    throw new GatewayError('content_policy_violation', 'The model refused to summarise the conversation.', {
+      charge,
+    });
+  if (unified !== 'stop' || summary === '')
+    throw new GatewayError(
+      'upstream_failed',
+      'The model ended its turn without a summary of the conversation.',
+      {
+        charge,
+      },
+    );
+}
+
+/** The user's messages, which OpenAI returns in front of a compaction, each with an id. */
+export function listUserMessages(input: unknown, makeId: (index: number) => string): Fields[] {
+  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : readObjects(input);
+  return items
+    .filter(({ type, role }) => (type ?? 'message') === 'message' && role === 'user')
+    .map(({ id, content, ...rest }, index) => ({
+      ...rest,
+      id: id ?? makeId(index),
+      type: 'message',
+      status: 'completed',
+      content: typeof content === 'string' ? [{ type: 'input_text', text: content }] : content,
+    }));
+}
