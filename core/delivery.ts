@@ -100,6 +100,7 @@ async function settleCall(
     ...buildEndFacts(routed, attempts),
     losses: tally.losses.length > 0 ? [...losses, ...tally.losses] : losses,
     recording,
+    ending: lastText,
   };
   await meter(end);
   const { cost } = end.charge;

@@ -196,6 +196,11 @@ export interface Answered extends EndFacts {
   readonly outcome: 'completed' | 'aborted' | 'cut';
   readonly error: GatewayError | undefined;
   readonly charge: Charge;
+  /**
+   * What ends the reply, which its client gets after `meter`: the whole of a JSON reply, the events of a
+   * stream that mean success or failure.
+   */
+  readonly ending?: string | Uint8Array;
 }
 
 /** A stored outcome was sent again. No provider was called and nothing is owed. */

@@ -31,11 +31,12 @@ export type { Catalog, PriceSource } from './catalog.ts';
 export { defineConfig } from './config.ts';
 export type { ConfigInput, Middleware } from './config.ts';
 export { restoreRequest } from './crossing/restore.ts';
-export { splice } from './crossing/splice.ts';
+export { sliceItems, sliceMember, splice } from './crossing/splice.ts';
 export { definePlugin } from './define-plugin.ts';
 export * from './exchange.ts';
 export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
 export { mayCall } from './http/access.ts';
+export { parseJson as parseBody } from './http/json-body.ts';
 export { groupRoutes } from './http/routes.ts';
 export type { SharedRoutes } from './http/routes.ts';
 export {

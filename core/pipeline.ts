@@ -30,13 +30,13 @@ import {
 import { isTapped } from './host/taps.ts';
 import { requireAccess, checkReplay } from './http/access.ts';
 import { buildIdHeaders, type Call } from './http/arrival.ts';
-import type { ReadBody } from './http/json-body.ts';
 import { buildReplyHeaders, sendError, buildStreamHeaders, noteDefaulted } from './http/reply-headers.ts';
 import type { ReplyMemory } from './http/reply-memory.ts';
 import type { Reply } from './http/reply.ts';
 import { checkRequestHeaders } from './http/request-headers.ts';
 import { crossReply, encodeTranslated, encodeVerbatim, isVerbatim } from './lanes.ts';
 import { boundLosses, toLossError, type Loss } from './loss.ts';
+import type { ReadBody } from './protocol.ts';
 import {
   toAttemptError,
   buildFinalError,

@@ -163,6 +163,13 @@ export interface SentFrames {
   readonly last: string;
 }
 
+/** A request body: its bytes, their text and the parsed value. */
+export interface ReadBody {
+  readonly bytes: Buffer;
+  readonly text: string;
+  readonly value: unknown;
+}
+
 /** A form as `read` gets it in place of JSON. Its text is that of the fields. */
 export interface ReadForm {
   readonly fields: readonly (readonly [name: string, value: string])[];
@@ -173,6 +180,14 @@ export interface ClientSide {
   match(method: string, path: string, query?: string): Match | undefined;
   /** Reads a body of multipart/form-data (`tollgate/kit` can). Absent: the protocol takes no forms. */
   readForm?(body: Buffer, contentType: string): Promise<ReadForm>;
+  /**
+   * Returns the whole body in place of one that refers to what the gateway keeps for the account, such as an
+   * earlier reply. Undefined: it refers to nothing. It runs before anything is reserved.
+   */
+  expand?(
+    body: ReadBody,
+    place: { readonly account: string; readonly match: Match },
+  ): Promise<ReadBody> | undefined;
   /** Reads and checks a request. Throws `invalid_request` that names the field. */
   read(body: unknown, text: string, match: Match, headers: ClientHeaders): ClientCall;
   /**
@@ -325,7 +340,7 @@ export interface UpstreamSide {
    * lane: a vendor's own word for the end, parts where clients expect a text. `events`: what it was decoded
    * to. Returns `data` if it is right. Absent: replies go on as they are.
    */
-  correctReply?(data: string, events: readonly CanonicalEvent[]): string;
+  correctReply?(data: string, events: readonly CanonicalEvent[], call: ClientCall): string;
   /** The frame that ends every stream, or nothing. The verbatim lane adds it if the provider left it out. */
   readonly terminator: string;
 }

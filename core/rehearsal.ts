@@ -21,7 +21,9 @@ export async function rehearseCall(core: Core, call: RehearsedCall): Promise<Reh
     protocol.client.encodeError(toGatewayError(thrown), received.id, match);
   let parsed: Parsed | undefined;
   try {
-    const body = parseJson(Buffer.from(call.body));
+    const own = parseJson(Buffer.from(call.body));
+    const { account } = received.principal;
+    const body = (await protocol.client.expand?.(own, { account, match })) ?? own;
     const known = parseCall(received, body, { protocol, match, reply: { record: () => undefined } });
     parsed = known;
     return {

@@ -6,6 +6,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Core } from './core.ts';
+import type { Principal } from './exchange.ts';
 import { answerRoute } from './http/answer-route.ts';
 import {
   Arrival,
@@ -17,14 +18,14 @@ import {
 } from './http/arrival.ts';
 import { toWrongBodyError, type BodyShare } from './http/bodies.ts';
 import { refuseTransferEncoding } from './http/encoded-body.ts';
-import { parseJson, type ReadBody } from './http/json-body.ts';
+import { parseJson } from './http/json-body.ts';
 import { closeListener, findInheritedSocket, formatUrl, listen, type Address } from './http/listener.ts';
 import { Reply } from './http/reply.ts';
 import { groupRoutes } from './http/routes.ts';
 import { answerUnserved } from './not-found.ts';
 import { runCall } from './pipeline.ts';
 import type { Readiness } from './plugin.ts';
-import type { ReadForm } from './protocol.ts';
+import type { ReadBody, ReadForm } from './protocol.ts';
 import { getMessage, readSystemCode } from './util/errors.ts';
 import { releaseAfter } from './util/memory.ts';
 
@@ -130,9 +131,12 @@ async function takeCall(core: Core, context: Koa.Context, call: Call): Promise<v
         refuseTransferEncoding(req);
         core.replies.checkRoom();
         share = core.bodies.openShare(principal);
-        const { readForm } = protocol.client;
+        const { readForm, expand } = protocol.client;
         // Anything else is read as JSON, because many clients send no content type.
-        if (!readForm || !isForm(req)) return share.read(req).then(parseJson);
+        if (!readForm || !isForm(req)) {
+          const reading = share.read(req).then(parseJson);
+          return expand ? expandBody(reading, call, principal, share) : reading;
+        }
         return share.read(req).then((bytes) => toFormBody(bytes, readForm(bytes, getType(req))));
       },
     });
@@ -163,6 +167,20 @@ async function toFormBody({ length }: Buffer, reading: Promise<ReadForm>): Promi
   releaseAfter(length);
   const text = JSON.stringify(form.fields);
   return { bytes: Buffer.from(text), text, value: form };
+}
+
+/** The body with what it refers to, which takes memory of the same share and has the same limit. */
+async function expandBody(
+  reading: Promise<ReadBody>,
+  { protocol, match }: Call,
+  { account }: Principal,
+  share: BodyShare,
+): Promise<ReadBody> {
+  const body = await reading;
+  const whole = await protocol.client.expand?.(body, { account, match });
+  if (!whole) return body;
+  share.takeWhole(whole.bytes);
+  return whole;
 }
 
 /** Throws a `PluginError` if a route cannot be served. */

@@ -145,6 +145,25 @@ export function spliceBytes(bytes: Buffer, text: string, edits: readonly Edit[])
   return edits.length === 0 ? bytes : Buffer.from(splice(text, edits));
 }
 
+/** The text of a member of a JSON object; undefined if it has none of this name. */
+export function sliceMember(text: string, name: string): string | undefined {
+  const member = new MemberWalk(text, skipSpace(text, 0));
+  while (member.advance()) if (member.name === name) return text.slice(member.valueStart, member.valueEnd);
+  return undefined;
+}
+
+/** The texts of the items of a JSON list. */
+export function sliceItems(text: string): string[] {
+  const items: string[] = [];
+  for (let at = skipSpace(text, skipSpace(text, 0) + 1); at < text.length && text[at] !== ']';) {
+    const end = skipValue(text, at);
+    items.push(text.slice(at, end));
+    const next = skipSpace(text, end);
+    at = text[next] === ',' ? skipSpace(text, next + 1) : next;
+  }
+  return items;
+}
+
 /** Finds the string value at `path` in the text of a JSON object, including its quotes. */
 export function locateString(
   text: string,

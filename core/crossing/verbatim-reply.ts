@@ -94,7 +94,9 @@ class ForwardedText {
   #correctDialect(block: SseBlock, events: readonly CanonicalEvent[]): SseBlock {
     const { event } = block;
     if (!event) return block;
-    const data = this.#joinHalves(this.#upstream.correctReply?.(event.data, events) ?? event.data);
+    const data = this.#joinHalves(
+      this.#upstream.correctReply?.(event.data, events, this.#call) ?? event.data,
+    );
     if (data === event.data) return block;
     return { raw: writeFrame(data, event.event), event: { ...event, data } };
   }
@@ -215,7 +217,11 @@ export async function* forwardReply(
   const events = decodeReply(protocol, exchange, received);
   for (const event of events) tally.read(event);
   if (!tally.complete) throw toCutError();
-  const corrected = correctUsage(correctReply?.(received, events) ?? received, exchange, tally);
+  const corrected = correctUsage(
+    correctReply?.(received, events, exchange.call) ?? received,
+    exchange,
+    tally,
+  );
   yield { text: renameModel(corrected, modelPaths, model.id), last: true, opening: false };
 }
 

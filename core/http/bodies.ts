@@ -164,6 +164,13 @@ export class BodyShare {
     this.#taken += bytes;
   }
 
+  /** Takes a body that grew, or that did not arrive by itself. Throws if it is longer than a body may be. */
+  takeWhole({ length }: Uint8Array): void {
+    const { bodyLimit: limit } = this.#bodies.limits;
+    if (length > limit) throw toTooLargeError(limit);
+    this.take(Math.max(0, length - this.#taken));
+  }
+
   release(): void {
     this.#bodies.release(this.#taken, this.#owner);
     this.#taken = 0;

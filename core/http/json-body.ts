@@ -5,6 +5,7 @@
  * while long strings cost almost nothing.
  */
 import { isUtf8 } from 'node:buffer';
+import type { ReadBody } from '../protocol.ts';
 import { GatewayError, getMessage } from '../util/errors.ts';
 import { backslash, quote, skipScalar, skipSpace, skipString } from '../util/json-text.ts';
 
@@ -93,13 +94,6 @@ function findStringEnd(bytes: Buffer, from: number): number {
     if ((end - before) % 2 === 0) return end;
     at = end + 1;
   }
-}
-
-/** A request body: its bytes, their text and the parsed value. */
-export interface ReadBody {
-  readonly bytes: Buffer;
-  readonly text: string;
-  readonly value: unknown;
 }
 
 /** Throws `invalid_request` if parsing these texts, JSON in the strings of a body, would take too long. */

@@ -15,6 +15,7 @@ export const errorTable = {
   unsupported_parameter: { status: 400, retry: false },
   context_length_exceeded: { status: 400, retry: false },
   content_policy_violation: { status: 400, retry: false },
+  reference_not_found: { status: 400, retry: false },
   invalid_api_key: { status: 401, retry: false },
   out_of_balance: { status: 402, retry: false },
   budget_exceeded: { status: 402, retry: false },

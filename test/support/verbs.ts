@@ -13,9 +13,10 @@ export const verbs: ReadonlySet<string> = new Set(
   consider contains continues convert copy correct count create cross cut decide decode decompress
   decrypt dedupe define delete deliver derive descend describe detach detect diagnose digest disable
   disconnect discover dispatch divide download drain draw drop echo edit emit encode end enqueue
-  ensure enter escape estimate examine exclude expire explain export extend extract fail fetch fill filter
+  ensure enter erase escape estimate examine exclude expand
+  expire explain export extend extract fail fetch fill filter
   find finish fit fits flatten flush fold follow forget format forward freeze gather get give go group
-  grow guess handle has hash hear hide hold holds hosts identify ignore init inline insert instructs
+  grow guard guess handle has hash hear hide hold holds hosts identify ignore init inline insert instructs
   is isolate issue join judge keep lacks learn leave lift limit list listen lists load locate lock log
   look lose lower make map mark match matches may measure merge migrate mix move moves multiply must
   name names narrow needs nest note notify offer omit
@@ -25,7 +26,8 @@ export const verbs: ReadonlySet<string> = new Set(
   redact redirect refer refund refuse refuses register rehearse reject release reload remember remove rename
   render renew repair replace reply report reprice require reserve reset resolve respell restart
   restore restrict retarget reword rewrite rotate round route run save scale schedule scrape seal
-  select send separate serialize serve serves set settle share shift shorten show sign skip sort spell spend
+  select send separate serialize serve serves set settle share
+  shift shorten show shrink sign skip slice sort spell spend
   splice split stack start starts stays step stop store stream strip subtract suggest suits sum
   supervise supports sweep switch take takes tap test tidy tighten to tolerate trace track transform
   translate trim try undo unescape unflatten unpack unseal unwrap update use uses verify view wait
