@@ -5,7 +5,10 @@
  * paid: other tests cover that.
  */
 import { z } from 'zod';
+import type { ConfigInput } from '../../core/config.ts';
 import { checkModel, definePlugin, type End, type Endpoint, type PluginFactory } from '../../core/index.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
@@ -151,23 +154,31 @@ export function buildPath(client: Wire, model: string, stream: boolean): string 
     : `/beta/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
 }
 
-export async function openFourWires(): Promise<FourWires> {
+/** What a gateway keeps of responses, for a key with credit. */
+interface Keeping {
+  readonly store: { readonly for: string };
+  readonly dataFolder?: string;
+  readonly timeouts?: ConfigInput['timeouts'];
+}
+
+export async function openFourWires(keeping?: Keeping): Promise<FourWires> {
   const vendors = await startWireVendors();
   const gateway = await startGateway({
+    dataFolder: keeping?.dataFolder,
     // The gateway passes a vendor's `retry-after` on at once.
     retries: { longestWait: 1 },
-    timeouts: { firstEvent: 20, reply: 20, idle: 20 },
+    timeouts: { firstEvent: 20, reply: 20, idle: 20, ...keeping?.timeouts },
     plugins: [
-      acceptAnyKey(),
+      ...(keeping ? [bearer(), balance({ firstCredit: '0' })] : [acceptAnyKey()]),
       chatCompletions(),
-      responses(),
+      responses({ store: keeping?.store }),
       messages(),
       generateContent(),
       createHarness(vendors)(),
       preferences(),
     ],
   });
-  const key = 'any-key';
+  const key = keeping ? await gateway.newKey({ account: 'tester', credit: '1000' }) : 'any-key';
   return {
     gateway,
     vendors,

@@ -5,7 +5,6 @@
  * refuse.
  */
 import {
-  GatewayError,
   type Fee,
   type FeeName,
   type InputSize,
@@ -40,8 +39,10 @@ import {
   type Encoding,
   createEncoding,
 } from './encoding.ts';
+import { findExpansion, isReference, type Expansion } from './expansion.ts';
 import { isGatewayId } from './reply-facts.ts';
 import { decodeRequest } from './settings.ts';
+import { buildReferenceError, checkState } from './state-fields.ts';
 import { isPreviewSearch, isSearch } from './tools.ts';
 import * as Wire from './wire.ts';
 
@@ -109,19 +110,6 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
     default:
       return { kind: 'other', item: given };
   }
-}
-
-/**
- * Builds the error for a reference to an earlier response. The AI SDK makes one in the second turn of every
- * conversation, unless it is set up otherwise.
- */
-function buildReferenceError(field: string, instead: string): GatewayError {
-  return new GatewayError(
-    'unsupported_parameter',
-    `"${field}" refers to a stored response, and the gateway stores none: ${instead}. In an SDK, set ` +
-      '"store: false", or use the chat completions model: .chat(model) in the AI SDK.',
-    { param: field },
-  );
 }
 
 /** Reasoning with parts of an unknown type passes as an unknown item. */
@@ -215,15 +203,22 @@ const codeTool = 'code_interpreter';
 const defaultMemory = '1g';
 
 export class ResponsesCall extends ReadCall {
-  readonly settings: Fields;
+  readonly settings: Wire.Request;
   readonly compaction: CompactionFacts;
+  /** What the request referred to. Undefined: to nothing that the gateway keeps. */
+  readonly expansion: Expansion | undefined;
 
-  constructor(read: ReadRequest, text: string, compaction: CompactionFacts) {
+  constructor(
+    read: ReadRequest,
+    text: string,
+    { compaction, expansion }: Pick<ResponsesCall, 'compaction'> & Partial<Pick<ResponsesCall, 'expansion'>>,
+  ) {
     // A compaction calls no tools.
     const facts = readFacts(compaction.ask ? { ...read, tools: undefined } : read, text);
     super(facts, () => decodeRequest(read));
     this.settings = read.wire;
     this.compaction = compaction;
+    this.expansion = expansion;
   }
 
   suits(model: Model): boolean {
@@ -334,15 +329,30 @@ function movesNativeSeals({ wire, items }: ReadRequest): boolean {
   return items.some((read) => read.kind === 'reasoning' && isNativeSeal(read.item.encrypted_content ?? ''));
 }
 
+export interface ReadingRules {
+  readonly assistantItems: AssistantItems;
+  /** Whether the gateway keeps responses. */
+  readonly keeps: boolean;
+}
+
+/** Checks the items of a request that refers to kept ones, before these join them. */
+export function checkOwnItems(input: unknown, { assistantItems }: ReadingRules): void {
+  const own = checkWire(Wire.ownInput, { input }).input;
+  if (!Array.isArray(own)) return;
+  for (const [index, item] of own.entries())
+    if (!isReference(item)) readItem(item, `input[${index}]`, assistantItems);
+}
+
 /** Throws `invalid_request` or `unsupported_parameter`, with the field in `param`. */
 export function readRequest(
   body: unknown,
   text: string,
   { operation }: Match,
-  assistantItems: AssistantItems,
+  { assistantItems, keeps }: ReadingRules,
 ): ResponsesCall {
   const wire = checkWire(Wire.request, body);
-  checkStateless(wire);
+  const expansion = findExpansion(body);
+  checkState(wire, operation, keeps);
   const choosing = choosingFields.find((field) => wire[field] !== undefined && wire[field] !== null);
   if (choosing) refuseOtherModels(choosing);
   const { input } = wire;
@@ -355,27 +365,11 @@ export function readRequest(
   const read = { wire, items, tools: readTools(wire.tools, items) };
   checkToolChoice(read);
   checkFoundTools(items);
-  return new ResponsesCall(read, text, readCompaction(read, operation));
+  return new ResponsesCall(read, text, { compaction: readCompaction(read, operation), expansion });
 }
 
 /** Perplexity's fields that choose another model, or add tools that are charged. */
 const choosingFields = ['models', 'preset', 'profile'] as const;
-
-const stateFields = ['previous_response_id', 'conversation', 'prompt', 'background'] as const;
-
-function checkStateless(wire: Wire.Request): void {
-  for (const field of stateFields) {
-    const value = wire[field];
-    if (value === undefined || value === null || value === false) continue;
-    if (field === 'previous_response_id' || field === 'conversation')
-      throw buildReferenceError(field, 'leave it out, and send the entire conversation as "input"');
-    throw new GatewayError(
-      'unsupported_parameter',
-      `"${field}" needs stored responses, and the gateway stores none: leave it out.`,
-      { param: field },
-    );
-  }
-}
 
 const oneOfThem = 'the name of one of them';
 

@@ -3,6 +3,11 @@ import { z } from 'zod';
 import {
   definePlugin,
   GatewayError,
+  sliceMember,
+  splice,
+  toGatewayError,
+  type CanonicalEvent,
+  type ClientCall,
   type ErrorReply,
   type Operation,
   type Protocol,
@@ -15,12 +20,15 @@ import { decodeError, encodeError } from '../../shared/openai/errors.ts';
 import { selectOpenaiHeaders } from '../../shared/openai/fields.ts';
 import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { parts, ResponsesCall, type AssistantItems, readRequest } from './call.ts';
+import { checkOwnItems, parts, readRequest, ResponsesCall, type ReadingRules } from './call.ts';
 import { tapCompaction } from './compaction.ts';
 import { protocolName, flagsSchema, readFlags } from './encoding.ts';
+import { createExpander } from './expansion.ts';
 import { ReplyDecoder } from './reply-in.ts';
 import { encodeStreamError, ReplyEncoder, terminator, encodeReply } from './reply-out.ts';
 import { encodeRequest, settings } from './settings.ts';
+import type { Stored } from './stored.ts';
+import { keepResponses, storeOptions } from './storing.ts';
 
 /** The only fields that OpenAI accepts in a count request. */
 const countedFields = splitNames(`
@@ -38,6 +46,9 @@ export const count: CountSide = {
   decodeReply: (body) => readTokens(body, 'input_tokens'),
   encodeReply: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
 };
+
+/** What the gateway resolves itself. */
+const references = ['previous_response_id', 'conversation', 'background'] as const;
 
 /** Some base URLs have no version. */
 const operations: ReadonlyMap<string, Operation> = new Map([
@@ -75,7 +86,16 @@ function encodeCallError(error: GatewayError): ErrorReply {
   return { status: code === 'out_of_balance' || code === 'budget_exceeded' ? 429 : status, body };
 }
 
-export function createProtocol(assistantItems: AssistantItems): Protocol {
+function encodeRouteError(error: unknown): ErrorReply {
+  return encodeCallError(toGatewayError(error));
+}
+
+/** `getStored` gets what the gateway keeps. Without it the endpoint is stateless. */
+export function createProtocol(
+  assistantItems: ReadingRules['assistantItems'],
+  getStored?: () => Stored,
+): Protocol {
+  const rules: ReadingRules = { assistantItems, keeps: getStored !== undefined };
   return {
     name: protocolName,
     body: 'json',
@@ -86,7 +106,8 @@ export function createProtocol(assistantItems: AssistantItems): Protocol {
         const operation = method === 'POST' ? operations.get(path) : undefined;
         return operation && { operation };
       },
-      read: (body, text, match) => readRequest(body, text, match, assistantItems),
+      read: (body, text, match) => readRequest(body, text, match, rules),
+      ...(getStored && { expand: createExpander(getStored, (input) => checkOwnItems(input, rules)) }),
       encodeEvents: (context) => new ReplyEncoder(context),
       encodeReply,
       encodeError: encodeCallError,
@@ -107,6 +128,7 @@ export function createProtocol(assistantItems: AssistantItems): Protocol {
       ending: 'event',
       caching: 'automatic',
       openings: new Set(['response.created', 'response.queued', 'response.in_progress', 'keepalive']),
+      ...(getStored && { correctReply: echoReferences }),
       terminator,
     },
     count,
@@ -124,13 +146,17 @@ export const responses = definePlugin({
      * `status`. The interface says so (`strict`), but many clients omit them.
      */
     assistantItems: z.enum(['strict', 'lenient']).default('lenient'),
-    /** Keys that seal compactions, instead of `TOLLGATE_DATA_KEY` or the key file in the data folder. */
+    /** Keys that seal what the gateway keeps or gives away, instead of `TOLLGATE_DATA_KEY` or the key file. */
     dataKey: dataKeySchema.optional(),
+    /** Keeps responses for a while, for requests that refer to them. Without it the endpoint is stateless. */
+    store: storeOptions.optional(),
   }),
-  apply(host, { assistantItems, dataKey }) {
+  apply(host, { assistantItems, dataKey, store }) {
     const getRing = useKeyRing(host, protocolName, dataKey);
     tapCompaction(host, getRing, ({ call }) => (call instanceof ResponsesCall ? call.compaction : undefined));
-    host.protocols.add(assistantItems === 'lenient' ? protocol : createProtocol(assistantItems));
+    const getStored = store && keepResponses(host, store, getRing, encodeRouteError);
+    const isUsual = assistantItems === 'lenient' && !getStored;
+    host.protocols.add(isUsual ? protocol : createProtocol(assistantItems, getStored));
     host.addAddress({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.addExample(
       'curl {url}/v1/responses -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d ' +
@@ -139,11 +165,31 @@ export const responses = definePlugin({
   },
 });
 
+/** A provider is sent the whole conversation, so it does not know what the request referred to. */
+function echoReferences(data: string, _events: readonly CanonicalEvent[], call: ClientCall): string {
+  const { previous, conversation } = (call instanceof ResponsesCall && call.expansion) || {};
+  if (previous === undefined && conversation === undefined) return data;
+  if (call.stream && sliceMember(data, 'response') === undefined) return data;
+  const path = call.stream ? (['response'] as const) : [];
+  const edits: Edit[] = [
+    ...(previous === undefined ? [] : [toEdit(path, 'previous_response_id', previous)]),
+    ...(conversation === undefined ? [] : [toEdit(path, 'conversation', { id: conversation })]),
+  ];
+  return splice(data, edits);
+}
+
+function toEdit(path: readonly string[], name: string, value: unknown): Edit {
+  const [first = name, ...rest] = [...path, name];
+  return { path: [first, ...rest], value };
+}
+
 export function retarget({ call, model, outputLimit, capabilities }: Retarget): readonly Edit[] {
   const edits: Edit[] = [
     { path: ['model'], value: model },
     { path: ['provider'], value: undefined },
   ];
+  if (call instanceof ResponsesCall)
+    for (const field of references) if (call.settings[field]) edits.push({ path: [field], value: undefined });
   // OpenAI's path for compaction takes no limit.
   const isLimited = !(
     call instanceof ResponsesCall &&

@@ -115,6 +115,7 @@ export function decodeRequest({ wire, items, tools: offered }: ReadRequest): Can
   const body = trackReads(wire);
   const { model, stream, include, truncation, instructions, provider: _preferences } = body.seen;
   const { input: _input, tools: _tools, store: _store, background: _background } = body.seen;
+  const { previous_response_id: _previous, conversation: _conversation } = body.seen;
   const names: Record<string, string> = {};
   const request: CanonicalRequest = {
     model,

@@ -145,9 +145,12 @@ const textFormat = buildOpenUnion(
 );
 export const isKnownFormat = textFormat.isKnown;
 
+const input = z.union([z.string(), z.array(z.unknown())], 'a string, or an array of input items').nullish();
+export const ownInput = z.looseObject({ input });
+
 export const request = z.looseObject({
   model: modelId,
-  input: z.union([z.string(), z.array(z.unknown())], 'a string, or an array of input items').nullish(),
+  input,
   instructions: text,
   max_output_tokens: tokenLimit.nullish(),
   max_tool_calls: allowInteger(1, Number.MAX_SAFE_INTEGER).nullish(),
@@ -160,6 +163,10 @@ export const request = z.looseObject({
   truncation: text,
   prompt_cache_options: anyObject.nullish(),
   background: z.boolean().nullish(),
+  previous_response_id: text,
+  conversation: z
+    .union([z.string(), z.looseObject({ id: z.string() })], 'an id, or an object with it')
+    .nullish(),
   ...settingFields,
 });
 

@@ -15,6 +15,7 @@ interface Words {
 /** OpenAI's codes, where they differ from ours. */
 const codes: Partial<Record<ErrorCode, string | null>> = {
   invalid_request: null,
+  reference_not_found: 'previous_response_not_found',
   out_of_balance: 'insufficient_quota',
   budget_exceeded: 'insufficient_quota',
   forbidden: 'permission_denied',

@@ -1,0 +1,175 @@
+/**
+ * Keeps responses when their calls end, and deletes the oldest beyond the limits. A reply waits for its row,
+ * so that the client's next request finds it, but no fault of the database fails a call.
+ */
+import { randomUUID } from 'node:crypto';
+import {
+  getMessage,
+  sliceMember,
+  splice,
+  type Answered,
+  type Edit,
+  type End,
+  type Host,
+} from '../../../core/index.ts';
+import { defineKnownCounter } from '../../shared/metric.ts';
+import { readObject } from '../../shared/wire-kit/values.ts';
+import { ResponsesCall } from './call.ts';
+import { listInput, listOutput } from './expansion.ts';
+import { isId, type Bounds, type Item, type Stored } from './stored.ts';
+
+/** Bytes of a request and its reply. Larger ones are not kept. */
+const largest = 16 * 1024 * 1024;
+/** Milliseconds between two deletions of what is too old. */
+const sweepEvery = 60_000;
+
+export type KeepResult = 'kept' | 'too_large' | 'failed';
+
+/** The text of the response that ends a reply. */
+export function findResponse({ ending = '', exchange }: Answered): string | undefined {
+  const text = typeof ending === 'string' ? ending : Buffer.from(ending).toString();
+  if (!exchange.call.stream) return text;
+  const lines = text.split('\n').filter((line) => line.startsWith('data:'));
+  return lines.reduce<string | undefined>((found, line) => {
+    const json = line.slice('data:'.length).trim();
+    return json.startsWith('{') ? (sliceMember(json, 'response') ?? found) : found;
+  }, undefined);
+}
+
+/** A response without its output, with what the provider does not know of it. */
+export function buildRecord(
+  reply: string,
+  { settings, expansion }: ResponsesCall,
+  edits: readonly Edit[] = [],
+) {
+  const id: unknown = readObject(JSON.parse(reply)).id;
+  const { conversation } = expansion ?? {};
+  const record = splice(reply, [
+    { path: ['output'], value: [] },
+    { path: ['store'], value: true },
+    { path: ['background'], value: settings.background ?? false },
+    { path: ['previous_response_id'], value: expansion?.previous ?? null },
+    ...(conversation === undefined ? [] : [{ path: ['conversation'] as const, value: { id: conversation } }]),
+    ...edits,
+  ]);
+  return { id, record, output: listOutput(reply) };
+}
+
+/** Items as a conversation holds them: each with an id by which clients find it. */
+export function nameItems(texts: readonly string[]): Item[] {
+  return texts.map((text) => {
+    const { id, type = 'message' } = readObject(JSON.parse(text));
+    if (isId(id)) return { id, text };
+    const made = `${type === 'message' ? 'msg' : 'item'}_${randomUUID().replaceAll('-', '')}`;
+    return { id: made, text: splice(text, [{ path: ['id'], value: made }]) };
+  });
+}
+
+/** A limit is looked at again when this share of it was added, and then this share is left. */
+const [addedShare, leftShare] = [0.05, 0.9];
+
+/** What this process has added for each account, and as `''` for all, since it last looked at the limit. */
+type Added = Map<string, Bounds>;
+
+/** Whether the limit has to be looked at. */
+function noteAdded(added: Added, whose: string, bytes: number, most: Bounds): boolean {
+  const { responses, bytes: before } = added.get(whose) ?? { responses: 0, bytes: 0 };
+  const now = { responses: responses + 1, bytes: before + bytes };
+  const isDue = now.responses >= most.responses * addedShare || now.bytes >= most.bytes * addedShare;
+  if (isDue) added.delete(whose);
+  else added.set(whose, now);
+  return isDue;
+}
+
+export class Keeper {
+  readonly #stored: Stored;
+  readonly #logger: Host['logger'];
+  readonly #counter: ReturnType<typeof createCounter>;
+  readonly #sweeping: NodeJS.Timeout;
+  readonly #added: Added = new Map();
+
+  constructor(stored: Stored, { logger, metrics }: Pick<Host, 'logger' | 'metrics'>) {
+    this.#stored = stored;
+    this.#logger = logger;
+    this.#counter = createCounter(metrics);
+    this.#sweeping = setInterval(() => void this.#sweep(), sweepEvery).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#sweeping);
+  }
+
+  /** Keeps the response of a call that ended well, unless its client wants nothing to be kept. */
+  async keep(end: End): Promise<void> {
+    if (end.type !== 'answered' || end.outcome !== 'completed') return;
+    const { call, operation, bytes, principal } = end.exchange;
+    if (!(call instanceof ResponsesCall) || operation !== 'generate' || call.settings.store === false) return;
+    const reply = findResponse(end);
+    if (reply === undefined) return;
+    const { account } = principal;
+    await this.guard(account, end.exchange.id, bytes.length + reply.length, async () => {
+      const { id, record, output } = buildRecord(reply, call);
+      if (!isId(id)) throw new Error('the response has no id');
+      const [size] = await Promise.all([
+        this.#stored.keep({ account, id, state: 'completed', request: bytes, reply: record }, output),
+        this.addToConversation(account, call, end.exchange.text, output),
+      ]);
+      return size;
+    });
+  }
+
+  /** A conversation gets the request's own items, and the output. */
+  async addToConversation(
+    account: string,
+    { expansion }: ResponsesCall,
+    request: string,
+    output: readonly Item[],
+  ): Promise<void> {
+    if (expansion?.conversation === undefined) return;
+    const own = listInput(sliceMember(request, 'input')).slice(expansion.context);
+    const items = [...nameItems(own), ...nameItems(output.map(({ text }) => text))];
+    await this.#stored.addItems(account, expansion.conversation, items);
+  }
+
+  /** Writes within the limits. Faults are logged and counted, and no call fails by one. */
+  async guard(account: string, call: string, size: number, write: () => Promise<number>): Promise<void> {
+    if (size > largest) return this.#note('too_large', account, call, `it has ${size} bytes`);
+    try {
+      const bytes = await write();
+      this.#counter.labels('kept').inc();
+      void this.#shrink(account, bytes).catch((error: unknown) => this.#warn(error));
+    } catch (error) {
+      this.#note('failed', account, call, getMessage(error));
+    }
+  }
+
+  #note(result: KeepResult, account: string, call: string, reason: string): void {
+    this.#counter.labels(result).inc();
+    this.#logger.warn({ call, account, result }, `a response is not kept: ${reason}`);
+  }
+
+  #warn(error: unknown): void {
+    this.#logger.warn({ error }, 'old responses could not be deleted; the gateway tries again');
+  }
+
+  async #shrink(account: string, bytes: number): Promise<void> {
+    const { perAccount, inAll } = this.#stored.limits;
+    if (noteAdded(this.#added, account, bytes, perAccount))
+      await this.#stored.shrink(perAccount, leftShare, account);
+    if (noteAdded(this.#added, '', bytes, inAll)) await this.#stored.shrink(inAll, leftShare);
+  }
+
+  async #sweep(): Promise<void> {
+    this.#added.clear();
+    await this.#stored.sweep().catch((error: unknown) => this.#warn(error));
+  }
+}
+
+function createCounter(metrics: Host['metrics']) {
+  return defineKnownCounter(metrics, {
+    name: 'tollgate_kept_responses_total',
+    help: 'Responses that were to be kept, by what became of them',
+    label: 'result',
+    values: ['kept', 'too_large', 'failed'] satisfies KeepResult[],
+  });
+}

@@ -1,0 +1,383 @@
+/**
+ * Responses and conversations that the gateway keeps for an account, in tables beside the ledger, where every
+ * process finds them. What clients said and models answered is compressed and sealed. Ids, accounts, sizes
+ * and times are in plain text, since the tables are searched by them.
+ */
+import { randomInt } from 'node:crypto';
+import { promisify } from 'node:util';
+import { zstdCompress, zstdDecompress } from 'node:zlib';
+import type { TableDeclaration, TableRow, Tables, TableStatement } from '../../../core/index.ts';
+import type { KeyRing } from '../../shared/key-ring.ts';
+
+export const declaration: TableDeclaration = {
+  name: 'responses',
+  migrations: [
+    // Times are in milliseconds since the epoch. `process` and `beat` are those of a running response.
+    `CREATE TABLE plugin_responses_kept (account text NOT NULL, id text NOT NULL, expires bigint NOT NULL,
+      bytes bigint NOT NULL, state text NOT NULL, process text, beat bigint, request text NOT NULL,
+      reply text NOT NULL, PRIMARY KEY (account, id))`,
+    'CREATE INDEX plugin_responses_kept_by_age ON plugin_responses_kept (expires)',
+    'CREATE INDEX plugin_responses_kept_by_account ON plugin_responses_kept (account, expires, bytes)',
+    'CREATE INDEX plugin_responses_kept_by_process ON plugin_responses_kept (process)',
+    `CREATE TABLE plugin_responses_items (account text NOT NULL, owner text NOT NULL, place bigint NOT NULL,
+      item text NOT NULL, body text NOT NULL, PRIMARY KEY (account, owner, place))`,
+    'CREATE INDEX plugin_responses_items_by_name ON plugin_responses_items (account, item)',
+  ],
+};
+
+/** A row has one state: that of its response, or `conversation`. */
+export const runningStates: ReadonlySet<string> = new Set(['queued', 'in_progress']);
+export const conversationState = 'conversation';
+
+/** Items that one query looks up by name. The last one fills the places that are left. */
+const perQuery = 32;
+const names = Array.from({ length: perQuery }, (_, index) => `$${index + 3}`).join(', ');
+
+const ofRow = 'account = $1 AND id = $2';
+const running = `state IN ('queued', 'in_progress')`;
+
+const sql = {
+  keep: `
+    INSERT INTO plugin_responses_kept (account, id, expires, bytes, state, process, beat, request, reply)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (account, id) DO UPDATE SET
+      expires = excluded.expires, bytes = excluded.bytes, state = excluded.state,
+      request = excluded.request, reply = excluded.reply`,
+  begin: `
+    INSERT INTO plugin_responses_kept (account, id, expires, bytes, state, process, beat, request, reply)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (account, id) DO NOTHING RETURNING id`,
+  find: `
+    SELECT state, beat, request, reply FROM plugin_responses_kept WHERE ${ofRow} AND expires > $3`,
+  listItems: `
+    SELECT item, body FROM plugin_responses_items WHERE account = $1 AND owner = $2 ORDER BY place`,
+  findItems: `
+    SELECT items.item, items.body, kept.id, kept.expires FROM plugin_responses_items AS items
+    JOIN plugin_responses_kept AS kept ON kept.account = items.account AND kept.id = items.owner
+    WHERE items.account = $1 AND kept.expires > $2 AND items.item IN (${names})`,
+  addItem: `
+    INSERT INTO plugin_responses_items (account, owner, place, item, body) VALUES ($1, $2, $3, $4, $5)`,
+  dropItem:
+    'DELETE FROM plugin_responses_items WHERE account = $1 AND owner = $2 AND item = $3 RETURNING item',
+  dropItems: 'DELETE FROM plugin_responses_items WHERE account = $1 AND owner = $2',
+  drop: `DELETE FROM plugin_responses_kept WHERE ${ofRow} RETURNING id`,
+  grow: `
+    UPDATE plugin_responses_kept SET bytes = bytes + $3, expires = $4
+    WHERE ${ofRow} AND state = 'conversation' AND expires > $5 RETURNING id`,
+  use: `UPDATE plugin_responses_kept SET expires = $3 WHERE ${ofRow} AND expires < $3`,
+  describe: `UPDATE plugin_responses_kept SET reply = $3, expires = $4 WHERE ${ofRow} RETURNING id`,
+  advance: `
+    UPDATE plugin_responses_kept SET state = $3 WHERE ${ofRow} AND ${running} RETURNING id`,
+  finish: `
+    UPDATE plugin_responses_kept SET state = $3, reply = $4, bytes = bytes + $5, process = NULL, beat = NULL
+    WHERE ${ofRow} AND ${running} RETURNING id`,
+  beat: 'UPDATE plugin_responses_kept SET beat = $2 WHERE process = $1 RETURNING account, id, state',
+  eraseItems: 'DELETE FROM plugin_responses_items WHERE account = $1',
+  erase: 'DELETE FROM plugin_responses_kept WHERE account = $1 RETURNING id',
+};
+
+/** When the newest expires that is beyond a limit. */
+function buildCutQuery(where: string): string {
+  return `
+    SELECT max(expires) AS cut FROM (
+      SELECT expires, sum(bytes) OVER newest AS held, row_number() OVER newest AS place
+      FROM plugin_responses_kept ${where} WINDOW newest AS (ORDER BY expires DESC, account, id)
+    ) AS ranked WHERE held > $1 OR place > $2`;
+}
+
+const cuts = { one: buildCutQuery('WHERE account = $3'), all: buildCutQuery('') };
+
+const due = 'SELECT account, id FROM plugin_responses_kept WHERE expires <= $1';
+const drops = {
+  one: [
+    `DELETE FROM plugin_responses_items WHERE account = $2 AND owner IN
+      (SELECT id FROM plugin_responses_kept WHERE expires <= $1 AND account = $2)`,
+    'DELETE FROM plugin_responses_kept WHERE expires <= $1 AND account = $2',
+  ],
+  all: [
+    `DELETE FROM plugin_responses_items WHERE (account, owner) IN (${due})`,
+    'DELETE FROM plugin_responses_kept WHERE expires <= $1',
+  ],
+};
+
+/** How much may be kept. */
+export interface Bounds {
+  readonly responses: number;
+  readonly bytes: number;
+}
+
+export interface Limits {
+  /** Milliseconds since a response was kept or used last. */
+  readonly age: number;
+  readonly perAccount: Bounds;
+  readonly inAll: Bounds;
+}
+
+/** One kept item: the client's name for it, and its JSON text. */
+export interface Item {
+  readonly id: string;
+  readonly text: string;
+}
+
+export interface Entry {
+  readonly account: string;
+  readonly id: string;
+  readonly state: string;
+  /** The body of the request, with all that it referred to. Empty for a conversation. */
+  readonly request: string | Uint8Array;
+  /** The response or conversation, with no items in it. */
+  readonly reply: string;
+  /** The process that runs it. */
+  readonly process?: string;
+}
+
+export interface Found {
+  readonly state: string;
+  /** When its process was seen last; undefined if none runs it. */
+  readonly beat: number | undefined;
+  readonly reply: string;
+  /** Opens the body of the request. */
+  readRequest(): Promise<string>;
+}
+
+const [compress, decompress] = [promisify(zstdCompress), promisify(zstdDecompress)];
+
+/** Ids come from clients and vendors. PostgreSQL takes no text with a null character. */
+export function isId(id: unknown): id is string {
+  return typeof id === 'string' && /^[\w.:-]{1,200}$/.test(id);
+}
+
+export class Stored {
+  readonly limits: Limits;
+  readonly #tables: Tables;
+  readonly #ring: () => KeyRing;
+  /** Places grow with time, and differ between processes that write at once. */
+  readonly #offset = BigInt(randomInt(100_000));
+  #lastPlace = 0n;
+
+  constructor(tables: Tables, ring: () => KeyRing, limits: Limits) {
+    this.#tables = tables;
+    this.#ring = ring;
+    this.limits = limits;
+  }
+
+  /** Keeps a response that has ended, in one transaction. Resolves with the bytes that it takes. */
+  async keep(entry: Entry, items: readonly Item[]): Promise<number> {
+    const { account, id } = entry;
+    const [row, added] = await Promise.all([this.#seal(entry), this.#sealItems(account, id, items)]);
+    const bytes = row.bytes + added.bytes;
+    await this.#tables.write([
+      { sql: sql.keep, values: this.#toValues(entry, row, bytes) },
+      // A vendor may give an id twice.
+      { sql: sql.dropItems, values: [account, id] },
+      ...added.statements,
+    ]);
+    return bytes;
+  }
+
+  /** Keeps a response that is to run, or a conversation. False if there is one of this id. */
+  async begin(entry: Entry): Promise<boolean> {
+    const row = await this.#seal(entry);
+    const [made = []] = await this.#tables.write([
+      { sql: sql.begin, values: this.#toValues(entry, row, row.bytes) },
+    ]);
+    return made.length > 0;
+  }
+
+  /** Ends a running response. False if it was cancelled or deleted. */
+  async finish(entry: Omit<Entry, 'request'>, items: readonly Item[]): Promise<boolean> {
+    const { account, id, state } = entry;
+    const [reply, added] = await Promise.all([
+      this.#pack(account, `${id} reply`, entry.reply),
+      this.#sealItems(account, id, items),
+    ]);
+    const bytes = reply.length + added.bytes;
+    const [ended = []] = await this.#tables.write([
+      { sql: sql.finish, values: [account, id, state, reply, bytes] },
+      ...added.statements,
+    ]);
+    if (ended.length === 0 && items.length > 0)
+      await this.#tables.write([{ sql: sql.dropItems, values: [account, id] }]);
+    return ended.length > 0;
+  }
+
+  /** Changes the state of a running response. False if it runs no more. */
+  async advance(account: string, id: string, state: string): Promise<boolean> {
+    const [changed = []] = await this.#tables.write([{ sql: sql.advance, values: [account, id, state] }]);
+    return changed.length > 0;
+  }
+
+  /** Shows that a process lives. Resolves with what it is said to run, and in which states. */
+  async beat(process: string): Promise<readonly TableRow[]> {
+    const [rows = []] = await this.#tables.write([{ sql: sql.beat, values: [process, Date.now()] }]);
+    return rows;
+  }
+
+  async find(account: string, id: unknown): Promise<Found | undefined> {
+    if (!isId(id)) return undefined;
+    const [row] = await this.#tables.read({ sql: sql.find, values: [account, id, Date.now()] });
+    if (!row) return undefined;
+    const reply = await this.#unpack(account, `${id} reply`, row.reply);
+    if (reply === undefined) return undefined;
+    return {
+      state: String(row.state),
+      beat: row.beat === null ? undefined : Number(row.beat),
+      reply,
+      readRequest: async () => (await this.#unpack(account, `${id} request`, row.request)) ?? '{}',
+    };
+  }
+
+  /** The output of a response, or what a conversation holds. */
+  async listItems(account: string, owner: string): Promise<Item[]> {
+    const rows = await this.#tables.read({ sql: sql.listItems, values: [account, owner] });
+    return this.#openItems(account, rows);
+  }
+
+  /** Items by their ids, of any response or conversation of the account. */
+  async findItems(account: string, ids: readonly string[]): Promise<Map<string, string>> {
+    const wanted = [...new Set(ids)].filter(isId);
+    const found = new Map<string, string>();
+    const now = Date.now();
+    const late = new Set<string>();
+    for (let from = 0; from < wanted.length; from += perQuery) {
+      const some = wanted.slice(from, from + perQuery);
+      const filled = Array.from({ length: perQuery }, (_, index) => some[index] ?? some[0] ?? '');
+      const rows = await this.#tables.read({ sql: sql.findItems, values: [account, now, ...filled] });
+      for (const { id, text } of await this.#openItems(account, rows)) found.set(id, text);
+      for (const row of rows) if (Number(row.expires) - now < this.limits.age / 2) late.add(String(row.id));
+    }
+    // A conversation that goes on is not forgotten from its beginning.
+    if (late.size > 0) void this.#renew(account, [...late]).catch(() => undefined);
+    return found;
+  }
+
+  async #renew(account: string, ids: readonly string[]): Promise<void> {
+    const expires = Date.now() + this.limits.age;
+    await this.#tables.write(ids.map((id) => ({ sql: sql.use, values: [account, id, expires] })));
+  }
+
+  /** Adds items to a conversation. False if there is none of this id. */
+  async addItems(account: string, owner: string, items: readonly Item[]): Promise<boolean> {
+    if (!isId(owner)) return false;
+    const { bytes, statements } = await this.#sealItems(account, owner, items);
+    const now = Date.now();
+    const [grown = []] = await this.#tables.write([
+      { sql: sql.grow, values: [account, owner, bytes, now + this.limits.age, now] },
+    ]);
+    if (grown.length > 0) await this.#tables.write(statements);
+    return grown.length > 0;
+  }
+
+  async dropItem(account: string, owner: string, item: string): Promise<boolean> {
+    const [gone = []] = await this.#tables.write([{ sql: sql.dropItem, values: [account, owner, item] }]);
+    return gone.length > 0;
+  }
+
+  /** Replaces what a conversation says of itself. */
+  async describe(account: string, id: string, text: string): Promise<void> {
+    const reply = await this.#pack(account, `${id} reply`, text);
+    await this.#tables.write([
+      { sql: sql.describe, values: [account, id, reply, Date.now() + this.limits.age] },
+    ]);
+  }
+
+  async drop(account: string, id: string): Promise<boolean> {
+    const values = [account, id];
+    const [, gone = []] = await this.#tables.write([
+      { sql: sql.dropItems, values },
+      { sql: sql.drop, values },
+    ]);
+    return gone.length > 0;
+  }
+
+  /** Deletes what was used longest ago, of an account or of all, if they have more than the limit. */
+  async shrink(most: Bounds, leftShare: number, account?: string): Promise<void> {
+    const whose = account === undefined ? [] : [account];
+    const findCut = async (share: number): Promise<unknown> => {
+      const values = [Math.ceil(most.bytes * share), Math.ceil(most.responses * share), ...whose];
+      const [row] = await this.#tables.read({ sql: account === undefined ? cuts.all : cuts.one, values });
+      return row?.cut ?? undefined;
+    };
+    if ((await findCut(1)) === undefined) return;
+    const cut = await findCut(leftShare);
+    if (cut !== undefined) await this.#dropUntil(Number(cut), account);
+  }
+
+  /** Deletes what is too old. */
+  async sweep(): Promise<void> {
+    await this.#dropUntil(Date.now());
+  }
+
+  #dropUntil(time: number, account?: string): Promise<unknown> {
+    return account === undefined
+      ? this.#tables.write(drops.all.map((text) => ({ sql: text, values: [time] })))
+      : this.#tables.write(drops.one.map((text) => ({ sql: text, values: [time, account] })));
+  }
+
+  #toValues(
+    { account, id, state, process }: Entry,
+    { request, reply }: { readonly request: string; readonly reply: string },
+    bytes: number,
+  ): (string | number | null)[] {
+    const now = Date.now();
+    const beat = process === undefined ? null : now;
+    return [account, id, now + this.limits.age, bytes, state, process ?? null, beat, request, reply];
+  }
+
+  async #seal({ account, id, request, reply }: Entry) {
+    const [asked, answered] = await Promise.all([
+      this.#pack(account, `${id} request`, request),
+      this.#pack(account, `${id} reply`, reply),
+    ]);
+    return { request: asked, reply: answered, bytes: asked.length + answered.length };
+  }
+
+  async #sealItems(
+    account: string,
+    owner: string,
+    items: readonly Item[],
+  ): Promise<{ readonly bytes: number; readonly statements: readonly TableStatement[] }> {
+    const bodies = await Promise.all(items.map(({ id, text }) => this.#pack(account, id, text)));
+    return {
+      bytes: bodies.reduce((sum, { length }) => sum + length, 0),
+      statements: bodies.map((body, index) => ({
+        sql: sql.addItem,
+        values: [account, owner, this.#makePlace(), items[index]?.id ?? '', body],
+      })),
+    };
+  }
+
+  #makePlace(): bigint {
+    const now = BigInt(Date.now()) * 100_000n + this.#offset;
+    this.#lastPlace = now > this.#lastPlace ? now : this.#lastPlace + 1n;
+    return this.#lastPlace;
+  }
+
+  async #openItems(account: string, rows: readonly TableRow[]): Promise<Item[]> {
+    const opened = await Promise.all(
+      rows.map(async ({ item, body }) => {
+        const id = String(item);
+        return { id, text: await this.#unpack(account, id, body) };
+      }),
+    );
+    return opened.flatMap(({ id, text }) => (text === undefined ? [] : [{ id, text }]));
+  }
+
+  /** `what` is part of the seal, so that no row can take the place of another. */
+  async #pack(account: string, what: string, text: string | Uint8Array): Promise<string> {
+    return this.#ring().sealText(`responses ${what}`, account, await compress(text));
+  }
+
+  /** Undefined if the key that sealed it is gone. */
+  async #unpack(account: string, what: string, sealed: unknown): Promise<string | undefined> {
+    const bytes = this.#ring().openText(`responses ${what}`, account, String(sealed));
+    return bytes && (await decompress(bytes)).toString();
+  }
+}
+
+/** Deletes everything of an account. Resolves with the number of responses and conversations. */
+export async function eraseAccount(tables: Tables, account: string): Promise<number> {
+  const [, gone = []] = await tables.write([
+    { sql: sql.eraseItems, values: [account] },
+    { sql: sql.erase, values: [account] },
+  ]);
+  return gone.length;
+}
