@@ -115,7 +115,19 @@ function createSharedHost(
   const { catalog, findTargets, protocols, providers, keyrings } = core;
   const { credentials, guards, tables, examinations } = core;
   const registries = { protocols, providers, keyrings, credentials, guards, tables, examinations };
-  return { ...registries, plugins: names, catalog, findTargets, operations, metrics, workers, dataFolder };
+  const runDetached: Host['runDetached'] = async (parsed, body) =>
+    (await import('./detached.ts')).runDetached(core, parsed, body);
+  return {
+    ...registries,
+    plugins: names,
+    catalog,
+    findTargets,
+    runDetached,
+    operations,
+    metrics,
+    workers,
+    dataFolder,
+  };
 }
 
 /** Applies the plugins in order. Throws a `ConfigError` that names the file and the plugin that failed. */

@@ -65,8 +65,11 @@ export type Meter = (end: End) => Promise<void>;
 const longestHold = 5000;
 
 /** Runs a call to its end. Never rejects: every error becomes the call's end. */
-export function runCall(core: Core, received: Received, client: Client): Promise<void> {
-  return runToEnd(core, received, client).then((end) => void core.hooks.observe.promise(end));
+export function runCall(core: Core, received: Received, client: Client): Promise<End> {
+  return runToEnd(core, received, client).then((end) => {
+    void core.hooks.observe.promise(end);
+    return end;
+  });
 }
 
 async function runToEnd(core: Core, received: Received, client: Client): Promise<End> {

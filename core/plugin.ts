@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import type { z } from 'zod';
 import type { Catalog } from './catalog.ts';
-import type { End, Planned, Principal, Replayed, Target } from './exchange.ts';
+import type { End, Parsed, Planned, Principal, Replayed, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
 import type { Operations } from './operations.ts';
 import type { ClientAddress, Description, Protocol } from './protocol.ts';
@@ -45,6 +45,16 @@ export interface GivenOptions {
   readonly given: unknown;
 }
 
+/** A call whose client does not wait. */
+export interface DetachedCall {
+  /** The id of its exchange. */
+  readonly id: string;
+  /** Never rejects. */
+  readonly end: Promise<End>;
+  /** Ends it, as if its client disconnected. */
+  cancel(): void;
+}
+
 /** Everything a plugin can add to, and nothing it could break. */
 export interface Host {
   readonly hooks: Hooks;
@@ -66,6 +76,11 @@ export interface Host {
   readonly catalog: Catalog;
   /** Finds the targets of a model for a client of this protocol. Empty if the model is unknown. */
   findTargets(model: string, client: Protocol): readonly Target[];
+  /**
+   * Runs a call of the same caller with this body, JSON text, whose client does not wait. It is reserved for
+   * and charged like any call, and a stop of the gateway waits for it.
+   */
+  runDetached(parsed: Parsed, body: string): Promise<DetachedCall>;
   /** What plugins for operators use. */
   readonly operations: Operations;
   /** The process's metrics. Use `getSingleMetric` before you register: a reload applies plugins again. */

@@ -120,6 +120,7 @@ const layers: readonly (readonly string[])[] = [
     'not-found',
     'pipeline',
     'rehearsal',
+    'detached',
     'server',
   ],
   ['index', 'for-threads'],

@@ -93,6 +93,7 @@ export function createHost(
     catalog: new Catalog(),
     dataFolder: '/nowhere',
     findTargets: () => [],
+    runDetached: () => Promise.reject(new Error('not in this host')),
     operations: {
       configuration: {
         workers: 1,
