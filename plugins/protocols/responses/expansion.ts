@@ -18,6 +18,9 @@ import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
 import { conversationState, isId, runningStates, type Item, type Stored } from './stored.ts';
 
+/** Characters of all items. One that is referred to often is in memory once, until they are joined. */
+const longest = 32 * 1024 * 1024;
+
 /** What a request referred to before it was completed. */
 export interface Expansion {
   readonly previous?: string;
@@ -73,7 +76,7 @@ export function buildMissingError(what: string, param: string): GatewayError {
 }
 
 /** The id of a conversation, which is given alone or in an object. */
-function readConversation(value: unknown): unknown {
+export function readConversation(value: unknown): unknown {
   return isObject(value) ? value.id : value;
 }
 
@@ -128,7 +131,10 @@ export function createExpander(
       listContext(stored, account, fields),
       resolveItems(stored, account, body),
     ]);
-    const whole = parseBody(Buffer.from(setText(body.text, 'input', `[${[...context, ...own].join(',')}]`)));
+    const items = [...context, ...own];
+    if (items.reduce((sum, { length }) => sum + length, 0) > longest)
+      throw new GatewayError('body_too_large', 'The conversation is longer than the gateway accepts.');
+    const whole = parseBody(Buffer.from(setText(body.text, 'input', `[${items.join(',')}]`)));
     if (isObject(whole.value))
       expansions.set(whole.value, {
         context: context.length,

@@ -154,7 +154,8 @@ export const responses = definePlugin({
   apply(host, { assistantItems, dataKey, store }) {
     const getRing = useKeyRing(host, protocolName, dataKey);
     tapCompaction(host, getRing, ({ call }) => (call instanceof ResponsesCall ? call.compaction : undefined));
-    const getStored = store && keepResponses(host, store, getRing, encodeRouteError);
+    const check = (input: unknown): void => checkOwnItems(input, { assistantItems, keeps: true });
+    const getStored = store && keepResponses(host, store, { getRing, encodeError: encodeRouteError, check });
     const isUsual = assistantItems === 'lenient' && !getStored;
     host.protocols.add(isUsual ? protocol : createProtocol(assistantItems, getStored));
     host.addAddress({ protocol: protocolName, client: 'openai', path: '/v1' });

@@ -16,12 +16,12 @@ import { defineKnownCounter } from '../../shared/metric.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
 import { ResponsesCall } from './call.ts';
 import { listInput, listOutput } from './expansion.ts';
-import { isId, type Bounds, type Item, type Stored } from './stored.ts';
+import { computeSize, isId, largest, type Bounds, type Item, type Stored } from './stored.ts';
 
-/** Bytes of a request and its reply. Larger ones are not kept. */
-const largest = 16 * 1024 * 1024;
 /** Milliseconds between two deletions of what is too old. */
 const sweepEvery = 60_000;
+
+const nothing = { id: undefined, record: '', output: [] };
 
 export type KeepResult = 'kept' | 'too_large' | 'failed';
 
@@ -107,14 +107,16 @@ export class Keeper {
     const reply = findResponse(end);
     if (reply === undefined) return;
     const { account } = principal;
-    await this.guard(account, end.exchange.id, bytes.length + reply.length, async () => {
-      const { id, record, output } = buildRecord(reply, call);
-      if (!isId(id)) throw new Error('the response has no id');
-      const [size] = await Promise.all([
-        this.#stored.keep({ account, id, state: 'completed', request: bytes, reply: record }, output),
+    // It is not even read if it is too large.
+    const { id, record, output } = reply.length > largest ? nothing : buildRecord(reply, call);
+    const size = computeSize(bytes, reply, output);
+    await this.guard(account, end.exchange.id, size, async () => {
+      if (!isId(id)) throw new Error('it has no id');
+      const entry = { account, id, state: 'completed', bytes: size, request: bytes, reply: record };
+      await Promise.all([
+        this.#stored.keep(entry, output),
         this.addToConversation(account, call, end.exchange.text, output),
       ]);
-      return size;
     });
   }
 
@@ -128,24 +130,27 @@ export class Keeper {
     if (expansion?.conversation === undefined) return;
     const own = listInput(sliceMember(request, 'input')).slice(expansion.context);
     const items = [...nameItems(own), ...nameItems(output.map(({ text }) => text))];
-    await this.#stored.addItems(account, expansion.conversation, items);
+    if (!(await this.#stored.addItems(account, expansion.conversation, items)))
+      throw new Error(`the conversation "${expansion.conversation}" is full, or was deleted`);
   }
 
-  /** Writes within the limits. Faults are logged and counted, and no call fails by one. */
-  async guard(account: string, call: string, size: number, write: () => Promise<number>): Promise<void> {
+  /** Writes within the limits. False if a fault, which is logged and counted, prevents it. */
+  async guard(account: string, call: string, size: number, write: () => Promise<unknown>): Promise<boolean> {
     if (size > largest) return this.#note('too_large', account, call, `it has ${size} bytes`);
     try {
-      const bytes = await write();
+      await write();
       this.#counter.labels('kept').inc();
-      void this.#shrink(account, bytes).catch((error: unknown) => this.#warn(error));
+      void this.#shrink(account, size).catch((error: unknown) => this.#warn(error));
+      return true;
     } catch (error) {
-      this.#note('failed', account, call, getMessage(error));
+      return this.#note('failed', account, call, getMessage(error));
     }
   }
 
-  #note(result: KeepResult, account: string, call: string, reason: string): void {
+  #note(result: KeepResult, account: string, call: string, reason: string): false {
     this.#counter.labels(result).inc();
     this.#logger.warn({ call, account, result }, `a response is not kept: ${reason}`);
+    return false;
   }
 
   #warn(error: unknown): void {

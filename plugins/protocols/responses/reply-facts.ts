@@ -1,7 +1,7 @@
 /**
  * What a reply says of itself, in both directions: token counts, how it ended, and the response
  * object around the output. It repeats every setting of the request, with OpenAI's default if the client
- * omitted it. The gateway stores nothing, whatever the value of `store`.
+ * omitted it.
  */
 import {
   type Annotation,
@@ -16,6 +16,7 @@ import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { readObjects, readString, readObject, keepKnown, readList } from '../../shared/wire-kit/values.ts';
 import { type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './encoding.ts';
+import { readConversation } from './expansion.ts';
 
 /** What one search of Perplexity found, in the order in which its answers count them. */
 export function decodeSources({ results }: Fields): Annotation[] {
@@ -159,7 +160,7 @@ export function decodeFinish(
 }
 
 export interface Ending {
-  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  readonly status: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed';
   readonly incomplete_details: { readonly reason: string } | null;
   readonly error: { readonly code: string; readonly message: string } | null;
 }
@@ -260,6 +261,7 @@ export class ResponseObject {
       tools: readList(sent.tools).map(echoTool),
       reasoning: { effort: null, summary: null, ...readObject(sent.reasoning) },
       text: { format: { type: 'text' }, ...readObject(sent.text) },
+      ...(sent.conversation ? { conversation: { id: readConversation(sent.conversation) } } : {}),
     };
   }
 

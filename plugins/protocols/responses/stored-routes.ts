@@ -12,8 +12,9 @@ import {
 import { readObject } from '../../shared/wire-kit/values.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
+import { describeRecord, type Background } from './background.ts';
 import { listInput, setText } from './expansion.ts';
-import { conversationState, isId, type Found, type Stored } from './stored.ts';
+import { conversationState, type Found, type Stored } from './stored.ts';
 
 /** Some base URLs have no version. */
 const bases = ['/v1', ''];
@@ -100,58 +101,57 @@ export async function requireResponse(stored: Stored, { account, params }: Store
   return found;
 }
 
-/** A response with its output. */
-export async function showResponse(stored: Stored, account: string, id: string, reply: string) {
-  const output = await stored.listItems(account, id);
-  return sendText(setText(reply, 'output', `[${output.map(({ text }) => text).join(',')}]`));
+async function listOwnInput(stored: Stored, request: StoredRequest): Promise<RouteReply> {
+  const found = await requireResponse(stored, request);
+  const tail = request.params.id?.replace(/^resp_/, '');
+  const texts = listInput(sliceMember(await found.readRequest(), 'input'));
+  const items = texts.map((text, index) =>
+    completeItem(text, `msg_${tail}${index.toString(16).padStart(4, '0')}`),
+  );
+  return buildPage(items, request.query);
 }
 
 export function listResponseRoutes(
   getStored: () => Stored,
-  describe: (found: Found) => string,
+  getBackground: () => Background,
 ): readonly StoredRoute[] {
+  const show = async (request: StoredRequest): Promise<RouteReply> => {
+    const reply = describeRecord(await requireResponse(getStored(), request));
+    const output = await getStored().listItems(request.account, request.params.id ?? '');
+    return sendText(setText(reply, 'output', `[${output.map(({ text }) => text).join(',')}]`));
+  };
+  const drop = async (request: StoredRequest): Promise<RouteReply> => {
+    await requireResponse(getStored(), request);
+    const { account, params } = request;
+    const id = params.id ?? '';
+    await getStored().drop(account, id);
+    getBackground().stop(account, id);
+    return buildJson({ id, object: 'response', deleted: true });
+  };
+  const cancel = async (request: StoredRequest): Promise<RouteReply> => {
+    const { account, params } = request;
+    await getBackground().cancel(account, params.id ?? '', await requireResponse(getStored(), request));
+    return show(request);
+  };
+  const path = '/responses/:id';
   return [
+    { name: 'kept response', method: 'GET', path, handle: (request) => show(refuseStream(request)) },
+    { name: 'deletion of a kept response', method: 'DELETE', path, handle: drop },
+    { name: 'cancellation of a kept response', method: 'POST', path: `${path}/cancel`, handle: cancel },
     {
-      name: 'response',
+      name: 'input of a kept response',
       method: 'GET',
-      path: '/responses/:id',
-      async handle(request) {
-        const found = await requireResponse(getStored(), request);
-        if (request.query.get('stream') === 'true')
-          throw new GatewayError(
-            'unsupported_parameter',
-            '"stream" is not supported for a response that is kept: leave it out.',
-            { param: 'stream' },
-          );
-        return showResponse(getStored(), request.account, request.params.id ?? '', describe(found));
-      },
-    },
-    {
-      name: 'deletion of a response',
-      method: 'DELETE',
-      path: '/responses/:id',
-      async handle(request) {
-        await requireResponse(getStored(), request);
-        const id = request.params.id ?? '';
-        await getStored().drop(request.account, id);
-        return buildJson({ id, object: 'response', deleted: true });
-      },
-    },
-    {
-      name: 'input of a response',
-      method: 'GET',
-      path: '/responses/:id/input_items',
-      async handle(request) {
-        const found = await requireResponse(getStored(), request);
-        const tail = request.params.id?.replace(/^resp_/, '');
-        const items = listInput(sliceMember(await found.readRequest(), 'input')).map((text, index) =>
-          completeItem(text, `msg_${tail}${index.toString(16).padStart(4, '0')}`),
-        );
-        return buildPage(
-          items.map((item) => (isId(item.id) ? item : { ...item, id: String(item.id) })),
-          request.query,
-        );
-      },
+      path: `${path}/input_items`,
+      handle: (request) => listOwnInput(getStored(), request),
     },
   ];
+}
+
+function refuseStream(request: StoredRequest): StoredRequest {
+  if (request.query.get('stream') !== 'true') return request;
+  throw new GatewayError(
+    'unsupported_parameter',
+    '"stream" is not supported for a kept response: leave it out, and poll.',
+    { param: 'stream' },
+  );
 }

@@ -6,7 +6,7 @@
 import { randomInt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
-import type { TableDeclaration, TableRow, Tables, TableStatement } from '../../../core/index.ts';
+import type { TableDeclaration, TableRow, Tables, TableStatement, TableValue } from '../../../core/index.ts';
 import type { KeyRing } from '../../shared/key-ring.ts';
 
 export const declaration: TableDeclaration = {
@@ -61,7 +61,7 @@ const sql = {
   drop: `DELETE FROM plugin_responses_kept WHERE ${ofRow} RETURNING id`,
   grow: `
     UPDATE plugin_responses_kept SET bytes = bytes + $3, expires = $4
-    WHERE ${ofRow} AND state = 'conversation' AND expires > $5 RETURNING id`,
+    WHERE ${ofRow} AND state = 'conversation' AND expires > $5 AND bytes + $3 <= $6 RETURNING id`,
   use: `UPDATE plugin_responses_kept SET expires = $3 WHERE ${ofRow} AND expires < $3`,
   describe: `UPDATE plugin_responses_kept SET reply = $3, expires = $4 WHERE ${ofRow} RETURNING id`,
   advance: `
@@ -125,6 +125,8 @@ export interface Entry {
   readonly request: string | Uint8Array;
   /** The response or conversation, with no items in it. */
   readonly reply: string;
+  /** Bytes as `computeSize` counts them. */
+  readonly bytes: number;
   /** The process that runs it. */
   readonly process?: string;
 }
@@ -136,6 +138,20 @@ export interface Found {
   readonly reply: string;
   /** Opens the body of the request. */
   readRequest(): Promise<string>;
+}
+
+/** Bytes of a response or conversation. Larger ones are not kept. */
+export const largest = 16 * 1024 * 1024;
+/** Bytes for which an item counts beyond its text, so that thousands of small ones take no long time. */
+const perItem = 4096;
+
+/** The bytes of a response before compression, with its request. */
+export function computeSize(
+  request: { readonly length: number },
+  reply: { readonly length: number },
+  items: readonly Item[],
+): number {
+  return request.length + reply.length + items.length * perItem;
 }
 
 const [compress, decompress] = [promisify(zstdCompress), promisify(zstdDecompress)];
@@ -159,40 +175,34 @@ export class Stored {
     this.limits = limits;
   }
 
-  /** Keeps a response that has ended, in one transaction. Resolves with the bytes that it takes. */
-  async keep(entry: Entry, items: readonly Item[]): Promise<number> {
+  /** Keeps a response that has ended, in one transaction. */
+  async keep(entry: Entry, items: readonly Item[]): Promise<void> {
     const { account, id } = entry;
     const [row, added] = await Promise.all([this.#seal(entry), this.#sealItems(account, id, items)]);
-    const bytes = row.bytes + added.bytes;
     await this.#tables.write([
-      { sql: sql.keep, values: this.#toValues(entry, row, bytes) },
+      { sql: sql.keep, values: row },
       // A vendor may give an id twice.
       { sql: sql.dropItems, values: [account, id] },
-      ...added.statements,
+      ...added,
     ]);
-    return bytes;
   }
 
   /** Keeps a response that is to run, or a conversation. False if there is one of this id. */
   async begin(entry: Entry): Promise<boolean> {
-    const row = await this.#seal(entry);
-    const [made = []] = await this.#tables.write([
-      { sql: sql.begin, values: this.#toValues(entry, row, row.bytes) },
-    ]);
+    const [made = []] = await this.#tables.write([{ sql: sql.begin, values: await this.#seal(entry) }]);
     return made.length > 0;
   }
 
   /** Ends a running response. False if it was cancelled or deleted. */
   async finish(entry: Omit<Entry, 'request'>, items: readonly Item[]): Promise<boolean> {
-    const { account, id, state } = entry;
+    const { account, id, state, bytes } = entry;
     const [reply, added] = await Promise.all([
       this.#pack(account, `${id} reply`, entry.reply),
       this.#sealItems(account, id, items),
     ]);
-    const bytes = reply.length + added.bytes;
     const [ended = []] = await this.#tables.write([
       { sql: sql.finish, values: [account, id, state, reply, bytes] },
-      ...added.statements,
+      ...added,
     ]);
     if (ended.length === 0 && items.length > 0)
       await this.#tables.write([{ sql: sql.dropItems, values: [account, id] }]);
@@ -254,14 +264,14 @@ export class Stored {
     await this.#tables.write(ids.map((id) => ({ sql: sql.use, values: [account, id, expires] })));
   }
 
-  /** Adds items to a conversation. False if there is none of this id. */
+  /** Adds items to a conversation. False if it would be too large, or there is none of this id. */
   async addItems(account: string, owner: string, items: readonly Item[]): Promise<boolean> {
-    if (!isId(owner)) return false;
-    const { bytes, statements } = await this.#sealItems(account, owner, items);
+    const bytes = items.reduce((sum, { text }) => sum + text.length, items.length * perItem);
+    if (!isId(owner) || bytes > largest) return false;
+    const statements = await this.#sealItems(account, owner, items);
     const now = Date.now();
-    const [grown = []] = await this.#tables.write([
-      { sql: sql.grow, values: [account, owner, bytes, now + this.limits.age, now] },
-    ]);
+    const values = [account, owner, bytes, now + this.limits.age, now, largest];
+    const [grown = []] = await this.#tables.write([{ sql: sql.grow, values }]);
     if (grown.length > 0) await this.#tables.write(statements);
     return grown.length > 0;
   }
@@ -312,37 +322,22 @@ export class Stored {
       : this.#tables.write(drops.one.map((text) => ({ sql: text, values: [time, account] })));
   }
 
-  #toValues(
-    { account, id, state, process }: Entry,
-    { request, reply }: { readonly request: string; readonly reply: string },
-    bytes: number,
-  ): (string | number | null)[] {
-    const now = Date.now();
-    const beat = process === undefined ? null : now;
-    return [account, id, now + this.limits.age, bytes, state, process ?? null, beat, request, reply];
-  }
-
-  async #seal({ account, id, request, reply }: Entry) {
+  async #seal({ account, id, state, bytes, process, request, reply }: Entry): Promise<TableValue[]> {
     const [asked, answered] = await Promise.all([
       this.#pack(account, `${id} request`, request),
       this.#pack(account, `${id} reply`, reply),
     ]);
-    return { request: asked, reply: answered, bytes: asked.length + answered.length };
+    const now = Date.now();
+    const beat = process === undefined ? null : now;
+    return [account, id, now + this.limits.age, bytes, state, process ?? null, beat, asked, answered];
   }
 
-  async #sealItems(
-    account: string,
-    owner: string,
-    items: readonly Item[],
-  ): Promise<{ readonly bytes: number; readonly statements: readonly TableStatement[] }> {
+  async #sealItems(account: string, owner: string, items: readonly Item[]): Promise<TableStatement[]> {
     const bodies = await Promise.all(items.map(({ id, text }) => this.#pack(account, id, text)));
-    return {
-      bytes: bodies.reduce((sum, { length }) => sum + length, 0),
-      statements: bodies.map((body, index) => ({
-        sql: sql.addItem,
-        values: [account, owner, this.#makePlace(), items[index]?.id ?? '', body],
-      })),
-    };
+    return bodies.map((body, index) => ({
+      sql: sql.addItem,
+      values: [account, owner, this.#makePlace(), items[index]?.id ?? '', body],
+    }));
   }
 
   #makePlace(): bigint {

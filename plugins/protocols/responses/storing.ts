@@ -2,6 +2,9 @@
 import { z } from 'zod';
 import { GatewayError, type Host, type Route } from '../../../core/index.ts';
 import type { KeyRing } from '../../shared/key-ring.ts';
+import { Background } from './background.ts';
+import { ResponsesCall } from './call.ts';
+import { listConversationRoutes } from './conversations.ts';
 import { Keeper } from './keeper.ts';
 import { addRoutes, listResponseRoutes } from './stored-routes.ts';
 import { declaration, Stored } from './stored.ts';
@@ -36,41 +39,57 @@ export const storeOptions = z.strictObject({
 
 export type StoreOptions = z.output<typeof storeOptions>;
 
-/** Keeps responses, and serves them. Returns the function that gets what is kept. */
+interface StoringParts {
+  readonly getRing: () => KeyRing;
+  readonly encodeError: Route['encodeError'];
+  /** Throws `invalid_request` if a conversation cannot hold these items. */
+  check(input: unknown): void;
+}
+
+/** Keeps responses, and serves them. Returns the function that gets what is kept. `check` reads items. */
 export function keepResponses(
   host: Host,
   { for: age, perAccount, inAll }: StoreOptions,
-  getRing: () => KeyRing,
-  encodeError: Route['encodeError'],
+  { getRing, encodeError, check }: StoringParts,
 ): () => Stored {
-  let opened: { readonly stored: Stored; readonly keeper: Keeper } | undefined;
-  const getStored = (): Stored => {
-    if (opened) return opened.stored;
+  const { hooks, tables, onApplied } = host;
+  let opened:
+    | { readonly stored: Stored; readonly keeper: Keeper; readonly background: Background }
+    | undefined;
+  const getOpened = (): NonNullable<typeof opened> => {
+    if (opened) return opened;
     throw new GatewayError('ledger_unavailable', 'Kept responses cannot be read yet; try again soon.', {
       retryAfter: 1,
     });
   };
-  host.onApplied(() => {
-    if (host.tables.find('ledger')) return;
+  const getStored = (): Stored => getOpened().stored;
+  onApplied(() => {
+    if (tables.find('ledger')) return;
     throw new Error(
       'option "store" needs a plugin that keeps tables: add balance(), or leave the option out',
     );
   });
   // After the tap that opens the ledger.
-  host.hooks.ready.tapPromise({ name: 'responses', stage: 10 }, async () => {
-    const tables = await host.tables.get('ledger').open(declaration);
-    const stored = new Stored(tables, getRing, { age, perAccount, inAll });
-    opened = { stored, keeper: new Keeper(stored, host) };
+  hooks.ready.tapPromise({ name: 'responses', stage: 10 }, async () => {
+    const opening = await tables.get('ledger').open(declaration);
+    const stored = new Stored(opening, getRing, { age, perAccount, inAll });
+    const keeper = new Keeper(stored, host);
+    opened = { stored, keeper, background: new Background(stored, keeper, host) };
   });
-  host.hooks.meter.tapPromise('responses', (end) => opened?.keeper.keep(end));
-  host.hooks.close.tap('responses', () => {
-    opened?.keeper.close();
-    return undefined;
+  hooks.replay.tapPromise('responses', (parsed) => {
+    const { call, operation } = parsed;
+    if (!(call instanceof ResponsesCall) || !call.settings.background || operation !== 'generate')
+      return undefined;
+    return getOpened().background.start(parsed, call);
   });
-  addRoutes(
-    host,
-    listResponseRoutes(getStored, ({ reply }) => reply),
-    encodeError,
+  hooks.meter.tapPromise('responses', (end) =>
+    opened?.background.isRunning(end.exchange.id) ? undefined : opened?.keeper.keep(end),
   );
+  hooks.close.tapPromise('responses', async () => {
+    opened?.keeper.close();
+    await opened?.background.close();
+  });
+  const served = listResponseRoutes(getStored, () => getOpened().background);
+  addRoutes(host, [...served, ...listConversationRoutes(getStored, check)], encodeError);
   return getStored;
 }

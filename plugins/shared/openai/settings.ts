@@ -21,7 +21,7 @@ export interface SettingsEncoding extends OpenaiEncoding {
 const text = z.string().nullish();
 
 const pairs = 'an object of at most 16 pairs, with names of at most 64 characters';
-const metadataPairs = z
+export const metadataPairs = z
   .record(z.string().max(64), z.string().max(512), pairs)
   .refine((all) => Object.keys(all).length <= 16, pairs);
 

@@ -1,0 +1,185 @@
+/**
+ * Responses that run while nobody waits. The record of one is written before its call starts, and again at
+ * its end. A process shows by its beat that what it runs is alive: a response whose process was killed has
+ * failed.
+ */
+import { hash, randomUUID } from 'node:crypto';
+import {
+  GatewayError,
+  splice,
+  toGatewayError,
+  type DetachedCall,
+  type End,
+  type Host,
+  type Parsed,
+  type Replay,
+} from '../../../core/index.ts';
+import { buildErrorBody } from '../../shared/openai/errors.ts';
+import { readObject } from '../../shared/wire-kit/values.ts';
+import type { ResponsesCall } from './call.ts';
+import { buildRecord, findResponse, type Keeper } from './keeper.ts';
+import { makeId, ResponseObject } from './reply-facts.ts';
+import { computeSize, runningStates, type Found, type Item, type Stored } from './stored.ts';
+
+/** Milliseconds between two beats, and without one until a response has failed. */
+const beatEvery = 2000;
+const longestSilence = 60_000;
+/** Responses of an account that one process runs at once. */
+const mostAtOnce = 100;
+/** Milliseconds that a stop waits for the last records. */
+const longestStop = 3000;
+
+interface Run {
+  readonly account: string;
+  readonly id: string;
+  readonly call: ResponsesCall;
+  /** The record while it runs. */
+  readonly record: string;
+  readonly parsed: Parsed;
+}
+
+function describeFailure(record: string, error: GatewayError): string {
+  const { code, message } = buildErrorBody(error).error;
+  return splice(record, [
+    { path: ['status'], value: 'failed' },
+    { path: ['error'], value: { code: typeof code === 'string' ? code : 'server_error', message } },
+  ]);
+}
+
+/** The record as it is now: its state changes while its text stays. */
+export function describeRecord({ state, beat, reply }: Found): string {
+  if (state === 'cancelled') return splice(reply, [{ path: ['status'], value: state }]);
+  if (!runningStates.has(state)) return reply;
+  if (Date.now() - (beat ?? 0) < longestSilence) return splice(reply, [{ path: ['status'], value: state }]);
+  return describeFailure(reply, new GatewayError('internal', 'The gateway that ran this response stopped.'));
+}
+
+function buildReplay(record: string): Replay {
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: Buffer.from(record) };
+}
+
+export class Background {
+  readonly #stored: Stored;
+  readonly #keeper: Keeper;
+  readonly #host: Pick<Host, 'runDetached' | 'logger'>;
+  readonly #process = randomUUID();
+  readonly #running = new Map<DetachedCall, Run>();
+  /** The last writes of responses that ended. */
+  readonly #ending = new Set<Promise<void>>();
+  readonly #beating: NodeJS.Timeout;
+
+  constructor(stored: Stored, keeper: Keeper, host: Pick<Host, 'runDetached' | 'logger'>) {
+    this.#stored = stored;
+    this.#keeper = keeper;
+    this.#host = host;
+    const beat = (): void =>
+      void this.#beat().catch((error: unknown) => host.logger.warn({ error }, 'no beat'));
+    this.#beating = setInterval(() => this.#running.size > 0 && beat(), beatEvery).unref();
+  }
+
+  /** Waits for the records of what ended. */
+  async close(): Promise<void> {
+    const patience = new Promise((resolve) => void setTimeout(resolve, longestStop).unref());
+    await Promise.race([Promise.all([...this.#running.keys()].map(({ end }) => end)), patience]);
+    await Promise.race([Promise.all(this.#ending), patience]);
+    clearInterval(this.#beating);
+  }
+
+  isRunning(exchange: string): boolean {
+    return [...this.#running.keys()].some(({ id }) => id === exchange);
+  }
+
+  /** Starts a response, and returns its record. The same `Idempotency-Key` gets the same response. */
+  async start(parsed: Parsed, call: ResponsesCall): Promise<Replay> {
+    const { account } = parsed.principal;
+    const own = [...this.#running.values()].filter((run) => run.account === account);
+    if (own.length >= mostAtOnce)
+      throw new GatewayError(
+        'rate_limited',
+        `This account runs ${mostAtOnce} responses in the background. Try again later.`,
+      );
+    const key = parsed.headers['idempotency-key'];
+    const name = key === undefined ? parsed.id : hash('sha256', JSON.stringify([account, key])).slice(0, 32);
+    const id = makeId('resp', name);
+    const created = Math.floor(parsed.receivedAt / 1000);
+    const object = new ResponseObject({ id: name, model: call.model, created, call });
+    const queued = { status: 'queued', incomplete_details: null, error: null } as const;
+    const record = JSON.stringify({ ...object.encode(queued, []), id });
+    const bytes = computeSize(parsed.bytes, record, []);
+    const entry = { account, id, state: 'queued', bytes, request: parsed.bytes, reply: record };
+    if (!(await this.#stored.begin({ ...entry, process: this.#process }))) {
+      const first = await this.#stored.find(account, id);
+      return buildReplay(first ? describeRecord(first) : record);
+    }
+    await this.#run({ account, id, call, record, parsed });
+    return buildReplay(record);
+  }
+
+  async #run(run: Run): Promise<void> {
+    const { account, id, parsed } = run;
+    const edits = [
+      { path: ['background'], value: undefined },
+      { path: ['stream'], value: true },
+    ] as const;
+    let detached: DetachedCall;
+    try {
+      detached = await this.#host.runDetached(parsed, splice(parsed.text, edits));
+    } catch (error) {
+      await this.#stored.drop(account, id);
+      throw error;
+    }
+    this.#running.set(detached, run);
+    void this.#stored.advance(account, id, 'in_progress').catch(() => undefined);
+    void detached.end.then((end) => {
+      const ended = this.#finish(run, end).finally(() => void this.#ending.delete(ended));
+      this.#ending.add(ended);
+      this.#running.delete(detached);
+    });
+  }
+
+  async #finish({ account, id, call, record, parsed }: Run, end: End): Promise<void> {
+    const reply = end.type === 'answered' && end.outcome === 'completed' ? findResponse(end) : undefined;
+    const fault = end.type === 'replayed' ? undefined : end.error;
+    const failed = describeFailure(record, fault ?? toGatewayError(new Error('the response was cut off')));
+    const built: { record: string; output: readonly Item[] } =
+      reply === undefined
+        ? { record: failed, output: [] }
+        : buildRecord(reply, call, [{ path: ['id'], value: id }]);
+    const state = String(readObject(JSON.parse(built.record)).status);
+    const { output } = built;
+    const bytes = computeSize([], reply ?? '', output);
+    const isKept = await this.#keeper.guard(account, parsed.id, parsed.bytes.length + bytes, async () => {
+      const isOurs = await this.#stored.finish({ account, id, state, bytes, reply: built.record }, output);
+      if (isOurs) await this.#keeper.addToConversation(account, call, parsed.text, output);
+    });
+    if (isKept) return;
+    const entry = { account, id, state: 'failed', bytes: failed.length, reply: failed };
+    await this.#stored.finish(entry, []).catch(() => undefined);
+  }
+
+  /** Cancels a response that still runs, in whatever process. One that has ended stays as it is. */
+  async cancel(account: string, id: string, { reply }: Found): Promise<void> {
+    if (readObject(JSON.parse(reply)).background !== true)
+      throw new GatewayError('invalid_request', 'Cannot cancel a synchronous response.');
+    await this.#stored.advance(account, id, 'cancelled');
+    this.stop(account, id);
+  }
+
+  /** Ends the call of a response that was cancelled or deleted, if this process runs it. */
+  stop(account: string, id: string): void {
+    for (const [detached, run] of this.#running)
+      if (run.account === account && run.id === id) detached.cancel();
+  }
+
+  async #beat(): Promise<void> {
+    const begun = [...this.#running];
+    const rows = await this.#stored.beat(this.#process);
+    const alive = new Set(
+      rows
+        .filter(({ state }) => state !== 'cancelled')
+        .map(({ account, id }) => JSON.stringify([account, id])),
+    );
+    for (const [detached, { account, id }] of begun)
+      if (!alive.has(JSON.stringify([account, id]))) detached.cancel();
+  }
+}
