@@ -12,7 +12,7 @@ import { BodyBudget } from './http/bodies.ts';
 import { ReplyBudget } from './http/reply-memory.ts';
 import { Routes } from './http/routes.ts';
 import { RunningCalls } from './http/running-calls.ts';
-import type { Credential, Examination, Guard, Keyring, Readiness, TableStore } from './plugin.ts';
+import type { Credential, Examination, Guard, Keyring, Readiness, TableStore, Upgrade } from './plugin.ts';
 import type { ClientAddress, Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
 import { computeTimeouts } from './upstream/attempt-timeouts.ts';
@@ -40,6 +40,7 @@ export function createCore(
     examinations: new Registry<Examination>('examination'),
     hooks: createHooks(),
     routes: new Routes(),
+    upgrades: new Registry<Upgrade>('upgrade'),
     /** The operator's own Koa middleware, which every request of the public listener passes first. */
     middleware,
     commands: new Commands(),

@@ -40,6 +40,8 @@ export interface Received {
   readonly logger: Logger;
   /** Set for a preview: no client called, and nothing is sent. Plugins must not record it. */
   readonly preview?: true;
+  /** Set for a call that came by a WebSocket; otherwise it came by HTTP. */
+  readonly transport?: 'websocket' | undefined;
   /** When its steps ended, and how its targets were chosen. */
   readonly trace: Trace;
 }

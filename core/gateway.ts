@@ -113,8 +113,8 @@ function createSharedHost(
   };
   const names = new Set(plugins.map(({ name }) => name));
   const { catalog, findTargets, protocols, providers, keyrings } = core;
-  const { credentials, guards, tables, examinations } = core;
-  const registries = { protocols, providers, keyrings, credentials, guards, tables, examinations };
+  const { credentials, guards, tables, examinations, upgrades } = core;
+  const registries = { protocols, providers, keyrings, credentials, guards, tables, examinations, upgrades };
   const runDetached: Host['runDetached'] = async (parsed, body) =>
     (await import('./detached.ts')).runDetached(core, parsed, body);
   return {

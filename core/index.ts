@@ -36,7 +36,7 @@ export { definePlugin } from './define-plugin.ts';
 export * from './exchange.ts';
 export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
 export { mayCall } from './http/access.ts';
-export { parseJson as parseBody } from './http/json-body.ts';
+export { parseJson } from './http/json-body.ts';
 export { groupRoutes } from './http/routes.ts';
 export type { SharedRoutes } from './http/routes.ts';
 export {

@@ -1,5 +1,5 @@
 /** What plugins for operators need of a gateway: its configuration, rehearsals of calls and its processes. */
-import type { Target } from './exchange.ts';
+import type { Principal, Target } from './exchange.ts';
 import type { Loss } from './loss.ts';
 import type { GivenOptions } from './plugin.ts';
 import type { ClientAddress, ClientHeaders, ErrorReply, Match, Protocol } from './protocol.ts';
@@ -78,6 +78,8 @@ export interface RehearsedCall {
   readonly headers: ClientHeaders;
   /** JSON text. */
   readonly body: string;
+  /** Who calls; by default a key that may call every model. */
+  readonly principal?: Principal;
 }
 
 export type Rehearsal =

@@ -4,6 +4,8 @@
  * their zod schema and checks them where the configuration is written, so an error names the plugin and the
  * option before anything runs.
  */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import type { z } from 'zod';
@@ -11,7 +13,7 @@ import type { Catalog } from './catalog.ts';
 import type { End, Parsed, Planned, Principal, Replayed, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
 import type { Operations } from './operations.ts';
-import type { ClientAddress, Description, Protocol } from './protocol.ts';
+import type { ClientAddress, Description, ErrorReply, Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
 import type { Entries, Registry } from './util/registry.ts';
 
@@ -66,6 +68,7 @@ export interface Host {
   readonly credentials: Registry<Credential>;
   /** The owner of a route is its family for credentials. */
   readonly routes: Entries<Route>;
+  readonly upgrades: Registry<Upgrade>;
   readonly commands: Entries<Command>;
   readonly readiness: Entries<Readiness>;
   readonly guards: Registry<Guard>;
@@ -179,6 +182,61 @@ export type Route = {
       handle(request: RouteRequest, principal: Principal): Promise<RouteReply>;
     }
 );
+
+/**
+ * A path on which a plugin takes WebSockets. Core runs the operator's middleware, checks `Origin`, the key
+ * and the limits, and answers with plain HTTP if one of them refuses. Then the plugin owns the connection.
+ */
+export interface Upgrade {
+  readonly name: string;
+  /** Name of its calls' protocol, which decides what credentials count and how a refusal is written. */
+  readonly protocol: string;
+  /** Receives a path, decoded and without a slash at its end. */
+  matches(path: string): boolean;
+  /** The values of `Origin` that are let in. Only browsers send one; a page of any other site is refused. */
+  readonly origins: readonly string[];
+  /** Connections in this process: in all, and of one key. */
+  readonly limits: { readonly all: number; readonly perKey: number };
+  /** Takes a connection. Returns what a stop calls: finish what runs, then close. */
+  take(connection: UpgradedConnection): () => void;
+}
+
+export interface UpgradedConnection {
+  /** What a WebSocket library needs for the handshake. Do not keep the request. */
+  readonly request: IncomingMessage;
+  readonly socket: Socket;
+  readonly head: Buffer;
+  /** Milliseconds a client may read nothing before it is disconnected. */
+  readonly longestStall: number;
+  readonly logger: Logger;
+  /** Counts bytes that the client makes the gateway hold, within the limits of request bodies. */
+  holdBytes(): HeldBytes;
+  /**
+   * Checks a call without making it: its key, body, model, and whether the key may call that. Nothing is sent
+   * or charged. Resolves with the error reply, or undefined if the call may be made.
+   */
+  check(body: string): Promise<ErrorReply | undefined>;
+  /**
+   * Makes a call as if its client had posted it to the same path, with the headers of the upgrade: every hook
+   * runs, and it is logged, limited and charged as any other. An abort is a client that disconnects.
+   */
+  post(body: readonly Uint8Array[], signal: AbortSignal): Promise<PostedReply>;
+}
+
+export interface HeldBytes {
+  /** Throws `rate_limited` or `overloaded` if a limit is reached. */
+  take(bytes: number): void;
+  /** Gives back everything that was taken. */
+  release(): void;
+}
+
+export interface PostedReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The data of each server-sent event. Rejects if the reply breaks off. */
+  readEvents(): AsyncIterable<string>;
+  readText(): Promise<string>;
+}
 
 /** Looks up keys, so that a credential scheme need not know where they are stored. */
 export interface Keyring {

@@ -40,7 +40,8 @@ export async function rehearseCall(core: Core, call: RehearsedCall): Promise<Reh
 }
 
 /** The exchange of a call that no client sent. */
-function receive(core: Core, { protocol, match, path, query, headers }: RehearsedCall): Authenticated {
+function receive(core: Core, call: RehearsedCall): Authenticated {
+  const { protocol, match, path, query, headers } = call;
   const req = { headers, socket: { remoteAddress: '127.0.0.1' } };
   const received = new Arrival(
     core,
@@ -49,7 +50,7 @@ function receive(core: Core, { protocol, match, path, query, headers }: Rehearse
   );
   const caller: Pick<Authenticated, 'preview' | 'principal'> = {
     preview: true,
-    principal: { kind: 'user', account: '', key: '' },
+    principal: call.principal ?? { kind: 'user', account: '', key: '' },
   };
   return advance(received, caller);
 }

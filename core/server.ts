@@ -26,6 +26,7 @@ import { answerUnserved } from './not-found.ts';
 import { runCall } from './pipeline.ts';
 import type { Readiness } from './plugin.ts';
 import type { ReadBody, ReadForm } from './protocol.ts';
+import { Upgrades } from './upgrades.ts';
 import { getMessage, readSystemCode } from './util/errors.ts';
 import { releaseAfter } from './util/memory.ts';
 
@@ -35,22 +36,34 @@ export type Audience = 'everyone' | 'operators';
 export type GatewayServer = Awaited<ReturnType<typeof openServer>>;
 
 export async function openServer(core: Core, address: Address, audience: Audience = 'everyone') {
-  let answer = createHandler(core, audience);
-  const fd = findInheritedSocket(audience === 'everyone' ? 'public' : 'admin');
+  const answerNow: RequestListener = (request, response) => answer(request, response);
+  const upgrades = new Upgrades(core, answerNow);
+  let answer = createHandler(core, audience, upgrades);
+  const isPublic = audience === 'everyone';
+  const fd = findInheritedSocket(isPublic ? 'public' : 'admin');
   const server = await listen(
     { ...address, fd },
-    (request, response) => answer(request, response),
+    answerNow,
     core.logger,
+    (request) => isPublic && upgrades.takes(request),
   );
+  server.on('upgrade', (request, socket, head) => upgrades.receive(request, socket, head));
   return {
     url: formatUrl(server, fd === undefined ? address.host : undefined),
     /** Switches to another gateway from the next request on. */
     serve(next: Core): void {
-      answer = createHandler(next, audience);
+      answer = createHandler(next, audience, upgrades);
+      upgrades.serve(next);
     },
     /** Stops listening and waits for running calls. Idle connections stay open for `grace` milliseconds. */
-    close: (grace?: number): Promise<void> => closeListener(server, grace),
-    disconnect: (): void => server.closeAllConnections(),
+    close(grace?: number): Promise<void> {
+      upgrades.drain();
+      return closeListener(server, grace);
+    },
+    disconnect(): void {
+      upgrades.disconnect();
+      server.closeAllConnections();
+    },
   };
 }
 
@@ -63,7 +76,7 @@ const disconnectCodes = new Set<string | undefined>([
   'HPE_INVALID_EOF_STATE',
 ]);
 
-function createHandler(core: Core, audience: Audience): RequestListener {
+function createHandler(core: Core, audience: Audience, upgrades: Upgrades): RequestListener {
   const isPublic = audience === 'everyone';
   const router = createRouter(core, audience);
   const findCall = createMatcher([...core.protocols.list()], isPublic ? [''] : [...core.callPaths]);
@@ -71,6 +84,7 @@ function createHandler(core: Core, audience: Audience): RequestListener {
   app.on('error', (error: unknown, context?: Koa.Context) => logFailure(core, error, context));
   // Operators keep their own listener whatever a middleware refuses.
   for (const middleware of isPublic ? core.middleware : []) app.use(middleware);
+  app.use((context, next) => (upgrades.isPending(context.req) ? upgrades.answer(context) : next()));
   app.use((context, next) => {
     const call = findCall(context);
     return call ? takeCall(core, context, call) : next();

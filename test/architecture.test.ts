@@ -122,6 +122,7 @@ const layers: readonly (readonly string[])[] = [
     'rehearsal',
     'detached',
     'server',
+    'upgrades',
   ],
   ['index', 'for-threads'],
   ['cli/'],

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { type Principal, type Received, Trace } from '../exchange.ts';
 import type { Match, Operation, Protocol } from '../protocol.ts';
 import { Cancellation } from '../util/cancellation.ts';
+import { isInner } from './inner-connection.ts';
 
 /**
  * Creates the id of a request, sent with its reply and logged in every line about it: a UUID version 7.
@@ -76,6 +77,7 @@ export class Arrival implements Received {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
+  readonly transport: Received['transport'];
   readonly cancellation = new Cancellation();
   readonly trace = new Trace();
   readonly #logger: Logger;
@@ -96,6 +98,7 @@ export class Arrival implements Received {
     this.method = request.method;
     this.path = request.path;
     this.headers = request.req.headers;
+    this.transport = isInner(request.req.socket) ? 'websocket' : undefined;
     this.#logger = core.logger;
     this.#querystring = request.querystring;
     this.#remote = request.req.socket.remoteAddress ?? '';

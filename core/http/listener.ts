@@ -1,6 +1,6 @@
 /** An HTTP listener: Node's server with limits on what an unauthenticated client may use. */
 import cluster from 'node:cluster';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 
@@ -69,8 +69,9 @@ export async function listen(
   { host, port, maxConnections, fd }: Address,
   answer: RequestListener,
   logger: Logger,
+  shouldUpgradeCallback?: (request: IncomingMessage) => boolean,
 ): Promise<Server> {
-  const server = createServer(limits, answer);
+  const server = createServer({ ...limits, shouldUpgradeCallback }, answer);
   server.maxRequestsPerSocket = longestConnection;
   // A client may half-close after its request (`nc -N` does) and still wants its reply.
   Object.assign(server, { httpAllowHalfOpen: true });

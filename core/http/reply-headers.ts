@@ -42,7 +42,7 @@ export function noteDefaulted(reply: Reply, { defaulted }: ClientCall): void {
 const defaultRetryAfter = 5;
 
 /** Headers that say whether and when to retry, in addition to the body of the protocol's error. */
-function buildErrorHeaders(error: GatewayError): Record<string, string> {
+export function buildErrorHeaders(error: GatewayError): Record<string, string> {
   const retryAfter =
     error.details.retryAfter ?? (error.code === 'rate_limited' ? defaultRetryAfter : undefined);
   return {

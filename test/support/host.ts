@@ -23,6 +23,7 @@ import type {
   RouteReply,
   RouteRequest,
   TableStore,
+  Upgrade,
 } from '../../core/index.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
@@ -84,6 +85,7 @@ export function createHost(
     ...registries,
     credentials: new Registry<Credential>('credential'),
     routes: new Registry<Route>('route'),
+    upgrades: new Registry<Upgrade>('upgrade'),
     commands: new Registry<Command>('command'),
     readiness: new Registry<Readiness>('readiness check'),
     guards: new Registry<Guard>('guard'),

@@ -5,7 +5,7 @@
  */
 import {
   GatewayError,
-  parseBody,
+  parseJson,
   sliceItems,
   sliceMember,
   splice,
@@ -134,7 +134,7 @@ export function createExpander(
     const items = [...context, ...own];
     if (items.reduce((sum, { length }) => sum + length, 0) > longest)
       throw new GatewayError('body_too_large', 'The conversation is longer than the gateway accepts.');
-    const whole = parseBody(Buffer.from(setText(body.text, 'input', `[${items.join(',')}]`)));
+    const whole = parseJson(Buffer.from(setText(body.text, 'input', `[${items.join(',')}]`)));
     if (isObject(whole.value))
       expansions.set(whole.value, {
         context: context.length,

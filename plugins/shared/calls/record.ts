@@ -118,6 +118,14 @@ function collectTiming({ exchange: { trace }, duration }: End) {
   };
 }
 
+/** Milliseconds until the first event of a stream. */
+function computeFirstEvent(end: End): number | null {
+  if (end.type !== 'answered' || !end.exchange.call.stream) return null;
+  const { attempt, startedAt } = end.exchange;
+  if (attempt.firstEventAfter === undefined) return null;
+  return Math.round(attempt.startedAt - startedAt + attempt.firstEventAfter);
+}
+
 /**
  * One flat literal, since every call makes it. The columns of stored calls are members of the same names;
  * among them empty texts mean: no valid key, no model found, no provider called. Amounts are in nano-dollars.
@@ -134,7 +142,6 @@ function buildRecord(end: End, most: number) {
   const cost = charge?.cost ?? 0n;
   const bill =
     charge && attempt ? computeVendorCost(charge, charge.price ?? attempt.target.price) : undefined;
-  const isStreamed = type === 'answered' && end.exchange.call.stream;
   const duration = Math.round(end.duration);
   const ended = exchange.receivedAt + duration;
   return {
@@ -152,14 +159,12 @@ function buildRecord(end: End, most: number) {
     protocol: exchange.family,
     operation: exchange.operation,
     stream: exchange.call?.stream ? 1 : 0,
+    transport: exchange.transport,
     outcome: type === 'answered' ? end.outcome : type,
     code: error?.code ?? null,
     message: error?.message,
     status: getStatus(end),
-    first_event:
-      isStreamed && attempt?.firstEventAfter !== undefined
-        ? Math.round(attempt.startedAt - exchange.startedAt + attempt.firstEventAfter)
-        : null,
+    first_event: computeFirstEvent(end),
     duration,
     attempts: attempts.length,
     input,

@@ -1,0 +1,26 @@
+/**
+ * A connection inside the process: a call that came by a WebSocket takes the same way as one by HTTP. Its
+ * client is the one of the WebSocket, and it ends as soon as one of its two ends does.
+ */
+import { duplexPair, type Duplex } from 'node:stream';
+
+const inner = Symbol('inner connection');
+
+export interface InnerConnection {
+  readonly client: Duplex;
+  readonly server: Duplex;
+}
+
+export function openInnerConnection(remoteAddress: string | undefined): InnerConnection {
+  const [client, server] = duplexPair();
+  // Whoever reads the reply watches for a stall. Nothing here has a timer.
+  Object.assign(server, { remoteAddress, [inner]: true, setTimeout: () => server });
+  // A pair does not pass on that one of its ends was destroyed.
+  client.on('close', () => server.destroy());
+  server.on('close', () => void (server.writableFinished || client.destroy()));
+  return { client, server };
+}
+
+export function isInner(socket: object): boolean {
+  return inner in socket;
+}

@@ -1,0 +1,276 @@
+/**
+ * The WebSockets of one listener: lets them in as plugins ask, counts them, makes their calls, and ends them
+ * when the gateway stops. Their calls pass through an HTTP server without a port, so that the pipeline, its
+ * limits and its back-pressure are those of HTTP. They follow a reload with their next call.
+ */
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  IncomingMessage,
+  request as sendRequest,
+  type RequestListener,
+  ServerResponse,
+} from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { Core } from './core.ts';
+import { SseReader } from './crossing/sse.ts';
+import type { Principal } from './exchange.ts';
+import { requireAccess } from './http/access.ts';
+import { Arrival, buildIdHeaders, createRequestId, readCallPath, readTarget } from './http/arrival.ts';
+import { openInnerConnection } from './http/inner-connection.ts';
+import { buildErrorHeaders } from './http/reply-headers.ts';
+import type { PostedReply, Upgrade, UpgradedConnection } from './plugin.ts';
+import type { ErrorReply } from './protocol.ts';
+import { GatewayError, toGatewayError } from './util/errors.ts';
+
+/** A request to upgrade whose socket Node has let go of. */
+interface Pending {
+  readonly upgrade: Upgrade;
+  readonly socket: Socket;
+  readonly head: Buffer;
+}
+
+interface Opened {
+  readonly name: string;
+  readonly key: string;
+  readonly socket: Socket;
+  drain(): void;
+}
+
+/** Koa's context, as far as an upgrade needs it. */
+interface Context {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly method: string;
+  readonly path: string;
+  respond?: boolean | undefined;
+  set(headers: Record<string, string>): void;
+}
+
+/** What the calls of a connection have in common. */
+interface Origin {
+  readonly upgrade: Upgrade;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly remoteAddress: string | undefined;
+}
+
+/**
+ * Headers of the upgrade that its calls do not repeat: those about the connection and a body. An idempotency
+ * key would make all calls one. A cookie comes from browsers, whoever wrote the page.
+ */
+const ownHeaders = new RegExp(
+  '^(?:connection|upgrade|keep-alive|proxy-connection|te|trailer|transfer-encoding|expect|origin|cookie|' +
+    'accept|accept-encoding|content-length|content-type|content-encoding|idempotency-key|sec-websocket-.*)$',
+);
+
+function selectHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.test(name)));
+}
+
+function readPath(request: IncomingMessage): string {
+  return readCallPath(readTarget(request.url ?? '').replace(/\?.*$/s, ''));
+}
+
+export class Upgrades {
+  #core: Core;
+  readonly #pending = new WeakMap<IncomingMessage, Pending>();
+  readonly #open = new Set<Opened>();
+  readonly #listener: RequestListener;
+  readonly #inner;
+
+  /** `answer` answers every request of the listener. */
+  constructor(core: Core, answer: RequestListener) {
+    this.#core = core;
+    this.#listener = answer;
+    this.#inner = createServer(answer);
+  }
+
+  /** Switches to another gateway. Connections of a plugin that it lacks are ended. */
+  serve(core: Core): void {
+    this.#core = core;
+    for (const opened of this.#open) if (!core.upgrades.find(opened.name)) opened.drain();
+  }
+
+  /** Whether a plugin takes the WebSocket that a request asks for. Any other request is answered as usual. */
+  takes(request: IncomingMessage): boolean {
+    return this.#findUpgrade(request) !== undefined;
+  }
+
+  #findUpgrade(request: IncomingMessage): Upgrade | undefined {
+    if (request.method !== 'GET' || request.headers.upgrade?.toLowerCase() !== 'websocket') return undefined;
+    const path = readPath(request);
+    return [...this.#core.upgrades.list()].find((upgrade) => upgrade.matches(path));
+  }
+
+  /** Receives a request to upgrade, and answers it like any other until it is accepted. */
+  receive(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    // Node has removed its own listener. Whoever has the socket then learns of the end by `close`.
+    socket.on('error', () => undefined);
+    const upgrade = this.#findUpgrade(request);
+    const response = new ServerResponse(request);
+    try {
+      if (!upgrade || !(socket instanceof Socket)) throw new TypeError('there is nothing to upgrade');
+      response.assignSocket(socket);
+      this.#pending.set(request, { upgrade, socket, head });
+    } catch {
+      // The reply to an earlier request of this connection is still being sent.
+      return void socket.destroy();
+    }
+    response.shouldKeepAlive = false;
+    response.on('finish', () => socket.destroySoon());
+    void this.#listener(request, response);
+  }
+
+  isPending(request: IncomingMessage): boolean {
+    return this.#pending.has(request);
+  }
+
+  /** Hands the connection of a pending request to its plugin, or answers why not. */
+  async answer(context: Context): Promise<void> {
+    const pending = this.#pending.get(context.req);
+    if (!pending) return;
+    const { upgrade } = pending;
+    const id = createRequestId();
+    try {
+      this.#giveConnection(pending, context, await this.#admit(upgrade, context, id));
+    } catch (thrown) {
+      const error = toGatewayError(thrown);
+      if (error.code === 'internal')
+        this.#core.logger.error({ error: thrown, request: id }, 'an upgrade failed');
+      const { client } = this.#core.protocols.get(upgrade.protocol);
+      const { status, body } = client.encodeError(error, id, { operation: 'generate' });
+      context.set({ ...buildIdHeaders(id), ...buildErrorHeaders(error), connection: 'close' });
+      Object.assign(context, { status, body });
+    }
+  }
+
+  /** Resolves with who connects. Throws if the client may not have a connection now. */
+  async #admit(upgrade: Upgrade, context: Context, id: string): Promise<Principal> {
+    const { origin } = context.req.headers;
+    if (origin !== undefined && !upgrade.origins.includes(origin))
+      throw new GatewayError('forbidden', `WebSockets are not open to pages of ${origin.slice(0, 200)}.`);
+    if (this.#core.calls.stopping)
+      throw new GatewayError('shutting_down', 'The gateway is stopping; connect again.', { retryAfter: 1 });
+    const request = { method: context.method, path: context.path, querystring: '', req: context.req };
+    const principal = await this.#authenticate(upgrade, request, id);
+    const { key } = principal;
+    const { all, perKey } = upgrade.limits;
+    const open = [...this.#open].filter(({ name }) => name === upgrade.name);
+    if (open.filter((opened) => opened.key === key).length >= perKey)
+      throw new GatewayError('rate_limited', `This API key may have ${perKey} open WebSockets.`);
+    if (open.length >= all)
+      throw new GatewayError('overloaded', 'The gateway has no room for another WebSocket; try again soon.', {
+        retryAfter: 5,
+      });
+    return principal;
+  }
+
+  async #authenticate(
+    { protocol }: Upgrade,
+    request: ConstructorParameters<typeof Arrival>[1],
+    id?: string,
+  ): Promise<Principal> {
+    const route = { family: protocol, operation: 'generate' } as const;
+    const received = new Arrival(this.#core, request, route, id);
+    return requireAccess(await this.#core.hooks.authenticate.promise(received), 'user', 'GET');
+  }
+
+  #giveConnection({ upgrade, socket, head }: Pending, context: Context, principal: Principal): void {
+    const { req: request, res: response } = context;
+    const { remoteAddress } = socket;
+    context.respond = false;
+    response.detachSocket(socket);
+    if (socket.destroyed) return;
+    const origin: Origin = {
+      upgrade,
+      path: context.path,
+      headers: selectHeaders(request.headers),
+      remoteAddress,
+    };
+    const { bodies, logger, longestStall } = this.#core;
+    const connection: UpgradedConnection = {
+      request,
+      socket,
+      head,
+      longestStall,
+      logger,
+      holdBytes: () => bodies.openShare(principal),
+      check: (body) => this.#check(origin, body),
+      post: (body, signal) => this.#post(origin, body, signal),
+    };
+    try {
+      const drain = upgrade.take(connection);
+      const opened = { name: upgrade.name, key: principal.key, socket, drain };
+      this.#open.add(opened);
+      socket.on('close', () => this.#open.delete(opened));
+    } catch (error) {
+      logger.error({ error, upgrade: upgrade.name }, 'an upgrade failed');
+      socket.destroy();
+    }
+  }
+
+  async #check(origin: Origin, body: string): Promise<ErrorReply | undefined> {
+    const { upgrade, path, headers, remoteAddress } = origin;
+    const protocol = this.#core.protocols.get(upgrade.protocol);
+    // An operation that takes an empty input, because nothing is generated.
+    const match = { operation: 'count' } as const;
+    try {
+      const req = { headers, socket: { remoteAddress } };
+      const principal = await this.#authenticate(upgrade, { method: 'POST', path, querystring: '', req });
+      const { rehearseCall } = await import('./rehearsal.ts');
+      const call = { protocol, match, path, query: '', headers, body, principal };
+      return (await rehearseCall(this.#core, call)).error;
+    } catch (thrown) {
+      return protocol.client.encodeError(toGatewayError(thrown), createRequestId(), match);
+    }
+  }
+
+  async #post(origin: Origin, body: readonly Uint8Array[], signal: AbortSignal): Promise<PostedReply> {
+    const { path, headers, remoteAddress } = origin;
+    const { client, server } = openInnerConnection(remoteAddress);
+    this.#inner.emit('connection', server);
+    const length = body.reduce((sum, piece) => sum + piece.length, 0);
+    const request = sendRequest({
+      createConnection: () => client,
+      method: 'POST',
+      path,
+      signal,
+      headers: { ...headers, 'content-type': 'application/json', 'content-length': length },
+    });
+    for (const piece of body) request.write(piece);
+    request.end();
+    // An abort is also an error of the request, after its reply has begun.
+    request.on('error', () => undefined);
+    const [reply]: unknown[] = await once(request, 'response');
+    if (!(reply instanceof IncomingMessage)) throw new TypeError('a request got no reply');
+    return {
+      status: reply.statusCode ?? 0,
+      headers: reply.headers,
+      readEvents: () => readEvents(reply),
+      readText: () => text(reply),
+    };
+  }
+
+  /** Lets the calls of all connections finish, and closes each after its last. */
+  drain(): void {
+    for (const { drain } of this.#open) drain();
+  }
+
+  disconnect(): void {
+    for (const { socket } of this.#open) socket.destroy();
+  }
+}
+
+async function* readEvents(reply: IncomingMessage): AsyncGenerator<string> {
+  const reader = new SseReader();
+  for await (const chunk of reply) {
+    const bytes: unknown = chunk;
+    if (!(bytes instanceof Uint8Array)) continue;
+    for (const { event } of reader.push(bytes)) if (event) yield event.data;
+  }
+  for (const { event } of reader.end()) if (event) yield event.data;
+}
