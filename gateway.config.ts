@@ -24,6 +24,7 @@ import { generateContent } from './plugins/protocols/generate-content/index.ts';
 import { images } from './plugins/protocols/images/index.ts';
 import { messages } from './plugins/protocols/messages/index.ts';
 import { responses } from './plugins/protocols/responses/index.ts';
+import { webSockets } from './plugins/protocols/responses/web-sockets.ts';
 import { alibaba } from './plugins/providers/alibaba.ts';
 import { amazonBedrock } from './plugins/providers/amazon-bedrock.ts';
 import { anthropic } from './plugins/providers/anthropic.ts';
@@ -84,6 +85,8 @@ export default defineConfig({
     chatCompletions(),
     // Assistant messages need no `id` and `status`: { assistantItems: 'strict' } demands them.
     responses(),
+    // The same over WebSocket, for agents that keep a connection; { origins: [] } are the web pages let in.
+    webSockets(),
     messages(),
     generateContent(),
     // A call without `quality` gets `auto`: { quality: 'required' } demands it.

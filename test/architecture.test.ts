@@ -182,6 +182,10 @@ describe('boundaries', () => {
     ['tapable', ['core/hooks.ts']],
     ['eventsource-parser', ['core/crossing/sse.ts']],
     ['commander', ['core/cli/command-line.ts']],
+    [
+      'ws',
+      ['plugins/protocols/responses/web-sockets.ts', 'plugins/protocols/responses/web-sockets/connection.ts'],
+    ],
     ['koa-body', ['core/http/answer-route.ts', 'plugins/shared/forms.ts']],
   ])('only the owners of %s import it', (name, owners) => {
     expect(findImporters(name)).toEqual(owners);

@@ -5,8 +5,14 @@
  * paid: other tests cover that.
  */
 import { z } from 'zod';
-import type { ConfigInput } from '../../core/config.ts';
-import { checkModel, definePlugin, type End, type Endpoint, type PluginFactory } from '../../core/index.ts';
+import {
+  checkModel,
+  definePlugin,
+  type ConfigInput,
+  type End,
+  type Endpoint,
+  type PluginFactory,
+} from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -161,7 +167,10 @@ interface Keeping {
   readonly timeouts?: ConfigInput['timeouts'];
 }
 
-export async function openFourWires(keeping?: Keeping): Promise<FourWires> {
+export async function openFourWires(
+  keeping?: Keeping,
+  more: ConfigInput['plugins'] = [],
+): Promise<FourWires> {
   const vendors = await startWireVendors();
   const gateway = await startGateway({
     dataFolder: keeping?.dataFolder,
@@ -176,6 +185,7 @@ export async function openFourWires(keeping?: Keeping): Promise<FourWires> {
       generateContent(),
       createHarness(vendors)(),
       preferences(),
+      ...more,
     ],
   });
   const key = keeping ? await gateway.newKey({ account: 'tester', credit: '1000' }) : 'any-key';

@@ -22,6 +22,7 @@ export async function listBundledPlugins(): Promise<Bundled[]> {
     [
       'plugins/{auth,meters,operations,providers,routing}/*.ts',
       'plugins/{meters,operations,protocols,providers}/*/index.ts',
+      'plugins/protocols/*/web-sockets.ts',
     ],
     { cwd: root },
   );

@@ -1,0 +1,245 @@
+/**
+ * One `response.create`: makes the call with the whole conversation as its input, and sends its events as
+ * frames. The response is remembered before the client reads its last event, so that the next frame can
+ * continue it.
+ */
+import { randomUUID } from 'node:crypto';
+import {
+  GatewayError,
+  hasPlainNumbers,
+  parseExactly,
+  splice,
+  type ClientCall,
+  type Edit,
+  type UpgradedConnection,
+} from '../../../../core/index.ts';
+import {
+  readList,
+  readMember,
+  readObject,
+  readObjects,
+  readString,
+} from '../../../shared/wire-kit/values.ts';
+import { isObject, type Fields } from '../../../shared/wire-kit/vendor-bag.ts';
+import { isGatewayId } from '../reply-facts.ts';
+import { encodeReply } from '../reply-out.ts';
+import { encodeErrorFrame, encodeOwnError, readLane, type CreateFrame } from './frames.ts';
+import type { Items, Memory } from './memory.ts';
+
+export interface TurnContext {
+  readonly connection: UpgradedConnection;
+  readonly memory: Memory;
+  /** Reads a call as the protocol does. */
+  readCall(value: unknown, text: string): ClientCall;
+  /** Sends a frame. Resolves when the client can take more. */
+  send(frame: string): Promise<void> | undefined;
+}
+
+/** The body of a call, and its input to remember; undefined if its beginning is not known here. */
+interface Expanded {
+  readonly body: readonly Buffer[];
+  readonly items: readonly Items[] | undefined;
+  /** The response that it continues, if that is expanded. */
+  readonly previous: string | undefined;
+}
+
+/** The items of a list in a row, with the digits of their numbers. */
+function encodeItems(items: readonly unknown[]): Items[] {
+  return items.length === 0 ? [] : [Buffer.from(JSON.stringify(items).slice(1, -1))];
+}
+
+function readInput({ create: { input }, text }: CreateFrame): Items[] {
+  if (typeof input === 'string') return encodeItems([{ type: 'message', role: 'user', content: input }]);
+  return encodeItems(
+    hasPlainNumbers(text) ? (input ?? []) : readList(readMember(parseExactly(text), 'input')),
+  );
+}
+
+const frameFields = ['type', 'stream_id', 'generate'];
+
+/** Puts the items of the response that a frame continues before its own. Other ids pass to the pipeline. */
+function buildCall(frame: CreateFrame, memory: Memory): Expanded {
+  const { create, text } = frame;
+  const { previous_response_id: id } = create;
+  const before = typeof id === 'string' ? memory.find(id) : undefined;
+  const edits: Edit[] = frameFields.map((name) => ({ path: [name], value: undefined }));
+  edits.push({ path: ['stream'], value: true });
+  if (!before) {
+    const isWhole = (id === null || id === undefined) && !create.conversation;
+    return {
+      body: [Buffer.from(splice(text, edits))],
+      items: isWhole ? readInput(frame) : undefined,
+      previous: undefined,
+    };
+  }
+  for (const name of ['previous_response_id', 'input']) edits.push({ path: [name], value: undefined });
+  const rest = splice(text, edits);
+  const items = before.concat(readInput(frame));
+  const list = items.flatMap((each, index) => (index === 0 ? [each] : [Buffer.from(','), each]));
+  const tail = Buffer.from(`],${rest.slice(rest.indexOf('{') + 1)}`);
+  return { body: [Buffer.from('{"input":['), ...list, tail], items, previous: id ?? undefined };
+}
+
+/** Whether nobody has the state that an item of reasoning stands for. The gateway's own items have none. */
+function isLost(item: unknown): boolean {
+  if (!isObject(item) || item.type !== 'reasoning' || item.encrypted_content) return false;
+  return !isGatewayId(readString(item.id) ?? '');
+}
+
+/**
+ * The output as input. OpenAI refuses reasoning that it neither keeps nor has sealed, as `store: false`
+ * without `include: ["reasoning.encrypted_content"]` leaves it, and demands it of items that have their ids.
+ */
+function selectOutput(output: readonly unknown[], store: boolean): readonly unknown[] {
+  if (store || !output.some(isLost)) return output;
+  return output.flatMap((item) => {
+    const { id: _id, ...rest } = readObject(item);
+    return isLost(item) ? [] : [rest];
+  });
+}
+
+/** Events that are about a whole response or item, wherever their type stands. The others are not parsed. */
+const whole =
+  /"type":\s*"response\.(?:created|queued|in_progress|completed|incomplete|failed|output_item\.done)"/;
+const ends: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+/** Reads the events of one reply, and writes each as a frame. */
+class Relay {
+  ended = false;
+  readonly #context: TurnContext;
+  readonly #frame: CreateFrame;
+  readonly #expanded: Expanded;
+  readonly #lane: string;
+  #output: unknown[] = [];
+
+  constructor(context: TurnContext, frame: CreateFrame, expanded: Expanded) {
+    this.#context = context;
+    this.#frame = frame;
+    this.#expanded = expanded;
+    const lane = readLane(frame.create);
+    this.#lane = lane === undefined ? '' : `"stream_id":${JSON.stringify(lane)},`;
+  }
+
+  /** Returns the frame of an event; undefined for the mark that ends a stream of server-sent events. */
+  write(data: string): string | undefined {
+    const from = data.indexOf('{');
+    if (from < 0) return undefined;
+    const text = whole.test(data) ? this.#read(data) : data;
+    return this.#lane === '' ? text : `{${this.#lane}${text.slice(text.indexOf('{') + 1)}`;
+  }
+
+  #read(data: string): string {
+    const event = readObject(parseExactly(data));
+    if (event.type === 'response.output_item.done') {
+      this.#output.push(event.item);
+      return data;
+    }
+    if (!isObject(event.response)) return data;
+    if (ends.has(event.type)) {
+      this.ended = true;
+      if (event.type !== 'response.failed') this.#remember(event.response);
+    }
+    const { previous } = this.#expanded;
+    if (previous === undefined) return data;
+    return splice(data, [{ path: ['response', 'previous_response_id'], value: previous }]);
+  }
+
+  #remember(response: Fields): void {
+    const { items } = this.#expanded;
+    const id = readString(response.id);
+    if (!items || id === undefined) return;
+    const listed = readObjects(response.output);
+    const output = selectOutput(
+      listed.length > 0 ? listed : this.#output,
+      this.#frame.create.store !== false,
+    );
+    this.#context.memory.remember(id, items.concat(encodeItems(output)));
+  }
+}
+
+/** Sends everything, then resolves with whether the key is still valid. Rejects if the client disconnects. */
+export async function runTurn(
+  context: TurnContext,
+  frame: CreateFrame,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { create } = frame;
+  const expanded = buildCall(frame, context.memory);
+  if (create.generate === false || create.prompt_cache_options?.prewarm === true)
+    return prepareResponse(context, frame, expanded);
+  const reply = await context.connection.post(expanded.body, signal);
+  const { status, headers } = reply;
+  if (status !== 200) {
+    const body = parseReply(await reply.readText());
+    await context.send(
+      encodeErrorFrame({ status, body: nameUnknown(frame, body), headers }, readLane(create)),
+    );
+    return status !== 401;
+  }
+  const relay = new Relay(context, frame, expanded);
+  try {
+    for await (const data of reply.readEvents()) {
+      const text = relay.write(data);
+      const full = text === undefined ? undefined : context.send(text);
+      if (full) await full;
+    }
+  } catch (error) {
+    if (signal.aborted || relay.ended) throw error;
+  }
+  if (!relay.ended) await context.send(encodeOwnError(toCutError(), readLane(create)));
+  return true;
+}
+
+function toCutError(): GatewayError {
+  return new GatewayError('upstream_failed', 'The response broke off; send it again.');
+}
+
+function parseReply(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {
+      error: { type: 'server_error', code: 'internal_error', param: null, message: 'The call failed.' },
+    };
+  }
+}
+
+/** Clients send their whole conversation again when they read this code. */
+function nameUnknown({ create }: CreateFrame, body: unknown): unknown {
+  const { previous_response_id: id } = create;
+  const error = readObject(readMember(body, 'error'));
+  if (!id || error.param !== 'previous_response_id' || error.code !== 'unsupported_parameter') return body;
+  const message = `This connection has no response "${id.slice(0, 100)}": send all of the conversation.`;
+  return { error: { ...error, code: 'previous_response_not_found', message } };
+}
+
+/** Answers a frame that asks for no output. The call is checked, not made, so nothing is charged. */
+async function prepareResponse(
+  context: TurnContext,
+  frame: CreateFrame,
+  { body, items, previous }: Expanded,
+): Promise<boolean> {
+  const streamId = readLane(frame.create);
+  const text = Buffer.concat(body).toString();
+  const refusal = await context.connection.check(text);
+  if (refusal) {
+    const shown = { status: refusal.status, body: nameUnknown(frame, refusal.body) };
+    await context.send(encodeErrorFrame(shown, streamId));
+    return refusal.status !== 401;
+  }
+  const call = context.readCall(JSON.parse(text), text);
+  const created = Math.floor(Date.now() / 1000);
+  const usage = { type: 'usage', usage: { input: 0, output: 0 } } as const;
+  const reply = encodeReply([usage], { id: randomUUID(), model: call.model, created, call });
+  const response = { ...readObject(reply), previous_response_id: previous ?? null };
+  if (items) context.memory.remember(readString(readObject(reply).id) ?? '', items);
+  const running = { ...response, status: 'in_progress', completed_at: null, usage: null };
+  const events = [
+    { type: 'response.created', response: running },
+    { type: 'response.in_progress', response: running },
+    { type: 'response.completed', response },
+  ];
+  for (const [number, event] of events.entries())
+    await context.send(JSON.stringify({ ...event, sequence_number: number, stream_id: streamId }));
+  return true;
+}
