@@ -11,8 +11,8 @@ export interface SocketClient {
   /** Resolves with the code when the connection has closed. */
   readonly closed: Promise<number>;
   send(frame: object): void;
-  /** Resolves with the first frame that fits, also among those that came before. */
-  waitFor(fits: (frame: Json) => boolean): Promise<Json>;
+  /** Resolves with the first frame that fits, of all, or of those after the first `from`. */
+  waitFor(fits: (frame: Json) => boolean, from?: number): Promise<Json>;
   /** Sends a frame and resolves with what ends it: its response, or the error. */
   create(frame: object): Promise<Json>;
 }
@@ -44,10 +44,12 @@ function follow(socket: WebSocket): SocketClient {
     frames,
     closed,
     send: (frame) => socket.send(JSON.stringify(frame)),
-    waitFor: (fits) =>
+    waitFor: (fits, from = 0) =>
       new Promise((resolve, reject) => {
+        let next = from;
         const check = (): void => {
-          const found = frames.find(fits);
+          const found = frames.slice(next).find(fits);
+          next = frames.length;
           if (!found && socket.readyState !== WebSocket.CLOSED) return;
           waiting.delete(check);
           if (found) resolve(found);
@@ -59,7 +61,7 @@ function follow(socket: WebSocket): SocketClient {
     create(frame) {
       const { length } = frames;
       client.send({ type: 'response.create', ...frame });
-      return client.waitFor((each) => frames.indexOf(each) >= length && isEnd(each));
+      return client.waitFor(isEnd, length);
     },
   };
   return client;

@@ -81,6 +81,10 @@ export class Connection {
     socket.on('close', () => this.#release());
   }
 
+  get #isOpen(): boolean {
+    return this.#socket.readyState === this.#socket.OPEN;
+  }
+
   /** Lets what runs finish, then closes. */
   drain(): void {
     this.#end('stopping');
@@ -148,6 +152,7 @@ export class Connection {
   }
 
   #receive(data: unknown, isBinary: boolean): void {
+    if (!this.#isOpen) return;
     this.#arriving = 0;
     this.#missedPings = 0;
     this.#arrivingHeld.release();
@@ -214,7 +219,7 @@ export class Connection {
   async #run({ frame, held }: Waiting): Promise<void> {
     const { signal } = this.#gone;
     try {
-      if (signal.aborted) return;
+      if (!this.#isOpen) return;
       const isValid = await runTurn(this.#context, frame, signal);
       if (!isValid) this.#socket.close(codes.policy, 'the key is no longer valid');
     } catch (error) {
@@ -240,7 +245,7 @@ export class Connection {
   }
 
   #send(frame: string): Promise<void> | undefined {
-    if (this.#socket.readyState !== this.#socket.OPEN) return undefined;
+    if (!this.#isOpen) return undefined;
     this.#socket.send(frame);
     return this.#upgraded.socket.writableNeedDrain ? this.#waitForDrain() : undefined;
   }

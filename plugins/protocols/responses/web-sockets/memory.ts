@@ -43,7 +43,8 @@ export class Memory {
       this.#responses.delete(oldest);
       bytes = this.#countBytes();
     }
-    this.#all.set(this, bytes);
+    if (this.#responses.size === 0) this.#all.delete(this);
+    else this.#all.set(this, bytes);
     // It may be larger than all may be together.
     if (!this.#all.has(this)) this.forget();
   }
