@@ -313,12 +313,12 @@ describe('sizes', () => {
     expect(wide.map(({ at }) => at)).toEqual([]);
   });
 
-  it('the files that the README of core lists for the first afternoon have under 3,300 lines', () => {
+  it('the files that the README of core lists for the first afternoon have under 3,400 lines', () => {
     const [, listed = ''] =
       /^## Reading order\n([^]*?)\nThe second day/m.exec(read('core/README.md').text) ?? [];
     const files = [...listed.matchAll(/`([\w/-]+\.ts)`/g)].map(([, path = '']) => read(path));
     expect(files.length).toBeGreaterThan(10);
-    expect(files.reduce((sum, { lines }) => sum + lines, 0)).toBeLessThan(3300);
+    expect(files.reduce((sum, { lines }) => sum + lines, 0)).toBeLessThan(3400);
   });
 
   it('the README at the top has at most 9 kB', () => {

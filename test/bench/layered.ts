@@ -52,7 +52,7 @@ async function open(): Promise<{ port: number; key: string; folder: string }> {
   return { port: Number(new URL(server.url).port), key: String(created.key), folder };
 }
 
-/** Microseconds of the main thread and of all threads, and bytes that the main thread allocated on its heap. */
+/** Microseconds of the main thread and of all threads, and bytes that the first allocated on its heap. */
 export interface Counters {
   readonly time: number;
   readonly all: number;

@@ -146,7 +146,7 @@ export const responses = definePlugin({
      * `status`. The interface says so (`strict`), but many clients omit them.
      */
     assistantItems: z.enum(['strict', 'lenient']).default('lenient'),
-    /** Keys that seal what the gateway keeps or gives away, instead of `TOLLGATE_DATA_KEY` or the key file. */
+    /** Keys that seal, instead of `TOLLGATE_DATA_KEY` or the key file in the data folder. */
     dataKey: dataKeySchema.optional(),
     /** Keeps responses for a while, for requests that refer to them. Without it the endpoint is stateless. */
     store: storeOptions.optional(),
