@@ -344,6 +344,8 @@ export interface TableStore {
   readonly isShared?: boolean;
   /** Brings the tables up to date. Rejects until the store is open. */
   open(declaration: TableDeclaration): Promise<Tables>;
+  /** Runs the work with the tables open, in a gateway and on the command line. */
+  use?<Result>(declaration: TableDeclaration, work: (tables: Tables) => Promise<Result>): Promise<Result>;
 }
 
 /** Answers a question of another process. Questions and answers cross as JSON; undefined is no answer. */

@@ -26,7 +26,7 @@ import { openStore, storeOptions } from './open-store.ts';
 import { createExamination } from './operator/audit.ts';
 import { buildRouteAction, listCommands, operations } from './operator/table.ts';
 import { listBalanceRoutes, listOwnKeyRoutes } from './own-key.ts';
-import { createDocumentStore, PluginTables } from './plugin-tables.ts';
+import { createDocumentStore, createStoreUser, PluginTables } from './plugin-tables.ts';
 import { PriceBook } from './prices.ts';
 import { buildSettlement } from './settlement.ts';
 import type { Store } from './store.ts';
@@ -103,8 +103,9 @@ function register(
   });
   const openExisting = (): Promise<Store> => open({ mustExist: true });
   host.examinations.add(createExamination(openExisting));
-  host.operations.documents.add(createDocumentStore(() => opened()?.store, openExisting));
-  const tables = new PluginTables(getLedger, host.logger, store.kind === 'postgres');
+  const useStore = createStoreUser(() => opened()?.store, openExisting);
+  host.operations.documents.add(createDocumentStore(useStore));
+  const tables = new PluginTables(getLedger, host.logger, store.kind === 'postgres', useStore);
   host.tables.add(tables);
   host.keyrings.add(createKeyring(getLedger));
   host.operations.archives.add({

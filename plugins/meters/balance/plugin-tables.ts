@@ -28,8 +28,11 @@ export class PluginTables implements TableStore {
   /** What plugins write with calls, by the names of their tables. */
   readonly #calls = new Map<string, CallStatements>();
 
-  constructor(requireStore: () => Store, logger: Host['logger'], isShared = false) {
+  readonly #useStore: StoreUser | undefined;
+
+  constructor(requireStore: () => Store, logger: Host['logger'], isShared = false, useStore?: StoreUser) {
     this.isShared = isShared;
+    this.#useStore = useStore;
     this.#requireStore = requireStore;
     this.#logger = logger;
   }
@@ -42,6 +45,20 @@ export class PluginTables implements TableStore {
       read: async (statement) => this.#requireStore().readTables({ ...statement, name }),
       write: async (statements) => this.#requireStore().writeTables({ name, statements, withCalls }),
     };
+  }
+
+  async use<Result>(
+    { name, migrations }: TableDeclaration,
+    work: (tables: Tables) => Promise<Result>,
+  ): Promise<Result> {
+    if (!this.#useStore) throw new Error('the tables can be used in a running gateway only');
+    return this.#useStore(async (store) => {
+      await store.migrateTables({ name, migrations });
+      return work({
+        read: async (statement) => store.readTables({ ...statement, name }),
+        write: async (statements) => store.writeTables({ name, statements, withCalls: false }),
+      });
+    });
   }
 
   /** What plugins write with a reservation. A plugin that throws refuses the call. */
@@ -112,22 +129,23 @@ function createDocuments(store: Store): Documents {
   };
 }
 
-/** The ledger's documents: in the running store, or in one that is opened for the work. */
-export function createDocumentStore(
-  running: () => Store | undefined,
-  open: () => Promise<Store>,
-): DocumentStore {
-  return {
-    name: 'ledger',
-    async use(work) {
-      const store = running();
-      if (store) return work(createDocuments(store));
-      const opened = await open();
-      try {
-        return await work(createDocuments(opened));
-      } finally {
-        await opened.close();
-      }
-    },
+/** Runs work in the running store, or in one that is opened for it. */
+export type StoreUser = <Result>(work: (store: Store) => Promise<Result>) => Promise<Result>;
+
+export function createStoreUser(running: () => Store | undefined, open: () => Promise<Store>): StoreUser {
+  return async (work) => {
+    const store = running();
+    if (store) return work(store);
+    const opened = await open();
+    try {
+      return await work(opened);
+    } finally {
+      await opened.close();
+    }
   };
+}
+
+/** The ledger's documents. */
+export function createDocumentStore(useStore: StoreUser): DocumentStore {
+  return { name: 'ledger', use: (work) => useStore((store) => work(createDocuments(store))) };
 }

@@ -94,8 +94,9 @@ export const calls: readonly CallDescription[] = [
     path: '/v1/responses',
     summary: 'Create a response',
     details:
-      'Responses are not stored: send the whole conversation with each call. With `"stream": true` the ' +
-      'reply is a stream that ends with `data: [DONE]`.',
+      'A request may refer to responses that the gateway keeps. Without its option `store` it keeps none: ' +
+      'send the whole conversation. With `"stream": true` the reply is a stream that ends with ' +
+      '`data: [DONE]`.',
     body: { 'application/json': request },
     replies: { 200: { 'application/json': response, 'text/event-stream': event } },
     error: errorSchema,

@@ -1,4 +1,5 @@
 /** Serves what is kept: responses, what they were asked, and their deletion. */
+import { z } from 'zod';
 import {
   GatewayError,
   parseExactly,
@@ -9,12 +10,15 @@ import {
   type RouteReply,
   type RouteRequest,
 } from '../../../core/index.ts';
+import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
 import { describeRecord, type Background } from './background.ts';
 import { listInput, setText } from './expansion.ts';
 import { conversationState, type Found, type Stored } from './stored.ts';
+
+const anyJson = { 'application/json': z.looseObject({ object: z.string().optional() }) };
 
 /** Some base URLs have no version. */
 const bases = ['/v1', ''];
@@ -44,6 +48,8 @@ export function addRoutes(
         path: base + path,
         access: 'user',
         encodeError,
+        describe:
+          base !== '' && (async () => ({ summary: name, replies: { 200: anyJson }, error: errorSchema })),
         handle: (request, { account }: Principal) => handle({ ...request, account }),
       });
 }

@@ -6,6 +6,7 @@ import { Background } from './background.ts';
 import { ResponsesCall } from './call.ts';
 import { listConversationRoutes } from './conversations.ts';
 import { Keeper } from './keeper.ts';
+import { addOperations } from './stored-operations.ts';
 import { addRoutes, listResponseRoutes } from './stored-routes.ts';
 import { declaration, Stored } from './stored.ts';
 
@@ -91,5 +92,6 @@ export function keepResponses(
   });
   const served = listResponseRoutes(getStored, () => getOpened().background);
   addRoutes(host, [...served, ...listConversationRoutes(getStored, check)], encodeError);
+  addOperations(host);
   return getStored;
 }

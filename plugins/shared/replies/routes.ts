@@ -68,6 +68,7 @@ const schemas = {
   'POST /admin/refunds': corrected,
   'POST /admin/reload': reloaded,
   'GET /admin/reservations': pendingCalls,
+  'DELETE /admin/responses/:account': z.object({ account: z.string(), deleted: z.int() }),
   'GET /admin/usage': usage,
 } as const;
 

@@ -1,0 +1,42 @@
+/** What operators do with kept responses: delete those of an account. */
+import type { Host } from '../../../core/index.ts';
+import { createDefiner, listOperationRoutes, roles } from '../../shared/operations.ts';
+import { buildCommands, listVerbs } from '../../shared/operator-verbs.ts';
+import { declaration, eraseAccount } from './stored.ts';
+
+interface Context {
+  erase(account: string): Promise<number>;
+}
+
+const operations = [
+  createDefiner<Context>()({
+    route: 'DELETE /admin/responses/:account',
+    summary: 'Delete all kept responses and conversations of an account',
+    roles: roles.manage,
+    run: async ({ erase }, _input, { account }) => ({ account, deleted: await erase(account) }),
+    verbs: {
+      'responses erase <account>': {
+        ask: async (_, { args }) => `Delete all kept responses and conversations of ${args.account}?`,
+        format: ({ account, deleted }) => `Deleted ${deleted} responses and conversations of ${account}.`,
+      },
+    },
+  }),
+];
+
+export function addOperations({
+  tables,
+  routes,
+  commands,
+}: Pick<Host, 'tables' | 'routes' | 'commands'>): void {
+  const context: Context = {
+    async erase(account) {
+      const erase = tables.get('ledger').use?.(declaration, (opened) => eraseAccount(opened, account));
+      if (erase) return erase;
+      throw new Error('the store of the ledger cannot be opened for a command');
+    },
+  };
+  for (const route of listOperationRoutes(operations, () => context)) routes.add(route);
+  const open = async () => ({ getContext: () => context, close: async () => undefined });
+  const groups = { responses: 'delete kept responses' };
+  for (const command of buildCommands(listVerbs(operations), open, groups)) commands.add(command);
+}
