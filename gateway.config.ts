@@ -84,7 +84,10 @@ export default defineConfig({
     // Protocols that clients may speak.
     chatCompletions(),
     // Assistant messages need no `id` and `status`: { assistantItems: 'strict' } demands them.
-    responses(),
+    responses({
+      // Keeps responses, encrypted, for clients that refer to earlier ones. Without this line none is kept.
+      store: { for: '1h' },
+    }),
     // The same over WebSocket, for agents that keep a connection; { origins: [] } are the web pages let in.
     webSockets(),
     messages(),

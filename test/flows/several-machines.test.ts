@@ -23,11 +23,13 @@ afterAll(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
+/** All machines need the same. */
+const dataKey = Buffer.alloc(32, 7).toString('base64');
+
 function prepareMachine(url: string): Record<string, string> {
   const folder = makeDataFolder();
   folders.push(folder);
-  const key = Buffer.alloc(32, 7).toString('base64');
-  return { TOLLGATE_LEDGER_URL: url, TOLLGATE_DATA: folder, TOLLGATE_DATA_KEY: key };
+  return { TOLLGATE_LEDGER_URL: url, TOLLGATE_DATA: folder, TOLLGATE_DATA_KEY: dataKey };
 }
 
 it('two gateways with one PostgreSQL share keys and accounts', async () => {
