@@ -99,8 +99,10 @@ export function tapCompaction({ hooks }: Pick<Host, 'hooks'>, getRing: () => Key
     {
       name: purpose,
       when(exchange) {
-        const { holdsOwn = false, holdsVendors = false } = find(exchange) ?? {};
-        return holdsOwn || isEmulated(exchange) || (holdsVendors && !isNative(exchange.attempt.target));
+        const facts = find(exchange);
+        if (!facts) return false;
+        const { ask, holdsOwn, holdsVendors } = facts;
+        return holdsOwn || ((ask !== undefined || holdsVendors) && !isNative(exchange.attempt.target));
       },
     },
     async (request, exchange) => {
