@@ -60,6 +60,11 @@ it.each<[string, Agent, IncomingHttpHeaders]>([
     { ...codex, headers: { ...codex.headers, 'openai-beta': 'responses=experimental' } },
     { 'openai-beta': 'responses=experimental' },
   ],
+  [
+    'what marks the short form of Codex goes to it',
+    { ...codex, headers: { ...codex.headers, 'x-openai-internal-codex-responses-lite': 'true' } },
+    { 'x-openai-internal-codex-responses-lite': 'true' },
+  ],
   ['Gemini CLI has none', geminiCli, {}],
 ])('%s; no other header of an agent reaches the provider', async (_, agent, kept) => {
   const { client } = agent;
@@ -88,7 +93,7 @@ it.each<[string, Agent, IncomingHttpHeaders]>([
   expect([headers['user-agent'], headers['accept-encoding']]).toEqual(['tollgate', 'identity']);
   // On another wire no provider would understand them.
   const elsewhere = await recordHeaders(client === 'messages' ? 'responses' : 'messages');
-  expect(elsewhere).not.toHaveProperty('openai-beta');
+  expect(Object.keys(elsewhere).filter((name) => name.includes('openai'))).toEqual([]);
   expect(elsewhere).not.toHaveProperty('anthropic-beta');
 });
 

@@ -141,7 +141,7 @@ describe.each(wires)('a model on %s', (wire) => {
     script(wire, { text: Array.from({ length: 100 }, (_, index) => `word${index} `) });
     const { status, text, end } = await ask(wire, [...history, trigger], stream, { max_output_tokens: 20 });
     expect(text).not.toContain('encrypted_content":"d');
-    expect(text).toContain('reached the output limit before it was complete');
+    expect(text).toContain('reached the output limit before it was complete: raise that limit.');
     if (stream) {
       const last = readData(text).at(-1);
       expect(last).toMatchObject({
@@ -151,6 +151,15 @@ describe.each(wires)('a model on %s', (wire) => {
     } else expect([status, JSON.parse(text)]).toMatchObject([400, { error: { param: 'max_output_tokens' } }]);
     // The vendor has done the work.
     expect(end.type === 'answered' || end.type === 'failed' ? end.charge.cost : 0n).toBeGreaterThan(0n);
+  });
+
+  it('tells a client without a limit of its own to choose another model if the summary is cut', async () => {
+    const cut = { 'chat-completions': 'length', responses: 'max_output_tokens', messages: 'max_tokens' };
+    const finish = wire === 'generate-content' ? 'MAX_TOKENS' : cut[wire];
+    script(wire, { text: summary, finish });
+    const { status, text } = await ask(wire, [...history, trigger], false);
+    expect([status, JSON.parse(text)]).toMatchObject([400, { error: { param: null } }]);
+    expect(text).toContain('choose a model that may write more');
   });
 
   it.each(['', '   '])('fails if the summary is empty: "%s"', async (text) => {

@@ -112,8 +112,8 @@ export function tapCompaction({ hooks }: Pick<Host, 'hooks'>, getRing: () => Key
       return isEmulated(exchange) ? askForSummary(opened) : opened;
     },
   );
-  hooks.transformStream.tap({ name: purpose, when: isEmulated }, (events, { principal }) =>
-    packSummary(events, (text) => getRing().sealText(purpose, principal.account, Buffer.from(text))),
+  hooks.transformStream.tap({ name: purpose, when: isEmulated }, (events, exchange) =>
+    packSummary(events, exchange, getRing()),
   );
 }
 
@@ -189,7 +189,8 @@ function askForSummary({ turns, ...request }: CanonicalRequest): CanonicalReques
 /** The events of a summary as those of one compaction item, which begins with the model's first word. */
 async function* packSummary(
   events: AsyncIterable<CanonicalEvent>,
-  seal: (text: string) => string,
+  exchange: Routed,
+  ring: KeyRing,
 ): AsyncGenerator<CanonicalEvent> {
   const place = { candidate: 0, block: 0 };
   const texts = new Set<number>();
@@ -210,8 +211,9 @@ async function* packSummary(
       if (texts.has(event.block)) pieces.push(event.text);
     } else if (event.type === 'finish') {
       const summary = pieces.join('').trim();
-      checkSummary(summary, event.reason);
-      yield { type: 'block-delta', ...place, text: seal(summary) };
+      checkSummary(summary, event.reason, exchange);
+      const sealed = ring.sealText(purpose, exchange.principal.account, Buffer.from(summary));
+      yield { type: 'block-delta', ...place, text: sealed };
       yield { type: 'block-end', ...place };
       yield event;
     } else if (!('block' in event) && event.type !== 'partial-image') yield event;
@@ -219,15 +221,22 @@ async function* packSummary(
 }
 
 /** Throws if the summary is not whole. The caller pays for it: the model has done the work. */
-function checkSummary(summary: string, { unified }: EventOf<'finish'>['reason']): void {
+function checkSummary(
+  summary: string,
+  { unified }: EventOf<'finish'>['reason'],
+  { call, grant }: Routed,
+): void {
   const charge = true;
-  if (unified === 'length' || unified === 'context-length')
+  if (unified === 'length' || unified === 'context-length') {
+    const isGranted = grant.outputLimit !== undefined && grant.outputLimit < (call.outputLimit ?? Infinity);
+    const stated = call.outputLimit === undefined ? 'choose a model that may write more' : 'raise that limit';
     throw new GatewayError(
       'invalid_request',
       'The summary of the conversation reached the output limit before it was complete: ' +
-        'raise "max_output_tokens", or leave it out.',
-      { param: 'max_output_tokens', charge },
+        `${isGranted ? 'the credit allows for no longer one' : stated}.`,
+      { param: call.outputLimit === undefined ? undefined : 'max_output_tokens', charge },
     );
+  }
   if (unified === 'refusal' || unified === 'content-filter')
     throw new GatewayError('content_policy_violation', 'The model refused to summarise the conversation.', {
       charge,

@@ -8,6 +8,7 @@ import {
   toGatewayError,
   type CanonicalEvent,
   type ClientCall,
+  type ClientHeaders,
   type ErrorReply,
   type Operation,
   type Protocol,
@@ -74,6 +75,14 @@ const fieldNames = {
   '.opaque': 'encrypted_content',
 };
 
+/** By this header OpenAI knows Codex's short form of requests, whose tools are in the first item. */
+const liteHeader = 'x-openai-internal-codex-responses-lite';
+
+function selectHeaders(client: ClientHeaders): Record<string, string> {
+  const lite = client[liteHeader];
+  return { ...selectOpenaiHeaders(client), ...(lite === undefined ? {} : { [liteHeader]: String(lite) }) };
+}
+
 /**
  * Codex does not retry 429 with the code `insufficient_quota`, but it retries any other error about an empty
  * account. It retries a failed provider 30 times, and 503 with `server_is_overloaded` only five times.
@@ -117,7 +126,7 @@ export function createProtocol(
       usagePath: { reply: ['usage'], event: ['response', 'usage'] },
     },
     upstream: {
-      buildHeaders: selectOpenaiHeaders,
+      buildHeaders: selectHeaders,
       retarget,
       encodeRequest,
       parts,
