@@ -30,7 +30,7 @@ const crossingOrder = z.strictObject({
   ]),
   /** Replaces the body's model. */
   model: z.string().min(1).max(300).optional(),
-  operation: z.enum(['generate', 'edit', 'count']).default('generate'),
+  operation: z.enum(['generate', 'edit', 'count', 'compact']).default('generate'),
   /** Whether the reply is a stream, for protocols whose path says so. Others say so in the body. */
   stream: z.boolean().default(false),
   /** Headers of the client. */

@@ -33,7 +33,7 @@ export interface ProviderFacts {
   readonly models: 'catalogue' | { readonly discover: string };
 }
 
-const operations: readonly Operation[] = ['generate', 'edit', 'count'];
+const operations: readonly Operation[] = ['generate', 'edit', 'count', 'compact'];
 
 const anyModel = checkModel({
   id: 'some/model',

@@ -1,6 +1,6 @@
 /**
- * The short form of requests ("responses lite") that Codex uses for models of its own catalogue, also where an
- * alias leads to another vendor: all tools are in the first item, and one of them runs JavaScript.
+ * The short form of requests ("responses lite") that Codex uses for models of its own catalogue, also where
+ * an alias leads to another vendor: all tools are in the first item, and one of them runs JavaScript.
  */
 import { describe, expect, it } from 'vitest';
 import { keepReply } from '../support/continue-conversation.ts';

@@ -29,12 +29,24 @@ const accountByKey = definePlugin({
   },
 });
 
+/** What the guard read. */
+const seen: string[] = [];
+
 /** Leaves the verbatim lane, as a plugin of an operator does. */
 const guard = definePlugin({
   name: 'guard',
   options: z.strictObject({}),
   apply(host) {
-    host.hooks.transformStream.tap({ name: 'guard', when: () => true }, (events) => events);
+    host.hooks.transformRequest.tapPromise({ name: 'guard', when: () => true }, async (request) => {
+      seen.push(JSON.stringify(request.turns));
+      return request;
+    });
+    host.hooks.transformStream.tap({ name: 'guard', when: () => true }, async function* watch(events) {
+      for await (const event of events) {
+        if (event.type === 'block-delta') seen.push(event.text);
+        yield event;
+      }
+    });
   },
 });
 
@@ -205,4 +217,22 @@ it.each([
   const { status, reply } = await post({ model: foreign, input: [question, item] }, where);
   expect([status, reply]).toMatchObject([400, { error: { param: 'input[1].encrypted_content' } }]);
   expect(other.requests.length).toBe(before);
+});
+
+it("a guard reads the gateway's request for a summary, the summary, and what it becomes", async () => {
+  seen.length = 0;
+  const item = await compact(foreign, 'guarded');
+  expect(seen.join('')).toContain('Your context is about to be cleared');
+  expect(seen.join('')).toContain('The harbour has three boats.');
+  expect(seen.join('')).not.toContain(item.encrypted_content);
+  seen.length = 0;
+  other.script('claude-sonnet-5', { text: 'Three.' });
+  await post({ model: foreign, input: [item, question] }, { at: 'guarded' });
+  expect(seen[0]).toContain('The harbour has three boats.');
+});
+
+it('a conversation holds no more than a hundred compactions of the gateway', async () => {
+  const item = await compact(foreign);
+  const { status, reply } = await post({ model: foreign, input: Array.from({ length: 101 }, () => item) });
+  expect([status, reply]).toMatchObject([400, { error: { param: 'input[100]' } }]);
 });

@@ -1,4 +1,5 @@
 /** Previews of the requests that a call would send, over the admin listener: nothing leaves the gateway. */
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, type UpstreamRequest } from '../../core/index.ts';
@@ -7,6 +8,7 @@ import { fetchImages } from '../../plugins/operations/fetch-images.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { aliases } from '../../plugins/routing/aliases.ts';
 import { health } from '../../plugins/routing/health.ts';
+import { KeyRing } from '../../plugins/shared/key-ring.ts';
 import { openAdminListener, type AdminListener } from '../support/admin-listener.ts';
 import { textProtocols } from '../support/front.ts';
 import { testProvider } from '../support/test-provider.ts';
@@ -121,6 +123,22 @@ describe('the preview of a call', () => {
     );
     expect(byWire['chat-completions']).toEqual([]);
     expect(byWire.messages).toEqual(expect.arrayContaining(['logit_bias', 'seed']));
+  });
+
+  it("shows the request for a summary, and not what a client's own summary says", async () => {
+    const sealed = new KeyRing([randomBytes(32)]).sealText('compaction', 'ada', Buffer.from('a canary'));
+    const item = { type: 'compaction', encrypted_content: sealed };
+    const input = [item, { role: 'user', content: 'Ahoy' }, { type: 'compaction_trigger' }];
+    for (const order of [{ body: { input } }, { body: { input: input.slice(0, 2) }, operation: 'compact' }]) {
+      const { crossings } = await preview({ protocol: 'responses', model: 'house/model', ...order });
+      expect(crossings.length).toBeGreaterThan(1);
+      for (const { request, error } of crossings) {
+        expect(error).toBeUndefined();
+        expect(request?.body).toContain('Your context is about to be cleared');
+        expect(request?.body).toContain('A summary of the conversation so far follows');
+        expect(request?.body).not.toContain('canary');
+      }
+    }
   });
 
   it('shows an error as the client would get it', async () => {

@@ -71,16 +71,22 @@ export function removeManagement(body: Fields, { model, lose }: Pick<Encoding, '
   return kept.length > 0 ? { ...rest, context_management: kept } : rest;
 }
 
+/** To open one takes about as long as to read a short request. */
+const mostOwn = 100;
+
 export function readCompaction(
   { wire, items }: Pick<ReadRequest, 'wire' | 'items'>,
   operation: Operation,
 ): CompactionFacts {
   if (operation === 'compact' && wire.stream)
     throw buildFieldError('stream', 'is true', 'false: a compaction is not streamed');
+  const own = items.flatMap(({ item }, index) => (isOwnItem(item) ? [index] : []));
+  if (own.length > mostOwn)
+    throw buildFieldError(`input[${own[mostOwn]}]`, `is one compaction more than ${mostOwn}`, 'the last one');
   const asked = operation === 'compact' ? 'path' : isTrigger(items.at(-1)?.item) && 'item';
   return {
     ask: (operation !== 'count' && asked) || undefined,
-    holdsOwn: items.some(({ item }) => isOwnItem(item)),
+    holdsOwn: own.length > 0,
     holdsVendors: items.some(({ item }) => item.type === itemType && !isOwnItem(item)),
     isManaged: readObjects(wire.context_management).some(isManagement),
   };
@@ -91,13 +97,17 @@ type FindFacts = (exchange: Routed) => CompactionFacts | undefined;
 
 const purpose = 'compaction';
 
-/** Runs on `transformRequest` and `transformStream`, so that it works with any provider, hook and meter. */
+/**
+ * Taps the hooks of plugins, so that compaction works with any provider, hook and meter. Other taps see what
+ * is sent to the model, and what it says.
+ */
 export function tapCompaction({ hooks }: Pick<Host, 'hooks'>, getRing: () => KeyRing, find: FindFacts): void {
   const isEmulated = (exchange: Routed): boolean =>
     find(exchange)?.ask !== undefined && !isNative(exchange.attempt.target);
   hooks.transformRequest.tapPromise(
     {
       name: purpose,
+      stage: -100,
       when(exchange) {
         const facts = find(exchange);
         if (!facts) return false;
@@ -112,7 +122,7 @@ export function tapCompaction({ hooks }: Pick<Host, 'hooks'>, getRing: () => Key
       return isEmulated(exchange) ? askForSummary(opened) : opened;
     },
   );
-  hooks.transformStream.tap({ name: purpose, when: isEmulated }, (events, exchange) =>
+  hooks.transformStream.tap({ name: purpose, stage: 100, when: isEmulated }, (events, exchange) =>
     packSummary(events, exchange, getRing()),
   );
 }
