@@ -17,13 +17,11 @@ import { encodeArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import {
   isObject,
-  nestFields,
   overlay,
-  pickStated,
-  splitNames,
   trackReads,
   type Fields,
   type Sides,
+  type Tracked,
 } from '../../shared/wire-kit/vendor-bag.ts';
 import {
   bag,
@@ -89,30 +87,32 @@ interface Place {
   readonly exact?: Fields | undefined;
 }
 
-type KeepSides = (rest?: Fields) => Sides & { opaque?: Opaque[] };
+type Part = Tracked<Wire.Part>;
 
-export function decodePart(part: Wire.Part, place: Place): Block {
+/** The fields of a part that were not read. */
+function keepRest(part: Part): Sides {
+  return bag.keep(part.pickRest());
+}
+
+export function decodePart(wire: Wire.Part, place: Place): Block {
   const { at } = place;
-  const { seen, pickRest } = trackReads(part);
+  const part = trackReads(wire);
+  const { seen } = part;
   // A signature of a result has no meaning, and stays with the other fields.
-  if (seen.functionResponse) return decodeResult(seen.functionResponse, pickRest, place);
+  const result = decodeResult(part, place);
+  if (result) return { ...result, ...keepRest(part) };
   const signature = readSignature(seen.thoughtSignature);
   const seal = signature ? { opaque: [signature] } : {};
-  const keepSides: KeepSides = (rest) => ({ ...seal, ...bag.keep({ ...pickRest(), ...rest }) });
-  if (seen.functionCall) return decodeCall(seen.functionCall, keepSides, place);
-  const media = readMedia(seen);
-  if (media) {
-    const detail = readDetail(part);
-    if (detail === undefined) return { ...media.block, at, ...keepSides(media.rest) };
-    const rest = nestFields('mediaResolution', pickStated(seen.mediaResolution ?? {}, levelOnly));
-    return { ...media.block, detail, at, ...keepSides({ ...media.rest, ...rest }) };
-  }
-  if (typeof seen.text !== 'string' && Wire.hasContent(part))
-    return { type: 'foreign', protocol: protocolName, value: part, at };
+  const call = decodeCall(part, place);
+  if (call) return { ...call, ...seal, ...keepRest(part) };
+  const media = readMedia(part);
+  if (media) return { ...media, detail: readDetail(part), at, ...seal, ...keepRest(part) };
+  if (typeof seen.text !== 'string' && Wire.hasContent(wire))
+    return { type: 'foreign', protocol: protocolName, value: wire, at };
   // Only a flag that is set is read: `false` stays with the other fields.
-  const type = part.thought && seen.thought ? 'reasoning' : 'text';
+  const type = wire.thought && seen.thought ? 'reasoning' : 'text';
   // A part without content is an empty text: some streams end with one that holds the last signature.
-  return { type, text: seen.text ?? '', at, ...keepSides() };
+  return { type, text: seen.text ?? '', at, ...seal, ...keepRest(part) };
 }
 
 function encodeText(block: TextBlock, path: string, encoding: Encoding): Fields[] {
@@ -187,29 +187,19 @@ function readKind(mediaType: string | undefined, url: string): MediaBlock['kind'
   return kind ?? (videoPage.test(url) ? 'video' : 'document');
 }
 
-interface ReadMedia {
-  readonly block: MediaBlock;
-  /** Fields without a canonical name. */
-  readonly rest: Fields;
-}
-
-function readMedia({ inlineData: blob, fileData: file }: Wire.ResultPart): ReadMedia | undefined {
+function readMedia(part: Tracked<Wire.ResultPart>): MediaBlock | undefined {
+  const blob = part.open('inlineData');
   if (blob) {
-    const { seen, pickRest } = trackReads(blob);
-    const { data, mimeType, displayName } = seen;
-    const source = { type: 'base64', data: convertBase64(data) } as const;
-    return {
-      block: buildMedia(source, mimeType, displayName),
-      rest: nestFields('inlineData', pickRest()),
-    };
+    const { data, mimeType, displayName } = blob.seen;
+    return buildMedia({ type: 'base64', data: convertBase64(data) }, mimeType, displayName);
   }
+  const file = part.open('fileData');
   if (!file) return undefined;
-  const { seen, pickRest } = trackReads(file);
-  const { fileUri: url, mimeType, displayName } = seen;
+  const { fileUri: url, mimeType, displayName } = file.seen;
   const source = keptFile.test(url)
     ? ({ type: 'file', vendor: vendorName, id: url } as const)
     : ({ type: 'url', url } as const);
-  return { block: buildMedia(source, mimeType, displayName, url), rest: nestFields('fileData', pickRest()) };
+  return buildMedia(source, mimeType, displayName, url);
 }
 
 function buildMedia(
@@ -223,12 +213,13 @@ function buildMedia(
   return { type: 'media', kind, source, mediaType, filename: displayName ?? undefined };
 }
 
-const levelOnly = splitNames('level');
-
 /** Reads `low` from `MEDIA_RESOLUTION_LOW`. Any other level stays with the other fields. */
-function readDetail({ mediaResolution }: Wire.Part): string | undefined {
-  const level = /^MEDIA_RESOLUTION_([A-Z_]+)$/.exec(mediaResolution?.level ?? '')?.[1];
-  return level === 'UNSPECIFIED' ? undefined : level?.toLowerCase();
+function readDetail(part: Part): string | undefined {
+  const { level } = part.open('mediaResolution')?.seen ?? {};
+  const name = /^MEDIA_RESOLUTION_([A-Z_]+)$/.exec(level ?? '')?.[1];
+  if (name !== undefined && name !== 'UNSPECIFIED') return name.toLowerCase();
+  part.keep('mediaResolution');
+  return undefined;
 }
 
 const details: ReadonlySet<string> = new Set(['low', 'medium', 'high', 'ultra_high']);
@@ -279,9 +270,10 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
   return [...before, ...(name === undefined ? [] : [{ text: `${name}:` }]), part];
 }
 
-function decodeCall(call: Wire.Call, keepSides: KeepSides, { at, content, calls, exact }: Place): Block {
-  const { seen, pickRest } = trackReads(call);
-  const { id, name, args } = seen;
+function decodeCall(part: Part, { at, content, calls, exact }: Place): ToolCall | undefined {
+  const call = part.open('functionCall');
+  if (!call) return undefined;
+  const { id, name, args } = call.seen;
   const written = exact ? readMember(exact.functionCall, 'args') : args;
   return {
     type: 'tool-call',
@@ -289,7 +281,6 @@ function decodeCall(call: Wire.Call, keepSides: KeepSides, { at, content, calls,
     name,
     arguments: args ? JSON.stringify(written) : '{}',
     at,
-    ...keepSides(nestFields('functionCall', pickRest())),
   };
 }
 
@@ -310,25 +301,22 @@ function fitCallId(id: string, { inPlace }: Encoding): string | undefined {
 }
 
 /** Decodes a file of a result. Any other part is kept unchanged. */
-function decodeResultPart(part: Wire.ResultPart, at: string): ResultContent {
-  const { seen, pickRest } = trackReads(part);
-  const media = readMedia(seen);
-  if (!media) return { type: 'foreign', protocol: protocolName, value: part, at };
-  return { ...media.block, at, ...bag.keep({ ...pickRest(), ...media.rest }) };
+function decodeResultPart(wire: Wire.ResultPart, at: string): ResultContent {
+  const part = trackReads(wire);
+  const media = readMedia(part);
+  if (!media) return { type: 'foreign', protocol: protocolName, value: wire, at };
+  return { ...media, at, ...bag.keep(part.pickRest()) };
 }
 
-function decodeResult(
-  result: Wire.Result,
-  pickOthers: () => Fields,
-  { at, calls, exact }: Place,
-): ToolResult {
-  const { seen, pickRest } = trackReads(result);
-  const { id, name, response, parts } = seen;
+function decodeResult(part: Part, { at, calls, exact }: Place): ToolResult | undefined {
+  const result = part.open('functionResponse');
+  if (!result) return undefined;
+  const { id, name, response, parts } = result.seen;
   const { text, isError } = readResponse(exact ? readMember(exact.functionResponse, 'response') : response);
   const content: ResultContent[] =
     text === undefined ? [] : [{ type: 'text', text, at: `${at}.functionResponse.response` }];
-  for (const [index, part] of parts?.entries() ?? [])
-    content.push(decodeResultPart(part, `${at}.functionResponse.parts[${index}]`));
+  for (const [index, each] of parts?.entries() ?? [])
+    content.push(decodeResultPart(each, `${at}.functionResponse.parts[${index}]`));
   return {
     type: 'tool-result',
     callId: calls.matchResult(name, id || undefined),
@@ -336,7 +324,6 @@ function decodeResult(
     content,
     ...(isError ? { isError } : {}),
     at,
-    ...bag.keep({ ...pickOthers(), ...nestFields('functionResponse', pickRest()) }),
   };
 }
 

@@ -12,7 +12,7 @@ import { collectLosses } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { buildLost, refused, sendUnchanged, Settings, type Fit } from '../../shared/wire-kit/settings.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
-import { overlay, trackReads, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { overlay, trackReads, type Fields, type Tracked } from '../../shared/wire-kit/vendor-bag.ts';
 import { Conversation, decodeTurns } from './conversation.ts';
 import { bag, createEncoding, protocolName, readFlags, type Encoding } from './encoding.ts';
 import { spellNames, spellPlaces, type Spelling } from './spelling.ts';
@@ -22,9 +22,8 @@ import {
   describeUnenforced,
   encodeFormat,
   encodeThinking,
-  keepThinking,
 } from './thinking.ts';
-import { decodeToolConfig, decodeTools, encodeTools } from './tools.ts';
+import { decodeToolChoice, decodeTools, encodeTools } from './tools.ts';
 import type * as Wire from './wire.ts';
 
 /** The facts of a request that its parsed body does not hold. */
@@ -39,22 +38,21 @@ export function decodeRequest(
   wire: Wire.Request,
   { model, stream, text, spelling }: RequestContext,
 ): CanonicalRequest {
-  const { seen, pickRest } = trackReads(wire);
-  const { seen: config, pickRest: pickGeneration, keep } = trackReads(seen.generationConfig ?? {});
-  const { model: _model, provider: _preferences, serviceTier: tier } = seen;
-  const { toolChoice, rest: toolConfig } = decodeToolConfig(seen.toolConfig);
+  const body = trackReads(wire);
+  const { model: _model, provider: _preferences } = body.seen;
+  const config = body.open('generationConfig') ?? trackReads<Wire.Generation>({});
   const request: CanonicalRequest = {
     model,
     stream,
-    turns: decodeTurns(seen, text),
-    tools: decodeTools(seen.tools),
-    toolChoice,
-    ...settings.decode({ config, tier, keep }),
+    turns: decodeTurns(body.seen, text),
+    tools: decodeTools(body.seen.tools),
+    ...settings.decode({ body, config }),
   };
+  const { toolConfig, generationConfig, ...rest } = body.pickRest();
   const own = {
-    ...pickRest(),
-    ...flatten('toolConfig', toolConfig),
-    ...flatten('generationConfig', { ...pickGeneration(), ...keepThinking(config) }),
+    ...rest,
+    ...flatten('toolConfig', readObject(toolConfig)),
+    ...flatten('generationConfig', readObject(generationConfig)),
   };
   const schemaName = wire.generationConfig?.responseSchema ? 'responseSchema' : 'responseJsonSchema';
   const names = spellNames(spelling, fieldNames, {
@@ -140,11 +138,10 @@ function splitStops(
   };
 }
 
-/** What rows decode from. `keep` leaves a field of `generationConfig` to those without a canonical name. */
+/** What rows decode from. */
 interface Read {
-  readonly config: Wire.Generation;
-  readonly tier: Wire.Request['serviceTier'];
-  readonly keep: (name: string) => void;
+  readonly body: Tracked<Wire.Request>;
+  readonly config: Tracked<Wire.Generation>;
 }
 
 interface Circumstances extends Encoding {
@@ -164,7 +161,7 @@ function buildSetting<Name extends keyof Wire.Generation & string>(
   name: Name,
   fit: (value: Wire.Generation[Name] & {}, circumstances: Circumstances) => Fit,
 ) {
-  return { field: `generationConfig.${name}`, decode: ({ config }: Read) => config[name], fit };
+  return { field: `generationConfig.${name}`, decode: ({ config }: Read) => config.seen[name], fit };
 }
 
 /** Google refuses 2, which OpenAI accepts. */
@@ -187,7 +184,7 @@ function fitSeed(seed: number | string, encoding: Encoding): Fit {
 const mostCandidates = 8;
 
 /** Tiers that have other names in the canonical form. */
-const canonicalTiers = new Map([
+const canonicalTiers: ReadonlyMap<unknown, string> = new Map([
   ['unspecified', 'auto'],
   ['standard', 'default'],
 ]);
@@ -224,7 +221,7 @@ function fitImage(image: ImageSettings, { model, lose }: Encoding): Fit {
 
 const settings = new Settings<Read, Circumstances>({
   tools: {},
-  toolChoice: { field: 'toolConfig.functionCallingConfig' },
+  toolChoice: { field: 'toolConfig.functionCallingConfig', decode: ({ body }) => decodeToolChoice(body) },
   parallelToolCalls: {},
   temperature: buildSetting('temperature', fitParameter('temperature')),
   topP: buildSetting('topP', fitParameter('top_p')),
@@ -234,7 +231,7 @@ const settings = new Settings<Read, Circumstances>({
   ),
   frequencyPenalty: buildSetting('frequencyPenalty', fitParameter('frequency_penalty', fitPenalty)),
   presencePenalty: buildSetting('presencePenalty', fitParameter('presence_penalty', fitPenalty)),
-  seed: { field: 'generationConfig.seed', decode: ({ config }) => config.seed, fit: fitSeed },
+  seed: { field: 'generationConfig.seed', decode: ({ config }) => config.seen.seed, fit: fitSeed },
   stop: buildSetting('stopSequences', (_, { stops }) => [stops]),
   outputLimit: buildSetting('maxOutputTokens', (limit, encoding) => [
     fitLimit(limit, encoding.model, encoding),
@@ -248,21 +245,21 @@ const settings = new Settings<Read, Circumstances>({
     field: 'generationConfig.responseLogprobs',
     place: 'generationConfig',
     // Without the switch, the number of alternatives means nothing here.
-    decode({ config, keep }) {
-      if (!config.responseLogprobs) return void keep('responseLogprobs');
-      return typeof config.logprobs === 'number' ? { top: config.logprobs } : {};
+    decode({ config: { seen, keep } }) {
+      if (!seen.responseLogprobs) return void keep('responseLogprobs');
+      return typeof seen.logprobs === 'number' ? { top: seen.logprobs } : {};
     },
     fit: fitParameter('logprobs', ({ top }) => [{ responseLogprobs: true, logprobs: top }]),
   },
   format: {
     field: 'generationConfig.responseMimeType',
     place: 'generationConfig',
-    decode: ({ config, keep }) => decodeFormat(config, keep),
+    decode: ({ config }) => decodeFormat(config),
     fit: (format, encoding) => [encoding.inWords ? undefined : encodeFormat(format, encoding)],
   },
   modalities: {
     field: 'generationConfig.responseModalities',
-    decode: ({ config }) => config.responseModalities?.map((each) => each.toLowerCase()),
+    decode: ({ config }) => config.seen.responseModalities?.map((each) => each.toLowerCase()),
     fit(asked, encoding) {
       const modalities = fitModalities({ modalities: asked }, encoding.model, encoding);
       // Google's models that output audio output nothing else.
@@ -277,7 +274,7 @@ const settings = new Settings<Read, Circumstances>({
   },
   serviceTier: {
     field: 'serviceTier',
-    decode: ({ tier }) => (tier ? (canonicalTiers.get(tier) ?? tier) : undefined),
+    decode: ({ body: { seen } }) => canonicalTiers.get(seen.serviceTier) ?? (seen.serviceTier || undefined),
     fit: fitTier,
   },
   user: buildLost(protocolName, () => true),

@@ -9,15 +9,16 @@ import {
   findWantedEffort,
   loseReasoning,
 } from '../../shared/wire-kit/reasoning-effort.ts';
-import { nestFields, pickStated, splitNames, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import type { Fields, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
 import type { Encoding } from './encoding.ts';
 import { fitSchema, readOpenApi } from './schema.ts';
 import type * as Wire from './wire.ts';
 
 /** SDKs write the level in upper case, the documentation in lower case. */
-export function decodeThinking({ thinkingConfig: config }: Wire.Generation): Reasoning | undefined {
+export function decodeThinking({ open }: Tracked<Wire.Generation>): Reasoning | undefined {
+  const config = open('thinkingConfig');
   if (!config) return undefined;
-  const { includeThoughts: shown, thinkingBudget: budget, thinkingLevel: level } = config;
+  const { includeThoughts: shown, thinkingBudget: budget, thinkingLevel: level } = config.seen;
   const effort = level && level !== 'THINKING_LEVEL_UNSPECIFIED' ? level.toLowerCase() : undefined;
   const reasoning = {
     ...(effort === undefined ? {} : { effort }),
@@ -25,13 +26,6 @@ export function decodeThinking({ thinkingConfig: config }: Wire.Generation): Rea
     ...(typeof shown === 'boolean' ? { display: shown ? ('summary' as const) : ('none' as const) } : {}),
   };
   return Object.keys(reasoning).length > 0 ? reasoning : undefined;
-}
-
-const thinkingFields = splitNames('includeThoughts thinkingBudget thinkingLevel');
-
-/** The fields of `thinkingConfig` without a canonical name. */
-export function keepThinking({ thinkingConfig: config }: Wire.Generation): Fields {
-  return nestFields('thinkingConfig', pickStated(config ?? {}, thinkingFields));
 }
 
 export function encodeThinking(reasoning: Reasoning, encoding: Encoding): Fields | undefined {
@@ -91,11 +85,11 @@ function encodeLevel(
 }
 
 /** A type that other protocols do not have stays with the other fields, and so do the schemas beside it. */
-export function decodeFormat(config: Wire.Generation, keep: (name: string) => void): Format | undefined {
-  const { responseMimeType } = config;
+export function decodeFormat({ seen, keep }: Tracked<Wire.Generation>): Format | undefined {
+  const { responseMimeType } = seen;
   if (responseMimeType === 'text/plain') return { type: 'text' };
   if (responseMimeType !== 'application/json') return void keep('responseMimeType');
-  const { responseSchema, responseJsonSchema } = config;
+  const { responseSchema, responseJsonSchema } = seen;
   const schema = responseSchema ? readOpenApi(responseSchema) : (responseJsonSchema ?? undefined);
   return schema === undefined ? { type: 'json' } : { type: 'schema', schema };
 }

@@ -10,11 +10,11 @@ import {
 } from '../../shared/wire-kit/hosted-tools.ts';
 import { convertToFunction, loseChoice, selectOfferedNames } from '../../shared/wire-kit/offered-tools.ts';
 import {
-  nestFields,
   overlay,
   trackReads,
   splitNames,
   type Fields,
+  type Tracked,
 } from '../../shared/wire-kit/vendor-bag.ts';
 import { loseMark } from './content.ts';
 import { bag, fitName, protocolName, readFlags, type Encoding } from './encoding.ts';
@@ -62,20 +62,13 @@ function decodeFunction(declared: Wire.Declaration, at: string): Tool {
 
 const knownModes: ReadonlySet<string> = new Set(['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED']);
 
-/** Returns the choice, and the fields without a canonical name. An unknown mode is kept with its names. */
-export function decodeToolConfig(config: Wire.Request['toolConfig']): {
-  readonly toolChoice: ToolChoice | undefined;
-  readonly rest: Fields;
-} {
-  const { functionCallingConfig: calling, ...others } = config ?? {};
-  if (!calling?.mode || !knownModes.has(calling.mode.toUpperCase()))
-    return { toolChoice: undefined, rest: config ?? {} };
-  const { seen, pickRest } = trackReads(calling);
-  const { mode, allowedFunctionNames: names } = seen;
-  return {
-    toolChoice: decodeChoice(mode ?? '', names ?? undefined),
-    rest: { ...others, ...nestFields('functionCallingConfig', pickRest()) },
-  };
+/** A choice of an unknown mode is kept with its names. */
+export function decodeToolChoice({ open }: Tracked<Wire.Request>): ToolChoice | undefined {
+  const config = open('toolConfig');
+  const { mode, allowedFunctionNames: names } = config?.open('functionCallingConfig')?.seen ?? {};
+  if (mode && knownModes.has(mode.toUpperCase())) return decodeChoice(mode, names ?? undefined);
+  config?.keep('functionCallingConfig');
+  return undefined;
 }
 
 function decodeChoice(mode: string, names: readonly string[] | undefined): ToolChoice {
