@@ -351,7 +351,7 @@ export const parts: PartsSide = {
   list: 'messages',
   start({ call, text, request, model, lose }) {
     const own = call instanceof ChatCall ? call : readRequest(JSON.parse(text), text);
-    const encoding = createEncoding(request, model, lose, true);
+    const encoding = createEncoding(request, { model, lose, inPlace: true });
     return {
       refitsSettings: !own.suitsSettings(model),
       isStale: (index) => own.isStale(index, model),

@@ -17,7 +17,7 @@ import { refuses } from '../../shared/openai/chat-flags.ts';
 import { decodeContent } from '../../shared/openai/content.ts';
 import { writeUrl } from '../../shared/openai/media.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
-import { loseForeign, loseThoughts } from '../../shared/wire-kit/losses.ts';
+import { encodeForeign, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { type Fields, overlay, trackReads } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeCall, decodeFunctionCall, encodeCall, encodeSignatures } from './calls.ts';
@@ -293,13 +293,12 @@ function encodeResultParts(
   const media: Fields[] = [];
   for (const [position, block] of result.content.entries()) {
     const place = `${path}.content[${position}]`;
-    if (block.type === 'foreign') {
-      if (isOwnForeign(block)) texts.push(block.value);
-      else loseForeign(block, place, encoding.lose);
-      continue;
-    }
-    for (const part of encodeParts(block, place, encoding)) {
-      if (part.type === 'text') {
+    const isForeign = block.type === 'foreign';
+    const parts = isForeign
+      ? encodeForeign(block, place, protocolName, encoding.lose)
+      : encodeParts(block, place, encoding);
+    for (const part of parts) {
+      if (isForeign || part.type === 'text') {
         texts.push(part);
         continue;
       }
@@ -396,8 +395,8 @@ function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): vo
       if (isGenerated(block, encoding)) draft.images.push(encodeGenerated({ block, path }, encoding));
       break;
     case 'foreign':
-      if (!isOwnForeign(block)) loseForeign(block, path, encoding.lose);
-      else (isWholeCall(block) ? draft.calls : draft.content).push(block.value);
+      for (const value of encodeForeign(block, path, protocolName, encoding.lose))
+        (isWholeCall(block) ? draft.calls : draft.content).push(value);
       break;
     default:
       encoding.lose(path, 'an assistant message cannot hold it');

@@ -3,14 +3,13 @@
  * accepts, and Anthropic's cache marks.
  */
 import { createHash } from 'node:crypto';
-import type { Capabilities, TextBlock, Turn, CanonicalRequest, Model } from '../../../core/index.ts';
+import type { Capabilities, TextBlock, Turn, CanonicalRequest } from '../../../core/index.ts';
 import { foreignField, hasForeignMark } from '../../shared/openai/cache-breakpoint.ts';
 import { chatFlags } from '../../shared/openai/chat-flags.ts';
 import type { Dialect, OpenaiEncoding } from '../../shared/openai/dialect.ts';
 import { describeOpenaiProtocol } from '../../shared/openai/foreign.ts';
 import { fitCallId, fitName } from '../../shared/openai/tools.ts';
-import { buildEncoding } from '../../shared/wire-kit/encoding.ts';
-import type { Lose } from '../../shared/wire-kit/losses.ts';
+import { buildEncoding, type Target } from '../../shared/wire-kit/encoding.ts';
 import { hashText } from '../../shared/wire-kit/offered-tools.ts';
 import { findWantedEffort } from '../../shared/wire-kit/reasoning-effort.ts';
 import { readObjects } from '../../shared/wire-kit/values.ts';
@@ -66,15 +65,12 @@ export interface Encoding extends OpenaiEncoding {
   readonly reasoningOff: boolean;
 }
 
-export function createEncoding(
-  request: CanonicalRequest,
-  model: Model,
-  lose: Lose,
-  inPlace = false,
-): Encoding {
-  const flags = chatFlags(model.capabilities);
+export function createEncoding(request: CanonicalRequest, target: Target): Encoding {
+  const encoding = buildEncoding(request, target);
+  const { inPlace } = encoding;
+  const flags = chatFlags(encoding.model.capabilities);
   return {
-    ...buildEncoding(request, model, lose, inPlace),
+    ...encoding,
     dialect,
     extras: inPlace || flags.extras,
     marks: inPlace || flags.cacheMarks,

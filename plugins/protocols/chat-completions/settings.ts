@@ -248,7 +248,7 @@ export function encodeRequest(
     reasoning: fitReasoning(asked, chatFlags(model.capabilities), lose),
     outputLimit: granted ?? asked.outputLimit,
   };
-  const encoding = createEncoding(request, model, lose, inPlace);
+  const encoding = createEncoding(request, { model, lose, inPlace });
   const plan = planFormat(request, encoding);
   const shared = selectOpenaiFields(encoding);
   const own = { ...readOpenaiFields(request, 'responses', shared), ...bag.getFields(request) };

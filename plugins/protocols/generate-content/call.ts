@@ -282,7 +282,7 @@ export const parts: PartsSide = {
   list: 'contents',
   liftsInstructions: true,
   start({ call, text, request, model, lose }) {
-    const encoding = createEncoding(request, model, lose, true);
+    const encoding = createEncoding(request, { model, lose, inPlace: true });
     const contents = call.carriesState ? readAsList(readMember(JSON.parse(text), 'contents')) : [];
     return {
       isStale: (index) => containsEnvelope(JSON.stringify(contents[index] ?? null)),

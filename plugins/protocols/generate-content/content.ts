@@ -11,7 +11,13 @@ import type {
   ToolCall,
   ToolResult,
 } from '../../../core/index.ts';
-import { loseForeign, loseSeal, loseThoughts, refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
+import {
+  encodeForeign,
+  loseSeal,
+  loseThoughts,
+  refuseFile,
+  refusePart,
+} from '../../shared/wire-kit/losses.ts';
 import { detectBase64PictureType, nameText, takeContext } from '../../shared/wire-kit/media.ts';
 import { encodeArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
@@ -416,8 +422,6 @@ export function encodeBlock(block: Exclude<Block, ToolResult>, path: string, enc
     case 'tool-call':
       return [encodeCall(block, path, encoding)];
     case 'foreign':
-      if (block.protocol === protocolName) return [block.value];
-      loseForeign(block, path, encoding.lose);
-      return [];
+      return encodeForeign(block, path, protocolName, encoding.lose);
   }
 }

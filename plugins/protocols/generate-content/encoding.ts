@@ -6,11 +6,10 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { createFlagReader, type CanonicalRequest, type Model, type Opaque } from '../../../core/index.ts';
-import { buildEncoding, type Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
+import { buildEncoding, type Encoding as BaseEncoding, type Target } from '../../shared/wire-kit/encoding.ts';
 import { seal, unseal } from '../../shared/wire-kit/envelope.ts';
 import { readOwner } from '../../shared/wire-kit/fit-to-model.ts';
 import { describeProtocol } from '../../shared/wire-kit/foreign-fields.ts';
-import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
 import { createBag, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
@@ -43,14 +42,9 @@ export interface Encoding extends BaseEncoding {
   readonly modern: boolean;
 }
 
-export function createEncoding(
-  request: CanonicalRequest,
-  model: Model,
-  lose: Lose,
-  inPlace = false,
-): Encoding {
-  const native = readOwner(model) === vendorName;
-  return { ...buildEncoding(request, model, lose, inPlace), native, modern: isModern(model) };
+export function createEncoding(request: CanonicalRequest, target: Target): Encoding {
+  const encoding = buildEncoding(request, target);
+  return { ...encoding, native: encoding.owner === vendorName, modern: isModern(target.model) };
 }
 
 export const flagsSchema = z.strictObject({

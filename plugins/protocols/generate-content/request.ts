@@ -75,7 +75,7 @@ export function encodeRequest(
   inPlace = false,
 ): EncodedRequest {
   const { losses, lose } = collectLosses();
-  const encoding = createEncoding(request, model, lose, inPlace);
+  const encoding = createEncoding(request, { model, lose, inPlace });
   const turns = moveResultsToCalls(makeCallIdsUnique(request.turns));
   const fields = unflatten(bag.getFields(request));
   const { sent, watched } = splitStops(request.stop, encoding);

@@ -344,7 +344,7 @@ export const parts: PartsSide = {
   liftsInstructions: true,
   start({ text, request, model, lose }) {
     const { messages } = checkWire(Wire.count, JSON.parse(text));
-    const encoding = createEncoding(request, model, lose, true);
+    const encoding = createEncoding(request, { model, lose, inPlace: true });
     return {
       isStale(index) {
         const message = messages[index];

@@ -12,7 +12,13 @@ import type {
   ToolCall,
 } from '../../../core/index.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
-import { refuseFile, refusePart, loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
+import {
+  refuseFile,
+  refusePart,
+  encodeForeign,
+  loseSeal,
+  loseThoughts,
+} from '../../shared/wire-kit/losses.ts';
 import {
   decodeText,
   detectDocumentType,
@@ -280,9 +286,7 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
     case 'tool-result':
       return addSides(block, path, encoding, encodeResult(block, path, encoding));
     case 'foreign':
-      if (block.protocol === protocolName) return [block.value];
-      loseForeign(block, path, encoding.lose);
-      return [];
+      return encodeForeign(block, path, protocolName, encoding.lose);
   }
 }
 

@@ -6,7 +6,6 @@ import { z } from 'zod';
 import {
   type CanonicalRequest,
   createFlagReader,
-  type Model,
   type Block,
   type Opaque,
   type ErrorReply,
@@ -19,7 +18,7 @@ import {
   buildErrorEvent,
   readVendorError,
 } from '../../shared/vendors/errors.ts';
-import { buildEncoding, type Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
+import { buildEncoding, type Encoding as BaseEncoding, type Target } from '../../shared/wire-kit/encoding.ts';
 import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
 import { describeProtocol } from '../../shared/wire-kit/foreign-fields.ts';
 import { findCallLimit } from '../../shared/wire-kit/hosted-tools.ts';
@@ -148,16 +147,11 @@ export interface Encoding extends BaseEncoding {
   readonly callLimit: ReturnType<typeof findCallLimit>;
 }
 
-export function createEncoding(
-  request: CanonicalRequest,
-  model: Model,
-  lose: Lose,
-  inPlace = false,
-): Encoding {
+export function createEncoding(request: CanonicalRequest, target: Target): Encoding {
   return {
-    mark: createMarkEncoder(request, lose),
+    mark: createMarkEncoder(request, target.lose),
     callLimit: findCallLimit(request),
-    ...buildEncoding(request, model, lose, inPlace),
+    ...buildEncoding(request, target),
   };
 }
 

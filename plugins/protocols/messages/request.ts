@@ -365,7 +365,7 @@ export function encodeRequest(
   inPlace = false,
 ): EncodedRequest {
   const { losses, lose } = collectLosses();
-  const encoding = createEncoding(request, model, lose, inPlace);
+  const encoding = createEncoding(request, { model, lose, inPlace });
   // This protocol requires an output limit. Zero is allowed here: it only fills the cache.
   const limit = fitLimit(granted ?? request.outputLimit, model, { lose, least: 0 }) ?? model.outputLimit;
   const turns = moveResultsToCalls(makeCallIdsUnique(request.turns));

@@ -457,7 +457,7 @@ function listContent(read: ReadItem): readonly Wire.AnyPart[] {
 export const parts: PartsSide = {
   list: 'input',
   start({ text, request, model, lose }) {
-    const encoding = createEncoding(request, model, lose, true);
+    const encoding = createEncoding(request, { model, lose, inPlace: true });
     const items = readList(readMember(JSON.parse(text), 'input'));
     return {
       isStale: (index) => isStale(readObject(items[index])),

@@ -6,7 +6,7 @@ import type { Block, Opaque, ToolResult, Turn, BlockOf } from '../../../core/ind
 import { encodeCache } from '../../shared/openai/cache-breakpoint.ts';
 import { decodeContent, encodePart, isPlainText, type ContentBlock } from '../../shared/openai/content.ts';
 import { fitName, fitCallId } from '../../shared/openai/tools.ts';
-import { loseForeign, loseSeal, loseThoughts, refusePart } from '../../shared/wire-kit/losses.ts';
+import { encodeForeign, loseSeal, loseThoughts, refusePart } from '../../shared/wire-kit/losses.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { readText, readObject, readMember } from '../../shared/wire-kit/values.ts';
 import {
@@ -442,9 +442,7 @@ export function encodeBlock(
       return [overlay(bag.getFields(block), { type: 'image_generation_call', result })];
     }
     case 'foreign':
-      if (block.protocol === protocolName) return [block.value];
-      loseForeign(block, path, encoding.lose);
-      return [];
+      return encodeForeign(block, path, protocolName, encoding.lose);
   }
 }
 
@@ -466,10 +464,9 @@ function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Enc
   if (block.isError) lose(`${path}.isError`, 'responses cannot mark a failed tool result');
   const parts = block.content.flatMap((part, position) => {
     const place = `${path}.content[${position}]`;
-    if (part.type !== 'foreign') return encodeParts(part, 'tool', place, encoding);
-    if (part.protocol === protocolName) return [part.value];
-    loseForeign(part, place, lose);
-    return [];
+    return part.type === 'foreign'
+      ? encodeForeign(part, place, protocolName, lose)
+      : encodeParts(part, 'tool', place, encoding);
   });
   const mark = encodeCache(block, path, encoding);
   if (mark)

@@ -6,19 +6,12 @@
  * id, or the block right before the item.
  */
 import { z } from 'zod';
-import {
-  createFlagReader,
-  type CanonicalRequest,
-  type Opaque,
-  type Model,
-  type Turn,
-} from '../../../core/index.ts';
+import { createFlagReader, type CanonicalRequest, type Opaque, type Turn } from '../../../core/index.ts';
 import type { Dialect, OpenaiEncoding } from '../../shared/openai/dialect.ts';
 import { describeOpenaiProtocol } from '../../shared/openai/foreign.ts';
 import { fitName } from '../../shared/openai/tools.ts';
-import { buildEncoding } from '../../shared/wire-kit/encoding.ts';
+import { buildEncoding, type Target } from '../../shared/wire-kit/encoding.ts';
 import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
-import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { createBag, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { isKnownPart } from './wire.ts';
 
@@ -152,16 +145,12 @@ export function writeSealed(opaque: Opaque, owner: Owner): string {
   return opaque.vendor === nativeVendor && opaque.kind === nativeKind ? opaque.value : seal(opaque);
 }
 
-export function createEncoding(
-  request: CanonicalRequest,
-  model: Model,
-  lose: Lose,
-  inPlace = false,
-): Encoding {
-  const { cacheMarks: marks, dialect: spoken } = readFlags(model.capabilities);
+export function createEncoding(request: CanonicalRequest, target: Target): Encoding {
+  const encoding = buildEncoding(request, target);
+  const { inPlace } = encoding;
+  const { cacheMarks: marks, dialect: spoken } = readFlags(target.model.capabilities);
   const names = new ToolNames(request, inPlace);
   const customCalls = findCustomCallIds(request.turns);
-  const encoding = buildEncoding(request, model, lose, inPlace);
   return {
     ...encoding,
     dialect,

@@ -206,7 +206,7 @@ export function encodeRequest(
     turns: [...makeCallIdsUnique(asked.turns)],
     outputLimit: granted ?? asked.outputLimit,
   };
-  const encoding = createEncoding(request, model, lose, inPlace);
+  const encoding = createEncoding(request, { model, lose, inPlace });
   const plan = planFormat(request, encoding);
   const shared = selectOpenaiFields(encoding);
   const rest = { ...readOpenaiFields(request, 'chat-completions', shared), ...bag.getFields(request) };

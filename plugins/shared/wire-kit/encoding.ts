@@ -17,13 +17,13 @@ export interface Encoding {
   readonly lose: Lose;
 }
 
+/** For which model a request is encoded, and where its losses are reported. */
+export interface Target extends Pick<Encoding, 'model' | 'lose'> {
+  readonly inPlace?: boolean;
+}
+
 /** The facts for one request. */
-export function buildEncoding(
-  request: CanonicalRequest,
-  model: Model,
-  lose: Lose,
-  inPlace = false,
-): Encoding {
+export function buildEncoding(request: CanonicalRequest, { model, lose, inPlace = false }: Target): Encoding {
   return {
     inPlace,
     model,

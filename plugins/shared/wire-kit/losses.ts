@@ -12,6 +12,7 @@ import {
   type EventOf,
   type Turn,
 } from '../../../core/index.ts';
+import type { Fields } from './vendor-bag.ts';
 
 /** Reports a loss: its canonical path, a reason, and its kind (by default the wire has no such field). */
 export type Lose = (path: string, reason: string, code?: LossCode) => void;
@@ -32,9 +33,16 @@ export function loseThoughts(path: string, lose: Lose): void {
   lose(path, 'reasoning is only given back to the vendor it came from', 'state');
 }
 
-/** Reports a block that only its own protocol has, unless the request says the same in another form. */
-export function loseForeign(block: BlockOf<'foreign'>, path: string, lose: Lose): void {
-  if (!block.repeated) lose(path, `only ${block.protocol} has it`, 'vendor');
+/** What only its own protocol has, which writes it unchanged. Any other reports it, unless it is repeated. */
+export function encodeForeign(
+  { protocol, value, repeated: isRepeated }: BlockOf<'foreign'>,
+  path: string,
+  own: string,
+  lose: Lose,
+): Fields[] {
+  if (protocol === own) return [value];
+  if (!isRepeated) lose(path, `only ${protocol} has it`, 'vendor');
+  return [];
 }
 
 /** Fields of a whole reply that a client may need. The others concern our account, or repeat the request. */
