@@ -45,7 +45,6 @@ export class ReplyDecoder implements EventDecoder {
   readonly #choices = new Map<number, ChoiceDecoder>();
   readonly #log = new ReplyLog();
   #started = false;
-  #over = false;
   /** The reply's id and time. Missing call ids are derived from them. */
   #identity: readonly unknown[] = [];
   /** Output tokens so far. */
@@ -70,7 +69,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   push(wire: WireEvent): CanonicalEvent[] {
-    if (this.#over) return [];
+    if (this.#log.isOver) return [];
     if (wire.data === '[DONE]') this.#end(this.#finishAll(this.#endsWithUsage));
     else this.#readChunk(parseJson(wire.data), wire);
     return this.#log.take();
@@ -78,7 +77,7 @@ export class ReplyDecoder implements EventDecoder {
 
   end(): CanonicalEvent[] {
     const finished = [...this.#choices.values()].filter(({ isFinished }) => isFinished).length;
-    if (!this.#over) this.#end(finished >= this.#call.candidates);
+    if (!this.#log.isOver) this.#end(finished >= this.#call.candidates);
     return this.#log.take();
   }
 
@@ -92,7 +91,7 @@ export class ReplyDecoder implements EventDecoder {
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is not a chat completion.');
     this.#contentField = 'message';
     this.#readChunk(body);
-    if (!this.#over) this.#end(this.#finishAll(true));
+    if (!this.#log.isOver) this.#end(this.#finishAll(true));
     return this.#log.take();
   }
 
@@ -105,10 +104,10 @@ export class ReplyDecoder implements EventDecoder {
     if (Array.isArray(choices)) {
       if (choices.length > 0) this.#endsWithUsage = false;
       choices.forEach((choice: unknown, position) => {
-        if (isObject(choice) && !this.#over) this.#readChoice(choice, position, hasFailed);
+        if (isObject(choice) && !this.#log.isOver) this.#readChoice(choice, position, hasFailed);
       });
     }
-    if (usage && !this.#over) this.#readUsage(usage, chunk);
+    if (usage && !this.#log.isOver) this.#readUsage(usage, chunk);
     if (hasFailed) this.#fail(chunk);
   }
 
@@ -166,7 +165,7 @@ export class ReplyDecoder implements EventDecoder {
     let all = true;
     for (const choice of this.#choices.values()) {
       const isWhole = this.#contentField === 'message' || choice.isWhole;
-      if (!choice.isFinished && !this.#over && whole && this.#log.blocks > 0 && isWhole)
+      if (!choice.isFinished && !this.#log.isOver && whole && this.#log.blocks > 0 && isWhole)
         this.#finish(choice, this.#guessReason());
       all &&= choice.isFinished;
     }
@@ -194,16 +193,13 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #fail(body: unknown): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#log.emit(buildErrorEvent(readVendorError(body)));
+    this.#log.fail(buildErrorEvent(readVendorError(body)));
   }
 
-  #end(complete: boolean): void {
-    this.#over = true;
-    if (!complete || this.#choices.size === 0) return;
-    for (const choice of this.#choices.values()) choice.end();
-    this.#log.emit({ type: 'response-end' });
+  #end(whole: boolean): void {
+    const isComplete = whole && this.#choices.size > 0;
+    if (isComplete) for (const choice of this.#choices.values()) choice.end();
+    this.#log.end(isComplete);
   }
 }
 
@@ -337,8 +333,7 @@ class ChoiceDecoder {
   #readAnnotations(annotations: readonly unknown[]): void {
     for (const wire of annotations.filter(isObject)) {
       const block = this.#text ?? this.#start('text').block;
-      const annotation = decodeAnnotation(wire, dialect);
-      this.#reply.log.emit({ type: 'annotation', candidate: this.index, block, annotation });
+      this.#reply.log.cite(this.index, block, decodeAnnotation(wire, dialect));
     }
   }
 
@@ -350,8 +345,7 @@ class ChoiceDecoder {
     ] as const) {
       const content: unknown = logprobs[field];
       if (!Array.isArray(content) || content.length === 0) continue;
-      const block = this.#ensureBlock(kind);
-      this.#reply.log.emit({ type: 'logprobs', candidate: this.index, block, content });
+      this.#reply.log.addLogprobs(this.index, this.#ensureBlock(kind), content);
     }
   }
 

@@ -6,19 +6,12 @@ import type { Tool, ToolChoice, CanonicalRequest } from '../../../core/index.ts'
 import { decodeChoice, decodeTool, encodeChoice, encodeTool } from '../../shared/openai/tools.ts';
 import {
   loseHosted,
+  offerTools,
   removeForbiddenTools,
-  removeRepeatedTools,
   translateSearchOptions,
   type SearchWriters,
 } from '../../shared/wire-kit/hosted-tools.ts';
-import {
-  askedInWords,
-  askForCall,
-  needsCall,
-  loseNamespaces,
-  loseChoice,
-  takesTools,
-} from '../../shared/wire-kit/offered-tools.ts';
+import { askedInWords, askForCall, needsCall, loseChoice } from '../../shared/wire-kit/offered-tools.ts';
 import { readMember, readObjects } from '../../shared/wire-kit/values.ts';
 import type { Fields, Tracked } from '../../shared/wire-kit/vendor-bag.ts';
 import { type Encoding, dialect, protocolName, encodeForeignMark } from './encoding.ts';
@@ -71,8 +64,8 @@ const searchWords: SearchWriters = {
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
   const { model, lose } = encoding;
-  if (!takesTools(request, model, lose)) return {};
-  loseNamespaces(request.tools ?? [], protocolName, lose);
+  const offered = offerTools(request, protocolName, encoding, removeForbiddenTools(request));
+  if (!offered) return {};
   const tools: Fields[] = [];
   let search: unknown;
   const { mode, names } = request.toolChoice ?? {};
@@ -84,7 +77,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   const cannotName = mode === 'one' ? takesNoNames(encoding) : mode === 'subset' && !encoding.extras;
   const allowed = names && (isFree || cannotName) ? new Set(names) : undefined;
   const isMarked = request.names?.['tools.cache'] !== undefined;
-  for (const { tool, path } of removeRepeatedTools(removeForbiddenTools(request), encoding)) {
+  for (const { tool, path } of offered) {
     if (tool.type !== 'hosted') {
       if (allowed?.has(tool.name) === false) continue;
       const mark = isMarked ? encodeForeignMark(tool) : undefined;

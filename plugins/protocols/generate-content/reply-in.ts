@@ -46,7 +46,6 @@ export class ReplyDecoder implements EventDecoder {
   readonly #findTool: FindTool;
   readonly #log = new ReplyLog();
   #started = false;
-  #over = false;
   #blocked = false;
   #key = '';
   #lastUsage = '';
@@ -59,7 +58,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   push(wire: WireEvent): CanonicalEvent[] {
-    if (!this.#over) this.#readChunk(parseJson(wire.data), wire);
+    if (!this.#log.isOver) this.#readChunk(parseJson(wire.data), wire);
     return this.#log.take();
   }
 
@@ -70,7 +69,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   end(): CanonicalEvent[] {
-    if (!this.#over) this.#end(this.#call.candidates);
+    if (!this.#log.isOver) this.#end(this.#call.candidates);
     return this.#log.take();
   }
 
@@ -81,9 +80,9 @@ export class ReplyDecoder implements EventDecoder {
       (chunk) => chunk.candidates ?? chunk.promptFeedback ?? isError(chunk),
     );
     if (!isReply) throw new GatewayError('upstream_failed', 'The provider sent a reply without candidates.');
-    for (const chunk of chunks) if (!this.#over) this.#readChunk(chunk);
-    if (!this.#over && !Array.isArray(body)) this.#addReasons();
-    if (!this.#over) this.#end(1);
+    for (const chunk of chunks) if (!this.#log.isOver) this.#readChunk(chunk);
+    if (!this.#log.isOver && !Array.isArray(body)) this.#addReasons();
+    if (!this.#log.isOver) this.#end(1);
     return this.#log.take();
   }
 
@@ -151,21 +150,19 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #fail(body: unknown): void {
-    this.#over = true;
-    this.#log.emit(readStreamError(body));
+    this.#log.fail(readStreamError(body));
   }
 
   /** A reply is complete if it has at least the expected number of candidates, all of them finished. */
   #end(expected: number): void {
-    this.#over = true;
     const all = [...this.#candidates.values()];
     for (const candidate of all) {
       candidate.finish();
       // Without a finish reason a call may lack arguments.
       candidate.closeBlock();
     }
-    const complete = all.length >= expected && all.every(({ finished }) => finished);
-    if (complete || this.#blocked) this.#log.emit({ type: 'response-end' });
+    const isComplete = all.length >= expected && all.every(({ finished }) => finished);
+    this.#log.end(isComplete || this.#blocked);
   }
 }
 
@@ -389,7 +386,7 @@ class CandidateDecoder {
     const content = decodeLogprobs(result);
     if (content.length === 0) return;
     const { block } = this.#open?.kind === 'text' ? this.#open : this.#openBlock('text');
-    this.#state.log.emit({ type: 'logprobs', candidate: this.#index, block, content });
+    this.#state.log.addLogprobs(this.#index, block, content);
   }
 
   #emitAnnotations(): void {
@@ -400,7 +397,7 @@ class CandidateDecoder {
       ...decodeCitations(citations, this.#answer),
     ]) {
       const block = this.#textBlock ?? this.#openBlock('text').block;
-      this.#state.log.emit({ type: 'annotation', candidate: this.#index, block, annotation });
+      this.#state.log.cite(this.#index, block, annotation);
     }
   }
 }

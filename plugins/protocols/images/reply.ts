@@ -43,14 +43,13 @@ export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
   readonly #log = new ReplyLog();
   #started = false;
-  #over = false;
 
   constructor(call: ClientCall) {
     this.#call = call;
   }
 
   push(wire: WireEvent): CanonicalEvent[] {
-    if (!this.#over && wire.data !== '[DONE]') this.#read(parseJson(wire.data), wire);
+    if (!this.#log.isOver && wire.data !== '[DONE]') this.#read(parseJson(wire.data), wire);
     return this.#log.take();
   }
 
@@ -65,11 +64,11 @@ export class ReplyDecoder implements EventDecoder {
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is not an image result.');
     if (isError(body)) this.#fail(body);
     const images = readObjects(body.data);
-    if (!this.#over && images.length === 0)
+    if (!this.#log.isOver && images.length === 0)
       throw new GatewayError('upstream_failed', 'The provider sent a reply without an image.');
-    if (!this.#over) this.#start(body);
-    for (const image of images) if (!this.#over) this.#addPicture(image, readPictureFacts(body, image));
-    if (!this.#over) this.#finish(body.usage);
+    if (!this.#log.isOver) this.#start(body);
+    for (const image of images) if (!this.#log.isOver) this.#addPicture(image, readPictureFacts(body, image));
+    if (!this.#log.isOver) this.#finish(body.usage);
     return this.#log.take();
   }
 
@@ -85,7 +84,7 @@ export class ReplyDecoder implements EventDecoder {
     if (type.endsWith('.partial_image')) this.#addPartial(wire);
     if (!type.endsWith('.completed')) return;
     this.#addPicture(wire, readPictureFacts(wire));
-    if (!this.#over && this.#log.blocks >= this.#call.candidates) this.#finish(wire.usage);
+    if (!this.#log.isOver && this.#log.blocks >= this.#call.candidates) this.#finish(wire.usage);
   }
 
   #start(wire: Fields): void {
@@ -129,13 +128,11 @@ export class ReplyDecoder implements EventDecoder {
   #finish(usage: unknown): void {
     const counted = isObject(usage) ? decodeUsage(usage) : undefined;
     if (counted) this.#log.emit({ type: 'usage', usage: counted });
-    this.#over = true;
-    this.#log.emit({ type: 'response-end' });
+    this.#log.end(true);
   }
 
   #fail(wire: Fields): void {
-    this.#over = true;
-    this.#log.emit(buildErrorEvent(readVendorError(wire)));
+    this.#log.fail(buildErrorEvent(readVendorError(wire)));
   }
 }
 

@@ -269,13 +269,7 @@ class OpenBlocks {
 
   #cite(index: unknown, citation: Fields): void {
     const open = this.#open.get(index);
-    if (!open) return;
-    this.#log.emit({
-      type: 'annotation',
-      candidate: 0,
-      block: open.block,
-      annotation: decodeAnnotation(citation),
-    });
+    if (open) this.#log.cite(0, open.block, decodeAnnotation(citation));
   }
 
   /** A call without arguments streams no text. In a JSON reply, its input is an empty object. */
@@ -297,7 +291,6 @@ export class ReplyDecoder implements EventDecoder {
   /** Whether an unreadable event was skipped. */
   #hasGap = false;
   #finished = false;
-  #over = false;
 
   constructor(call: ClientCall) {
     this.#call = call;
@@ -305,12 +298,12 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   push(wire: WireEvent): CanonicalEvent[] {
-    if (!this.#over) this.#take(parseJson(wire.data), wire);
+    if (!this.#log.isOver) this.#take(parseJson(wire.data), wire);
     return this.#log.take();
   }
 
   end(): CanonicalEvent[] {
-    this.#over = true;
+    this.#log.isOver = true;
     return this.#log.take();
   }
 
@@ -435,16 +428,12 @@ export class ReplyDecoder implements EventDecoder {
 
   #stop(): void {
     if (this.#stopped) this.#finish(this.#stopped);
-    this.#over = true;
-    if (!this.#finished) return;
-    this.#blocks.endAll();
-    this.#log.emit({ type: 'response-end' });
+    if (this.#finished) this.#blocks.endAll();
+    this.#log.end(this.#finished);
   }
 
   #fail(event: Fields): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#log.emit(readStreamError(event));
+    this.#log.fail(readStreamError(event));
   }
 }
 

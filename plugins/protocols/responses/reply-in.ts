@@ -89,7 +89,6 @@ export class ReplyDecoder implements EventDecoder {
   readonly #log = new ReplyLog();
   #names: ToolNames | undefined;
   #started: Fields | undefined;
-  #ended = false;
 
   constructor(call: ClientCall, model?: Model) {
     this.#call = call;
@@ -99,12 +98,12 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   push(wire: WireEvent): CanonicalEvent[] {
-    if (!this.#ended && wire.data !== '[DONE]') this.#takeEvent(parseJson(wire.data), wire);
+    if (!this.#log.isOver && wire.data !== '[DONE]') this.#takeEvent(parseJson(wire.data), wire);
     return this.#log.take();
   }
 
   end(): CanonicalEvent[] {
-    this.#ended = true;
+    this.#log.isOver = true;
     return this.#log.take();
   }
 
@@ -153,11 +152,10 @@ export class ReplyDecoder implements EventDecoder {
         usage: { ...usage, ...readServedMode({ service_tier: response.service_tier }, this.#call) },
       });
     if (!finish) return this.#fail(response);
-    this.#ended = true;
     const calls = { any: this.#items.calls, cut: this.#log.isCut(0) };
     const reason = { ...finish, unified: considerCalls(finish.unified, calls) };
     this.#log.emit({ type: 'finish', candidate: 0, reason, ...this.#readLateFacts(response) });
-    this.#log.emit({ type: 'response-end' });
+    this.#log.end(true);
   }
 
   #start(response: Fields): void {
@@ -176,11 +174,9 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #fail(body: Fields): void {
-    if (this.#ended) return;
-    this.#ended = true;
     const error = readVendorError(body);
     const isClients = clientFault.test(error.code ?? '');
-    this.#log.emit(buildErrorEvent(error, error.status ?? (isClients ? 400 : undefined)));
+    this.#log.fail(buildErrorEvent(error, error.status ?? (isClients ? 400 : undefined)));
   }
 }
 
@@ -279,12 +275,7 @@ class OutputItemDecoder {
     if (!isObject(wire)) return;
     const part = this.#findPart(event, 'text');
     part.annotations += 1;
-    this.#log.emit({
-      type: 'annotation',
-      candidate: 0,
-      block: part.block,
-      annotation: decodeAnnotation(wire, dialect, part.from),
-    });
+    this.#log.cite(0, part.block, decodeAnnotation(wire, dialect, part.from));
   }
 
   /** Reads a complete part of a message, and emits what its deltas lacked. */
@@ -297,8 +288,7 @@ class OutputItemDecoder {
     for (const annotation of readList(wire.annotations).slice(part.annotations))
       this.addAnnotation(event, annotation);
     const sources = part.annotations > 0 ? [] : this.#sources.splice(0);
-    for (const annotation of sources)
-      this.#log.emit({ type: 'annotation', candidate: 0, block: part.block, annotation });
+    for (const source of sources) this.#log.cite(0, part.block, source);
     this.#endPart(part);
   }
 
@@ -381,8 +371,7 @@ class OutputItemDecoder {
   /** Log probabilities precede the text they belong to. */
   #emitText(part: Part, text: string, logprobs: readonly unknown[]): void {
     if (part.ended) return;
-    if (logprobs.length > 0)
-      this.#log.emit({ type: 'logprobs', candidate: 0, block: part.block, content: [...logprobs] });
+    this.#log.addLogprobs(0, part.block, logprobs);
     this.#log.addText(0, part.block, text);
     part.logprobs += logprobs.length;
     part.sent += text.length;

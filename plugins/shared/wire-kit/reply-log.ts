@@ -1,5 +1,12 @@
 /** The canonical events of a reply that is being decoded, in order, with numbered blocks. */
-import type { BlockKind, CanonicalEvent, Opaque, WireEvent, EventOf } from '../../../core/index.ts';
+import type {
+  Annotation,
+  BlockKind,
+  CanonicalEvent,
+  Opaque,
+  WireEvent,
+  EventOf,
+} from '../../../core/index.ts';
 import { canSkipEvent } from './event-data.ts';
 import { JsonEnd } from './json-end.ts';
 import type { Sides } from './vendor-bag.ts';
@@ -11,6 +18,8 @@ export class ReplyLog {
   #events: CanonicalEvent[] = [];
   /** The number of blocks so far. */
   blocks = 0;
+  /** Whether the reply has ended or failed, so that nothing more of it is read. */
+  isOver = false;
   /** The arguments of open calls, by block; created with the first. */
   #calls: Map<number, JsonEnd> | undefined;
   /** Candidates with a call that ended in the middle of its arguments; created with the first. */
@@ -58,6 +67,28 @@ export class ReplyLog {
     if (this.#calls?.get(block)?.isOpen) (this.#cut ??= new Set()).add(candidate);
     this.#calls?.delete(block);
     this.emit({ type: 'block-end', candidate, block, ...sealed });
+  }
+
+  cite(candidate: number, block: number, annotation: Annotation): void {
+    this.emit({ type: 'annotation', candidate, block, annotation });
+  }
+
+  /** Adds the log probabilities of text that follows, unless there are none. */
+  addLogprobs(candidate: number, block: number, content: readonly unknown[]): void {
+    if (content.length > 0) this.emit({ type: 'logprobs', candidate, block, content: [...content] });
+  }
+
+  /** Ends the reply. One that is not complete has no last event. */
+  end(isComplete: boolean): void {
+    this.isOver = true;
+    if (isComplete) this.emit({ type: 'response-end' });
+  }
+
+  /** Ends the reply with an error, unless it is over. */
+  fail(error: EventOf<'error'>): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.emit(error);
   }
 
   /** Whether the arguments of an ended call of this candidate break off. */
