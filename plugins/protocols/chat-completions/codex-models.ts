@@ -4,15 +4,17 @@
  * and a context of its own guess.
  */
 import type { Model } from '../../../core/index.ts';
+import { readOwner } from '../../shared/wire-kit/fit-to-model.ts';
 import { efforts } from '../../shared/wire-kit/reasoning-effort.ts';
 
-/** Codex uses these in place of its own long instructions, which are about tools of OpenAI's models. */
+/** Codex requires some, and uses them in place of its own, which a gateway cannot ask for. */
 const instructions =
   'You are a coding agent. You and the user share one workspace and one terminal.\n\n' +
   '- Work until the task is done. Look at the files before you change them, and follow the style and the ' +
   'instructions that you find there (AGENTS.md).\n' +
   '- Change no more than the task needs. Keep changes that are not yours; never reset or delete work that ' +
   'nobody asked you to.\n' +
+  '- Edit files with the tool `apply_patch` if there is one, else with small edits by the shell.\n' +
   '- Prefer `rg` for searches. Call several tools at once if they do not depend on each other.\n' +
   '- Check what you did by the tests or commands of the project, and say what you could not check.\n' +
   '- Answer briefly and plainly: what you did, where, and what is left. Name files as `path:line`.';
@@ -56,7 +58,8 @@ function describeEntry(model: Model, index: number): Record<string, unknown> {
     auto_compact_token_limit: Math.floor(contextLength * compactedAt),
     // Codex would else send tools that only OpenAI runs, and inside of the input.
     use_responses_lite: false,
-    apply_patch_tool_type: null,
+    // A tool of free text, which other vendors' models were not trained on.
+    apply_patch_tool_type: readOwner(model) === 'openai' ? 'freeform' : null,
   };
 }
 
