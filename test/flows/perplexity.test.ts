@@ -1,5 +1,6 @@
 /** Clients of every protocol and Perplexity's Agent API: what it is sent, what they get, what it costs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import type { UpstreamRequest } from '../../core/provider.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
@@ -184,4 +185,18 @@ it('Sonar tells the doctor whether its vendor accepts the key', async () => {
     return finding?.state;
   };
   expect([await examine(vendor.key), await examine('wrong')]).toEqual(['well', 'fault']);
+});
+
+it('Sonar compacts a conversation, and reads the summary later', async () => {
+  vendor.script(model, { text: 'They asked for high water.' }, { text: 'At 14:05.' });
+  const conversation = earlier.map((message) => ({ type: 'message', ...message }));
+  const asked = { model, input: [...conversation, { type: 'compaction_trigger' }] };
+  const compacted = z
+    .object({ output: z.tuple([z.looseObject({ type: z.literal('compaction') })]) })
+    .parse(await (await post('/v1/responses', asked)).json());
+  const input = [...compacted.output, { role: 'user', content: 'So when?' }];
+  expect((await post('/v1/responses', { model, input })).status).toBe(200);
+  const sent: unknown = JSON.parse(vendor.requests.at(-1)?.body.toString() ?? '');
+  expect(sent).toMatchObject({ input: [{ type: 'message' }, { type: 'message', content: 'So when?' }] });
+  expect(JSON.stringify(sent)).toContain('They asked for high water.');
 });

@@ -41,7 +41,7 @@ import {
 } from './encoding.ts';
 import { findExpansion, isReference, type Expansion } from './expansion.ts';
 import { isGatewayId } from './reply-facts.ts';
-import { decodeRequest } from './settings.ts';
+import { decodeRequest, nameMessages } from './settings.ts';
 import { buildReferenceError, checkState } from './state-fields.ts';
 import { isPreviewSearch, isSearch } from './tools.ts';
 import * as Wire from './wire.ts';
@@ -464,7 +464,8 @@ export const parts: PartsSide = {
       readsState: ({ vendor }) => vendor === encoding.owner,
       encodeTurn: (turn, index) => encodeTurn(turn, index, encoding),
       encodeBlock: (block, place) => encodePart(block, place, encoding),
-      finish: (body) => fitFields(body, request, encoding),
+      finish: (body) =>
+        nameMessages(removeManagement(removeSearches(body, request, encoding), encoding), model),
     };
   },
 };
@@ -476,8 +477,7 @@ function encodePart(block: Block, { turn, path }: PartPlace, encoding: Encoding)
 }
 
 /** Codex offers a search with every call. Without a price it is left out. */
-function fitFields(whole: Fields, { tools = [] }: CanonicalRequest, encoding: Encoding): Fields {
-  const body = removeManagement(whole, encoding);
+function removeSearches(body: Fields, { tools = [] }: CanonicalRequest, encoding: Encoding): Fields {
   if (isPriced(encoding.model, 'web-search')) return body;
   const offered = readObjects(body.tools);
   const kept = offered.filter((tool) => !isSearch(tool));

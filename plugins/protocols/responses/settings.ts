@@ -27,7 +27,7 @@ import {
 import { makeCallIdsUnique } from '../../shared/wire-kit/calls-and-results.ts';
 import { fitLimit, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
-import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
+import { collectLosses } from '../../shared/wire-kit/losses.ts';
 import { findWantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
 import { buildLost, refused, Settings, textOnly } from '../../shared/wire-kit/settings.ts';
 import { readObject, readObjects } from '../../shared/wire-kit/values.ts';
@@ -41,7 +41,7 @@ import {
 } from '../../shared/wire-kit/vendor-bag.ts';
 import type { ReadRequest } from './call.ts';
 import { decodeItems, encodeItems } from './conversation.ts';
-import { bag, ToolNames, protocolName, type Encoding, createEncoding } from './encoding.ts';
+import { bag, ToolNames, protocolName, readFlags, type Encoding, createEncoding } from './encoding.ts';
 import { decodeChoice, decodeTools, encodeTools } from './tools.ts';
 import * as Wire from './wire.ts';
 
@@ -222,7 +222,7 @@ export function encodeRequest(
     ...state,
   });
   return {
-    body: encoding.isPerplexity ? fitToPerplexity(body, lose) : body,
+    body: encoding.isPerplexity ? fitToPerplexity(body, encoding) : body,
     losses: [...losses, ...listForeignFields(request, protocolName, shared)],
     stops: request.stop ?? [],
     expects: plan.expects,
@@ -239,16 +239,19 @@ const undocumented: ReadonlyMap<string, string> = new Map([
   ['text', 'verbosity'],
 ]);
 
-function fitToPerplexity({ input, ...body }: Fields, lose: Lose): Fields {
+/** Perplexity demands the type of each message, which other clients may omit. */
+export function nameMessages(body: Fields, { capabilities }: Model): Fields {
+  if (readFlags(capabilities).dialect !== 'perplexity' || !Array.isArray(body.input)) return body;
+  return { ...body, input: readObjects(body.input).map((item) => ({ type: 'message', ...item })) };
+}
+
+function fitToPerplexity(body: Fields, { model, lose }: Encoding): Fields {
   const fields = Object.entries(body).filter(([name, value]) => {
     const path = undocumented.get(name);
     if (path !== undefined && value !== undefined) lose(path, 'Perplexity has no such field', 'vendor');
     return path === undefined;
   });
-  const items = Array.isArray(input)
-    ? readObjects(input).map((item) => ({ type: 'message', ...item }))
-    : input;
-  return { ...Object.fromEntries(fields), input: items };
+  return nameMessages(Object.fromEntries(fields), model);
 }
 
 /** The gateway searches every delta for each stop sequence: more of them would delay other requests. */
