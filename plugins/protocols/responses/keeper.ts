@@ -16,6 +16,7 @@ import { defineKnownCounter } from '../../shared/metric.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
 import { ResponsesCall } from './call.ts';
 import { listInput, listOutput } from './expansion.ts';
+import { makeItemId } from './reply-facts.ts';
 import { computeSize, isId, largest, type Bounds, type Item, type Stored } from './stored.ts';
 
 /** Milliseconds between two deletions of what is too old. */
@@ -55,14 +56,16 @@ export function buildRecord(
   return { id, record, output: listOutput(reply) };
 }
 
-/** Items as a conversation holds them: each with an id by which clients find it. */
+/** Items by an id each. One without an id keeps its text, and clients find it by an id of ours. */
 export function nameItems(texts: readonly string[]): Item[] {
   return texts.map((text) => {
-    const { id, type = 'message' } = readObject(JSON.parse(text));
-    if (isId(id)) return { id, text };
-    const made = `${type === 'message' ? 'msg' : 'item'}_${randomUUID().replaceAll('-', '')}`;
-    return { id: made, text: splice(text, [{ path: ['id'], value: made }]) };
+    const { id, type } = readObject(JSON.parse(text));
+    return { id: isId(id) ? id : makeItemId(type, createRandomId(), 0), text };
   });
+}
+
+function createRandomId(): string {
+  return randomUUID().replaceAll('-', '');
 }
 
 /** A limit is looked at again when this share of it was added, and then this share is left. */

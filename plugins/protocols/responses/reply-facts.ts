@@ -239,6 +239,25 @@ export function makeId(prefix: string, reply: string, index?: number): string {
   return `${prefix}_${reply.replaceAll(/[^A-Za-z0-9]/g, '')}${tail}`;
 }
 
+/** OpenAI refuses an id whose prefix is not that of the item's type. */
+const prefixes: ReadonlyMap<unknown, string> = new Map([
+  ['function_call', 'fc'],
+  ['function_call_output', 'fco'],
+  ['custom_tool_call', 'ctc'],
+  ['custom_tool_call_output', 'ctco'],
+  ['reasoning', 'rs'],
+  ['web_search_call', 'ws'],
+  ['image_generation_call', 'ig'],
+  ['code_interpreter_call', 'ci'],
+  ['local_shell_call', 'lsh'],
+  ['compaction', 'cmp'],
+]);
+
+/** Makes the id of an item that its client sent without one. */
+export function makeItemId(type: unknown, owner: string, index: number): string {
+  return makeId(prefixes.get(type) ?? 'msg', owner, index);
+}
+
 /** Whether the gateway made an item's id. OpenAI's ids are longer. */
 export function isGatewayId(id: string): boolean {
   return /^[a-z]+_[0-9a-f]{32}[0-9a-f]{4}$/.test(id);

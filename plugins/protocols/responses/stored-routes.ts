@@ -16,6 +16,7 @@ import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
 import { describeRecord, type Background } from './background.ts';
 import { listInput, setText } from './expansion.ts';
+import { makeItemId } from './reply-facts.ts';
 import { conversationState, type Found, type Stored } from './stored.ts';
 
 const anyJson = { 'application/json': z.looseObject({ object: z.string().optional() }) };
@@ -67,8 +68,12 @@ export function buildNotFound(kind: string, id: string | undefined): GatewayErro
 }
 
 /** An item with the fields that clients need to find it and to read it. */
-export function completeItem(text: string, id: string): Fields {
+export function completeItem(text: string, id: string | ((type: unknown) => string)): Fields {
   const item = readObject(parseExactly(text));
+  return completeFields(item, typeof id === 'string' ? id : id(item.type));
+}
+
+function completeFields(item: Fields, id: string): Fields {
   const { type = 'message', role, content } = item;
   if (type !== 'message') return { id, ...item };
   const part = role === 'assistant' ? { type: 'output_text', annotations: [] } : { type: 'input_text' };
@@ -109,11 +114,9 @@ export async function requireResponse(stored: Stored, { account, params }: Store
 
 async function listOwnInput(stored: Stored, request: StoredRequest): Promise<RouteReply> {
   const found = await requireResponse(stored, request);
-  const tail = request.params.id?.replace(/^resp_/, '');
+  const tail = (request.params.id ?? '').replace(/^resp_/, '');
   const texts = listInput(sliceMember(await found.readRequest(), 'input'));
-  const items = texts.map((text, index) =>
-    completeItem(text, `msg_${tail}${index.toString(16).padStart(4, '0')}`),
-  );
+  const items = texts.map((text, index) => completeItem(text, (type) => makeItemId(type, tail, index)));
   return buildPage(items, request.query);
 }
 
