@@ -19,7 +19,8 @@ import { createOpenAI as createOpenAI6 } from 'ai-sdk-openai-3';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { getModel, openFourWires, wires, type FourWires, type Wire } from '../support/four-wires.ts';
+import { openFourWires, wires, type FourWires } from '../support/four-wires.ts';
+import { answers, listFaults, questions, scriptTurns } from './five-turns.ts';
 
 let harness: FourWires;
 let settings: { readonly apiKey: string; readonly baseURL: string };
@@ -29,40 +30,6 @@ beforeAll(async () => {
   settings = { apiKey: harness.key, baseURL: `${harness.gateway.url}/v1` };
 });
 afterAll(() => harness.close());
-
-const questions = ['The tide at Hull?', 'Sure?', 'And at Whitby?', 'Sure?', 'Farewell'];
-const answers = ['Noon at Hull.', 'Sure.', 'Dusk at Whitby.', 'Quite sure.', 'Fair winds.'];
-
-/** Two of the turns use a tool, and with a model that reasons all of them begin with a thought. */
-function script(wire: Wire, kind: 'plain' | 'thinking'): string {
-  const { id, upstream } = getModel(wire, kind);
-  const thought = kind === 'thinking' ? { reasoning: ['Let me think.'] } : {};
-  const look = (harbour: string) => ({
-    ...thought,
-    toolCalls: [{ name: 'tide_at', arguments: [JSON.stringify({ harbour })] }],
-  });
-  const [one = '', two = '', three = '', four = '', five = ''] = answers;
-  harness.vendors[wire].script(
-    upstream,
-    look('Hull'),
-    { ...thought, text: [one] },
-    { ...thought, text: [two] },
-    look('Whitby'),
-    { ...thought, text: [three] },
-    { ...thought, text: [four] },
-    { ...thought, text: [five] },
-  );
-  return id;
-}
-
-/** What the vendor was sent last has all that was said before. */
-function expectWholeConversation(wire: Wire): void {
-  const sent = harness.vendors[wire].requests.at(-1)?.body.toString() ?? '';
-  for (const said of [...questions, ...answers.slice(0, 4), 'tide of Hull', 'tide of Whitby'])
-    expect(sent).toContain(said);
-  for (const reference of ['item_reference', 'previous_response_id', 'conv_'])
-    expect(sent).not.toContain(reference);
-}
 
 /** Whether the client has referred to something that the gateway keeps. */
 function countReferences(from: number): number {
@@ -76,7 +43,7 @@ const execute = async ({ harbour }: z.output<typeof parameters>): Promise<string
 const cases = wires.flatMap((wire) => (['plain', 'thinking'] as const).map((kind) => [wire, kind] as const));
 
 it.each(cases)('the AI SDK 7 holds five turns by its defaults, on %s with a %s model', async (wire, kind) => {
-  const model = createOpenAI(settings)(script(wire, kind));
+  const model = createOpenAI(settings)(scriptTurns(harness, wire, kind));
   const before = harness.gateway.ends.length;
   const tools = { tide_at: tool({ description: 'Tides.', inputSchema: parameters, execute }) };
   const messages: ModelMessage[] = [];
@@ -87,12 +54,12 @@ it.each(cases)('the AI SDK 7 holds five turns by its defaults, on %s with a %s m
     expect(await result.text).toBe(answers[turn]);
     messages.push(...(await result.responseMessages));
   }
-  expectWholeConversation(wire);
+  expect(listFaults(harness, wire)).toEqual([]);
   expect(countReferences(before)).toBeGreaterThanOrEqual(5);
 });
 
 it.each(cases)('the AI SDK 6 holds five turns by its defaults, on %s with a %s model', async (wire, kind) => {
-  const model = createOpenAI6(settings)(script(wire, kind));
+  const model = createOpenAI6(settings)(scriptTurns(harness, wire, kind));
   const before = harness.gateway.ends.length;
   const tools = { tide_at: tool6({ description: 'Tides.', inputSchema: parameters, execute }) };
   const messages: NonNullable<Parameters<typeof generateText6>[0]['messages']> = [];
@@ -103,7 +70,7 @@ it.each(cases)('the AI SDK 6 holds five turns by its defaults, on %s with a %s m
     expect(await result.text).toBe(answers[turn]);
     messages.push(...(await result.response).messages);
   }
-  expectWholeConversation(wire);
+  expect(listFaults(harness, wire)).toEqual([]);
   expect(countReferences(before)).toBeGreaterThanOrEqual(5);
 });
 
@@ -122,20 +89,20 @@ function makeAgent(model: string): Agent {
 }
 
 it.each(cases)('an agent holds five turns by its history, on %s with a %s model', async (wire, kind) => {
-  const [runner, agent] = [openRunner(), makeAgent(script(wire, kind))];
+  const [runner, agent] = [openRunner(), makeAgent(scriptTurns(harness, wire, kind))];
   let history: AgentInputItem[] = [];
   for (const [turn, question] of questions.entries()) {
     const result = await runner.run(agent, [...history, user(question)]);
     expect(result.finalOutput).toBe(answers[turn]);
     ({ history } = result);
   }
-  expectWholeConversation(wire);
+  expect(listFaults(harness, wire)).toEqual([]);
 });
 
 it.each(cases)(
   'an agent holds five turns by previousResponseId, on %s with a %s model',
   async (wire, kind) => {
-    const [runner, agent] = [openRunner(), makeAgent(script(wire, kind))];
+    const [runner, agent] = [openRunner(), makeAgent(scriptTurns(harness, wire, kind))];
     const before = harness.gateway.ends.length;
     let last: string | undefined;
     for (const [turn, question] of questions.entries()) {
@@ -147,32 +114,32 @@ it.each(cases)(
       expect(result.finalOutput).toBe(answers[turn]);
       last = result.lastResponseId;
     }
-    expectWholeConversation(wire);
+    expect(listFaults(harness, wire)).toEqual([]);
     expect(countReferences(before)).toBeGreaterThanOrEqual(5);
   },
 );
 
 it.each(cases)('an agent holds five turns in a conversation, on %s with a %s model', async (wire, kind) => {
-  const [runner, agent] = [openRunner(), makeAgent(script(wire, kind))];
+  const [runner, agent] = [openRunner(), makeAgent(scriptTurns(harness, wire, kind))];
   const { id: conversationId } = await new OpenAI(settings).conversations.create({});
   for (const [turn, question] of questions.entries()) {
     const result = await runner.run(agent, question, { conversationId });
     expect(result.finalOutput).toBe(answers[turn]);
   }
-  expectWholeConversation(wire);
+  expect(listFaults(harness, wire)).toEqual([]);
 });
 
 it.each(cases)(
   'an agent streams five turns with a session of conversations, on %s with a %s model',
   async (wire, kind) => {
-    const [runner, agent] = [openRunner(), makeAgent(script(wire, kind))];
+    const [runner, agent] = [openRunner(), makeAgent(scriptTurns(harness, wire, kind))];
     const session = new OpenAIConversationsSession({ client: new OpenAI(settings) });
     for (const [turn, question] of questions.entries()) {
       const result = await runner.run(agent, question, { session, stream: true });
       await result.completed;
       expect(result.finalOutput).toBe(answers[turn]);
     }
-    expectWholeConversation(wire);
+    expect(listFaults(harness, wire)).toEqual([]);
     expect((await session.getItems()).length).toBeGreaterThan(10);
     await session.clearSession();
   },
