@@ -4,6 +4,9 @@
  */
 import { duplexPair, type Duplex } from 'node:stream';
 
+/** Bytes that each end buffers, as on the listener: beyond that the provider is paused. */
+const highWaterMark = 16 * 1024;
+
 const inner = Symbol('inner connection');
 
 export interface InnerConnection {
@@ -12,7 +15,7 @@ export interface InnerConnection {
 }
 
 export function openInnerConnection(remoteAddress: string | undefined): InnerConnection {
-  const [client, server] = duplexPair();
+  const [client, server] = duplexPair({ highWaterMark });
   // Whoever reads the reply watches for a stall. Nothing here has a timer.
   Object.assign(server, { remoteAddress, [inner]: true, setTimeout: () => server });
   // A pair does not pass on that one of its ends was destroyed.

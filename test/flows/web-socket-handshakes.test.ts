@@ -2,17 +2,26 @@
  * Who gets a WebSocket, and who does not: keys, origins, limits, and a key that ends while its connection is
  * open.
  */
+import type Koa from 'koa';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { webSockets } from '../../plugins/protocols/responses/web-sockets.ts';
 import { cerebras } from '../../plugins/providers/cerebras.ts';
 import { readObject } from '../../plugins/shared/wire-kit/values.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
+import { sendRaw } from '../support/raw-socket.ts';
 import { openSocket, refuseSocket, type SocketClient } from '../support/web-socket.ts';
 
 const page = 'https://app.example.com';
 const model = 'cerebras/gpt-oss-120b';
 const upstream = 'gpt-oss-120b';
+
+/** Middleware of an operator. */
+async function refuseVisitors(context: Koa.Context, next: () => Promise<unknown>): Promise<void> {
+  if (context.get('x-visitor') === 'yes')
+    Object.assign(context, { status: 418, body: { by: 'the operator' } });
+  else await next();
+}
 
 let harness: Harness;
 const opened: SocketClient[] = [];
@@ -21,7 +30,7 @@ beforeAll(async () => {
   harness = await openHarness({
     provider: cerebras,
     plugins: [responses(), webSockets(limits)],
-    settings: { server: { trustedProxies: 1 } },
+    settings: { server: { trustedProxies: 1 }, middleware: [refuseVisitors] },
   });
 });
 afterEach(async () => {
@@ -102,6 +111,30 @@ describe('the upgrade', () => {
       sent.on('error', reject).end();
     });
     expect(status).toBe(400);
+    await connect();
+  });
+
+  it("passes the operator's middleware first", async () => {
+    const authorization = `Bearer ${harness.key}`;
+    expect(await refuse({ authorization, 'x-visitor': 'yes' })).toMatchObject({
+      status: 418,
+      body: { by: 'the operator' },
+    });
+  });
+
+  it('behind a request whose reply is not finished is dropped, and the gateway serves the next', async () => {
+    harness.vendor.script(upstream, { text: 'Late.', hold: new Promise(() => undefined) });
+    const body = JSON.stringify({ model, input: 'Hello.' });
+    const head = `host: x\r\nauthorization: Bearer ${harness.key}\r\n`;
+    const count = harness.gateway.ends.length;
+    const { statuses, closed } = await sendRaw(
+      harness.gateway.url,
+      `POST /v1/responses HTTP/1.1\r\n${head}content-length: ${body.length}\r\n\r\n${body}` +
+        `GET /v1/responses HTTP/1.1\r\n${head}connection: Upgrade\r\nupgrade: websocket\r\n` +
+        'sec-websocket-key: aaaaaaaaaaaaaaaaaaaaaa==\r\nsec-websocket-version: 13\r\n\r\n',
+    );
+    expect([statuses, closed]).toEqual([[], true]);
+    await harness.gateway.ended(count + 1);
     await connect();
   });
 

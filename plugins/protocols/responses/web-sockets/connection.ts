@@ -220,6 +220,7 @@ export class Connection {
     const { signal } = this.#gone;
     try {
       if (!this.#isOpen) return;
+      if (this.#ending === 'stopping') return this.#sendEnding(readLane(frame.create));
       const isValid = await runTurn(this.#context, frame, signal);
       if (!isValid) this.#socket.close(codes.policy, 'the key is no longer valid');
     } catch (error) {

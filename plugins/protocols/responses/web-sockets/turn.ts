@@ -45,7 +45,12 @@ interface Expanded {
 
 /** The items of a list in a row, with the digits of their numbers. */
 function encodeItems(items: readonly unknown[]): Items[] {
-  return items.length === 0 ? [] : [Buffer.from(JSON.stringify(items).slice(1, -1))];
+  if (items.length === 0) return [];
+  const text = JSON.stringify(items).slice(1, -1);
+  // A part of Node's pool would keep a whole slab of it alive.
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return [bytes];
 }
 
 function readInput({ create: { input }, text }: CreateFrame): Items[] {
