@@ -21,7 +21,8 @@ beforeAll(async () => {
   operated = await openOperated();
   operated.configure(
     '',
-    "(await import('tollgate/plugins/protocols/responses/web-sockets')).webSockets({ perKey: 5000, idle: 7200 }),",
+    "(await import('tollgate/plugins/protocols/responses/web-sockets'))" +
+      '.webSockets({ perKey: 5000, idle: 7200 }),',
   );
 });
 afterEach(() => operated.vendors.unscript());
@@ -76,7 +77,7 @@ it('two thousand idle WebSockets take at most 40 kB each, and no more as time pa
   expect(await operated.audit()).toMatchObject({ ok: true, pending: 0 });
 });
 
-it('two hundred clients that read next to nothing cost at most 640 kB each, and pause their vendor', async () => {
+it('two hundred clients that read nothing cost at most 640 kB each, and pause their vendor', async () => {
   const gateway = await operated.start(askable);
   const heap = await openHeap(gateway);
   const clients = await openMany(gateway, 200);

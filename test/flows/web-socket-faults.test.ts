@@ -129,7 +129,7 @@ it('a client that sends and does not read is not listened to until it reads', as
   expect(await client.waitFor(({ type }) => type === 'response.completed')).toBeDefined();
 });
 
-it('frames that never end share the memory for bodies, and the one too many ends its connection', async () => {
+it('endless frames share the memory for bodies, and the one too many ends its connection', async () => {
   const own = await open({}, { server: { bodiesPerKey: 1_000_000 } });
   const [first, second] = [await connect(own), await connect(own)];
   const part = 'x'.repeat(600_000);

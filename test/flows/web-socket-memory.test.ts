@@ -14,7 +14,7 @@ afterAll(async () => {
 const kilobyte = 1024;
 const count = 200;
 
-it('an idle WebSocket holds at most 40 kB, also after a response, and nothing once it is closed', async () => {
+it('an idle WebSocket holds at most 40 kB after a response, and nothing once it is closed', async () => {
   operated.configure(
     '',
     "(await import('tollgate/plugins/protocols/responses/web-sockets')).webSockets({ perKey: 1000 }),",
