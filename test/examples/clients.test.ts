@@ -14,10 +14,13 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
+import { webSockets } from '../../plugins/protocols/responses/web-sockets.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { readObject } from '../../plugins/shared/wire-kit/values.ts';
 import { keyHeaders } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
+import { openSocket } from '../support/web-socket.ts';
 
 const folder = join(import.meta.dirname, '../../examples/clients');
 const asWritten = { origin: 'http://127.0.0.1:8787', key: 'sk-your-key' };
@@ -30,6 +33,7 @@ function openClients(): void {
       ...keyHeaders(),
       chatCompletions(),
       responses(),
+      webSockets(),
       messages(),
       generateContent(),
       demo({ pace: 0 }),
@@ -122,6 +126,7 @@ describe('Codex', () => {
     base_url: z.string(),
     env_key: z.string(),
     wire_api: z.literal('responses'),
+    supports_websockets: z.boolean(),
   });
   const schema = z.object({
     model: z.string(),
@@ -185,24 +190,26 @@ describe('Codex', () => {
     }
   });
 
-  it('learns at once that there are no WebSockets', async () => {
-    const { model_providers: providers } = schema.parse(parseToml(readSettings('codex/config.toml')));
-    const { request } = await import('node:http');
-    const status = await new Promise((resolve, reject) => {
-      const headers = {
-        connection: 'Upgrade',
-        upgrade: 'websocket',
-        'sec-websocket-version': '13',
-        'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
-        authorization: `Bearer ${key}`,
-      };
-      request(`${providers.tollgate?.base_url}/responses`, { headers }, (response) =>
-        resolve(response.statusCode),
-      )
-        .on('error', reject)
-        .end();
-    });
-    expect(status).toBe(426);
+  it('keeps one WebSocket, warms it up and sends only what is new, by its config.toml', async () => {
+    const { model, model_providers: providers } = schema.parse(parseToml(readSettings('codex/config.toml')));
+    const provider = providers.tollgate;
+    expect(provider?.supports_websockets).toBe(true);
+    const { pathname, origin } = new URL(provider?.base_url ?? '');
+    const headers = { 'openai-beta': 'responses_websockets=2026-02-06', originator: 'codex_cli_rs' };
+    const client = await openSocket(origin, key, { headers }, `${pathname}/responses`);
+    const fields = { model, store: false, stream: true, include: ['reasoning.encrypted_content'] };
+    const opening = { type: 'message', role: 'developer', content: 'You are an agent.' };
+    let previous: unknown;
+    for (const call of [
+      { generate: false, input: [opening] },
+      { input: [{ type: 'message', role: 'user', content: hello }] },
+      { input: [{ type: 'message', role: 'user', content: 'Again.' }] },
+    ]) {
+      const last = await client.create({ ...fields, ...call, previous_response_id: previous });
+      expect(last).toMatchObject({ type: 'response.completed', response: { id: expect.any(String) } });
+      previous = readObject(last.response).id;
+    }
+    client.socket.close();
   });
 });
 

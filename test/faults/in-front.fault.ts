@@ -8,11 +8,14 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { webSockets } from '../../plugins/protocols/responses/web-sockets.ts';
 import { start, type Started } from '../bench/processes.ts';
 import { findFreePort } from '../support/free-port.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { waitUntil } from '../support/operated.ts';
 import { postJson } from '../support/post.ts';
+import { openSocket } from '../support/web-socket.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-in-front-'));
 const examples = join(import.meta.dirname, '../../examples/deploy');
@@ -66,7 +69,11 @@ describe.each([
   let harness: Harness;
   let proxy: Awaited<ReturnType<StartProxy>>;
   beforeAll(async () => {
-    harness = await openHarness({ credit: '1000', settings: { server: { trustedProxies: 1 } } });
+    harness = await openHarness({
+      credit: '1000',
+      plugins: [responses(), webSockets()],
+      settings: { server: { trustedProxies: 1 } },
+    });
     proxy = await startProxy(harness.gateway.url);
   });
   afterAll(async () => {
@@ -128,7 +135,22 @@ describe.each([
     ]);
   });
 
-  it('passes on an attempt at a WebSocket, so that its client falls back to HTTP', async () => {
+  it('passes a WebSocket on, with the address of its client', async () => {
+    const client = await openSocket(proxy.url, harness.key);
+    expect(await client.create({ model, generate: false, input: 'Hello.' })).toMatchObject({
+      type: 'response.completed',
+    });
+    const { length } = harness.gateway.ends;
+    // The provider of this gateway has no responses, so the call ends with its error.
+    await client.create({ model, input: 'Hello.' });
+    expect((await harness.gateway.ended(length + 1))[length]?.exchange).toMatchObject({
+      transport: 'websocket',
+      address: '127.0.0.1',
+    });
+    client.socket.close();
+  });
+
+  it('passes on a refused attempt at a WebSocket, so that its client falls back to HTTP', async () => {
     const { request } = await import('node:http');
     const headers = {
       connection: 'Upgrade',
@@ -136,7 +158,7 @@ describe.each([
       'sec-websocket-version': '13',
       'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
     };
-    const sent = request(`${proxy.url}/v1/responses`, { headers }).end();
+    const sent = request(`${proxy.url}/v1/realtime`, { headers }).end();
     const [response] = await once(sent, 'response');
     expect(response.statusCode).toBe(426);
     response.destroy();
