@@ -53,6 +53,10 @@ function post(path: string, body: object, headers: Record<string, string> = {}):
   });
 }
 
+async function readJson(response: Response): Promise<{ id: string }> {
+  return z.looseObject({ id: z.string() }).parse(await response.json());
+}
+
 describe('the schemas of the document', () => {
   const families = [
     ['/v1/chat/completions', 'ChatCompletionRequest'],
@@ -184,11 +188,17 @@ describe('the schemas of the document', () => {
       { scope: 'account', subject: account, limit: '5' },
       { authorization: `Bearer ${secret}` },
     );
+    const kept = await readJson(await post('/v1/responses', { model: 'demo/echo', input: 'Hi' }));
+    const item = { type: 'message', role: 'user', content: 'Hi', id: 'msg_1' };
+    const conversation = await readJson(await post('/v1/conversations', { items: [item] }));
     const pages = listOperations().filter(({ method, path }) => method === 'GET' && path !== '/admin/events');
     for (const { method, path, operation } of pages) {
       const isOperators = operation.tags.includes('on the admin listener');
       const at = path
         .replace('/calls/{id}', `/calls/${id}`)
+        .replace('/responses/{id}', `/responses/${kept.id}`)
+        .replace('/conversations/{id}', `/conversations/${conversation.id}`)
+        .replace('{item}', item.id)
         .replace('{account}', account)
         .replace('{budget}', '1')
         .replace('{key}', key.slice(-4))

@@ -45,13 +45,12 @@ export function findUnbilledSystem({ system }: Wire.Request): { readonly value: 
   return { value: blocks.length > 0 ? blocks : undefined };
 }
 
-/** Claude Code asks whether its base URL answers. The console may have a page at the root. */
+/** Claude Code asks whether the gateway answers. Older versions ask its base URL, which core answers. */
 function buildHelloRoutes(mount: string, encodeError: Route['encodeError']): Route[] {
-  const paths = [mount, ''].flatMap((base) => [`${base}/api/hello`, base || '/']);
-  return [...new Set(paths)].map((path) => ({
-    name: `claude-code-hello at ${path}`,
+  return [...new Set([mount, ''])].map((base) => ({
+    name: `claude-code-hello at ${base}`,
     method: 'HEAD',
-    path,
+    path: `${base}/api/hello`,
     access: 'public',
     encodeError,
     describe: false,
