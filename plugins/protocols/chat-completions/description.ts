@@ -90,6 +90,10 @@ const list = z
   .object({
     object: z.literal('list'),
     data: z.array(model),
+    models: z
+      .array(z.looseObject({ slug: z.string() }))
+      .optional()
+      .meta({ description: 'What Codex reads, if the query has `client_version`.' }),
     first_id: z.string().nullish(),
     last_id: z.string().nullish(),
     has_more: z.boolean().optional().meta({ description: 'Of a page: whether another follows.' }),
@@ -103,5 +107,11 @@ export const { models, namedModels } = describeListing({
   list,
   error: errorSchema,
   pages,
+  query: {
+    client_version: z
+      .string()
+      .optional()
+      .meta({ description: 'The version of Codex, whose list of `models` is then added.' }),
+  },
   byOwner: false,
 });

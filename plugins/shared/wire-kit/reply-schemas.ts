@@ -74,6 +74,8 @@ interface Described {
   readonly list: z.ZodType;
   readonly error: z.ZodType;
   readonly pages: PageParameters;
+  /** What else the list can be asked for. */
+  readonly query?: z.ZodRawShape;
   /** Whether a name without a slash is an owner, whose models are listed. */
   readonly byOwner: boolean;
 }
@@ -89,6 +91,7 @@ export function describeListing(listing: Described): {
   return {
     models: {
       ...shared,
+      query: shared.query.extend(listing.query ?? {}),
       summary: `All models, in the ${style} style`,
       details: sharing,
       replies: { 200: { 'application/json': list } },
