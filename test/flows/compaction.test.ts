@@ -253,6 +253,18 @@ it('a compaction on the path of its own is not streamed', async () => {
   expect([response.status, await response.json()]).toMatchObject([400, { error: { param: 'stream' } }]);
 });
 
+it.each(wires)('a vendor of %s is not sent what Codex notes in its items for OpenAI', async (wire) => {
+  const note = 'internal_chat_message_metadata_passthrough';
+  script(wire, { text: 'Aye.' });
+  const input = codex.opening.map((item) => ({ ...item, [note]: { turn_id: '0199' } }));
+  const { status, text, sent, end } = await ask(wire, input);
+  expect(status, text).toBe(200);
+  expect(JSON.stringify(sent)).not.toContain(note);
+  expect(end.losses.map(({ path }) => path)).toEqual(
+    expect.arrayContaining(input.map((_, index) => `input[${index}].${note}`)),
+  );
+});
+
 it.each([true, false])(
   'a vendor that does not compact by itself is not asked to, and the client reads so (streamed: %s)',
   async (stream) => {

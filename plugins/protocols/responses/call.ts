@@ -29,7 +29,7 @@ import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read
 import { readString, readList, readMember, readObject, readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
-import { itemType, readCompaction, removeManagement, type CompactionFacts } from './compaction.ts';
+import { itemType, readCompaction, type CompactionFacts } from './compaction.ts';
 import { encodeBlock, encodeParts, encodeTurn, isSpoken } from './conversation.ts';
 import {
   nativeVendor,
@@ -40,6 +40,7 @@ import {
   createEncoding,
 } from './encoding.ts';
 import { findExpansion, isReference, type Expansion } from './expansion.ts';
+import { hasNativeFields, removeNativeFields } from './native-fields.ts';
 import { isGatewayId } from './reply-facts.ts';
 import { decodeRequest, nameMessages } from './settings.ts';
 import { buildReferenceError, checkState } from './state-fields.ts';
@@ -207,6 +208,7 @@ export class ResponsesCall extends ReadCall {
   readonly compaction: CompactionFacts;
   /** What the request referred to. Undefined: to nothing that the gateway keeps. */
   readonly expansion: Expansion | undefined;
+  readonly #isNative: boolean;
 
   constructor(
     read: ReadRequest,
@@ -219,11 +221,12 @@ export class ResponsesCall extends ReadCall {
     this.settings = read.wire;
     this.compaction = compaction;
     this.expansion = expansion;
+    this.#isNative = hasNativeFields(read);
   }
 
   suits(model: Model): boolean {
     const { ids, compaction } = readFlags(model.capabilities);
-    if (ids !== 'prefixed' || (this.compaction.isManaged && !compaction)) return false;
+    if (ids !== 'prefixed' || (this.#isNative && !compaction)) return false;
     return isPriced(model, 'web-search') || !this.fees.some(({ spared }) => spared);
   }
 }
@@ -465,7 +468,7 @@ export const parts: PartsSide = {
       encodeTurn: (turn, index) => encodeTurn(turn, index, encoding),
       encodeBlock: (block, place) => encodePart(block, place, encoding),
       finish: (body) =>
-        nameMessages(removeManagement(removeSearches(body, request, encoding), encoding), model),
+        nameMessages(removeNativeFields(removeSearches(body, request, encoding), encoding), model),
     };
   },
 };

@@ -22,7 +22,7 @@ import { readObjects, readText } from '../../shared/wire-kit/values.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
 import type { ReadRequest } from './call.ts';
-import { bag, protocolName, readFlags, type Encoding } from './encoding.ts';
+import { bag, protocolName, readFlags } from './encoding.ts';
 
 export const itemType = 'compaction';
 const triggerType = 'compaction_trigger';
@@ -53,22 +53,6 @@ export interface CompactionFacts {
   /** Whether the input holds compactions that the gateway made, or a vendor. */
   readonly holdsOwn: boolean;
   readonly holdsVendors: boolean;
-  /** Whether the vendor is to compact by itself, once the conversation is long enough. */
-  readonly isManaged: boolean;
-}
-
-function isManagement({ type }: Fields): boolean {
-  return type === itemType;
-}
-
-/** The body without what asks a vendor to compact by itself, for one that cannot. */
-export function removeManagement(body: Fields, { model, lose }: Pick<Encoding, 'model' | 'lose'>): Fields {
-  if (readFlags(model.capabilities).compaction) return body;
-  const { context_management: edits, ...rest } = body;
-  const kept = readObjects(edits).filter((edit) => !isManagement(edit));
-  if (kept.length === readObjects(edits).length) return body;
-  lose('context_management', 'the provider of this model does not compact by itself', 'vendor');
-  return kept.length > 0 ? { ...rest, context_management: kept } : rest;
 }
 
 /** To open one takes about as long as to read a short request. */
@@ -88,7 +72,6 @@ export function readCompaction(
     ask: (operation !== 'count' && asked) || undefined,
     holdsOwn: own.length > 0,
     holdsVendors: items.some(({ item }) => item.type === itemType && !isOwnItem(item)),
-    isManaged: readObjects(wire.context_management).some(isManagement),
   };
 }
 

@@ -41,7 +41,7 @@ export const flagsSchema = z.strictObject({
   ids: z.enum(['prefixed', 'bare']).default('prefixed'),
   /** Whether the model accepts OpenAI's cache marks. Most refuse them. */
   cacheMarks: z.boolean().default(false),
-  /** Whether the vendor compacts conversations itself, and reads what it compacted. */
+  /** Whether the vendor compacts conversations itself, and takes what else Codex sends to OpenAI alone. */
   compaction: z.boolean().default(false),
   /** Perplexity demands a type of each message, takes an answer as one text, and has filters of its own. */
   dialect: z.enum(['openai', 'perplexity']).default('openai'),
