@@ -87,6 +87,27 @@ describe.each(wires)('a model on %s', (wire) => {
     expect(end).toMatchObject({ type: 'answered', outcome: 'completed', charge: { basis: 'usage' } });
   });
 
+  it.each([true, false])(
+    'writes in plain words, whatever form the call asks for (tools: %s)',
+    async (has) => {
+      script(wire, { text: summary });
+      const schema = { type: 'object', properties: {}, additionalProperties: false };
+      const crossing = await ask(wire, [...codex.opening, trigger], false, {
+        ...(has ? {} : { tools: [{ type: 'web_search' }] }),
+        tool_choice: { type: 'web_search_preview' },
+        max_tool_calls: 3,
+        text: { format: { type: 'json_schema', name: 'answer', strict: true, schema } },
+      });
+      expect([crossing.status, readReply(crossing, false).output]).toMatchObject([
+        200,
+        [{ type: 'compaction' }],
+      ]);
+      expect(JSON.stringify(crossing.sent)).not.toMatch(
+        /json_schema|answer|search|max_tool_calls|responseSchema/,
+      );
+    },
+  );
+
   it('tells the client what the summary used, as for any other call', async () => {
     script(wire, { text: summary });
     const crossing = await ask(wire, [...history, trigger]);

@@ -164,9 +164,16 @@ Keep, with every name, path, command, number and identifier exactly as it is:
 Leave out what no longer matters. Call no tools, ask nothing, and write nothing but the summary.`;
 
 /** The conversation, with a request for its summary. Vendors demand the tools of earlier calls. */
-function askForSummary({ turns, ...request }: CanonicalRequest): CanonicalRequest {
-  const { format: _format, verbosity: _verbosity, tools: offered, ...rest } = request;
-  const { toolChoice: _choice, logprobs: _logprobs, ...settings } = rest;
+function askForSummary(request: CanonicalRequest): CanonicalRequest {
+  const { turns, tools: offered, vendor: _vendor, ...rest } = request;
+  const {
+    format: _format,
+    verbosity: _verbosity,
+    toolChoice: _choice,
+    logprobs: _logprobs,
+    ...settings
+  } = rest;
+  const { text: _text, tool_choice: _named, max_tool_calls: _most, ...own } = bag.getFields(request);
   const last = turns.at(-1);
   const [block] = last?.blocks ?? [];
   const at = block?.type === 'foreign' && isTrigger(block.value) ? last?.at : undefined;
@@ -174,6 +181,7 @@ function askForSummary({ turns, ...request }: CanonicalRequest): CanonicalReques
   const tools = offered?.filter(({ type }) => type !== 'hosted') ?? [];
   return {
     ...settings,
+    ...bag.keep(own),
     turns: [...(at === undefined ? turns : turns.slice(0, -1)), asking],
     ...(tools.length > 0 ? { tools, toolChoice: { mode: 'none' } } : {}),
   };
