@@ -212,4 +212,13 @@ export const conversations: readonly Capability[] = [
     },
     got: fillWires(meetsAll(mentions('Ahoy'), mentions('there'))),
   },
+  {
+    name: 'compaction',
+    ask: {
+      responses: { input: [{ role: 'user', content: 'Ahoy' }, { type: 'compaction_trigger' }] },
+    },
+    got: fillWires(meetsAll(mentions('Ahoy'), mentions('Your context is about to be cleared'))),
+    does: fillWires({ text: 'They said ahoy.' }),
+    shown: { responses: holds({ type: 'compaction', encrypted_content: /^[\w-]+$/ }) },
+  },
 ];
