@@ -73,6 +73,8 @@ export interface Parsed extends Authenticated {
   /** The client's own bytes and their text, for the verbatim lane. */
   readonly bytes: Buffer;
   readonly text: string;
+  /** What the client sent, if its body referred to something and was completed. */
+  readonly ownText?: string | undefined;
   readonly call: ClientCall;
   /** The request in canonical form, decoded on first use. */
   getRequest(): CanonicalRequest;

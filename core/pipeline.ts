@@ -110,7 +110,7 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
 /** Reads and checks what the body of a call says. */
 export function parseCall(
   exchange: Authenticated,
-  { bytes, text, value }: ReadBody,
+  { bytes, text, value, ownText }: ReadBody,
   { protocol, match, reply }: Call & { readonly reply: Pick<Reply, 'record'> },
 ): Parsed {
   const call = protocol.client.read(value, text, match, exchange.headers);
@@ -120,6 +120,7 @@ export function parseCall(
     protocol,
     bytes,
     text,
+    ownText,
     call,
     getRequest: () => (request ??= call.decode()),
     record: (limit: number) => reply.record(limit),

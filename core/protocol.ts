@@ -168,6 +168,8 @@ export interface ReadBody {
   readonly bytes: Buffer;
   readonly text: string;
   readonly value: unknown;
+  /** What the client sent, if it was completed. */
+  readonly ownText?: string;
 }
 
 /** A form as `read` gets it in place of JSON. Its text is that of the fields. */

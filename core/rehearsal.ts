@@ -56,8 +56,8 @@ function receive(core: Core, call: RehearsedCall): Authenticated {
 }
 
 /** What parsing added to an exchange. Each target has one of its own, so that they can be encoded at once. */
-function pickParsed({ protocol, bytes, text, call, getRequest, record }: Parsed) {
-  return { protocol, bytes, text, call, getRequest, record };
+function pickParsed({ protocol, bytes, text, ownText, call, getRequest, record }: Parsed) {
+  return { protocol, bytes, text, ownText, call, getRequest, record };
 }
 
 async function encodeFor(

@@ -17,10 +17,11 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-clients-'));
 const python = join(folder, 'bin/python');
 await run('python3', ['-m', 'venv', folder]);
 await run(python, ['-m', 'pip', 'install', '--quiet', 'openai', 'openai-agents']);
-const { stdout: versions } = await run(python, [
-  '-c',
-  'from importlib.metadata import version; print("openai", version("openai") + ", openai-agents", version("openai-agents"))',
-]);
+const listed = await run(python, ['-m', 'pip', 'list', '--format=json']);
+const packages: { name: string; version: string }[] = JSON.parse(listed.stdout);
+const versions = packages
+  .filter(({ name }) => /^openai(-agents)?$/.test(name))
+  .map(({ name, version }) => `${name} ${version}`);
 
 const harness = await openFourWires({ store: { for: '1h' } });
 const env = {
@@ -52,7 +53,7 @@ for (const way of ways)
     }
 const count = ways.length * wires.length * 2;
 const day = new Date().toISOString().slice(0, 10);
-process.stdout.write(`| ${day} | ${versions.trim()} | ${count - faulty} of ${count} |\n`);
+process.stdout.write(`| ${day} | ${versions.join(', ')} | ${count - faulty} of ${count} |\n`);
 await harness.close();
 rmSync(folder, { recursive: true, force: true });
 process.exitCode = faulty > 0 ? 1 : 0;

@@ -61,6 +61,17 @@ it.each(wires)('calls read a conversation and extend it, on %s', async (wire) =>
   expect(sent).not.toContain(conversation);
 });
 
+it('a call that is sent again with its Idempotency-Key adds to its conversation once', async () => {
+  const { id: model, upstream } = getModel('responses');
+  harness.vendors.responses.script(upstream, { text: ['Once.'] }, { text: ['Twice.'] });
+  const { id: conversation } = await openai.conversations.create({});
+  const options = { headers: { 'idempotency-key': 'conversation-1' } };
+  const first = await openai.responses.create({ model, input: 'one', conversation }, options);
+  const again = await openai.responses.create({ model, input: 'one', conversation }, options);
+  expect([again.id, again.output_text]).toEqual([first.id, 'Once.']);
+  expect(await listTexts(conversation)).toEqual(['one', 'Once.']);
+});
+
 it('whatever items a conversation is given come back equal, in their order', async () => {
   const item = fc.record({
     role: fc.constantFrom('user', 'assistant', 'developer'),

@@ -1,4 +1,4 @@
-/** A conversation of five turns, two of which use a tool: what its vendor says, and what it has to be sent. */
+/** A conversation of five turns, two with a tool: what its vendor says, and what it has to be sent. */
 import { getModel, type FourWires, type Wire } from '../support/four-wires.ts';
 
 export const questions = ['The tide at Hull?', 'Sure?', 'And at Whitby?', 'Sure?', 'Farewell'];

@@ -68,7 +68,9 @@ export function readClaim(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | 
  * JSON bodies are compared as text. The text of a form lacks its files, and boundaries differ each time,
  * so a form is compared by what it decodes to.
  */
-function computeFingerprint({ protocol, operation, call, text, getRequest }: Parsed): string {
+function computeFingerprint({ protocol, operation, call, ownText, text: whole, getRequest }: Parsed): string {
+  // What a conversation holds may have changed since the first call.
+  const text = ownText ?? whole;
   const { model, stream, framing } = call;
   const digest = createHash('sha256')
     .update(JSON.stringify([protocol.name, operation, model, stream, framing, text.length]))

@@ -141,7 +141,7 @@ export function createExpander(
         ...(previous ? { previous: String(previous) } : {}),
         ...(conversation ? { conversation: String(readConversation(conversation)) } : {}),
       });
-    return whole;
+    return { ...whole, ownText: body.text };
   };
   return (body, { account }) => {
     const { previous_response_id: previous, conversation, input } = readObject(body.value);

@@ -180,17 +180,11 @@ function echoReferences(data: string, _events: readonly CanonicalEvent[], call: 
   const { previous, conversation } = (call instanceof ResponsesCall && call.expansion) || {};
   if (previous === undefined && conversation === undefined) return data;
   if (call.stream && sliceMember(data, 'response') === undefined) return data;
-  const path = call.stream ? (['response'] as const) : [];
-  const edits: Edit[] = [
-    ...(previous === undefined ? [] : [toEdit(path, 'previous_response_id', previous)]),
-    ...(conversation === undefined ? [] : [toEdit(path, 'conversation', { id: conversation })]),
-  ];
+  const toPath = (name: string): Edit['path'] => (call.stream ? ['response', name] : [name]);
+  const edits: Edit[] = [];
+  if (previous !== undefined) edits.push({ path: toPath('previous_response_id'), value: previous });
+  if (conversation !== undefined) edits.push({ path: toPath('conversation'), value: { id: conversation } });
   return splice(data, edits);
-}
-
-function toEdit(path: readonly string[], name: string, value: unknown): Edit {
-  const [first = name, ...rest] = [...path, name];
-  return { path: [first, ...rest], value };
 }
 
 export function retarget({ call, model, outputLimit, capabilities }: Retarget): readonly Edit[] {
