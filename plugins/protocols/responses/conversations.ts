@@ -31,7 +31,7 @@ function getId({ params }: StoredRequest): string {
 }
 
 function show({ id, text }: Item): Fields {
-  return completeItem(text, id);
+  return completeItem(text, () => id);
 }
 
 class Conversations {

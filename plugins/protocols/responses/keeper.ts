@@ -3,6 +3,7 @@
  * so that the client's next request finds it, but no fault of the database fails a call.
  */
 import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import {
   getMessage,
   sliceMember,
@@ -21,8 +22,6 @@ import { computeSize, isId, largest, type Bounds, type Item, type Stored } from 
 
 /** Milliseconds between two deletions of what is too old. */
 const sweepEvery = 60_000;
-
-const nothing = { id: undefined, record: '', output: [] };
 
 export type KeepResult = 'kept' | 'too_large' | 'failed';
 
@@ -60,28 +59,27 @@ export function buildRecord(
 export function nameItems(texts: readonly string[]): Item[] {
   return texts.map((text) => {
     const { id, type } = readObject(JSON.parse(text));
-    return { id: isId(id) ? id : makeItemId(type, createRandomId(), 0), text };
+    return { id: isId(id) ? id : makeItemId(type, randomUUID(), 0), text };
   });
-}
-
-function createRandomId(): string {
-  return randomUUID().replaceAll('-', '');
 }
 
 /** A limit is looked at again when this share of it was added, and then this share is left. */
 const [addedShare, leftShare] = [0.05, 0.9];
+/** Accounts of which is known what was added. Another one is looked at with its next response. */
+const mostKnown = 10_000;
 
 /** What this process has added for each account, and as `''` for all, since it last looked at the limit. */
-type Added = Map<string, Bounds>;
+class Additions {
+  readonly #known = new LRUCache<string, Bounds>({ max: mostKnown });
 
-/** Whether the limit has to be looked at. */
-function noteAdded(added: Added, whose: string, bytes: number, most: Bounds): boolean {
-  const { responses, bytes: before } = added.get(whose) ?? { responses: 0, bytes: 0 };
-  const now = { responses: responses + 1, bytes: before + bytes };
-  const isDue = now.responses >= most.responses * addedShare || now.bytes >= most.bytes * addedShare;
-  if (isDue) added.delete(whose);
-  else added.set(whose, now);
-  return isDue;
+  /** Whether the limit has to be looked at. */
+  add(whose: string, bytes: number, most: Bounds): boolean {
+    const before = this.#known.get(whose);
+    const now = { responses: (before?.responses ?? 0) + 1, bytes: (before?.bytes ?? 0) + bytes };
+    const isLow = now.responses < most.responses * addedShare && now.bytes < most.bytes * addedShare;
+    this.#known.set(whose, before && isLow ? now : { responses: 0, bytes: 0 });
+    return !before || !isLow;
+  }
 }
 
 export class Keeper {
@@ -89,13 +87,14 @@ export class Keeper {
   readonly #logger: Host['logger'];
   readonly #counter: ReturnType<typeof createCounter>;
   readonly #sweeping: NodeJS.Timeout;
-  readonly #added: Added = new Map();
+  readonly #additions = new Additions();
 
   constructor(stored: Stored, { logger, metrics }: Pick<Host, 'logger' | 'metrics'>) {
     this.#stored = stored;
     this.#logger = logger;
     this.#counter = createCounter(metrics);
-    this.#sweeping = setInterval(() => void this.#sweep(), sweepEvery).unref();
+    const sweep = (): void => void stored.sweep().catch((error: unknown) => this.#warn(error));
+    this.#sweeping = setInterval(sweep, sweepEvery).unref();
   }
 
   close(): void {
@@ -110,11 +109,10 @@ export class Keeper {
     const reply = findResponse(end);
     if (reply === undefined) return;
     const { account } = principal;
-    // It is not even read if it is too large.
-    const { id, record, output } = reply.length > largest ? nothing : buildRecord(reply, call);
-    const size = computeSize(bytes, reply, output);
-    await this.guard(account, end.exchange.id, size, async () => {
+    await this.guard(account, end.exchange.id, bytes.length + reply.length, async () => {
+      const { id, record, output } = buildRecord(reply, call);
       if (!isId(id)) throw new Error('it has no id');
+      const size = computeSize(bytes, reply, output);
       const entry = { account, id, state: 'completed', bytes: size, request: bytes, reply: record };
       await Promise.all([
         this.#stored.keep(entry, output),
@@ -162,14 +160,9 @@ export class Keeper {
 
   async #shrink(account: string, bytes: number): Promise<void> {
     const { perAccount, inAll } = this.#stored.limits;
-    if (noteAdded(this.#added, account, bytes, perAccount))
+    if (this.#additions.add(account, bytes, perAccount))
       await this.#stored.shrink(perAccount, leftShare, account);
-    if (noteAdded(this.#added, '', bytes, inAll)) await this.#stored.shrink(inAll, leftShare);
-  }
-
-  async #sweep(): Promise<void> {
-    this.#added.clear();
-    await this.#stored.sweep().catch((error: unknown) => this.#warn(error));
+    if (this.#additions.add('', bytes, inAll)) await this.#stored.shrink(inAll, leftShare);
   }
 }
 

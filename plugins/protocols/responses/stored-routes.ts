@@ -68,17 +68,13 @@ export function buildNotFound(kind: string, id: string | undefined): GatewayErro
 }
 
 /** An item with the fields that clients need to find it and to read it. */
-export function completeItem(text: string, id: string | ((type: unknown) => string)): Fields {
-  const item = readObject(parseExactly(text));
-  return completeFields(item, typeof id === 'string' ? id : id(item.type));
-}
-
-function completeFields(item: Fields, id: string): Fields {
-  const { type = 'message', role, content } = item;
-  if (type !== 'message') return { id, ...item };
+export function completeItem(text: string, toId: (type: unknown) => string): Fields {
+  const { type = 'message', role, content, ...item } = readObject(parseExactly(text));
+  const id = toId(type);
+  if (type !== 'message') return { id, type, ...item, role, content };
   const part = role === 'assistant' ? { type: 'output_text', annotations: [] } : { type: 'input_text' };
   const parts = typeof content === 'string' ? [{ ...part, text: content }] : content;
-  return { id, status: 'completed', ...item, type, content: parts };
+  return { id, status: 'completed', ...item, type, role, content: parts };
 }
 
 const [usual, most] = [20, 100];

@@ -333,6 +333,7 @@ export class Stored {
   }
 
   async #sealItems(account: string, owner: string, items: readonly Item[]): Promise<TableStatement[]> {
+    if (items.length * perItem > largest) throw new Error(`it has ${items.length} items`);
     const bodies = await Promise.all(items.map(({ id, text }) => this.#pack(account, id, text)));
     return bodies.map((body, index) => ({
       sql: sql.addItem,
