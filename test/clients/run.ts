@@ -45,12 +45,13 @@ async function hold(way: string, wire: Wire, kind: 'plain' | 'thinking'): Promis
 
 let faulty = 0;
 for (const way of ways)
-  for (const wire of wires)
-    for (const kind of ['plain', 'thinking'] as const) {
-      const faults = await hold(way, wire, kind);
+  for (const kind of ['plain', 'thinking'] as const) {
+    const held = await Promise.all(wires.map((wire) => hold(way, wire, kind)));
+    for (const [index, faults] of held.entries()) {
       if (faults.length > 0) faulty += 1;
-      process.stdout.write(`${way}, ${wire}, ${kind}: ${faults.join('; ') || 'well'}\n`);
+      process.stdout.write(`${way}, ${wires[index]}, ${kind}: ${faults.join('; ') || 'well'}\n`);
     }
+  }
 const count = ways.length * wires.length * 2;
 const day = new Date().toISOString().slice(0, 10);
 process.stdout.write(`| ${day} | ${versions.join(', ')} | ${count - faulty} of ${count} |\n`);
