@@ -80,8 +80,8 @@ export const webSockets = definePlugin({
         options,
         memories,
         open,
-        readCall: (value, text) =>
-          host.protocols.get(protocolName).client.read(value, text, { operation: 'count' }, {}),
+        readCall: (value) =>
+          host.protocols.get(protocolName).client.read(value, '', { operation: 'count' }, {}),
       }),
     });
   },

@@ -3,6 +3,7 @@
  * not read pauses the providers, one that is gone cancels them, and nothing that it sends is held beyond a
  * limit.
  */
+import { setImmediate as giveWay } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import {
   GatewayError,
@@ -27,6 +28,9 @@ import { runTurn, type TurnContext } from './turn.ts';
 const uncounted = 64 * 1024;
 /** Pings without an answer after which a client counts as gone. */
 const mostMissed = 2;
+
+/** Characters of a long frame. */
+const longFrame = 1024 * 1024;
 
 const codes = { normal: 1000, leaving: 1001, unsupported: 1003, policy: 1008, again: 1013 };
 
@@ -221,6 +225,8 @@ export class Connection {
     try {
       if (!this.#isOpen) return;
       if (this.#ending === 'stopping') return this.#sendEnding(readLane(frame.create));
+      // A long frame was just parsed, which alone holds the event loop for a while.
+      if (frame.text.length > longFrame) await giveWay();
       const isValid = await runTurn(this.#context, frame, signal);
       if (!isValid) this.#socket.close(codes.policy, 'the key is no longer valid');
     } catch (error) {

@@ -6,58 +6,72 @@
 import { randomUUID } from 'node:crypto';
 import {
   GatewayError,
-  hasPlainNumbers,
-  parseExactly,
   splice,
   type ClientCall,
   type Edit,
   type UpgradedConnection,
 } from '../../../../core/index.ts';
-import {
-  readList,
-  readMember,
-  readObject,
-  readObjects,
-  readString,
-} from '../../../shared/wire-kit/values.ts';
+import { readMember, readObject, readObjects, readString } from '../../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../../shared/wire-kit/vendor-bag.ts';
 import { isGatewayId } from '../reply-facts.ts';
 import { encodeReply } from '../reply-out.ts';
-import { encodeErrorFrame, encodeOwnError, readLane, type CreateFrame } from './frames.ts';
+import { encodeErrorFrame, encodeOwnError, readLane, type Create, type CreateFrame } from './frames.ts';
 import type { Items, Memory } from './memory.ts';
 
 export interface TurnContext {
   readonly connection: UpgradedConnection;
   readonly memory: Memory;
-  /** Reads a call as the protocol does. */
-  readCall(value: unknown, text: string): ClientCall;
+  /** Reads the settings of a call as the protocol does. */
+  readCall(value: unknown): ClientCall;
   /** Sends a frame. Resolves when the client can take more. */
   send(frame: string): Promise<void> | undefined;
 }
 
-/** The body of a call, and its input to remember; undefined if its beginning is not known here. */
+/** The body of a call, and what it continues. */
 interface Expanded {
   readonly body: readonly Buffer[];
-  readonly items: readonly Items[] | undefined;
+  /** The items before those of the frame; undefined if they are not known here. */
+  readonly before: readonly Items[] | undefined;
+  /** The items of the frame. To take them out of a long text takes time, so it waits for the reply. */
+  readOwn(): Items[];
   /** The response that it continues, if that is expanded. */
   readonly previous: string | undefined;
 }
 
-/** The items of a list in a row, with the digits of their numbers. */
-function encodeItems(items: readonly unknown[]): Items[] {
-  if (items.length === 0) return [];
-  const text = JSON.stringify(items).slice(1, -1);
-  // A part of Node's pool would keep a whole slab of it alive.
+/** A copy of its own: a part of Node's pool, or of a longer text, would keep all of that alive. */
+function storeItems(text: string): Items[] {
+  if (text.trim() === '') return [];
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);
   return [bytes];
 }
 
-function readInput({ create: { input }, text }: CreateFrame): Items[] {
-  if (typeof input === 'string') return encodeItems([{ type: 'message', role: 'user', content: input }]);
-  return encodeItems(
-    hasPlainNumbers(text) ? (input ?? []) : readList(readMember(parseExactly(text), 'input')),
-  );
+/** Edits that remove everything but one member. */
+function removeSiblings(value: unknown, names: readonly string[], above: readonly string[] = []): Edit[] {
+  const [name = '', ...inner] = names;
+  const fields = readObject(value);
+  const own = Object.keys(fields)
+    .filter((each) => each !== name)
+    .map((each): Edit => ({ path: toPath(above, each), value: undefined }));
+  return inner.length === 0 ? own : own.concat(removeSiblings(fields[name], inner, toPath(above, name)));
+}
+
+function toPath(above: readonly string[], name: string): Edit['path'] {
+  const [first = name, ...rest] = above;
+  return above.length === 0 ? [first] : [first, ...rest, name];
+}
+
+/** Takes the items of a list out of a text, as they are written there: to write them again takes longer. */
+function cutItems(text: string, value: unknown, names: readonly string[]): Items[] {
+  const list = splice(text, removeSiblings(value, names));
+  return storeItems(list.slice(list.indexOf('[') + 1, list.lastIndexOf(']')));
+}
+
+function readInput({ create, text }: CreateFrame): Items[] {
+  const { input } = create;
+  if (typeof input === 'string')
+    return storeItems(JSON.stringify({ type: 'message', role: 'user', content: input }));
+  return input ? cutItems(text, create, ['input']) : [];
 }
 
 const frameFields = ['type', 'stream_id', 'generate'];
@@ -73,16 +87,22 @@ function buildCall(frame: CreateFrame, memory: Memory): Expanded {
     const isWhole = (id === null || id === undefined) && !create.conversation;
     return {
       body: [Buffer.from(splice(text, edits))],
-      items: isWhole ? readInput(frame) : undefined,
+      before: isWhole ? [] : undefined,
+      readOwn: () => readInput(frame),
       previous: undefined,
     };
   }
   for (const name of ['previous_response_id', 'input']) edits.push({ path: [name], value: undefined });
   const rest = splice(text, edits);
-  const items = before.concat(readInput(frame));
-  const list = items.flatMap((each, index) => (index === 0 ? [each] : [Buffer.from(','), each]));
+  const own = readInput(frame);
+  const list = before.concat(own).flatMap((each, index) => (index === 0 ? [each] : [Buffer.from(','), each]));
   const tail = Buffer.from(`],${rest.slice(rest.indexOf('{') + 1)}`);
-  return { body: [Buffer.from('{"input":['), ...list, tail], items, previous: id ?? undefined };
+  return {
+    body: [Buffer.from('{"input":['), ...list, tail],
+    before,
+    readOwn: () => own,
+    previous: id ?? undefined,
+  };
 }
 
 /** Whether nobody has the state that an item of reasoning stands for. The gateway's own items have none. */
@@ -102,6 +122,9 @@ function selectOutput(output: readonly unknown[], store: boolean): readonly unkn
     return isLost(item) ? [] : [rest];
   });
 }
+
+/** Fields of a response that are looked through. OpenAI's have forty. */
+const mostFields = 500;
 
 /** Events that are about a whole response or item, wherever their type stands. The others are not parsed. */
 const whole =
@@ -134,7 +157,7 @@ class Relay {
   }
 
   #read(data: string): string {
-    const event = readObject(parseExactly(data));
+    const event = readObject(JSON.parse(data));
     if (event.type === 'response.output_item.done') {
       this.#output.push(event.item);
       return data;
@@ -142,23 +165,26 @@ class Relay {
     if (!isObject(event.response)) return data;
     if (ends.has(event.type)) {
       this.ended = true;
-      if (event.type !== 'response.failed') this.#remember(event.response);
+      if (event.type !== 'response.failed') this.#remember(event, data);
     }
     const { previous } = this.#expanded;
     if (previous === undefined) return data;
     return splice(data, [{ path: ['response', 'previous_response_id'], value: previous }]);
   }
 
-  #remember(response: Fields): void {
-    const { items } = this.#expanded;
+  #remember(event: Fields, data: string): void {
+    const response = readObject(event.response);
+    const { before, readOwn } = this.#expanded;
     const id = readString(response.id);
-    if (!items || id === undefined) return;
+    if (!before || id === undefined) return;
     const listed = readObjects(response.output);
-    const output = selectOutput(
-      listed.length > 0 ? listed : this.#output,
-      this.#frame.create.store !== false,
-    );
-    this.#context.memory.remember(id, items.concat(encodeItems(output)));
+    const all = listed.length > 0 ? listed : this.#output;
+    const output = selectOutput(all, this.#frame.create.store !== false);
+    const isAsWritten = output === listed && Object.keys(response).length <= mostFields;
+    const written = isAsWritten
+      ? cutItems(data, event, ['response', 'output'])
+      : storeItems(JSON.stringify(output).slice(1, -1));
+    this.#context.memory.remember(id, before.concat(readOwn(), written));
   }
 }
 
@@ -177,7 +203,7 @@ export async function runTurn(
   if (status !== 200) {
     const body = parseReply(await reply.readText());
     await context.send(
-      encodeErrorFrame({ status, body: nameUnknown(frame, body), headers }, readLane(create)),
+      encodeErrorFrame({ status, body: nameUnknown(create, body), headers }, readLane(create)),
     );
     return status !== 401;
   }
@@ -210,7 +236,7 @@ function parseReply(text: string): unknown {
 }
 
 /** Clients send their whole conversation again when they read this code. */
-function nameUnknown({ create }: CreateFrame, body: unknown): unknown {
+function nameUnknown(create: Create, body: unknown): unknown {
   const { previous_response_id: id } = create;
   const error = readObject(readMember(body, 'error'));
   if (!id || error.param !== 'previous_response_id' || error.code !== 'unsupported_parameter') return body;
@@ -221,23 +247,23 @@ function nameUnknown({ create }: CreateFrame, body: unknown): unknown {
 /** Answers a frame that asks for no output. The call is checked, not made, so nothing is charged. */
 async function prepareResponse(
   context: TurnContext,
-  frame: CreateFrame,
-  { body, items, previous }: Expanded,
+  { create }: CreateFrame,
+  { body, before, readOwn, previous }: Expanded,
 ): Promise<boolean> {
-  const streamId = readLane(frame.create);
-  const text = Buffer.concat(body).toString();
-  const refusal = await context.connection.check(text);
+  const streamId = readLane(create);
+  const refusal = await context.connection.check(Buffer.concat(body).toString());
   if (refusal) {
-    const shown = { status: refusal.status, body: nameUnknown(frame, refusal.body) };
+    const shown = { status: refusal.status, body: nameUnknown(create, refusal.body) };
     await context.send(encodeErrorFrame(shown, streamId));
     return refusal.status !== 401;
   }
-  const call = context.readCall(JSON.parse(text), text);
+  // Its settings are in the reply, and its input is not.
+  const call = context.readCall({ ...create, input: [], previous_response_id: null });
   const created = Math.floor(Date.now() / 1000);
   const usage = { type: 'usage', usage: { input: 0, output: 0 } } as const;
-  const reply = encodeReply([usage], { id: randomUUID(), model: call.model, created, call });
-  const response = { ...readObject(reply), previous_response_id: previous ?? null };
-  if (items) context.memory.remember(readString(readObject(reply).id) ?? '', items);
+  const reply = readObject(encodeReply([usage], { id: randomUUID(), model: call.model, created, call }));
+  const response = { ...reply, previous_response_id: previous ?? null };
+  if (before) context.memory.remember(readString(reply.id) ?? '', before.concat(readOwn()));
   const running = { ...response, status: 'in_progress', completed_at: null, usage: null };
   const events = [
     { type: 'response.created', response: running },
