@@ -67,6 +67,9 @@ const ownHeaders = new RegExp(
     'accept|accept-encoding|content-length|content-type|content-encoding|idempotency-key|sec-websocket-.*)$',
 );
 
+/** Bytes of the headers of a call: more than the listener accepts of an upgrade, which they come from. */
+const maxHeaderSize = 64 * 1024;
+
 function selectHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.test(name)));
 }
@@ -86,7 +89,7 @@ export class Upgrades {
   constructor(core: Core, answer: RequestListener) {
     this.#core = core;
     this.#listener = answer;
-    this.#inner = createServer(answer);
+    this.#inner = createServer({ maxHeaderSize }, answer);
   }
 
   /** Switches to another gateway. Connections of a plugin that it lacks are ended. */
@@ -236,6 +239,7 @@ export class Upgrades {
     const length = body.reduce((sum, piece) => sum + piece.length, 0);
     const request = sendRequest({
       createConnection: () => client,
+      maxHeaderSize,
       method: 'POST',
       path,
       signal,

@@ -150,6 +150,7 @@ describe('a response by WebSocket', () => {
     const client = await connect(harness.key, {
       'x-forwarded-for': '203.0.113.9',
       'x-tollgate-tags': 'team:sea',
+      'x-long': 'a'.repeat(20_000),
     });
     const before = await harness.balance();
     const count = harness.gateway.ends.length;

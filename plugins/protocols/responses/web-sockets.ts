@@ -14,6 +14,7 @@ import { Memory } from './web-sockets/memory.ts';
 import type { TurnContext } from './web-sockets/turn.ts';
 
 const mebibyte = 1024 * 1024;
+const count = z.int().positive();
 /** Milliseconds for a client to answer that the connection closes. */
 const longestClose = 2000;
 
@@ -21,16 +22,13 @@ export const socketOptions = z.strictObject({
   /** Web pages that may connect: their origins, such as `https://app.example.com`. */
   origins: z.array(z.url({ protocol: /^https?$/ })).default([]),
   /** Open connections of one key in a process, and of all keys. */
-  perKey: z.int().positive().default(100),
-  all: z.int().positive().default(5000),
+  perKey: count.default(100),
+  all: count.default(5000),
   /** Lanes (`stream_id`) that one connection may use at once, and frames that may wait in them. */
-  lanes: z.int().positive().default(16),
-  waiting: z.int().positive().default(16),
+  lanes: count.default(16),
+  waiting: count.default(16),
   /** Maximum bytes of a frame. `server.bodyLimit` bounds the call that it becomes. */
-  frameLimit: z
-    .int()
-    .positive()
-    .default(32 * mebibyte),
+  frameLimit: count.default(32 * mebibyte),
   /** Seconds between two pings. A client that answers neither of two is disconnected. */
   ping: secondsOption.prefault(30),
   /** Seconds without a frame or a running response after which a connection is closed. */
@@ -40,15 +38,9 @@ export const socketOptions = z.strictObject({
   /** What `previous_response_id` can name: responses and bytes of one connection, and bytes of all. */
   memory: z
     .strictObject({
-      responses: z.int().positive().default(16),
-      bytes: z
-        .int()
-        .positive()
-        .default(8 * mebibyte),
-      all: z
-        .int()
-        .positive()
-        .default(64 * mebibyte),
+      responses: count.default(16),
+      bytes: count.default(8 * mebibyte),
+      all: count.default(64 * mebibyte),
     })
     .prefault({}),
 });

@@ -7,20 +7,13 @@ import { setImmediate as giveWay } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import {
   GatewayError,
+  parseJson,
   toGatewayError,
   type HeldBytes,
   type UpgradedConnection,
 } from '../../../../core/index.ts';
 import type { SocketOptions } from '../web-sockets.ts';
-import {
-  encodeOwnError,
-  encodeSteerFailure,
-  isSteer,
-  parseFrame,
-  readFrame,
-  readLane,
-  type CreateFrame,
-} from './frames.ts';
+import { encodeOwnError, encodeSteerFailure, readFrame, readLane, type CreateFrame } from './frames.ts';
 import type { Memory } from './memory.ts';
 import { runTurn, type TurnContext } from './turn.ts';
 
@@ -28,11 +21,10 @@ import { runTurn, type TurnContext } from './turn.ts';
 const uncounted = 64 * 1024;
 /** Pings without an answer after which a client counts as gone. */
 const mostMissed = 2;
-
 /** Characters of a long frame. */
 const longFrame = 1024 * 1024;
 
-const codes = { normal: 1000, leaving: 1001, unsupported: 1003, policy: 1008, again: 1013 };
+const codes = { leaving: 1001, unsupported: 1003, policy: 1008, again: 1013 };
 
 interface Waiting {
   readonly frame: CreateFrame;
@@ -110,16 +102,12 @@ export class Connection {
   #sendEnding(streamId: string | undefined): void {
     if (this.#ending === 'stopping') {
       const message = 'The gateway is stopping: connect again, and send it there.';
-      this.#refuse(new GatewayError('shutting_down', message, { retryAfter: 1 }), streamId);
-      return;
+      return this.#refuse(new GatewayError('shutting_down', message, { retryAfter: 1 }), streamId);
     }
     const minutes = Math.ceil(this.#options.life / 60_000);
-    const message = `A connection lasts ${minutes} minutes: connect again, and send the entire conversation.`;
-    this.#refuse(
-      new GatewayError('invalid_request', message),
-      streamId,
-      'websocket_connection_limit_reached',
-    );
+    const message = `A connection lasts ${minutes} minutes: connect again, and send all of the conversation.`;
+    const error = new GatewayError('invalid_request', message);
+    this.#refuse(error, streamId, 'websocket_connection_limit_reached');
   }
 
   #closeIdle(): void {
@@ -162,20 +150,17 @@ export class Connection {
     this.#arrivingHeld.release();
     this.#idle.refresh();
     if (isBinary || !Buffer.isBuffer(data)) {
-      this.#refuse(
-        new GatewayError('invalid_request', 'A frame has to be text: one JSON object.'),
-        undefined,
-      );
+      this.#refuse(new GatewayError('invalid_request', 'A frame has to be JSON text.'), undefined);
       return this.#socket.close(codes.unsupported, 'binary');
     }
     const held = this.#upgraded.holdBytes();
     let streamId: string | undefined;
     try {
       held.take(data.length);
-      const { value, text } = parseFrame(data);
+      const { value, text } = parseJson(data);
       streamId = readLane(value);
       const create = readFrame(value);
-      if (isSteer(create)) {
+      if (create.type === 'response.steer') {
         const isKnown = this.#context.memory.find(create.previous_response_id) !== undefined;
         void this.#send(encodeSteerFailure(create, isKnown));
         this.#pauseReading();
@@ -216,6 +201,7 @@ export class Connection {
       await this.#run(next);
     }
     this.#lanes.delete(lane);
+    if (!this.#isOpen) return;
     this.#idle.refresh();
     this.#closeIfEnding();
   }

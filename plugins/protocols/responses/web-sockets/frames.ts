@@ -1,6 +1,6 @@
 /** The frames of Responses over WebSocket: what a client sends, and the errors that it is sent. */
 import { z } from 'zod';
-import { parseJson, type ErrorReply, type GatewayError } from '../../../../core/index.ts';
+import type { ErrorReply, GatewayError } from '../../../../core/index.ts';
 import { encodeError } from '../../../shared/openai/errors.ts';
 import { isObject, type Fields } from '../../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../../shared/wire-kit/wire-check.ts';
@@ -43,12 +43,6 @@ export function readLane(frame: unknown): string | undefined {
   return typeof name === 'string' && name.length <= longestLane ? name : undefined;
 }
 
-/** Throws `invalid_request` if this is no JSON that a body could be. */
-export function parseFrame(bytes: Buffer): { readonly value: unknown; readonly text: string } {
-  const { value, text } = parseJson(bytes);
-  return { value, text };
-}
-
 /** Throws `invalid_request` with the field at fault. */
 export function readFrame(value: unknown): Create | Steer {
   const type: unknown = isObject(value) ? value.type : undefined;
@@ -59,10 +53,6 @@ export function readFrame(value: unknown): Create | Steer {
     type === undefined ? 'is missing' : 'is no event that clients send',
     '"response.create"',
   );
-}
-
-export function isSteer(frame: Create | Steer): frame is Steer {
-  return frame.type === 'response.steer';
 }
 
 /** Headers of an error that a client acts on, or quotes to an operator. */

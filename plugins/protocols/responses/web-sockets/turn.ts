@@ -6,12 +6,14 @@
 import { randomUUID } from 'node:crypto';
 import {
   GatewayError,
+  parseExactly,
   splice,
   type ClientCall,
   type Edit,
+  type ErrorReply,
   type UpgradedConnection,
 } from '../../../../core/index.ts';
-import { readMember, readObject, readObjects, readString } from '../../../shared/wire-kit/values.ts';
+import { readList, readMember, readObject, readString } from '../../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../../shared/wire-kit/vendor-bag.ts';
 import { isGatewayId } from '../reply-facts.ts';
 import { encodeReply } from '../reply-out.ts';
@@ -46,32 +48,18 @@ function storeItems(text: string): Items[] {
   return [bytes];
 }
 
-/** Edits that remove everything but one member. */
-function removeSiblings(value: unknown, names: readonly string[], above: readonly string[] = []): Edit[] {
-  const [name = '', ...inner] = names;
-  const fields = readObject(value);
-  const own = Object.keys(fields)
-    .filter((each) => each !== name)
-    .map((each): Edit => ({ path: toPath(above, each), value: undefined }));
-  return inner.length === 0 ? own : own.concat(removeSiblings(fields[name], inner, toPath(above, name)));
-}
-
-function toPath(above: readonly string[], name: string): Edit['path'] {
-  const [first = name, ...rest] = above;
-  return above.length === 0 ? [first] : [first, ...rest, name];
-}
-
-/** Takes the items of a list out of a text, as they are written there: to write them again takes longer. */
-function cutItems(text: string, value: unknown, names: readonly string[]): Items[] {
-  const list = splice(text, removeSiblings(value, names));
-  return storeItems(list.slice(list.indexOf('[') + 1, list.lastIndexOf(']')));
-}
-
+/** Takes the items of a frame out of its text, as they are written: to write them again takes longer. */
 function readInput({ create, text }: CreateFrame): Items[] {
   const { input } = create;
   if (typeof input === 'string')
     return storeItems(JSON.stringify({ type: 'message', role: 'user', content: input }));
-  return input ? cutItems(text, create, ['input']) : [];
+  const others = Object.keys(create).filter((name) => name !== 'input');
+  const list = input ? splice(text, removeFields(others)) : '';
+  return storeItems(list.slice(list.indexOf('[') + 1, list.lastIndexOf(']')));
+}
+
+function removeFields(names: readonly string[]): Edit[] {
+  return names.map((name) => ({ path: [name], value: undefined }));
 }
 
 const frameFields = ['type', 'stream_id', 'generate'];
@@ -81,8 +69,7 @@ function buildCall(frame: CreateFrame, memory: Memory): Expanded {
   const { create, text } = frame;
   const { previous_response_id: id } = create;
   const before = typeof id === 'string' ? memory.find(id) : undefined;
-  const edits: Edit[] = frameFields.map((name) => ({ path: [name], value: undefined }));
-  edits.push({ path: ['stream'], value: true });
+  const edits: Edit[] = [...removeFields(frameFields), { path: ['stream'], value: true }];
   if (!before) {
     const isWhole = (id === null || id === undefined) && !create.conversation;
     return {
@@ -92,8 +79,7 @@ function buildCall(frame: CreateFrame, memory: Memory): Expanded {
       previous: undefined,
     };
   }
-  for (const name of ['previous_response_id', 'input']) edits.push({ path: [name], value: undefined });
-  const rest = splice(text, edits);
+  const rest = splice(text, [...edits, ...removeFields(['previous_response_id', 'input'])]);
   const own = readInput(frame);
   const list = before.concat(own).flatMap((each, index) => (index === 0 ? [each] : [Buffer.from(','), each]));
   const tail = Buffer.from(`],${rest.slice(rest.indexOf('{') + 1)}`);
@@ -123,9 +109,6 @@ function selectOutput(output: readonly unknown[], store: boolean): readonly unkn
   });
 }
 
-/** Fields of a response that are looked through. OpenAI's have forty. */
-const mostFields = 500;
-
 /** Events that are about a whole response or item, wherever their type stands. The others are not parsed. */
 const whole =
   /"type":\s*"response\.(?:created|queued|in_progress|completed|incomplete|failed|output_item\.done)"/;
@@ -134,57 +117,41 @@ const ends: ReadonlySet<unknown> = new Set(['response.completed', 'response.inco
 /** Reads the events of one reply, and writes each as a frame. */
 class Relay {
   ended = false;
-  readonly #context: TurnContext;
-  readonly #frame: CreateFrame;
-  readonly #expanded: Expanded;
-  readonly #lane: string;
+  readonly #memory: Memory;
+  readonly #create: Create;
+  readonly #call: Expanded;
   #output: unknown[] = [];
 
-  constructor(context: TurnContext, frame: CreateFrame, expanded: Expanded) {
-    this.#context = context;
-    this.#frame = frame;
-    this.#expanded = expanded;
-    const lane = readLane(frame.create);
-    this.#lane = lane === undefined ? '' : `"stream_id":${JSON.stringify(lane)},`;
+  constructor({ memory }: TurnContext, create: Create, call: Expanded) {
+    this.#memory = memory;
+    this.#create = create;
+    this.#call = call;
   }
 
   /** Returns the frame of an event; undefined for the mark that ends a stream of server-sent events. */
   write(data: string): string | undefined {
-    const from = data.indexOf('{');
-    if (from < 0) return undefined;
+    if (!data.includes('{')) return undefined;
     const text = whole.test(data) ? this.#read(data) : data;
-    return this.#lane === '' ? text : `{${this.#lane}${text.slice(text.indexOf('{') + 1)}`;
+    const lane = readLane(this.#create);
+    return lane === undefined ? text : splice(text, [{ path: ['stream_id'], value: lane }]);
   }
 
   #read(data: string): string {
-    const event = readObject(JSON.parse(data));
-    if (event.type === 'response.output_item.done') {
-      this.#output.push(event.item);
-      return data;
-    }
+    const event = readObject(parseExactly(data));
+    if (event.type === 'response.output_item.done') this.#output.push(event.item);
     if (!isObject(event.response)) return data;
-    if (ends.has(event.type)) {
-      this.ended = true;
-      if (event.type !== 'response.failed') this.#remember(event, data);
-    }
-    const { previous } = this.#expanded;
-    if (previous === undefined) return data;
-    return splice(data, [{ path: ['response', 'previous_response_id'], value: previous }]);
+    this.ended ||= ends.has(event.type);
+    if (this.ended && event.type !== 'response.failed') this.#remember(event.response);
+    const { previous: value } = this.#call;
+    return value === undefined ? data : splice(data, [{ path: ['response', 'previous_response_id'], value }]);
   }
 
-  #remember(event: Fields, data: string): void {
-    const response = readObject(event.response);
-    const { before, readOwn } = this.#expanded;
-    const id = readString(response.id);
-    if (!before || id === undefined) return;
-    const listed = readObjects(response.output);
-    const all = listed.length > 0 ? listed : this.#output;
-    const output = selectOutput(all, this.#frame.create.store !== false);
-    const isAsWritten = output === listed && Object.keys(response).length <= mostFields;
-    const written = isAsWritten
-      ? cutItems(data, event, ['response', 'output'])
-      : storeItems(JSON.stringify(output).slice(1, -1));
-    this.#context.memory.remember(id, before.concat(readOwn(), written));
+  #remember({ id, output }: Fields): void {
+    const { before, readOwn } = this.#call;
+    if (!before || typeof id !== 'string') return;
+    const listed = readList(output);
+    const kept = selectOutput(listed.length > 0 ? listed : this.#output, this.#create.store !== false);
+    this.#memory.remember(id, before.concat(readOwn(), storeItems(JSON.stringify(kept).slice(1, -1))));
   }
 }
 
@@ -202,12 +169,9 @@ export async function runTurn(
   const { status, headers } = reply;
   if (status !== 200) {
     const body = parseReply(await reply.readText());
-    await context.send(
-      encodeErrorFrame({ status, body: nameUnknown(create, body), headers }, readLane(create)),
-    );
-    return status !== 401;
+    return refuse(context, create, { status, body, headers });
   }
-  const relay = new Relay(context, frame, expanded);
+  const relay = new Relay(context, create, expanded);
   try {
     for await (const data of reply.readEvents()) {
       const text = relay.write(data);
@@ -215,23 +179,28 @@ export async function runTurn(
       if (full) await full;
     }
   } catch (error) {
-    if (signal.aborted || relay.ended) throw error;
+    if (signal.aborted) throw error;
   }
-  if (!relay.ended) await context.send(encodeOwnError(toCutError(), readLane(create)));
+  const cut = new GatewayError('upstream_failed', 'The response broke off; send it again.');
+  if (!relay.ended) await context.send(encodeOwnError(cut, readLane(create)));
   return true;
 }
 
-function toCutError(): GatewayError {
-  return new GatewayError('upstream_failed', 'The response broke off; send it again.');
+async function refuse(
+  { send }: TurnContext,
+  create: Create,
+  reply: ErrorReply & { headers?: Fields },
+): Promise<boolean> {
+  const body = nameUnknown(create, reply.body);
+  await send(encodeErrorFrame({ ...reply, body }, readLane(create)));
+  return reply.status !== 401;
 }
 
 function parseReply(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return {
-      error: { type: 'server_error', code: 'internal_error', param: null, message: 'The call failed.' },
-    };
+    return { error: { type: 'server_error', code: 'internal_error', param: null, message: 'It failed.' } };
   }
 }
 
@@ -250,13 +219,8 @@ async function prepareResponse(
   { create }: CreateFrame,
   { body, before, readOwn, previous }: Expanded,
 ): Promise<boolean> {
-  const streamId = readLane(create);
   const refusal = await context.connection.check(Buffer.concat(body).toString());
-  if (refusal) {
-    const shown = { status: refusal.status, body: nameUnknown(create, refusal.body) };
-    await context.send(encodeErrorFrame(shown, streamId));
-    return refusal.status !== 401;
-  }
+  if (refusal) return refuse(context, create, refusal);
   // Its settings are in the reply, and its input is not.
   const call = context.readCall({ ...create, input: [], previous_response_id: null });
   const created = Math.floor(Date.now() / 1000);
@@ -271,6 +235,6 @@ async function prepareResponse(
     { type: 'response.completed', response },
   ];
   for (const [number, event] of events.entries())
-    await context.send(JSON.stringify({ ...event, sequence_number: number, stream_id: streamId }));
+    await context.send(JSON.stringify({ ...event, sequence_number: number, stream_id: readLane(create) }));
   return true;
 }
