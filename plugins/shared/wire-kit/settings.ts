@@ -47,7 +47,7 @@ export const textOnly: Setting<CanonicalRequest['modalities'], unknown, { readon
   fit: (modalities, { lose }) => [void fitModalities({ modalities }, { output: ['text'] }, { lose })],
 };
 
-/** Fits a value that every model takes which takes its field. */
+/** Sends the value as it is. A model that refuses its field does not get it. */
 export function sendUnchanged(value: unknown): Fit {
   return [value];
 }
