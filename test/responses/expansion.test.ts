@@ -1,6 +1,6 @@
 /** How a request with references becomes a whole one, as text. */
 import { expect, it } from 'vitest';
-import { parseBody } from '../../core/index.ts';
+import { parseJson } from '../../core/index.ts';
 import {
   createExpander,
   findExpansion,
@@ -30,7 +30,7 @@ const place = { account: 'ada', match: { operation: 'generate' } } as const;
 
 it('what was kept is sent as it was written, to the last digit, before what is new', async () => {
   const text = '{"model":"a/b","previous_response_id":"resp_1", "input":"two \\u00e9","seed":1.50}';
-  const whole = await expand(parseBody(Buffer.from(text)), place);
+  const whole = await expand(parseJson(Buffer.from(text)), place);
   expect(whole?.text).toBe(
     '{"model":"a/b","previous_response_id":"resp_1", "input":[{"role":"user","content":"one","weight":1.0},' +
       `${output.text},{"type":"message","role":"user","content":"two \\u00e9"}],"seed":1.50}`,
@@ -42,17 +42,17 @@ it('what was kept is sent as it was written, to the last digit, before what is n
 it('a reference in the input becomes the item itself, in its place', async () => {
   const text =
     '{"input":[{"role":"user","content":"a"},{"type":"item_reference","id":"msg_1"},{"id":"msg_1"}]}';
-  const whole = await expand(parseBody(Buffer.from(text)), place);
+  const whole = await expand(parseJson(Buffer.from(text)), place);
   expect(whole?.text).toBe(`{"input":[{"role":"user","content":"a"},${output.text},${output.text}]}`);
 });
 
 it('a request that refers to nothing stays the same object', () => {
   for (const text of ['{"input":"a"}', '{"input":[{"role":"user","content":"a","id":"msg_1"}]}', '{}'])
-    expect(expand(parseBody(Buffer.from(text)), place)).toBeUndefined();
+    expect(expand(parseJson(Buffer.from(text)), place)).toBeUndefined();
 });
 
 it('a request without input of its own continues from the earlier response', async () => {
-  const whole = await expand(parseBody(Buffer.from('{"previous_response_id":"resp_1"}')), place);
+  const whole = await expand(parseJson(Buffer.from('{"previous_response_id":"resp_1"}')), place);
   expect(whole?.text).toContain(`"input":[{"role":"user","content":"one","weight":1.0},${output.text}]`);
 });
 
@@ -63,7 +63,7 @@ it('so many references that the whole is too long are refused before they are jo
     () => undefined,
   );
   const input = Array.from({ length: 40 }, () => ({ id: 'msg_1' }));
-  const refused = many(parseBody(Buffer.from(JSON.stringify({ input }))), place);
+  const refused = many(parseJson(Buffer.from(JSON.stringify({ input }))), place);
   await expect(refused).rejects.toMatchObject({ code: 'body_too_large' });
 });
 
