@@ -15,7 +15,7 @@ type Encoded = Pick<IncomingMessage, 'headers'>;
 
 /** The body's encodings in the order they were applied. */
 function listEncodings({ headers }: Encoded): string[] {
-  const names = headers[header]?.split(',', mostEncodings + 2).map((name) => name.trim().toLowerCase());
+  const names = headers[header]?.split(',').map((name) => name.trim().toLowerCase());
   return names?.filter((name) => name !== '' && name !== 'identity') ?? [];
 }
 
