@@ -4,8 +4,8 @@
  */
 import { duplexPair, type Duplex } from 'node:stream';
 
-/** Bytes that each end buffers, as on the listener: beyond that the provider is paused. */
-const highWaterMark = 16 * 1024;
+/** Bytes that each end buffers. The client's own connection has more; beyond that the provider is paused. */
+const highWaterMark = 4 * 1024;
 
 const inner = Symbol('inner connection');
 
