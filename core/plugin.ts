@@ -152,8 +152,7 @@ export interface RouteReply {
  */
 export type Route = {
   readonly name: string;
-  /** A GET route answers HEAD too. */
-  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** A path with parameters in @koa/router syntax: `/v1/models/:id`. */
   readonly path: string;
   /**

@@ -8,8 +8,8 @@ const accesses = new Set<unknown>(['public', 'user', 'operator'] satisfies Route
 
 /** Checks a route from a plugin in plain JavaScript, whose faults would show only when it is called. */
 function findFault({ method, path, access, when, handle, encodeError }: Route): string | undefined {
-  if (!/^(GET|HEAD|POST|PUT|PATCH|DELETE)$/.test(method))
-    return '"method" must be GET, HEAD, POST, PUT, PATCH or DELETE';
+  if (!/^(GET|POST|PUT|PATCH|DELETE)$/.test(method))
+    return '"method" must be GET, POST, PUT, PATCH or DELETE';
   if (!path?.startsWith('/')) return '"path" must begin with "/"';
   if (!accesses.has(access)) return `"access" must be one of ${[...accesses].join(', ')}`;
   if (when !== undefined && typeof when !== 'function') return '"when" must be a function';

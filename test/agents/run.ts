@@ -133,13 +133,11 @@ class Session {
     const [refused] = this.#world.takeFaults();
     const answers = printed.split(buildAnswer(task, number)).length - 1;
     const holds = (text: string): boolean => bodies.some((body) => body.includes(text));
-    const fault =
-      (refused && `refused: ${refused.slice(0, 400)} ${printed.slice(-800)}`) ??
-      (code !== 0 && `ended with ${code}: ${printed.slice(-600)}`) ??
-      (bodies.length === 0 && `asked nothing: ${printed.slice(-600)}`) ??
-      undefined;
-    if (fault) return { fault };
-    if (answers === 0) return { fault: `did not print the answer: ${printed.slice(-600)}` };
+    const end = printed.slice(-800);
+    if (refused !== undefined) return { fault: `refused: ${refused.slice(0, 400)} ${end}` };
+    if (code !== 0) return { fault: `ended with ${code}: ${end}` };
+    if (bodies.length === 0) return { fault: `asked no vendor: ${end}` };
+    if (answers === 0) return { fault: `did not print the answer: ${end}` };
     if (task === 'BOTH' && !buildSecrets(number).every(holds))
       return { fault: 'sent no results of both tools' };
     if (task === 'LOOK' && !bodies.some(showsPicture)) return { fault: 'sent no picture' };

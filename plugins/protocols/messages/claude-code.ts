@@ -45,16 +45,16 @@ export function findUnbilledSystem({ system }: Wire.Request): { readonly value: 
   return { value: blocks.length > 0 ? blocks : undefined };
 }
 
-/** Claude Code asks whether the gateway answers. Older versions ask its base URL, which core answers. */
+/** Claude Code asks by HEAD whether its base URL answers. Its older versions ask the URL itself. */
 function buildHelloRoutes(mount: string, encodeError: Route['encodeError']): Route[] {
   return [...new Set([mount, ''])].map((base) => ({
-    name: `claude-code-hello at ${base}`,
-    method: 'HEAD',
+    name: `claude-code-hello at ${base}/`,
+    method: 'GET',
     path: `${base}/api/hello`,
     access: 'public',
     encodeError,
     describe: false,
-    handle: async () => ({ status: 200, body: '' }),
+    handle: async () => ({ status: 200, body: { message: 'hello' } }),
   }));
 }
 
