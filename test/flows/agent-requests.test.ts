@@ -227,7 +227,7 @@ it.each(wires)(
   },
 );
 
-it('Claude Code gets replies when it lists a thousand models and probes a provider path', async () => {
+it('Claude Code gets replies when it lists a thousand models and says hello', async () => {
   expect((await show('/alpha/v1/models?limit=1000')).status).toBe(200);
   expect((await show('/alpha/api/hello', { method: 'HEAD' })).status).toBe(200);
 });
