@@ -6,8 +6,12 @@ import { isObject, type Json } from '../support/json.ts';
 import type { Scenario } from '../support/vendor/index.ts';
 
 /** The tasks that the user's words name, each followed by a number of its own. */
-export const tasks = ['PONG', 'BOTH', 'LOOK', 'RECALL'] as const;
-type Task = (typeof tasks)[number];
+export const tasks = ['PONG', 'BOTH', 'LOOK', 'RECALL', 'COMPACT', 'SOCKET'] as const;
+export type Task = (typeof tasks)[number];
+
+/** What comes before compaction has a word of its own. */
+const words = [...tasks, 'FILL'] as const;
+type Word = (typeof words)[number];
 
 interface OfferedTool {
   readonly name: string;
@@ -60,9 +64,9 @@ export function showsPicture(text: string): boolean {
 }
 
 /** What the user asked for last. */
-function findTask(text: string): { readonly task: Task; readonly number: string } | undefined {
-  const asked = [...text.matchAll(/TASK-(PONG|BOTH|LOOK|RECALL)-(\d+)/g)].at(-1);
-  const task = tasks.find((name) => name === asked?.[1]);
+function findTask(text: string): { readonly task: Word; readonly number: string } | undefined {
+  const asked = [...text.matchAll(/TASK-([A-Z]+)-(\d+)/g)].at(-1);
+  const task = words.find((name) => name === asked?.[1]);
   return task && { task, number: asked?.[2] ?? '' };
 }
 
@@ -71,15 +75,15 @@ export function buildSecrets(number: string): readonly [string, string] {
   return [`harbour-${number}-north`, `harbour-${number}-south`];
 }
 
-export function buildAnswer(task: Task, number: string): string {
+export function buildAnswer(task: Word, number: string): string {
   return `answer-${task.toLowerCase()}-${number}`;
 }
 
 const reading = 'I read both files.';
 
-function readBoth(tools: readonly OfferedTool[], text: string, number: string): Scenario {
+function readBoth(text: string, tools: readonly OfferedTool[], task: Task, number: string): Scenario {
   if (buildSecrets(number).every((secret) => text.includes(secret)))
-    return { text: buildAnswer('BOTH', number) };
+    return { text: buildAnswer(task, number) };
   const shell = tools.find(({ name }) => shells.test(name));
   if (!shell || text.includes(reading)) return { text: 'I cannot read them.' };
   return {
@@ -99,6 +103,31 @@ function look(tools: readonly OfferedTool[], text: string, number: string): Scen
     : { text: 'I see no picture.' };
 }
 
+/** What a long answer begins with. */
+export function buildFiller(number: string): string {
+  return `log-${number}-0 `;
+}
+
+export function buildSummary(number: string): string {
+  return `summary-of-${number}`;
+}
+
+const fillerLines = 1500;
+
+/** A request that shows the long answer asks for a summary: a compacted conversation does not hold it. */
+function fillOrSummarise(task: 'FILL' | 'COMPACT', text: string, number: string): Scenario {
+  if (text.includes(buildFiller(number)))
+    return { text: `The user asked for TASK-FILL-${number}: ${buildSummary(number)}.` };
+  if (task === 'COMPACT') return { text: buildAnswer(task, number) };
+  // opencode asks to go on after a compaction.
+  if (text.includes(buildSummary(number))) return { text: 'The log is written.' };
+  const lines = Array.from(
+    { length: fillerLines },
+    (_, line) => `log-${number}-${line} a boat left the quay\n`,
+  );
+  return { text: lines.join('') };
+}
+
 /** A request for a title or a summary offers no tool, and gets a few words. */
 export function act(request: unknown): Scenario {
   const text = JSON.stringify(request);
@@ -106,7 +135,8 @@ export function act(request: unknown): Scenario {
   const asked = findTask(text);
   if (!asked) return { text: 'Boats' };
   const { task, number } = asked;
-  if (task === 'BOTH') return readBoth(tools, text, number);
+  if (task === 'BOTH' || task === 'SOCKET') return readBoth(text, tools, task, number);
   if (task === 'LOOK') return look(tools, text, number);
+  if (task === 'FILL' || task === 'COMPACT') return fillOrSummarise(task, text, number);
   return { text: buildAnswer(task, number) };
 }

@@ -4,6 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Task } from './acting.ts';
 
 /** What an agent is told. */
 export interface Access {
@@ -11,6 +12,8 @@ export interface Access {
   readonly key: string;
   readonly model: string;
   readonly home: string;
+  /** Tokens of a conversation at which it compacts; undefined: as it likes. */
+  readonly fullAt?: number;
 }
 
 export interface Turn {
@@ -19,6 +22,8 @@ export interface Turn {
   readonly resumes?: boolean;
   /** A picture to show, if the agent shows pictures by an option. */
   readonly picture?: string;
+  /** Speaks with the gateway by WebSocket. */
+  readonly usesSocket?: boolean;
 }
 
 export interface Client {
@@ -31,14 +36,20 @@ export interface Client {
   /** The words that make it store its settings itself. */
   buildSetUp?(access: Access): string[];
   buildWords(turn: Turn, access: Access): string[];
+  /** The prompt that makes it compact, if its settings do not. */
+  readonly compacts?: string;
+  /** Asks the gateway for a compaction, and makes no summary itself. */
+  readonly leavesCompaction?: boolean;
   /** Why a task cannot be given to it. */
-  readonly lacks?: Readonly<Partial<Record<'BOTH' | 'LOOK' | 'RECALL', string>>>;
+  readonly lacks?: Readonly<Partial<Record<Exclude<Task, 'PONG'>, string>>>;
 }
 
 function write(file: string, content: string | object): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
 }
+
+const SOCKET = 'speaks HTTP only';
 
 /** Claude Code accepts every model by the ids of its own listing. */
 function toClaudeId(id: string): string {
@@ -71,20 +82,25 @@ const claudeCode: Client = {
     '-p',
     prompt,
   ],
+  compacts: '/compact',
+  lacks: { SOCKET },
 };
 
-const codex: Client = {
-  name: 'Codex',
+/** With the display name "OpenAI" it asks for a compaction, with another one for a summary in plain words. */
+const buildCodex = (name: string, display: string): Client => ({
+  name,
   package: { from: 'npm', name: '@openai/codex' },
   program: '.bin/codex',
-  setUp({ url, key, model, home }) {
+  leavesCompaction: display === 'OpenAI',
+  setUp({ url, key, model, home, fullAt }) {
     write(
       join(home, '.codex/config.toml'),
       [
         `model = "${model}"`,
+        ...(fullAt === undefined ? [] : [`model_auto_compact_token_limit = ${fullAt}`]),
         'model_provider = "tollgate"',
         '[model_providers.tollgate]',
-        'name = "Tollgate"',
+        `name = "${display}"`,
         `base_url = "${url}/v1"`,
         'env_key = "TOLLGATE_KEY"',
         'wire_api = "responses"',
@@ -95,25 +111,34 @@ const codex: Client = {
     );
     return { TOLLGATE_KEY: key };
   },
-  buildWords: ({ prompt, resumes, picture }) => [
+  buildWords: ({ prompt, resumes, picture, usesSocket }) => [
     'exec',
     '--skip-git-repo-check',
     '--dangerously-bypass-approvals-and-sandbox',
+    ...(usesSocket ? ['-c', 'model_providers.tollgate.supports_websockets=true'] : []),
     ...(resumes ? ['resume', '--last'] : []),
     ...(picture === undefined ? [] : ['-i', picture, '--']),
     prompt,
   ],
-};
+});
 
 const geminiCli: Client = {
   name: 'Gemini CLI',
   package: { from: 'npm', name: '@google/gemini-cli' },
   program: '.bin/gemini',
-  setUp({ url, key, model, home }) {
-    const helpers = ['gemini-3-flash-base', 'loop-detection-double-check', 'summarizer-default'];
+  setUp({ url, key, model, home, fullAt }) {
+    const helpers = [
+      'gemini-3-flash-base',
+      'loop-detection-double-check',
+      'summarizer-default',
+      'chat-compression-default',
+    ];
     write(join(home, '.gemini/settings.json'), {
       security: { auth: { selectedType: 'gemini-api-key' } },
-      model: { name: model },
+      model: {
+        name: model,
+        ...(fullAt === undefined ? {} : { compressionThreshold: fullAt / 1_048_576 }),
+      },
       modelConfigs: {
         customOverrides: helpers.map((name) => ({ match: { model: name }, modelConfig: { model } })),
       },
@@ -129,17 +154,19 @@ const geminiCli: Client = {
     '--prompt',
     picture === undefined ? prompt : `${prompt} @${picture}`,
   ],
+  lacks: { SOCKET },
 };
 
 const opencode: Client = {
   name: 'opencode',
   package: { from: 'npm', name: 'opencode-ai' },
   program: 'opencode-linux-x64/bin/opencode',
-  setUp({ url, key, model, home }) {
+  setUp({ url, key, model, home, fullAt }) {
     const facts = {
       name: model,
       attachment: true,
       modalities: { input: ['text', 'image'], output: ['text'] },
+      ...(fullAt === undefined ? {} : { limit: { context: 2 * fullAt, output: fullAt } }),
     };
     write(join(home, '.config/opencode/opencode.json'), {
       model: `tollgate/${model}`,
@@ -163,6 +190,7 @@ const opencode: Client = {
     prompt,
     ...(picture === undefined ? [] : ['--file', picture]),
   ],
+  lacks: { SOCKET },
 };
 
 const qwenCode: Client = {
@@ -186,6 +214,8 @@ const qwenCode: Client = {
     '-p',
     picture === undefined ? prompt : `${prompt} @${picture}`,
   ],
+  compacts: '/compress',
+  lacks: { SOCKET },
 };
 
 const cline: Client = {
@@ -201,19 +231,23 @@ const cline: Client = {
     `--modelid=${model}`,
   ],
   buildWords: ({ prompt, picture }) => [picture === undefined ? prompt : `${prompt} @${picture}`],
-  lacks: { RECALL: 'resumes only on a screen' },
+  lacks: { RECALL: 'resumes only on a screen', COMPACT: 'resumes only on a screen', SOCKET },
 };
 
 const aider: Client = {
   name: 'aider',
   package: { from: 'pip', name: 'aider-chat' },
   program: 'bin/aider',
-  setUp({ url, key, model, home }) {
+  setUp({ url, key, model, home, fullAt }) {
     // It shows pictures only to models of which it knows that they see.
     write(join(home, '.aider.model.metadata.json'), {
       [`openai/${model}`]: { litellm_provider: 'openai', mode: 'chat', supports_vision: true },
     });
-    return { OPENAI_API_BASE: `${url}/v1`, OPENAI_API_KEY: key };
+    return {
+      OPENAI_API_BASE: `${url}/v1`,
+      OPENAI_API_KEY: key,
+      ...(fullAt === undefined ? {} : { AIDER_MAX_CHAT_HISTORY_TOKENS: String(fullAt) }),
+    };
   },
   buildWords: ({ prompt, resumes, picture }, { model }) => [
     '--model',
@@ -228,10 +262,19 @@ const aider: Client = {
     prompt,
     ...(picture === undefined ? [] : [picture]),
   ],
-  lacks: { BOTH: 'has no tools' },
+  lacks: { BOTH: 'has no tools', SOCKET },
 };
 
-export const clients: readonly Client[] = [claudeCode, codex, geminiCli, opencode, qwenCode, cline, aider];
+export const clients: readonly Client[] = [
+  claudeCode,
+  buildCodex('Codex', 'Tollgate'),
+  buildCodex('Codex as OpenAI', 'OpenAI'),
+  geminiCli,
+  opencode,
+  qwenCode,
+  cline,
+  aider,
+];
 
 /** Agents that no registry installs: their packages fetch a program from elsewhere. */
 export const absent: readonly (readonly [name: string, reason: string])[] = [

@@ -1,15 +1,23 @@
 /**
  * `npm run agents`: installs coding agents as their users do, and lets each of them work through the gateway
  * as delivered, for a model of each vendor. It prints a table, and on standard error what went wrong. Names
- * select agents and vendors: `npm run agents -- codex google`. `TOLLGATE_AGENTS` names the folder of the
- * installed packages.
+ * select agents, vendors and tasks: `npm run agents -- codex google compaction`. `TOLLGATE_AGENTS` names the
+ * folder of the installed packages.
  */
 import { execFileSync, spawn, type ExecFileSyncOptions } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder, removeFolders } from '../support/folder.ts';
 import { pixel } from '../support/vendor/improvise.ts';
-import { buildAnswer, buildSecrets, showsPicture, tasks } from './acting.ts';
+import {
+  buildAnswer,
+  buildFiller,
+  buildSecrets,
+  buildSummary,
+  showsPicture,
+  tasks,
+  type Task,
+} from './acting.ts';
 import { absent, clients, type Access, type Client, type Turn } from './clients.ts';
 import { models, openWorld, type Vendor, type World } from './vendors.ts';
 
@@ -64,7 +72,6 @@ function runProgram(
   return promise;
 }
 
-type Task = (typeof tasks)[number];
 /** Undefined: done. Otherwise what went wrong, or why it was not tried. */
 type Result = { readonly fault?: string; readonly untried?: string };
 
@@ -75,26 +82,42 @@ const prompts: Readonly<Record<Task, string>> = {
   BOTH: 'Read north.txt and south.txt at once.',
   LOOK: 'What is in the picture?',
   RECALL: 'What did I ask first?',
+  COMPACT: 'Go on.',
+  SOCKET: 'Read north.txt and south.txt at once.',
 };
+
+/** More tokens than the tools and instructions of an agent, less than the long answer. */
+const fullAt = 12_000;
+
+/** The prompts before the one that is judged: a compaction needs a long conversation. */
+function listEarlier({ compacts }: Client, task: Task, number: string): Turn[] {
+  if (task !== 'COMPACT') return [];
+  const fill = { prompt: `Write the log of the harbour. TASK-FILL-${number}` };
+  return compacts === undefined ? [fill] : [fill, { prompt: compacts, resumes: true }];
+}
 
 /** An agent at work for one model, in a home and a folder of its own. */
 class Session {
   readonly #client: Client;
   readonly #world: World;
   readonly #access: Access;
-  readonly #environment: Record<string, string>;
+  #environment: Record<string, string>;
   readonly #folder = makeFolder();
   /** The last task, which a resumed conversation begins with. */
   #last = '';
 
   constructor(client: Client, world: World, model: string) {
-    const { PATH = '', LANG = 'C.UTF-8', TERM = 'dumb' } = process.env;
     this.#client = client;
     this.#world = world;
     this.#access = { url: world.url, key: world.key, model, home: makeFolder() };
-    const settings = client.setUp(this.#access);
-    this.#environment = { PATH, LANG, TERM, HOME: this.#access.home, CI: '1', ...settings };
+    this.#environment = this.#configure();
     writeFileSync(join(this.#folder, 'picture.png'), Buffer.from(pixel, 'base64'));
+  }
+
+  #configure(full?: number): Record<string, string> {
+    const { PATH = '', LANG = 'C.UTF-8', TERM = 'dumb' } = process.env;
+    const settings = this.#client.setUp({ ...this.#access, ...(full && { fullAt: full }) });
+    return { PATH, LANG, TERM, HOME: this.#access.home, CI: '1', ...settings };
   }
 
   async setUp(): Promise<void> {
@@ -117,20 +140,32 @@ class Session {
     const picture = join(this.#folder, 'picture.png');
     const turn: Turn = {
       prompt: `${prompts[task]} TASK-${task}-${number}${task === 'LOOK' ? ` PICTURE=${picture}` : ''}`,
-      resumes: task === 'RECALL',
+      resumes: task === 'RECALL' || task === 'COMPACT',
       ...(task === 'LOOK' ? { picture } : {}),
+      usesSocket: task === 'SOCKET',
     };
+    if (task === 'COMPACT' && this.#client.compacts === undefined)
+      this.#environment = this.#configure(fullAt);
     const since = this.#world.count();
-    this.#world.takeFaults();
+    await this.#world.takeLog();
+    this.#world.takeSent();
+    for (const earlier of listEarlier(this.#client, task, String(number))) {
+      const { code, printed } = await this.#start(this.#client.buildWords(earlier, this.#access));
+      if (code !== 0) return { fault: `${earlier.prompt} ended with ${code}: ${printed.slice(-800)}` };
+    }
     const ran = await this.#start(this.#client.buildWords(turn, this.#access));
-    const result = this.#judge(task, { ...ran, number: String(number), since });
+    const result = await this.#judge(task, { ...ran, number: String(number), since });
     this.#last = `TASK-${task}-${number}`;
     return result;
   }
 
-  #judge(task: Task, { code, printed, number, since }: Ran & { number: string; since: number }): Result {
+  async #judge(
+    task: Task,
+    { code, printed, number, since }: Ran & { number: string; since: number },
+  ): Promise<Result> {
     const bodies = this.#world.listRequests(since).map(({ body }) => String(body));
-    const [refused] = this.#world.takeFaults();
+    const log = await this.#world.takeLog();
+    const refused = log.find((line) => /"level":(50|60)|"outcome":"(failed|refused|cut)"/.test(line));
     const answers = printed.split(buildAnswer(task, number)).length - 1;
     const holds = (text: string): boolean => bodies.some((body) => body.includes(text));
     const end = printed.slice(-800);
@@ -138,12 +173,38 @@ class Session {
     if (code !== 0) return { fault: `ended with ${code}: ${end}` };
     if (bodies.length === 0) return { fault: `asked no vendor: ${end}` };
     if (answers === 0) return { fault: `did not print the answer: ${end}` };
-    if (task === 'BOTH' && !buildSecrets(number).every(holds))
+    if ((task === 'BOTH' || task === 'SOCKET') && !buildSecrets(number).every(holds))
       return { fault: 'sent no results of both tools' };
     if (task === 'LOOK' && !bodies.some(showsPicture)) return { fault: 'sent no picture' };
-    if (task === 'RECALL' && !holds(this.#last)) return { fault: 'sent no earlier turn' };
-    return {};
+    if (task === 'RECALL' && (this.#last === '' || !holds(this.#last)))
+      return { fault: 'sent no earlier turn' };
+    if (task === 'COMPACT' && !bodies.some((body) => isCompacted(body, number)))
+      return { fault: 'sent no summary in place of the conversation' };
+    if (task === 'COMPACT' && this.#client.leavesCompaction && !bodies.some(asksForCompaction))
+      return { fault: 'made its summary itself' };
+    return task === 'SOCKET' ? judgeSocket(log, this.#world.takeSent()) : {};
   }
+}
+
+/** What the gateway asks a vendor for, or passes on to OpenAI, when an agent asks for a compaction. */
+function asksForCompaction(body: string): boolean {
+  return /Your context is about to be cleared|"type":"compaction_trigger"/.test(body);
+}
+
+/** Codex prepares its first turn by a response that generates nothing: it is sent, but it is no call. */
+function judgeSocket(log: readonly string[], sent: string): Result {
+  const calls = log.filter((line) => line.includes('"msg":"call"'));
+  if (calls.length === 0) return { fault: 'logged no call' };
+  const other = calls.find((line) => !line.includes('"transport":"websocket"'));
+  if (other !== undefined) return { fault: `called by HTTP: ${other.slice(0, 400)}` };
+  const responses = sent.split('"type":"response.completed"').length - 1;
+  return responses === calls.length + 1 ? {} : { fault: `${calls.length} calls, ${responses} responses` };
+}
+
+/** Whether a request goes on after a compaction. OpenAI seals its own, all others are texts. */
+function isCompacted(body: string, number: string): boolean {
+  if (!body.includes(`TASK-COMPACT-${number}`) || body.includes(buildFiller(number))) return false;
+  return body.includes(buildSummary(number)) || body.includes('"type":"compaction"');
 }
 
 function showResult({ fault, untried }: Result): string {
@@ -151,21 +212,36 @@ function showResult({ fault, untried }: Result): string {
   return fault === undefined ? 'yes' : 'no';
 }
 
-async function judgeVendor(client: Client, world: World, vendor: Vendor): Promise<string[]> {
+async function judgeVendor(
+  client: Client,
+  world: World,
+  vendor: Vendor,
+  isWanted: (column: string) => boolean,
+): Promise<string[]> {
   const session = new Session(client, world, models[vendor]);
   await session.setUp();
-  const results: Result[] = [];
+  const shown: string[] = [];
   for (const task of tasks) {
+    if (!isWanted(columns[task])) {
+      shown.push('');
+      continue;
+    }
     const result = await session.run(task);
     if (result.fault !== undefined)
       process.stderr.write(`${client.name}, ${models[vendor]}, ${task}: ${result.fault}\n\n`);
-    results.push(result);
+    shown.push(showResult(result));
   }
-  return results.map(showResult);
+  return shown;
 }
 
-/** The last two are not run yet. */
-const columns = 'agent,version,vendor,start,two tools,picture,resume,compaction,socket'.split(',');
+const columns: Readonly<Record<Task, string>> = {
+  PONG: 'start',
+  BOTH: 'two tools',
+  LOOK: 'picture',
+  RECALL: 'resume',
+  COMPACT: 'compaction',
+  SOCKET: 'socket',
+};
 
 async function main(chosen: readonly string[]): Promise<void> {
   const isChosen = (name: string, all: readonly string[]): boolean => {
@@ -175,7 +251,9 @@ async function main(chosen: readonly string[]): Promise<void> {
   const names = clients.map(({ name }) => name);
   const vendors = Object.keys(models).filter((name): name is Vendor => name in models);
   const world = await openWorld();
-  const lines = [`| ${columns.join(' | ')} |`, `|${'---|'.repeat(columns.length)}`];
+  const head = ['agent', 'version', 'vendor', ...Object.values(columns)];
+  const lines = [`| ${head.join(' | ')} |`, `|${'---|'.repeat(head.length)}`];
+  const isWanted = (column: string): boolean => isChosen(column, Object.values(columns));
   try {
     for (const client of clients.filter(({ name }) => isChosen(name, names))) {
       installPackage(client);
@@ -185,8 +263,8 @@ async function main(chosen: readonly string[]): Promise<void> {
       });
       const version = /\d+\.\d+\.\d+/.exec(printed)?.[0] ?? '?';
       for (const vendor of vendors.filter((name) => isChosen(name, vendors))) {
-        const shown = await judgeVendor(client, world, vendor);
-        lines.push(`| ${[client.name, version, vendor, ...shown, '', ''].join(' | ')} |`);
+        const shown = await judgeVendor(client, world, vendor, isWanted);
+        lines.push(`| ${[client.name, version, vendor, ...shown].join(' | ')} |`);
         process.stderr.write(`${lines.at(-1)}\n`);
       }
     }

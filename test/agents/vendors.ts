@@ -3,6 +3,8 @@
  * wires, Anthropic, Google, and one that is compatible with OpenAI.
  */
 import { createServer, request as ask } from 'node:http';
+import { connect, createServer as createRelay } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { makeDataFolder, startProcess } from '../support/process.ts';
 import { serve } from '../support/serve.ts';
 import {
@@ -54,14 +56,47 @@ async function joinWires(wires: Readonly<Record<'responses' | 'chat', string>>) 
   );
 }
 
+/** Passes all bytes between agents and the gateway. It keeps what agents are sent: no mask hides that. */
+async function startRelay(gateway: string) {
+  let sent = '';
+  const { port } = new URL(gateway);
+  const relay = createRelay((client) => {
+    const server = connect(Number(port), '127.0.0.1');
+    server.on('data', (chunk) => (sent += String(chunk)));
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      from.on('error', () => to.destroy());
+      from.pipe(to);
+    }
+  });
+  const { close, origin } = await serve(relay);
+  const takeSent = (): string => {
+    const taken = sent;
+    sent = '';
+    return taken;
+  };
+  return { close, origin, takeSent };
+}
+
+/** A call is logged a moment after its reply. It may have no line of its own if the agent disconnected. */
+async function waitForLog(print: () => string, count: () => number): Promise<void> {
+  const sum = (): number =>
+    [...print().matchAll(/"attempts":(\d+)/g)].reduce((total, [, attempts]) => total + Number(attempts), 0);
+  for (let waits = 0; sum() < count() && waits < 50; waits += 1) await setTimeout(100);
+}
+
 export interface World {
   readonly url: string;
   readonly key: string;
   /** Number of requests that any vendor received, and those since then. */
   count(): number;
   listRequests(since: number): readonly ReceivedRequest[];
-  /** What the gateway and the vendors refused since the last look. */
-  takeFaults(): string[];
+  /** What the gateway has logged since the last look. */
+  takeLog(): Promise<string[]>;
+  /** What the gateway has sent to agents since the last look. */
+  takeSent(): string;
   close(): Promise<void>;
 }
 
@@ -97,6 +132,7 @@ export async function openWorld(): Promise<World> {
     MISTRAL_API_KEY: compatible.key,
     MISTRAL_BASE_URL: compatible.url,
   });
+  const relay = await startRelay(gateway.url);
   const [key = ''] = /sk-[\w-]{20,}/.exec(gateway.printed()) ?? [];
   let told = gateway.printed().length;
   const list = (): ReceivedRequest[] =>
@@ -104,16 +140,22 @@ export async function openWorld(): Promise<World> {
       .flatMap(({ requests }) => [...requests])
       .toSorted((one, other) => one.receivedAt - other.receivedAt);
   return {
-    url: gateway.url,
+    url: relay.origin,
     key,
     count: () => list().length,
     listRequests: (since) => list().slice(since),
-    takeFaults() {
+    async takeLog() {
+      await waitForLog(
+        () => gateway.printed(),
+        () => list().length,
+      );
       const lines = gateway.printed().slice(told).split('\n');
       told = gateway.printed().length;
-      return lines.filter((line) => /"level":(50|60)|"outcome":"(failed|refused|cut)"/.test(line));
+      return lines;
     },
+    takeSent: relay.takeSent,
     async close() {
+      await relay.close();
       await gateway.stop('SIGTERM');
       await Promise.all([...vendors, openai].map((each) => each.close()));
     },

@@ -3,6 +3,7 @@
  * included.
  */
 import { z } from 'zod';
+import { isObject } from '../../json.ts';
 import { functionName, tool } from './tools.ts';
 
 const idOf = (prefix: string) =>
@@ -185,6 +186,15 @@ const other = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('item_reference'), id: z.string() }),
 ]);
 
+/** Codex notes this in its items if the provider's name is "OpenAI". */
+const noteField = 'internal_chat_message_metadata_passthrough';
+
+function removeNote(item: unknown): unknown {
+  if (!isObject(item) || !isObject(item[noteField])) return item;
+  const { [noteField]: _note, ...rest } = item;
+  return rest;
+}
+
 /** Without a `type` it is a message; with one, what that says. */
-export const inputItem = z.discriminatedUnion('type', [spoken, other]);
+export const inputItem = z.preprocess(removeNote, z.discriminatedUnion('type', [spoken, other]));
 export type InputItem = z.output<typeof inputItem>;
