@@ -1,5 +1,6 @@
 /** Kept responses in both databases: they come back equal, expire, stay within limits, and are sealed. */
 import { randomBytes } from 'node:crypto';
+import { zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -169,4 +170,25 @@ describe.each(ledgers)('responses in the tables of a %s ledger', (_, open) => {
       [],
     ]);
   });
+});
+
+it('thousands of kept items are opened over several turns of the event loop', async () => {
+  const ring = new KeyRing([randomBytes(32)]);
+  const body = ring.sealText('responses msg_1', 'tester', zstdCompressSync('{}'));
+  const rows = Array.from({ length: 4000 }, () => ({ item: 'msg_1', body }));
+  const turns = [0];
+  const getRing = (): KeyRing => {
+    turns[0] = (turns[0] ?? 0) + 1;
+    return ring;
+  };
+  const tables: Tables = { read: async () => rows, write: async () => [] };
+  const stored = new Stored(tables, getRing, { age: hour, perAccount: plenty, inAll: plenty });
+  const listed = stored.listItems('tester', 'conv_1');
+  const watching = setInterval(() => turns.unshift(0), 0);
+  try {
+    expect(await listed).toEqual(rows.map(({ item: id }) => ({ id, text: '{}' })));
+  } finally {
+    clearInterval(watching);
+  }
+  expect(Math.max(...turns)).toBeLessThan(2000);
 });
