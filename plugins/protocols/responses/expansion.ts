@@ -3,6 +3,7 @@
  * items. It works on JSON texts, so that what was kept reaches the provider as it was written, to the last
  * digit. Instructions are not inherited.
  */
+import { setImmediate as giveWay } from 'node:timers/promises';
 import {
   GatewayError,
   parseJson,
@@ -134,6 +135,8 @@ export function createExpander(
     const items = [...context, ...own];
     if (items.reduce((sum, { length }) => sum + length, 0) > longest)
       throw new GatewayError('body_too_large', 'The conversation is longer than the gateway accepts.');
+    // To take a long conversation apart holds the event loop about as long as to read all of it.
+    await giveWay();
     const whole = parseJson(Buffer.from(setText(body.text, 'input', `[${items.join(',')}]`)));
     if (isObject(whole.value))
       expansions.set(whole.value, {
