@@ -4,6 +4,7 @@ import { checkArguments } from '../../core/crossing/tool-results.ts';
 import { parseJson } from '../../core/http/json-body.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
+import { writesBriefly } from '../../plugins/shared/wire-kit/cache-writes.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { countOperations } from '../support/operations.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
@@ -40,6 +41,19 @@ it.each(bodies)('a long body of %s is refused before it is parsed: %s', async (_
     expect(parse).not.toHaveBeenCalled();
   } finally {
     parse.mockRestore();
+  }
+});
+
+it('a long body of backslashes is searched as a whole, and not once for each of them', () => {
+  const text = JSON.stringify({ text: '\\\\'.repeat(million) });
+  const bytes = Buffer.from(text);
+  const searches = [vi.spyOn(bytes, 'includes'), vi.spyOn(String.prototype, 'includes')];
+  try {
+    parseJson(bytes);
+    writesBriefly(text);
+    for (const search of searches) expect(search).not.toHaveBeenCalled();
+  } finally {
+    for (const search of searches) search.mockRestore();
   }
 });
 

@@ -33,14 +33,12 @@ export function sumCacheWrites(usage: Writes): number | undefined {
 }
 
 /**
- * What a request for longer retention has to contain: its time, or an escape that may hide one. Each begins
- * with what is rare in a long body, as a search is slow where its first letter is frequent. Searching for
- * the opening quotes took 0.6 ms of a megabyte, and this takes 0.1.
+ * What a request for longer retention has to contain: its time, or an escape that may hide one. `includes`
+ * would take ten times as long where quotes or backslashes are frequent.
  */
-const longer = ['1h"', '2h"', '\\u00'];
-const exactly = /"12?h"|\\u00(?:3|68)/;
+const longer = /"12?h"|\\u00(?:3|68)/;
 
 /** Whether the text of a request asks for no retention of an hour or longer. */
 export function writesBriefly(text: string): boolean {
-  return !longer.some((mark) => text.includes(mark)) || !exactly.test(text);
+  return !longer.test(text);
 }
