@@ -4,11 +4,14 @@ import { checkArguments } from '../../core/crossing/tool-results.ts';
 import { parseJson } from '../../core/http/json-body.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { webSockets } from '../../plugins/protocols/responses/web-sockets.ts';
 import { writesBriefly } from '../../plugins/shared/wire-kit/cache-writes.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { countOperations } from '../support/operations.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
 import { acceptAnyKey } from '../support/test-provider.ts';
+import { isEnd, openSocket } from '../support/web-socket.ts';
 
 const million = 1_000_000;
 
@@ -156,6 +159,8 @@ describe('the gateway', () => {
         tappedVendor('house', ['messages'], () => ({ body: '{}' }), { contextLength: 10 * million }),
         chatCompletions(),
         messages(),
+        responses(),
+        webSockets(),
       ],
     });
   });
@@ -180,5 +185,22 @@ describe('the gateway', () => {
       400,
       { error: { message: expect.stringContaining(limit) } },
     ]);
+  });
+
+  it('gives a frame of a WebSocket the limits of a body, and at most 16 MiB', async () => {
+    const client = await openSocket(gateway.url, 'any-key');
+    for (const [limit, input] of [
+      ['deeper than 128 levels', '['.repeat(5 * million)],
+      ['more than 100000 fields', `[${repeatItem(million, '{}')}]`],
+      ['more than 500000 values', `[${repeatItem(million, '0')}]`],
+    ]) {
+      const from = client.frames.length;
+      client.socket.send(`{"type":"response.create","model":"house/model","input":${input}}`);
+      expect(await client.waitFor(isEnd, from)).toMatchObject({
+        error: { message: expect.stringContaining(limit ?? '') },
+      });
+    }
+    client.socket.send(' '.repeat(2 ** 24 + 1));
+    expect(await client.closed).toBe(1009);
   });
 });

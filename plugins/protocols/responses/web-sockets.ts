@@ -28,7 +28,7 @@ export const socketOptions = z.strictObject({
   lanes: count.default(16),
   waiting: count.default(16),
   /** Maximum bytes of a frame. `server.bodyLimit` bounds the call that it becomes. */
-  frameLimit: count.default(32 * mebibyte),
+  frameLimit: count.default(16 * mebibyte),
   /** Seconds between two pings. A client that answers neither of two is disconnected. */
   ping: secondsOption.prefault(30),
   /** Seconds without a frame or a running response after which a connection is closed. */
