@@ -1,4 +1,4 @@
-/** Kept responses and several processes: one database, stops, and processes that are killed. */
+/** Stored responses and several processes: one database, stops, and processes that are killed. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

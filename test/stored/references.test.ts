@@ -1,4 +1,4 @@
-/** Requests that refer to kept responses, by the SDK of OpenAI, towards vendors of all four wires. */
+/** Requests that refer to stored responses, by the SDK of OpenAI, towards vendors of all four wires. */
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { getModel, openFourWires, wires, type FourWires } from '../support/four-wires.ts';

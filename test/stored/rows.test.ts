@@ -1,4 +1,4 @@
-/** Kept responses in both databases: they come back equal, expire, stay within limits, and are sealed. */
+/** Stored responses in both databases: they come back equal, expire, stay within limits, and are sealed. */
 import { randomBytes } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';

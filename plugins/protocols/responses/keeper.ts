@@ -168,7 +168,7 @@ export class Keeper {
 
 function createCounter(metrics: Host['metrics']) {
   return defineKnownCounter(metrics, {
-    name: 'tollgate_kept_responses_total',
+    name: 'tollgate_stored_responses_total',
     help: 'Responses that were to be kept, by what became of them',
     label: 'result',
     values: ['kept', 'too_large', 'failed'] satisfies KeepResult[],

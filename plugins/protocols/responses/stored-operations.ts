@@ -1,4 +1,4 @@
-/** What operators do with kept responses: delete those of an account. */
+/** What operators do with stored responses: delete those of an account. */
 import type { Host } from '../../../core/index.ts';
 import { createDefiner, listOperationRoutes, roles } from '../../shared/operations.ts';
 import { buildCommands, listVerbs } from '../../shared/operator-verbs.ts';
@@ -11,12 +11,12 @@ interface Context {
 const operations = [
   createDefiner<Context>()({
     route: 'DELETE /admin/responses/:account',
-    summary: 'Delete all kept responses and conversations of an account',
+    summary: 'Delete all stored responses and conversations of an account',
     roles: roles.manage,
     run: async ({ erase }, _input, { account }) => ({ account, deleted: await erase(account) }),
     verbs: {
       'responses erase <account>': {
-        ask: async (_, { args }) => `Delete all kept responses and conversations of ${args.account}?`,
+        ask: async (_, { args }) => `Delete all stored responses and conversations of ${args.account}?`,
         format: ({ account, deleted }) => `Deleted ${deleted} responses and conversations of ${account}.`,
       },
     },
@@ -37,6 +37,6 @@ export function addOperations({
   };
   for (const route of listOperationRoutes(operations, () => context)) routes.add(route);
   const open = async () => ({ getContext: () => context, close: async () => undefined });
-  const groups = { responses: 'delete kept responses' };
+  const groups = { responses: 'delete stored responses' };
   for (const command of buildCommands(listVerbs(operations), open, groups)) commands.add(command);
 }

@@ -59,7 +59,7 @@ export function keepResponses(
     | undefined;
   const getOpened = (): NonNullable<typeof opened> => {
     if (opened) return opened;
-    throw new GatewayError('ledger_unavailable', 'Kept responses cannot be read yet; try again soon.', {
+    throw new GatewayError('ledger_unavailable', 'Stored responses cannot be read yet; try again soon.', {
       retryAfter: 1,
     });
   };

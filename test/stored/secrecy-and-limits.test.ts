@@ -173,7 +173,7 @@ it('a fault of the store fails no call, and is said in log and metrics', async (
   const { text, status } = await broken.ask('responses', model, { input: 'The sea?' });
   expect([status, text]).toEqual([200, expect.stringContaining('Calm.')]);
   expect(broken.gateway.log.join('')).toMatch(/"result":"failed".*a response is not kept: .*no such table/);
-  const counted = await metrics.getSingleMetric('tollgate_kept_responses_total')?.get();
+  const counted = await metrics.getSingleMetric('tollgate_stored_responses_total')?.get();
   expect(counted?.values.find(({ labels }) => labels.result === 'failed')?.value).toBeGreaterThan(0);
   await broken.close();
 });
