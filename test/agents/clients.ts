@@ -14,6 +14,8 @@ export interface Access {
   readonly home: string;
   /** Tokens of a conversation at which it compacts; undefined: as it likes. */
   readonly fullAt?: number;
+  /** Speaks with the gateway by WebSocket. */
+  readonly usesSocket?: boolean;
 }
 
 export interface Turn {
@@ -22,8 +24,6 @@ export interface Turn {
   readonly resumes?: boolean;
   /** A picture to show, if the agent shows pictures by an option. */
   readonly picture?: string;
-  /** Speaks with the gateway by WebSocket. */
-  readonly usesSocket?: boolean;
 }
 
 export interface Client {
@@ -40,6 +40,8 @@ export interface Client {
   readonly compacts?: string;
   /** Asks the gateway for a compaction, and makes no summary itself. */
   readonly leavesCompaction?: boolean;
+  /** Prepares the first turn on a socket by a response that generates nothing. */
+  readonly warmsUp?: boolean;
   /** Why a task cannot be given to it. */
   readonly lacks?: Readonly<Partial<Record<Exclude<Task, 'PONG'>, string>>>;
 }
@@ -92,7 +94,8 @@ const buildCodex = (name: string, display: string): Client => ({
   package: { from: 'npm', name: '@openai/codex' },
   program: '.bin/codex',
   leavesCompaction: display === 'OpenAI',
-  setUp({ url, key, model, home, fullAt }) {
+  warmsUp: true,
+  setUp({ url, key, model, home, fullAt, usesSocket = false }) {
     write(
       join(home, '.codex/config.toml'),
       [
@@ -104,6 +107,7 @@ const buildCodex = (name: string, display: string): Client => ({
         `base_url = "${url}/v1"`,
         'env_key = "TOLLGATE_KEY"',
         'wire_api = "responses"',
+        `supports_websockets = ${usesSocket}`,
         `model_catalog_url = "${url}/v1/models"`,
         '[features]',
         'api_key_model_discovery = true',
@@ -111,11 +115,10 @@ const buildCodex = (name: string, display: string): Client => ({
     );
     return { TOLLGATE_KEY: key };
   },
-  buildWords: ({ prompt, resumes, picture, usesSocket }) => [
+  buildWords: ({ prompt, resumes, picture }) => [
     'exec',
     '--skip-git-repo-check',
     '--dangerously-bypass-approvals-and-sandbox',
-    ...(usesSocket ? ['-c', 'model_providers.tollgate.supports_websockets=true'] : []),
     ...(resumes ? ['resume', '--last'] : []),
     ...(picture === undefined ? [] : ['-i', picture, '--']),
     prompt,
@@ -161,7 +164,9 @@ const opencode: Client = {
   name: 'opencode',
   package: { from: 'npm', name: 'opencode-ai' },
   program: 'opencode-linux-x64/bin/opencode',
-  setUp({ url, key, model, home, fullAt }) {
+  setUp({ url, key, model, home, fullAt, usesSocket }) {
+    // It speaks WebSocket with the provider of this name only.
+    const chosen = `${usesSocket ? 'openai' : 'tollgate'}/${model}`;
     const facts = {
       name: model,
       attachment: true,
@@ -169,8 +174,10 @@ const opencode: Client = {
       ...(fullAt === undefined ? {} : { limit: { context: 2 * fullAt, output: fullAt } }),
     };
     write(join(home, '.config/opencode/opencode.json'), {
-      model: `tollgate/${model}`,
-      small_model: `tollgate/${model}`,
+      model: chosen,
+      small_model: chosen,
+      // It asks for a title by HTTP always.
+      ...(usesSocket ? { agent: { title: { disable: true } } } : {}),
       autoupdate: false,
       permission: 'allow',
       provider: {
@@ -180,9 +187,11 @@ const opencode: Client = {
           options: { baseURL: `${url}/v1`, apiKey: key },
           models: { [model]: facts },
         },
+        openai: { options: { baseURL: `${url}/v1` }, models: { [model]: facts } },
       },
     });
-    return {};
+    write(join(home, '.local/share/opencode/auth.json'), { openai: { type: 'api', key } });
+    return { OPENCODE_EXPERIMENTAL_WEBSOCKETS: 'true' };
   },
   buildWords: ({ prompt, resumes, picture }) => [
     'run',
@@ -190,7 +199,6 @@ const opencode: Client = {
     prompt,
     ...(picture === undefined ? [] : ['--file', picture]),
   ],
-  lacks: { SOCKET },
 };
 
 const qwenCode: Client = {
@@ -239,9 +247,10 @@ const aider: Client = {
   package: { from: 'pip', name: 'aider-chat' },
   program: 'bin/aider',
   setUp({ url, key, model, home, fullAt }) {
-    // It shows pictures only to models of which it knows that they see.
+    // It shows pictures only to models of which it knows that they see, and summarises only what fits.
+    const facts = { litellm_provider: 'openai', mode: 'chat', supports_vision: true };
     write(join(home, '.aider.model.metadata.json'), {
-      [`openai/${model}`]: { litellm_provider: 'openai', mode: 'chat', supports_vision: true },
+      [`openai/${model}`]: { ...facts, max_input_tokens: 200_000 },
     });
     return {
       OPENAI_API_BASE: `${url}/v1`,

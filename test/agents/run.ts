@@ -114,9 +114,9 @@ class Session {
     writeFileSync(join(this.#folder, 'picture.png'), Buffer.from(pixel, 'base64'));
   }
 
-  #configure(full?: number): Record<string, string> {
+  #configure(more: Partial<Access> = {}): Record<string, string> {
     const { PATH = '', LANG = 'C.UTF-8', TERM = 'dumb' } = process.env;
-    const settings = this.#client.setUp({ ...this.#access, ...(full && { fullAt: full }) });
+    const settings = this.#client.setUp({ ...this.#access, ...more });
     return { PATH, LANG, TERM, HOME: this.#access.home, CI: '1', ...settings };
   }
 
@@ -142,10 +142,10 @@ class Session {
       prompt: `${prompts[task]} TASK-${task}-${number}${task === 'LOOK' ? ` PICTURE=${picture}` : ''}`,
       resumes: task === 'RECALL' || task === 'COMPACT',
       ...(task === 'LOOK' ? { picture } : {}),
-      usesSocket: task === 'SOCKET',
     };
     if (task === 'COMPACT' && this.#client.compacts === undefined)
-      this.#environment = this.#configure(fullAt);
+      this.#environment = this.#configure({ fullAt });
+    if (task === 'SOCKET') this.#environment = this.#configure({ usesSocket: true });
     const since = this.#world.count();
     await this.#world.takeLog();
     this.#world.takeSent();
@@ -182,7 +182,7 @@ class Session {
       return { fault: 'sent no summary in place of the conversation' };
     if (task === 'COMPACT' && this.#client.leavesCompaction && !bodies.some(asksForCompaction))
       return { fault: 'made its summary itself' };
-    return task === 'SOCKET' ? judgeSocket(log, this.#world.takeSent()) : {};
+    return task === 'SOCKET' ? judgeSocket(this.#client, log, this.#world.takeSent()) : {};
   }
 }
 
@@ -191,14 +191,16 @@ function asksForCompaction(body: string): boolean {
   return /Your context is about to be cleared|"type":"compaction_trigger"/.test(body);
 }
 
-/** Codex prepares its first turn by a response that generates nothing: it is sent, but it is no call. */
-function judgeSocket(log: readonly string[], sent: string): Result {
+/** A response that generates nothing is sent, but it is no call. */
+function judgeSocket({ warmsUp }: Client, log: readonly string[], sent: string): Result {
   const calls = log.filter((line) => line.includes('"msg":"call"'));
   if (calls.length === 0) return { fault: 'logged no call' };
   const other = calls.find((line) => !line.includes('"transport":"websocket"'));
   if (other !== undefined) return { fault: `called by HTTP: ${other.slice(0, 400)}` };
   const responses = sent.split('"type":"response.completed"').length - 1;
-  return responses === calls.length + 1 ? {} : { fault: `${calls.length} calls, ${responses} responses` };
+  return responses === calls.length + (warmsUp ? 1 : 0)
+    ? {}
+    : { fault: `${calls.length} calls, ${responses} responses` };
 }
 
 /** Whether a request goes on after a compaction. OpenAI seals its own, all others are texts. */
