@@ -2,7 +2,7 @@
  * Processor time of a call, all threads, of this checkout and of another one, in interleaved rounds of one
  * run: a JSON call, a translated JSON call and an unpaced stream of 100 events.
  *
- * node test/bench/versions.ts <another checkout>      BENCH_ROUNDS=5 BENCH_SECONDS=3
+ * node test/bench/versions.ts <another checkout>      BENCH_ROUNDS=5 BENCH_SECONDS=3 BENCH_WARM_UP=12
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,6 +18,8 @@ import { startBare, startTollgate, type Target } from './targets.ts';
 const project = join(import.meta.dirname, '../..');
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5);
 const seconds = Number(process.env.BENCH_SECONDS ?? 3);
+/** Seconds of each kind of call until V8 has optimized what runs. Fewer measure how far it has come. */
+const warmUp = Number(process.env.BENCH_WARM_UP ?? 12);
 const kinds = {
   JSON: calls.json,
   'JSON, translated': translations.json,
@@ -37,14 +39,16 @@ async function startGateway(vendor: string, from: string, name: string): Promise
 /** Microseconds of processor time of a call, by target: the median of its rounds. */
 async function measure(targets: readonly Target[], call: Call): Promise<number[]> {
   const samples = targets.map((): number[] => []);
-  for (let round = 0; round <= rounds; round += 1)
-    for (const [index, target] of targets.entries()) {
-      // The bare proxy translates nothing.
-      if (call === translations.json && !target.translates) continue;
+  // The bare proxy translates nothing.
+  const measured = [...targets.entries()].filter(
+    ([, { translates = false }]) => translates || call !== translations.json,
+  );
+  for (const [, target] of measured) await load(target, call, { connections: 32, seconds: warmUp, folder });
+  for (let round = 0; round < rounds; round += 1)
+    for (const [index, target] of measured) {
       const begun = readUsage(target.pid).cpu;
       const { requests } = await load(target, call, { connections: 32, seconds, folder });
-      // The first round lets V8 optimize.
-      if (round > 0) samples[index]?.push(((readUsage(target.pid).cpu - begun) * 1e6) / requests);
+      samples[index]?.push(((readUsage(target.pid).cpu - begun) * 1e6) / requests);
     }
   return samples.map(computeMedian);
 }
