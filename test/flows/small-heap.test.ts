@@ -265,7 +265,8 @@ it.each([
       }),
     );
     for (const status of statuses) expect([200, 400, 429, 503, 529]).toContain(status);
-    expect(statuses.some((status) => status === 200 || status === 400)).toBe(true);
+    // The streams may hold all of the memory until the last body has come.
+    if (!beside) expect(statuses.some((status) => status === 200 || status === 400)).toBe(true);
     expect(statuses.some((status) => status > 400)).toBe(true);
     await Promise.all(streams);
     await expectService();
