@@ -30,10 +30,6 @@ interface Care<Args extends unknown[], Result> {
   fail?(error: unknown, tap: string, args: Args): Result;
 }
 
-function isPromise<Result>(result: PromiseLike<Result> | Result): result is PromiseLike<Result> {
-  return typeof result === 'object' && result !== null && 'then' in result;
-}
-
 /** A hook as a plugin taps it. A synchronous one has no `tapPromise`: pass on `tap` alone. */
 function wrapHook<Args extends unknown[], Result>(
   name: string,
@@ -72,20 +68,11 @@ function wrapHook<Args extends unknown[], Result>(
     },
     tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Result> | Result): void {
       const at = toPlace(place, tap);
-      const settle = async (result: PromiseLike<Result>, args: Args): Promise<Result> => {
+      hook.tapPromise?.(at, async (...args) => {
         try {
-          return take(await result, at, args);
+          return take(await tap(...args), at, args);
         } catch (error) {
           return explain(error, at, args);
-        }
-      };
-      // Most taps of a call answer at once, and need no more than a promise.
-      hook.tapPromise?.(at, (...args) => {
-        try {
-          const result = tap(...args);
-          return isPromise(result) ? settle(result, args) : Promise.resolve(take(result, at, args));
-        } catch (error) {
-          return settle(Promise.reject(error), args);
         }
       });
     },
