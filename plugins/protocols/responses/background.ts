@@ -1,7 +1,6 @@
 /**
- * Responses that run while nobody waits. The record of one is written before its call starts, and again at
- * its end. A process shows by its beat that what it runs is alive: a response whose process was killed has
- * failed.
+ * Responses that run in the background. Each is recorded before its call starts, and again at its end. A
+ * process writes a beat while it runs responses: without one for a minute they have failed.
  */
 import { hash, randomUUID } from 'node:crypto';
 import {
@@ -38,6 +37,10 @@ interface Run {
   readonly parsed: Parsed;
 }
 
+interface Running extends Run {
+  readonly detached: DetachedCall;
+}
+
 function describeFailure(record: string, error: GatewayError): string {
   const { code, message } = buildErrorBody(error).error;
   return splice(record, [
@@ -63,7 +66,8 @@ export class Background {
   readonly #keeper: Keeper;
   readonly #host: Pick<Host, 'runDetached' | 'logger'>;
   readonly #process = randomUUID();
-  readonly #running = new Map<DetachedCall, Run>();
+  /** By the ids of their exchanges. */
+  readonly #running = new Map<string, Running>();
   /** The last writes of responses that ended. */
   readonly #ending = new Set<Promise<void>>();
   readonly #beating: NodeJS.Timeout;
@@ -79,14 +83,17 @@ export class Background {
 
   /** Waits for the records of what ended. */
   async close(): Promise<void> {
-    const patience = new Promise((resolve) => void setTimeout(resolve, longestStop).unref());
-    await Promise.race([Promise.all([...this.#running.keys()].map(({ end }) => end)), patience]);
-    await Promise.race([Promise.all(this.#ending), patience]);
+    const timeout = new Promise((resolve) => void setTimeout(resolve, longestStop).unref());
+    await Promise.race([
+      Promise.all([...this.#running.values()].map(({ detached }) => detached.end)),
+      timeout,
+    ]);
+    await Promise.race([Promise.all(this.#ending), timeout]);
     clearInterval(this.#beating);
   }
 
   isRunning(exchange: string): boolean {
-    return [...this.#running.keys()].some(({ id }) => id === exchange);
+    return this.#running.has(exchange);
   }
 
   /** Starts a response, and returns its record. The same `Idempotency-Key` gets the same response. */
@@ -128,12 +135,12 @@ export class Background {
       await this.#stored.drop(account, id);
       throw error;
     }
-    this.#running.set(detached, run);
+    this.#running.set(detached.id, { ...run, detached });
     void this.#stored.advance(account, id, 'in_progress').catch(() => undefined);
     void detached.end.then((end) => {
       const ended = this.#finish(run, end).finally(() => void this.#ending.delete(ended));
       this.#ending.add(ended);
-      this.#running.delete(detached);
+      this.#running.delete(detached.id);
     });
   }
 
@@ -167,19 +174,19 @@ export class Background {
 
   /** Ends the call of a response that was cancelled or deleted, if this process runs it. */
   stop(account: string, id: string): void {
-    for (const [detached, run] of this.#running)
-      if (run.account === account && run.id === id) detached.cancel();
+    for (const run of this.#running.values())
+      if (run.account === account && run.id === id) run.detached.cancel();
   }
 
   async #beat(): Promise<void> {
-    const begun = [...this.#running];
+    const begun = [...this.#running.values()];
     const rows = await this.#stored.beat(this.#process);
     const alive = new Set(
       rows
         .filter(({ state }) => state !== 'cancelled')
         .map(({ account, id }) => JSON.stringify([account, id])),
     );
-    for (const [detached, { account, id }] of begun)
+    for (const { detached, account, id } of begun)
       if (!alive.has(JSON.stringify([account, id]))) detached.cancel();
   }
 }
