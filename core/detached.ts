@@ -23,7 +23,7 @@ class UnreadReply extends Reply {
   }
 
   override keepAlive(): void {
-    // Nobody waits.
+    // No client is connected.
   }
 }
 
@@ -33,7 +33,7 @@ export function runDetached(core: Core, parsed: Parsed, body: string): DetachedC
   const bytes = Buffer.from(body);
   const share = core.bodies.openShare(principal);
   share.takeWhole(bytes);
-  // The client's own request has the outcome that its key stands for.
+  // The key's outcome is the reply to the client's own request.
   const { 'idempotency-key': _key, ...headers } = parsed.headers;
   const received = new Arrival(
     { logger: core.logger, trustedProxies: 0 },

@@ -26,7 +26,7 @@ import type { PostedReply, Upgrade, UpgradedConnection } from './plugin.ts';
 import type { ErrorReply } from './protocol.ts';
 import { GatewayError, toGatewayError } from './util/errors.ts';
 
-/** A request to upgrade whose socket Node has let go of. */
+/** A request to upgrade, with the socket that Node no longer manages. */
 interface Pending {
   readonly upgrade: Upgrade;
   readonly socket: Socket;
@@ -60,7 +60,7 @@ interface Origin {
 
 /**
  * Headers of the upgrade that its calls do not repeat: those about the connection and a body. An idempotency
- * key would make all calls one. A cookie comes from browsers, whoever wrote the page.
+ * key would make all calls one. A browser sends its cookies for pages of any site.
  */
 const ownHeaders = new RegExp(
   '^(?:connection|upgrade|keep-alive|proxy-connection|te|trailer|transfer-encoding|expect|origin|cookie|' +
@@ -111,7 +111,7 @@ export class Upgrades {
 
   /** Receives a request to upgrade, and answers it like any other until it is accepted. */
   receive(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    // Node has removed its own listener. Whoever has the socket then learns of the end by `close`.
+    // Node has removed its own listener. The plugin that gets the socket learns of its end by `close`.
     socket.on('error', () => undefined);
     const upgrade = this.#findUpgrade(request);
     const response = new ServerResponse(request);

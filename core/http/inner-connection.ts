@@ -16,7 +16,7 @@ export interface InnerConnection {
 
 export function openInnerConnection(remoteAddress: string | undefined): InnerConnection {
   const [client, server] = duplexPair({ highWaterMark });
-  // Whoever reads the reply watches for a stall. Nothing here has a timer.
+  // The client's own connection has a timer for stalls, so this one needs none.
   Object.assign(server, { remoteAddress, [inner]: true, setTimeout: () => server });
   // A pair does not pass on that one of its ends was destroyed.
   client.on('close', () => server.destroy());

@@ -1,5 +1,5 @@
 /**
- * Decoders of content encodings. They work in Node's thread pool and stop while nobody reads what they made.
+ * Decoders of content encodings. They work in Node's thread pool, and pause while their output is not read.
  */
 import type { Transform } from 'node:stream';
 import {

@@ -1,12 +1,12 @@
 /**
  * The agents: where each is installed from, what it needs to know of the gateway, and the words that run it
- * without a screen. A folder stands for the home of its user, so that no settings of the machine count.
+ * without a screen. Each runs with a home folder of its own, so that no settings of the machine count.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Task } from './acting.ts';
 
-/** What an agent is told. */
+/** What an agent needs to reach the gateway, and where it runs. */
 export interface Access {
   readonly url: string;
   readonly key: string;

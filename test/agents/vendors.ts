@@ -134,7 +134,7 @@ export async function openWorld(): Promise<World> {
   });
   const relay = await startRelay(gateway.url);
   const [key = ''] = /sk-[\w-]{20,}/.exec(gateway.printed()) ?? [];
-  let told = gateway.printed().length;
+  let seen = gateway.printed().length;
   const list = (): ReceivedRequest[] =>
     vendors
       .flatMap(({ requests }) => [...requests])
@@ -149,8 +149,8 @@ export async function openWorld(): Promise<World> {
         () => gateway.printed(),
         () => list().length,
       );
-      const lines = gateway.printed().slice(told).split('\n');
-      told = gateway.printed().length;
+      const lines = gateway.printed().slice(seen).split('\n');
+      seen = gateway.printed().length;
       return lines;
     },
     takeSent: relay.takeSent,

@@ -256,7 +256,7 @@ it('the numbers of earlier items keep their digits, and their text its character
   expect(sent).toContain('H\u00e9l\u00e8ne \ud83d\udea2');
 });
 
-it('reasoning that nobody keeps and nothing seals is left out of the next input', async () => {
+it('reasoning that no vendor stores and nothing seals is left out of the next input', async () => {
   const { id, upstream } = getModel('responses', 'thinking');
   harness.vendors.responses.script(upstream, { reasoning: 'Hm.', text: 'Two.' }, { text: 'Three.' });
   const client = await connect();

@@ -1,4 +1,4 @@
-/** Responses in the background: polled, cancelled, charged once, and told to have failed if they were cut. */
+/** Responses in the background: polled, cancelled, charged once, and failed if they were cut. */
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { getModel, openFourWires, wires, type FourWires, type Wire } from '../support/four-wires.ts';

@@ -127,7 +127,7 @@ describe.each(ledgers)('responses in the tables of a %s ledger', (_, open) => {
     },
   );
 
-  it('are limited in all, whoever has them', async () => {
+  it('are limited in all, across accounts', async () => {
     const stored = openStored({ inAll: { responses: 4, bytes: 1e9 } });
     const keeper = new Keeper(stored, { logger, metrics: new Registry() });
     for (const account of ['ada', 'bob', 'cid', 'dan', 'eve', 'fay'])

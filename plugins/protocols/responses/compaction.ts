@@ -1,5 +1,5 @@
 /**
- * Compaction: an item that stands for the conversation before it, which only the one who made it can read.
+ * Compaction: an item that replaces the conversation before it, and that only its maker can read.
  * OpenAI and Azure make such items themselves. For any other model the gateway asks for a summary, seals it
  * for the account, and gives it back to a model as a message.
  */
@@ -132,7 +132,7 @@ function createOpener(
     throw buildFieldError(
       field,
       'cannot be opened: this gateway did not make it for this account, or no longer has the key',
-      'the messages that it stands for',
+      'the messages that it replaced',
     );
   };
 }

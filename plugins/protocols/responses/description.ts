@@ -106,7 +106,7 @@ export const calls: readonly CallDescription[] = [
     path: '/v1/responses/compact',
     summary: 'Compact a conversation',
     details:
-      "The reply has the user's messages and an item of type `compaction`, which stands for the rest of " +
+      "The reply has the user's messages and an item of type `compaction` in place of the rest of " +
       'the conversation. Send them with the next call.',
     body: { 'application/json': compactRequest },
     replies: { 200: { 'application/json': compacted } },

@@ -91,7 +91,10 @@ function buildCall(frame: CreateFrame, memory: Memory): Expanded {
   };
 }
 
-/** Whether nobody has the state that an item of reasoning stands for. The gateway's own items have none. */
+/**
+ * Whether the state of an item of reasoning is lost: the item does not hold it, and no vendor stores it. The
+ * gateway's own items have none.
+ */
 function isLost(item: unknown): boolean {
   if (!isObject(item) || item.type !== 'reasoning' || item.encrypted_content) return false;
   return !isGatewayId(readString(item.id) ?? '');
@@ -109,7 +112,7 @@ function selectOutput(output: readonly unknown[], store: boolean): readonly unkn
   });
 }
 
-/** Events that are about a whole response or item, wherever their type stands. The others are not parsed. */
+/** Events about a whole response or item; their type may be any member. The others are not parsed. */
 const whole =
   /"type":\s*"response\.(?:created|queued|in_progress|completed|incomplete|failed|output_item\.done)"/;
 const ends: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
