@@ -4,6 +4,7 @@
  */
 import { IncomingMessage, ServerResponse, type ClientRequest } from 'node:http';
 import { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import httpProxy, { type ProxyServer } from 'http-proxy-3';
 import type { Config } from './config.ts';
 import type { Attempt, Routed } from './exchange.ts';
@@ -46,11 +47,17 @@ export function createDispatcher(timeouts: Timeouts) {
 /** The bytes of a piece at most: text and events of several wait for each client that reads slowly. */
 const longestPiece = 8 * 1024;
 
-/** A body in pieces. */
+/**
+ * A body in pieces, one in each turn of the event loop: when many streams start together, the first pieces of
+ * all are sent before the rest of any.
+ */
 async function* readPieces(reply: IncomingMessage): AsyncGenerator<Uint8Array> {
   for await (const first of reply) {
     const joined = joinWaiting(first, reply);
-    for (let at = 0; at < joined.length; at += longestPiece) yield joined.subarray(at, at + longestPiece);
+    for (let at = 0; at < joined.length; at += longestPiece) {
+      if (at > 0) await nextTurn();
+      yield joined.subarray(at, at + longestPiece);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Processor time of a call, all threads, of this checkout and of another one, in interleaved rounds of one
- * run: a JSON call, a translated JSON call and an unpaced stream of 100 events.
+ * run: a JSON call that is alone, and at 32 connections a JSON call, a translated one and an unpaced stream of
+ * 100 events.
  *
  * node test/bench/versions.ts <another checkout>      BENCH_ROUNDS=5 BENCH_SECONDS=3 BENCH_WARM_UP=12
  */
@@ -20,10 +21,12 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? 5);
 const seconds = Number(process.env.BENCH_SECONDS ?? 3);
 /** Seconds of each kind of call until V8 has optimized what runs. Fewer measure how far it has come. */
 const warmUp = Number(process.env.BENCH_WARM_UP ?? 12);
-const kinds = {
-  JSON: calls.json,
-  'JSON, translated': translations.json,
-  'stream of 100 events': calls.stream,
+const crowd = 32;
+const kinds: Readonly<Record<string, readonly [Call, number]>> = {
+  'JSON, one connection': [calls.json, 1],
+  JSON: [calls.json, crowd],
+  'JSON, translated': [translations.json, crowd],
+  'stream of 100 events': [calls.stream, crowd],
 };
 
 // Where nginx is installed is often no part of a user's path.
@@ -37,17 +40,18 @@ async function startGateway(vendor: string, from: string, name: string): Promise
 }
 
 /** Microseconds of processor time of a call, by target: the median of its rounds. */
-async function measure(targets: readonly Target[], call: Call): Promise<number[]> {
+async function measure(targets: readonly Target[], call: Call, connections: number): Promise<number[]> {
   const samples = targets.map((): number[] => []);
   // The bare proxy translates nothing.
   const measured = [...targets.entries()].filter(
     ([, { translates = false }]) => translates || call !== translations.json,
   );
-  for (const [, target] of measured) await load(target, call, { connections: 32, seconds: warmUp, folder });
+  for (const [, target] of measured)
+    await load(target, call, { connections: crowd, seconds: warmUp, folder });
   for (let round = 0; round < rounds; round += 1)
     for (const [index, target] of measured) {
       const begun = readUsage(target.pid).cpu;
-      const { requests } = await load(target, call, { connections: 32, seconds, folder });
+      const { requests } = await load(target, call, { connections, seconds, folder });
       samples[index]?.push(((readUsage(target.pid).cpu - begun) * 1e6) / requests);
     }
   return samples.map(computeMedian);
@@ -63,8 +67,8 @@ try {
     await startGateway(vendor, project, 'now'),
   ];
   const rows: string[][] = [];
-  for (const [kind, call] of Object.entries(kinds)) {
-    const medians = await measure(targets, call);
+  for (const [kind, [call, connections]] of Object.entries(kinds)) {
+    const medians = await measure(targets, call, connections);
     const [, old = NaN, now = NaN] = medians;
     rows.push([kind, ...medians.map((cost) => cost.toFixed(0)), (now / old).toFixed(2)]);
   }
