@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Call } from './payload.ts';
 import { run } from './processes.ts';
-import type { Target } from './targets.ts';
+import { adaptCall, type Target } from './targets.ts';
 
 const resultSchema = z.object({
   requests: z.number(),
@@ -72,7 +72,7 @@ export async function load(
   options: { connections: number; seconds: number; folder: string },
 ): Promise<LoadResult> {
   const file = join(options.folder, `${target.name}.lua`);
-  writeFileSync(file, buildScript(call, target.headers));
+  writeFileSync(file, buildScript(adaptCall(call, target), target.headers));
   const args = [
     '-t',
     '1',

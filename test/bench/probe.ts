@@ -5,7 +5,7 @@
 import { Agent, request } from 'node:http';
 import { z } from 'zod';
 import { calls, eventsPerStream, replies, translations, type Call } from './payload.ts';
-import type { Target } from './targets.ts';
+import { adaptCall, type Target } from './targets.ts';
 
 interface Answer {
   readonly status: number;
@@ -14,11 +14,9 @@ interface Answer {
   readonly firstByte: number;
 }
 
-function call(
-  { origin, headers }: Target,
-  { path, accept, body, headers: own }: Call,
-  agent: Agent,
-): Promise<Answer> {
+function call(target: Target, given: Call, agent: Agent): Promise<Answer> {
+  const { origin, headers } = target;
+  const { path, accept, body, headers: own } = adaptCall(given, target);
   return new Promise((resolve, reject) => {
     const all = {
       'content-type': 'application/json',

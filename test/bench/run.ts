@@ -3,7 +3,7 @@
  * Rounds are interleaved so that a busy moment of the machine hits all of them; every figure is the median of
  * its rounds.
  *
- * npm run bench [-- --json]      BENCH_ROUNDS=5 BENCH_SECONDS=5 PEERS=1
+ * npm run bench [-- --json]      BENCH_ROUNDS=5 BENCH_SECONDS=5
  */
 import { spawnSync } from 'node:child_process';
 import { closeSync, fsyncSync, openSync, rmSync, writeSync, mkdtempSync } from 'node:fs';
@@ -17,14 +17,7 @@ import { measureFirstEvents, checkTarget } from './probe.ts';
 import { readMachineTime, readUsage, readMemory, stopAll } from './processes.ts';
 import { computeMedian } from './statistics.ts';
 import { computeResults, formatTable, type Samples } from './table.ts';
-import {
-  type Target,
-  startBare,
-  toDirectTarget,
-  startPortkey,
-  startTollgate,
-  type Place,
-} from './targets.ts';
+import { type Target, startBare, toDirectTarget, startTollgate, type Place } from './targets.ts';
 
 type Figures = Readonly<Record<string, number>>;
 
@@ -235,9 +228,7 @@ async function startTargets(
   place: Place,
   vendor: Awaited<ReturnType<typeof startVendor>>,
 ): Promise<Target[]> {
-  const targets = [toDirectTarget(vendor), await startBare(place), await startTollgate(place)];
-  if (process.env.PEERS === '1') targets.push(await startPortkey(place));
-  return targets;
+  return [toDirectTarget(vendor), await startBare(place), await startTollgate(place)];
 }
 
 class Collection {

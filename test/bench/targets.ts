@@ -1,10 +1,11 @@
 /**
- * What is measured side by side: the vendor itself, the bare proxy, Tollgate as it is delivered, and, when
- * asked for, another gateway written for Node. Each is a process of its own in front of the same vendor.
+ * What is measured side by side: the vendor itself, the bare proxy and Tollgate as it is delivered. Each is a
+ * process of its own in front of the same vendor.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { findFreePort } from '../support/free-port.ts';
+import { calls, type Call } from './payload.ts';
 import { run, start, type Program, type Started } from './processes.ts';
 
 export interface Target {
@@ -17,6 +18,8 @@ export interface Target {
   readonly startups: readonly number[];
   /** Whether it takes calls in another protocol than its vendor's. */
   readonly translates?: boolean;
+  /** The model it serves streams as, if not the one of the call. */
+  readonly streamedModel?: string;
   /** Where its metrics are. */
   readonly metrics?: string;
   /** The folder its ledger is in. */
@@ -35,7 +38,7 @@ export interface Place {
 }
 
 const usualStarts = Number(process.env.BENCH_STARTS ?? 5);
-const vendorKey = 'sk-vendor';
+export const vendorKey = 'sk-vendor';
 
 /** Starts a program a few times for the time it takes, and leaves the last one running. */
 async function startRepeatedly(
@@ -49,6 +52,12 @@ async function startRepeatedly(
     if (attempt === starts) return { ...started, startups };
     await started.stop();
   }
+}
+
+/** The call as a target takes it. */
+export function adaptCall(call: Call, { streamedModel }: Target): Call {
+  if (call !== calls.stream || streamedModel === undefined) return call;
+  return { ...call, body: JSON.stringify({ ...JSON.parse(call.body), model: streamedModel }) };
 }
 
 export function toDirectTarget(vendor: Started & { origin: string }): Target {
@@ -133,48 +142,4 @@ export async function startTollgate({
     metrics: `${origin}/metrics`,
     data: toDataFolder(starts),
   };
-}
-
-/**
- * With the newest of what it depends on its streams fail (Portkey-AI/gateway issue 1389); with these they
- * work.
- */
-const portkeyPackage = {
-  private: true,
-  dependencies: { '@portkey-ai/gateway': '1.15.2' },
-  overrides: { '@hono/node-server': '1.3.3', hono: '4.9.7' },
-};
-
-/** The other gateway for Node that is widely used, fetched from npm into the run's folder. */
-export async function startPortkey({ vendor, folder }: Place): Promise<Target> {
-  const home = join(folder, 'portkey');
-  mkdirSync(home);
-  writeFileSync(join(home, 'package.json'), JSON.stringify(portkeyPackage));
-  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: home });
-  const port = await findFreePort();
-  const origin = `http://127.0.0.1:${port}`;
-  const args = [
-    join(home, 'node_modules/@portkey-ai/gateway/build/start-server.js'),
-    `--port=${port}`,
-    '--headless',
-  ];
-  const env = { TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost', NODE_ENV: 'production' };
-  const log = join(folder, 'portkey.log');
-  const started = await startRepeatedly(() => ({
-    command: process.execPath,
-    args,
-    env,
-    cwd: home,
-    origin,
-    health: '/',
-    log,
-  }));
-  // The vendor tells streams by `accept`, which is forwarded only when asked for.
-  const headers = {
-    authorization: `Bearer ${vendorKey}`,
-    'x-portkey-provider': 'openai',
-    'x-portkey-custom-host': `${vendor}/v1`,
-    'x-portkey-forward-headers': 'accept',
-  };
-  return { name: 'portkey', origin, headers, pid: started.pid, startups: started.startups };
 }

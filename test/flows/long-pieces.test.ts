@@ -24,7 +24,6 @@ beforeAll(async () => {
   });
   const watch = definePlugin({
     name: 'watch',
-    version: '1.0.0',
     apply: ({ hooks }) =>
       hooks.transformStream.tap({ name: 'watch', when: () => true }, async function* note(pieces) {
         for await (const piece of pieces) {
