@@ -3,6 +3,7 @@
  * and the network.
  */
 import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
@@ -40,6 +41,16 @@ async function waitForLocks(url: string, count: number): Promise<void> {
   const waiting =
     "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
   while ((await queryDatabase(url, waiting)).length < count) await sleep(20);
+}
+
+/** Ends connections while this process waits, so that nothing reads of their end. */
+function endConnections(url: string, name: string): void {
+  const end = `SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity
+    WHERE application_name LIKE '${name}' AND datname = current_database()`;
+  const script =
+    "const client = new (require('pg').Client)(process.argv[1]); " +
+    'client.connect().then(() => client.query(process.argv[2])).then(() => client.end())';
+  execFileSync(process.execPath, ['-e', script, url, end]);
 }
 
 function closeStores(): void {
@@ -381,18 +392,22 @@ describe('a network that fails', () => {
     expect(await store.readBalance('a')).toEqual({ total: 1000n, used: 0n, pending: 10n });
   });
 
+  it('repeats a batch that is sent on a connection that the server has ended', async () => {
+    const { store, url } = await open();
+    await store.readBalance('a');
+    // What follows a read of a file is sent before the connection is read.
+    await readFile(import.meta.filename);
+    endConnections(url, 'tollgate %-%');
+    expect(await store.reserve(request('r1', 'a'))).toMatchObject({ status: 'reserved' });
+  });
+
   it('ends no process if a connection closes after an answer', async () => {
     const { store, url } = await open();
     await store.readBalance('a');
     const reply = store.readBalance('a');
     await new Promise((resolve) => setImmediate(resolve));
     // Nothing is read meanwhile: both arrive as one, and the end while the connection is still in use.
-    const end = `SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity
-      WHERE application_name = 'tollgate reads' AND datname = current_database()`;
-    const script =
-      "const client = new (require('pg').Client)(process.argv[1]); " +
-      'client.connect().then(() => client.query(process.argv[2])).then(() => client.end())';
-    execFileSync(process.execPath, ['-e', script, url, end]);
+    endConnections(url, 'tollgate reads');
     expect(await reply).toMatchObject({ total: 1000n });
     expect(await store.readBalance('a')).toMatchObject({ total: 1000n });
   });

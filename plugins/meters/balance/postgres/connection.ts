@@ -150,7 +150,7 @@ export function getCode(error: unknown): string | undefined {
  */
 export function isReset(error: unknown): boolean {
   const cause = error instanceof QueryError ? error.cause : error;
-  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNRESET';
+  return cause instanceof Error && 'code' in cause && (cause.code === 'ECONNRESET' || cause.code === 'EPIPE');
 }
 
 export function createQuery(client: ClientBase): Query {
