@@ -115,14 +115,19 @@ function createSharedHost(
   const { catalog, findTargets, protocols, providers, keyrings } = core;
   const { credentials, guards, tables, examinations, upgrades } = core;
   const registries = { protocols, providers, keyrings, credentials, guards, tables, examinations, upgrades };
-  const runDetached: Host['runDetached'] = async (parsed, body) =>
-    (await import('./detached.ts')).runDetached(core, parsed, body);
+  const postCall: Host['postCall'] = async (parsed, posted) => {
+    const { protocol, path, query, address: remoteAddress } = parsed;
+    // The address is known. The key's outcome is the reply to the client's own request.
+    const { 'x-forwarded-for': _proxies, 'idempotency-key': _key, ...headers } = parsed.headers;
+    const module = await import('./take-call.ts');
+    return module.postCall(core, { protocol, path, query, headers, remoteAddress }, posted);
+  };
   return {
     ...registries,
     plugins: names,
     catalog,
     findTargets,
-    runDetached,
+    postCall,
     operations,
     metrics,
     workers,

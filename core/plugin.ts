@@ -47,14 +47,25 @@ export interface GivenOptions {
   readonly given: unknown;
 }
 
-/** A call whose client does not wait. */
-export interface DetachedCall {
+/** A call that a plugin makes for a client, as if that had posted it. */
+export interface PostedCall {
+  /** JSON text in pieces, with `stream: true`. */
+  readonly body: readonly Uint8Array[];
+  /** An abort is a client that disconnects. */
+  readonly signal: AbortSignal;
+  /** Takes the data of one event. What it returns is waited for: the provider goes at this pace. */
+  take(data: string): Promise<void> | undefined;
+}
+
+export interface PostedReply {
   /** The id of its exchange. */
   readonly id: string;
-  /** Never rejects. */
-  readonly end: Promise<End>;
-  /** Ends it, as if its client disconnected. */
-  cancel(): void;
+  /** Resolves once all events are taken. `text` is the body of an error. */
+  readonly end: Promise<{
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly text: string;
+  }>;
 }
 
 /** Everything a plugin can add to, and nothing it could break. */
@@ -80,10 +91,10 @@ export interface Host {
   /** Finds the targets of a model for a client of this protocol. Empty if the model is unknown. */
   findTargets(model: string, client: Protocol): readonly Target[];
   /**
-   * Runs a call of the same caller with this body, JSON text, whose client does not wait. It is reserved for
-   * and charged like any call, and a stop of the gateway waits for it.
+   * Makes another call for the caller of this one, with the same headers. It is reserved for, charged and
+   * logged like any call, and a stop of the gateway waits for it.
    */
-  runDetached(parsed: Parsed, body: string): Promise<DetachedCall>;
+  postCall(parsed: Parsed, posted: PostedCall): Promise<PostedReply>;
   /** What plugins for operators use. */
   readonly operations: Operations;
   /** The process's metrics. Use `getSingleMetric` before you register: a reload applies plugins again. */
@@ -216,10 +227,10 @@ export interface UpgradedConnection {
    */
   check(body: string): Promise<ErrorReply | undefined>;
   /**
-   * Makes a call as if its client had posted it to the same path, with the headers of the upgrade: every hook
-   * runs, and it is logged, limited and charged as any other. An abort is a client that disconnects.
+   * Makes a call at the same path with the headers of the upgrade: every hook runs, and it is logged, limited
+   * and charged as any other.
    */
-  post(body: readonly Uint8Array[], signal: AbortSignal): Promise<PostedReply>;
+  post(posted: PostedCall): PostedReply;
 }
 
 export interface HeldBytes {
@@ -227,14 +238,6 @@ export interface HeldBytes {
   take(bytes: number): void;
   /** Gives back everything that was taken. */
   release(): void;
-}
-
-export interface PostedReply {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The data of each server-sent event. Rejects if the reply breaks off. */
-  readEvents(): AsyncIterable<string>;
-  readText(): Promise<string>;
 }
 
 /** Looks up keys, so that a credential scheme need not know where they are stored. */

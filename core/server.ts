@@ -6,7 +6,6 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Core } from './core.ts';
-import type { Principal } from './exchange.ts';
 import { answerRoute } from './http/answer-route.ts';
 import {
   Arrival,
@@ -16,16 +15,16 @@ import {
   readTarget,
   type Call,
 } from './http/arrival.ts';
-import { toWrongBodyError, type BodyShare } from './http/bodies.ts';
+import { toWrongBodyError } from './http/bodies.ts';
 import { refuseTransferEncoding } from './http/encoded-body.ts';
 import { parseJson } from './http/json-body.ts';
 import { closeListener, findInheritedSocket, formatUrl, listen, type Address } from './http/listener.ts';
-import { Reply } from './http/reply.ts';
+import { HttpReply } from './http/reply.ts';
 import { groupRoutes } from './http/routes.ts';
 import { answerUnserved } from './not-found.ts';
-import { runCall } from './pipeline.ts';
 import type { Readiness } from './plugin.ts';
 import type { ReadBody, ReadForm } from './protocol.ts';
+import { takeCall } from './take-call.ts';
 import { Upgrades } from './upgrades.ts';
 import { getMessage, readSystemCode } from './util/errors.ts';
 import { releaseAfter } from './util/memory.ts';
@@ -87,7 +86,7 @@ function createHandler(core: Core, audience: Audience, upgrades: Upgrades): Requ
   app.use((context, next) => (upgrades.isPending(context.req) ? upgrades.answer(context) : next()));
   app.use((context, next) => {
     const call = findCall(context);
-    return call ? takeCall(core, context, call) : next();
+    return call ? takeRequest(core, context, call) : next();
   });
   app.use(router.routes());
   const listener = { core, router, findCall, isPublic };
@@ -120,12 +119,12 @@ function logFailure({ logger }: Core, error: unknown, context?: Koa.Context): vo
 }
 
 /** Runs a call. The pipeline writes the reply, with its own back-pressure and end. */
-async function takeCall(core: Core, context: Koa.Context, call: Call): Promise<void> {
+async function takeRequest(core: Core, context: Koa.Context, call: Call): Promise<void> {
   const { req, res } = context;
   const { protocol, match } = call;
   context.respond = false;
   const received = new Arrival(core, context, { family: protocol.name, operation: match.operation });
-  const reply = new Reply(res, received.id, core);
+  const reply = new HttpReply(res, received.id, core);
   res.on('close', () => {
     reply.memory.release();
     if (!res.writableFinished) received.cancellation.cancel();
@@ -133,33 +132,20 @@ async function takeCall(core: Core, context: Koa.Context, call: Call): Promise<v
   // A client that has closed its side may still read. The probe finds out; only `close` cancels the call.
   const probeClient = (): void => reply.probe(req.httpVersion, protocol.client.keepAlive);
   req.socket.on('end', probeClient);
-  let share: BodyShare | undefined;
-  const running = core.calls.begin(received);
-  try {
-    await runCall(core, received, {
-      protocol,
-      match,
-      reply,
-      readBody(principal) {
-        checkBodyType(req, call);
-        refuseTransferEncoding(req);
-        core.replies.checkRoom();
-        share = core.bodies.openShare(principal);
-        const { readForm, expand } = protocol.client;
-        // Anything else is read as JSON, because many clients send no content type.
-        if (!readForm || !isForm(req)) {
-          const reading = share.read(req).then(parseJson);
-          return expand ? expandBody(reading, call, principal, share) : reading;
-        }
-        return share.read(req).then((bytes) => toFormBody(bytes, readForm(bytes, getType(req))));
-      },
-    });
-  } finally {
-    req.socket.off('end', probeClient);
-    core.calls.end(running);
-    share?.release();
-    reply.tape?.release();
-  }
+  await takeCall(core, received, {
+    protocol,
+    match,
+    reply,
+    async read(share) {
+      checkBodyType(req, call);
+      refuseTransferEncoding(req);
+      const { readForm } = protocol.client;
+      const bytes = await share.read(req);
+      // Anything else is read as JSON, because many clients send no content type.
+      return readForm && isForm(req) ? toFormBody(bytes, readForm(bytes, getType(req))) : parseJson(bytes);
+    },
+  });
+  req.socket.off('end', probeClient);
 }
 
 function getType({ headers }: IncomingMessage): string {
@@ -181,20 +167,6 @@ async function toFormBody({ length }: Buffer, reading: Promise<ReadForm>): Promi
   releaseAfter(length);
   const text = JSON.stringify(form.fields);
   return { bytes: Buffer.from(text), text, value: form };
-}
-
-/** The body with what it refers to, which takes memory of the same share and has the same limit. */
-async function expandBody(
-  reading: Promise<ReadBody>,
-  { protocol, match }: Call,
-  { account }: Principal,
-  share: BodyShare,
-): Promise<ReadBody> {
-  const body = await reading;
-  const whole = await protocol.client.expand?.(body, { account, match });
-  if (!whole) return body;
-  share.takeWhole(whole.bytes);
-  return whole;
 }
 
 /** Throws a `PluginError` if a route cannot be served. */

@@ -1,29 +1,23 @@
 /**
  * The WebSockets of one listener: lets them in as plugins ask, counts them, makes their calls, and ends them
- * when the gateway stops. Their calls pass through an HTTP server without a port, so that the pipeline, its
- * limits and its back-pressure are those of HTTP. They follow a reload with their next call.
+ * when the gateway stops. They follow a reload with their next call.
  */
-import { once } from 'node:events';
 import {
-  createServer,
-  type IncomingHttpHeaders,
-  IncomingMessage,
-  request as sendRequest,
-  type RequestListener,
   ServerResponse,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
 } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import type { Core } from './core.ts';
-import { SseReader } from './crossing/sse.ts';
 import type { Principal } from './exchange.ts';
 import { requireAccess } from './http/access.ts';
 import { Arrival, buildIdHeaders, createRequestId, readCallPath, readTarget } from './http/arrival.ts';
-import { openInnerConnection } from './http/inner-connection.ts';
 import { buildErrorHeaders } from './http/reply-headers.ts';
-import type { PostedReply, Upgrade, UpgradedConnection } from './plugin.ts';
+import type { Upgrade, UpgradedConnection } from './plugin.ts';
 import type { ErrorReply } from './protocol.ts';
+import { postCall } from './take-call.ts';
 import { GatewayError, toGatewayError } from './util/errors.ts';
 
 /** A request to upgrade, with the socket that Node no longer manages. */
@@ -67,9 +61,6 @@ const ownHeaders = new RegExp(
     'accept|accept-encoding|content-length|content-type|content-encoding|idempotency-key|sec-websocket-.*)$',
 );
 
-/** Bytes of the headers of a call: more than the listener accepts of an upgrade, which they come from. */
-const maxHeaderSize = 64 * 1024;
-
 function selectHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.test(name)));
 }
@@ -82,14 +73,12 @@ export class Upgrades {
   #core: Core;
   readonly #pending = new WeakMap<IncomingMessage, Pending>();
   readonly #open = new Set<Opened>();
-  readonly #listener: RequestListener;
-  readonly #inner;
+  readonly #answer: RequestListener;
 
   /** `answer` answers every request of the listener. */
   constructor(core: Core, answer: RequestListener) {
     this.#core = core;
-    this.#listener = answer;
-    this.#inner = createServer({ maxHeaderSize }, answer);
+    this.#answer = answer;
   }
 
   /** Switches to another gateway. Connections of a plugin that it lacks are ended. */
@@ -125,7 +114,7 @@ export class Upgrades {
     }
     response.shouldKeepAlive = false;
     response.on('finish', () => socket.destroySoon());
-    void this.#listener(request, response);
+    void this.#answer(request, response);
   }
 
   isPending(request: IncomingMessage): boolean {
@@ -203,7 +192,10 @@ export class Upgrades {
       logger,
       holdBytes: () => bodies.openShare(principal),
       check: (body) => this.#check(origin, body),
-      post: (body, signal) => this.#post(origin, body, signal),
+      post: (posted) => {
+        const protocol = this.#core.protocols.get(upgrade.protocol);
+        return postCall(this.#core, { ...origin, protocol, transport: 'websocket' }, posted);
+      },
     };
     try {
       const drain = upgrade.take(connection);
@@ -232,33 +224,6 @@ export class Upgrades {
     }
   }
 
-  async #post(origin: Origin, body: readonly Uint8Array[], signal: AbortSignal): Promise<PostedReply> {
-    const { path, headers, remoteAddress } = origin;
-    const { client, server } = openInnerConnection(remoteAddress);
-    this.#inner.emit('connection', server);
-    const length = body.reduce((sum, piece) => sum + piece.length, 0);
-    const request = sendRequest({
-      createConnection: () => client,
-      maxHeaderSize,
-      method: 'POST',
-      path,
-      signal,
-      headers: { ...headers, 'content-type': 'application/json', 'content-length': length },
-    });
-    for (const piece of body) request.write(piece);
-    request.end();
-    // An abort is also an error of the request, after its reply has begun.
-    request.on('error', () => undefined);
-    const [reply]: unknown[] = await once(request, 'response');
-    if (!(reply instanceof IncomingMessage)) throw new TypeError('a request got no reply');
-    return {
-      status: reply.statusCode ?? 0,
-      headers: reply.headers,
-      readEvents: () => readEvents(reply),
-      readText: () => text(reply),
-    };
-  }
-
   /** Lets the calls of all connections finish, and closes each after its last. */
   drain(): void {
     for (const { drain } of this.#open) drain();
@@ -267,14 +232,4 @@ export class Upgrades {
   disconnect(): void {
     for (const { socket } of this.#open) socket.destroy();
   }
-}
-
-async function* readEvents(reply: IncomingMessage): AsyncGenerator<string> {
-  const reader = new SseReader();
-  for await (const chunk of reply) {
-    const bytes: unknown = chunk;
-    if (!(bytes instanceof Uint8Array)) continue;
-    for (const { event } of reader.push(bytes)) if (event) yield event.data;
-  }
-  for (const { event } of reader.end()) if (event) yield event.data;
 }

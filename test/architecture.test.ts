@@ -120,8 +120,8 @@ const layers: readonly (readonly string[])[] = [
     'not-found',
     'pipeline',
     'rehearsal',
-    'detached',
     'server',
+    'take-call',
     'upgrades',
   ],
   ['index', 'for-threads'],
@@ -166,7 +166,7 @@ describe('the test reads the sources', () => {
   it('finds files and their imports', () => {
     expect(core.length).toBeGreaterThan(60);
     expect(plugins.length).toBeGreaterThan(200);
-    expect(byPath.get('core/server.ts')?.loads).toContain('./pipeline.ts');
+    expect(byPath.get('core/server.ts')?.loads).toContain('./take-call.ts');
   });
 
   it('tells imports of types from those that load a module', () => {

@@ -6,7 +6,6 @@ import type { Logger } from 'pino';
 import { type Principal, type Received, Trace } from '../exchange.ts';
 import type { Match, Operation, Protocol } from '../protocol.ts';
 import { Cancellation } from '../util/cancellation.ts';
-import { isInner } from './inner-connection.ts';
 
 /**
  * Creates the id of a request, sent with its reply and logged in every line about it: a UUID version 7.
@@ -45,7 +44,7 @@ export function resolveClientAddress(
   return parseAddress(entries[Math.max(0, entries.length - proxies)] ?? '') ?? remote;
 }
 
-type Route = Pick<Received, 'family' | 'operation'> & Partial<Pick<Received, 'access'>>;
+type Route = Pick<Received, 'family' | 'operation' | 'transport'> & Partial<Pick<Received, 'access'>>;
 
 interface Target extends Pick<Received, 'method' | 'path'> {
   readonly querystring: string;
@@ -88,7 +87,7 @@ export class Arrival implements Received {
   constructor(
     core: ListenerFacts,
     request: HttpRequest,
-    { family, operation, access = 'user' }: Route,
+    { family, operation, access = 'user', transport }: Route,
     id = createRequestId(),
   ) {
     this.id = id;
@@ -98,7 +97,7 @@ export class Arrival implements Received {
     this.method = request.method;
     this.path = request.path;
     this.headers = request.req.headers;
-    this.transport = isInner(request.req.socket) ? 'websocket' : undefined;
+    this.transport = transport;
     this.#logger = core.logger;
     this.#querystring = request.querystring;
     this.#remote = request.req.socket.remoteAddress ?? '';

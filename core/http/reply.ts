@@ -63,38 +63,85 @@ export interface ReplyCore {
   readonly replies: ReplyBudget;
 }
 
-export class Reply {
+/** The reply to one call, wherever it goes. */
+export abstract class Reply {
   readonly id: string;
-  readonly #response: ServerResponse;
-  readonly #core: ReplyCore;
-  readonly #headers: Record<string, string>;
-  #status = 200;
-  #beat: NodeJS.Timeout | undefined;
   /** The memory that the provider's reply takes, released when the client has the reply or disconnects. */
   readonly memory: ReplyMemory;
   /** The recording for `replay`, if one was asked for. */
   tape: Tape | undefined;
+  /** True once the head was sent. From then on errors are sent inside the stream. */
+  abstract readonly started: boolean;
+  protected status = 200;
+  protected readonly headers: Record<string, string>;
+  readonly #budget: ReplyBudget;
 
-  constructor(response: ServerResponse, id: string, core: ReplyCore) {
+  constructor(id: string, budget: ReplyBudget) {
     this.id = id;
-    this.#core = core;
-    this.#response = response;
-    this.memory = new ReplyMemory(core.replies);
-    this.#headers = buildIdHeaders(id);
+    this.memory = new ReplyMemory(budget);
+    this.headers = buildIdHeaders(id);
+    this.#budget = budget;
   }
 
-  /** True once the head was sent. From then on errors are sent inside the stream. */
+  /** If the client is slower than the provider, resolves when it has caught up or disconnected. */
+  abstract write(text: string | Uint8Array): Promise<void> | undefined;
+
+  /** Sends the last text and ends the reply. */
+  abstract finish(text: string | Uint8Array): void;
+
+  /** Sends `text` after each silence of `milliseconds`, with the head first if it was not sent. */
+  abstract keepAlive(text: string, milliseconds: number): void;
+
+  /** Sets the head. It is sent with the first text; later calls before that override earlier ones. */
+  setHead(status: number, headers: Readonly<Record<string, string>>): void {
+    this.status = status;
+    Object.assign(this.headers, headers);
+  }
+
+  /** Adds the cost of the call to the head, unless that was sent. */
+  addCost(cost: Nano): void {
+    if (!this.started) this.headers[costHeader] = formatUsd(cost);
+  }
+
+  /** Starts to record what is sent, up to `limit` bytes, and nothing if replies need the memory. */
+  record(limit: number): void {
+    this.tape = new Tape(this.#budget, limit);
+  }
+
+  /**
+   * Ends the recording and returns it, with the last text that is still held back. It leaves out the request
+   * id and the allowance headers, since both belong to this call alone.
+   */
+  endRecording(
+    lastText: string | Uint8Array,
+    allowances: Readonly<Record<string, string>> = {},
+  ): Recording | undefined {
+    if (!this.tape) return undefined;
+    this.tape.add(lastText);
+    const own = { ...buildIdHeaders(this.id), ...allowances };
+    const headers = Object.fromEntries(
+      Object.entries(this.headers).filter(([name]) => own[name] === undefined),
+    );
+    return { status: this.status, headers, ...this.tape.stop() };
+  }
+}
+
+/** A reply by HTTP, with a head of its own and trailers. */
+export class HttpReply extends Reply {
+  readonly #response: ServerResponse;
+  readonly #core: ReplyCore;
+  #beat: NodeJS.Timeout | undefined;
+
+  constructor(response: ServerResponse, id: string, core: ReplyCore) {
+    super(id, core.replies);
+    this.#core = core;
+    this.#response = response;
+  }
+
   get started(): boolean {
     return this.#response.headersSent;
   }
 
-  /** Sets the head. It is sent with the first text; later calls before that override earlier ones. */
-  setHead(status: number, headers: Readonly<Record<string, string>>): void {
-    this.#status = status;
-    Object.assign(this.#headers, headers);
-  }
-
-  /** If the client is slower than the provider, resolves when it has caught up or disconnected. */
   write(text: string | Uint8Array): Promise<void> | undefined {
     if (this.#response.destroyed) return undefined;
     if (!this.started) this.#begin();
@@ -104,12 +151,12 @@ export class Reply {
     return hasRoom ? undefined : this.#waitForDrain();
   }
 
-  /** Sends the last text and ends the reply. If nothing was sent before, it sets `content-length`. */
+  /** If nothing was sent before, it sets `content-length`. */
   finish(text: string | Uint8Array): void {
     clearInterval(this.#beat);
     if (this.#response.destroyed) return;
     if (!this.started) {
-      this.#headers['content-length'] = String(Buffer.byteLength(text));
+      this.headers['content-length'] = String(Buffer.byteLength(text));
       this.#begin();
     }
     this.tape?.add(text);
@@ -117,7 +164,6 @@ export class Reply {
     if (this.#response.writableLength > 0) this.#watchStall();
   }
 
-  /** Sends `text` after each silence of `milliseconds`, with the head first if it was not sent. */
   keepAlive(text: string, milliseconds: number): void {
     this.#beat = setInterval(() => {
       // A client that is behind has unread bytes already.
@@ -142,33 +188,11 @@ export class Reply {
     setTimeout(() => this.probe(httpVersion, keepAlive, Math.min(pause * 4, longestProbe)), pause).unref();
   }
 
-  /** Adds the cost of the call to the head, or to the trailers after the head if the client takes them. */
-  addCost(cost: Nano): void {
-    if (!this.started) this.#headers[costHeader] = formatUsd(cost);
-    else if (this.#response.hasHeader('trailer'))
+  /** Adds the cost to the head, or to the trailers after the head if the client takes them. */
+  override addCost(cost: Nano): void {
+    super.addCost(cost);
+    if (this.started && this.#response.hasHeader('trailer'))
       this.#response.addTrailers({ [costHeader]: formatUsd(cost) });
-  }
-
-  /** Starts to record what is sent, up to `limit` bytes, and nothing if replies need the memory. */
-  record(limit: number): void {
-    this.tape = new Tape(this.#core.replies, limit);
-  }
-
-  /**
-   * Ends the recording and returns it, with the last text that is still held back. It leaves out the request
-   * id and the allowance headers, since both belong to this call alone.
-   */
-  endRecording(
-    lastText: string | Uint8Array,
-    allowances: Readonly<Record<string, string>> = {},
-  ): Recording | undefined {
-    if (!this.tape) return undefined;
-    this.tape.add(lastText);
-    const own = { ...buildIdHeaders(this.id), ...allowances };
-    const headers = Object.fromEntries(
-      Object.entries(this.#headers).filter(([name]) => own[name] === undefined),
-    );
-    return { status: this.#status, headers, ...this.tape.stop() };
   }
 
   #begin(): void {
@@ -176,9 +200,9 @@ export class Reply {
     if (this.#core.calls.stopping) this.#response.shouldKeepAlive = false;
     // Trailers follow chunks, which HTTP/1.0 lacks.
     const { req, useChunkedEncodingByDefault: isChunked } = this.#response;
-    if (isChunked && req.headers.te?.includes('trailers') && !('content-length' in this.#headers))
+    if (isChunked && req.headers.te?.includes('trailers') && !('content-length' in this.headers))
       this.#response.setHeader('trailer', costHeader);
-    this.#response.writeHead(this.#status, this.#headers);
+    this.#response.writeHead(this.status, this.headers);
   }
 
   /** Disconnects a client that reads nothing for `longestStall` milliseconds. */

@@ -95,7 +95,7 @@ export function createHost(
     catalog: new Catalog(),
     dataFolder: '/nowhere',
     findTargets: () => [],
-    runDetached: () => Promise.reject(new Error('not in this host')),
+    postCall: () => Promise.reject(new Error('not in this host')),
     operations: {
       configuration: {
         workers: 1,

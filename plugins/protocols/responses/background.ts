@@ -5,18 +5,16 @@
 import { hash, randomUUID } from 'node:crypto';
 import {
   GatewayError,
+  sliceMember,
   splice,
-  toGatewayError,
-  type DetachedCall,
-  type End,
   type Host,
   type Parsed,
   type Replay,
 } from '../../../core/index.ts';
 import { buildErrorBody } from '../../shared/openai/errors.ts';
-import { readObject } from '../../shared/wire-kit/values.ts';
+import { readObject, readString } from '../../shared/wire-kit/values.ts';
 import type { ResponsesCall } from './call.ts';
-import { buildRecord, findResponse, type Keeper } from './keeper.ts';
+import { buildRecord, type Keeper } from './keeper.ts';
 import { makeId, ResponseObject } from './reply-facts.ts';
 import { computeSize, runningStates, type Found, type Item, type Stored } from './stored.ts';
 
@@ -37,15 +35,24 @@ interface Run {
   readonly parsed: Parsed;
 }
 
-interface Running extends Run {
-  readonly detached: DetachedCall;
+interface Running extends Pick<Run, 'account' | 'id'> {
+  /** Cancels its call. */
+  readonly leaving: AbortController;
+  /** Resolves when its end is recorded. */
+  readonly ended: Promise<void>;
 }
 
-function describeFailure(record: string, error: GatewayError): string {
-  const { code, message } = buildErrorBody(error).error;
+/** The events that end a response. */
+const ending = /"type":\s*"response\.(?:completed|incomplete|failed)"/;
+const stopped = new GatewayError('internal', 'The gateway that ran this response stopped.');
+const unkept = new GatewayError('internal', 'The response could not be stored.');
+
+/** `body` is that of an error. */
+function describeFailure(record: string, body: unknown): string {
+  const { code, message } = readObject(readObject(body).error);
   return splice(record, [
     { path: ['status'], value: 'failed' },
-    { path: ['error'], value: { code: typeof code === 'string' ? code : 'server_error', message } },
+    { path: ['error'], value: { code: readString(code) ?? 'server_error', message } },
   ]);
 }
 
@@ -54,7 +61,7 @@ export function describeRecord({ state, beat, reply }: Found): string {
   if (state === 'cancelled') return splice(reply, [{ path: ['status'], value: state }]);
   if (!runningStates.has(state)) return reply;
   if (Date.now() - (beat ?? 0) < longestSilence) return splice(reply, [{ path: ['status'], value: state }]);
-  return describeFailure(reply, new GatewayError('internal', 'The gateway that ran this response stopped.'));
+  return describeFailure(reply, buildErrorBody(stopped));
 }
 
 function buildReplay(record: string): Replay {
@@ -64,15 +71,13 @@ function buildReplay(record: string): Replay {
 export class Background {
   readonly #stored: Stored;
   readonly #keeper: Keeper;
-  readonly #host: Pick<Host, 'runDetached' | 'logger'>;
+  readonly #host: Pick<Host, 'postCall' | 'logger'>;
   readonly #process = randomUUID();
   /** By the ids of their exchanges. */
   readonly #running = new Map<string, Running>();
-  /** The last writes of responses that ended. */
-  readonly #ending = new Set<Promise<void>>();
   readonly #beating: NodeJS.Timeout;
 
-  constructor(stored: Stored, keeper: Keeper, host: Pick<Host, 'runDetached' | 'logger'>) {
+  constructor(stored: Stored, keeper: Keeper, host: Pick<Host, 'postCall' | 'logger'>) {
     this.#stored = stored;
     this.#keeper = keeper;
     this.#host = host;
@@ -84,11 +89,7 @@ export class Background {
   /** Waits for the records of what ended. */
   async close(): Promise<void> {
     const timeout = new Promise((resolve) => void setTimeout(resolve, longestStop).unref());
-    await Promise.race([
-      Promise.all([...this.#running.values()].map(({ detached }) => detached.end)),
-      timeout,
-    ]);
-    await Promise.race([Promise.all(this.#ending), timeout]);
+    await Promise.race([Promise.all([...this.#running.values()].map(({ ended }) => ended)), timeout]);
     clearInterval(this.#beating);
   }
 
@@ -128,38 +129,44 @@ export class Background {
       { path: ['background'], value: undefined },
       { path: ['stream'], value: true },
     ] as const;
-    let detached: DetachedCall;
-    try {
-      detached = await this.#host.runDetached(parsed, splice(parsed.text, edits));
-    } catch (error) {
-      await this.#stored.drop(account, id);
-      throw error;
-    }
-    this.#running.set(detached.id, { ...run, detached });
-    void this.#stored.advance(account, id, 'in_progress').catch(() => undefined);
-    void detached.end.then((end) => {
-      const ended = this.#finish(run, end).finally(() => void this.#ending.delete(ended));
-      this.#ending.add(ended);
-      this.#running.delete(detached.id);
+    const leaving = new AbortController();
+    let response: string | undefined;
+    const { id: exchange, end } = await this.#host.postCall(parsed, {
+      body: [Buffer.from(splice(parsed.ownText ?? parsed.text, edits))],
+      signal: leaving.signal,
+      take(data) {
+        if (ending.test(data)) response = sliceMember(data, 'response');
+        return undefined;
+      },
     });
+    const ended = end
+      .then(({ text }) => this.#finish(run, response, text))
+      .catch((error: unknown) => this.#host.logger.error({ error }, 'a response in the background failed'))
+      .finally(() => void this.#running.delete(exchange));
+    this.#running.set(exchange, { account, id, leaving, ended });
+    void this.#stored.advance(account, id, 'in_progress').catch(() => undefined);
   }
 
-  async #finish({ account, id, call, record, parsed }: Run, end: End): Promise<void> {
-    const reply = end.type === 'answered' && end.outcome === 'completed' ? findResponse(end) : undefined;
-    const fault = end.type === 'replayed' ? undefined : end.error;
-    const failed = describeFailure(record, fault ?? toGatewayError(new Error('the response was cut off')));
+  /** Records the response, or the error in its place. */
+  async #finish(
+    { account, id, call, record, parsed }: Run,
+    response: string | undefined,
+    error: string,
+  ): Promise<void> {
     const built: { record: string; output: readonly Item[] } =
-      reply === undefined
-        ? { record: failed, output: [] }
-        : buildRecord(reply, call, [{ path: ['id'], value: id }]);
+      response === undefined
+        ? { record: describeFailure(record, JSON.parse(error)), output: [] }
+        : buildRecord(response, call, [{ path: ['id'], value: id }]);
     const state = String(readObject(JSON.parse(built.record)).status);
     const { output } = built;
-    const bytes = computeSize([], reply ?? '', output);
+    const bytes = computeSize([], response ?? '', output);
     const isKept = await this.#keeper.guard(account, parsed.id, parsed.bytes.length + bytes, async () => {
       const isOurs = await this.#stored.finish({ account, id, state, bytes, reply: built.record }, output);
-      if (isOurs) await this.#keeper.addToConversation(account, call, parsed.text, output);
+      if (isOurs && state !== 'failed')
+        await this.#keeper.addToConversation(account, call, parsed.text, output);
     });
     if (isKept) return;
+    const failed = describeFailure(record, buildErrorBody(unkept));
     const entry = { account, id, state: 'failed', bytes: failed.length, reply: failed };
     await this.#stored.finish(entry, []).catch(() => undefined);
   }
@@ -175,7 +182,7 @@ export class Background {
   /** Ends the call of a response that was cancelled or deleted, if this process runs it. */
   stop(account: string, id: string): void {
     for (const run of this.#running.values())
-      if (run.account === account && run.id === id) run.detached.cancel();
+      if (run.account === account && run.id === id) run.leaving.abort();
   }
 
   async #beat(): Promise<void> {
@@ -186,7 +193,7 @@ export class Background {
         .filter(({ state }) => state !== 'cancelled')
         .map(({ account, id }) => JSON.stringify([account, id])),
     );
-    for (const { detached, account, id } of begun)
-      if (!alive.has(JSON.stringify([account, id]))) detached.cancel();
+    for (const { leaving, account, id } of begun)
+      if (!alive.has(JSON.stringify([account, id]))) leaving.abort();
   }
 }

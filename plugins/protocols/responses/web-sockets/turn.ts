@@ -5,7 +5,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import {
-  GatewayError,
   parseExactly,
   splice,
   type ClientCall,
@@ -17,7 +16,7 @@ import { readList, readMember, readObject, readString } from '../../../shared/wi
 import { isObject, type Fields } from '../../../shared/wire-kit/vendor-bag.ts';
 import { isGatewayId } from '../reply-facts.ts';
 import { encodeReply } from '../reply-out.ts';
-import { encodeErrorFrame, encodeOwnError, readLane, type Create, type CreateFrame } from './frames.ts';
+import { encodeErrorFrame, readLane, type Create, type CreateFrame } from './frames.ts';
 import type { Items, Memory } from './memory.ts';
 
 export interface TurnContext {
@@ -115,11 +114,11 @@ function selectOutput(output: readonly unknown[], store: boolean): readonly unkn
 /** Events about a whole response or item; their type may be any member. The others are not parsed. */
 const whole =
   /"type":\s*"response\.(?:created|queued|in_progress|completed|incomplete|failed|output_item\.done)"/;
-const ends: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+/** Events after which a response can be continued. */
+const ends: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete']);
 
 /** Reads the events of one reply, and writes each as a frame. */
 class Relay {
-  ended = false;
   readonly #memory: Memory;
   readonly #create: Create;
   readonly #call: Expanded;
@@ -143,8 +142,7 @@ class Relay {
     const event = readObject(parseExactly(data));
     if (event.type === 'response.output_item.done') this.#output.push(event.item);
     if (!isObject(event.response)) return data;
-    this.ended ||= ends.has(event.type);
-    if (this.ended && event.type !== 'response.failed') this.#remember(event.response);
+    if (ends.has(event.type)) this.#remember(event.response);
     const { previous: value } = this.#call;
     return value === undefined ? data : splice(data, [{ path: ['response', 'previous_response_id'], value }]);
   }
@@ -158,7 +156,7 @@ class Relay {
   }
 }
 
-/** Sends everything, then resolves with whether the key is still valid. Rejects if the client disconnects. */
+/** Sends everything, then resolves with whether the key is still valid. */
 export async function runTurn(
   context: TurnContext,
   frame: CreateFrame,
@@ -168,24 +166,16 @@ export async function runTurn(
   const expanded = buildCall(frame, context.memory);
   if (create.generate === false || create.prompt_cache_options?.prewarm === true)
     return prepareResponse(context, frame, expanded);
-  const reply = await context.connection.post(expanded.body, signal);
-  const { status, headers } = reply;
-  if (status !== 200) {
-    const body = parseReply(await reply.readText());
-    return refuse(context, create, { status, body, headers });
-  }
   const relay = new Relay(context, create, expanded);
-  try {
-    for await (const data of reply.readEvents()) {
-      const text = relay.write(data);
-      const full = text === undefined ? undefined : context.send(text);
-      if (full) await full;
-    }
-  } catch (error) {
-    if (signal.aborted) throw error;
-  }
-  const cut = new GatewayError('upstream_failed', 'The response broke off; send it again.');
-  if (!relay.ended) await context.send(encodeOwnError(cut, readLane(create)));
+  const { status, headers, text } = await context.connection.post({
+    body: expanded.body,
+    signal,
+    take(data) {
+      const sent = relay.write(data);
+      return sent === undefined ? undefined : context.send(sent);
+    },
+  }).end;
+  if (status !== 200) return refuse(context, create, { status, body: parseReply(text), headers });
   return true;
 }
 
