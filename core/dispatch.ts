@@ -31,9 +31,9 @@ export function createDispatcher(timeouts: Timeouts) {
   return {
     async dispatch(request: UpstreamRequest, exchange: Routed): Promise<UpstreamResponse> {
       for (let isFirst = true; ; isFirst = false) {
-        const sending = new Sending(request, exchange.attempt, timeouts);
+        const sending = new Sending(request.url, exchange.attempt, timeouts);
         try {
-          return decompress(await sending.send(proxy, agents));
+          return decompress(await sending.send(request, proxy, agents));
         } catch (error) {
           if (!isFirst || !sending.isReused || !maySendAgain(error, exchange))
             throw toUnreachableError(error);
@@ -106,7 +106,6 @@ class SentRequest extends IncomingMessage {
 }
 
 class Sending {
-  readonly #request: UpstreamRequest;
   readonly #target: URL;
   readonly #attempt: Attempt;
   readonly #timeouts: Timeouts;
@@ -123,9 +122,8 @@ class Sending {
     this.#head.reject(error);
   };
 
-  constructor(request: UpstreamRequest, attempt: Attempt, timeouts: Timeouts) {
-    this.#request = request;
-    this.#target = new URL(request.url);
+  constructor(url: string, attempt: Attempt, timeouts: Timeouts) {
+    this.#target = new URL(url);
     this.#attempt = attempt;
     this.#timeouts = timeouts;
   }
@@ -136,14 +134,15 @@ class Sending {
   }
 
   /** Resolves with the head of the reply. When the call is cancelled, it rejects or breaks off the body. */
-  send(proxy: ProxyServer, agents: Agents): Promise<UpstreamResponse> {
+  send(request: UpstreamRequest, proxy: ProxyServer, agents: Agents): Promise<UpstreamResponse> {
     const { cancellation } = this.#attempt;
     if (cancellation.cancelled) this.#fail(toConnectionError(cancelled, 'the call was cancelled'));
     else {
       cancellation.onCancel(this.#stop);
-      const request = new SentRequest(this, this.#request);
+      // Keeps no body: a short one would hold a pool of Node's until the reply has ended.
+      const sent = new SentRequest(this, request);
       const options = { target: this.#target, agent: agents.find(this.#target) };
-      proxy.web(request, new ServerResponse(request), options, this.#fail);
+      proxy.web(sent, new ServerResponse(sent), options, this.#fail);
     }
     return this.#head.promise;
   }

@@ -49,8 +49,8 @@ export interface GivenOptions {
 
 /** A call that a plugin makes for a client, as if that had posted it. */
 export interface PostedCall {
-  /** JSON text in pieces, with `stream: true`. */
-  readonly body: readonly Uint8Array[];
+  /** JSON text, with `stream: true`. */
+  readonly body: string;
   /** An abort is a client that disconnects. */
   readonly signal: AbortSignal;
   /** Takes the data of one event. What it returns is waited for: the provider goes at this pace. */

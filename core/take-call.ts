@@ -104,6 +104,8 @@ interface Origin extends Pick<Received, 'path' | 'transport'> {
   readonly remoteAddress: string | undefined;
 }
 
+const encoder = new TextEncoder();
+
 export function postCall(core: Core, origin: Origin, { body, signal, take }: PostedCall): PostedReply {
   const { protocol, path, headers, query, remoteAddress, transport } = origin;
   const querystring = String(query ?? '');
@@ -118,7 +120,8 @@ export function postCall(core: Core, origin: Origin, { body, signal, take }: Pos
   };
   signal.addEventListener('abort', leave);
   const read = async (share: BodyShare): Promise<ReadBody> => {
-    const bytes = Buffer.concat(body);
+    // A part of Node's pool would keep all of that alive while a client reads slowly.
+    const bytes = Buffer.from(encoder.encode(body).buffer);
     share.takeWhole(bytes);
     return parseJson(bytes);
   };

@@ -132,7 +132,7 @@ export class Background {
     const leaving = new AbortController();
     let response: string | undefined;
     const { id: exchange, end } = await this.#host.postCall(parsed, {
-      body: [Buffer.from(splice(parsed.ownText ?? parsed.text, edits))],
+      body: splice(parsed.ownText ?? parsed.text, edits),
       signal: leaving.signal,
       take(data) {
         if (ending.test(data)) response = sliceMember(data, 'response');

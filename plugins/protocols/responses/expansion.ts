@@ -43,11 +43,14 @@ export function isReference(item: unknown): item is Fields {
   return type === 'item_reference' || ((type ?? role ?? undefined) === undefined && id !== undefined);
 }
 
-/** The items of an input as texts. A plain text is what the user says. */
+/** The items of an input as they are written, without the brackets. A plain text is what the user says. */
+export function joinInput(input = 'null'): string {
+  if (input.startsWith('[')) return input.slice(1, -1);
+  return input === 'null' ? '' : `{"type":"message","role":"user","content":${input}}`;
+}
+
 export function listInput(input: string | undefined): string[] {
-  if (input === undefined || input === 'null') return [];
-  if (input.startsWith('[')) return sliceItems(input);
-  return [`{"type":"message","role":"user","content":${input}}`];
+  return sliceItems(`[${joinInput(input)}]`);
 }
 
 /** Replaces a member by JSON text that is not read. */

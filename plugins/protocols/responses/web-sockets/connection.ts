@@ -21,6 +21,8 @@ import { runTurn, type TurnContext } from './turn.ts';
 const uncounted = 64 * 1024;
 /** Pings without an answer after which a client counts as gone. */
 const mostMissed = 2;
+/** Bytes that wait for a client. Beyond that, its providers are paused. */
+const mostUnread = 16 * 1024;
 /** Characters of a long frame. */
 const longFrame = 1024 * 1024;
 
@@ -44,7 +46,8 @@ export class Connection {
   readonly #arrivingHeld: HeldBytes;
   #waiting = 0;
   #missedPings = 0;
-  #drained: Promise<void> | undefined;
+  /** Pending while the client has not read most of what was sent. */
+  #catchingUp: Promise<void> | undefined;
   /** Why no further response is made. */
   #ending: 'stopping' | 'expired' | undefined;
   readonly #timers: readonly NodeJS.Timeout[];
@@ -232,32 +235,26 @@ export class Connection {
 
   /** Reads no further frames until the client has read what answers those before. */
   #pauseReading(): void {
-    if (!this.#upgraded.socket.writableNeedDrain || this.#socket.isPaused) return;
+    if (!this.#catchingUp || this.#socket.isPaused) return;
     this.#socket.pause();
-    void this.#waitForDrain().then(() => this.#socket.resume());
+    void this.#catchingUp.then(() => this.#socket.resume());
   }
 
+  /** If the client is behind, resolves when it has caught up or is gone. */
   #send(frame: string): Promise<void> | undefined {
     if (!this.#isOpen) return undefined;
-    this.#socket.send(frame);
-    return this.#upgraded.socket.writableNeedDrain ? this.#waitForDrain() : undefined;
+    const isBehind = this.#socket.bufferedAmount + frame.length > mostUnread;
+    if (this.#catchingUp || !isBehind) this.#socket.send(frame);
+    else this.#catchingUp = this.#sendAndWait(frame);
+    return this.#catchingUp;
   }
 
-  /** Resolves when the client has caught up or is gone. One that reads nothing for long is disconnected. */
-  #waitForDrain(): Promise<void> {
+  /** A client that reads nothing for long is disconnected. */
+  async #sendAndWait(frame: string): Promise<void> {
     const { socket, longestStall } = this.#upgraded;
-    this.#drained ??= new Promise((resolve) => {
-      const settle = (): void => {
-        socket.setTimeout(0);
-        socket.off('drain', settle);
-        socket.off('close', settle);
-        this.#drained = undefined;
-        resolve();
-      };
-      socket.setTimeout(longestStall);
-      socket.on('drain', settle);
-      socket.on('close', settle);
-    });
-    return this.#drained;
+    socket.setTimeout(longestStall);
+    await new Promise((resolve) => this.#socket.send(frame, resolve));
+    socket.setTimeout(0);
+    this.#catchingUp = undefined;
   }
 }

@@ -6,7 +6,7 @@
 import type { LRUCache } from 'lru-cache';
 
 /** Items in a row, as JSON without the brackets of their list. Never empty. */
-export type Items = Buffer;
+export type Items = Uint8Array;
 
 /** Bytes of a response beside its items. */
 const perResponse = 200;

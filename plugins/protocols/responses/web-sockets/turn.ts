@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   parseExactly,
+  sliceMember,
   splice,
   type ClientCall,
   type Edit,
@@ -14,6 +15,7 @@ import {
 } from '../../../../core/index.ts';
 import { readList, readMember, readObject, readString } from '../../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../../shared/wire-kit/vendor-bag.ts';
+import { joinInput, setText } from '../expansion.ts';
 import { isGatewayId } from '../reply-facts.ts';
 import { encodeReply } from '../reply-out.ts';
 import { encodeErrorFrame, readLane, type Create, type CreateFrame } from './frames.ts';
@@ -28,9 +30,13 @@ export interface TurnContext {
   send(frame: string): Promise<void> | undefined;
 }
 
-/** The body of a call, and what it continues. */
+/** A call, and what it continues. */
 interface Expanded {
-  readonly body: readonly Buffer[];
+  readonly body: string;
+  readonly continued: Continued;
+}
+
+interface Continued {
   /** The items before those of the frame; undefined if they are not known here. */
   readonly before: readonly Items[] | undefined;
   /** The items of the frame. To take them out of a long text takes time, so it waits for the reply. */
@@ -39,54 +45,33 @@ interface Expanded {
   readonly previous: string | undefined;
 }
 
-/** A copy of its own: a part of Node's pool, or of a longer text, would keep all of that alive. */
-function storeItems(text: string): Items[] {
-  if (text.trim() === '') return [];
-  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
-  bytes.write(text);
-  return [bytes];
-}
+const [encoder, decoder] = [new TextEncoder(), new TextDecoder()];
 
-/** Takes the items of a frame out of its text, as they are written: to write them again takes longer. */
-function readInput({ create, text }: CreateFrame): Items[] {
-  const { input } = create;
-  if (typeof input === 'string')
-    return storeItems(JSON.stringify({ type: 'message', role: 'user', content: input }));
-  const others = Object.keys(create).filter((name) => name !== 'input');
-  const list = input ? splice(text, removeFields(others)) : '';
-  return storeItems(list.slice(list.indexOf('[') + 1, list.lastIndexOf(']')));
-}
-
-function removeFields(names: readonly string[]): Edit[] {
-  return names.map((name) => ({ path: [name], value: undefined }));
+/** Bytes of their own: a part of a longer text would keep all of that alive. */
+function storeItems(list: string): Items[] {
+  return list.trim() === '' ? [] : [encoder.encode(list)];
 }
 
 const frameFields = ['type', 'stream_id', 'generate'];
 
 /** Puts the items of the response that a frame continues before its own. Other ids pass to the pipeline. */
-function buildCall(frame: CreateFrame, memory: Memory): Expanded {
-  const { create, text } = frame;
+function buildCall({ create, text }: CreateFrame, memory: Memory): Expanded {
   const { previous_response_id: id } = create;
   const before = typeof id === 'string' ? memory.find(id) : undefined;
-  const edits: Edit[] = [...removeFields(frameFields), { path: ['stream'], value: true }];
+  const removed = before ? [...frameFields, 'previous_response_id'] : frameFields;
+  const edits: Edit[] = removed.map((name) => ({ path: [name], value: undefined }));
+  edits.push({ path: ['stream'], value: true });
+  const readOwn = (): Items[] => storeItems(joinInput(sliceMember(text, 'input')));
   if (!before) {
     const isWhole = (id === null || id === undefined) && !create.conversation;
-    return {
-      body: [Buffer.from(splice(text, edits))],
-      before: isWhole ? [] : undefined,
-      readOwn: () => readInput(frame),
-      previous: undefined,
-    };
+    const continued = { before: isWhole ? [] : undefined, readOwn, previous: undefined };
+    return { body: splice(text, edits), continued };
   }
-  const rest = splice(text, [...edits, ...removeFields(['previous_response_id', 'input'])]);
-  const own = readInput(frame);
-  const list = before.concat(own).flatMap((each, index) => (index === 0 ? [each] : [Buffer.from(','), each]));
-  const tail = Buffer.from(`],${rest.slice(rest.indexOf('{') + 1)}`);
+  const own = readOwn();
+  const list = before.concat(own).map((items) => decoder.decode(items));
   return {
-    body: [Buffer.from('{"input":['), ...list, tail],
-    before,
-    readOwn: () => own,
-    previous: id ?? undefined,
+    body: setText(text, 'input', `[${list.join(',')}]`, edits),
+    continued: { before, readOwn: () => own, previous: id ?? undefined },
   };
 }
 
@@ -117,43 +102,28 @@ const whole =
 /** Events after which a response can be continued. */
 const ends: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete']);
 
-/** Reads the events of one reply, and writes each as a frame. */
-class Relay {
-  readonly #memory: Memory;
-  readonly #create: Create;
-  readonly #call: Expanded;
-  #output: unknown[] = [];
-
-  constructor({ memory }: TurnContext, create: Create, call: Expanded) {
-    this.#memory = memory;
-    this.#create = create;
-    this.#call = call;
-  }
-
-  /** Returns the frame of an event; undefined for the mark that ends a stream of server-sent events. */
-  write(data: string): string | undefined {
-    if (!data.includes('{')) return undefined;
-    const text = whole.test(data) ? this.#read(data) : data;
-    const lane = readLane(this.#create);
-    return lane === undefined ? text : splice(text, [{ path: ['stream_id'], value: lane }]);
-  }
-
-  #read(data: string): string {
-    const event = readObject(parseExactly(data));
-    if (event.type === 'response.output_item.done') this.#output.push(event.item);
-    if (!isObject(event.response)) return data;
-    if (ends.has(event.type)) this.#remember(event.response);
-    const { previous: value } = this.#call;
-    return value === undefined ? data : splice(data, [{ path: ['response', 'previous_response_id'], value }]);
-  }
-
-  #remember({ id, output }: Fields): void {
-    const { before, readOwn } = this.#call;
+/** Returns what writes an event of a reply as a frame, and remembers the response. */
+function createRelay({ memory }: TurnContext, create: Create, { before, readOwn, previous }: Continued) {
+  const output: unknown[] = [];
+  const lane = readLane(create);
+  function remember({ id, output: listed }: Fields): void {
     if (!before || typeof id !== 'string') return;
-    const listed = readList(output);
-    const kept = selectOutput(listed.length > 0 ? listed : this.#output, this.#create.store !== false);
-    this.#memory.remember(id, before.concat(readOwn(), storeItems(JSON.stringify(kept).slice(1, -1))));
+    const items = readList(listed).length > 0 ? readList(listed) : output;
+    const kept = JSON.stringify(selectOutput(items, create.store !== false));
+    memory.remember(id, before.concat(readOwn(), storeItems(kept.slice(1, -1))));
   }
+  function read(data: string): string {
+    const event = readObject(parseExactly(data));
+    if (event.type === 'response.output_item.done') output.push(event.item);
+    if (!isObject(event.response)) return data;
+    if (ends.has(event.type)) remember(event.response);
+    const path = ['response', 'previous_response_id'] as const;
+    return previous === undefined ? data : splice(data, [{ path, value: previous }]);
+  }
+  return (data: string): string => {
+    const text = whole.test(data) ? read(data) : data;
+    return lane === undefined ? text : splice(text, [{ path: ['stream_id'], value: lane }]);
+  };
 }
 
 /** Sends everything, then resolves with whether the key is still valid. */
@@ -163,19 +133,17 @@ export async function runTurn(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { create } = frame;
-  const expanded = buildCall(frame, context.memory);
+  const { body, continued } = buildCall(frame, context.memory);
   if (create.generate === false || create.prompt_cache_options?.prewarm === true)
-    return prepareResponse(context, frame, expanded);
-  const relay = new Relay(context, create, expanded);
+    return prepareResponse(context, create, { body, continued });
+  const write = createRelay(context, create, continued);
   const { status, headers, text } = await context.connection.post({
-    body: expanded.body,
+    body,
     signal,
-    take(data) {
-      const sent = relay.write(data);
-      return sent === undefined ? undefined : context.send(sent);
-    },
+    // The mark that ends a stream of server-sent events is no frame.
+    take: (data) => (data.includes('{') ? context.send(write(data)) : undefined),
   }).end;
-  if (status !== 200) return refuse(context, create, { status, body: parseReply(text), headers });
+  if (status !== 200) return refuse(context, create, { status, body: JSON.parse(text), headers });
   return true;
 }
 
@@ -187,14 +155,6 @@ async function refuse(
   const body = nameUnknown(create, reply.body);
   await send(encodeErrorFrame({ ...reply, body }, readLane(create)));
   return reply.status !== 401;
-}
-
-function parseReply(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return { error: { type: 'server_error', code: 'internal_error', param: null, message: 'It failed.' } };
-  }
 }
 
 /** Clients send their whole conversation again when they read this code. */
@@ -209,10 +169,10 @@ function nameUnknown(create: Create, body: unknown): unknown {
 /** Answers a frame that asks for no output. The call is checked, not made, so nothing is charged. */
 async function prepareResponse(
   context: TurnContext,
-  { create }: CreateFrame,
-  { body, before, readOwn, previous }: Expanded,
+  create: Create,
+  { body, continued: { before, readOwn, previous } }: Expanded,
 ): Promise<boolean> {
-  const refusal = await context.connection.check(Buffer.concat(body).toString());
+  const refusal = await context.connection.check(body);
   if (refusal) return refuse(context, create, refusal);
   // Its settings are in the reply, and its input is not.
   const call = context.readCall({ ...create, input: [], previous_response_id: null });
