@@ -99,3 +99,4 @@ export { fileMode, makeFolder, restrictAccess } from './util/private-files.ts';
 export { Running } from './util/running.ts';
 export { detach, hideSecrets, listSecrets, toOneLine } from './util/text.ts';
 export { longestDeadline, secondsOption } from './util/timeouts.ts';
+export { takeTurn } from './util/turns.ts';

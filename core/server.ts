@@ -28,6 +28,7 @@ import { takeCall } from './take-call.ts';
 import { Upgrades } from './upgrades.ts';
 import { getMessage, readSystemCode } from './util/errors.ts';
 import { releaseAfter } from './util/memory.ts';
+import { takeTurn } from './util/turns.ts';
 
 /** A server is public (calls and public routes) or for operators (admin routes). A few routes are on both. */
 export type Audience = 'everyone' | 'operators';
@@ -141,6 +142,8 @@ async function takeRequest(core: Core, context: Koa.Context, call: Call): Promis
       refuseTransferEncoding(req);
       const { readForm } = protocol.client;
       const bytes = await share.read(req);
+      const turn = takeTurn(bytes.length);
+      if (turn) await turn;
       // Anything else is read as JSON, because many clients send no content type.
       return readForm && isForm(req) ? toFormBody(bytes, readForm(bytes, getType(req))) : parseJson(bytes);
     },

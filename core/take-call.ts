@@ -14,6 +14,7 @@ import { Reply } from './http/reply.ts';
 import { runCall } from './pipeline.ts';
 import type { PostedCall, PostedReply } from './plugin.ts';
 import type { Protocol, ReadBody } from './protocol.ts';
+import { takeTurn } from './util/turns.ts';
 
 interface TakenCall extends Call {
   readonly reply: Reply;
@@ -123,6 +124,7 @@ export function postCall(core: Core, origin: Origin, { body, signal, take }: Pos
     // A part of Node's pool would keep all of that alive while a client reads slowly.
     const bytes = Buffer.from(encoder.encode(body).buffer);
     share.takeWhole(bytes);
+    await takeTurn(bytes.length);
     return parseJson(bytes);
   };
   const end = takeCall(core, received, { protocol, match, reply, read }).finally(() => {

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Tables } from '../../core/index.ts';
 import { PluginTables } from '../../plugins/meters/balance/plugin-tables.ts';
 import { Keeper } from '../../plugins/protocols/responses/keeper.ts';
+import { buildPage } from '../../plugins/protocols/responses/stored-routes.ts';
 import {
   computeSize,
   conversationState,
@@ -191,4 +192,13 @@ it('thousands of kept items are opened over several turns of the event loop', as
     clearInterval(watching);
   }
   expect(Math.max(...turns)).toBeLessThan(2000);
+});
+
+it('a kept item is listed as it was written, and none of its numbers is read by itself', () => {
+  const [before, after] = ['{"type": "reasoning",', '"odd":[1.0,12345678901234567890,1e2,-0] }'];
+  const visit = vi.spyOn(JSON, 'rawJSON');
+  const { body } = buildPage([{ id: 'rs_1', text: before + after }], new URLSearchParams());
+  expect(visit).not.toHaveBeenCalled();
+  expect(body).toContain(`[{"id":"rs_1","type": "reasoning",${after}]`);
+  expect(body).toContain('"first_id":"rs_1","last_id":"rs_1","has_more":false');
 });

@@ -30,10 +30,6 @@ function getId({ params }: StoredRequest): string {
   return params.id ?? '';
 }
 
-function show({ id, text }: Item): Fields {
-  return completeItem(text, () => id);
-}
-
 class Conversations {
   readonly #getStored: () => Stored;
   readonly #check: (input: unknown) => void;
@@ -80,15 +76,15 @@ class Conversations {
     await this.#require(request);
     if (!(await this.#getStored().addItems(request.account, getId(request), added)))
       throw new GatewayError('invalid_request', 'The conversation is full: start another one.');
-    return buildPage(added.map(show), new URLSearchParams({ order: 'asc', limit: '100' }));
+    return buildPage(added, new URLSearchParams({ order: 'asc', limit: '100' }));
   }
 
   async listItems(request: StoredRequest): Promise<RouteReply> {
-    return buildPage((await this.#list(request)).map(show), request.query);
+    return buildPage(await this.#list(request), request.query);
   }
 
   async showItem(request: StoredRequest): Promise<RouteReply> {
-    return buildJson(show(await this.#find(request)));
+    return buildJson(completeItem(await this.#find(request)));
   }
 
   async dropItem(request: StoredRequest): Promise<RouteReply> {

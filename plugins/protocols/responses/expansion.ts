@@ -3,13 +3,13 @@
  * items. It works on JSON texts, so that what was kept reaches the provider as it was written, to the last
  * digit. Instructions are not inherited.
  */
-import { setImmediate as giveWay } from 'node:timers/promises';
 import {
   GatewayError,
   parseJson,
   sliceItems,
   sliceMember,
   splice,
+  takeTurn,
   type ClientSide,
   type Edit,
   type ReadBody,
@@ -136,10 +136,11 @@ export function createExpander(
       resolveItems(stored, account, body),
     ]);
     const items = [...context, ...own];
-    if (items.reduce((sum, { length }) => sum + length, 0) > longest)
+    const length = items.reduce((sum, item) => sum + item.length, 0);
+    if (length > longest)
       throw new GatewayError('body_too_large', 'The conversation is longer than the gateway accepts.');
     // To take a long conversation apart holds the event loop about as long as to read all of it.
-    await giveWay();
+    await takeTurn(length);
     const whole = parseJson(Buffer.from(setText(body.text, 'input', `[${items.join(',')}]`)));
     if (isObject(whole.value))
       expansions.set(whole.value, {

@@ -2,8 +2,9 @@
 import { z } from 'zod';
 import {
   GatewayError,
-  parseExactly,
   sliceMember,
+  splice,
+  type Edit,
   type Host,
   type Principal,
   type Route,
@@ -12,12 +13,11 @@ import {
 } from '../../../core/index.ts';
 import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
-import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
 import { describeRecord, type Background } from './background.ts';
 import { listInput, setText } from './expansion.ts';
 import { makeItemId } from './reply-facts.ts';
-import { conversationState, type Found, type Stored } from './stored.ts';
+import { conversationState, type Found, type Item, type Stored } from './stored.ts';
 
 const anyJson = { 'application/json': z.looseObject({ object: z.string().optional() }) };
 
@@ -55,11 +55,8 @@ export function addRoutes(
       });
 }
 
+/** The body is JSON text, or becomes it. */
 export function buildJson(body: unknown): RouteReply {
-  return { status: 200, headers: { 'cache-control': 'no-store' }, body };
-}
-
-function sendText(body: string): RouteReply {
   return { status: 200, headers: { 'cache-control': 'no-store', 'content-type': 'application/json' }, body };
 }
 
@@ -67,20 +64,25 @@ export function buildNotFound(kind: string, id: string | undefined): GatewayErro
   return new GatewayError('not_found', `${kind} with id '${id?.slice(0, 100)}' not found.`);
 }
 
-/** An item with the fields that clients need to find it and to read it. */
-export function completeItem(text: string, toId: (type: unknown) => string): Fields {
-  const { type = 'message', role, content, ...item } = readObject(parseExactly(text));
-  const id = toId(type);
-  if (type !== 'message') return { id, type, ...item, role, content };
-  const part = role === 'assistant' ? { type: 'output_text', annotations: [] } : { type: 'input_text' };
-  const parts = typeof content === 'string' ? [{ ...part, text: content }] : content;
-  return { id, status: 'completed', ...item, type, role, content: parts };
+/** An item with the fields that clients need to find it and to read it. The rest stays as it is written. */
+export function completeItem({ id, text }: Item): string {
+  const { type = 'message', role, status = 'completed', content } = readObject(JSON.parse(text));
+  const edits: Edit[] = [
+    { path: ['id'], value: id },
+    { path: ['type'], value: type },
+  ];
+  if (type === 'message') edits.push({ path: ['status'], value: status });
+  if (type === 'message' && typeof content === 'string') {
+    const part = role === 'assistant' ? { type: 'output_text', annotations: [] } : { type: 'input_text' };
+    edits.push({ path: ['content'], value: [{ ...part, text: content }] });
+  }
+  return splice(text, edits);
 }
 
 const [usual, most] = [20, 100];
 
 /** A page of a list, as `after`, `limit` and `order` ask. The newest comes first unless stated otherwise. */
-export function buildPage(all: readonly Fields[], query: URLSearchParams): RouteReply {
+export function buildPage(all: readonly Item[], query: URLSearchParams): RouteReply {
   const order = query.get('order') ?? 'desc';
   if (order !== 'asc' && order !== 'desc')
     throw buildFieldError('order', `is ${JSON.stringify(order)}`, '"asc" or "desc"');
@@ -92,14 +94,10 @@ export function buildPage(all: readonly Fields[], query: URLSearchParams): Route
   const from = after === null ? 0 : sorted.findIndex(({ id }) => id === after) + 1;
   if (after !== null && from === 0)
     throw buildFieldError('after', 'names no item of the list', 'the last id');
-  const data = sorted.slice(from, from + limit);
-  return buildJson({
-    object: 'list',
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: from + limit < sorted.length,
-  });
+  const page = sorted.slice(from, from + limit);
+  const [first_id, last_id] = [page[0]?.id ?? null, page.at(-1)?.id ?? null];
+  const list = { object: 'list', data: [], first_id, last_id, has_more: from + limit < sorted.length };
+  return buildJson(setText(JSON.stringify(list), 'data', `[${page.map(completeItem).join(',')}]`));
 }
 
 export async function requireResponse(stored: Stored, { account, params }: StoredRequest): Promise<Found> {
@@ -112,7 +110,10 @@ async function listOwnInput(stored: Stored, request: StoredRequest): Promise<Rou
   const found = await requireResponse(stored, request);
   const tail = (request.params.id ?? '').replace(/^resp_/, '');
   const texts = listInput(sliceMember(await found.readRequest(), 'input'));
-  const items = texts.map((text, index) => completeItem(text, (type) => makeItemId(type, tail, index)));
+  const items = texts.map((text, index) => {
+    const type: unknown = JSON.parse(sliceMember(text, 'type') ?? '"message"');
+    return { id: makeItemId(type, tail, index), text };
+  });
   return buildPage(items, request.query);
 }
 
@@ -123,7 +124,7 @@ export function listResponseRoutes(
   const show = async (request: StoredRequest): Promise<RouteReply> => {
     const reply = describeRecord(await requireResponse(getStored(), request));
     const output = await getStored().listItems(request.account, request.params.id ?? '');
-    return sendText(setText(reply, 'output', `[${output.map(({ text }) => text).join(',')}]`));
+    return buildJson(setText(reply, 'output', `[${output.map(({ text }) => text).join(',')}]`));
   };
   const drop = async (request: StoredRequest): Promise<RouteReply> => {
     await requireResponse(getStored(), request);

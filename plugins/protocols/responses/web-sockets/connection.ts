@@ -3,11 +3,11 @@
  * not read pauses the providers, one that is gone cancels them, and nothing that it sends is held beyond a
  * limit.
  */
-import { setImmediate as giveWay } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import {
   GatewayError,
   parseJson,
+  takeTurn,
   toGatewayError,
   type HeldBytes,
   type UpgradedConnection,
@@ -23,8 +23,6 @@ const uncounted = 64 * 1024;
 const mostMissed = 2;
 /** Bytes that wait for a client. Beyond that, its providers are paused. */
 const mostUnread = 16 * 1024;
-/** Characters of a long frame. */
-const longFrame = 1024 * 1024;
 
 const codes = { leaving: 1001, unsupported: 1003, policy: 1008, again: 1013 };
 
@@ -44,6 +42,8 @@ export class Connection {
   /** The frame that is arriving: its bytes so far. */
   #arriving = 0;
   readonly #arrivingHeld: HeldBytes;
+  /** Pending while frames wait for their turn to be read. */
+  #reading: Promise<void> = Promise.resolve();
   #waiting = 0;
   #missedPings = 0;
   /** Pending while the client has not read most of what was sent. */
@@ -157,9 +157,19 @@ export class Connection {
       return this.#socket.close(codes.unsupported, 'binary');
     }
     const held = this.#upgraded.holdBytes();
-    let streamId: string | undefined;
     try {
       held.take(data.length);
+    } catch (error) {
+      return this.#refuse(toGatewayError(error), undefined);
+    }
+    this.#reading = this.#reading.then(() => this.#read(data, held));
+  }
+
+  async #read(data: Buffer, held: HeldBytes): Promise<void> {
+    let streamId: string | undefined;
+    try {
+      await takeTurn(data.length);
+      if (!this.#isOpen) return held.release();
       const { value, text } = parseJson(data);
       streamId = readLane(value);
       const create = readFrame(value);
@@ -215,7 +225,7 @@ export class Connection {
       if (!this.#isOpen) return;
       if (this.#ending === 'stopping') return this.#sendEnding(readLane(frame.create));
       // A long frame was just parsed, which alone holds the event loop for a while.
-      if (frame.text.length > longFrame) await giveWay();
+      await takeTurn(frame.text.length);
       const isValid = await runTurn(this.#context, frame, signal);
       if (!isValid) this.#socket.close(codes.policy, 'the key is no longer valid');
     } catch (error) {
