@@ -1,5 +1,6 @@
 /**
- * Turns of the event loop for long texts: those of several requests may arrive at once, and add up to a stall.
+ * Turns of the event loop for long texts. Those of several requests may arrive at once, and would add up to a
+ * stall.
  */
 import { setImmediate as giveWay } from 'node:timers/promises';
 
