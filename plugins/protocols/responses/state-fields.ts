@@ -16,33 +16,20 @@ export function buildReferenceError(field: string, instead: string): GatewayErro
   );
 }
 
-const stateFields = ['previous_response_id', 'conversation', 'prompt', 'background'] as const;
-
 /** Refuses fields about state that the gateway does not keep. */
 export function checkState(wire: Wire.Request, operation: Operation, keeps: boolean): void {
-  if (keeps && wire.background && operation === 'generate') checkBackground(wire);
-  for (const field of stateFields) {
-    if (keeps && field !== 'prompt') continue;
-    const value = wire[field];
-    if (value === undefined || value === null || value === false) continue;
-    if (field === 'previous_response_id' || field === 'conversation')
+  for (const field of ['previous_response_id', 'conversation'] as const)
+    if (!keeps && wire[field])
       throw buildReferenceError(field, 'leave it out, and send the entire conversation as "input"');
-    const needed = keeps ? 'stored prompts' : 'stored responses';
-    throw new GatewayError(
-      'unsupported_parameter',
-      `"${field}" needs ${needed}, and the gateway stores none: leave it out.`,
-      { param: field },
-    );
-  }
+  if (wire.prompt) refuse('prompt', 'needs stored prompts, and the gateway stores none: leave it out');
+  if (!wire.background || operation !== 'generate') return;
+  if (!keeps) refuse('background', 'needs stored responses, and the gateway stores none: leave it out');
+  if (wire.store === false)
+    throw buildFieldError('store', 'is false, and a background response is read from the store', 'true');
+  if (wire.stream)
+    refuse('stream', 'is not supported together with "background": leave it out, and poll the response');
 }
 
-function checkBackground({ store, stream }: Wire.Request): void {
-  if (store === false)
-    throw buildFieldError('store', 'is false, and a background response is read from the store', 'true');
-  if (stream)
-    throw new GatewayError(
-      'unsupported_parameter',
-      '"stream" is not supported together with "background": leave it out, and poll the response.',
-      { param: 'stream' },
-    );
+function refuse(param: string, problem: string): never {
+  throw new GatewayError('unsupported_parameter', `"${param}" ${problem}.`, { param });
 }

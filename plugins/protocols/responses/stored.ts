@@ -37,11 +37,6 @@ const ofRow = 'account = $1 AND id = $2';
 const running = `state IN ('queued', 'in_progress')`;
 
 const sql = {
-  keep: `
-    INSERT INTO plugin_responses_kept (account, id, expires, bytes, state, process, beat, request, reply)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (account, id) DO UPDATE SET
-      expires = excluded.expires, bytes = excluded.bytes, state = excluded.state,
-      request = excluded.request, reply = excluded.reply`,
   begin: `
     INSERT INTO plugin_responses_kept (account, id, expires, bytes, state, process, beat, request, reply)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (account, id) DO NOTHING RETURNING id`,
@@ -85,18 +80,19 @@ function buildCutQuery(where: string): string {
 
 const cuts = { one: buildCutQuery('WHERE account = $3'), all: buildCutQuery('') };
 
-const due = 'SELECT account, id FROM plugin_responses_kept WHERE expires <= $1';
-const drops = {
-  one: [
-    `DELETE FROM plugin_responses_items WHERE account = $2 AND owner IN
-      (SELECT id FROM plugin_responses_kept WHERE expires <= $1 AND account = $2)`,
-    'DELETE FROM plugin_responses_kept WHERE expires <= $1 AND account = $2',
-  ],
-  all: [
-    `DELETE FROM plugin_responses_items WHERE (account, owner) IN (${due})`,
-    'DELETE FROM plugin_responses_kept WHERE expires <= $1',
-  ],
-};
+function buildDrops(where: string): readonly string[] {
+  const due = `FROM plugin_responses_kept WHERE expires <= $1 ${where}`;
+  return [
+    `DELETE FROM plugin_responses_items WHERE (account, owner) IN (SELECT account, id ${due})`,
+    `DELETE ${due}`,
+  ];
+}
+
+const drops = { one: buildDrops('AND account = $2'), all: buildDrops('') };
+
+function buildDrop(account: string, id: string): TableStatement[] {
+  return [sql.dropItems, sql.drop].map((text) => ({ sql: text, values: [account, id] }));
+}
 
 /** How much may be kept. */
 export interface Bounds {
@@ -192,12 +188,8 @@ export class Stored {
   async keep(entry: Entry, items: readonly Item[]): Promise<void> {
     const { account, id } = entry;
     const [row, added] = await Promise.all([this.#seal(entry), this.#sealItems(account, id, items)]);
-    await this.#tables.write([
-      { sql: sql.keep, values: row },
-      // A vendor may give an id twice.
-      { sql: sql.dropItems, values: [account, id] },
-      ...added,
-    ]);
+    // A vendor may give an id twice.
+    await this.#tables.write([...buildDrop(account, id), { sql: sql.begin, values: row }, ...added]);
   }
 
   /** Keeps a response that is to run, or a conversation. False if there is one of this id. */
@@ -303,11 +295,7 @@ export class Stored {
   }
 
   async drop(account: string, id: string): Promise<boolean> {
-    const values = [account, id];
-    const [, gone = []] = await this.#tables.write([
-      { sql: sql.dropItems, values },
-      { sql: sql.drop, values },
-    ]);
+    const [, gone = []] = await this.#tables.write(buildDrop(account, id));
     return gone.length > 0;
   }
 
@@ -330,9 +318,10 @@ export class Stored {
   }
 
   #dropUntil(time: number, account?: string): Promise<unknown> {
-    return account === undefined
-      ? this.#tables.write(drops.all.map((text) => ({ sql: text, values: [time] })))
-      : this.#tables.write(drops.one.map((text) => ({ sql: text, values: [time, account] })));
+    const values = account === undefined ? [time] : [time, account];
+    return this.#tables.write(
+      (account === undefined ? drops.all : drops.one).map((text) => ({ sql: text, values })),
+    );
   }
 
   async #seal({ account, id, state, bytes, process, request, reply }: Entry): Promise<TableValue[]> {

@@ -6,7 +6,7 @@
 import { LRUCache } from 'lru-cache';
 import { WebSocketServer } from 'ws';
 import { z } from 'zod';
-import { definePlugin, secondsOption, type Upgrade } from '../../../core/index.ts';
+import { definePlugin, secondsOption } from '../../../core/index.ts';
 import { defineGauge } from '../../shared/metric.ts';
 import { protocolName } from './encoding.ts';
 import { Connection } from './web-sockets/connection.ts';
@@ -61,6 +61,19 @@ export const webSockets = definePlugin({
       sizeCalculation: (bytes) => bytes,
       disposeAfter: (_bytes, memory, reason) => void (reason === 'evict' && memory.forget()),
     });
+    const settings = {
+      noServer: true,
+      clientTracking: false,
+      // The data of a stream hardly repeats, and each compressed connection would take 300 kB.
+      perMessageDeflate: false,
+      maxPayload: options.frameLimit,
+      closeTimeout: longestClose,
+      // Browsers send their keys as protocols, which servers log.
+      handleProtocols: () => false as const,
+    };
+    const server = new WebSocketServer(settings);
+    const readCall: TurnContext['readCall'] = (value) =>
+      host.protocols.get(protocolName).client.read(value, '', { operation: 'count' }, {});
     host.onApplied(() => host.protocols.get(protocolName));
     host.upgrades.add({
       name: 'web-sockets',
@@ -68,45 +81,16 @@ export const webSockets = definePlugin({
       matches: (path) => paths.has(path),
       origins: options.origins,
       limits: options,
-      take: prepareSockets({
-        options,
-        memories,
-        open,
-        readCall: (value) =>
-          host.protocols.get(protocolName).client.read(value, '', { operation: 'count' }, {}),
-      }),
+      take(upgraded) {
+        let connection: Connection | undefined;
+        server.handleUpgrade(upgraded.request, upgraded.socket, upgraded.head, (socket) => {
+          open.inc();
+          socket.on('close', () => open.dec());
+          const memory = new Memory(options.memory, memories);
+          connection = new Connection(socket, upgraded, options, { memory, readCall });
+        });
+        return () => connection?.drain();
+      },
     });
   },
 });
-
-interface Prepared {
-  readonly options: SocketOptions;
-  readonly memories: LRUCache<Memory, number>;
-  readonly open: ReturnType<typeof defineGauge>;
-  readonly readCall: TurnContext['readCall'];
-}
-
-/** Returns what takes connections. */
-function prepareSockets({ options, memories, open, readCall }: Prepared): Upgrade['take'] {
-  const settings = {
-    noServer: true,
-    clientTracking: false,
-    // The data of a stream hardly repeats, and each compressed connection would take 300 kB.
-    perMessageDeflate: false,
-    maxPayload: options.frameLimit,
-    closeTimeout: longestClose,
-    // Browsers send their keys as protocols, which servers log.
-    handleProtocols: () => false as const,
-  };
-  const server = new WebSocketServer(settings);
-  return (upgraded) => {
-    let connection: Connection | undefined;
-    server.handleUpgrade(upgraded.request, upgraded.socket, upgraded.head, (socket) => {
-      open.inc();
-      socket.on('close', () => open.dec());
-      const memory = new Memory(options.memory, memories);
-      connection = new Connection(socket, upgraded, options, { memory, readCall });
-    });
-    return () => connection?.drain();
-  };
-}
