@@ -88,6 +88,7 @@ export function keyRecord(secret: string, more: Partial<KeyRecord> = {}): KeyRec
     name: '',
     kind: 'user',
     account: 'someone',
+    holder: undefined,
     disabled: false,
     accountState: 'open',
     created: 0,

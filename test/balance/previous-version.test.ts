@@ -78,6 +78,8 @@ it('opens a ledger of the version before, and ends the calls that it left runnin
   expect(await store.settle(settlement('call-5', 41n))).toMatchObject({ status: 'posted' });
   await store.reserve(request('new-1', 'globex'));
   await store.settle(settlement('new-1', 8n));
+  await store.changeKey({ id: 'key-1', changes: { holder: 'ada' } });
+  expect(await store.listKeys({ holder: 'ada', limit: 10 })).toMatchObject([{ id: 'key-1' }]);
   expect(await store.readBalance('acme')).toEqual({ total: 10_000n, used: 561n, pending: 0n });
   expect(await store.audit()).toMatchObject({ ok: true, entries: 17, pending: 1, findings: [] });
   await store.close();

@@ -58,6 +58,7 @@ export function testKeys({ account, store }: Bench): void {
       models: ['house/model'],
       expires: 99,
       callsPerMinute: 5,
+      holder: 'ada@example.com',
     });
     expect(await store().createKey(key)).toBe(true);
     expect(await store().hasKeys()).toBe(true);
@@ -74,6 +75,20 @@ export function testKeys({ account, store }: Bench): void {
     });
     expect(await store().findKey(`${key.hash.slice(0, -1)}1`)).toBeUndefined();
     expect(await store().findKey('b'.repeat(64))).toBeUndefined();
+  });
+
+  it('a store lists the keys of a holder, and changes the holder of a key', async () => {
+    const name = await account(0n);
+    const [own, other] = ['a4', 'a5'].map((end) => newKey(`00000000000000${end}`, name));
+    if (!own || !other) throw new Error('two keys');
+    await store().createKey({ ...own, holder: 'grace' });
+    await store().createKey(other);
+    const list = async () => (await store().listKeys({ holder: 'grace', limit: 10 })).map(({ id }) => id);
+    expect(await list()).toEqual([own.id]);
+    await store().changeKey({ id: other.id, changes: { holder: 'grace' } });
+    expect(await list()).toEqual([own.id, other.id]);
+    await store().changeKey({ id: own.id, changes: { holder: null } });
+    expect(await list()).toEqual([other.id]);
   });
 
   it('a store makes operator keys without an account, and no user key for an unknown one', async () => {
@@ -164,7 +179,7 @@ export function testKeys({ account, store }: Bench): void {
   it('a store rotates a key: the new one has its limits and spending, the old ends in time', async () => {
     const name = await account(1000n);
     const [old, next, third] = ['e1', 'e2', 'e3'].map((end) =>
-      newKey(`00000000000000${end}`, name, { name: 'laptop', spendCap: 100n }),
+      newKey(`00000000000000${end}`, name, { name: 'laptop', spendCap: 100n, holder: 'ada' }),
     );
     if (!old || !next || !third) throw new Error('three keys');
     await store().createKey(old);
@@ -182,6 +197,7 @@ export function testKeys({ account, store }: Bench): void {
     expect(await store().findKey(next.hash)).toMatchObject({
       name: 'laptop',
       account: name,
+      holder: 'ada',
       spendCap: 100n,
       expires: undefined,
       used: 25n,

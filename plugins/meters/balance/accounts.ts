@@ -103,6 +103,7 @@ const identityFields = {
 
 export interface NewKey extends rows.RecordOf<typeof identityFields>, KeyLimits {
   readonly at: number;
+  readonly holder?: string | undefined;
   /** Makes the key only in a ledger that has none. */
   readonly onlyFirst?: true;
 }
@@ -112,6 +113,8 @@ export const readKey = rows.createReader({
   ...identityFields,
   ...limitFields,
   disabled: rows.readFlag,
+  /** The person or member who made or received it. */
+  holder: rows.allowNull(rows.readText),
   /** The state of its account; `open` for operator keys. */
   accountState: rows.matchWord(accountStates),
   created: rows.readCount,
@@ -128,4 +131,4 @@ export type KeyRecord = ReturnType<typeof readKey>;
 /** The changes to a key. Omitted fields stay as they are; null removes a limit. */
 export type KeyChanges = Partial<Pick<KeyRecord, 'name' | 'disabled' | 'tags'>> & {
   readonly [Name in Exclude<keyof KeyLimits, 'tags' | 'readOnly'>]?: NonNullable<KeyLimits[Name]> | null;
-};
+} & { readonly holder?: string | null };

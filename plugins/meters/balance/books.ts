@@ -120,6 +120,7 @@ export interface Page {
 export interface KeyPage extends Page {
   readonly account?: string | undefined;
   readonly kind?: 'user' | 'operator' | undefined;
+  readonly holder?: string | undefined;
   readonly name?: string | undefined;
   /** An id, or the last four characters of a key. */
   readonly wanted?: string | undefined;

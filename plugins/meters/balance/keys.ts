@@ -37,7 +37,7 @@ export function createKeySecret(kind: SecretKind) {
 }
 
 /** Without an account it is of an operator key. */
-export type KeyOrder = Partial<KeyLimits> & Pick<NewKey, 'name' | 'account' | 'onlyFirst'>;
+export type KeyOrder = Partial<KeyLimits> & Pick<NewKey, 'name' | 'account' | 'holder' | 'onlyFirst'>;
 
 /**
  * Creates a key. Only the returned value contains its secret. Returns undefined if the store creates no key.

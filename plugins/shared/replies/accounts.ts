@@ -40,6 +40,7 @@ export const key = z
     name: z.string(),
     kind: z.enum(['user', 'operator']),
     account: z.string().nullable(),
+    holder: z.string().nullable().meta({ description: 'The person or member who made or received it.' }),
     readOnly: z.boolean().optional().meta({ description: 'Of operator keys: whether it may only read.' }),
     disabled: z.boolean(),
     created: time,

@@ -14,6 +14,7 @@ export function describeKey({ spendCap, models, expires, callsPerMinute, ...key 
     kind,
     ...(kind === 'operator' ? { readOnly: key.readOnly } : {}),
     account,
+    holder: key.holder ?? null,
     disabled,
     created: toIso(key.created),
     limits: {

@@ -23,6 +23,7 @@ import {
   accountName,
   amount,
   budgetTerms,
+  holder,
   label,
   limits,
   page,
@@ -37,6 +38,8 @@ const keyOrder = z.strictObject({
   /** `operator` keys use the admin API, belong to no account and spend nothing. */
   kind: z.enum(['user', 'operator']).default('user'),
   name: label.default(''),
+  /** The person or member who gets the key. */
+  holder: holder.optional(),
   readOnly: z.boolean().default(false),
   limits: limits.default({}),
   credit: amount.optional(),
@@ -76,7 +79,14 @@ async function createKey({ store, offer }: Ledger, order: z.output<typeof keyOrd
     expires: expires ?? undefined,
     callsPerMinute: callsPerMinute ?? undefined,
   };
-  const made = await issueKey(store, { account, name, readOnly, tags: tagged, ...limited });
+  const made = await issueKey(store, {
+    account,
+    name,
+    holder: order.holder,
+    readOnly,
+    tags: tagged,
+    ...limited,
+  });
   if (!made) throw buildRefusal('not_found', `there is no open account "${account}" to make a key for`);
   if (credit !== undefined && account !== undefined)
     await addCredit(store, { account, amount: credit, kind: 'top-up' });
@@ -176,13 +186,17 @@ const listing = defineOperation({
   input: page.extend({
     account: accountName.optional(),
     kind: z.enum(['user', 'operator']).optional(),
+    holder: holder.optional(),
   }),
   run: async ({ store }, query) =>
     buildPage(await store.listKeys(query), query.limit, describeKey, ({ id }) => id),
   verbs: {
     'keys list': {
       all: true,
-      flags: { '--account <name>': 'only of one account' },
+      flags: {
+        '--account <name>': 'only of one account',
+        '--holder <name>': 'only of one person or member',
+      },
       complete: findOwners,
       format: ({ data }) => (data.length > 0 ? formatKeys(data) : 'There are no keys.'),
     },
@@ -225,6 +239,7 @@ export const keyOperations = [
         flags: {
           '--account <name>': 'account that pays ("default" unless given)',
           '--name <label>': 'what the key is for',
+          '--holder <name>': 'the person or member who gets it',
           '--credit <usd>': 'credit to add to the account',
           '--tags <tags>': { description: 'comma-separated tags for every call', read: splitList },
           '--budget <limits>': {
@@ -252,6 +267,7 @@ export const keyOperations = [
     roles: roles.manageOwn,
     input: z.strictObject({
       name: label.optional(),
+      holder: holder.nullable().optional(),
       disabled: z.boolean().optional(),
       limits: limits.optional(),
       tags: tags.optional(),
@@ -332,6 +348,7 @@ export const keyVerbs: Verbs<Ledger> = {
       const facts = {
         key: `${id} (ends in ${lastFour})`,
         name: toOneLine(name),
+        holder: toOneLine(key.holder ?? '') || 'none',
         account: account ?? `none: ${kind}${key.readOnly === true ? ', read-only' : ''}`,
         state: [disabled ? 'disabled' : 'enabled', key.rotatedTo && `replaced by ${key.rotatedTo}`]
           .filter(Boolean)

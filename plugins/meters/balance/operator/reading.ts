@@ -23,6 +23,7 @@ export const tags = z
   .max(16, 'there are at most 16 tags')
   .transform((each) => [...new Set(each)]);
 export const label = z.string().max(200, 'a name has at most 200 characters');
+export const holder = z.string().trim().min(1).max(200, 'a holder has at most 200 characters');
 /** Far below what 64 bits of nano-USD can hold, so that sums stay below it too. */
 export const largestAmount = parseUsd('1000000000');
 export const amount = usd

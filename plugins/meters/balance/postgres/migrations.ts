@@ -6,7 +6,7 @@
 import type { ClientBase } from 'pg';
 import { readCount, readFlag } from '../rows.ts';
 import { buildSums, type BuildNote } from '../sql/call-tables.ts';
-import { expansion, guarded, needsTables, tables } from '../sql/tables.ts';
+import { addedColumns, expanded, expansion, guarded, needsTables, tables } from '../sql/tables.ts';
 
 export const schema = 'tollgate';
 
@@ -43,6 +43,14 @@ CREATE INDEX pending_of_owner ON pending (owner);`;
 /** The table `steps` holds it. */
 const knownVersion = 9;
 
+const columns = Object.entries(addedColumns).flatMap(([table, added]) =>
+  Object.entries(added).map(([column, type]) => ({
+    table,
+    column,
+    sql: `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${column} ${type};`,
+  })),
+);
+
 /** The number of an advisory lock, since several processes may open a new database at once. */
 const lock = 7_461_188_901;
 
@@ -64,12 +72,14 @@ export async function migrate(client: ClientBase): Promise<void> {
     }
     // Even `IF NOT EXISTS` would wait for all writers.
     const { rows: found } = await client.query(
-      `SELECT to_regclass('one_reservation_each') IS NULL
-        OR to_regclass('declared_tables') IS NULL
-        OR to_regclass('declared_recoveries') IS NULL AS missing,
+      `SELECT ${expanded.map((name) => `to_regclass('${name}') IS NULL`).join(' OR ')}
+        OR ${columns.length} > (SELECT count(*) FROM information_schema.columns
+          WHERE table_schema = '${schema}' AND table_name || '.' || column_name = ANY($1)) AS missing,
         to_regclass('series_sums') IS NULL AS unsummed`,
+      [columns.map(({ table, column }) => `${table}.${column}`)],
     );
-    if (found[0] && readFlag(found[0], 'missing')) await client.query(expansion);
+    if (found[0] && readFlag(found[0], 'missing'))
+      await client.query(`${columns.map(({ sql }) => sql).join('')} ${expansion}`);
     if (found[0] && readFlag(found[0], 'unsummed'))
       // The version before may be adding to its own sums.
       await client.query(

@@ -5,7 +5,7 @@ import { accountRows, keyRows } from './selects.ts';
 import { askRows, Conditions, nameStatements, type Operations, type Value } from './steps.ts';
 
 const keyColumns = `id, hash, last_four, name, kind, account, spend_cap, models, expires,
-  calls_per_minute, created, tags, read_only, root`;
+  calls_per_minute, created, tags, read_only, root, holder`;
 
 const sql = nameStatements('accounts', {
   balance: 'SELECT total, used, pending FROM accounts WHERE name = $1',
@@ -22,14 +22,14 @@ const sql = nameStatements('accounts', {
     VALUES (nextval('entry_numbers'), 'credit', $1, $2, $3, $4, 0, 0, $5, $6, $7, $8, 0, 0, 0, '')`,
   addTotal: 'UPDATE accounts SET total = total + $2 WHERE id = $1',
   addKey: `INSERT INTO keys (${keyColumns})
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1)`,
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1, $14)`,
   // The id is the start of the hash, so one index finds both.
   key: `${keyRows} WHERE keys.id = substr($1, 1, 16) AND keys.hash = $1 AND keys.deleted IS NULL`,
   anyKey: 'SELECT id FROM keys LIMIT 1',
   rotate: `
     INSERT INTO keys (${keyColumns})
     SELECT $2, $3, $4, name, kind, account, spend_cap, models, expires,
-      calls_per_minute, $5, tags, read_only, root FROM keys
+      calls_per_minute, $5, tags, read_only, root, holder FROM keys
     WHERE id = $1 AND rotated_to IS NULL AND deleted IS NULL FOR NO KEY UPDATE RETURNING id`,
   rotated: `UPDATE keys SET rotated_to = $2, expires = CASE WHEN expires < $3 THEN expires ELSE $3 END
     WHERE id = $1`,
@@ -72,7 +72,7 @@ export const accounts = {
     return 'credited';
   },
   *createKey(key) {
-    const { id, hash, lastFour, name, kind, account, spendCap, expires, callsPerMinute, readOnly, at } = key;
+    const { id, hash, lastFour, name, kind, account, spendCap, expires, callsPerMinute, readOnly } = key;
     if ((account === undefined) !== (kind === 'operator'))
       throw new RangeError('user keys have an account, and operator keys have none');
     const [row] = account === undefined ? [] : yield* askRows(sql.lockAccount, account);
@@ -83,7 +83,8 @@ export const accounts = {
     const models = key.models && JSON.stringify(key.models);
     const tags = key.tags.length > 0 ? JSON.stringify(key.tags) : null;
     const limits = [spendCap, models, expires, callsPerMinute];
-    yield* askRows(sql.addKey, id, hash, lastFour, name, kind, owner, ...limits, at, tags, readOnly);
+    const identity = [id, hash, lastFour, name, kind, owner] as const;
+    yield* askRows(sql.addKey, ...identity, ...limits, key.at, tags, readOnly, key.holder);
     return true;
   },
   *findKey(hash) {
@@ -93,11 +94,12 @@ export const accounts = {
   *hasKeys() {
     return (yield* askRows(sql.anyKey)).length > 0;
   },
-  *listKeys({ after = '', limit, account, kind, name, wanted, ids }) {
+  *listKeys({ after = '', limit, account, kind, holder, name, wanted, ids }) {
     const conditions = new Conditions({
       'keys.id >': after,
       'accounts.name =': account,
       'keys.kind =': kind,
+      'keys.holder =': holder,
       'keys.name =': name,
     });
     conditions.texts.push(
@@ -112,7 +114,7 @@ export const accounts = {
   },
   /** Changes a key; undefined fields stay as they are. */
   *changeKey({ id, changes }) {
-    const { name, disabled, spendCap, models, expires, callsPerMinute, tags } = changes;
+    const { name, disabled, spendCap, models, expires, callsPerMinute, tags, holder } = changes;
     const columns: Readonly<Record<string, Value | undefined>> = {
       name,
       disabled,
@@ -121,6 +123,7 @@ export const accounts = {
       expires,
       calls_per_minute: callsPerMinute,
       tags: tags && JSON.stringify(tags),
+      holder,
     };
     const stated = Object.entries(columns).filter(([, value]) => value !== undefined);
     const assignments = ['id = id', ...stated.map(([column], index) => `${column} = $${index + 2}`)];

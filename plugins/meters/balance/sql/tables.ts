@@ -210,6 +210,14 @@ CREATE TABLE operator_actions (
   detail text NOT NULL
 ) /* STRICT */;`;
 
+/** Columns that ledgers of earlier versions lack, by table, each with its type; they allow null. */
+export const addedColumns: Readonly<Record<string, Readonly<Record<string, 'text' | 'bigint'>>>> = {
+  // The person or member who made or received the key.
+  keys: { holder: 'text' },
+  // What keys its members may make, as JSON; null: none.
+  accounts: { member_keys: 'text' },
+};
+
 /** Tables whose rows are never changed, and what these are. */
 export const guarded = { entries: 'entries', operator_actions: 'actions' };
 
@@ -224,7 +232,41 @@ DROP INDEX IF EXISTS one_reservation;
 -- How many migrations of each plugin's tables have run.
 CREATE TABLE IF NOT EXISTS declared_tables (name text PRIMARY KEY, migrations bigint NOT NULL);
 -- What each plugin writes for calls whose process died, for any process that ends them.
-CREATE TABLE IF NOT EXISTS declared_recoveries (name text PRIMARY KEY, sql text NOT NULL);`;
+CREATE TABLE IF NOT EXISTS declared_recoveries (name text PRIMARY KEY, sql text NOT NULL);
+CREATE INDEX IF NOT EXISTS keys_of_holder ON keys (holder) WHERE holder IS NOT NULL;
+-- Links that give a key once. Times are in milliseconds since the epoch.
+CREATE TABLE IF NOT EXISTS invitations (
+  id text PRIMARY KEY,
+  hash text NOT NULL,
+  account bigint NOT NULL,
+  name text NOT NULL,
+  -- What the key may do, as JSON.
+  terms text NOT NULL,
+  author text NOT NULL,
+  created bigint NOT NULL,
+  expires bigint NOT NULL,
+  ended bigint,
+  -- Null if it was withdrawn.
+  key text
+);
+CREATE INDEX IF NOT EXISTS invitations_of_account ON invitations (account, id);
+-- What is to be erased: an account by its number and the name that it had, or a holder. The name is null once
+-- all is erased.
+CREATE TABLE IF NOT EXISTS erasures (
+  id text PRIMARY KEY,
+  account bigint,
+  former text,
+  keys text NOT NULL,
+  created bigint NOT NULL,
+  erased bigint NOT NULL DEFAULT 0,
+  ended bigint
+);`;
+
+/** What `expansion` makes. */
+export const expanded: readonly string[] = Array.from(
+  expansion.matchAll(/IF NOT EXISTS (\w+)/g),
+  ([, name = '']) => name,
+);
 
 /**
  * Whether a database of this version, of which this program knows `known`, is empty and needs all tables.

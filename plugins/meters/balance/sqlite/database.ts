@@ -1,7 +1,7 @@
 /** Opens a ledger file so that a commit is on disk when it returns, and brings its tables up to date. */
 import { DatabaseSync } from 'node:sqlite';
 import { buildSums, type BuildNote } from '../sql/call-tables.ts';
-import { expansion, guarded, needsTables, tables } from '../sql/tables.ts';
+import { addedColumns, expansion, guarded, needsTables, tables } from '../sql/tables.ts';
 
 /** `PRAGMA user_version` holds it. */
 const knownVersion = 12;
@@ -95,6 +95,16 @@ function hasSums(database: DatabaseSync): boolean {
   return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'series_sums'").get() !== undefined;
 }
 
+/** SQLite cannot add a column only if it is missing. */
+function addColumns(database: DatabaseSync): void {
+  const names = database.prepare('SELECT name FROM pragma_table_info(?)');
+  for (const [table, columns] of Object.entries(addedColumns)) {
+    const known = new Set(names.all(table).map(({ name }) => name));
+    for (const [column, type] of Object.entries(columns))
+      if (!known.has(column)) database.exec(`ALTER TABLE ${table} ADD COLUMN ${column} ${toSqlite(type)}`);
+  }
+}
+
 /** Runs in one transaction, since another process may be opening the same new file. */
 function migrate(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE');
@@ -105,6 +115,7 @@ function migrate(database: DatabaseSync): void {
       const guards = Object.entries(guarded).map(buildGuard);
       database.exec(`${toSqlite(tables)} ${guards.join('')} PRAGMA user_version = ${knownVersion}`);
     }
+    addColumns(database);
     database.exec(expansion);
     if (!hasSums(database)) database.exec(toSqlite(buildSums(buildNote)));
     database.exec('COMMIT');
