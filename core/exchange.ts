@@ -54,6 +54,8 @@ export interface Principal {
   readonly key: string;
   /** What people call the key; it names nothing for programs. */
   readonly name?: string | undefined;
+  /** The person or member who made or received the key. */
+  readonly holder?: string | undefined;
   /** The first of the keys that this key replaced by rotation; the key itself if it replaced none. */
   readonly root?: string | undefined;
   /** Whether it may only read: an operator key that sends GET requests alone. */

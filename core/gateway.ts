@@ -109,6 +109,7 @@ function createSharedHost(
     archives: new Registry<Archive>('archive'),
     documents: new Registry<DocumentStore>('document store'),
     serveCalls: (path) => void core.callPaths.add(path),
+    erase: (erasure) => core.hooks.erase.promise(erasure),
     rehearse: async (call) => (await import('./rehearsal.ts')).rehearseCall(core, call),
   };
   const names = new Set(plugins.map(({ name }) => name));

@@ -27,6 +27,15 @@ import type {
 } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 
+/** What is erased: all that is kept of an account, or of the keys of one person or member. */
+export interface Erasure {
+  /** The name that the account had; undefined if a holder is erased. */
+  readonly account?: string | undefined;
+  readonly holder?: string | undefined;
+  /** The ids of the account's or the holder's keys, which no longer work. */
+  readonly keys: readonly string[];
+}
+
 /** The place of a tap among others of its hook, in tapable's own two options. */
 export interface TapPlace {
   readonly name: string;
@@ -103,6 +112,11 @@ export interface Hooks {
   readonly meter: AsyncTap<[End], void>;
   /** Receives the end of every call, refused ones too. Never awaited; cannot fail a reply. */
   readonly observe: AsyncTap<[End], void>;
+  /**
+   * Receives what is erased. Delete what you keep of it, in small transactions. It is called again until all
+   * taps have succeeded, and once more a little later, for what was written meanwhile.
+   */
+  readonly erase: AsyncTap<[Erasure], void>;
   /** The gateway stops: flush and close. */
   readonly close: AsyncTap<[], void>;
 }
@@ -127,6 +141,7 @@ export function createHooks() {
     transformStream: new SyncWaterfallHook<[AsyncIterable<CanonicalEvent>, Routed]>(['events', 'routed']),
     meter: new AsyncParallelHook<[End]>(['end']),
     observe: new AsyncParallelHook<[End]>(['end']),
+    erase: new AsyncSeriesHook<[Erasure]>(['erasure']),
     close: new AsyncSeriesHook<[]>(),
   });
 }

@@ -34,7 +34,7 @@ export { restoreRequest } from './crossing/restore.ts';
 export { sliceItems, sliceMember, splice } from './crossing/splice.ts';
 export { definePlugin } from './define-plugin.ts';
 export * from './exchange.ts';
-export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
+export type { ConditionalTapPlace, Erasure, Hooks, TapPlace } from './hooks.ts';
 export { mayCall } from './http/access.ts';
 export { parseJson } from './http/json-body.ts';
 export { groupRoutes } from './http/routes.ts';

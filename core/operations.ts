@@ -1,5 +1,6 @@
 /** What plugins for operators need of a gateway: its configuration, rehearsals of calls and its processes. */
 import type { Principal, Target } from './exchange.ts';
+import type { Erasure } from './hooks.ts';
 import type { Loss } from './loss.ts';
 import type { GivenOptions } from './plugin.ts';
 import type { ClientAddress, ClientHeaders, ErrorReply, Match, Protocol } from './protocol.ts';
@@ -22,6 +23,8 @@ export interface Operations {
   openAdminListener(address: { readonly host: string; readonly port: number }): Promise<string>;
   /** Serves calls of all protocols on the admin listener too, below this path. */
   serveCalls(path: string): void;
+  /** Runs the `erase` hook. Rejects if a tap fails. */
+  erase(erasure: Erasure): Promise<void>;
   /** Takes the steps of a call up to the signature. Nothing is sent or charged. */
   rehearse(call: RehearsedCall): Promise<Rehearsal>;
 }

@@ -185,6 +185,7 @@ export function wrapHooks(hooks: CoreHooks, logger: Logger): Hooks {
     dispatch: wrapHook('dispatch', hooks.dispatch),
     meter: wrapHook('meter', hooks.meter, isolateTaps('meter', logger, identifyEnd)),
     observe: wrapHook('observe', hooks.observe, isolateTaps('observe', logger, identifyEnd)),
+    erase: wrapHook('erase', hooks.erase),
     close: wrapHook('close', hooks.close, isolateTaps('close', logger)),
   };
 }

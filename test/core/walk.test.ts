@@ -72,7 +72,8 @@ it('a call fires every hook, and `extend` before the attempt at a further target
     'observe',
     'close',
   ]);
-  expect(new Set(order.map((each) => each.replace(/ .*/, '')))).toEqual(new Set(Object.keys(createHooks())));
+  const { erase: _erase, ...hooksOfCalls } = createHooks();
+  expect(new Set(order.map((each) => each.replace(/ .*/, '')))).toEqual(new Set(Object.keys(hooksOfCalls)));
 });
 
 it('a call computes usage and cost before the meter runs', async () => {

@@ -110,6 +110,7 @@ export function createHost(
       documents: new Registry<DocumentStore>('document store'),
       openAdminListener: async () => 'http://nowhere',
       serveCalls: () => undefined,
+      erase: (erasure) => calls.erase.promise(erasure),
       rehearse: async () => Promise.reject(new Error('a host for tests rehearses no call')),
     },
     onApplied: () => undefined,
