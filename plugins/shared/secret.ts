@@ -7,8 +7,11 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** `sk-` keys call models and see their account; `gw-` keys are for the admin listener and spend nothing. */
-const prefixes = { user: 'sk-', operator: 'gw-' } as const;
+/**
+ * `sk-` keys call models and see their account, `gw-` keys are for the admin listener and spend nothing, and
+ * with an `in-` someone gets their first key.
+ */
+const prefixes = { user: 'sk-', operator: 'gw-', invitation: 'in-' } as const;
 export type SecretKind = keyof typeof prefixes;
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -19,6 +19,7 @@ import { testReports } from './reports.ts';
 import { testReservations, testSettling } from './reservations.ts';
 import { testStoredCalls } from './stored-calls.ts';
 import { testTables } from './tables.ts';
+import { testTeams } from './teams.ts';
 
 export { request } from './bench.ts';
 
@@ -77,6 +78,7 @@ export function testStore(
     testCorrections(bench);
     testDocuments(bench);
     testTables(bench);
+    testTeams(bench);
     // A roll-up is compared with all entries and calls, which takes as long as twenty histories.
     testStoredCalls(bench, Math.ceil(histories / 20));
     testHistories(bench, histories);

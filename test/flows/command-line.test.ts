@@ -178,14 +178,44 @@ it('the help of a verb of several words is the same after `help` and before `--h
   expect(output).toBe((await runVerb(['keys', 'create', '--help'])).output);
 });
 
+it('the command line shows a team and the budgets above it, and invites a member', async () => {
+  const environment = { TOLLGATE_DATA: makeDataFolder() };
+  const run = async (words: string) => (await runVerb(words.split(' '), environment)).output;
+  await run('accounts create company');
+  await run('accounts create search');
+  await run('accounts move search company');
+  await run('budgets set team company 100/month');
+  expect(await run('accounts members search 3 --spend-cap 5 --days 30')).toBe(
+    'search: each member may have 3 keys, of at most 5 USD, for 30 days.\n',
+  );
+  expect((await run('accounts show search')).split('\n')).toEqual([
+    expect.stringMatching(/^search: 0 USD/),
+    'below company',
+    'own: 0 USD spent in 0 calls',
+    'each member may have 3 keys, of at most 5 USD, for 30 days',
+    expect.stringMatching(/^1 {2}team company {2}100 USD per month/),
+    '',
+  ]);
+  expect(await run('accounts show company')).toContain('  search: 0 USD spent in 0 calls');
+  expect(await run('accounts members search none')).toContain('may make no keys');
+  expect(await run('invitations create search --name ada --for 12h')).toMatch(
+    /^\/#invitation=in-\w{42}\nSend ada/,
+  );
+  const [, shown = ''] = (await run('invitations list')).split('\n');
+  const [id = ''] = shown.split(' ');
+  expect(await run(`invitations withdraw ${id}`)).toContain(`Withdrew ${id}`);
+});
+
 it('the command line shows the limits, tags and budgets of a key', async () => {
   const environment = { TOLLGATE_DATA: makeDataFolder() };
-  const options = '--spend-cap 3 --tags ci,night --budget 10/day,100 --name laptop --json'.split(' ');
-  const made = await runVerb(['keys', 'create', ...options], environment);
+  const options = '--spend-cap 3 --tags ci,night --budget 10/day,100 --name laptop'.split(' ');
+  const words = ['keys', 'create', ...options, '--holder', 'ada@example.com', '--json'];
+  const made = await runVerb(words, environment);
   const { id, lastFour }: { id: string; lastFour: string } = JSON.parse(made.output);
   expect((await runVerb(['keys', 'show', id], environment)).output.split('\n')).toEqual([
     `key      ${id} (ends in ${lastFour})`,
     'name     laptop',
+    'holder   ada@example.com',
     'account  default',
     'state    enabled',
     expect.stringMatching(/^created {2}2\d{3}-/),

@@ -23,9 +23,9 @@ export const verbs: ReadonlySet<string> = new Set(
   on open opens optimise order overlay pack pad paint parse
   pass paste pause pay peek pick place plan point post prepare presume preview print probe prune push
   put qualify query queue quote race raise rank read reads receive reconnect record recover
-  redact redirect refer refund refuse refuses register rehearse reject release reload remember remove rename
-  render renew repair replace reply report reprice require reserve reset resolve respell restart
-  restore restrict retarget reword rewrite rotate round route run save scale schedule scrape seal
+  redact redeem redirect refer refund refuse refuses register rehearse reject release reload remember remove
+  rename render renew repair replace reply report reprice require reserve reset resolve respell restart
+  restore restrict revoke retarget reword rewrite rotate round route run save scale schedule scrape seal
   select send separate serialize serve serves set settle share
   shift shorten show shrink sign skip slice sort spell spend
   splice split stack start starts stays step stop store stream strip subtract suggest suits sum

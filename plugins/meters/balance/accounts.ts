@@ -18,8 +18,13 @@ export const readAccount = rows.createReader({
   line: rows.readList,
   state: rows.matchWord(accountStates),
   created: rows.readCount,
+  /** What keys its members may make, as JSON. */
+  memberKeys: rows.allowNull(rows.readText),
 });
 export type AccountRecord = ReturnType<typeof readAccount>;
+
+/** An account of a team, and how many calls of its keys were charged. */
+export type TeamRow = AccountRecord & { readonly calls: number };
 
 export const creditKinds = ['top-up', 'bonus', 'gift-card'] as const;
 
@@ -104,6 +109,8 @@ const identityFields = {
 export interface NewKey extends rows.RecordOf<typeof identityFields>, KeyLimits {
   readonly at: number;
   readonly holder?: string | undefined;
+  /** Makes the key only if its holder has fewer keys of the account. */
+  readonly mostHeld?: number | undefined;
   /** Makes the key only in a ledger that has none. */
   readonly onlyFirst?: true;
 }

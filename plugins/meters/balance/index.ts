@@ -18,6 +18,7 @@ import { buildRateError, buildShortError, listQuotes, narrowGrant } from './admi
 import { listBackupCommands } from './backup.ts';
 import { keepDelivering, webhookOptions } from './budgets/webhook.ts';
 import { readClaim, buildClaimError, idempotencyOptions, keepSweeping, findReplay } from './idempotency.ts';
+import { listInvitationRoutes } from './invitations/routes.ts';
 import { createKeyring, makeFirstKey } from './keys.ts';
 import { LedgerService } from './ledger-service.ts';
 import { Markups, markupSchema, followMarkups } from './markups.ts';
@@ -26,6 +27,7 @@ import { openStore, storeOptions } from './open-store.ts';
 import { createExamination } from './operator/audit.ts';
 import { buildRouteAction, listCommands, operations } from './operator/table.ts';
 import { listBalanceRoutes, listOwnKeyRoutes } from './own-key.ts';
+import { listOwnKeysRoutes } from './own-keys.ts';
 import { createDocumentStore, createStoreUser, PluginTables } from './plugin-tables.ts';
 import { PriceBook } from './prices.ts';
 import { buildSettlement } from './settlement.ts';
@@ -130,6 +132,8 @@ function register(
       };
     }),
     ...listOwnKeyRoutes(requireService),
+    ...listOwnKeysRoutes(() => ({ store: getLedger(), offer: host.catalog })),
+    ...listInvitationRoutes(getLedger),
     ...(topUps ? [createTopUpRoute(topUps, getLedger)] : []),
   ];
   for (const route of routes) host.routes.add(route);

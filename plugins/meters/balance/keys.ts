@@ -75,8 +75,8 @@ const ttl = 900;
 
 /** A key as a call's principal: its account, and what it may do. */
 function toHolder({ account = '', id: key, expires = Infinity, ...record }: KeyRecord) {
-  const { kind, name, root, disabled, models, tags, accountState, readOnly } = record;
-  return { kind, account, key, name, root, disabled, expires, models, tags, accountState, readOnly };
+  const { kind, name, holder, root, disabled, models, tags, accountState, readOnly } = record;
+  return { kind, account, key, name, holder, root, disabled, expires, models, tags, accountState, readOnly };
 }
 
 type KeyHolder = ReturnType<typeof toHolder>;

@@ -22,6 +22,7 @@ import type * as budgets from './budgets/budget.ts';
 import type { OverviewQuery, OverviewRow } from './calls/overview.ts';
 import type { CallQuery, CallRow, StoredCall } from './calls/records.ts';
 import type { ExportSlice } from './export/lines.ts';
+import type * as invitations from './invitations/records.ts';
 import type * as reservations from './reservations.ts';
 
 export * from './accounts.ts';
@@ -30,6 +31,7 @@ export * from './budgets/budget.ts';
 export type * from './calls/overview.ts';
 export type * from './calls/records.ts';
 export type * from './export/lines.ts';
+export type * from './invitations/records.ts';
 export * from './reservations.ts';
 
 /**
@@ -102,9 +104,11 @@ export const operations = {
     >(),
   /** Moves an account, with all accounts below it, below another one or to the top. */
   moveAccount: defineWrite<(move: budgets.Move) => budgets.Moved>(),
+  /** Says what keys an account's members may make, as JSON; undefined: none. False if there is no account. */
+  setMemberKeys: defineWrite<(change: Readonly<{ account: string; rule?: string | undefined }>) => boolean>(),
   /** Adds a credit; the result says whether it was added now, or why not. */
   addCredit: defineWrite<(credit: accounts.Credit) => accounts.Credited>(),
-  /** Stores a new key; false if there is no such account, or it has to be the first and is not. */
+  /** Stores a new key; false if there is no such account, or the order forbids it by now. */
   createKey: defineWrite<(key: accounts.NewKey) => boolean>(),
   /** Changes a key; false if there is no such key. */
   changeKey: defineWrite<(change: Readonly<{ id: string; changes: accounts.KeyChanges }>) => boolean>(),
@@ -115,6 +119,12 @@ export const operations = {
   rotateKey: defineWrite<(rotation: Readonly<{ id: string; until: number; key: KeySecret }>) => boolean>(),
   /** Deletes a key: it is refused and no longer listed. Its entries stay. False if there is no such key. */
   deleteKey: defineWrite<(deletion: Readonly<{ id: string; at: number }>) => boolean>(),
+
+  createInvitation: defineWrite<(invitation: invitations.NewInvitation) => boolean>(),
+  /** Makes the key of an invitation, with its budgets, and ends the invitation. */
+  redeemInvitation: defineWrite<(redemption: invitations.Redemption) => 'created' | 'not_found' | 'ended'>(),
+  /** Ends an invitation that nobody has redeemed; false if there is none. */
+  withdrawInvitation: defineWrite<(invitation: Readonly<{ id: string; at: number }>) => boolean>(),
 
   /** Stores a budget; if one of this scope, subject and period exists, it stays as it is. */
   createBudget: defineWrite<(budget: budgets.NewBudget) => budgets.CreatedBudget>(),
@@ -181,6 +191,7 @@ export const operations = {
   readBalance: defineRead<(account: string) => accounts.Balance | undefined>(),
   /** Finds a key by the hash of its secret. Finds disabled and expired keys too, and says that they are. */
   findKey: defineRead<(hash: string) => accounts.KeyRecord | undefined>(),
+  findInvitation: defineRead<(hash: string) => invitations.InvitationRecord | undefined>(),
   hasKeys: defineRead<() => boolean>(),
   /** Whether any warning is due. */
   hasDueWarnings: defineRead<(moment: { readonly at: number }) => boolean>(),
@@ -188,8 +199,17 @@ export const operations = {
   /** Accounts, in the order of their names. */
   listAccounts:
     defineReport<(page: books.Page & { readonly wanted?: string }) => readonly accounts.AccountRecord[]>(),
+  /** An account with all accounts below it, in the order of their names. */
+  listTeam: defineReport<(account: string) => readonly accounts.TeamRow[]>(),
   /** Keys, in the order of their ids. */
   listKeys: defineReport<(page: books.KeyPage) => readonly accounts.KeyRecord[]>(),
+  /** Invitations, in the order of their ids. */
+  listInvitations:
+    defineReport<
+      (
+        page: books.Page & { readonly account?: string | undefined; readonly wanted?: string },
+      ) => readonly invitations.InvitationRecord[]
+    >(),
   /** Rows of the books, for lists and for the record of a call. */
   listEntries: defineReport<(query: books.EntryQuery) => readonly books.Entry[]>(),
   /** The entries of a slice as lines, in the order of their numbers. */

@@ -28,8 +28,40 @@ export const listedAccount = account
   .meta({ title: 'ListedAccount' });
 export type ListedAccount = Reply<z.output<typeof listedAccount>>;
 
+const rollUp = z.object({
+  accounts: z.int(),
+  calls: z.int().meta({ description: 'Charged calls.' }),
+  spent: usd,
+});
+
+/** What keys the members of an account may make for themselves. */
+export const memberKeys = z
+  .object({
+    most: z.int().meta({ description: 'How many keys a member may have.' }),
+    spendCap: usd.nullable(),
+    models: z.array(z.string()).nullable(),
+    callsPerMinute: z.int().nullable(),
+    days: z.int().nullable().meta({ description: 'Days after which a key expires at the latest.' }),
+  })
+  .meta({ title: 'MemberKeys' });
+export type MemberKeys = Reply<z.output<typeof memberKeys>>;
+
 export const accountDetails = listedAccount
-  .extend({ credits: z.record(z.string(), usd).meta({ description: 'What it was credited, by kind.' }) })
+  .extend({
+    credits: z.record(z.string(), usd).meta({ description: 'What it was credited, by kind.' }),
+    above: z.array(z.string()).meta({ description: 'The accounts above it, nearest first.' }),
+    own: rollUp.meta({ description: 'Of the account itself.' }),
+    team: rollUp.meta({ description: 'Of the account with all accounts below it.' }),
+    children: z.array(
+      z.object({
+        account: z.string(),
+        state: listedAccount.shape.state,
+        available: usd,
+        team: rollUp,
+      }),
+    ),
+    memberKeys: memberKeys.nullable().meta({ description: 'Null: its members may make no keys.' }),
+  })
   .meta({ title: 'AccountDetails' });
 export type AccountDetails = Reply<z.output<typeof accountDetails>>;
 
@@ -67,4 +99,35 @@ export const newKey = key
       .meta({ description: 'Says that the account has no credit, and how to add some.' }),
   })
   .meta({ title: 'NewKey' });
+export const invitation = z
+  .looseObject({
+    id: z.string(),
+    account: z.string(),
+    name: z.string().meta({ description: 'Who is invited: the holder of the key.' }),
+    state: z.enum(['open', 'redeemed', 'withdrawn', 'expired']),
+    author: z.string(),
+    created: time,
+    expires: time,
+    key: z.string().nullable().meta({ description: 'The id of the key that it gave.' }),
+  })
+  .meta({ title: 'Invitation' });
+export type Invitation = Reply<z.output<typeof invitation>>;
+
+export const newInvitation = invitation
+  .extend({
+    link: z.string().meta({ description: 'Below the public address of the gateway. It is shown only here.' }),
+  })
+  .meta({ title: 'NewInvitation' });
+
+/** A key as its holder sees it. */
+export const ownKeys = z
+  .looseObject({
+    data: z.array(
+      key.extend({ current: z.boolean().meta({ description: 'Whether it is the key that asks.' }) }),
+    ),
+    holder: z.string().nullable(),
+    allowed: memberKeys.nullable().meta({ description: 'What keys the holder may make; null: none.' }),
+  })
+  .meta({ title: 'OwnKeys' });
+export type OwnKeys = Reply<z.output<typeof ownKeys>>;
 export type NewKey = Reply<z.output<typeof newKey>>;

@@ -3,7 +3,15 @@
  * checks with them what a gateway elsewhere replies, and the console takes its types from them.
  */
 import { z } from 'zod';
-import { account, accountDetails, key, listedAccount, newKey } from './accounts.ts';
+import {
+  account,
+  accountDetails,
+  invitation,
+  key,
+  listedAccount,
+  newInvitation,
+  newKey,
+} from './accounts.ts';
 import { budget, warning } from './budgets.ts';
 import { callDetail, storedCall } from './calls.ts';
 import { configCheck, configView, reloaded } from './configuration.ts';
@@ -20,6 +28,7 @@ const schemas = {
   'POST /admin/accounts': account,
   'GET /admin/accounts/:account': accountDetails,
   'PATCH /admin/accounts/:account': account.extend({ parent: z.string().nullable() }),
+  'PATCH /admin/accounts/:account/members': account.extend({ memberKeys: accountDetails.shape.memberKeys }),
   'PATCH /admin/accounts/:account/state': account.extend({ state: listedAccount.shape.state }),
   'GET /admin/accounts/:account/statement': statement,
   'GET /admin/actions': describeNumberedList(action),
@@ -47,6 +56,9 @@ const schemas = {
     last: z.int(),
     lines: z.custom<AsyncIterable<string | Uint8Array>>(),
   }),
+  'GET /admin/invitations': describeList(invitation),
+  'POST /admin/invitations': newInvitation,
+  'DELETE /admin/invitations/:invitation': invitation,
   'GET /admin/keys': describeList(key),
   'POST /admin/keys': newKey,
   'GET /admin/keys/:key': key,

@@ -23,10 +23,12 @@ import {
   type EntryQuery,
   type Store,
 } from '../store.ts';
+import { budgetListing, formatBudget } from './budgets.ts';
 import { defineOperation, type Ledger } from './operation.ts';
 import {
   accountName,
   amount,
+  checkModelPatterns,
   creditKind,
   page,
   reference,
@@ -34,6 +36,7 @@ import {
   largestAmount,
 } from './reading.ts';
 import { toIso, buildPage, buildRefusal } from './replies.ts';
+import { describeRule, describeTeam, formatRule, formatTeam, memberFlags, memberRule } from './teams.ts';
 
 export const creditOrder = z.strictObject({
   account: accountName,
@@ -138,14 +141,16 @@ export const shownAccount = defineOperation({
   route: 'GET /admin/accounts/:account',
   summary: 'Show an account, with what it was credited',
   roles: roles.readOwn,
-  async run({ store }, _, { account }) {
-    const [record] = await store.listAccounts({ wanted: account, limit: 1 });
+  async run({ store, flush }, _, { account }) {
+    await flush?.();
+    const team = await store.listTeam(account);
+    const record = team.find(({ name }) => name === account);
     if (!record) throw buildAccountError(account);
     const sums = new Map<string, Nano>(creditSources.map((source) => [source, 0n]));
     for await (const { source, available } of readAllCredits(store, { account }))
       if (source) sums.set(source, (sums.get(source) ?? 0n) + available);
     const credits = Object.fromEntries([...sums].map(([source, sum]) => [source, formatUsd(sum)]));
-    return { ...describeRecord(record), credits };
+    return { ...describeRecord(record), credits, ...describeTeam(record, team) };
   },
 });
 
@@ -261,6 +266,30 @@ export const accountOperations = [
           const { account, balance } = await call(shownAccount, { params: args });
           return `Close the account "${account}", which has ${balance} USD? Its keys stop working for good.`;
         },
+      },
+    },
+  }),
+  defineOperation({
+    route: 'PATCH /admin/accounts/:account/members',
+    summary: 'Say what keys the members of an account may make for themselves',
+    roles: roles.manage,
+    input: z.strictObject({ memberKeys: memberRule.nullable() }),
+    async run({ store, offer }, { memberKeys: rule }, { account }) {
+      await checkModelPatterns(rule?.models, offer, 'memberKeys.models');
+      const memberKeys = rule && describeRule(rule);
+      const stated = memberKeys ? JSON.stringify(memberKeys) : undefined;
+      if (!(await store.setMemberKeys({ account, rule: stated }))) throw buildAccountError(account);
+      return { ...(await requireBalance(store, account)), memberKeys };
+    },
+    verbs: {
+      'accounts members <account> <most>': {
+        description: 'let each member of an account make so many keys; "none" lets them make none',
+        flags: memberFlags,
+        complete: ({ memberKeys, ...input }) => ({
+          ...input,
+          memberKeys: z.looseObject({}).parse(memberKeys).most === null ? null : memberKeys,
+        }),
+        format: ({ account, memberKeys }) => `${account}: ${formatRule(memberKeys)}.`,
       },
     },
   }),
@@ -382,6 +411,15 @@ export const accountOperations = [
 ];
 
 export const accountVerbs: Verbs<Ledger> = {
+  'accounts show <account>': {
+    description: 'show an account, the accounts around it and the budgets that count it',
+    async run({ call }, { args }) {
+      const shown = await call(shownAccount, { params: args });
+      const { data: budgets } = await call(budgetListing, { input: { counting: shown.account } });
+      const lines = [formatBalance(shown), ...formatTeam(shown), ...budgets.map(formatBudget)];
+      return { json: { ...shown, budgets }, text: lines.join('\n') };
+    },
+  },
   'balance <account>': {
     description: 'show the balance of an account',
     async run({ call }, { args }) {

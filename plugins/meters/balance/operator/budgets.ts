@@ -6,10 +6,12 @@ import { readInput } from '../../../shared/operator-routes.ts';
 import type { Verbs } from '../../../shared/operator-verbs.ts';
 import type { Budget } from '../../../shared/replies/budgets.ts';
 import { findReached, scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
+import { periodNames } from '../budgets/periods.ts';
 import type { Store } from '../store.ts';
 import { findKey, nameKey, readKeyNames } from './key-records.ts';
 import { defineOperation, type Ledger } from './operation.ts';
 import {
+  accountName,
   amount,
   budgetLimit,
   budgetTerms,
@@ -130,6 +132,19 @@ export function formatBudget(budget: Budget): string {
   return toOneLine(parts.filter((part) => part !== false).join('  '));
 }
 
+/** The budgets in which the calls of an account count, whatever their keys and tags. */
+async function listCounting(store: Store, account: string) {
+  const [{ line = [] } = {}] = await store.listAccounts({ wanted: account, limit: 1 });
+  const teams = [account, ...line].map((subject) => ({ scope: 'team', subject }));
+  const found = [{ scope: 'account', subject: account }, ...teams].map((counted) =>
+    store.listBudgets({ ...counted, at: Date.now(), limit: periodNames.length }),
+  );
+  return {
+    data: (await Promise.all(found)).flat().map((budget) => describeBudget(budget, new Map())),
+    next: null,
+  };
+}
+
 export const budgetListing = defineOperation({
   route: 'GET /admin/budgets',
   summary: 'List budgets, and what is left of them',
@@ -138,8 +153,11 @@ export const budgetListing = defineOperation({
     after: buildNumberSchema(0).optional(),
     scope: budgetOrder.shape.scope.optional(),
     subject: z.string().max(200).optional(),
+    /** Only those that count the calls of this account: its own, its team's and those of teams above. */
+    counting: accountName.optional(),
   }),
-  async run({ store }, { subject, ...query }) {
+  async run({ store }, { subject, counting, ...query }) {
+    if (counting !== undefined) return listCounting(store, counting);
     const named = query.scope === 'key' ? await nameKey(store, { key: subject }) : { key: subject };
     const budgets = await store.listBudgets({ ...query, subject: named.key, at: Date.now() });
     const names = await readNames(store, budgets);
@@ -156,6 +174,7 @@ export const budgetListing = defineOperation({
       flags: {
         '--scope <scope>': 'only of a key, an account, a team or a tag',
         '--subject <name>': 'only of one key, account, team or tag',
+        '--counting <account>': 'only those that count the calls of an account, of teams above too',
       },
       format: ({ data }) => data.map(formatBudget).join('\n') || 'There are no budgets.',
     },

@@ -16,7 +16,7 @@ import { formatTable } from '../../../shared/table.ts';
 import { issueKey, createKeySecret, isKeyId } from '../keys.ts';
 import { addCredit, shownAccount } from './accounts.ts';
 import { budgetListing, formatBudget, readBudgetText } from './budgets.ts';
-import { describeKey, findKey } from './key-records.ts';
+import { describeKey, findKey, toKeyLimits } from './key-records.ts';
 import { defineOperation, namedKey, type Ledger } from './operation.ts';
 import {
   checkModelPatterns,
@@ -72,13 +72,7 @@ async function createKey({ store, offer }: Ledger, order: z.output<typeof keyOrd
     throw buildParamError('readOnly', 'only an operator key can be limited to reading');
   if (kind === 'operator') checkOperatorKey(stated, { credit, tags: tagged[0], budgets: budgets[0] });
   if (account !== undefined) await store.createAccount({ name: account, at: Date.now() });
-  const { spendCap, models, expires, callsPerMinute } = stated;
-  const limited = {
-    spendCap: spendCap ?? undefined,
-    models: models ?? undefined,
-    expires: expires ?? undefined,
-    callsPerMinute: callsPerMinute ?? undefined,
-  };
+  const limited = toKeyLimits(stated);
   const made = await issueKey(store, {
     account,
     name,
@@ -135,7 +129,7 @@ function formatSecret({ key, account, id, warning }: NewKey): string {
   return lines.join('\n');
 }
 
-const limitFlags: Flags = {
+export const limitFlags: Flags = {
   '--spend-cap <usd>': {
     field: 'limits.spendCap',
     description: 'lifetime spending limit in USD; "none" removes it, and any limit below',
@@ -155,6 +149,16 @@ const limitFlags: Flags = {
     field: 'limits.callsPerMinute',
     description: 'how many calls it may make in a minute',
     read: allowNone(toNumeric),
+  },
+};
+
+/** What else is said of a new key. */
+export const termFlags: Flags = {
+  '--tags <tags>': { description: 'comma-separated tags for every call', read: splitList },
+  '--budget <limits>': {
+    field: 'budgets',
+    description: 'comma-separated budgets in UTC: 10/day,100/month',
+    read: (typed) => (typed === true ? typed : typed.split(',').map(readBudgetText)),
   },
 };
 
@@ -241,12 +245,7 @@ export const keyOperations = [
           '--name <label>': 'what the key is for',
           '--holder <name>': 'the person or member who gets it',
           '--credit <usd>': 'credit to add to the account',
-          '--tags <tags>': { description: 'comma-separated tags for every call', read: splitList },
-          '--budget <limits>': {
-            field: 'budgets',
-            description: 'comma-separated budgets in UTC: 10/day,100/month',
-            read: (typed) => (typed === true ? typed : typed.split(',').map(readBudgetText)),
-          },
+          ...termFlags,
           '--operator': {
             field: 'kind',
             description: 'an operator key: it uses the admin API and spends nothing',

@@ -15,6 +15,7 @@ import { auditOperations } from './audit.ts';
 import { budgetOperations, budgetVerbs } from './budgets.ts';
 import { callOperations, callVerbs } from './calls.ts';
 import { exportOperations, exportVerbs } from './export.ts';
+import { invitationOperations } from './invitations.ts';
 import { keyOperations, keyVerbs } from './keys.ts';
 import { type Ledger, defineOperation } from './operation.ts';
 import { overviewOperations } from './overview.ts';
@@ -91,6 +92,7 @@ const actionOperations = [
 export const operations: readonly Operation<Ledger>[] = [
   ...keyOperations,
   ...accountOperations,
+  ...invitationOperations,
   ...budgetOperations,
   ...markupOperations,
   ...reportOperations,
@@ -114,6 +116,7 @@ const verbs: Verbs<Ledger> = {
 
 /** What the verbs with a first word in common are for. */
 const groups = {
+  invitations: 'invite members to an account',
   keys: 'create, limit and rotate API keys',
   accounts: 'create, move and close accounts',
   credit: 'add and correct credit',

@@ -1,6 +1,7 @@
 /** Accounts and keys: what they are, what they have and what they may do. */
 import { readAccount, readBalance, fitsKind, isTooMuch, readKey } from '../accounts.ts';
-import { readInteger, readText } from '../rows.ts';
+import { units } from '../calls/figures.ts';
+import { readCount, readInteger, readText } from '../rows.ts';
 import { accountRows, keyRows } from './selects.ts';
 import { askRows, Conditions, nameStatements, type Operations, type Value } from './steps.ts';
 
@@ -13,6 +14,14 @@ const sql = nameStatements('accounts', {
   account: `${accountRows} WHERE name = $1`,
   accounts: `${accountRows} WHERE name > $1 ORDER BY name LIMIT $2`,
   lockAccount: 'SELECT id, total, pending, state FROM accounts WHERE name = $1 FOR NO KEY UPDATE',
+  team: `
+    SELECT accounts.*, (
+      SELECT CAST(coalesce(sum(posts), 0) AS bigint) FROM party_sums
+      WHERE party_sums.account = accounts.name AND step = ${units['1d']}) AS calls
+    FROM accounts WHERE name = $1 OR replace(line, $2, '') <> line ORDER BY name`,
+  setMemberKeys: 'UPDATE accounts SET member_keys = $2 WHERE name = $1 RETURNING id',
+  held: `SELECT count(*) AS number FROM keys
+    WHERE account = $1 AND holder = $2 AND deleted IS NULL AND rotated_to IS NULL`,
   setState: 'UPDATE accounts SET state = $2 WHERE name = $1',
   deleteKey: 'UPDATE keys SET deleted = $2, disabled = true WHERE id = $1 AND deleted IS NULL RETURNING id',
   creditByReference: 'SELECT account, available FROM entries WHERE reference = $1',
@@ -47,6 +56,13 @@ export const accounts = {
     const rows = wanted === undefined ? askRows(sql.accounts, after, limit) : askRows(sql.account, wanted);
     return (yield* rows).map(readAccount);
   },
+  *listTeam(name) {
+    const rows = yield* askRows(sql.team, name, JSON.stringify(name));
+    return rows.map((row) => ({ ...readAccount(row), calls: readCount(row, 'calls') }));
+  },
+  *setMemberKeys({ account, rule }) {
+    return (yield* askRows(sql.setMemberKeys, account, rule)).length > 0;
+  },
   *setAccountState({ account: name, state }) {
     const [account] = yield* askRows(sql.lockAccount, name);
     if (!account) return 'not_found';
@@ -80,6 +96,10 @@ export const accounts = {
     // Two gateways that start at once wait for each other at the lock of the account.
     if (key.onlyFirst && (yield* askRows(sql.anyKey)).length > 0) return false;
     const owner = row && readInteger(row, 'id');
+    if (key.mostHeld !== undefined) {
+      const [held] = yield* askRows(sql.held, owner, key.holder);
+      if (!held || readCount(held, 'number') >= key.mostHeld) return false;
+    }
     const models = key.models && JSON.stringify(key.models);
     const tags = key.tags.length > 0 ? JSON.stringify(key.tags) : null;
     const limits = [spendCap, models, expires, callsPerMinute];

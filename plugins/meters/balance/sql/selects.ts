@@ -1,6 +1,7 @@
 /** Rows that both databases read, for operations and audits. */
 
-export const accountRows = 'SELECT name, created, total, used, pending, line, state FROM accounts';
+export const accountRows =
+  'SELECT name, id, created, total, used, pending, line, state, member_keys FROM accounts';
 
 export const keyRows = `
   SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name,

@@ -9,13 +9,23 @@ import { accounts } from './accounts.ts';
 import { budgets } from './budgets.ts';
 import { decideCalls, type CallBatch } from './call-batch.ts';
 import { calls } from './calls.ts';
+import { invitations } from './invitations.ts';
 import { kept } from './kept.ts';
 import { owners } from './owners.ts';
 import { pluginTables } from './plugin-tables.ts';
 import { reports } from './reports.ts';
 import type { Steps, StepsOf } from './steps.ts';
 
-const all = { ...accounts, ...budgets, ...calls, ...kept, ...owners, ...reports, ...pluginTables };
+const all = {
+  ...accounts,
+  ...budgets,
+  ...calls,
+  ...invitations,
+  ...kept,
+  ...owners,
+  ...reports,
+  ...pluginTables,
+};
 
 export type SharedName = keyof typeof all;
 
