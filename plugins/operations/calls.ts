@@ -128,6 +128,11 @@ export const calls = definePlugin({
     hooks.attempt.tap('calls', (attempt, exchange) => {
       if (attempt.phase === 'start' && attempt.number === 1) live?.addStart(attempt, exchange);
     });
+    hooks.erase.tap('calls', ({ keys }) => {
+      const gone = new Set(keys);
+      for (const [id, { key }] of memory?.calls.entries() ?? []) if (gone.has(key)) memory?.calls.delete(id);
+      return undefined;
+    });
     hooks.close.tapPromise('calls', async () => live?.close());
     routes.add(buildLiveRoute(() => live));
     routes.add({

@@ -242,7 +242,10 @@ it('an audit reads one snapshot of the ledger while another process writes', asy
 
 it('tollgate audit prints findings as lines and as JSON, and exits with 1 if there are any', async () => {
   const { file } = await openBooks();
-  const [verb] = listCommands(() => openSqlite({ file }), noOffer).filter(({ name }) => name === 'audit');
+  const [verb] = listCommands(() => openSqlite({ file }), {
+    offer: noOffer,
+    erase: async () => undefined,
+  }).filter(({ name }) => name === 'audit');
   expect(await verb?.run([], {}, () => undefined)).toMatchObject({
     text: 'The books are sound: 9 entries of 1 account, 1 reservation pending.',
     json: { ok: true },

@@ -11,6 +11,7 @@ import { testBudgets } from './budgets.ts';
 import { testClaims } from './claims.ts';
 import { testCorrections } from './corrections.ts';
 import { testDocuments } from './documents.ts';
+import { testErasures } from './erasures.ts';
 import { testExtensions } from './extensions.ts';
 import { testHistories } from './histories.ts';
 import { testLeases } from './leases.ts';
@@ -79,6 +80,7 @@ export function testStore(
     testDocuments(bench);
     testTables(bench);
     testTeams(bench);
+    testErasures(bench);
     // A roll-up is compared with all entries and calls, which takes as long as twenty histories.
     testStoredCalls(bench, Math.ceil(histories / 20));
     testHistories(bench, histories);

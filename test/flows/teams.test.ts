@@ -4,8 +4,11 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { definePlugin, type Erasure } from '../../core/index.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
+import { calls } from '../../plugins/operations/calls.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { openAdminListener, type AdminListener } from '../support/admin-listener.ts';
 import { openDatabase } from '../support/database.ts';
@@ -13,6 +16,21 @@ import { openDatabase } from '../support/database.ts';
 const hello = { model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] };
 const newKey = z.looseObject({ id: z.string(), key: z.string(), account: z.string(), holder: z.string() });
 const linkSchema = z.looseObject({ id: z.string(), link: z.string() });
+
+/** What plugins were told to erase. */
+const erased: Erasure[] = [];
+
+/** Keeps nothing, and fails at first. */
+const witness = definePlugin({
+  name: 'witness',
+  options: z.strictObject({}),
+  apply({ hooks }) {
+    hooks.erase.tapPromise('witness', async (erasure) => {
+      erased.push(erasure);
+      if (erased.length === 1) throw new Error('not now');
+    });
+  },
+});
 
 describe.each(['sqlite', 'postgres'] as const)('with a ledger in %s', (kind) => {
   let open: AdminListener;
@@ -22,10 +40,14 @@ describe.each(['sqlite', 'postgres'] as const)('with a ledger in %s', (kind) => 
     const database = kind === 'postgres' ? await openDatabase() : undefined;
     drop = database?.drop;
     const store = database ? ({ kind: 'postgres', url: database.url } as const) : undefined;
+    erased.length = 0;
     open = await openAdminListener([
       chatCompletions(),
+      responses({ store: { for: '1h' }, dataKey: Buffer.alloc(32, 7).toString('base64') }),
       demo(),
+      calls(),
       balance({ firstCredit: '0', ...(store && { store }) }),
+      witness(),
     ]);
     for (const name of ['company', 'search', 'ads', 'ads-lab', 'other'])
       await open.ask('POST', '/accounts', { name });
@@ -242,5 +264,106 @@ describe.each(['sqlite', 'postgres'] as const)('with a ledger in %s', (kind) => 
       'POST /v1/invitations/redeem',
     ])
       expect(text).toContain(`"action":"${action}"`);
+  });
+
+  const erasureSchema = z.looseObject({ id: z.string(), account: z.string().nullable(), state: z.string() });
+
+  async function erase(order: object) {
+    const { status, body } = await open.ask('POST', '/erasures', order);
+    expect(status).toBe(202);
+    return erasureSchema.parse(body);
+  }
+
+  async function awaitEnd(id: string): Promise<void> {
+    const findState = async () => {
+      const { body } = await open.ask('GET', '/erasures');
+      const { data } = z.looseObject({ data: z.array(erasureSchema) }).parse(body);
+      return data.find((each) => each.id === id)?.state;
+    };
+    await expect.poll(findState, { timeout: 120_000, interval: 500 }).toBe('done');
+  }
+
+  /** Makes a call and a stored response, which a key holder can read. */
+  async function leaveTraces(key: string) {
+    expect((await send('POST', '/v1/chat/completions', key, hello)).status).toBe(200);
+    const { reply } = await send('POST', '/v1/responses', key, {
+      model: 'demo/echo',
+      input: 'My secret plan',
+    });
+    return z.looseObject({ id: z.string() }).parse(reply).id;
+  }
+
+  it(
+    'an erased account leaves its entries without names, and nothing else',
+    { timeout: 200_000 },
+    async () => {
+      await open.ask('POST', '/accounts', { name: 'leaver' });
+      await open.ask('PATCH', '/accounts/leaver', { parent: 'company' });
+      const made = await makeKey('leaver', {
+        name: 'laptop-of-lea',
+        holder: 'lea@example.com',
+        tags: ['user:lea'],
+      });
+      await leaveTraces(made.key);
+      await invite({ account: 'leaver', name: 'next-lea' });
+      await open.ask('POST', '/markups', { account: 'leaver', percent: '10' });
+      const { id, account } = await erase({ account: 'leaver' });
+      expect(account).toMatch(/^erased-\d+$/);
+      await awaitEnd(id);
+      expect((await send('GET', '/v1/key', made.key)).status).toBe(401);
+      expect(erased).toContainEqual({ account: 'leaver', holder: undefined, keys: [made.id] });
+      // A tap that failed is called again.
+      expect(erased.length).toBeGreaterThan(1);
+      for (const path of [
+        '/accounts',
+        '/accounts/company',
+        '/keys',
+        '/calls',
+        '/entries',
+        '/invitations',
+        '/markups',
+        '/budgets',
+        '/usage?by=account,key',
+        '/overview?by=account',
+        '/erasures',
+      ]) {
+        const { status, text } = await open.ask('GET', path);
+        expect(status, path).toBe(200);
+        expect(text, path).not.toMatch(/leaver|lea@|laptop-of-lea|next-lea/);
+      }
+      const { text } = await open.ask('GET', `/entries?account=${account}`);
+      expect(text).toContain(made.id);
+      expect((await open.ask('GET', '/audit')).body).toMatchObject({ ok: true });
+      expect((await open.ask('POST', '/accounts', { name: account })).status).toBe(409);
+      const { text: actions } = await open.ask('GET', '/actions');
+      expect(actions).toContain('POST /admin/erasures');
+    },
+  );
+
+  it('an erased person leaves no key, call or response, and others stay', { timeout: 200_000 }, async () => {
+    const mine = await makeKey('search', { holder: 'zoe@example.com' });
+    const other = await makeKey('search', { holder: 'yan@example.com' });
+    await leaveTraces(mine.key);
+    const kept = await leaveTraces(other.key);
+    const { id, account } = await erase({ holder: 'zoe@example.com' });
+    expect(account).toBeNull();
+    await awaitEnd(id);
+    expect((await send('GET', '/v1/key', mine.key)).status).toBe(401);
+    expect((await open.ask('GET', `/calls?key=${mine.id}`)).body).toMatchObject({ data: [] });
+    expect((await send('GET', `/v1/responses/${kept}`, other.key)).status).toBe(200);
+    expect((await send('GET', '/v1/calls', other.key)).text).toContain('demo/echo');
+    for (const path of ['/keys', '/keys?holder=zoe@example.com', '/calls'])
+      expect((await open.ask('GET', path)).text).not.toContain('"zoe@');
+    expect((await open.ask('GET', '/audit')).body).toMatchObject({ ok: true });
+  });
+
+  it('an erasure of nobody, of both or of neither is refused with the field', async () => {
+    expect(await open.ask('POST', '/erasures', { account: 'nowhere' })).toMatchObject({ status: 404 });
+    expect(await open.ask('POST', '/erasures', { holder: 'nobody' })).toMatchObject({ status: 404 });
+    for (const order of [{}, { account: 'a', holder: 'b' }])
+      expect(await open.ask('POST', '/erasures', order)).toMatchObject({
+        status: 400,
+        body: { error: { param: 'account' } },
+      });
   });
 });

@@ -17,7 +17,7 @@ import {
 } from '../../../core/for-threads.ts';
 import type { Nano, Price, Rate, Used } from '../../../core/index.ts';
 import { readAccount, isCorrection, fitsKind, readKey } from './accounts.ts';
-import { readEntry, type Entry } from './books.ts';
+import { entryFields, type Entry } from './books.ts';
 import { BudgetAudit, type KnownBudgets } from './budgets/audit.ts';
 import { readPeriod } from './budgets/budget.ts';
 import { RollupAudit, type CheckedRollups, type KnownRollups } from './calls/rollup-audit.ts';
@@ -69,9 +69,15 @@ interface Sums {
   excess: Nano;
 }
 
+/** An account can be renamed, so it is known by its number. */
+const owner = rows.pickColumn('account', rows.readCount);
+const readEntry = rows.createReader({ ...entryFields, owner });
+type OwnedEntry = ReturnType<typeof readEntry>;
+
 interface Open {
   readonly call: string;
   readonly account: string;
+  readonly owner: number;
   readonly amount: Nano;
   readonly budgets: string | undefined;
 }
@@ -83,9 +89,9 @@ interface Open {
 function createKnown() {
   const findings: Finding[] = [];
   const budgets: KnownBudgets = { periods: new Map(), touched: undefined };
-  const rollups: KnownRollups = { byParties: new Map(), byHour: new Map() };
+  const rollups: KnownRollups = { byParties: new Map(), byHour: new Map(), accounts: new Map() };
   return {
-    accounts: new Map<string, Sums>(),
+    accounts: new Map<number, Sums>(),
     keys: new Map<string, { used: Nano; pending: Nano }>(),
     open: new Map<number, Open>(),
     /** Posts that used up their reservation. Their cost can be checked only once no overage can follow. */
@@ -175,6 +181,7 @@ const readPending = rows.createReader({
   call: rows.readText,
   number: rows.readCount,
   account: rows.pickColumn('account_name', rows.readText),
+  owner: rows.readCount,
   amount: rows.readInteger,
 });
 
@@ -207,7 +214,7 @@ export class Auditor {
   /** Call it with the row of every entry, in the order of their numbers. */
   addEntry(row: rows.Row): void {
     const entry = readEntry(row);
-    const { number, account, credits, available, reserved, revenue } = entry;
+    const { number, credits, available, reserved, revenue } = entry;
     this.known.entries += 1;
     this.known.last = number;
     if (credits + available + reserved + revenue !== 0n)
@@ -215,7 +222,7 @@ export class Auditor {
     const stray = books.filter((book) => entry[book] !== 0n && !touches[entry.kind].includes(book));
     const rule = stray.includes('credits') ? 'I9' : 'I1';
     if (stray.length > 0) this.#addFinding(rule, entry, `a ${entry.kind} moves ${stray.join(' and ')}`);
-    const sums = this.#getSums(account);
+    const sums = this.#getSums(entry.owner);
     for (const book of books) sums[book] += entry[book];
     if (entry.key !== undefined) this.#addSpending(entry.key, revenue, reserved);
     this.#checkKind(entry, sums);
@@ -235,7 +242,7 @@ export class Auditor {
     let [accountCount, pendingCount] = [0, 0];
     for (const row of accounts) {
       accountCount += 1;
-      this.#compareAccount(readAccount(row));
+      this.#compareAccount(readAccount(row), rows.readCount(row, 'id'));
     }
     this.#compareKeys([...keys].map(readKey));
     this.#budgets.comparePeriods(Iterator.from(periods).map(readPeriod));
@@ -245,7 +252,7 @@ export class Auditor {
       pendingCount += 1;
       const made = open.get(row.number);
       open.delete(row.number);
-      if (made?.call !== row.call || made.account !== row.account || made.amount !== row.amount) {
+      if (made?.call !== row.call || made.owner !== row.owner || made.amount !== row.amount) {
         this.#addFinding(
           'I4',
           { number: row.number, account: row.account },
@@ -271,8 +278,8 @@ export class Auditor {
     return report;
   }
 
-  #checkKind(entry: Entry, sums: Sums): void {
-    const { kind, number, call, account } = entry;
+  #checkKind(entry: OwnedEntry, sums: Sums): void {
+    const { kind, number, call, account, owner: of } = entry;
     if (kind === 'credit') {
       const { source: kind = 'top-up', available: amount } = entry;
       if (!fitsKind({ amount, kind })) this.#addFinding('I9', entry, `a ${kind} of ${formatUsd(amount)}`);
@@ -285,7 +292,13 @@ export class Auditor {
       if (entry.reserved > 0n && sums.available + sums.excess < 0n) {
         this.#addFinding('I3', entry, `it reserves ${formatUsd(-sums.available)} more than the account has`);
       }
-      this.known.open.set(number, { call, account, amount: entry.reserved, budgets: entry.budgets });
+      this.known.open.set(number, {
+        call,
+        account,
+        owner: of,
+        amount: entry.reserved,
+        budgets: entry.budgets,
+      });
     } else if (kind === 'overage') {
       this.#checkOverage(entry, sums);
     } else if (kind === 'adjustment') {
@@ -298,13 +311,13 @@ export class Auditor {
     }
   }
 
-  #checkEnd(entry: Entry): void {
+  #checkEnd(entry: OwnedEntry): void {
     const { kind, reservation, account, reserved, revenue, reason, call } = entry;
     const made = reservation === undefined ? undefined : this.known.open.get(reservation);
     if (reservation !== undefined) this.known.open.delete(reservation);
     const twice = kind === 'post' ? 'I5' : 'I4';
     if (!made) return this.#addFinding(twice, entry, `a ${kind} of ${call}, whose reservation is not open`);
-    if (made.account !== account || made.amount !== -reserved) {
+    if (made.owner !== entry.owner || made.amount !== -reserved) {
       this.#addFinding(
         'I4',
         entry,
@@ -355,8 +368,8 @@ export class Auditor {
     return undefined;
   }
 
-  #compareAccount({ name, total, used, pending }: AccountRecord): void {
-    const sums = this.#getSums(name);
+  #compareAccount({ name, total, used, pending }: AccountRecord, id: number): void {
+    const sums = this.#getSums(id);
     const about = { account: name };
     const columns = [
       ['total', total, -sums.credits],
@@ -391,7 +404,7 @@ export class Auditor {
     }
   }
 
-  #getSums(account: string): Sums {
+  #getSums(account: number): Sums {
     const known = this.known.accounts.get(account);
     if (known) return known;
     const sums = { credits: 0n, available: 0n, reserved: 0n, revenue: 0n, excess: 0n };

@@ -14,8 +14,8 @@ function readFlags(row: rows.Row, column: string): readonly (typeof flags)[numbe
   return flags.filter((each) => noted.includes(each));
 }
 
-/** Reads a row of an entry, joined with its account and the entry that reserved. */
-export const readEntry = rows.createReader({
+/** The fields of an entry, whose row is joined with its account. */
+export const entryFields = {
   /** Grows from entry to entry. */
   number: rows.readCount,
   kind: rows.matchWord(entryKinds),
@@ -52,7 +52,8 @@ export const readEntry = rows.createReader({
    * `suspect`: figures were bounded, or their price is not known.
    */
   flags: readFlags,
-});
+};
+export const readEntry = rows.createReader(entryFields);
 /**
  * One immutable row of the books. Its legs move money between four books of one account and sum to zero:
  * `credits` (minus everything ever credited), `available`, `reserved`, and `revenue` (what was used).

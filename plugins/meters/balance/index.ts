@@ -17,6 +17,7 @@ import { isChange, listOperationRoutes } from '../../shared/operations.ts';
 import { buildRateError, buildShortError, listQuotes, narrowGrant } from './admission.ts';
 import { listBackupCommands } from './backup.ts';
 import { keepDelivering, webhookOptions } from './budgets/webhook.ts';
+import { keepErasing } from './erasures/keeper.ts';
 import { readClaim, buildClaimError, idempotencyOptions, keepSweeping, findReplay } from './idempotency.ts';
 import { listInvitationRoutes } from './invitations/routes.ts';
 import { createKeyring, makeFirstKey } from './keys.ts';
@@ -126,6 +127,7 @@ function register(
           ? store.withAction(buildRouteAction(author, operation.route, request))
           : store,
         offer: host.catalog,
+        erase: host.operations.erase,
         author,
         lastAudit,
         flush: () => calls.flush(),
@@ -137,7 +139,10 @@ function register(
     ...(topUps ? [createTopUpRoute(topUps, getLedger)] : []),
   ];
   for (const route of routes) host.routes.add(route);
-  for (const command of [...listCommands(open, host.catalog), ...listBackupCommands(store, host.dataFolder)])
+  for (const command of [
+    ...listCommands(open, { offer: host.catalog, erase: host.operations.erase }),
+    ...listBackupCommands(store, host.dataFolder),
+  ])
     host.commands.add(command);
   return tables;
 }
@@ -247,6 +252,7 @@ export const balance = definePlugin({
       stops.push(
         keepSweeping(opened.store),
         await followMarkups(opened.store, { markups, configured: chosen.markup }, logger),
+        keepErasing(opened.store, host.operations.erase, logger),
         keepDelivering({ store: opened.store, logger, metrics, webhook }),
       );
       const notice = await makeFirstKey(opened.store, firstCredit);

@@ -224,6 +224,13 @@ async function editRules(
   throw new GatewayError('conflict', 'the markups are being changed by others: try again');
 }
 
+/** Removes the rules of an account. */
+export async function eraseMarkups(store: Store, account: string): Promise<void> {
+  const isOf = (rule: MarkupInput): boolean => rule.account === account;
+  if ((await readStored(store)).rules.some(isOf))
+    await editRules(store, (rules) => rules.filter((rule) => !isOf(rule)));
+}
+
 /** Rules that are stored or configured may name a model without its owner; they apply to nothing. */
 const modelOrder = z.object({ model: modelPattern.optional() });
 

@@ -21,6 +21,7 @@ import type * as books from './books.ts';
 import type * as budgets from './budgets/budget.ts';
 import type { OverviewQuery, OverviewRow } from './calls/overview.ts';
 import type { CallQuery, CallRow, StoredCall } from './calls/records.ts';
+import type * as erasures from './erasures/records.ts';
 import type { ExportSlice } from './export/lines.ts';
 import type * as invitations from './invitations/records.ts';
 import type * as reservations from './reservations.ts';
@@ -30,6 +31,7 @@ export * from './books.ts';
 export * from './budgets/budget.ts';
 export type * from './calls/overview.ts';
 export type * from './calls/records.ts';
+export type * from './erasures/records.ts';
 export type * from './export/lines.ts';
 export type * from './invitations/records.ts';
 export * from './reservations.ts';
@@ -120,6 +122,11 @@ export const operations = {
   /** Deletes a key: it is refused and no longer listed. Its entries stay. False if there is no such key. */
   deleteKey: defineWrite<(deletion: Readonly<{ id: string; at: number }>) => boolean>(),
 
+  /**
+   * Begins to erase an account or a holder: the keys work no longer, and names are replaced. What calls left
+   * behind is erased by `eraseSome`. `held`: the account has running calls.
+   */
+  beginErasure: defineWrite<(erasure: erasures.NewErasure) => erasures.BegunErasure>(),
   createInvitation: defineWrite<(invitation: invitations.NewInvitation) => boolean>(),
   /** Makes the key of an invitation, with its budgets, and ends the invitation. */
   redeemInvitation: defineWrite<(redemption: invitations.Redemption) => 'created' | 'not_found' | 'ended'>(),
@@ -156,6 +163,13 @@ export const operations = {
    * up. A call is stored once.
    */
   addCalls: defineUpkeep<(batch: Readonly<{ calls: readonly string[] }>) => { readonly isDone: boolean }>(),
+  /** Erases a small part, from the idempotency claim `after` on. */
+  eraseSome:
+    defineUpkeep<
+      (part: Readonly<{ id: string; after: string; limit: number; at: number }>) => erasures.ErasedPart
+    >(),
+  /** Forgets whom an erasure was about, once all is erased. */
+  endErasure: defineUpkeep<(erasure: Readonly<{ id: string; at: number }>) => void>(),
   /** Deletes up to `limit` calls that ended before a time, and old roll-ups. Returns how many calls. */
   sweepCalls: defineUpkeep<(request: Readonly<{ before: number; limit: number; at: number }>) => number>(),
 
@@ -191,6 +205,9 @@ export const operations = {
   readBalance: defineRead<(account: string) => accounts.Balance | undefined>(),
   /** Finds a key by the hash of its secret. Finds disabled and expired keys too, and says that they are. */
   findKey: defineRead<(hash: string) => accounts.KeyRecord | undefined>(),
+  /** Erasures that have not ended, or the newest of all. */
+  listErasures:
+    defineRead<(query: Readonly<{ running: boolean; limit: number }>) => readonly erasures.ErasureRecord[]>(),
   findInvitation: defineRead<(hash: string) => invitations.InvitationRecord | undefined>(),
   hasKeys: defineRead<() => boolean>(),
   /** Whether any warning is due. */

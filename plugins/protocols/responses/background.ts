@@ -115,7 +115,7 @@ export class Background {
     const record = JSON.stringify({ ...object.encode(queued, []), id });
     const bytes = computeSize(parsed.bytes, record, []);
     const entry = { account, id, state: 'queued', bytes, request: parsed.bytes, reply: record };
-    if (!(await this.#stored.begin({ ...entry, process: this.#process }))) {
+    if (!(await this.#stored.begin({ ...entry, key: parsed.principal.key, process: this.#process }))) {
       const first = await this.#stored.find(account, id);
       return buildReplay(first ? describeRecord(first) : record);
     }

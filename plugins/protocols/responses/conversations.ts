@@ -45,9 +45,9 @@ class Conversations {
     const id = `conv_${randomUUID().replaceAll('-', '')}`;
     const created = Math.floor(Date.now() / 1000);
     const made = { id, object: 'conversation', created_at: created, metadata: metadata ?? {} };
-    const { account } = request;
+    const { account, key } = request;
     const reply = JSON.stringify(made);
-    const entry = { account, id, state: conversationState, bytes: reply.length, request: '', reply };
+    const entry = { account, key, id, state: conversationState, bytes: reply.length, request: '', reply };
     await this.#getStored().begin(entry);
     await this.#getStored().addItems(account, id, added);
     return buildJson(made);

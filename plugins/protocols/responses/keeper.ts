@@ -108,12 +108,12 @@ export class Keeper {
     if (!(call instanceof ResponsesCall) || operation !== 'generate' || call.settings.store === false) return;
     const reply = findResponse(end);
     if (reply === undefined) return;
-    const { account } = principal;
+    const { account, key } = principal;
     await this.guard(account, end.exchange.id, bytes.length + reply.length, async () => {
       const { id, record, output } = buildRecord(reply, call);
       if (!isId(id)) throw new Error('it has no id');
       const size = computeSize(bytes, reply, output);
-      const entry = { account, id, state: 'completed', bytes: size, request: bytes, reply: record };
+      const entry = { account, key, id, state: 'completed', bytes: size, request: bytes, reply: record };
       await Promise.all([
         this.#stored.keep(entry, output),
         this.addToConversation(account, call, end.exchange.text, output),

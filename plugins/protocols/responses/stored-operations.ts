@@ -1,8 +1,8 @@
 /** What operators do with stored responses: delete those of an account. */
-import type { Host } from '../../../core/index.ts';
+import type { Host, Tables } from '../../../core/index.ts';
 import { createDefiner, listOperationRoutes, roles } from '../../shared/operations.ts';
 import { buildCommands, listVerbs } from '../../shared/operator-verbs.ts';
-import { declaration, eraseAccount } from './stored.ts';
+import { declaration, eraseAccount, eraseKeys } from './stored.ts';
 
 interface Context {
   erase(account: string): Promise<number>;
@@ -24,17 +24,23 @@ const operations = [
 ];
 
 export function addOperations({
+  hooks,
   tables,
   routes,
   commands,
-}: Pick<Host, 'tables' | 'routes' | 'commands'>): void {
-  const context: Context = {
-    async erase(account) {
-      const erase = tables.get('ledger').use?.(declaration, (opened) => eraseAccount(opened, account));
-      if (erase) return erase;
-      throw new Error('the store of the ledger cannot be opened for a command');
-    },
-  };
+}: Pick<Host, 'hooks' | 'tables' | 'routes' | 'commands'>): void {
+  async function useTables<Result>(work: (opened: Tables) => Promise<Result>): Promise<Result> {
+    const used = tables.get('ledger').use?.(declaration, work);
+    if (used) return used;
+    throw new Error('the store of the ledger cannot be opened for a command');
+  }
+  const context: Context = { erase: (account) => useTables((opened) => eraseAccount(opened, account)) };
+  hooks.erase.tapPromise('responses', ({ account, keys }) =>
+    useTables(async (opened) => {
+      if (account === undefined) await eraseKeys(opened, keys);
+      else await eraseAccount(opened, account);
+    }),
+  );
   for (const route of listOperationRoutes(operations, () => context)) routes.add(route);
   const open = async () => ({ getContext: () => context, close: async () => undefined });
   const groups = { responses: 'delete stored responses' };

@@ -26,6 +26,7 @@ const bases = ['/v1', ''];
 
 export interface StoredRequest extends RouteRequest {
   readonly account: string;
+  readonly key: string;
 }
 
 export interface StoredRoute {
@@ -51,7 +52,7 @@ export function addRoutes(
         encodeError,
         describe:
           base !== '' && (async () => ({ summary: name, replies: { 200: anyJson }, error: errorSchema })),
-        handle: (request, { account }: Principal) => handle({ ...request, account }),
+        handle: (request, { account, key }: Principal) => handle({ ...request, account, key }),
       });
 }
 

@@ -22,6 +22,8 @@ export const declaration: TableDeclaration = {
     `CREATE TABLE plugin_responses_items (account text NOT NULL, owner text NOT NULL, place bigint NOT NULL,
       item text NOT NULL, body text NOT NULL, PRIMARY KEY (account, owner, place))`,
     'CREATE INDEX plugin_responses_items_by_name ON plugin_responses_items (account, item)',
+    'ALTER TABLE plugin_responses_kept ADD COLUMN maker text',
+    'CREATE INDEX plugin_responses_kept_by_maker ON plugin_responses_kept (maker)',
   ],
 };
 
@@ -38,8 +40,9 @@ const running = `state IN ('queued', 'in_progress')`;
 
 const sql = {
   begin: `
-    INSERT INTO plugin_responses_kept (account, id, expires, bytes, state, process, beat, request, reply)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (account, id) DO NOTHING RETURNING id`,
+    INSERT INTO plugin_responses_kept (account, id, expires, bytes, state, process, beat, request, reply,
+      maker)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (account, id) DO NOTHING RETURNING id`,
   find: `
     SELECT state, beat, request, reply FROM plugin_responses_kept WHERE ${ofRow} AND expires > $3`,
   listItems: `
@@ -66,7 +69,8 @@ const sql = {
     WHERE ${ofRow} AND ${running} RETURNING id`,
   beat: 'UPDATE plugin_responses_kept SET beat = $2 WHERE process = $1 RETURNING account, id, state',
   eraseItems: 'DELETE FROM plugin_responses_items WHERE account = $1',
-  erase: 'DELETE FROM plugin_responses_kept WHERE account = $1 RETURNING id',
+  listOfAccount: 'SELECT account, id FROM plugin_responses_kept WHERE account = $1 LIMIT 100',
+  listOfKey: 'SELECT account, id FROM plugin_responses_kept WHERE maker = $1 LIMIT 100',
 };
 
 /** When the newest expires that is beyond a limit. */
@@ -125,6 +129,8 @@ export interface Entry {
   readonly bytes: number;
   /** The process that runs it. */
   readonly process?: string;
+  /** The key that made it. */
+  readonly key?: string;
 }
 
 export interface Found {
@@ -324,14 +330,25 @@ export class Stored {
     );
   }
 
-  async #seal({ account, id, state, bytes, process, request, reply }: Entry): Promise<TableValue[]> {
+  async #seal({ account, id, state, bytes, process, request, reply, key }: Entry): Promise<TableValue[]> {
     const [asked, answered] = await Promise.all([
       this.#pack(account, `${id} request`, request),
       this.#pack(account, `${id} reply`, reply),
     ]);
     const now = Date.now();
     const beat = process === undefined ? null : now;
-    return [account, id, now + this.limits.age, bytes, state, process ?? null, beat, asked, answered];
+    return [
+      account,
+      id,
+      now + this.limits.age,
+      bytes,
+      state,
+      process ?? null,
+      beat,
+      asked,
+      answered,
+      key ?? null,
+    ];
   }
 
   async #sealItems(account: string, owner: string, items: readonly Item[]): Promise<TableStatement[]> {
@@ -369,11 +386,27 @@ export class Stored {
   }
 }
 
+/** Deletes some at a time, so that no transaction takes long. Resolves with how many there were. */
+async function eraseListed(tables: Tables, listed: string, whose: string): Promise<number> {
+  for (let count = 0; ;) {
+    const rows = await tables.read({ sql: listed, values: [whose] });
+    if (rows.length === 0) return count;
+    for (const { account, id } of rows) {
+      const values = [String(account), String(id)];
+      await tables.write([sql.dropItems, sql.drop].map((text) => ({ sql: text, values })));
+    }
+    count += rows.length;
+  }
+}
+
 /** Deletes everything of an account. Resolves with the number of responses and conversations. */
 export async function eraseAccount(tables: Tables, account: string): Promise<number> {
-  const [, gone = []] = await tables.write([
-    { sql: sql.eraseItems, values: [account] },
-    { sql: sql.erase, values: [account] },
-  ]);
-  return gone.length;
+  const count = await eraseListed(tables, sql.listOfAccount, account);
+  await tables.write([{ sql: sql.eraseItems, values: [account] }]);
+  return count;
+}
+
+/** Deletes the responses and conversations that keys made. */
+export async function eraseKeys(tables: Tables, keys: readonly string[]): Promise<void> {
+  for (const key of keys) await eraseListed(tables, sql.listOfKey, key);
 }

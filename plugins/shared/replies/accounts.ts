@@ -99,6 +99,19 @@ export const newKey = key
       .meta({ description: 'Says that the account has no credit, and how to add some.' }),
   })
   .meta({ title: 'NewKey' });
+export const erasure = z
+  .looseObject({
+    id: z.string(),
+    account: z.string().nullable().meta({ description: 'What the account is called now; null: a person.' }),
+    state: z.enum(['running', 'done']),
+    keys: z.int().meta({ description: 'Keys that it erases, while it runs.' }),
+    calls: z.int().meta({ description: 'Calls that it has erased.' }),
+    created: time,
+    ended: time.nullable(),
+  })
+  .meta({ title: 'Erasure' });
+export type Erasure = Reply<z.output<typeof erasure>>;
+
 export const invitation = z
   .looseObject({
     id: z.string(),

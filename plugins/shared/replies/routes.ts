@@ -6,6 +6,7 @@ import { z } from 'zod';
 import {
   account,
   accountDetails,
+  erasure,
   invitation,
   key,
   listedAccount,
@@ -56,6 +57,8 @@ const schemas = {
     last: z.int(),
     lines: z.custom<AsyncIterable<string | Uint8Array>>(),
   }),
+  'GET /admin/erasures': z.object({ data: z.array(erasure) }),
+  'POST /admin/erasures': erasure,
   'GET /admin/invitations': describeList(invitation),
   'POST /admin/invitations': newInvitation,
   'DELETE /admin/invitations/:invitation': invitation,

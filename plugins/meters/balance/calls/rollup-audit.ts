@@ -21,9 +21,12 @@ export interface CheckedRollups extends RollupCheck {
   readonly rows: Iterable<Row>;
 }
 
-const parties = ['account', 'key', 'model', 'provider'] as const;
-
-function buildCheck(table: string, kept: string, name: string, step?: number): RollupCheck {
+function buildCheck(
+  { table, step }: Omit<RollupCheck, 'text'>,
+  kept: string,
+  name: string,
+  join = '',
+): RollupCheck {
   const text = `
     SELECT ${name} AS name, CAST(sum(cost) AS bigint) AS cost, CAST(sum(margin) AS bigint) AS margin,
       CAST(sum(posts) AS bigint) AS posts
@@ -31,7 +34,7 @@ function buildCheck(table: string, kept: string, name: string, step?: number): R
       ${kept}
       UNION ALL SELECT account, key, model, provider, at, cost, margin, posts
       FROM (${unsummedEntries}) AS rest
-    ) AS parts
+    ) AS parts ${join}
     GROUP BY 1`;
   return { table, step, text };
 }
@@ -41,13 +44,17 @@ function buildStepCheck(dimension: string, unit: Unit): RollupCheck {
   const kept = `
     SELECT '' AS account, '' AS key, '' AS model, '' AS provider, start AS at, cost, margin, posts
     FROM series_sums WHERE dimension = '${dimension}' AND step = ${step}`;
-  return buildCheck(`${dimension} by ${unit}`, kept, `CAST(at / ${step} * ${step} AS text)`, step);
+  return buildCheck({ table: `${dimension} by ${unit}`, step }, kept, `CAST(at / ${step} * ${step} AS text)`);
 }
 
 function buildPartyCheck(unit: Unit): RollupCheck {
   const kept = `SELECT account, key, model, provider, start AS at, cost, margin, posts FROM party_sums
     WHERE step = ${units[unit]}`;
-  return buildCheck(`of parties by ${unit}`, kept, parties.join(" || '\n' || "));
+  const names = `coalesce(accounts.id, erasures.account) || '\n' || key || '\n' || model || '\n' || provider`;
+  // The sums of an account that is being erased have its former name until they were moved.
+  const join = `LEFT JOIN accounts ON accounts.name = parts.account
+    LEFT JOIN erasures ON erasures.former = parts.account AND erasures.account IS NOT NULL`;
+  return buildCheck({ table: `of parties by ${unit}`, step: undefined }, kept, names, join);
 }
 
 const steps = [
@@ -85,6 +92,8 @@ function addSums(groups: Groups, name: string, { cost, margin, posts }: Readonly
 export interface KnownRollups {
   readonly byParties: Groups;
   readonly byHour: Groups;
+  /** The names of accounts by their numbers. */
+  readonly accounts: Map<number, string>;
 }
 
 export class RollupAudit {
@@ -96,11 +105,12 @@ export class RollupAudit {
     this.#reportFinding = found;
   }
 
-  addEntry({ account, at, kind, ...entry }: Entry): void {
+  addEntry({ account, owner, at, kind, ...entry }: Entry & { readonly owner: number }): void {
     const { key = '', model = '', provider = '', revenue, vendor = revenue } = entry;
     const sums = { cost: revenue, margin: revenue - vendor, posts: kind === 'post' ? 1n : 0n };
     if (revenue === 0n && vendor === 0n && sums.posts === 0n) return;
-    addSums(this.#known.byParties, [account, key, model, provider].join('\n'), sums);
+    this.#known.accounts.set(owner, account);
+    addSums(this.#known.byParties, [owner, key, model, provider].join('\n'), sums);
     addSums(this.#known.byHour, String(Math.floor(at / units['1h']) * units['1h']), sums);
   }
 
@@ -114,11 +124,17 @@ export class RollupAudit {
       const kept = describeSums(readSums(row));
       if (kept !== booked)
         this.#reportFinding(
-          `the roll-up ${table} has ${kept} for ${formatGroup(name)}, and the entries sum to ${booked}`,
+          `the roll-up ${table} has ${kept} for ${this.#formatGroup(name)}, and the entries sum to ${booked}`,
         );
     }
     for (const name of missing)
-      this.#reportFinding(`the roll-up ${table} has nothing for ${formatGroup(name)}`);
+      this.#reportFinding(`the roll-up ${table} has nothing for ${this.#formatGroup(name)}`);
+  }
+
+  #formatGroup(name: string): string {
+    const [owner = '', ...others] = name.split('\n');
+    if (others.length === 0) return new Date(Number(name)).toISOString();
+    return [this.#known.accounts.get(Number(owner)) ?? owner, ...others].join(' ');
   }
 
   #sumSteps(step: number): Groups {
@@ -132,8 +148,4 @@ export class RollupAudit {
 function describeSums({ cost, margin, posts }: Sums): string {
   const above = margin === 0n ? '' : ` (margin ${formatUsd(margin)})`;
   return `${formatUsd(cost)}${above} in ${posts} calls`;
-}
-
-function formatGroup(name: string): string {
-  return name.includes('\n') ? name.replaceAll('\n', ' ') : new Date(Number(name)).toISOString();
 }

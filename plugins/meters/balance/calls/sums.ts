@@ -31,6 +31,7 @@ import {
   namePair,
   pairs,
   readSums,
+  shortestKept,
   units,
   type Sums,
 } from './figures.ts';
@@ -58,6 +59,11 @@ function buildWriteSql(table: Table): string {
     INSERT INTO ${table} (${columns}) ${selectRecords(table, columns)}
     ON CONFLICT (${keys[table].join(', ')}) DO UPDATE
     SET ${sumColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`;
+}
+
+function buildDropSql(table: Table): string {
+  const columns = keys[table].join(', ');
+  return `DELETE FROM ${table} WHERE (${columns}) IN (${selectRecords(table, columns)})`;
 }
 
 const entryMoney = 'revenue AS cost, coalesce(revenue - vendor, 0) AS margin';
@@ -120,9 +126,39 @@ const sql = nameStatements('sums', {
   earlier: earlierEntries,
   find_party_sums: buildFindSql('party_sums'),
   find_series_sums: buildFindSql('series_sums'),
+  partiesOf: 'SELECT * FROM party_sums WHERE account = $1 LIMIT $2',
+  drop_party_sums: buildDropSql('party_sums'),
+  drop_series_sums: buildDropSql('series_sums'),
   write_party_sums: buildWriteSql('party_sums'),
   write_series_sums: buildWriteSql('series_sums'),
 });
+
+/** Gives sums of an account another name, with what that has already. Only after `addNoted`, which locks. */
+export function* renameSums(
+  former: string,
+  { name, limit, at }: Readonly<{ name: string; limit: number; at: number }>,
+): Steps<boolean> {
+  const parties = yield* askRows(sql.partiesOf, former, limit);
+  const shortest = units['5m'];
+  const series = new Map<string, Row>();
+  const addSeries = (step: number, start: number): unknown =>
+    series.set(`${step} ${start}`, { dimension: 'account', step, start, name: former });
+  for (const row of parties) addSeries(readCount(row, 'step'), readCount(row, 'start'));
+  for (let start = toStart(at, shortest); start >= at - shortestKept - shortest; start -= shortest)
+    addSeries(shortest, start);
+  const [found = []] = yield* askAll([askRecords(sql.find_series_sums, [...series.values()])]);
+  const moves = [
+    ['party_sums', parties, { account: name }],
+    ['series_sums', found, { name }],
+  ] as const;
+  for (const [table, rows, changed] of moves) {
+    const groups: Groups = new Map();
+    for (const row of rows) addToGroup(groups, readKey(table, { ...row, ...changed }), readSums(row));
+    yield* sendAll([askRecords(sql[`drop_${table}`], rows)]);
+    yield* writeGroups(table, groups);
+  }
+  return parties.length < limit;
+}
 
 /** Entries, and calls, that one transaction adds at most: calls wait for it in SQLite. */
 const mostAtOnce = 1000;
@@ -200,15 +236,18 @@ function listRecords(table: Table, groups: Groups): Row[] {
   }));
 }
 
+function readKey(table: Table, row: Row): Key {
+  return keys[table].map((column) => {
+    const value = row[column];
+    return typeof value === 'string' ? value : readCount(row, column);
+  });
+}
+
 /** Writes the rows of groups, with what the rows hold already. */
 function* writeGroups(table: Table, groups: Groups): Steps<void> {
   const [found = []] = yield* askAll([askRecords(sql[`find_${table}`], listRecords(table, groups))]);
   for (const row of found) {
-    const key = keys[table].map((column) => {
-      const value = row[column];
-      return typeof value === 'string' ? value : readCount(row, column);
-    });
-    addToGroup(groups, key, readSums(row));
+    addToGroup(groups, readKey(table, row), readSums(row));
   }
   yield* sendAll([askRecords(sql[`write_${table}`], listRecords(table, groups))]);
 }

@@ -1,5 +1,6 @@
 /** What the ledger's operations work with, and what their verbs share. */
 import { createDefiner } from '../../../shared/operations.ts';
+import type { EraseHook } from '../erasures/keeper.ts';
 import type { LastAudit } from '../ledger-service.ts';
 import type { Store } from '../store.ts';
 import type { Offer } from './reading.ts';
@@ -7,6 +8,7 @@ import type { Offer } from './reading.ts';
 export interface Ledger {
   readonly store: Store;
   readonly offer: Offer;
+  readonly erase: EraseHook;
   /** Who runs the operation, for the log of operators' actions. */
   readonly author: string;
   /** Stores the calls that ended in this process; a command has none. */

@@ -14,12 +14,13 @@ import { accountOperations, accountVerbs } from './accounts.ts';
 import { auditOperations } from './audit.ts';
 import { budgetOperations, budgetVerbs } from './budgets.ts';
 import { callOperations, callVerbs } from './calls.ts';
+import { erasureOperations } from './erasures.ts';
 import { exportOperations, exportVerbs } from './export.ts';
 import { invitationOperations } from './invitations.ts';
 import { keyOperations, keyVerbs } from './keys.ts';
 import { type Ledger, defineOperation } from './operation.ts';
 import { overviewOperations } from './overview.ts';
-import { type Offer, buildNumberSchema } from './reading.ts';
+import { buildNumberSchema } from './reading.ts';
 import { toIso, buildPage } from './replies.ts';
 import { reportOperations } from './reports.ts';
 import { statementOperations } from './statement.ts';
@@ -92,6 +93,7 @@ const actionOperations = [
 export const operations: readonly Operation<Ledger>[] = [
   ...keyOperations,
   ...accountOperations,
+  ...erasureOperations,
   ...invitationOperations,
   ...budgetOperations,
   ...markupOperations,
@@ -116,6 +118,7 @@ const verbs: Verbs<Ledger> = {
 
 /** What the verbs with a first word in common are for. */
 const groups = {
+  erase: 'erase what is kept of an account or a person',
   invitations: 'invite members to an account',
   keys: 'create, limit and rotate API keys',
   accounts: 'create, move and close accounts',
@@ -130,7 +133,7 @@ const groups = {
 type Open = (settings: { readonly mustExist: boolean }) => Promise<Store>;
 
 /** The verbs, on a ledger that `open` opens. They work with and without a running server. */
-export function listCommands(open: Open, offer: Offer): Command[] {
+export function listCommands(open: Open, shared: Pick<Ledger, 'offer' | 'erase'>): Command[] {
   const author = findCommandAuthor();
   return buildCommands(
     verbs,
@@ -138,7 +141,7 @@ export function listCommands(open: Open, offer: Offer): Command[] {
       const store = await open({ mustExist: !creates });
       const changing = store.withAction(buildVerbAction(author, name, words, options));
       return {
-        getContext: (changes) => ({ store: changes ? changing : store, offer, author }),
+        getContext: (changes) => ({ ...shared, store: changes ? changing : store, author }),
         close: () => store.close(),
       };
     },

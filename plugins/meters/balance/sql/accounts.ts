@@ -10,7 +10,11 @@ const keyColumns = `id, hash, last_four, name, kind, account, spend_cap, models,
 
 const sql = nameStatements('accounts', {
   balance: 'SELECT total, used, pending FROM accounts WHERE name = $1',
-  addAccount: 'INSERT INTO accounts (name, created) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id',
+  addAccount: `
+    INSERT INTO accounts (name, created) SELECT $1, $2
+    WHERE $1 NOT LIKE 'erased-%'
+      AND NOT EXISTS (SELECT 1 FROM erasures WHERE former = $1 AND account IS NOT NULL)
+    ON CONFLICT DO NOTHING RETURNING id`,
   account: `${accountRows} WHERE name = $1`,
   accounts: `${accountRows} WHERE name > $1 ORDER BY name LIMIT $2`,
   lockAccount: 'SELECT id, total, pending, state FROM accounts WHERE name = $1 FOR NO KEY UPDATE',

@@ -13,5 +13,5 @@ export const entryRows = `
   FROM entries JOIN accounts ON accounts.id = entries.account`;
 
 export const pendingRows = `
-  SELECT call, number, amount, accounts.name AS account_name
+  SELECT call, number, amount, pending.account AS owner, accounts.name AS account_name
   FROM pending LEFT JOIN accounts ON accounts.id = pending.account`;

@@ -9,6 +9,7 @@ import { accounts } from './accounts.ts';
 import { budgets } from './budgets.ts';
 import { decideCalls, type CallBatch } from './call-batch.ts';
 import { calls } from './calls.ts';
+import { erasures } from './erasures.ts';
 import { invitations } from './invitations.ts';
 import { kept } from './kept.ts';
 import { owners } from './owners.ts';
@@ -20,6 +21,7 @@ const all = {
   ...accounts,
   ...budgets,
   ...calls,
+  ...erasures,
   ...invitations,
   ...kept,
   ...owners,
