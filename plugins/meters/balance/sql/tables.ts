@@ -210,12 +210,20 @@ CREATE TABLE operator_actions (
   detail text NOT NULL
 ) /* STRICT */;`;
 
-/** Columns that ledgers of earlier versions lack, by table, each with its type; they allow null. */
-export const addedColumns: Readonly<Record<string, Readonly<Record<string, 'text' | 'bigint'>>>> = {
+/** Columns that ledgers of earlier versions lack, by table, each with its type. */
+export const addedColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   // The person or member who made or received the key.
   keys: { holder: 'text' },
-  // What keys its members may make, as JSON; null: none.
-  accounts: { member_keys: 'text' },
+  accounts: {
+    // What keys its members may make, as JSON; null: none.
+    member_keys: 'text',
+    postpaid: 'boolean NOT NULL DEFAULT false',
+    // The number of its current terms, and when it is credited next.
+    terms: 'bigint',
+    allowance_due: 'bigint',
+  },
+  // Of entries of allowances: the start of the period that they are about.
+  entries: { period: 'bigint' },
 };
 
 /** Tables whose rows are never changed, and what these are. */
@@ -260,7 +268,31 @@ CREATE TABLE IF NOT EXISTS erasures (
   created bigint NOT NULL,
   erased bigint NOT NULL DEFAULT 0,
   ended bigint
-);`;
+);
+-- What is agreed with an account, a row for each change. Entries with numbers from \`since\` on follow it.
+CREATE TABLE IF NOT EXISTS account_terms (
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  account bigint NOT NULL,
+  since bigint NOT NULL,
+  at bigint NOT NULL,
+  postpaid boolean NOT NULL,
+  -- The allowance: how much, for each period by the clocks of which zone. Null: there is none.
+  amount bigint,
+  per text,
+  mode text,
+  zone text
+);
+-- The periods for which an allowance was credited: each once, whatever the number of processes.
+CREATE TABLE IF NOT EXISTS allowances (
+  account bigint NOT NULL,
+  period bigint NOT NULL,
+  entry bigint NOT NULL,
+  amount bigint NOT NULL,
+  -- What the account had used and reserved before.
+  spent bigint NOT NULL,
+  PRIMARY KEY (account, period)
+);
+CREATE INDEX IF NOT EXISTS due_allowances ON accounts (allowance_due) WHERE allowance_due IS NOT NULL;`;
 
 /** What `expansion` makes. */
 export const expanded: readonly string[] = Array.from(

@@ -116,7 +116,7 @@ function migrate(database: DatabaseSync): void {
       database.exec(`${toSqlite(tables)} ${guards.join('')} PRAGMA user_version = ${knownVersion}`);
     }
     addColumns(database);
-    database.exec(expansion);
+    database.exec(toSqlite(expansion));
     if (!hasSums(database)) database.exec(toSqlite(buildSums(buildNote)));
     database.exec('COMMIT');
   } catch (error) {
