@@ -38,6 +38,7 @@ const store: Store = {
     close,
     listOwners: async () => [],
     expire: async () => [],
+    hasDueAllowances: async () => false,
     sumTotals: async () => totals,
   }),
 };

@@ -21,6 +21,7 @@ import { testReservations, testSettling } from './reservations.ts';
 import { testStoredCalls } from './stored-calls.ts';
 import { testTables } from './tables.ts';
 import { testTeams } from './teams.ts';
+import { testAllowanceHistories, testAllowances, testPostpaid } from './terms.ts';
 
 export { request } from './bench.ts';
 
@@ -75,6 +76,9 @@ export function testStore(
     testKeys(bench);
     testRates(bench);
     testBudgets(bench);
+    testPostpaid(bench);
+    testAllowances(bench);
+    testAllowanceHistories(bench, Math.ceil(histories / 4));
     testReports(bench);
     testCorrections(bench);
     testDocuments(bench);

@@ -10,7 +10,7 @@ export const verbs: ReadonlySet<string> = new Set(
   act add adjust admit advance advise allow answer append applies apply are ask assign attach audit
   authenticate await back beat begin begins bind bound build call can cancel cap change charge check
   checks choose cite claim classify clean clear close collect compare complete compute confirm connect
-  consider contains continues convert copy correct count create cross cut decide decode decompress
+  consider contains continues convert copy correct count create credit cross cut decide decode decompress
   decrypt dedupe define delete deliver derive descend describe detach detect diagnose digest disable
   disconnect discover dispatch divide download drain draw drop echo edit emit encode end enqueue
   ensure enter erase escape estimate examine exclude expand

@@ -1,6 +1,7 @@
 /** The accounts of a ledger, their credit and their keys, and what each key may do. */
 import type { Nano } from '../../../core/index.ts';
 import * as rows from './rows.ts';
+import { readTerms } from './terms.ts';
 
 /** The keys of a disabled account are refused. A closed account cannot be reopened or get new keys. */
 export const accountStates = ['open', 'disabled', 'closed'] as const;
@@ -20,6 +21,9 @@ export const readAccount = rows.createReader({
   created: rows.readCount,
   /** What keys its members may make, as JSON. */
   memberKeys: rows.allowNull(rows.readText),
+  terms: readTerms,
+  /** When its allowance is credited next. */
+  due: rows.pickColumn('allowance_due', rows.allowNull(rows.readCount)),
 });
 export type AccountRecord = ReturnType<typeof readAccount>;
 
@@ -32,9 +36,21 @@ export const creditKinds = ['top-up', 'bonus', 'gift-card'] as const;
 const correctionKinds = ['adjustment', 'refund', 'chargeback'] as const;
 export type CorrectionKind = (typeof correctionKinds)[number];
 export const creditSources = [...creditKinds, ...correctionKinds] as const;
-export type CreditSource = (typeof creditSources)[number];
+type CreditSource = (typeof creditSources)[number];
 
-export function isCorrection(kind: CreditSource): boolean {
+/** What the ledger credits on its own, and what it takes back of that. */
+export const allowanceKinds = ['allowance', 'allowance-reset'] as const;
+/** The kinds of credit as readers see them. */
+export const shownSources = [...creditSources, ...allowanceKinds] as const;
+type ShownSource = (typeof shownSources)[number];
+
+/** The stored kind is one that the version before knows; the period tells allowances from others. */
+export function readSource(row: rows.Row): ShownSource | undefined {
+  if (row.period === null) return rows.readOptional(row, 'source', rows.matchWord(creditSources));
+  return rows.readInteger(row, 'credits') < 0n ? 'allowance' : 'allowance-reset';
+}
+
+export function isCorrection(kind: ShownSource): boolean {
   return correctionKinds.some((known) => known === kind);
 }
 
@@ -57,9 +73,9 @@ export interface Credit {
   readonly at: number;
 }
 
-export function fitsKind({ amount, kind }: Pick<Credit, 'amount' | 'kind'>): boolean {
+export function fitsKind({ amount, kind }: { readonly amount: Nano; readonly kind: ShownSource }): boolean {
   if (kind === 'adjustment') return amount !== 0n;
-  return kind === 'chargeback' ? amount < 0n : amount > 0n;
+  return kind === 'chargeback' || kind === 'allowance-reset' ? amount < 0n : amount > 0n;
 }
 
 /** `reference_taken`: the reference belongs to another amount or account; `not_found`: no such account. */

@@ -107,9 +107,15 @@ function describeNeed(quotes: readonly Quote[]): string {
 export function buildBalanceError(
   quotes: readonly Quote[],
   { account, key }: Principal,
-  { by, available }: Extract<Reserved, { by: 'balance' | 'cap' }>,
+  { by, available }: Extract<Reserved, { by: 'balance' | 'cap' | 'postpaid' }>,
 ): GatewayError {
   const left = `${formatUsd(available)} USD`;
+  if (by === 'postpaid')
+    return new GatewayError(
+      'out_of_balance',
+      `${describeNeed(quotes)} the account "${account}" pays later and no budget limits what it may owe. ` +
+        `Have one set: tollgate budgets set account ${account} <usd>/month.`,
+    );
   const [rest, remedy] =
     by === 'cap'
       ? [`the key ${key} has ${left} left to spend`, 'its limit raised']

@@ -5,7 +5,8 @@
  * than an account has. I4: a reservation is pending, or has ended once. I5: a call is settled once. I6: an
  * entry that ends a call says why. I7: no more is posted than was reserved. I8: the charge is what the
  * usage costs at the price of that day. I9: totals only change by credits. I10 and I11 are about budgets,
- * in `budgets/audit.ts`, and I12 about roll-ups, in `calls/rollup-audit.ts`.
+ * in `budgets/audit.ts`, I12 about roll-ups, in `calls/rollup-audit.ts`, and I13 about allowances, in
+ * `terms-audit.ts`.
  */
 import {
   computeCost,
@@ -23,8 +24,9 @@ import { readPeriod } from './budgets/budget.ts';
 import { RollupAudit, type CheckedRollups, type KnownRollups } from './calls/rollup-audit.ts';
 import * as rows from './rows.ts';
 import type { AccountRecord, KeyRecord } from './store.ts';
+import { TermsAudit, type KnownAllowances } from './terms-audit.ts';
 
-type Rule = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I12';
+type Rule = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I12' | 'I13';
 
 interface Finding {
   readonly rule: Rule;
@@ -99,6 +101,7 @@ function createKnown() {
     adjusted: new Set<number>(),
     budgets,
     rollups,
+    allowances: new Map<string, KnownAllowances>(),
     findings,
     broken: 0,
     entries: 0,
@@ -203,12 +206,19 @@ export class Auditor {
   readonly #readPrice: ReturnType<typeof createPriceReader>;
   readonly #budgets: BudgetAudit;
   readonly #rollups: RollupAudit;
+  readonly #terms: TermsAudit;
 
   constructor(ratesOf: RatesOf, known = createKnown()) {
     this.#readPrice = createPriceReader(ratesOf);
     this.known = known;
     this.#budgets = new BudgetAudit(known.budgets, (...found) => this.#addFinding(...found));
+    this.#terms = new TermsAudit(known.allowances, (...found) => this.#addFinding('I13', ...found));
     this.#rollups = new RollupAudit(known.rollups, (message) => this.#addFinding('I12', {}, message));
+  }
+
+  /** Call it before the entries of each audit, with the terms of all accounts. */
+  readTerms(found: Iterable<rows.Row>): void {
+    this.#terms.readTerms(found);
   }
 
   /** Call it with the row of every entry, in the order of their numbers. */
@@ -285,11 +295,12 @@ export class Auditor {
       if (!fitsKind({ amount, kind })) this.#addFinding('I9', entry, `a ${kind} of ${formatUsd(amount)}`);
       if (isCorrection(kind) && (entry.reason === undefined || entry.author === undefined))
         this.#addFinding('I9', entry, `a ${kind} without a reason or an author`);
+      this.#terms.addCredit(entry, sums);
     } else if (call === undefined) {
       this.#addFinding('I7', entry, `a ${kind} without a reservation`);
     } else if (kind === 'reserve') {
       if (entry.reserved < 0n) this.#addFinding('I3', entry, `a reservation of ${formatUsd(entry.reserved)}`);
-      if (entry.reserved > 0n && sums.available + sums.excess < 0n) {
+      if (entry.reserved > 0n && sums.available + sums.excess < 0n && !this.#terms.isPaidLater(entry)) {
         this.#addFinding('I3', entry, `it reserves ${formatUsd(-sums.available)} more than the account has`);
       }
       this.known.open.set(number, {

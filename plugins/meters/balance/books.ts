@@ -1,6 +1,6 @@
 /** What a store reads: entries, usage, pending reservations, totals, and what operators changed. */
 import type { Use } from '../../../core/index.ts';
-import { creditSources } from './accounts.ts';
+import { readSource } from './accounts.ts';
 import { consumedFields } from './reservations.ts';
 import * as rows from './rows.ts';
 
@@ -31,9 +31,11 @@ export const entryFields = {
   /** The number of the `reserve` entry that this one ends or follows. */
   reservation: rows.allowNull(rows.readCount),
   /** On credits: their kind and reference, and who made a correction. */
-  source: rows.allowNull(rows.matchWord(creditSources)),
+  source: readSource,
   reference: rows.allowNull(rows.readText),
   author: rows.allowNull(rows.readText),
+  /** On entries of allowances: the start of their period. */
+  period: rows.allowNull(rows.readCount),
   /**
    * On entries that end a call: what `Settlement` says; on corrections: why. A `reserve` has the quote's
    * model, provider and price.

@@ -4,9 +4,11 @@
  * return.
  */
 import type { Nano } from '../../../core/index.ts';
-import type { Tightest } from './budgets/sheet.ts';
+import { mostCredit } from './accounts.ts';
+import type { Line, Tightest } from './budgets/sheet.ts';
 import type { PastCall } from './sql/locked-rows.ts';
 import type {
+  AccountTerms,
   ClaimRecord,
   Consumption,
   EntryKind,
@@ -23,6 +25,22 @@ export interface Taken {
   readonly quote: number;
   readonly taken: Quote;
   readonly amount: Nano;
+}
+
+/**
+ * What an account can pay besides the limits of budgets: a prepaid one what it has. One that pays later can
+ * pay all that its budgets allow, and nothing if no hard budget counts it or a team that it is in.
+ */
+export function computeFunds(
+  { postpaid }: Pick<AccountTerms, 'postpaid'>,
+  left: Nano,
+  lines: readonly Line[],
+): Nano {
+  if (!postpaid) return left;
+  const isLimited = lines.some(
+    ({ budget: { hard, scope } }) => hard && (scope === 'account' || scope === 'team'),
+  );
+  return isLimited ? mostCredit : 0n;
 }
 
 /** What limits a reservation, besides the balance. */

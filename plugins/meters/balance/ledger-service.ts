@@ -39,6 +39,8 @@ const beatsPerLease = 3;
  * expire.
  */
 const mostDoubtful = 100_000;
+/** Allowances that are credited in one transaction; the others follow with the next beats. */
+const creditedTogether = 100;
 
 export class LedgerService {
   readonly store: Store;
@@ -70,7 +72,10 @@ export class LedgerService {
       ...options,
       every: lease / beatsPerLease,
       onRecovered: ({ status }) => metrics.recovered.inc({ status }),
-      onBeat: () => this.#giveBackDoubtful(),
+      onBeat: async () => {
+        await this.#giveBackDoubtful();
+        await this.#creditAllowances();
+      },
       onRound: (failure) => this.#noteOutage(failure),
     });
     this.#heartbeat.start();
@@ -134,6 +139,14 @@ export class LedgerService {
         this.#doubtful.delete(id);
       }),
     );
+  }
+
+  /** Credits what is due. A call of an account that is due before credits its allowance itself. */
+  async #creditAllowances(): Promise<void> {
+    const at = Date.now();
+    if (!(await this.store.hasDueAllowances({ at }))) return;
+    const credited = await this.store.creditAllowances({ at, limit: creditedTogether });
+    if (credited > 0) this.#options.logger.info({ credited }, 'allowances were credited');
   }
 
   /** Writes one line when the ledger fails, and one when it works again. Then waiting entries are retried. */

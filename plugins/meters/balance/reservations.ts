@@ -56,12 +56,13 @@ export interface ReserveRequest {
 /**
  * `reserved`: `quote` is the index of the quote that was taken, `amount` its `most`, or less if less was
  * available. `short`: no quote is affordable; `by` says whether the account's balance, the key's spend cap or
- * a budget is the limit. `claimed`: another call has the claim. `limited`: the key has made all its calls of
- * this minute, of which `wait` milliseconds are left. Only reserved calls count towards that rate.
+ * a budget is the limit; `postpaid`: the account pays later, and no hard budget counts it. `claimed`: another
+ * call has the claim. `limited`: the key has made all its calls of this minute, of which `wait` milliseconds
+ * are left. Only reserved calls count towards that rate.
  */
 export type Reserved =
   | { readonly status: 'reserved'; readonly quote: number; readonly amount: Nano }
-  | { readonly status: 'short'; readonly by: 'balance' | 'cap'; readonly available: Nano }
+  | { readonly status: 'short'; readonly by: 'balance' | 'cap' | 'postpaid'; readonly available: Nano }
   | {
       readonly status: 'short';
       readonly by: 'budget';

@@ -25,6 +25,7 @@ import type * as erasures from './erasures/records.ts';
 import type { ExportSlice } from './export/lines.ts';
 import type * as invitations from './invitations/records.ts';
 import type * as reservations from './reservations.ts';
+import type { TermsChange, TermsChanged } from './terms.ts';
 
 export * from './accounts.ts';
 export * from './books.ts';
@@ -35,6 +36,7 @@ export type * from './erasures/records.ts';
 export type * from './export/lines.ts';
 export type * from './invitations/records.ts';
 export * from './reservations.ts';
+export * from './terms.ts';
 
 /**
  * Operations wait in four queues. Writes travel together and share a transaction. Upkeep writes too, but
@@ -104,6 +106,10 @@ export const operations = {
     defineWrite<
       (change: Readonly<{ account: string; state: accounts.AccountState }>) => accounts.StateChanged
     >(),
+  /** Changes what is agreed with an account. A new allowance is credited at once, if it is due. */
+  setTerms: defineWrite<(change: TermsChange) => TermsChanged>(),
+  /** Credits the allowances of up to `limit` accounts that are due; returns how many. */
+  creditAllowances: defineWrite<(request: Readonly<{ at: number; limit: number }>) => number>(),
   /** Moves an account, with all accounts below it, below another one or to the top. */
   moveAccount: defineWrite<(move: budgets.Move) => budgets.Moved>(),
   /** Says what keys an account's members may make, as JSON; undefined: none. False if there is no account. */
@@ -210,6 +216,8 @@ export const operations = {
     defineRead<(query: Readonly<{ running: boolean; limit: number }>) => readonly erasures.ErasureRecord[]>(),
   findInvitation: defineRead<(hash: string) => invitations.InvitationRecord | undefined>(),
   hasKeys: defineRead<() => boolean>(),
+  /** Whether the allowance of any open account is due. */
+  hasDueAllowances: defineRead<(moment: { readonly at: number }) => boolean>(),
   /** Whether any warning is due. */
   hasDueWarnings: defineRead<(moment: { readonly at: number }) => boolean>(),
 

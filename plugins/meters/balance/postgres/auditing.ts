@@ -8,7 +8,7 @@ import { type AuditReport, Auditor } from '../audit.ts';
 import { selectChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
 import { readCount, readText, type Row } from '../rows.ts';
 import { findPeriods } from '../sql/budgets.ts';
-import { accountRows, keyRows, pendingRows } from '../sql/selects.ts';
+import { accountRows, keyRows, pendingRows, termRows } from '../sql/selects.ts';
 import { nameStatements } from '../sql/steps.ts';
 import { runSteps, type Query } from './connection.ts';
 
@@ -27,6 +27,7 @@ const sql = nameStatements('audit', {
     ORDER BY entries.number LIMIT $3`,
   accounts: accountRows,
   everyPeriod: 'SELECT * FROM budget_periods',
+  terms: termRows,
   keys: keyRows,
   pending: pendingRows,
 });
@@ -54,6 +55,7 @@ class Reading {
     const [snapshot] = await query(sql.snapshot);
     for (const row of await query(sql.prices))
       this.#rates.set(readText(row, 'version'), readText(row, 'rates'));
+    this.#auditor.readTerms(await query(sql.terms));
     const known = this.#highest.at(-1)?.number ?? 0;
     let highest = known;
     for (let after = this.#findFloor(); ;) {

@@ -40,11 +40,6 @@ const after = `
 CREATE INDEX booked_of_account ON entries (account, number) WHERE kind <> 'reserve';
 CREATE INDEX pending_of_owner ON pending (owner);`;
 
-const later = laterColumns.map(
-  ([table, name, type]) => `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${name} ${type};`,
-);
-const laterNames = laterColumns.map(([table, name]) => `('${table}', '${name}')`).join(', ');
-
 /** The table `steps` holds it. */
 const knownVersion = 9;
 

@@ -1,9 +1,9 @@
 /** Accounts and keys: what they are, what they have and what they may do. */
-import { readAccount, readBalance, fitsKind, isTooMuch, readKey } from '../accounts.ts';
+import { readAccount, readBalance, fitsKind, isTooMuch, readKey, type Credit } from '../accounts.ts';
 import { units } from '../calls/figures.ts';
 import { readCount, readInteger, readText } from '../rows.ts';
-import { accountRows, keyRows } from './selects.ts';
-import { askRows, Conditions, nameStatements, type Operations, type Value } from './steps.ts';
+import { accountColumns, accountRows, accountTables, keyRows } from './selects.ts';
+import { askRows, Conditions, nameStatements, type Operations, type Steps, type Value } from './steps.ts';
 
 const keyColumns = `id, hash, last_four, name, kind, account, spend_cap, models, expires,
   calls_per_minute, created, tags, read_only, root, holder`;
@@ -19,20 +19,24 @@ const sql = nameStatements('accounts', {
   accounts: `${accountRows} WHERE name > $1 ORDER BY name LIMIT $2`,
   lockAccount: 'SELECT id, total, pending, state FROM accounts WHERE name = $1 FOR NO KEY UPDATE',
   team: `
-    SELECT accounts.*, (
+    SELECT ${accountColumns}, (
       SELECT CAST(coalesce(sum(posts), 0) AS bigint) FROM party_sums
       WHERE party_sums.account = accounts.name AND step = ${units['1d']}) AS calls
-    FROM accounts WHERE name = $1 OR replace(line, $2, '') <> line ORDER BY name`,
+    FROM ${accountTables} WHERE name = $1 OR replace(line, $2, '') <> line ORDER BY name`,
   setMemberKeys: 'UPDATE accounts SET member_keys = $2 WHERE name = $1 RETURNING id',
   held: `SELECT count(*) AS number FROM keys
     WHERE account = $1 AND holder = $2 AND deleted IS NULL AND rotated_to IS NULL`,
-  setState: 'UPDATE accounts SET state = $2 WHERE name = $1',
+  setState: `
+    UPDATE accounts SET state = $2,
+      allowance_due = CASE WHEN $2 = 'closed' THEN NULL ELSE allowance_due END
+    WHERE name = $1`,
   deleteKey: 'UPDATE keys SET deleted = $2, disabled = true WHERE id = $1 AND deleted IS NULL RETURNING id',
   creditByReference: 'SELECT account, available FROM entries WHERE reference = $1',
   addCredit: `
     INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, source,
-      reference, reason, author, input, output, attempts, flags)
-    VALUES (nextval('entry_numbers'), 'credit', $1, $2, $3, $4, 0, 0, $5, $6, $7, $8, 0, 0, 0, '')`,
+      reference, reason, author, period, input, output, attempts, flags)
+    VALUES (nextval('entry_numbers'), 'credit', $1, $2, $3, $4, 0, 0, $5, $6, $7, $8, $9, 0, 0, 0, '')
+    RETURNING number`,
   addTotal: 'UPDATE accounts SET total = total + $2 WHERE id = $1',
   addKey: `INSERT INTO keys (${keyColumns})
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1, $14)`,
@@ -47,6 +51,19 @@ const sql = nameStatements('accounts', {
   rotated: `UPDATE keys SET rotated_to = $2, expires = CASE WHEN expires < $3 THEN expires ELSE $3 END
     WHERE id = $1`,
 });
+
+/** Writes a credit of an account, which is locked, and returns the number of its entry. */
+export function* writeCredit(
+  id: bigint,
+  credit: Omit<Credit, 'account'> & { readonly period?: number },
+): Steps<bigint> {
+  const { at, amount, kind, reference, reason, author, period } = credit;
+  const values = [id, at, -amount, amount, kind, reference, reason, author, period];
+  const [row] = yield* askRows(sql.addCredit, ...values);
+  if (!row) throw new Error('an entry has a number');
+  yield* askRows(sql.addTotal, id, amount);
+  return readInteger(row, 'number');
+}
 
 export const accounts = {
   *readBalance(name) {
@@ -76,7 +93,7 @@ export const accounts = {
     return 'changed';
   },
   *addCredit(order) {
-    const { account: name, amount, kind, reference, reason, author, at } = order;
+    const { account: name, amount, kind, reference } = order;
     const [account] = yield* askRows(sql.lockAccount, name);
     if (!account) return 'not_found';
     if (!fitsKind(order)) throw new RangeError(`a ${kind} cannot be ${amount}`);
@@ -87,8 +104,7 @@ export const accounts = {
       return isSame ? 'already_credited' : 'reference_taken';
     }
     if (isTooMuch(readInteger(account, 'total'), amount)) return 'too_much';
-    yield* askRows(sql.addCredit, id, at, -amount, amount, kind, reference, reason, author);
-    yield* askRows(sql.addTotal, id, amount);
+    yield* writeCredit(id, order);
     return 'credited';
   },
   *createKey(key) {

@@ -8,6 +8,7 @@ import type { Nano } from '../../../../core/index.ts';
 import type { Line } from '../budgets/sheet.ts';
 import {
   checkRate,
+  computeFunds,
   endLate,
   endReservation,
   expireReservation,
@@ -51,6 +52,7 @@ import {
 } from './locked-rows.ts';
 import { listPluginWrites } from './plugin-tables.ts';
 import { ask, askRecords, nameStatements, selectRecords, sendAll, type Asked, type Steps } from './steps.ts';
+import { creditDue } from './terms.ts';
 
 // Columns of a reservation that are not named have their defaults, which cost less than values.
 const reserveColumns =
@@ -308,15 +310,19 @@ export class CallBatch {
   #takeQuote(
     quotes: readonly Quote[],
     { key, at }: Payer,
-    { id, available }: FoundAccount,
+    account: FoundAccount,
     lines: readonly Line[],
   ): ReturnType<typeof takeQuote> {
+    const { id, available, postpaid } = account;
     const paying = this.#found.keys.get(key);
-    return takeQuote(quotes, computeLeft(available, this.#accounts.get(id)), {
+    const funds = computeFunds(account, computeLeft(available, this.#accounts.get(id)), lines);
+    const found = takeQuote(quotes, funds, {
       leftOfCap:
         paying?.left === undefined ? undefined : computeLeft(paying.left, this.#roots.get(paying.root)),
       budget: this.#found.sheet.findTightest(lines, at),
     });
+    const isUnlimited = postpaid && found.status === 'short' && found.by === 'balance';
+    return isUnlimited ? { ...found, by: 'postpaid' } : found;
   }
 
   #addHeld({ account, root, budgets }: Held, amount: Nano, at: number): void {
@@ -414,7 +420,10 @@ export function* decideCalls<Result>(
   concerned: Concerned,
   decide: (batch: CallBatch) => Result,
 ): Steps<Result> {
-  const batch = new CallBatch(owner, yield* lockRows(concerned));
+  const found = yield* lockRows(concerned);
+  // The first call of a month must not be refused because nothing has credited its allowance yet.
+  const isCredited = yield* creditDue(found.accounts, concerned.moments.at(-1));
+  const batch = new CallBatch(owner, isCredited ? yield* lockRows(concerned) : found);
   const result = decide(batch);
   yield* sendAll(batch.listWrites());
   return result;

@@ -16,6 +16,9 @@ const readFoundAccount = rows.createReader({
   available: rows.readInteger,
   /** The accounts above it. */
   line: rows.readList,
+  postpaid: rows.readFlag,
+  /** When its allowance is credited next. */
+  due: rows.pickColumn('allowance_due', rows.allowNull(rows.readCount)),
 });
 /** An account before this transaction changes anything. */
 export type FoundAccount = ReturnType<typeof readFoundAccount>;
@@ -66,7 +69,8 @@ const readPast = rows.createReader({
 export type PastCall = ReturnType<typeof readPast>;
 
 /** What an account has, and what is left of a key's limits, before a call is decided. */
-const payingAccounts = 'SELECT id, name, total - used - pending AS available, line FROM accounts';
+const payingAccounts = `
+  SELECT id, name, total - used - pending AS available, line, postpaid, allowance_due FROM accounts`;
 const payingKeys = `
   SELECT keys.id, keys.root, keys.spend_cap - root.used - root.pending AS left_of_cap,
     keys.calls_per_minute, root.minute, root.calls

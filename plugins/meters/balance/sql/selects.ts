@@ -1,7 +1,15 @@
 /** Rows that both databases read, for operations and audits. */
 
-export const accountRows =
-  'SELECT name, id, created, total, used, pending, line, state, member_keys FROM accounts';
+export const accountColumns = `name, accounts.id, created, total, used, pending, line, state, member_keys,
+  accounts.postpaid, allowance_due, amount, per, mode, zone`;
+
+export const accountTables = 'accounts LEFT JOIN account_terms terms ON terms.number = accounts.terms';
+
+export const accountRows = `SELECT ${accountColumns} FROM ${accountTables}`;
+
+export const termRows = `
+  SELECT accounts.name AS account_name, terms.* FROM account_terms terms
+  JOIN accounts ON accounts.id = terms.account ORDER BY terms.number`;
 
 export const keyRows = `
   SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name,

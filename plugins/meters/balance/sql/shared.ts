@@ -16,6 +16,7 @@ import { owners } from './owners.ts';
 import { pluginTables } from './plugin-tables.ts';
 import { reports } from './reports.ts';
 import type { Steps, StepsOf } from './steps.ts';
+import { terms } from './terms.ts';
 
 const all = {
   ...accounts,
@@ -27,6 +28,7 @@ const all = {
   ...owners,
   ...reports,
   ...pluginTables,
+  ...terms,
 };
 
 export type SharedName = keyof typeof all;

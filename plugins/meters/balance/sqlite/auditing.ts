@@ -8,7 +8,7 @@ import { deserialize, serialize } from 'node:v8';
 import { type AuditReport, Auditor } from '../audit.ts';
 import { selectChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
 import { readText, type Row } from '../rows.ts';
-import { accountRows, entryRows, keyRows, pendingRows } from '../sql/selects.ts';
+import { accountRows, entryRows, keyRows, pendingRows, termRows } from '../sql/selects.ts';
 
 /** Entries that are read at a time. */
 const part = 20_000;
@@ -22,6 +22,7 @@ export function createAudit(database: DatabaseSync, state: Uint8Array | undefine
   const newest = database.prepare('SELECT coalesce(max(number), 0) AS number FROM entries');
   const rates = database.prepare('SELECT rates FROM prices WHERE version = ?');
   const entries = database.prepare(`${entryRows} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`);
+  const terms = database.prepare(termRows);
   const everyPeriod = database.prepare('SELECT * FROM budget_periods');
   const period = database.prepare('SELECT * FROM budget_periods WHERE budget = ? AND start = ?');
   const findRates = (version: string): string | undefined => {
@@ -45,6 +46,7 @@ export function createAudit(database: DatabaseSync, state: Uint8Array | undefine
     database.exec('BEGIN');
     try {
       let read = 0;
+      auditor.readTerms(terms.iterate());
       for (const row of entries.iterate(auditor.known.last, part)) {
         auditor.addEntry(row);
         read += 1;
