@@ -78,7 +78,7 @@ export function testStore(
     testBudgets(bench);
     testPostpaid(bench);
     testAllowances(bench);
-    testAllowanceHistories(bench, Math.ceil(histories / 4));
+    testAllowanceHistories(bench, Math.ceil(histories / 2));
     testReports(bench);
     testCorrections(bench);
     testDocuments(bench);

@@ -13,11 +13,12 @@ const toTime = (text: string): number => Date.parse(text);
 
 /** What tests of terms ask of a store. */
 function createAsker({ account, store }: Bench) {
-  const call = (name: string, cost: Nano, at: number, more: { most?: Nano } = {}) => {
+  const call = (name: string, cost: Nano, at: number, more: { most?: Nano; tags?: string[] } = {}) => {
     made += 1;
     const id = `termed-${made}`;
     const quotes = [quote(cost, more.most ?? cost)];
-    const reply: Promise<Reserved> = store().reserve(request(id, name, { key: 'no-key', at, quotes }));
+    const { tags } = more;
+    const reply: Promise<Reserved> = store().reserve(request(id, name, { key: 'no-key', at, quotes, tags }));
     return Object.assign(reply, { id });
   };
   return {
@@ -102,6 +103,10 @@ export function testPostpaid(bench: Bench): void {
       { status: 'short', by: 'postpaid', available: 0n },
     ]);
     expect(await call(name, 0n, noon)).toMatchObject({ status: 'reserved' });
+    // A budget that only warns, or is of a key or a tag, is no limit either.
+    await createBudget(store(), newBudget(name, 100n, { hard: false, per: 'month' }));
+    await createBudget(store(), newBudget(`of ${name}`, 100n, { scope: 'tag' }));
+    expect(await call(name, 5n, noon, { tags: [`of ${name}`] })).toMatchObject({ by: 'postpaid' });
     expect(await set(name, { postpaid: false }, noon)).toBe('changed');
     expect(await call(name, 5n, noon)).toMatchObject({ status: 'reserved' });
   });
@@ -248,6 +253,32 @@ export function testAllowances(bench: Bench): void {
     expect(await readAvailable(name)).toBe(60n);
     await credit(toTime('2027-03-01T00:00:00Z'));
     expect(await readAvailable(name)).toBe(100n);
+  });
+
+  it('a correction takes from the allowance first, so that a reset does not take it again', async () => {
+    const name = await open({ amount: 100n, mode: 'reset' }, noon);
+    await store().addCredit({ account: name, amount: 50n, kind: 'top-up', at: noon });
+    const why = { kind: 'adjustment', reason: 'a slip', author: 'op' } as const;
+    await store().addCredit({ account: name, amount: -30n, ...why, at: noon });
+    await credit(toTime('2026-12-01T00:00:00Z'));
+    expect(await readAvailable(name)).toBe(150n);
+    // What was corrected before the last allowance does not count again.
+    await credit(toTime('2027-01-01T00:00:00Z'));
+    expect(await readAvailable(name)).toBe(150n);
+    expect(await store().audit()).toMatchObject({ ok: true, findings: [] });
+  });
+
+  it('a reset takes no more than one allowance if calls give back what they reserved before', async () => {
+    const name = await open({ amount: 100n, mode: 'reset' }, noon);
+    await store().addCredit({ account: name, amount: 50n, kind: 'top-up', at: noon });
+    const held = call(name, 0n, noon, { most: 150n });
+    await held;
+    await credit(toTime('2026-12-01T00:00:00Z'));
+    expect(await readAvailable(name)).toBe(100n);
+    await store().settle(settlement(held.id, undefined, { at: noon }));
+    await credit(toTime('2027-01-01T00:00:00Z'));
+    // That of November was reserved when it could have been taken back, so it stays.
+    expect(await readAvailable(name)).toBe(250n);
   });
 
   it('two processes that credit at the same moment credit once', async () => {
