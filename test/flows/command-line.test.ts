@@ -116,7 +116,7 @@ describe('an error of the command line', () => {
     ['credit adjust', ['team', 'x'], { reason: 'a slip' }, '<usd>: not an amount in USD'],
     ['credit add', ['team team', '5'], {}, '<account>: an account is named by'],
     ['accounts create', ['..'], {}, 'an account is not named . or ..'],
-    ['budgets raise', ['1', '5'], {}, '--until is missing: Use 2027-01-31'],
+    ['budgets raise', ['99', '5'], {}, 'there is no budget 99'],
     ['budgets set', ['team', 'acme', '5/decade'], {}, '<limit>: a budget is per hour, day'],
     ['keys create', [], { budget: '1/x' }, '--budget: a budget is per hour, day'],
     ['keys create', [], { spendCap: 'x', expires: 'y' }, '--spend-cap: not an amount in USD'],

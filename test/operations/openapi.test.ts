@@ -126,6 +126,7 @@ describe('the operations of the document', () => {
     expect(listNames('billing', false).toSorted()).toEqual([
       'DELETE /admin/budgets/{budget}',
       'DELETE /admin/markups',
+      'PATCH /admin/accounts/{account}/terms',
       'PATCH /admin/budgets/{budget}',
       'POST /admin/adjustments',
       'POST /admin/budgets',

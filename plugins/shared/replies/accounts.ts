@@ -16,6 +16,17 @@ export const account = z
 
 export type Account = Reply<z.output<typeof account>>;
 
+const allowance = z
+  .object({
+    amount: usd,
+    per: z.enum(['month', 'week', 'day']),
+    mode: z.enum(['add', 'reset']).meta({ description: 'Whether what is left is taken back first.' }),
+    zone: z.string(),
+    next: time.nullable().meta({ description: 'When it is credited next.' }),
+  })
+  .meta({ title: 'Allowance' });
+export type Allowance = Reply<z.output<typeof allowance>>;
+
 export const listedAccount = account
   .extend({
     parent: z
@@ -23,6 +34,8 @@ export const listedAccount = account
       .nullable()
       .meta({ description: 'The account above it, with which it shares budgets.' }),
     state: z.enum(['open', 'disabled', 'closed']),
+    postpaid: z.boolean().meta({ description: 'Whether it pays later: budgets limit it, and no balance.' }),
+    allowance: allowance.nullable(),
     created: time,
   })
   .meta({ title: 'ListedAccount' });
@@ -144,3 +157,5 @@ export const ownKeys = z
   .meta({ title: 'OwnKeys' });
 export type OwnKeys = Reply<z.output<typeof ownKeys>>;
 export type NewKey = Reply<z.output<typeof newKey>>;
+
+export const newAccount = listedAccount.extend({ keys: z.array(newKey) }).meta({ title: 'NewAccount' });

@@ -10,6 +10,7 @@ import {
   invitation,
   key,
   listedAccount,
+  newAccount,
   newInvitation,
   newKey,
 } from './accounts.ts';
@@ -26,11 +27,12 @@ import { describeList, describeNumberedList, type Reply } from './values.ts';
 
 const schemas = {
   'GET /admin/accounts': describeList(listedAccount),
-  'POST /admin/accounts': account,
+  'POST /admin/accounts': newAccount,
   'GET /admin/accounts/:account': accountDetails,
   'PATCH /admin/accounts/:account': account.extend({ parent: z.string().nullable() }),
   'PATCH /admin/accounts/:account/members': account.extend({ memberKeys: accountDetails.shape.memberKeys }),
   'PATCH /admin/accounts/:account/state': account.extend({ state: listedAccount.shape.state }),
+  'PATCH /admin/accounts/:account/terms': listedAccount,
   'GET /admin/accounts/:account/statement': statement,
   'GET /admin/actions': describeNumberedList(action),
   'POST /admin/adjustments': corrected,

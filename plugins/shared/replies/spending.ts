@@ -111,6 +111,9 @@ export const statement = z
     closing: usd,
     credited: usd,
     used: usd,
+    to_invoice: usd
+      .nullable()
+      .meta({ description: 'What an account that pays later owes at the end; null for others.' }),
     lines: z.array(
       z.object({
         at: time,

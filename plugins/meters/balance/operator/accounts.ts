@@ -13,9 +13,9 @@ import { formatTable } from '../../../shared/table.ts';
 import {
   accountStates,
   creditKinds,
-  creditSources,
   deepestTeam,
   mostCredit,
+  shownSources,
   type AccountRecord,
   type Balance,
   type Credit,
@@ -37,6 +37,7 @@ import {
 } from './reading.ts';
 import { toIso, buildPage, buildRefusal } from './replies.ts';
 import { describeRule, describeTeam, formatRule, formatTeam, memberFlags, memberRule } from './teams.ts';
+import { describeTerms, formatTerms, formatTermsBriefly } from './terms.ts';
 
 export const creditOrder = z.strictObject({
   account: accountName,
@@ -96,8 +97,16 @@ export async function* readAllCredits(
   }
 }
 
-function describeRecord({ name, created, line, state, ...balance }: AccountRecord): ListedAccount {
-  return { ...describeBalance(name, balance), parent: line[0] ?? null, state, created: toIso(created) };
+export function describeRecord(record: AccountRecord): ListedAccount {
+  const { name, created, line, state } = record;
+  const place = { parent: line[0] ?? null, state, created: toIso(created) };
+  return { ...describeBalance(name, record), ...place, ...describeTerms(record) };
+}
+
+export async function requireRecord(store: Store, account: string): Promise<AccountRecord> {
+  const [record] = await store.listAccounts({ wanted: account, limit: 1 });
+  if (!record) throw buildAccountError(account);
+  return record;
 }
 
 /** Adds credit, once for each reference. A repeated order changes nothing, and the reply says so. */
@@ -131,8 +140,13 @@ function formatAccounts(accounts: readonly ListedAccount[]): string {
     formatUsd(accounts.reduce((sum, account) => sum + parseUsd(account[name]), 0n)),
   );
   return formatTable(
-    ['ACCOUNT', 'STATE', 'BALANCE USD', 'CREDITED', 'USED', 'RESERVED', 'AVAILABLE'],
-    accounts.map((account) => [account.account, account.state, ...amounts.map((name) => account[name])]),
+    ['ACCOUNT', 'STATE', 'BALANCE USD', 'CREDITED', 'USED', 'RESERVED', 'AVAILABLE', 'TERMS'],
+    accounts.map((account) => [
+      account.account,
+      account.state,
+      ...amounts.map((name) => account[name]),
+      formatTermsBriefly(account),
+    ]),
     accounts.length > 1 ? [`${accounts.length} accounts`, '', ...totals] : undefined,
   );
 }
@@ -146,7 +160,7 @@ export const shownAccount = defineOperation({
     const team = await store.listTeam(account);
     const record = team.find(({ name }) => name === account);
     if (!record) throw buildAccountError(account);
-    const sums = new Map<string, Nano>(creditSources.map((source) => [source, 0n]));
+    const sums = new Map<string, Nano>(shownSources.map((source) => [source, 0n]));
     for await (const { source, available } of readAllCredits(store, { account }))
       if (source) sums.set(source, (sums.get(source) ?? 0n) + available);
     const credits = Object.fromEntries([...sums].map(([source, sum]) => [source, formatUsd(sum)]));
@@ -203,19 +217,6 @@ export const accountOperations = [
         format: ({ data }) => (data.length > 0 ? formatAccounts(data) : 'There are no accounts.'),
       },
     },
-  }),
-  defineOperation({
-    route: 'POST /admin/accounts',
-    summary: 'Create an account',
-    roles: roles.manage,
-    statuses: [201],
-    input: z.strictObject({ name: accountName }),
-    async run({ store }, { name }) {
-      const isNew = await store.createAccount({ name, at: Date.now() });
-      if (!isNew) throw buildRefusal('conflict', `there is an account "${name}" already`);
-      return requireBalance(store, name);
-    },
-    verbs: { 'accounts create <name>': { creates: true, format: formatBalance } },
   }),
   shownAccount,
   defineOperation({
@@ -412,11 +413,20 @@ export const accountOperations = [
 
 export const accountVerbs: Verbs<Ledger> = {
   'accounts show <account>': {
-    description: 'show an account, the accounts around it and the budgets that count it',
+    description:
+      'show an account, what is agreed with it, the accounts around it and the budgets that count it',
     async run({ call }, { args }) {
       const shown = await call(shownAccount, { params: args });
       const { data: budgets } = await call(budgetListing, { input: { counting: shown.account } });
-      const lines = [formatBalance(shown), ...formatTeam(shown), ...budgets.map(formatBudget)];
+      const credits = Object.entries(shown.credits).filter(([, sum]) => sum !== '0');
+      const lines = [
+        formatBalance(shown),
+        shown.state,
+        formatTerms(shown) || 'pays in advance',
+        ...credits.map(([kind, sum]) => `${kind} ${sum} USD`),
+        ...formatTeam(shown),
+        ...budgets.map(formatBudget),
+      ];
       return { json: { ...shown, budgets }, text: lines.join('\n') };
     },
   },

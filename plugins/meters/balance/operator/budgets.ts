@@ -117,6 +117,13 @@ export function readBudgetText(text: string): { limit: string; per?: string } {
   return per.length > 0 ? { limit, per: per.join('/') } : { limit };
 }
 
+/** Budgets of what is created. */
+export const budgetFlag = {
+  field: 'budgets',
+  description: 'comma-separated budgets in UTC: 10/day,100/month',
+  read: (typed: string | true) => (typed === true ? typed : typed.split(',').map(readBudgetText)),
+};
+
 export function formatBudget(budget: Budget): string {
   const { id, scope, subject, per, zone, limit, hard, raises, current, deleted } = budget;
   const parts = [
@@ -221,15 +228,30 @@ const change = defineOperation({
     ),
 });
 
+const shown = defineOperation({
+  route: 'GET /admin/budgets/:budget',
+  summary: 'Show a budget, with what is left of it and when it resets',
+  roles: roles.readOwn,
+  run: ({ store }, _, { budget }) => findBudget(store, budget),
+});
+
+const raising = defineOperation({
+  route: 'POST /admin/budgets/:budget/raises',
+  summary: 'Raise a budget for a time',
+  roles: roles.spend,
+  statuses: [201],
+  input: z.strictObject({
+    amount,
+    until: moment.refine((time) => time > Date.now(), 'that time is in the past: choose a later one'),
+  }),
+  run: ({ store }, order, { budget }) =>
+    editBudget(store, budget, (id) => store.raiseBudget({ id, ...order, at: Date.now() })),
+});
+
 export const budgetOperations = [
   budgetListing,
   creation,
-  defineOperation({
-    route: 'GET /admin/budgets/:budget',
-    summary: 'Show a budget, with what is left of it and when it resets',
-    roles: roles.readOwn,
-    run: ({ store }, _, { budget }) => findBudget(store, budget),
-  }),
+  shown,
   change,
   defineOperation({
     route: 'DELETE /admin/budgets/:budget',
@@ -239,27 +261,7 @@ export const budgetOperations = [
       editBudget(store, budget, (id) => store.deleteBudget({ id, at: Date.now() })),
     verbs: { 'budgets delete <budget>': { format: formatBudget } },
   }),
-  defineOperation({
-    route: 'POST /admin/budgets/:budget/raises',
-    summary: 'Raise a budget for a time',
-    roles: roles.spend,
-    statuses: [201],
-    input: z.strictObject({
-      amount,
-      until: moment.refine((time) => time > Date.now(), 'that time is in the past: choose a later one'),
-    }),
-    run: ({ store }, order, { budget }) =>
-      editBudget(store, budget, (id) => store.raiseBudget({ id, ...order, at: Date.now() })),
-    verbs: {
-      'budgets raise <budget> <usd>': {
-        flags: {
-          '<usd>': { field: 'amount' },
-          '--until <time>': 'when the raise ends: 2027-01-31 or 2027-01-31T09:30:00Z',
-        },
-        format: formatBudget,
-      },
-    },
-  }),
+  raising,
   defineOperation({
     route: 'GET /admin/budget-warnings',
     summary: 'List thresholds that budgets reached, and budgets that refused calls',
@@ -279,8 +281,21 @@ export const budgetOperations = [
   }),
 ];
 
-/** Creates a budget, or changes the one of the same subject and period. Its time zone cannot change. */
 export const budgetVerbs: Verbs<Ledger> = {
+  'budgets raise <budget> <usd>': {
+    description: 'raise a budget for a time',
+    flags: {
+      '<usd>': { field: 'amount' },
+      '--until <time>': 'when the raise ends: 2027-01-31 or 2027-01-31T09:30:00Z',
+    },
+    async run({ call }, { args, input: { budget: _budget, ...order } }) {
+      // A budget that does not exist is named before what is missing.
+      await call(shown, { params: args });
+      const raised = await call(raising, { params: args, input: order });
+      return { json: raised, text: formatBudget(raised) };
+    },
+  },
+  // Creates a budget, or changes the one of the same subject and period. Its time zone cannot change.
   'budgets set <scope> <subject> <limit>': {
     description:
       'limit what a key, an account, a team (an account with all below it) or a tag may cost: ' +

@@ -15,7 +15,7 @@ import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
 import { formatTable } from '../../../shared/table.ts';
 import { issueKey, createKeySecret, isKeyId } from '../keys.ts';
 import { addCredit, shownAccount } from './accounts.ts';
-import { budgetListing, formatBudget, readBudgetText } from './budgets.ts';
+import { budgetFlag, budgetListing, formatBudget } from './budgets.ts';
 import { describeKey, findKey, toKeyLimits } from './key-records.ts';
 import { defineOperation, namedKey, type Ledger } from './operation.ts';
 import {
@@ -86,12 +86,12 @@ async function createKey({ store, offer }: Ledger, order: z.output<typeof keyOrd
     await addCredit(store, { account, amount: credit, kind: 'top-up' });
   for (const budget of budgets)
     await store.createBudget({ ...budget, scope: 'key', subject: made.id, at: Date.now() });
-  const balance = account === undefined ? undefined : await store.readBalance(account);
+  const [payer] = account === undefined ? [] : await store.listAccounts({ wanted: account, limit: 1 });
   const warning = `The account "${account}" has no credit, so every call that costs something is refused.`;
   return {
     key: made.secret,
     ...(await findKey(store, made.id)),
-    ...(balance && balance.total <= 0n && { warning }),
+    ...(payer && payer.total <= 0n && !payer.terms.postpaid && { warning }),
   };
 }
 
@@ -155,11 +155,7 @@ export const limitFlags: Flags = {
 /** What else is said of a new key. */
 export const termFlags: Flags = {
   '--tags <tags>': { description: 'comma-separated tags for every call', read: splitList },
-  '--budget <limits>': {
-    field: 'budgets',
-    description: 'comma-separated budgets in UTC: 10/day,100/month',
-    read: (typed) => (typed === true ? typed : typed.split(',').map(readBudgetText)),
-  },
+  '--budget <limits>': budgetFlag,
 };
 
 const formatKey = (key: Key): string => formatKeys([key]);

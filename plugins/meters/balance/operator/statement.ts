@@ -6,7 +6,7 @@ import type { Replies } from '../../../shared/replies/routes.ts';
 import { formatTable } from '../../../shared/table.ts';
 import { formatDate, isZone, findStartOfDate } from '../budgets/periods.ts';
 import type { Store } from '../store.ts';
-import { requireBalance, readAllCredits } from './accounts.ts';
+import { requireRecord, readAllCredits } from './accounts.ts';
 import { formatCsv, formatUses } from './csv.ts';
 import { defineOperation } from './operation.ts';
 import { toIso, buildRefusal } from './replies.ts';
@@ -99,7 +99,7 @@ async function listCreditLines(store: Store, account: string, { from, to, zone }
 }
 
 export async function computeStatement(store: Store, account: string, query: Query) {
-  await requireBalance(store, account);
+  const { terms } = await requireRecord(store, account);
   const range = computeRange(query);
   const { from, to, zone } = range;
   const used = await computeSpentBefore(store, account, from);
@@ -131,6 +131,7 @@ export async function computeStatement(store: Store, account: string, query: Que
     closing: formatUsd(balance),
     credited: formatUsd(sumKind('credit')),
     used: formatUsd(-sumKind('usage')),
+    to_invoice: terms.postpaid ? formatUsd(balance < 0n ? -balance : 0n) : null,
     lines,
   };
 }
@@ -142,7 +143,7 @@ function rankLine({ kind }: Line): number {
 
 type Statement = Replies['GET /admin/accounts/:account/statement'];
 
-function formatStatementCsv({ from, to, opening, closing, lines }: Statement): string {
+function formatStatementCsv({ from, to, opening, closing, to_invoice: owed, lines }: Statement): string {
   const ends = { reference: null, calls: null, amount: null, uses: null };
   return formatCsv(
     ['at', 'kind', 'text', 'reference', 'calls', 'amount', 'balance', 'uses'],
@@ -150,17 +151,23 @@ function formatStatementCsv({ from, to, opening, closing, lines }: Statement): s
       { at: from, kind: 'opening', text: 'opening balance', ...ends, balance: opening },
       ...lines.map((line) => ({ ...line, uses: formatUses(line.uses) })),
       { at: to, kind: 'closing', text: 'closing balance', ...ends, balance: closing },
+      ...(owed === null ? [] : [{ ...ends, at: to, kind: 'invoice', text: 'to invoice', amount: owed }]),
     ],
   );
 }
 
-function formatStatement({ from, to, opening, closing, lines }: Statement): string {
+function formatStatement({ from, to, opening, closing, to_invoice: owed, lines }: Statement): string {
   const rows = lines.map(({ at, kind, text, calls, uses, amount, balance }) =>
     [at, kind, text, calls ?? '', formatUses(uses), amount, balance].map(String),
   );
   return formatTable(
     ['AT', 'KIND', 'TEXT', 'CALLS', 'USED', 'USD', 'BALANCE'],
-    [[from, 'opening', '', '', '', '', opening], ...rows, [to, 'closing', '', '', '', '', closing]],
+    [
+      [from, 'opening', '', '', '', '', opening],
+      ...rows,
+      [to, 'closing', '', '', '', '', closing],
+      ...(owed === null ? [] : [[to, 'invoice', '', '', '', owed, '']]),
+    ],
   );
 }
 

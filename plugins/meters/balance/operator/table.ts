@@ -11,6 +11,7 @@ import { formatTable } from '../../../shared/table.ts';
 import { markupOperations, markupVerbs } from '../markups.ts';
 import type { Store, Action } from '../store.ts';
 import { accountOperations, accountVerbs } from './accounts.ts';
+import { agreementOperations } from './agreements.ts';
 import { auditOperations } from './audit.ts';
 import { budgetOperations, budgetVerbs } from './budgets.ts';
 import { callOperations, callVerbs } from './calls.ts';
@@ -93,6 +94,7 @@ const actionOperations = [
 export const operations: readonly Operation<Ledger>[] = [
   ...keyOperations,
   ...accountOperations,
+  ...agreementOperations,
   ...erasureOperations,
   ...invitationOperations,
   ...budgetOperations,

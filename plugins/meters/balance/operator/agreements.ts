@@ -1,0 +1,124 @@
+/** How operators create an account in one step, with its terms and keys, and change its terms later. */
+import { z } from 'zod';
+import { roles } from '../../../shared/operations.ts';
+import { splitList } from '../../../shared/operator-verbs.ts';
+import type { ListedAccount, NewKey } from '../../../shared/replies/accounts.ts';
+import { issueKey } from '../keys.ts';
+import type { Store, TermsChange } from '../store.ts';
+import { addCredit, buildAccountError, describeRecord, formatBalance, requireRecord } from './accounts.ts';
+import { budgetFlag } from './budgets.ts';
+import { findKey } from './key-records.ts';
+import { defineOperation } from './operation.ts';
+import { accountName, amount, budgetTerms, label } from './reading.ts';
+import { buildParamError, buildRefusal } from './replies.ts';
+import { allowanceChange, formatTerms, readTermFlags, termFlags } from './terms.ts';
+
+const unchanged = {
+  closed: 'a closed account stays as it is',
+  no_budget:
+    'postpaid: no budget that refuses calls counts this account or a team that it is in, so nothing would ' +
+    'limit what it owes; set one first',
+} as const;
+
+async function changeTerms(store: Store, account: string, changes: TermsChange['changes']): Promise<void> {
+  const changed = await store.setTerms({ account, changes, at: Date.now() });
+  if (changed === 'not_found') throw buildAccountError(account);
+  if (changed === 'no_amount') throw buildParamError('allowance.amount', 'say how much, as 100/month');
+  if (changed !== 'changed')
+    throw buildRefusal('conflict', unchanged[changed], changed === 'closed' ? undefined : 'postpaid');
+}
+
+/** Makes keys, and returns each with its secret. */
+async function createKeys(store: Store, account: string, names: readonly string[]): Promise<NewKey[]> {
+  const made = await Promise.all(names.map((name) => issueKey(store, { account, name })));
+  return Promise.all(
+    made.map(async (each) => {
+      if (!each) throw buildAccountError(account);
+      return { key: each.secret, ...(await findKey(store, each.id)) };
+    }),
+  );
+}
+
+const accountOrder = z
+  .strictObject({
+    name: accountName,
+    credit: amount.optional(),
+    postpaid: z.boolean().default(false),
+    allowance: allowanceChange.extend({ amount }).optional(),
+    /** Of the account itself. */
+    budgets: z.array(budgetTerms).max(10).default([]),
+    /** What its first keys are called. */
+    keys: z.array(label.min(1, 'a key needs a name')).max(100, 'at most 100 keys at once').default([]),
+  })
+  .refine(({ postpaid, budgets }) => !postpaid || budgets.some(({ hard }) => hard), {
+    path: ['postpaid'],
+    message: 'a budget has to limit what it owes, as --budget 500/month',
+  });
+
+function formatTerm(account: ListedAccount): string {
+  return [formatBalance(account), formatTerms(account)].filter(Boolean).join('\n');
+}
+
+export const agreementOperations = [
+  defineOperation({
+    route: 'POST /admin/accounts',
+    summary: 'Create an account, with its terms and its first keys',
+    roles: roles.manage,
+    statuses: [201],
+    input: accountOrder,
+    async run({ store }, { name: account, credit, postpaid, allowance, budgets, keys }) {
+      const isNew = await store.createAccount({ name: account, at: Date.now() });
+      if (!isNew) throw buildRefusal('conflict', `there is an account "${account}" already`);
+      for (const budget of budgets)
+        await store.createBudget({ ...budget, scope: 'account', subject: account, at: Date.now() });
+      if (postpaid || allowance) await changeTerms(store, account, { postpaid, allowance });
+      if (credit !== undefined) await addCredit(store, { account, amount: credit, kind: 'top-up' });
+      const made = await createKeys(store, account, keys);
+      return { ...describeRecord(await requireRecord(store, account)), keys: made };
+    },
+    verbs: {
+      'accounts create <name>': {
+        creates: true,
+        flags: {
+          ...termFlags,
+          '--budget <limits>': budgetFlag,
+          '--credit <usd>': 'credit to add once',
+          '--keys <names>': { description: 'comma-separated names of its first keys', read: splitList },
+        },
+        complete: readTermFlags,
+        format({ keys, ...account }) {
+          const width = Math.max(...keys.map(({ name }) => name.length));
+          const secrets = keys.map(({ name, key }) => `${name.padEnd(width)}  ${key}`);
+          const save =
+            keys.length > 0 ? ['Save these keys now. They cannot be shown again.', ...secrets] : [];
+          return [formatTerm(account), ...save].join('\n');
+        },
+      },
+    },
+  }),
+  defineOperation({
+    route: 'PATCH /admin/accounts/:account/terms',
+    summary: 'Change whether an account pays later, and its allowance',
+    details:
+      'A first allowance is credited at once, for the current period. A change counts from the next period ' +
+      'on, and null ends it. An account pays later only if a budget that refuses calls counts it.',
+    roles: roles.spend,
+    input: z
+      .strictObject({ postpaid: z.boolean().optional(), allowance: allowanceChange.nullable().optional() })
+      .refine(
+        ({ postpaid, allowance }) => postpaid !== undefined || allowance !== undefined,
+        'name what to change: postpaid or allowance',
+      ),
+    async run({ store }, changes, { account }) {
+      await changeTerms(store, account, changes);
+      return describeRecord(await requireRecord(store, account));
+    },
+    verbs: {
+      'accounts set <account>': {
+        flags: { ...termFlags, '--prepaid': 'it pays in advance again' },
+        complete: readTermFlags,
+        format: formatTerm,
+      },
+    },
+  }),
+];
