@@ -21,14 +21,14 @@ export function testAccountPages(): void {
     await expect.poll(readAvailable).toBe('$12.12345679');
   });
 
-  it('creates an account once if its credit is refused, and says why in plain words', async () => {
+  it('creates no account if its credit is refused, and says why in plain words', async () => {
     await go('accounts');
     await button('New account').click();
     await submit('Create account', { Name: 'typed', 'Credit to add in USD': '1,5' });
     const fault = dialog().locator('.field .fault');
     await fault.waitFor();
     expect(await fault.textContent()).toMatch(/^not an amount in USD/);
-    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('amount');
+    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('credit');
     await submit('Create account', { 'Credit to add in USD': '1.5' });
     await page.getByRole('heading', { name: 'typed' }).waitFor();
   });

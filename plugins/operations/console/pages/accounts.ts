@@ -7,9 +7,10 @@ import { buildUsageColumns } from './call-columns.ts';
 import { bindQuery, chooseView, renderSelect, openForm, amountField, reasonField } from './form.ts';
 import { renderUsd } from './format.ts';
 import { openNewKey, openNewOperatorKey, Keys } from './keys.ts';
-import { html, notify, useMemo, go, buildHref, type Place } from './kit.ts';
+import { html, notify, useMemo, buildHref, type Place } from './kit.ts';
 import { renderHead, renderProblem, renderState, renderTiles } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
+import { openNewAccount, openTerms, renderTerms } from './terms.ts';
 
 function openAdjustment(account: string): void {
   openForm({
@@ -78,6 +79,11 @@ function buildColumns(zone: string): Column<Statement['lines'][number]>[] {
   ];
 }
 
+/** What an account that pays later has to be sent. */
+function renderInvoice({ to_invoice: owed }: Statement) {
+  return owed !== null && html`to invoice: ${renderUsd(owed)}`;
+}
+
 function StatementOf({ account }: { readonly account: string }) {
   const zoneState = bindQuery('zone', local);
   const zone = zones.find((each) => each === zoneState.value) ?? local;
@@ -91,7 +97,7 @@ function StatementOf({ account }: { readonly account: string }) {
     ['Opening balance', renderUsd(data?.opening)],
     ['Credited', renderUsd(data?.credited)],
     ['Spent', renderUsd(data?.used)],
-    ['Closing balance', renderUsd(data?.closing)],
+    ['Closing balance', renderUsd(data?.closing), data && renderInvoice(data)],
   )}
   ${renderTable({
     name: `Statement ${month}`,
@@ -142,12 +148,14 @@ function UsageOf({ account }: { readonly account: string }) {
   });
 }
 
-function renderChanges(account: string, { state }: AccountDetails) {
+function renderChanges(account: string, data: AccountDetails) {
+  const { state } = data;
   return (
     mayChange() &&
     html`<button onClick=${() => openState(account, state)}>
         ${state === 'open' ? 'Disable / close' : 'Change state'}
       </button>
+      <button onClick=${() => openTerms(data)}>Terms</button>
       <button onClick=${() => openAdjustment(account)}>Adjust</button>
       <button onClick=${() => openCredit(account)}>Add credit</button>
       <button class="primary" onClick=${() => openNewKey(account)}>New key</button>`
@@ -169,7 +177,7 @@ function Account({ account }: { readonly account: string }) {
   return html`${renderHead(title, html`${links}${data && renderChanges(account, data)}`)}
     ${renderProblem(error)}
     ${renderTiles(
-      ['Available', renderUsd(data?.available), 'for new calls'],
+      ['Available', renderUsd(data?.available), (data && renderTerms(data)) || 'for new calls'],
       ['Reserved', renderUsd(data?.pending), 'by running calls'],
       ['Spent', renderUsd(data?.used)],
       [
@@ -186,8 +194,9 @@ const columns: readonly Column<ListedAccount>[] = [
   buildColumn(
     'Account',
     ({ account, state, parent }) => [account, state === 'open' ? '' : state, parent].join(' ').trim(),
-    ({ account, state, parent }) =>
-      html`<a href=${buildHref(['accounts', account])}>${account}</a> ${renderClosed(state)}${
+    ({ account, state, parent, ...terms }) =>
+      html`<a href=${buildHref(['accounts', account])}>${account}</a> ${renderClosed(state)}
+        <span class="dim">${renderTerms(terms)}</span>${
           parent !== null && html`<br /><span class="dim">in ${parent}</span>`
         }`,
   ),
@@ -198,30 +207,6 @@ const columns: readonly Column<ListedAccount>[] = [
   buildColumn('Credited', 'total', 'amount'),
   buildColumn('Created', 'created', 'time'),
 ];
-
-function openNewAccount(): void {
-  /** Is not created again if only its credit was refused. */
-  let created: string | undefined;
-  openForm({
-    title: 'Create an account',
-    fields: [
-      {
-        name: 'name',
-        label: 'Name',
-        isRequired: true,
-        hint: 'Letters, digits and . _ - @ : + are allowed. The name cannot be changed later.',
-      },
-      { name: 'amount', label: 'Credit to add in USD', hint: 'Optional.' },
-    ],
-    submit: 'Create account',
-    async send({ name = '', amount: credit }) {
-      if (name !== created) await call('POST /admin/accounts', {}, { name });
-      created = name;
-      if (credit) await call('POST /admin/credits', {}, { account: name, amount: credit });
-      go(['accounts', name]);
-    },
-  });
-}
 
 function Accounts() {
   const accounts = useList('GET /admin/accounts', { limit: largestPage });
