@@ -1,4 +1,4 @@
-/** Money without chores in the console: an account with an allowance and keys in one dialog, and its terms. */
+/** The terms of accounts in the console: an allowance and keys in one dialog, and later changes. */
 import { describe, expect, it } from 'vitest';
 import { postJson } from '../support/post.ts';
 import { button, dialog, go, hasBrowser, open, openPages, page, rows, submit } from './pages.ts';
@@ -6,7 +6,7 @@ import { button, dialog, go, hasBrowser, open, openPages, page, rows, submit } f
 /** Counts the clicks on the page from now on. */
 async function countClicks(): Promise<() => Promise<unknown>> {
   await page.evaluate(
-    'globalThis.clicks = 0; addEventListener("click", ({ isTrusted }) => (clicks += Number(isTrusted)), true)',
+    'clicks = 0; addEventListener("click", ({ isTrusted }) => { clicks += Number(isTrusted); }, true)',
   );
   return () => page.evaluate('clicks');
 }

@@ -1,4 +1,4 @@
-/** The dialogs of what is agreed with an account: a new one with its allowance and keys, and later changes. */
+/** The dialogs of what is agreed with an account: when it is created, with its keys, and later. */
 import type { AccountDetails, Allowance, NewKey } from '../../../shared/replies/accounts.ts';
 import { call } from './api.ts';
 import { openForm, type Field, type Values } from './form.ts';
