@@ -59,6 +59,9 @@ export function testKeys({ account, store }: Bench): void {
       models: ['house/model'],
       expires: 99,
       callsPerMinute: 5,
+      networks: ['10.0.0.0/8', '2001:db8::/32'],
+      protocols: ['messages'],
+      operations: ['generate', 'models'],
       holder: 'ada@example.com',
     });
     expect(await store().createKey(key)).toBe(true);
@@ -142,10 +145,14 @@ export function testKeys({ account, store }: Bench): void {
 
   it('a store changes what is named and nothing else, and takes limits away by null', async () => {
     const name = await account(0n);
-    const key = newKey('00000000000000c1', name, { spendCap: 5n, models: ['a/b'], callsPerMinute: 1 });
+    const limits = { spendCap: 5n, models: ['a/b'], callsPerMinute: 1, networks: ['10.0.0.0/8'] };
+    const key = newKey('00000000000000c1', name, { ...limits, protocols: ['images'] });
     await store().createKey(key);
     expect(
-      await store().changeKey({ id: key.id, changes: { disabled: true, spendCap: null, expires: 7 } }),
+      await store().changeKey({
+        id: key.id,
+        changes: { disabled: true, spendCap: null, expires: 7, protocols: null, operations: ['count'] },
+      }),
     ).toBe(true);
     expect(await store().findKey(key.hash)).toMatchObject({
       disabled: true,
@@ -153,6 +160,9 @@ export function testKeys({ account, store }: Bench): void {
       expires: 7,
       models: ['a/b'],
       callsPerMinute: 1,
+      networks: ['10.0.0.0/8'],
+      protocols: undefined,
+      operations: ['count'],
     });
     expect(await store().changeKey({ id: key.id, changes: {} })).toBe(true);
     expect(await store().changeKey({ id: 'unknown', changes: { name: 'x' } })).toBe(false);
@@ -180,7 +190,13 @@ export function testKeys({ account, store }: Bench): void {
   it('a store rotates a key: the new one has its limits and spending, the old ends in time', async () => {
     const name = await account(1000n);
     const [old, next, third] = ['e1', 'e2', 'e3'].map((end) =>
-      newKey(`00000000000000${end}`, name, { name: 'laptop', spendCap: 100n, holder: 'ada' }),
+      newKey(`00000000000000${end}`, name, {
+        name: 'laptop',
+        spendCap: 100n,
+        holder: 'ada',
+        networks: ['10.0.0.0/8'],
+        operations: ['generate'],
+      }),
     );
     if (!old || !next || !third) throw new Error('three keys');
     await store().createKey(old);
@@ -199,6 +215,9 @@ export function testKeys({ account, store }: Bench): void {
       name: 'laptop',
       account: name,
       holder: 'ada',
+      networks: ['10.0.0.0/8'],
+      protocols: undefined,
+      operations: ['generate'],
       spendCap: 100n,
       expires: undefined,
       used: 25n,

@@ -100,6 +100,11 @@ const limitFields = {
   models: rows.allowNull(rows.readTexts),
   /** Since when the key is refused. */
   expires: rows.allowNull(rows.readCount),
+  /** The networks that it may be used from, in CIDR notation. */
+  networks: rows.allowNull(rows.readTexts),
+  /** The names of the protocols that it may be used with, and the operations that it may be used for. */
+  protocols: rows.allowNull(rows.readTexts),
+  operations: rows.allowNull(rows.readTexts),
   /** Calls of the keys that this key replaced count towards the same limit. */
   callsPerMinute: rows.allowNull(rows.readCount),
   /** Tags that every call of the key gets. */

@@ -25,6 +25,9 @@ export const noLimits: KeyLimits = {
   models: undefined,
   expires: undefined,
   callsPerMinute: undefined,
+  networks: undefined,
+  protocols: undefined,
+  operations: undefined,
   tags: [],
   readOnly: false,
 };

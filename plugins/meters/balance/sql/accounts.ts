@@ -6,7 +6,7 @@ import { accountColumns, accountRows, accountTables, keyRows } from './selects.t
 import { askRows, Conditions, nameStatements, type Operations, type Steps, type Value } from './steps.ts';
 
 const keyColumns = `id, hash, last_four, name, kind, account, spend_cap, models, expires,
-  calls_per_minute, created, tags, read_only, root, holder`;
+  calls_per_minute, created, tags, read_only, root, holder, networks, protocols, operations`;
 
 const sql = nameStatements('accounts', {
   balance: 'SELECT total, used, pending FROM accounts WHERE name = $1',
@@ -39,14 +39,15 @@ const sql = nameStatements('accounts', {
     RETURNING number`,
   addTotal: 'UPDATE accounts SET total = total + $2 WHERE id = $1',
   addKey: `INSERT INTO keys (${keyColumns})
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1, $14)`,
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1, $14,
+      $15, $16, $17)`,
   // The id is the start of the hash, so one index finds both.
   key: `${keyRows} WHERE keys.id = substr($1, 1, 16) AND keys.hash = $1 AND keys.deleted IS NULL`,
   anyKey: 'SELECT id FROM keys LIMIT 1',
   rotate: `
     INSERT INTO keys (${keyColumns})
     SELECT $2, $3, $4, name, kind, account, spend_cap, models, expires,
-      calls_per_minute, $5, tags, read_only, root, holder FROM keys
+      calls_per_minute, $5, tags, read_only, root, holder, networks, protocols, operations FROM keys
     WHERE id = $1 AND rotated_to IS NULL AND deleted IS NULL FOR NO KEY UPDATE RETURNING id`,
   rotated: `UPDATE keys SET rotated_to = $2, expires = CASE WHEN expires < $3 THEN expires ELSE $3 END
     WHERE id = $1`,
@@ -63,6 +64,20 @@ export function* writeCredit(
   if (!row) throw new Error('an entry has a number');
   yield* askRows(sql.addTotal, id, amount);
   return readInteger(row, 'number');
+}
+
+type List = readonly string[] | null | undefined;
+type Lists = Readonly<Partial<Record<'models' | 'networks' | 'protocols' | 'operations', List>>>;
+
+/** What a key is limited to, as its columns store it. */
+function encodeLists({ models, networks, protocols, operations }: Lists) {
+  const encode = (list: List) => list && JSON.stringify(list);
+  return {
+    models: encode(models),
+    networks: encode(networks),
+    protocols: encode(protocols),
+    operations: encode(operations),
+  };
 }
 
 export const accounts = {
@@ -120,11 +135,21 @@ export const accounts = {
       const [held] = yield* askRows(sql.held, owner, key.holder);
       if (!held || readCount(held, 'number') >= key.mostHeld) return false;
     }
-    const models = key.models && JSON.stringify(key.models);
+    const { models, networks, protocols, operations } = encodeLists(key);
     const tags = key.tags.length > 0 ? JSON.stringify(key.tags) : null;
     const limits = [spendCap, models, expires, callsPerMinute];
+    const permits = [networks, protocols, operations];
     const identity = [id, hash, lastFour, name, kind, owner] as const;
-    yield* askRows(sql.addKey, ...identity, ...limits, key.at, tags, readOnly, key.holder);
+    yield* askRows(
+      sql.addKey,
+      ...identity,
+      ...limits,
+      key.at,
+      tags,
+      readOnly,
+      key.holder,
+      ...Object.values(permits),
+    );
     return true;
   },
   *findKey(hash) {
@@ -154,16 +179,16 @@ export const accounts = {
   },
   /** Changes a key; undefined fields stay as they are. */
   *changeKey({ id, changes }) {
-    const { name, disabled, spendCap, models, expires, callsPerMinute, tags, holder } = changes;
+    const { name, disabled, spendCap, expires, callsPerMinute, tags, holder } = changes;
     const columns: Readonly<Record<string, Value | undefined>> = {
       name,
       disabled,
       spend_cap: spendCap,
-      models: models && JSON.stringify(models),
       expires,
       calls_per_minute: callsPerMinute,
       tags: tags && JSON.stringify(tags),
       holder,
+      ...encodeLists(changes),
     };
     const stated = Object.entries(columns).filter(([, value]) => value !== undefined);
     const assignments = ['id = id', ...stated.map(([column], index) => `${column} = $${index + 2}`)];

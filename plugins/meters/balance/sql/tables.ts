@@ -212,8 +212,14 @@ CREATE TABLE operator_actions (
 
 /** Columns that ledgers of earlier versions lack, by table, each with its type. */
 export const addedColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  // The person or member who made or received the key.
-  keys: { holder: 'text' },
+  keys: {
+    // The person or member who made or received the key.
+    holder: 'text',
+    // Where and for what it may be used, as JSON lists; null: anywhere, for anything.
+    networks: 'text',
+    protocols: 'text',
+    operations: 'text',
+  },
   accounts: {
     // What keys its members may make, as JSON; null: none.
     member_keys: 'text',
