@@ -46,6 +46,11 @@ export interface Received {
   readonly trace: Trace;
 }
 
+/** Networks (CIDR), protocols and operations that a key is limited to. Undefined: all. */
+export type Permits = Readonly<
+  Partial<Record<'networks' | 'protocols' | 'operations', readonly string[] | undefined>>
+>;
+
 /** Who calls: a key of an account. */
 export interface Principal {
   /** `user` keys call models; `operator` keys run the gateway and spend nothing. */
@@ -62,6 +67,7 @@ export interface Principal {
   readonly readOnly?: boolean | undefined;
   /** Ids of the models it may call; a trailing `*` matches a prefix. Undefined: all models. */
   readonly models?: readonly string[] | undefined;
+  readonly permits?: Permits | undefined;
   /** What its calls count for, as `team:search` or `research`. */
   readonly tags?: readonly string[] | undefined;
 }

@@ -28,7 +28,7 @@ import {
   mark,
 } from './exchange.ts';
 import { isTapped } from './host/taps.ts';
-import { requireAccess, checkReplay } from './http/access.ts';
+import { requireAccess, checkPermits, checkReplay } from './http/access.ts';
 import { buildIdHeaders, type Call } from './http/arrival.ts';
 import { buildReplyHeaders, sendError, buildStreamHeaders, noteDefaulted } from './http/reply-headers.ts';
 import type { ReplyMemory } from './http/reply-memory.ts';
@@ -77,6 +77,7 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
   try {
     const known = await core.hooks.authenticate.promise(received);
     const principal = requireAccess(known, 'user', received.method);
+    checkPermits(principal, received);
     mark(received, 'authenticated');
     const parsed = parseCall(advance(received, { principal }), await client.readBody(principal), client);
     mark(parsed, 'read');

@@ -183,6 +183,8 @@ export type Route = {
   readonly discardsBody?: true;
   /** Lets keys that may only read send a POST: it asks a question. */
   readonly changesNothing?: true;
+  /** What keys can be limited to, besides the operations of calls: the listing of models, stored replies. */
+  readonly operation?: 'models' | 'stored';
   /** Describes the route for `/openapi.json`, once. `false`: nothing to call. */
   readonly describe?: false | (() => Promise<Description>);
 } & (

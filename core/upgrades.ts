@@ -12,7 +12,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Core } from './core.ts';
 import type { Principal } from './exchange.ts';
-import { requireAccess } from './http/access.ts';
+import { checkPermits, requireAccess } from './http/access.ts';
 import { Arrival, buildIdHeaders, createRequestId, readCallPath, readTarget } from './http/arrival.ts';
 import { buildErrorHeaders } from './http/reply-headers.ts';
 import type { Upgrade, UpgradedConnection } from './plugin.ts';
@@ -168,7 +168,9 @@ export class Upgrades {
   ): Promise<Principal> {
     const route = { family: protocol, operation: 'generate' } as const;
     const received = new Arrival(this.#core, request, route, id);
-    return requireAccess(await this.#core.hooks.authenticate.promise(received), 'user', 'GET');
+    const principal = requireAccess(await this.#core.hooks.authenticate.promise(received), 'user', 'GET');
+    checkPermits(principal, received);
+    return principal;
   }
 
   #giveConnection({ upgrade, socket, head }: Pending, context: Context, principal: Principal): void {

@@ -2,6 +2,7 @@
  * Checks what a key may do. User keys call models and see their own account. Operator keys run the gateway
  * and cannot call models.
  */
+import { BlockList, isIP } from 'node:net';
 import type { Principal, Replay, Target } from '../exchange.ts';
 import { GatewayError } from '../util/errors.ts';
 import { modelHeader } from './reply-headers.ts';
@@ -24,6 +25,41 @@ export function requireAccess(
   return principal;
 }
 
+/** A request, as far as a key can be limited to it. */
+interface Use {
+  readonly address: string;
+  /** The name of its protocol; undefined if every key may send it. */
+  readonly family: string | undefined;
+  readonly operation: string | undefined;
+}
+
+/** An IPv4 address in IPv6 notation counts as what it is. */
+function isWithin(networks: readonly string[], address: string): boolean {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [start = '', length] = network.split('/');
+    list.addSubnet(start, Number(length), isIP(start) === 6 ? 'ipv6' : 'ipv4');
+  }
+  const [bare = ''] = address.split('%');
+  const version = isIP(bare);
+  return version !== 0 && list.check(bare, version === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** Throws `forbidden` if the key is limited to other networks, protocols or operations. */
+export function checkPermits({ key, permits }: Principal, use: Use): void {
+  if (!permits) return;
+  const { networks, protocols, operations } = permits;
+  const { address, family, operation } = use;
+  const refuse = (fault: string): GatewayError =>
+    new GatewayError('forbidden', `The API key ${key} may not be used ${fault}.`);
+  // The networks of a key that was stolen are not told.
+  if (networks && !isWithin(networks, address)) throw refuse(`from ${address || 'an unknown address'}`);
+  if (protocols && family !== undefined && !protocols.includes(family))
+    throw refuse(`with the protocol ${family}, only with ${protocols.join(', ')}`);
+  if (operations && operation !== undefined && !operations.includes(operation))
+    throw refuse(`for the operation ${operation}, only for ${operations.join(', ')}`);
+}
+
 function addArticle(kind: Principal['kind']): string {
   return kind === 'user' ? 'a user' : 'an operator';
 }
@@ -33,7 +69,7 @@ function matchesPattern(pattern: string, model: string): boolean {
 }
 
 /** Whether the key's limits allow a model, by its id. */
-export function mayCall({ models }: Principal, model: string): boolean {
+export function mayCall({ models }: Pick<Principal, 'models'>, model: string): boolean {
   return !models || models.some((pattern) => matchesPattern(pattern, model));
 }
 

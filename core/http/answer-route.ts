@@ -8,10 +8,11 @@ import type { koaBody } from 'koa-body';
 import type { Principal } from '../exchange.ts';
 import type { CoreHooks } from '../hooks.ts';
 import type { Guard, Route, RouteReply, RouteRequest } from '../plugin.ts';
+import type { Protocol } from '../protocol.ts';
 import { GatewayError, getMessage, toGatewayError } from '../util/errors.ts';
 import { PluginError } from '../util/plugin-error.ts';
 import type { Registry } from '../util/registry.ts';
-import { requireAccess } from './access.ts';
+import { checkPermits, requireAccess } from './access.ts';
 import {
   Arrival,
   buildIdHeaders,
@@ -26,6 +27,7 @@ import { chooseRoute, type Routes, type SharedRoutes } from './routes.ts';
 
 interface RouteCore extends ListenerFacts {
   readonly hooks: Pick<CoreHooks, 'authenticate'>;
+  readonly protocols: Pick<Registry<Protocol>, 'list' | 'getOwner'>;
   readonly routes: Pick<Routes, 'getOwner'>;
   readonly guards: Pick<Registry<Guard>, 'list'>;
   readonly calls: { readonly stopping: boolean };
@@ -100,6 +102,7 @@ async function callHandler(asked: Asked): Promise<RouteReply> {
     // The caller is authenticated before the body is read.
     const method = route.changesNothing ? 'GET' : context.method;
     const principal = requireAccess(await authenticate(asked, route.access), route.access, method);
+    checkPermits(principal, describeUse(asked));
     return route.handle({ ...request, ...(await readBody(route, context)) }, principal);
   }
   if (methodsWithBody.has(context.method))
@@ -118,14 +121,27 @@ function authenticate(
   );
 }
 
-/** The user whose key came with a public route; undefined without one, or if the key is refused. */
+/** The route of a plugin with a protocol belongs to that protocol. */
+function describeUse({ core: { protocols, routes }, route, request: { address } }: Asked) {
+  const owner = routes.getOwner(route);
+  const family = [...protocols.list()].find((each) => protocols.getOwner(each) === owner)?.name;
+  return { address, family, operation: route.operation };
+}
+
+/**
+ * The user whose key came with a public route; undefined without a key that is valid. Throws if the key is
+ * valid elsewhere.
+ */
 async function identify(asked: Asked): Promise<Principal | undefined> {
+  let principal: Principal | undefined;
   try {
-    const principal = await authenticate(asked, 'user');
-    return principal?.kind === 'user' ? principal : undefined;
+    principal = await authenticate(asked, 'user');
   } catch {
     return undefined;
   }
+  if (principal?.kind !== 'user') return undefined;
+  checkPermits(principal, describeUse(asked));
+  return principal;
 }
 
 /** Reads the JSON body of a route. koa-body is loaded with the first one, since most gateways have none. */

@@ -1,4 +1,5 @@
 /** Networks of clients' addresses, by which attempts and looks are counted. */
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../../core/index.ts';
@@ -14,6 +15,24 @@ export function toNetwork(address: string): string {
   return parsed.kind() === 'ipv4'
     ? parsed.toString()
     : `${Buffer.from(parsed.toByteArray().slice(0, 8)).toString('hex')}/64`;
+}
+
+/**
+ * A network in CIDR notation as it is stored: its first address and the length of its prefix. An address is
+ * a network too. Undefined for any other text.
+ */
+export function readNetwork(text: string): string | undefined {
+  const [, start = '', typed] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(start);
+  const longest = version === 6 ? 128 : 32;
+  const length = Number(typed ?? longest);
+  if (version === 0 || length > longest) return undefined;
+  if (version === 4) return `${ipaddr.IPv4.networkAddressFromCIDR(`${start}/${length}`)}/${length}`;
+  const parsed = ipaddr.IPv6.parse(start);
+  // A client that connects by IPv4 counts as one, however its address is written.
+  if (parsed.isIPv4MappedAddress() && length >= 96)
+    return readNetwork(`${parsed.toIPv4Address()}/${length - 96}`);
+  return `${ipaddr.IPv6.networkAddressFromCIDR(`${start}/${length}`)}/${length}`;
 }
 
 /** Networks that are counted at once: a crowd of strangers takes no more memory. */

@@ -50,7 +50,11 @@ async function auditAfter(file: string, ...statements: string[]): Promise<AuditR
   return report;
 }
 
-const noOffer = { listModels: () => [], lookAtListings: () => Promise.resolve() };
+const noOffer = {
+  listModels: () => [],
+  lookAtListings: () => Promise.resolve(),
+  listProtocols: () => [],
+};
 const post = "kind = 'post' AND revenue = 30";
 
 it('an audit finds nothing wrong with a ledger that only the store wrote', async () => {

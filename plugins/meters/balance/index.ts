@@ -26,6 +26,7 @@ import { Markups, markupSchema, followMarkups } from './markups.ts';
 import { registerLedgerMetrics } from './metrics.ts';
 import { openStore, storeOptions } from './open-store.ts';
 import { createExamination } from './operator/audit.ts';
+import type { Offer } from './operator/reading.ts';
 import { buildRouteAction, listCommands, operations } from './operator/table.ts';
 import { listBalanceRoutes, listOwnKeyRoutes } from './own-key.ts';
 import { listOwnKeysRoutes } from './own-keys.ts';
@@ -94,6 +95,11 @@ function register(
   opened: () => LedgerService | undefined,
 ): PluginTables {
   const requireService = (): LedgerService => requireOpened(opened());
+  const offer: Offer = {
+    listModels: () => host.catalog.listModels(),
+    lookAtListings: () => host.catalog.lookAtListings(),
+    listProtocols: () => [...host.protocols.list()].map(({ name }) => name),
+  };
   const getLedger = (): Store => requireService().store;
   const open = (settings?: { readonly mustExist: boolean }): Promise<Store> =>
     openStore(store, host.dataFolder, settings);
@@ -126,7 +132,7 @@ function register(
         store: isChange(operation)
           ? store.withAction(buildRouteAction(author, operation.route, request))
           : store,
-        offer: host.catalog,
+        offer,
         erase: host.operations.erase,
         author,
         lastAudit,
@@ -134,13 +140,13 @@ function register(
       };
     }),
     ...listOwnKeyRoutes(requireService),
-    ...listOwnKeysRoutes(() => ({ store: getLedger(), offer: host.catalog })),
+    ...listOwnKeysRoutes(() => ({ store: getLedger(), offer })),
     ...listInvitationRoutes(getLedger),
     ...(topUps ? [createTopUpRoute(topUps, getLedger)] : []),
   ];
   for (const route of routes) host.routes.add(route);
   for (const command of [
-    ...listCommands(open, { offer: host.catalog, erase: host.operations.erase }),
+    ...listCommands(open, { offer, erase: host.operations.erase }),
     ...listBackupCommands(store, host.dataFolder),
   ])
     host.commands.add(command);

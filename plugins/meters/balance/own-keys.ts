@@ -18,7 +18,7 @@ import { key as keySchema, newKey, ownKeys } from '../../shared/replies/accounts
 import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 import { createKeySecret, noLimits } from './keys.ts';
 import { describeKey, findKey, toKeyLimits } from './operator/key-records.ts';
-import { checkModelPatterns, label, limits, type Offer } from './operator/reading.ts';
+import { checkOffered, label, limits, type Offer } from './operator/reading.ts';
 import { buildParamError, buildRefusal } from './operator/replies.ts';
 import { buildRouteAction } from './operator/table.ts';
 import { describeRule, readRule, type MemberRule } from './operator/teams.ts';
@@ -29,7 +29,7 @@ const day = 24 * 3_600_000;
 /** Keys that one holder may see; `memberRule` lets nobody make more. */
 const mostListed = 1000;
 
-type Limits = Pick<KeyLimits, 'spendCap' | 'models' | 'callsPerMinute' | 'expires'>;
+type Limits = Omit<KeyLimits, 'tags' | 'readOnly'>;
 
 async function listHeld(store: Store, { account, holder, key }: Principal): Promise<readonly KeyRecord[]> {
   // A key without a holder is nobody's: its own is all that it sees.
@@ -76,14 +76,32 @@ function findExcess(
   return undefined;
 }
 
-/** What a member's key may do: as much as the rule allows, where nothing else is asked for. */
-function applyRule(asked: Limits, rule: MemberRule): Limits {
+/** Where and for what a key may be used that its holder's key, with these permits, makes or rotates. */
+function findWider(asked: Limits, permits: Principal['permits'] = {}): string | undefined {
+  const names = ['networks', 'protocols', 'operations'] as const;
+  return names.find((name) => {
+    const allowed: readonly string[] | undefined = permits[name];
+    return allowed && !asked[name]?.every((each) => allowed.includes(each));
+  });
+}
+
+/**
+ * What a member's key may do: as much as the rule and the key that makes it allow, where nothing else is asked
+ * for.
+ */
+function applyRule(asked: Limits, rule: MemberRule, permits?: Principal['permits']): Limits {
   const limited = {
+    ...asked,
+    networks: asked.networks ?? permits?.networks,
+    protocols: asked.protocols ?? permits?.protocols,
+    operations: asked.operations ?? permits?.operations,
     spendCap: asked.spendCap ?? rule.spendCap ?? undefined,
     models: asked.models ?? rule.models ?? undefined,
     callsPerMinute: asked.callsPerMinute ?? rule.callsPerMinute ?? undefined,
     expires: asked.expires ?? (rule.days ? Date.now() + rule.days * day : undefined),
   };
+  const wider = findWider(limited, permits);
+  if (wider) throw buildParamError(`limits.${wider}`, 'the key that makes this one is limited to less');
   const excess = findExcess(limited, rule);
   if (!excess) return limited;
   throw buildParamError(`limits.${excess[0]}`, `your team allows at most ${excess[1]}`);
@@ -98,9 +116,9 @@ async function makeKey({ store, offer }: OwnKeysContext, principal: Principal, i
   const { account, holder } = principal;
   const rule = await requireRule(store, principal);
   const { name, limits: stated } = readInput(order, input);
-  await checkModelPatterns(stated.models, offer, 'limits.models');
+  await checkOffered(stated, offer);
   const { secret, kept } = createKeySecret('user');
-  const limited = applyRule(toKeyLimits(stated), rule);
+  const limited = applyRule(toKeyLimits(stated), rule, principal.permits);
   const tags = principal.tags ?? [];
   const owned = { kind: 'user', account, holder, name, mostHeld: rule.most } as const;
   if (!(await store.createKey({ ...noLimits, ...limited, ...kept, ...owned, tags })))
@@ -121,11 +139,11 @@ async function requireHeld(store: Store, principal: Principal, id: string): Prom
 async function rotateKey({ store }: OwnKeysContext, principal: Principal, id: string) {
   const rule = await requireRule(store, principal);
   const record = await requireHeld(store, principal, id);
-  const excess = id === principal.key ? undefined : findExcess(record, rule);
-  if (excess)
+  const wider = findExcess(record, rule)?.[0] ?? findWider(record, principal.permits);
+  if (wider !== undefined && id !== principal.key)
     throw new GatewayError(
       'forbidden',
-      `This key may do more than your team allows (${excess[0]}): it has to rotate itself.`,
+      `That key may do more than you may allow it (${wider}): it has to rotate itself.`,
     );
   const { secret, kept } = createKeySecret('user');
   if (!(await store.rotateKey({ id, until: kept.at, key: kept })))

@@ -87,7 +87,7 @@ function isText(value: unknown): value is string {
 }
 
 /** A list of texts, stored as JSON. */
-export function readTexts(row: Row, column: string): string[] {
+export function readTexts(row: Row, column: string): readonly string[] {
   const value: unknown = JSON.parse(readText(row, column));
   if (!Array.isArray(value) || !value.every(isText))
     throw new TypeError(`column ${column} holds no list of texts`);

@@ -49,6 +49,7 @@ export function addRoutes(
         method,
         path: base + path,
         access: 'user',
+        operation: 'stored',
         encodeError,
         describe:
           base !== '' && (async () => ({ summary: name, replies: { 200: anyJson }, error: errorSchema })),

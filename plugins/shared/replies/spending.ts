@@ -11,6 +11,9 @@ const limits = z.object({
   models: z.array(z.string()).nullable(),
   expires: time.nullable(),
   calls_per_minute: z.int().nullable(),
+  networks: z.array(z.string()).nullable(),
+  protocols: z.array(z.string()).nullable(),
+  operations: z.array(z.string()).nullable(),
 });
 
 const usedOnDay = z.object({

@@ -261,6 +261,7 @@ export function buildListingRoutes<Described>(catalog: Catalog, listing: Listing
       method: 'GET',
       access: 'public',
       personal: true,
+      operation: 'models',
       encodeError: listing.encodeError,
       ...(when ? { when } : {}),
       name: names[index] + (place === 0 ? '' : ` at ${path}`),

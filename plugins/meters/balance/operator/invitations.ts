@@ -13,7 +13,7 @@ import type { InvitationRecord, Store } from '../store.ts';
 import { buildAccountError } from './accounts.ts';
 import { limitFlags, termFlags } from './keys.ts';
 import { defineOperation } from './operation.ts';
-import { accountName, budgetTerms, checkModelPatterns, holder, limits, page, tags } from './reading.ts';
+import { accountName, budgetTerms, checkOffered, holder, limits, page, tags } from './reading.ts';
 import { buildPage, buildRefusal, toIso } from './replies.ts';
 
 /** What the key of an invitation may do. */
@@ -98,7 +98,7 @@ export const invitationOperations = [
     statuses: [201],
     input: order,
     async run({ store, offer, author }, { account, name, for: lasts, ...terms }, _, { input }) {
-      await checkModelPatterns(terms.limits.models, offer, 'limits.models');
+      await checkOffered(terms.limits, offer);
       const secret = createSecret('invitation');
       const hash = hashSecret(secret);
       const [id, created] = [toKeyId(hash), Date.now()];

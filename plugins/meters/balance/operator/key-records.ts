@@ -8,16 +8,21 @@ import type { limits } from './reading.ts';
 import { toIso, buildRefusal, toUsdOrNull } from './replies.ts';
 
 /** Stated limits as keys have them: null is no limit. */
-export function toKeyLimits({ spendCap, models, expires, callsPerMinute }: z.output<typeof limits>) {
+export function toKeyLimits(stated: z.output<typeof limits>) {
+  const { spendCap, models, expires, callsPerMinute, networks, protocols, operations } = stated;
   return {
     spendCap: spendCap ?? undefined,
     models: models ?? undefined,
     expires: expires ?? undefined,
     callsPerMinute: callsPerMinute ?? undefined,
+    networks: networks ?? undefined,
+    protocols: protocols ?? undefined,
+    operations: operations ?? undefined,
   };
 }
 
 export function describeKey({ spendCap, models, expires, callsPerMinute, ...key }: KeyRecord): Key {
+  const { networks = null, protocols = null, operations = null } = key;
   const { id, lastFour, name, kind, account = null, disabled, tags: tagged, rotatedTo = null } = key;
   return {
     id,
@@ -34,6 +39,9 @@ export function describeKey({ spendCap, models, expires, callsPerMinute, ...key 
       models: models ?? null,
       expires: toIso(expires),
       callsPerMinute: callsPerMinute ?? null,
+      networks,
+      protocols,
+      operations,
     },
     tags: tagged,
     used: formatUsd(key.used),

@@ -19,7 +19,7 @@ import { budgetFlag, budgetListing, formatBudget } from './budgets.ts';
 import { describeKey, findKey, toKeyLimits } from './key-records.ts';
 import { defineOperation, namedKey, type Ledger } from './operation.ts';
 import {
-  checkModelPatterns,
+  checkOffered,
   accountName,
   amount,
   budgetTerms,
@@ -51,10 +51,10 @@ const longestOverlap = 30 * 24 * 3600;
 
 /**
  * Throws if limits are set that an operator key cannot have. It spends nothing and calls no model, so only
- * an expiry makes sense.
+ * an expiry and its networks make sense.
  */
 function checkOperatorKey(
-  { expires: _expires, ...stated }: z.output<typeof limits>,
+  { expires: _expires, networks: _networks, ...stated }: z.output<typeof limits>,
   more: Readonly<Record<string, unknown>>,
 ): void {
   const limited = Object.entries(stated).map(([name, value]) => [`limits.${name}`, value] as const);
@@ -65,7 +65,7 @@ function checkOperatorKey(
 
 async function createKey({ store, offer }: Ledger, order: z.output<typeof keyOrder>): Promise<NewKey> {
   const { account, kind, name, readOnly, limits: stated, credit, tags: tagged, budgets } = order;
-  await checkModelPatterns(stated.models, offer, 'limits.models');
+  await checkOffered(stated, offer);
   if ((account === undefined) !== (kind === 'operator'))
     throw buildParamError('account', 'a user key has an account, and an operator key has none');
   if (kind === 'user' && readOnly)
@@ -95,12 +95,16 @@ async function createKey({ store, offer }: Ledger, order: z.output<typeof keyOrd
   };
 }
 
-function formatLimits({ spendCap, models, expires, callsPerMinute }: Key['limits']): string {
+function formatLimits(limits: Key['limits']): string {
+  const { spendCap, models, expires, callsPerMinute, networks, protocols, operations } = limits;
   const facts = [
     spendCap !== null && `at most ${spendCap} USD`,
     models !== null && `only ${models.map(toOneLine).join(', ')}`,
     expires !== null && `until ${expires}`,
     callsPerMinute !== null && `${callsPerMinute} calls a minute`,
+    networks !== null && `from ${networks.join(', ')}`,
+    protocols !== null && `with ${protocols.map(toOneLine).join(', ')}`,
+    operations !== null && `for ${operations.join(', ')}`,
   ];
   return facts.filter((each) => each !== false).join('; ');
 }
@@ -149,6 +153,21 @@ export const limitFlags: Flags = {
     field: 'limits.callsPerMinute',
     description: 'how many calls it may make in a minute',
     read: allowNone(toNumeric),
+  },
+  '--networks <cidrs>': {
+    field: 'limits.networks',
+    description: 'comma-separated networks of its clients: 10.0.0.0/8,2001:db8::/32',
+    read: allowNone(splitList),
+  },
+  '--protocols <names>': {
+    field: 'limits.protocols',
+    description: 'comma-separated protocols that it may use: messages,responses',
+    read: allowNone(splitList),
+  },
+  '--operations <names>': {
+    field: 'limits.operations',
+    description: 'comma-separated: generate, edit, count, compact, models, stored',
+    read: allowNone(splitList),
   },
 };
 
@@ -268,7 +287,7 @@ export const keyOperations = [
       tags: tags.optional(),
     }),
     async run({ store, offer }, { limits: changed, ...rest }, { key }) {
-      await checkModelPatterns(changed?.models, offer, 'limits.models');
+      await checkOffered(changed ?? {}, offer);
       const { id, kind } = await findKey(store, key);
       if (kind === 'operator' && changed) checkOperatorKey(changed, { tags: rest.tags?.[0] });
       await store.changeKey({ id, changes: keepStated({ ...rest, ...changed }) });

@@ -4,7 +4,15 @@
  * could call nothing, and a markup would never apply.
  */
 import { z } from 'zod';
-import { formatUsd, parseUsd, usd, type Catalog } from '../../../../core/index.ts';
+import {
+  formatUsd,
+  parseUsd,
+  usd,
+  type Catalog,
+  type Operation,
+  type Route,
+} from '../../../../core/index.ts';
+import { readNetwork } from '../../../shared/network.ts';
 import { isZone, periodNames } from '../budgets/periods.ts';
 import { creditKinds } from '../store.ts';
 import { buildRefusal } from './replies.ts';
@@ -70,10 +78,37 @@ export const modelPattern = z
   .string()
   .regex(/^[\w.-]+\/[^\s*]*\*?$/, 'a model is named <owner>/<name>, or <owner>/* for all of an owner');
 
+const network = z
+  .string()
+  .max(100)
+  .transform((text, { addIssue, value }) => {
+    const read = readNetwork(text.trim());
+    if (read !== undefined) return read;
+    addIssue(`${JSON.stringify(value)} is no network: write 10.0.0.0/8, 2001:db8::/32 or an address`);
+    return z.NEVER;
+  });
+
+/** What calls do, and which routes there are besides. */
+const operations = ['generate', 'edit', 'count', 'compact', 'models', 'stored'] as const satisfies readonly (
+  | Operation
+  | Route['operation']
+)[];
+
+function buildListSchema<Schema extends z.ZodType>(each: Schema, most: number, many: string) {
+  return z.array(each).min(1).max(most, `a key has at most ${most} ${many}`).nullable().optional();
+}
+
 /** Limits as operators write them; null removes a limit. */
 export const limits = z.strictObject({
   spendCap: amount.nullable().optional(),
-  models: z.array(modelPattern).min(1).max(200, 'a key has at most 200 models').nullable().optional(),
+  models: buildListSchema(modelPattern, 200, 'models'),
+  networks: buildListSchema(network, 100, 'networks'),
+  protocols: buildListSchema(z.string().max(100), 100, 'protocols'),
+  operations: buildListSchema(
+    z.enum(operations, `the operations are ${operations.join(', ')}`),
+    operations.length,
+    'operations',
+  ),
   expires: expiry.nullable().optional(),
   callsPerMinute: z
     .int('it has to be a whole number of calls')
@@ -155,7 +190,10 @@ function matchesAny(pattern: string, ids: readonly string[]): boolean {
  * The models on offer, as far as they are known: a command knows none that a provider lists itself before it
  * asks.
  */
-export type Offer = Pick<Catalog, 'listModels' | 'lookAtListings'>;
+export interface Offer extends Pick<Catalog, 'listModels' | 'lookAtListings'> {
+  /** The names of all protocols. */
+  listProtocols(): readonly string[];
+}
 
 /** What is wrong with a pattern that matches none of the ids. */
 function describeUnknown(pattern: string, ids: readonly string[]): string {
@@ -172,6 +210,19 @@ function describeUnknown(pattern: string, ids: readonly string[]): string {
   return near.length > 0
     ? `no model matches "${pattern}"; did you mean ${joinNames(near, ' or ')}?`
     : `no model on offer matches "${pattern}"; the nearest: ${joinNames(nearest, ', ')}`;
+}
+
+/** Throws `invalid_request` for limits of a key that name a model or a protocol that is not on offer. */
+export async function checkOffered(
+  { models, protocols }: z.output<typeof limits>,
+  offer: Offer,
+): Promise<void> {
+  await checkModelPatterns(models, offer, 'limits.models');
+  const known = offer.listProtocols();
+  const unknown = protocols?.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const fault = `there is no protocol ${JSON.stringify(unknown)}; there are ${known.join(', ')}`;
+  throw buildRefusal('invalid_request', fault, 'limits.protocols');
 }
 
 /** Throws `invalid_request` for a pattern that matches no model on offer. `param` is where it was written. */

@@ -67,16 +67,16 @@ export function* writeCredit(
 }
 
 type List = readonly string[] | null | undefined;
+const encodeList = (list: List): string | null | undefined => list && JSON.stringify(list);
 type Lists = Readonly<Partial<Record<'models' | 'networks' | 'protocols' | 'operations', List>>>;
 
 /** What a key is limited to, as its columns store it. */
 function encodeLists({ models, networks, protocols, operations }: Lists) {
-  const encode = (list: List) => list && JSON.stringify(list);
   return {
-    models: encode(models),
-    networks: encode(networks),
-    protocols: encode(protocols),
-    operations: encode(operations),
+    models: encodeList(models),
+    networks: encodeList(networks),
+    protocols: encodeList(protocols),
+    operations: encodeList(operations),
   };
 }
 
@@ -140,16 +140,7 @@ export const accounts = {
     const limits = [spendCap, models, expires, callsPerMinute];
     const permits = [networks, protocols, operations];
     const identity = [id, hash, lastFour, name, kind, owner] as const;
-    yield* askRows(
-      sql.addKey,
-      ...identity,
-      ...limits,
-      key.at,
-      tags,
-      readOnly,
-      key.holder,
-      ...Object.values(permits),
-    );
+    yield* askRows(sql.addKey, ...identity, ...limits, key.at, tags, readOnly, key.holder, ...permits);
     return true;
   },
   *findKey(hash) {

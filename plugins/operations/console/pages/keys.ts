@@ -16,7 +16,14 @@ function buildLimitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
     value: toLocalTime(limits?.expires),
     hint: 'Local time. Leave empty for a key that never expires.',
   };
-  if (kind === 'operator') return [expiry];
+  const networks: Field = {
+    name: 'networks',
+    label: 'Networks',
+    value: limits?.networks?.join(', ') ?? '',
+    placeholder: '203.0.113.0/24, 2001:db8::/32',
+    hint: 'Addresses that it may be used from. Leave empty for all.',
+  };
+  if (kind === 'operator') return [expiry, networks];
   return [
     {
       name: 'spendCap',
@@ -38,6 +45,21 @@ function buildLimitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
       value: String(limits?.callsPerMinute ?? ''),
       hint: 'Leave empty for no limit.',
     },
+    networks,
+    {
+      name: 'protocols',
+      label: 'Protocols',
+      value: limits?.protocols?.join(', ') ?? '',
+      placeholder: 'chat-completions, messages',
+      hint: 'Protocols of its clients. Leave empty for all.',
+    },
+    {
+      name: 'operations',
+      label: 'Operations',
+      value: limits?.operations?.join(', ') ?? '',
+      placeholder: 'generate, edit, count, compact, models, stored',
+      hint: 'Of calls and of listings and stored responses. Leave empty for all.',
+    },
     expiry,
   ];
 }
@@ -51,14 +73,19 @@ const buildTagField = (tags: readonly string[] = []): Field => ({
 });
 
 /** Limits in the API's form; null removes one. */
-function readLimits(kind: Key['kind'], { spendCap, models, callsPerMinute, expires }: Values) {
-  const patterns = splitWords(models);
-  const expiry = { expires: expires === undefined ? null : new Date(expires).toISOString() };
-  if (kind === 'operator') return expiry;
+function readLimits(kind: Key['kind'], { spendCap, callsPerMinute, expires, ...lists }: Values) {
+  const readList = (text: string | undefined): string[] | null => (text ? splitWords(text) : null);
+  const usual = {
+    expires: expires === undefined ? null : new Date(expires).toISOString(),
+    networks: readList(lists['networks']),
+  };
+  if (kind === 'operator') return usual;
   return {
-    ...expiry,
+    ...usual,
     spendCap: spendCap ?? null,
-    models: patterns.length === 0 ? null : patterns,
+    models: readList(lists['models']),
+    protocols: readList(lists['protocols']),
+    operations: readList(lists['operations']),
     callsPerMinute: callsPerMinute === undefined ? null : Number(callsPerMinute),
   };
 }
