@@ -107,6 +107,22 @@ export function testBudgets({ account, opened, store }: Bench): void {
     expect(await readSums(month)).toEqual({ used: 0n, pending: 100n });
   });
 
+  it('a budget is told to a call that asks for the tightest, as it was before the call', async () => {
+    const name = await account(10_000n);
+    await createBudget(store(), newBudget(name, 500n, { per: 'month' }));
+    await createBudget(store(), newBudget(name, 10n, { per: 'hour', hard: false }));
+    const id = await createBudget(store(), newBudget(name, 100n));
+    expect(await call(name, 30n)).toEqual({ status: 'reserved', quote: 0, amount: 30n });
+    const asked = { tellsBudget: true, at: noon, quotes: [quote(20n)] };
+    expect(await store().reserve(request(`${name}-told`, name, asked))).toMatchObject({
+      status: 'reserved',
+      amount: 20n,
+      tightest: { left: 70n, budget: { id, scope: 'account', allowed: 100n } },
+    });
+    const other = await account(100n);
+    expect(await store().reserve(request(`${other}-told`, other, asked))).not.toHaveProperty('tightest');
+  });
+
   it('a budget of a key counts the calls of that key alone, and of the keys it replaced', async () => {
     const name = await account(10_000n);
     made += 1;

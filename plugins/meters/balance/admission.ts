@@ -20,6 +20,7 @@ import {
   type Target,
 } from '../../../core/index.ts';
 import type { ShortBudget } from './budgets/budget.ts';
+import type { Tightest } from './budgets/sheet.ts';
 import { getPriceRecord } from './prices.ts';
 import type { Quote, Reserved } from './store.ts';
 
@@ -135,6 +136,34 @@ export function buildRateError(
   return new GatewayError('rate_limited', message, { retryAfter: Math.max(1, Math.ceil(wait / 1000)) });
 }
 
+const budgetHeader = 'x-tollgate-budget';
+
+/** Whether the caller asks what its tightest budget leaves. Throws `invalid_request` for another wish. */
+export function readBudgetWish({ headers }: Planned): boolean {
+  const wish = headers[budgetHeader];
+  if (wish === undefined || wish === 'reply') return wish !== undefined;
+  throw new GatewayError(
+    'invalid_request',
+    `The header ${budgetHeader} is wrong: its only value is "reply".`,
+    {
+      param: budgetHeader,
+    },
+  );
+}
+
+/** What the tightest budget leaves, as reply headers. Without a hard budget its scope is `none`. */
+export function buildBudgetHeaders(tightest: Tightest | undefined): Readonly<Record<string, string>> {
+  if (!tightest) return { [`${budgetHeader}-scope`]: 'none' };
+  const { left, budget } = tightest;
+  return {
+    [`${budgetHeader}-scope`]: budget.scope,
+    [`${budgetHeader}-left`]: formatUsd(left > 0n ? left : 0n),
+    [`${budgetHeader}-limit`]: formatUsd(budget.allowed),
+    [`${budgetHeader}-per`]: budget.per,
+    ...(budget.resets !== undefined && { [`${budgetHeader}-reset`]: new Date(budget.resets).toISOString() }),
+  };
+}
+
 /** If a budget resets within this many milliseconds, the refusal has a `retry-after`. */
 const near = 3_600_000;
 
@@ -159,7 +188,10 @@ function buildBudgetError(
     `${describeNeed(quotes)} the budget ${id} of the ${scope} "${subject}" ` +
       `has ${left} of ${formatUsd(allowed)} USD left${period}.${reset} ` +
       `${shorten} it raised: tollgate budgets raise ${id} <usd> --until <time>.`,
-    resets !== undefined && resets - at <= near ? { retryAfter: Math.max(1, (resets - at) / 1000) } : {},
+    {
+      headers: buildBudgetHeaders({ left: available, budget }),
+      ...(resets !== undefined && resets - at <= near && { retryAfter: Math.max(1, (resets - at) / 1000) }),
+    },
   );
 }
 

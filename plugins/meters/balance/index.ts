@@ -14,7 +14,14 @@ import {
 } from '../../../core/index.ts';
 import { getAttribution } from '../../shared/attribution.ts';
 import { isChange, listOperationRoutes } from '../../shared/operations.ts';
-import { buildRateError, buildShortError, listQuotes, narrowGrant } from './admission.ts';
+import {
+  buildBudgetHeaders,
+  buildRateError,
+  buildShortError,
+  listQuotes,
+  narrowGrant,
+  readBudgetWish,
+} from './admission.ts';
 import { listBackupCommands } from './backup.ts';
 import { keepDelivering, webhookOptions } from './budgets/webhook.ts';
 import { keepErasing } from './erasures/keeper.ts';
@@ -184,14 +191,18 @@ function tapCalls(
     const claim = readClaim(planned, idempotency);
     const [at, { texts: tags }] = [Date.now(), getAttribution(planned)];
     const also = tables.listForReservation(planned);
-    const taken = await service().reserve({ id: planned.id, account, key, quotes, claim, tags, also, at });
+    const tells = readBudgetWish(planned);
+    const request = { id: planned.id, account, key, quotes, claim, tags, also, at };
+    const taken = await service().reserve(tells ? { ...request, tellsBudget: tells } : request);
     if (taken.status === 'short') throw buildShortError(quotes, planned.principal, taken, at);
     if (taken.status === 'limited') throw buildRateError(planned.principal, taken);
     if (taken.status === 'claimed') throw buildClaimError(taken.claim, claim);
     reserved.set(planned.id, taken.amount);
     service().begin(planned);
     // The reservation covers the worst case of the first target.
-    return taken.amount === quotes[0]?.most ? grant : narrowGrant(grant, planned, taken, policy);
+    const narrowed = taken.amount === quotes[0]?.most ? grant : narrowGrant(grant, planned, taken, policy);
+    if (!tells) return narrowed;
+    return { ...narrowed, headers: { ...narrowed.headers, ...buildBudgetHeaders(taken.tightest) } };
   });
 
   hooks.extend.tapPromise('balance', async (grant, routed) => {

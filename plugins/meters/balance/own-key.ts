@@ -4,6 +4,7 @@ import {
   formatUsd,
   GatewayError,
   isGatewayError,
+  parseUsd,
   toGatewayError,
   toUsdNumber,
   type Principal,
@@ -12,7 +13,7 @@ import {
 } from '../../../core/index.ts';
 import { encodeError } from '../../shared/openai/errors.ts';
 import { buildReply, readInput } from '../../shared/operator-routes.ts';
-import { periodNames } from './budgets/periods.ts';
+import { getCurrentPeriod, periodNames } from './budgets/periods.ts';
 import { units } from './calls/figures.ts';
 import type { LedgerService } from './ledger-service.ts';
 import { requireBalance } from './operator/accounts.ts';
@@ -72,10 +73,71 @@ async function listOwnBudgets(store: Store, { account, key }: Principal, tags: r
   return (await Promise.all(found)).flat();
 }
 
+/** What the key has spent on the current day, in its week and in its month, by the clocks of UTC. */
+async function sumPeriods(store: Store, { account, key }: Principal, at: number) {
+  const starts = (['day', 'week', 'month'] as const).map((per) => getCurrentPeriod(per, 'UTC', at).start);
+  const query = { account, key, by: 'model', unit: '1d', top: 1 } as const;
+  const rows = await store.sumCalls({ ...query, from: Math.min(...starts), to: Math.ceil(at / day) * day });
+  const [daily = 0, weekly = 0, monthly = 0] = starts.map((from) =>
+    toUsdNumber(rows.reduce((sum, { start, cost }) => (start >= from ? sum + cost : sum), 0n)),
+  );
+  return { usage_daily: daily, usage_weekly: weekly, usage_monthly: monthly };
+}
+
+const resetWords = { hour: 'hourly', day: 'daily', week: 'weekly', month: 'monthly', total: null } as const;
+
+/**
+ * The key in the words of OpenRouter's `GET /key`, whose amounts are numbers. The limit is what leaves the
+ * least: the cap of the key or one of the hard budgets that count it.
+ */
+async function describeForOpenRouter(
+  store: Store,
+  principal: Principal,
+  record: KeyRecord,
+  budgets: Awaited<ReturnType<typeof listOwnBudgets>>,
+) {
+  const { spendCap, used, pending, callsPerMinute } = record;
+  const limits = budgets
+    .filter(({ hard }) => hard)
+    .map(({ allowed, left, per }) => ({
+      limit: parseUsd(allowed),
+      left: parseUsd(left),
+      reset: resetWords[per],
+    }));
+  const capped =
+    spendCap === undefined ? [] : [{ limit: spendCap, left: spendCap - used - pending, reset: null }];
+  const [tightest] = [...capped, ...limits].toSorted((one, other) => (one.left < other.left ? -1 : 1));
+  return {
+    label: record.name || `sk-...${record.lastFour}`,
+    limit: tightest ? toUsdNumber(tightest.limit) : null,
+    limit_remaining: tightest ? toUsdNumber(tightest.left > 0n ? tightest.left : 0n) : null,
+    limit_reset: tightest?.reset ?? null,
+    usage: toUsdNumber(used),
+    ...(await sumPeriods(store, principal, Date.now())),
+    // Vendors' keys are the operator's, and no model is free for some accounts only.
+    byok_usage: 0,
+    byok_usage_daily: 0,
+    byok_usage_weekly: 0,
+    byok_usage_monthly: 0,
+    include_byok_in_limit: false,
+    is_free_tier: false,
+    is_management_key: false,
+    is_provisioning_key: false,
+    creator_user_id: record.holder ?? null,
+    expires_at: toIso(record.expires),
+    rate_limit: {
+      requests: callsPerMinute ?? -1,
+      interval: '1m',
+      note: '-1 means no limit of the key itself.',
+    },
+  };
+}
+
 async function describeOwnKey(store: Store, principal: Principal, { days }: z.output<typeof keyQuery>) {
   const record = await requireRecord(store, principal);
   const { account: _account, currency, ...balance } = await requireBalance(store, principal.account);
   const { spendCap, used, pending, models, expires, callsPerMinute } = record;
+  const budgets = await listOwnBudgets(store, principal, record.tags);
   return {
     object: 'key',
     id: record.id,
@@ -96,8 +158,9 @@ async function describeOwnKey(store: Store, principal: Principal, { days }: z.ou
       protocols: record.protocols ?? null,
       operations: record.operations ?? null,
     },
-    budgets: await listOwnBudgets(store, principal, record.tags),
+    budgets,
     usage: await computeUsage(store, principal, days),
+    data: await describeForOpenRouter(store, principal, record, budgets),
   };
 }
 

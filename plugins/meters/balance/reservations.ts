@@ -4,6 +4,7 @@
  */
 import type { Charge, Nano, TableStatement } from '../../../core/index.ts';
 import type { ShortBudget } from './budgets/budget.ts';
+import type { Tightest } from './budgets/sheet.ts';
 import * as rows from './rows.ts';
 
 /** A target that the call may go to, and what the call could cost there. */
@@ -49,6 +50,8 @@ export interface ReserveRequest {
   readonly tags?: readonly string[] | undefined;
   /** Written if it is reserved, or the whole is not. */
   readonly also?: readonly PluginStatements[] | undefined;
+  /** Asks for the tightest of its hard budgets, as it is before this call. */
+  readonly tellsBudget?: boolean;
   /** Milliseconds since the epoch; the same holds for all times below. */
   readonly at: number;
 }
@@ -61,7 +64,12 @@ export interface ReserveRequest {
  * are left. Only reserved calls count towards that rate.
  */
 export type Reserved =
-  | { readonly status: 'reserved'; readonly quote: number; readonly amount: Nano }
+  | {
+      readonly status: 'reserved';
+      readonly quote: number;
+      readonly amount: Nano;
+      readonly tightest?: Tightest | undefined;
+    }
   | { readonly status: 'short'; readonly by: 'balance' | 'cap' | 'postpaid'; readonly available: Nano }
   | {
       readonly status: 'short';

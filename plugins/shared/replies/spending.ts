@@ -31,6 +31,29 @@ const { allowed, used, pending, left, resets } = current.shape;
 const ownBudget = z.object({ scope, subject, per, zone, hard, allowed, used, pending, left, resets });
 export type OwnBudget = Reply<z.output<typeof ownBudget>>;
 
+const dollars = z.number().meta({ description: 'USD.' });
+const openRouterKey = z.object({
+  label: z.string(),
+  limit: dollars.nullable(),
+  limit_remaining: dollars.nullable(),
+  limit_reset: z.enum(['hourly', 'daily', 'weekly', 'monthly']).nullable(),
+  usage: dollars,
+  usage_daily: dollars,
+  usage_weekly: dollars,
+  usage_monthly: dollars,
+  byok_usage: dollars,
+  byok_usage_daily: dollars,
+  byok_usage_weekly: dollars,
+  byok_usage_monthly: dollars,
+  include_byok_in_limit: z.boolean(),
+  is_free_tier: z.boolean(),
+  is_management_key: z.boolean(),
+  is_provisioning_key: z.boolean(),
+  creator_user_id: z.string().nullable(),
+  expires_at: time.nullable(),
+  rate_limit: z.object({ requests: z.int(), interval: z.string(), note: z.string() }),
+});
+
 export const ownKey = z
   .object({
     object: z.literal('key'),
@@ -47,6 +70,7 @@ export const ownKey = z
         'Of the key, its account, the teams above it, and the tags of the key. Calls may have more tags.',
     }),
     usage: z.object({ from: time, to: time, data: z.array(usedOnDay) }),
+    data: openRouterKey.meta({ description: "The same in the words of OpenRouter's `GET /key`." }),
   })
   .meta({ title: 'OwnKey' });
 export type OwnKey = Reply<z.output<typeof ownKey>>;

@@ -219,12 +219,13 @@ export class CallBatch {
     }
     const { quote, amount } = found;
     const root = paying?.root;
+    const tightest = request.tellsBudget && sheet.findTightest(lines, at);
     const shares = sheet.holdAmount(lines, amount, at);
     this.#addReservation(request, { account: account.id, root, budgets: shares }, found);
     this.#addSpending(account.id, root, 0n, amount);
     if (paying?.rate !== undefined) this.#countCall(paying, at);
     this.#also.push(...(request.also ?? []));
-    return { status: 'reserved', quote, amount };
+    return tightest ? { status: 'reserved', quote, amount, tightest } : { status: 'reserved', quote, amount };
   }
 
   extend(request: ExtendRequest): Extended {
