@@ -68,6 +68,8 @@ export interface Principal {
   /** Ids of the models it may call; a trailing `*` matches a prefix. Undefined: all models. */
   readonly models?: readonly string[] | undefined;
   readonly permits?: Permits | undefined;
+  /** The accounts above its own, nearest first. */
+  readonly teams?: readonly string[] | undefined;
   /** What its calls count for, as `team:search` or `research`. */
   readonly tags?: readonly string[] | undefined;
 }

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { definePlugin, type Host } from '../../core/index.ts';
 import { NetworkCounts } from '../shared/network.ts';
 import { Counter, createLimiter } from './rate-limits/counter.ts';
-import { Gate, limitsSchema, type Limits } from './rate-limits/gate.ts';
+import { Gate, isLimited, limitsSchema, ruleSchema, type Rule } from './rate-limits/gate.ts';
 import { declaration, TableCounts } from './rate-limits/table-counts.ts';
 
 function isThisMachine(address: string): boolean {
@@ -18,6 +18,8 @@ function isThisMachine(address: string): boolean {
 const options = z.strictObject({
   perKey: limitsSchema.default({}),
   perAccount: limitsSchema.default({}),
+  /** Limits of models and teams: `{ per: 'team', team: 'company', models: ['openai/*'], output: 50_000 }`. */
+  limits: z.array(ruleSchema).max(100).default([]),
   /**
    * Requests for public pages in a window, above all for listings; 100 a second unless given. Requests from
    * this machine itself are not counted.
@@ -33,10 +35,6 @@ const options = z.strictObject({
 });
 
 const looksPerSecond = 100;
-
-function isLimited({ requests, tokens, parallel }: Limits): boolean {
-  return requests !== undefined || tokens !== undefined || parallel !== undefined;
-}
 
 interface Surroundings {
   readonly tables: Pick<Host['tables'], 'find'>;
@@ -54,7 +52,7 @@ export function checkSharing({ tables, workers, logger }: Surroundings, shared: 
     logger.warn(`${lack}: each worker counts in its memory, and allows as many calls as the limits say`);
 }
 
-function openGate(host: Host, { perKey, perAccount, window, shared }: z.output<typeof options>): void {
+function openGate(host: Host, rules: readonly Rule[], { window, shared }: z.output<typeof options>): void {
   const { hooks, onApplied, openResource, tables, workers } = host;
   let gate: Gate | undefined;
   onApplied(() => checkSharing(host, shared));
@@ -64,13 +62,9 @@ function openGate(host: Host, { perKey, perAccount, window, shared }: z.output<t
     const open = async (): Promise<{ gate: Gate; counts: TableCounts | undefined }> => {
       const own = new Counter(await createLimiter(window));
       const counts = store && new TableCounts(window, own);
-      const parties = [
-        { whose: 'account', limits: perAccount },
-        { whose: 'key', limits: perKey },
-      ] as const;
-      return { counts, gate: new Gate(parties, window, counts ?? own) };
+      return { counts, gate: new Gate(rules, window, counts ?? own) };
     };
-    const settings = { perKey, perAccount, window, shared: store !== undefined };
+    const settings = { rules, window, shared: store !== undefined };
     const opened = await openResource('rate limits', settings, open, ({ counts }) => counts?.close());
     if (store) await opened.counts?.useTables(await store.open(declaration));
     ({ gate } = opened);
@@ -98,6 +92,9 @@ export const rateLimits = definePlugin({
         return undefined;
       },
     });
-    if (isLimited(wanted.perKey) || isLimited(wanted.perAccount)) openGate(host, wanted);
+    const { perKey, perAccount, limits } = wanted;
+    const all: readonly Rule[] = [{ per: 'account', ...perAccount }, { per: 'key', ...perKey }, ...limits];
+    const rules = all.filter(isLimited);
+    if (rules.length > 0) openGate(host, rules, wanted);
   },
 });

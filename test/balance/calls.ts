@@ -91,6 +91,7 @@ export function keyRecord(secret: string, more: Partial<KeyRecord> = {}): KeyRec
     holder: undefined,
     disabled: false,
     accountState: 'open',
+    teams: [],
     created: 0,
     used: 0n,
     pending: 0n,

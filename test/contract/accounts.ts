@@ -71,6 +71,7 @@ export function testKeys({ account, store }: Bench): void {
       ...rest,
       disabled: false,
       accountState: 'open',
+      teams: [],
       created: at,
       used: 0n,
       pending: 0n,

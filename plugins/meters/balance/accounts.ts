@@ -143,6 +143,8 @@ export const readKey = rows.createReader({
   disabled: rows.readFlag,
   /** The person or member who made or received it. */
   holder: rows.allowNull(rows.readText),
+  /** The accounts above its account, nearest first. */
+  teams: rows.pickColumn('account_line', rows.readList),
   /** The state of its account; `open` for operator keys. */
   accountState: rows.matchWord(accountStates),
   created: rows.readCount,

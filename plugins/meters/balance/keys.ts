@@ -78,11 +78,11 @@ const ttl = 900;
 
 /** A key as a call's principal: its account, and what it may do. */
 function toHolder({ account = '', id: key, expires = Infinity, ...record }: KeyRecord) {
-  const { kind, name, holder, root, disabled, models, tags, accountState, readOnly } = record;
+  const { kind, name, holder, root, disabled, models, tags, teams, accountState, readOnly } = record;
   const { networks, protocols, operations } = record;
   const permits = (networks ?? protocols ?? operations) && { networks, protocols, operations };
-  const rights = { models, permits, tags, readOnly };
-  return { kind, account, key, name, holder, root, disabled, expires, accountState, ...rights };
+  const may = { models, permits, tags, teams, readOnly };
+  return { kind, account, key, name, holder, root, disabled, expires, accountState, ...may };
 }
 
 type KeyHolder = ReturnType<typeof toHolder>;

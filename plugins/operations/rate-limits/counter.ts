@@ -14,10 +14,14 @@ export interface Left {
 
 /** What a call needs from one limit, or gives back to it. */
 export interface Want {
-  readonly whose: 'key' | 'account';
-  /** The key or account. */
+  readonly whose: 'key' | 'account' | 'team' | 'gateway';
+  /** The key, account or team. */
   readonly name: string;
-  readonly kind: 'parallel' | 'requests' | 'tokens';
+  /** Which of its calls count: ` of openai/* in company`. Absent or empty: all. */
+  readonly among?: string;
+  readonly kind: 'parallel' | 'requests' | 'tokens' | 'input' | 'output';
+  /** Whether input counts that the provider read from its cache; it does unless this is false. */
+  readonly cachedInput?: boolean | undefined;
   readonly limit: number;
   /** When it is given back, this is below zero if more was used than taken. */
   readonly amount: number;
@@ -113,6 +117,6 @@ export class Counter implements Counts {
 }
 
 /** Of whom, and of which kind of limit. */
-export function toName({ whose, kind, name }: Want): string {
-  return `${whose}-${kind}:${name}`;
+export function toName({ whose, kind, name, among = '' }: Want): string {
+  return `${whose}-${kind}:${name}${among}`;
 }

@@ -13,6 +13,7 @@ export const termRows = `
 
 export const keyRows = `
   SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name,
+    accounts.line AS account_line,
     coalesce(accounts.state, 'open') AS account_state
   FROM keys JOIN keys root ON root.id = keys.root LEFT JOIN accounts ON accounts.id = keys.account`;
 
