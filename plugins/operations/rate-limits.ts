@@ -1,6 +1,7 @@
 /**
- * How much each key and each account may call: requests and tokens in a window, and concurrent calls. No call
- * is limited until a limit is named; requests for public pages, which need no key, are counted by address.
+ * How much keys, accounts and teams may call, of all models or of some: requests and tokens in a window, and
+ * concurrent calls, of which each gets a fair share. No call is limited until a limit is named; requests for
+ * public pages, which need no key, are counted by address.
  * When a call begins its tokens are estimated, and when it ends the estimate is corrected. Workers count
  * together in the ledger's database, and with `shared` all gateways that have the ledger.
  */
@@ -9,6 +10,7 @@ import { definePlugin, type Host } from '../../core/index.ts';
 import { NetworkCounts } from '../shared/network.ts';
 import { Counter, createLimiter } from './rate-limits/counter.ts';
 import { Gate, isLimited, limitsSchema, ruleSchema, type Rule } from './rate-limits/gate.ts';
+import { Shares, sharesSchema } from './rate-limits/shares.ts';
 import { declaration, TableCounts } from './rate-limits/table-counts.ts';
 
 function isThisMachine(address: string): boolean {
@@ -25,6 +27,8 @@ const options = z.strictObject({
    * this machine itself are not counted.
    */
   perAddress: z.strictObject({ requests: z.int().positive().optional() }).default({}),
+  /** Concurrent calls in all, of which every account gets its share when they are taken. */
+  shares: sharesSchema.optional(),
   /** Seconds of the window. */
   window: z.int().positive().default(60),
   /**
@@ -52,29 +56,46 @@ export function checkSharing({ tables, workers, logger }: Surroundings, shared: 
     logger.warn(`${lack}: each worker counts in its memory, and allows as many calls as the limits say`);
 }
 
-function openGate(host: Host, rules: readonly Rule[], { window, shared }: z.output<typeof options>): void {
+interface Opened {
+  readonly gate: Gate;
+  readonly counts: TableCounts | undefined;
+  readonly shares: Shares | undefined;
+}
+
+function openGate(host: Host, rules: readonly Rule[], wanted: z.output<typeof options>): void {
+  const { window, shared, shares: parts } = wanted;
   const { hooks, onApplied, openResource, tables, workers } = host;
   let gate: Gate | undefined;
+  let shares: Shares | undefined;
   onApplied(() => checkSharing(host, shared));
   // After the tap that opens the ledger.
   hooks.ready.tapPromise({ name: 'rate-limits', stage: 10 }, async () => {
     const store = (shared ?? workers.several) ? tables.find('ledger') : undefined;
-    const open = async (): Promise<{ gate: Gate; counts: TableCounts | undefined }> => {
+    const open = async (): Promise<Opened> => {
       const own = new Counter(await createLimiter(window));
       const counts = store && new TableCounts(window, own);
-      return { counts, gate: new Gate(rules, window, counts ?? own) };
+      const all = counts ?? own;
+      return { counts, gate: new Gate(rules, window, all), shares: parts && new Shares(parts, all) };
     };
-    const settings = { rules, window, shared: store !== undefined };
-    const opened = await openResource('rate limits', settings, open, ({ counts }) => counts?.close());
+    const settings = { rules, window, parts, shared: store !== undefined };
+    const opened = await openResource('rate limits', settings, open, ({ counts, shares }) => {
+      counts?.close();
+      shares?.close();
+    });
     if (store) await opened.counts?.useTables(await store.open(declaration));
-    ({ gate } = opened);
+    ({ gate, shares } = opened);
   });
   // Before the ledger's tap, so that a call refused here reserves nothing.
   hooks.authorize.tapPromise({ name: 'rate-limits', stage: -10 }, async (grant, planned) => {
     if (!gate) return grant;
-    return { ...grant, headers: { ...grant.headers, ...(await gate.enter(planned)) } };
+    const headers = { ...grant.headers, ...(await gate.enter(planned)) };
+    if (shares) await shares.enter(planned);
+    return { ...grant, headers };
   });
-  hooks.meter.tapPromise('rate-limits', async (end) => gate?.leave(end));
+  hooks.meter.tapPromise('rate-limits', async (end) => {
+    await gate?.leave(end);
+    if (shares) await shares.leave(end.exchange.id);
+  });
 }
 
 export const rateLimits = definePlugin({
@@ -95,6 +116,6 @@ export const rateLimits = definePlugin({
     const { perKey, perAccount, limits } = wanted;
     const all: readonly Rule[] = [{ per: 'account', ...perAccount }, { per: 'key', ...perKey }, ...limits];
     const rules = all.filter(isLimited);
-    if (rules.length > 0) openGate(host, rules, wanted);
+    if (rules.length > 0 || wanted.shares) openGate(host, rules, wanted);
   },
 });

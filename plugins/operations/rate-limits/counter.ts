@@ -23,6 +23,8 @@ export interface Want {
   /** Whether input counts that the provider read from its cache; it does unless this is false. */
   readonly cachedInput?: boolean | undefined;
   readonly limit: number;
+  /** Of concurrent calls: another limit. Nothing is taken while anything is taken from that one. */
+  readonly unless?: Want;
   /** When it is given back, this is below zero if more was used than taken. */
   readonly amount: number;
 }
@@ -43,6 +45,8 @@ export interface Counts {
   /** Takes everything a call wants, or nothing. */
   take(call: string, wants: readonly Want[]): Promise<Taking>;
   give(call: string, wants: readonly Want[]): Promise<void>;
+  /** The concurrent calls that are taken from a limit, in the order of their names. */
+  listRunning(want: Want): Promise<readonly string[]>;
 }
 
 /** Milliseconds in the `retry-after` of a call that is refused because too many run. */
@@ -102,9 +106,14 @@ export class Counter implements Counts {
     }
   }
 
+  async listRunning(want: Want): Promise<readonly string[]> {
+    return [...(this.#running.get(toName(want)) ?? [])];
+  }
+
   #start(call: string, want: Want): Taken {
     const calls = this.#running.get(toName(want)) ?? new Set<string>();
-    const taken = calls.size < want.limit;
+    const isBarred = want.unless && this.#running.has(toName(want.unless));
+    const taken = calls.size < want.limit && !isBarred;
     if (taken) this.#running.set(toName(want), calls.add(call));
     return { limit: want.limit, remaining: 0, resetAfter: untilOneEnds, taken };
   }

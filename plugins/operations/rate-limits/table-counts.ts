@@ -38,7 +38,9 @@ const sql = {
     ON CONFLICT (name) DO UPDATE SET ends = excluded.ends`,
   start: `
     INSERT INTO plugin_rate_limits_running (name, call, process) SELECT $1, $2, $3
-    WHERE (SELECT count(*) FROM plugin_rate_limits_running WHERE name = $1) < $4 RETURNING call`,
+    WHERE (SELECT count(*) FROM plugin_rate_limits_running WHERE name = $1) < $4
+      AND NOT EXISTS (SELECT 1 FROM plugin_rate_limits_running WHERE name = $5) RETURNING call`,
+  running: 'SELECT call FROM plugin_rate_limits_running WHERE name = $1 ORDER BY call',
   end: 'DELETE FROM plugin_rate_limits_running WHERE name = $1 AND call = $2',
   beat: `
     INSERT INTO plugin_rate_limits_processes (process, beat) VALUES ($1, $2)
@@ -115,6 +117,16 @@ export class TableCounts implements Counts {
     }
   }
 
+  async listRunning(want: Want): Promise<readonly string[]> {
+    try {
+      if (!this.#tables) return await this.#own.listRunning(want);
+      const rows = await this.#tables.read({ sql: sql.running, values: [toName(want)] });
+      return rows.map(({ call }) => String(call));
+    } catch {
+      return this.#own.listRunning(want);
+    }
+  }
+
   /** Shows that this process lives, and frees what dead ones hold. */
   async beat(): Promise<void> {
     this.#beats += 1;
@@ -154,12 +166,12 @@ export class TableCounts implements Counts {
 
   /** Two statements: the rows of the second tell what is left, or whether the call has a place. */
   #listTakes(call: string, want: Want, at: number): [TableStatement, TableStatement] {
-    const { amount, limit } = want;
+    const { amount, limit, unless } = want;
     const [name, ends] = [toName(want), at + this.#window];
     return isParallel(want)
       ? [
           { sql: sql.lock, values: [name, ends] },
-          { sql: sql.start, values: [name, call, this.#process, limit] },
+          { sql: sql.start, values: [name, call, this.#process, limit, unless ? toName(unless) : ''] },
         ]
       : [
           { sql: sql.take, values: [name, amount, ends, at, limit] },
