@@ -1,6 +1,7 @@
 /** The page for key holders in a browser. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { closePages, hasBrowser } from '../support/browser.ts';
 import {
   findBarriers,
@@ -96,22 +97,62 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
       expect((await postJson(`${open.adminUrl}/admin/budgets`, order, headers)).status).toBe(201);
     }
     await show('Reload');
-    await expect.poll(() => rows('Budgets').count()).toBe(3);
-    const texts = await rows('Budgets').allTextContents();
-    expect(texts.find((text) => text.includes('each month'))).toMatch(
-      /^account tester .*\$2\.00until \d+ \w{3}/s,
-    );
-    expect(texts.find((text) => text.includes('in all'))).toMatch(/^team tester .*\$1\.00(?!until)/s);
-    expect(texts.find((text) => text.includes('each day'))).toContain('only warns');
+    const bars = page.getByRole('list', { name: 'Budgets' }).getByRole('listitem');
+    await expect.poll(() => bars.count()).toBe(3);
+    const texts = await bars.allTextContents();
+    // The one that leaves the least comes first.
+    expect(texts[0]).toMatch(/^\s*The account tester each day only warns\s*\$0\.50 left of \$0\.50/);
+    expect(texts[1]).toMatch(/^\s*The team tester in all\s*\$1\.00 left of \$1\.00\s*\$0\.00 spent\s*$/);
+    expect(texts[2]).toMatch(/tester each month.*\$2\.00.*a new period begins 1 \w{3} \d{4}/s);
+    expect(await page.getByRole('meter', { name: 'The team tester in all: 0 % used' }).count()).toBe(1);
     const available = page.locator('.tile', { hasText: 'Available' });
     expect(await available.textContent()).toContain("$1.00left of the team's budget in all");
     const size = page.viewportSize();
     await page.setViewportSize({ width: 390, height: 844 });
-    const until = rows('Budgets').first().getByText('until');
-    const box = await until.boundingBox();
-    expect((box?.x ?? 390) + (box?.width ?? 0)).toBeLessThan(390);
+    for (const bar of await page.getByRole('meter').all()) {
+      const box = await bar.boundingBox();
+      expect((box?.x ?? 390) + (box?.width ?? 0)).toBeLessThan(390);
+    }
     if (size) await page.setViewportSize(size);
     expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it('charts what each model cost on each day', async () => {
+    const chart = page.getByRole('figure', { name: 'Spend by day and model' });
+    expect(await chart.locator('rect').count()).toBe(1);
+    const plot = chart.locator('.plot');
+    // Today is the last of thirty days.
+    await plot.hover({ position: { x: ((await plot.boundingBox())?.width ?? 0) - 3, y: 20 } });
+    await expect.poll(() => chart.locator('.tip').textContent()).toMatch(/openai\/gpt-4o-mini\s*\$0\.0/);
+    expect(await page.locator('.legend').textContent()).toContain('openai/gpt-4o-mini');
+  });
+
+  it('opens a call of the key, with the reason of a refusal in words and nothing of operators', async () => {
+    const order = { scope: 'team', subject: 'tester', limit: '0', per: 'hour' };
+    const headers = { authorization: `Bearer ${open.secret}` };
+    const made = await postJson(`${open.adminUrl}/admin/budgets`, order, headers);
+    const { id } = z.object({ id: z.int() }).parse(await made.json());
+    const { length } = open.harness.gateway.ends;
+    const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] };
+    await postJson(`${open.harness.gateway.url}/v1/chat/completions`, body, {
+      authorization: `Bearer ${open.harness.key}`,
+    });
+    await open.harness.gateway.ended(length + 1);
+    await fetch(`${open.adminUrl}/admin/budgets/${id}`, { method: 'DELETE', headers });
+    await show('Reload');
+    await rows('My calls').filter({ hasText: 'budget_exceeded' }).getByRole('link').click();
+    await page.getByText('A budget that counts this key is used up').waitFor();
+    expect(await page.locator('.facts').textContent()).toContain('has 0 of 0 USD left for this hour');
+    await page.getByText('No provider was called.').waitFor();
+    const text = await page.locator('main').textContent();
+    expect(text).not.toMatch(/vendor|margin|reserved by/i);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('link', { name: 'All of my key' }).click();
+    await rows('My calls').filter({ hasText: 'completed' }).getByRole('link').click();
+    await expect.poll(() => rows('Attempts').count()).toBe(1);
+    expect(await page.locator('.facts').textContent()).toMatch(/Cost\s*\$0\.0/);
+    await page.goBack();
+    await rows('My calls').first().waitFor();
   });
 
   it('lists the usage of the last day first', async () => {

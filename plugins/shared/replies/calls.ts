@@ -82,6 +82,7 @@ export const callRecord = z
       .meta({ description: 'Milliseconds of each step; `authorize` and `settle` wait for the ledger.' }),
   })
   .meta({ title: 'Call' });
+export type OwnCallRecord = Reply<z.output<typeof callRecord>>;
 
 export const tokens = { input: z.int(), output: z.int(), cached: z.int(), reasoning: z.int() };
 

@@ -4,7 +4,7 @@
  */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { OwnCall } from '../../../shared/replies/calls.ts';
+import type { OwnCall, OwnCallRecord } from '../../../shared/replies/calls.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import type { OwnKey } from '../../../shared/replies/spending.ts';
 import { useKept } from './kept.ts';
@@ -50,7 +50,7 @@ interface Sent extends Replies {
   readonly 'GET /console/facts': Facts;
   readonly 'GET /v1/key': OwnKey;
   readonly 'GET /v1/calls': List<OwnCall>;
-  readonly 'GET /v1/calls/:id': Pick<OwnCall, 'cost' | 'outcome'>;
+  readonly 'GET /v1/calls/:id': OwnCallRecord;
   readonly 'GET /v1/models': List<ListedModel>;
 }
 

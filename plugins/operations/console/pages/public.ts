@@ -13,8 +13,8 @@ import {
   type ListedModel,
   useList,
 } from './api.ts';
-import { budgetColumns, describePeriod } from './budgets.ts';
-import { buildCallColumns, buildUsageColumns } from './call-columns.ts';
+import { describePeriod } from './budgets.ts';
+import { buildCallColumns, buildUsageColumns, type Call } from './call-columns.ts';
 import { ClientSettings } from './client-settings.ts';
 import { chooseView, renderForm } from './form.ts';
 import {
@@ -27,7 +27,8 @@ import {
   renderUsd,
 } from './format.ts';
 import { keepFocus, switchTheme, theme } from './kept.ts';
-import { html, render, useSignal } from './kit.ts';
+import { buildHref, html, place, render, useSignal } from './kit.ts';
+import { OwnCallPage, renderBudgets, UsageChart } from './own-key.ts';
 import { renderCode, renderNotice, renderProblem, renderFacts, renderHead, renderTiles } from './parts.ts';
 import type { CallPlace } from './playground-run.ts';
 import { playgroundKey as key, forgetWork, Stage } from './playground.ts';
@@ -37,7 +38,14 @@ const ownUsage: readonly Column<OwnKey['usage']['data'][number]>[] = [
   ...buildUsageColumns(),
   buildColumn('Errors', 'errors', 'count'),
 ];
-const ownCalls = buildCallColumns(true);
+const ownCalls: readonly Column<Call>[] = [
+  buildColumn(
+    'Started',
+    'started',
+    ({ id, started }) => html`<a href=${buildHref(['calls', id])}>${renderTime(started)}</a>`,
+  ),
+  ...buildCallColumns(true).slice(1),
+];
 
 /** What new calls can cost, and what limits it: the least of the balance, the cap and the budgets. */
 function findAvailable({ balance, limits, budgets }: OwnKey): readonly [amount: string, limit: string] {
@@ -63,6 +71,9 @@ function renderLimits({ account, limits }: OwnKey) {
     ['Models', models?.join(', ') ?? 'all'],
     ['Expires', expires ? renderTime(expires) : 'never'],
     ['Calls per minute', calls_per_minute === null ? 'no limit' : formatCount(calls_per_minute)],
+    ['Networks', limits.networks?.join(', ')],
+    ['Protocols', limits.protocols?.join(', ')],
+    ['Operations', limits.operations?.join(', ')],
   ]);
 }
 
@@ -87,15 +98,9 @@ function KeyView({ apiKey }: { readonly apiKey: string }) {
       ${renderHead(title, html`<button onClick=${reload}>Reload</button>`, 'h2')} ${own && renderLimits(own)}
     </section>
     <h2>Budgets</h2>
-    ${renderTable({
-      name: 'Budgets',
-      columns: budgetColumns,
-      // The key of a budget is the one that is shown.
-      rows:
-        own?.budgets.map((each) => (each.scope === 'key' ? { ...each, subject: '' } : each)) ?? (error && []),
-      empty: !error && 'No budget limits this key.',
-    })}
+    ${own && renderBudgets(own.budgets)}
     <h2>Usage</h2>
+    ${own && own.usage.data.length > 0 && html`<${UsageChart} usage=${own.usage} />`}
     ${renderTable({
       name: 'Usage',
       columns: ownUsage,
@@ -234,6 +239,8 @@ function Holder(offer: Offer) {
     base: '',
     find: (id) => call('GET /v1/calls/:id', { id }, undefined, key.value),
   };
+  const [section, id] = place.value.path;
+  if (section === 'calls' && id !== undefined) return html`<${OwnCallPage} id=${id} apiKey=${key.value} />`;
   const { choice, render } = chooseView(view, [
     ['key', 'My key', () => html`<${KeyView} apiKey=${key.value} />`],
     [
