@@ -121,9 +121,21 @@ export function testAccountPages(): void {
     await go('accounts/acme');
     await choose('Change');
     expect(await dialog().getByLabel('Tags').inputValue()).toBe('team:search, research');
-    await submit('Save', { Tags: 'night', 'Calls per minute': '7', 'Spend cap in USD': '' });
+    await submit('Save', {
+      Tags: 'night',
+      'Calls per minute': '7',
+      'Spend cap in USD': '',
+      Networks: '10.1.2.3/8, 192.0.2.7',
+      Protocols: 'messages',
+    });
     await expect.poll(() => rows('Keys').first().textContent()).not.toContain('$3.50');
     await expect.poll(() => rows('Keys').first().textContent()).toContain('night');
+    await choose('Change');
+    expect(await dialog().getByLabel('Networks').inputValue()).toBe('10.0.0.0/8, 192.0.2.7/32');
+    expect(await dialog().getByLabel('Protocols').inputValue()).toBe('messages');
+    await submit('Save', { Networks: '', Operations: 'chat' });
+    await dialog().getByText('the operations are generate, edit, count, compact, models, stored').waitFor();
+    await submit('Save', { Operations: 'count' });
     await choose('Disable');
     await submit('Disable');
     await expect.poll(() => rows('Keys').first().textContent()).toContain('disabled');

@@ -147,7 +147,7 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
     const text = await page.locator('main').textContent();
     expect(text).not.toMatch(/vendor|margin|reserved by/i);
     expect(await findBarriers(page)).toEqual([]);
-    await page.getByRole('link', { name: 'All of my key' }).click();
+    await page.getByRole('link', { name: 'My key' }).click();
     await rows('My calls').filter({ hasText: 'completed' }).getByRole('link').click();
     await expect.poll(() => rows('Attempts').count()).toBe(1);
     expect(await page.locator('.facts').textContent()).toMatch(/Cost\s*\$0\.0/);

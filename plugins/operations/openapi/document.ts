@@ -67,6 +67,11 @@ const headerParameters = [
     'With `reply` the usage of the reply has the `cost` in USD, also at the end of a stream that has usage.',
     ['reply'],
   ),
+  describeHeader(
+    'x-tollgate-budget',
+    'With `reply` the headers of the reply say what the tightest budget left before this call.',
+    ['reply'],
+  ),
 ];
 const idempotencyKey = describeHeader(
   'Idempotency-Key',
@@ -87,6 +92,8 @@ const callHeaders: Readonly<Record<string, string>> = {
   'x-tollgate-alias': 'The alias that the request named.',
   'x-tollgate-attempts': 'The number of attempts.',
   'x-tollgate-cost': 'The cost in USD: a header of JSON replies, a trailer of streams for `TE: trailers`.',
+  'x-tollgate-budget-left':
+    'USD that the tightest budget left before this call, if it asked by `x-tollgate-budget`.',
   'x-tollgate-defaulted': 'Fields that the request left out and the gateway filled in.',
   'x-tollgate-dropped': 'Parts of the request that the model that answered could not be sent.',
 };

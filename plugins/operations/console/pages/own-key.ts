@@ -164,7 +164,7 @@ function renderCall(call: OwnCallRecord) {
 
 export function OwnCallPage({ id, apiKey }: { readonly id: string; readonly apiKey: string }) {
   const { data: call, error } = useData('GET /v1/calls/:id', { id }, { key: apiKey });
-  const back = html`<a class="button" href=${buildHref('')}>All of my key</a>`;
+  const back = html`<a class="button" href=${buildHref('')}>My key</a>`;
   return html`${renderHead(html`Call <span class="mono">${id}</span>`, back, 'h2')} ${renderProblem(error)}
   ${call && renderCall(call)}`;
 }
