@@ -66,8 +66,8 @@ it('the admin API rejects fields that a request does not define, if stored ones 
   const orders: [method: string, path: string, order: Record<string, unknown>, more: string[]][] = [
     ['POST', '/accounts', { name: 'assigned' }, []],
     ['POST', '/credits', { account: 'acme', amount: '1' }, ['kind', 'reference']],
-    ['POST', '/keys', { account: 'acme' }, ['kind', 'name', 'limits', 'credit']],
-    ['PATCH', `/keys/${id}`, { name: 'assigned' }, ['disabled', 'limits']],
+    ['POST', '/keys', { account: 'acme' }, ['kind', 'name', 'holder', 'limits', 'credit']],
+    ['PATCH', `/keys/${id}`, { name: 'assigned' }, ['holder', 'disabled', 'limits']],
     ['POST', `/keys/${id}/rotate`, { overlap: 1 }, []],
   ];
   const readState = async (): Promise<unknown[]> => [
