@@ -119,6 +119,7 @@ export function postCall(core: Core, origin: Origin, { body, signal, take }: Pos
     received.cancellation.cancel();
     reply.memory.release();
   };
+  if (signal.aborted) leave();
   signal.addEventListener('abort', leave);
   const read = async (share: BodyShare): Promise<ReadBody> => {
     // A part of Node's pool would keep all of that alive while a client reads slowly.
