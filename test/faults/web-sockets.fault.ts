@@ -22,7 +22,8 @@ beforeAll(async () => {
   operated.configure(
     '',
     "(await import('tollgate/plugins/protocols/responses/web-sockets'))" +
-      '.webSockets({ perKey: 5000, idle: 7200 }),',
+      // A bench beside it may stop the clients for minutes, and then they answer no ping.
+      '.webSockets({ perKey: 5000, idle: 7200, life: 7200, ping: 600 }),',
   );
 });
 afterEach(() => operated.vendors.unscript());

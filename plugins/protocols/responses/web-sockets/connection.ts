@@ -73,7 +73,6 @@ export class Connection {
     upgraded.socket.prependListener('data', (chunk: Buffer) => this.#count(chunk));
     upgraded.socket.on('timeout', () => socket.terminate());
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
-    socket.on('ping', () => this.#pauseReading());
     socket.on('pong', () => void (this.#missedPings = 0));
     // `ws` closes a connection that breaks its rules, with the code for it.
     socket.on('error', () => undefined);
