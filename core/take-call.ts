@@ -123,7 +123,8 @@ export function postCall(core: Core, origin: Origin, { body, signal, take }: Pos
   signal.addEventListener('abort', leave);
   const read = async (share: BodyShare): Promise<ReadBody> => {
     // A part of Node's pool would keep all of that alive while a client reads slowly.
-    const bytes = Buffer.from(encoder.encode(body).buffer);
+    const { buffer, byteOffset, length } = encoder.encode(body);
+    const bytes = Buffer.from(buffer, byteOffset, length);
     share.takeWhole(bytes);
     await takeTurn(bytes.length);
     return parseJson(bytes);

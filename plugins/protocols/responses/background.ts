@@ -16,7 +16,7 @@ import { readObject, readString } from '../../shared/wire-kit/values.ts';
 import type { ResponsesCall } from './call.ts';
 import { buildRecord, type Keeper } from './keeper.ts';
 import { makeId, ResponseObject } from './reply-facts.ts';
-import { computeSize, runningStates, type Found, type Item, type Stored } from './stored.ts';
+import { computeSize, runningStates, type Found, type Stored } from './stored.ts';
 
 /** Milliseconds between two beats, and without one until a response has failed. */
 const beatEvery = 2000;
@@ -153,13 +153,11 @@ export class Background {
     response: string | undefined,
     error: string,
   ): Promise<void> {
-    const built: { record: string; output: readonly Item[] } =
-      response === undefined
-        ? { record: describeFailure(record, JSON.parse(error)), output: [] }
-        : buildRecord(response, call, [{ path: ['id'], value: id }]);
+    const text = response ?? describeFailure(record, JSON.parse(error));
+    const built = buildRecord(text, call, [{ path: ['id'], value: id }]);
     const state = String(readObject(JSON.parse(built.record)).status);
     const { output } = built;
-    const bytes = computeSize([], response ?? '', output);
+    const bytes = computeSize([], text, output);
     const isKept = await this.#keeper.guard(account, parsed.id, parsed.bytes.length + bytes, async () => {
       const isOurs = await this.#stored.finish({ account, id, state, bytes, reply: built.record }, output);
       if (isOurs && state !== 'failed')
