@@ -95,6 +95,14 @@ const options = z.strictObject({
 
 type Options = z.output<typeof options>;
 
+function createOffer({ catalog, protocols }: Host): Offer {
+  return {
+    listModels: () => catalog.listModels(),
+    lookAtListings: () => catalog.lookAtListings(),
+    listProtocols: () => [...protocols.list()].map(({ name }) => name),
+  };
+}
+
 /** Adds everything but the hooks: health, doctor, keys, routes and commands. */
 function register(
   host: Host,
@@ -102,11 +110,7 @@ function register(
   opened: () => LedgerService | undefined,
 ): PluginTables {
   const requireService = (): LedgerService => requireOpened(opened());
-  const offer: Offer = {
-    listModels: () => host.catalog.listModels(),
-    lookAtListings: () => host.catalog.lookAtListings(),
-    listProtocols: () => [...host.protocols.list()].map(({ name }) => name),
-  };
+  const offer = createOffer(host);
   const getLedger = (): Store => requireService().store;
   const open = (settings?: { readonly mustExist: boolean }): Promise<Store> =>
     openStore(store, host.dataFolder, settings);

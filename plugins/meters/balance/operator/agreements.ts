@@ -42,6 +42,8 @@ async function createKeys(store: Store, account: string, names: readonly string[
 const accountOrder = z
   .strictObject({
     name: accountName,
+    /** The account below which it is. */
+    parent: accountName.optional(),
     credit: amount.optional(),
     postpaid: z.boolean().default(false),
     allowance: allowanceChange.extend({ amount }).optional(),
@@ -66,9 +68,11 @@ export const agreementOperations = [
     roles: roles.manage,
     statuses: [201],
     input: accountOrder,
-    async run({ store }, { name: account, credit, postpaid, allowance, budgets, keys }) {
+    async run({ store }, { name: account, parent, credit, postpaid, allowance, budgets, keys }) {
+      if (parent !== undefined) await requireRecord(store, parent);
       const isNew = await store.createAccount({ name: account, at: Date.now() });
       if (!isNew) throw buildRefusal('conflict', `there is an account "${account}" already`);
+      if (parent !== undefined) await store.moveAccount({ account, parent });
       for (const budget of budgets)
         await store.createBudget({ ...budget, scope: 'account', subject: account, at: Date.now() });
       if (postpaid || allowance) await changeTerms(store, account, { postpaid, allowance });
@@ -81,6 +85,7 @@ export const agreementOperations = [
         creates: true,
         flags: {
           ...termFlags,
+          '--parent <account>': 'the account below which it is',
           '--budget <limits>': budgetFlag,
           '--credit <usd>': 'credit to add once',
           '--keys <names>': { description: 'comma-separated names of its first keys', read: splitList },

@@ -2,14 +2,15 @@
 import type { ListedAccount, AccountDetails } from '../../../shared/replies/accounts.ts';
 import type { Statement } from '../../../shared/replies/spending.ts';
 import { call, largestPage, mayChange, useList, useData, buildUrl } from './api.ts';
-import { Budgets } from './budgets.ts';
+import { BudgetBars, Budgets } from './budgets.ts';
 import { buildUsageColumns } from './call-columns.ts';
 import { bindQuery, chooseView, renderSelect, openForm, amountField, reasonField } from './form.ts';
 import { renderUsd } from './format.ts';
 import { openNewKey, openNewOperatorKey, Keys } from './keys.ts';
 import { html, notify, useMemo, buildHref, type Place } from './kit.ts';
-import { renderHead, renderProblem, renderState, renderTiles } from './parts.ts';
+import { renderHead, renderProblem, renderState, renderTiles, RowMenu } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
+import { listSpent, Members, openErasure, openMove, renderChildren } from './team.ts';
 import { openNewAccount, openTerms, renderTerms } from './terms.ts';
 
 function openAdjustment(account: string): void {
@@ -149,7 +150,11 @@ function UsageOf({ account }: { readonly account: string }) {
 }
 
 function renderChanges(account: string, data: AccountDetails) {
-  const { state } = data;
+  const { state, parent } = data;
+  const items = [
+    ['Move', () => openMove(account, parent)],
+    ['Erase', () => openErasure('account', account)],
+  ];
   return (
     mayChange() &&
     html`<button onClick=${() => openState(account, state)}>
@@ -158,7 +163,8 @@ function renderChanges(account: string, data: AccountDetails) {
       <button onClick=${() => openTerms(data)}>Terms</button>
       <button onClick=${() => openAdjustment(account)}>Adjust</button>
       <button onClick=${() => openCredit(account)}>Add credit</button>
-      <button class="primary" onClick=${() => openNewKey(account)}>New key</button>`
+      <button class="primary" onClick=${() => openNewKey(account)}>New key</button>
+      <${RowMenu} of=${`the account ${account}`} id="account-menu" items=${items} />`
   );
 }
 
@@ -166,39 +172,63 @@ function Account({ account }: { readonly account: string }) {
   const { data, error } = useData('GET /admin/accounts/:account', { account });
   const { choice, render } = chooseView(bindQuery('show', 'keys'), [
     ['keys', 'Keys', () => html`<${Keys} kind="user" account=${account} />`],
+    ['team', 'Team', () => renderChildren(data, () => openNewAccount(account))],
+    ['members', 'Members', () => html`<${Members} account=${account} details=${data} />`],
     ['budgets', 'Budgets', () => html`<${Budgets} account=${account} />`],
     ['statement', 'Statement', () => html`<${StatementOf} account=${account} />`],
     ['usage', 'Usage', () => html`<${UsageOf} account=${account} />`],
   ]);
+  const above = data?.above.map(
+    (name, index) => html`${index > 0 && ', '}<a href=${buildHref(['accounts', name])}>${name}</a>`,
+  );
   const title = html`${account} ${renderClosed(data?.state)}`;
   if (!data && error) return html`${renderHead(title)} ${renderProblem(error)}`;
   const credits = Object.entries(data?.credits ?? {}).filter(([, amount]) => amount !== '0');
   const links = html`<a class="button" href=${buildHref('calls', { account })}>Calls</a>`;
   return html`${renderHead(title, html`${links}${data && renderChanges(account, data)}`)}
-    ${renderProblem(error)}
+    ${renderProblem(error)} ${data && data.above.length > 0 && html`<p class="dim">In the team ${above}</p>`}
     ${renderTiles(
       ['Available', renderUsd(data?.available), (data && renderTerms(data)) || 'for new calls'],
       ['Reserved', renderUsd(data?.pending), 'by running calls'],
-      ['Spent', renderUsd(data?.used)],
+      ...(data ? listSpent(data) : [['Spent', renderUsd(undefined)] as const]),
       [
         'Credited',
         renderUsd(data?.total),
         credits.map(([kind, amount], index) => html`${index > 0 && ', '}${kind} ${renderUsd(amount)}`),
       ],
     )}
+    <${BudgetBars} account=${account} />
     <p>${choice}</p>
     ${render()}`;
 }
 
-const columns: readonly Column<ListedAccount>[] = [
+/** Rows in the order of the tree, each below its parent, with how deep it is. */
+function sortByTree(accounts: readonly ListedAccount[]): TreeRow[] {
+  const known = new Set(accounts.map(({ account }) => account));
+  const below = Map.groupBy(accounts, ({ parent }) => (parent !== null && known.has(parent) ? parent : null));
+  const list = (parent: string | null, depth: number): TreeRow[] =>
+    (below.get(parent) ?? []).flatMap((row) => [{ ...row, depth }, ...list(row.account, depth + 1)]);
+  return list(null, 0);
+}
+
+/** A branch to an account from the one above it. */
+function renderBranch(depth: number) {
+  const branch = `${'\u2003'.repeat(Math.max(0, depth - 1))}└\u2002`;
+  return depth > 0 && html`<span class="dim" aria-hidden="true">${branch}</span>`;
+}
+
+type TreeRow = ListedAccount & { readonly depth: number };
+
+const columns: readonly Column<TreeRow>[] = [
   buildColumn(
     'Account',
     ({ account, state, parent }) => [account, state === 'open' ? '' : state, parent].join(' ').trim(),
-    ({ account, state, parent, ...terms }) =>
-      html`<a href=${buildHref(['accounts', account])}>${account}</a> ${renderClosed(state)}
-        <span class="dim">${renderTerms(terms)}</span>${
-          parent !== null && html`<br /><span class="dim">in ${parent}</span>`
-        }`,
+    ({ account, state, depth, ...terms }) =>
+      html`<span class="nowrap"
+          >${renderBranch(depth)}<a href=${buildHref(['accounts', account])}>${account}</a>
+          ${renderClosed(state)}</span
+        >
+        <span class="dim">${renderTerms(terms)}</span>`,
   ),
   buildColumn('Available', 'available', 'amount'),
   buildColumn('Reserved', 'pending', 'amount'),
@@ -211,11 +241,13 @@ const columns: readonly Column<ListedAccount>[] = [
 function Accounts() {
   const accounts = useList('GET /admin/accounts', { limit: largestPage });
   const create =
-    mayChange() && html`<button class="primary" onClick=${openNewAccount}>Create the first account</button>`;
+    mayChange() &&
+    html`<button class="primary" onClick=${() => openNewAccount()}>Create the first account</button>`;
   return renderTable({
     name: 'Accounts',
     columns,
     ...accounts,
+    rows: accounts.rows && sortByTree(accounts.rows),
     getKey: ({ account }) => account,
     empty: html`<p>No accounts yet. An account has a prepaid balance that its keys spend.</p>
       ${create}`,
@@ -232,7 +264,7 @@ function All() {
   const create =
     view === 'operators'
       ? html`<button onClick=${openNewOperatorKey}>New operator key</button>`
-      : html`<button onClick=${openNewAccount}>New account</button>`;
+      : html`<button onClick=${() => openNewAccount()}>New account</button>`;
   const newKey = html`<button class="primary" onClick=${() => openNewKey()}>New key</button>`;
   return html`${renderHead('Accounts and keys', mayChange() && html`${create}${newKey}`)}
     <p>${choice}</p>

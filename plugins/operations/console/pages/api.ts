@@ -4,6 +4,7 @@
  */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Invitation, NewKey, OwnKeys } from '../../../shared/replies/accounts.ts';
 import type { OwnCall, OwnCallRecord } from '../../../shared/replies/calls.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import type { OwnKey } from '../../../shared/replies/spending.ts';
@@ -51,6 +52,12 @@ interface Sent extends Replies {
   readonly 'GET /v1/key': OwnKey;
   readonly 'GET /v1/calls': List<OwnCall>;
   readonly 'GET /v1/calls/:id': OwnCallRecord;
+  readonly 'GET /v1/keys': OwnKeys;
+  readonly 'POST /v1/keys': NewKey;
+  readonly 'POST /v1/keys/:key/rotate': NewKey;
+  readonly 'DELETE /v1/keys/:key': unknown;
+  readonly 'POST /v1/invitations/look': Pick<Invitation, 'account' | 'name' | 'expires'>;
+  readonly 'POST /v1/invitations/redeem': NewKey;
   readonly 'GET /v1/models': List<ListedModel>;
 }
 

@@ -35,6 +35,16 @@ const ofWhom: readonly Field[] = [
     hint: 'The name of the account, team or tag, or the id of the key.',
   },
 ];
+/** Of an account or of all below it too. */
+const ofTeam: Field = {
+  name: 'scope',
+  label: 'Counts',
+  type: 'select',
+  options: [
+    ['account', 'this account alone'],
+    ['team', 'this account and all below it'],
+  ],
+};
 const periods = ['hour', 'day', 'week', 'month', 'total'];
 
 function openNew(account: string | undefined): void {
@@ -42,7 +52,7 @@ function openNew(account: string | undefined): void {
   openForm({
     title: account === undefined ? 'Create a budget' : `Create a budget for ${account}`,
     fields: [
-      ...(account === undefined ? ofWhom : []),
+      ...(account === undefined ? ofWhom : [ofTeam]),
       { name: 'per', label: 'For each', type: 'select', value: 'month', options: periods },
       { name: 'zone', label: 'Time zone', value: zone, isRequired: true },
       ...buildTermFields({}),
@@ -146,8 +156,25 @@ const columns: readonly Column<Budget & Budget['current']>[] = [
   buildColumn('', undefined, renderActions),
 ];
 
+/** A bar for each budget that counts the calls of an account, with what is left and when it resets. */
+export function BudgetBars({ account }: { readonly account: string }) {
+  const { rows = [] } = useList('GET /admin/budgets', { counting: account, limit: largestPage });
+  const renderBar = (budget: Budget) => {
+    const { left, resets } = budget.current;
+    const until = resets && html`<span class="dim"> until ${renderTime(resets, 'brief')}</span>`;
+    return html`<dt>${describeBudget(budget)}</dt>
+      <dd>${renderUse({ ...budget, ...budget.current })} ${renderUsd(left)} left${until}</dd>`;
+  };
+  return (
+    rows.length > 0 &&
+    html`<dl class="facts" aria-label="Budgets that count it">
+      ${rows.map((row) => html`<div>${renderBar(row)}</div>`)}
+    </dl>`
+  );
+}
+
 export function Budgets({ account }: { readonly account?: string }) {
-  const whose = account === undefined ? {} : { scope: 'account', subject: account };
+  const whose = account === undefined ? {} : { counting: account };
   const budgets = useList('GET /admin/budgets', { ...whose, limit: largestPage });
   return renderTable({
     name: 'Budgets',

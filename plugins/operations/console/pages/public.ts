@@ -26,9 +26,11 @@ import {
   parseUsd,
   renderUsd,
 } from './format.ts';
+import { invitation, Invitation } from './invitation.ts';
 import { keepFocus, switchTheme, theme } from './kept.ts';
 import { buildHref, html, place, render, useSignal } from './kit.ts';
 import { OwnCallPage, renderBudgets, UsageChart } from './own-key.ts';
+import { OwnKeys, type SecretPlace } from './own-keys.ts';
 import { renderCode, renderNotice, renderProblem, renderFacts, renderHead, renderTiles } from './parts.ts';
 import type { CallPlace } from './playground-run.ts';
 import { playgroundKey as key, forgetWork, Stage } from './playground.ts';
@@ -189,7 +191,7 @@ interface Offer {
 }
 
 function renderAddresses({ facts, url, listing }: Offer) {
-  const texts = listing.data?.data.filter(writesText).map(({ id }) => id) ?? [];
+  const { models } = getSecretPlace({ facts, url, listing });
   const apiKey = key.value || '<your key>';
   /** The address of a client, with all protocols that it speaks there. */
   const renderAddress = (same: Facts['addresses']) =>
@@ -207,7 +209,7 @@ function renderAddresses({ facts, url, listing }: Offer) {
     )}
     <details>
       <summary>Settings for clients</summary>
-      <${ClientSettings} facts=${facts} base=${url} apiKey=${apiKey} models=${texts} />
+      <${ClientSettings} facts=${facts} base=${url} apiKey=${apiKey} models=${models} />
     </details>
   </section>`;
 }
@@ -227,6 +229,12 @@ function renderKeyForm() {
   </section>`;
 }
 
+const switchKey = (secret: string): string => (key.value = secret);
+
+function getSecretPlace({ facts, url, listing }: Offer): SecretPlace {
+  return { facts, url, models: listing.data?.data.filter(writesText).map(({ id }) => id) ?? [] };
+}
+
 function Holder(offer: Offer) {
   const { facts, url, listing } = offer;
   const view = useSignal<string>('key');
@@ -243,6 +251,11 @@ function Holder(offer: Offer) {
   if (section === 'calls' && id !== undefined) return html`<${OwnCallPage} id=${id} apiKey=${key.value} />`;
   const { choice, render } = chooseView(view, [
     ['key', 'My key', () => html`<${KeyView} apiKey=${key.value} />`],
+    [
+      'keys',
+      'My keys',
+      () => html`<${OwnKeys} ...${getSecretPlace(offer)} apiKey=${key.value} switchKey=${switchKey} />`,
+    ],
     [
       'playground',
       'Playground',
@@ -263,6 +276,7 @@ function Public() {
   const { data: facts, error } = useData('GET /console/facts');
   const listing = useData('GET /v1/models', undefined, { key: key.value });
   const offer = facts && { facts, url: facts.url ?? window.location.origin, listing };
+  const place = offer && getSecretPlace(offer);
   const stranger = html`<div class="columns">${renderKeyForm()} ${offer && renderAddresses(offer)}</div>
     <h2>Models and prices</h2>
     ${renderModels(listing)}`;
@@ -276,7 +290,9 @@ function Public() {
         </div>
         <button class="quiet" onClick=${switchTheme}>Theme: ${theme}</button>
       </header>
-      ${renderProblem(error)} ${key.value === '' ? stranger : offer && html`<${Holder} ...${offer} />`}
+      ${renderProblem(error)}
+      ${invitation.value !== '' && html`<${Invitation} place=${place} start=${switchKey} />`}
+      ${key.value === '' ? stranger : offer && html`<${Holder} ...${offer} />`}
     </main>
     ${renderNotice()}`;
 }

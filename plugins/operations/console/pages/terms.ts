@@ -54,9 +54,9 @@ function showSecrets(account: string, keys: readonly NewKey[]): void {
   );
 }
 
-export function openNewAccount(): void {
+export function openNewAccount(parent?: string): void {
   openForm({
-    title: 'Create an account',
+    title: parent === undefined ? 'Create an account' : `Create an account in ${parent}`,
     fields: [
       {
         name: 'name',
@@ -76,7 +76,7 @@ export function openNewAccount(): void {
     submit: 'Create account',
     async send({ name = '', credit, keys = '', ...terms }) {
       const names = keys.split(',').map((each) => each.trim());
-      const order = { name, credit, allowance: readAllowance(terms), keys: names.filter(Boolean) };
+      const order = { name, parent, credit, allowance: readAllowance(terms), keys: names.filter(Boolean) };
       const made = await call('POST /admin/accounts', {}, order);
       if (made.keys.length > 0) showSecrets(name, made.keys);
       else go(['accounts', name]);

@@ -1,0 +1,64 @@
+/**
+ * What someone sees who opens the link of an invitation: who invites them, and a button that gives the key.
+ * The secret is in the fragment of the link, which browsers send to nobody, and leaves the address at once.
+ */
+import type { NewKey } from '../../../shared/replies/accounts.ts';
+import { call } from './api.ts';
+import { renderTime } from './format.ts';
+import { getMessage, html, signal, useEffect, useSignal } from './kit.ts';
+import { renderSecret, type SecretPlace } from './own-keys.ts';
+import { renderHead, renderProblem, runAction } from './parts.ts';
+
+/** The secret of the link that was opened; empty if none was. */
+export const invitation = signal('');
+
+function takeInvitation(): void {
+  const [, secret] = /^#invitation=(in-\w+)$/.exec(window.location.hash) ?? [];
+  if (secret === undefined) return;
+  invitation.value = secret;
+  window.history.replaceState(null, '', window.location.pathname + window.location.search);
+}
+takeInvitation();
+window.addEventListener('hashchange', takeInvitation);
+
+interface Props {
+  readonly place: SecretPlace | undefined;
+  /** Goes on with the key. */
+  start(secret: string): void;
+}
+
+export function Invitation({ place, start }: Props) {
+  const found = useSignal<{ account: string; name: string; expires: string } | undefined>(undefined);
+  const fault = useSignal<string | undefined>(undefined);
+  const made = useSignal<NewKey | undefined>(undefined);
+  const secret = invitation.value;
+  useEffect(() => {
+    [found.value, fault.value, made.value] = [undefined, undefined, undefined];
+    call('POST /v1/invitations/look', {}, { invitation: secret }).then(
+      (reply) => (found.value = reply),
+      (error: unknown) => (fault.value = getMessage(error)),
+    );
+  }, [secret]);
+  const redeem = async (): Promise<void> => {
+    made.value = await call('POST /v1/invitations/redeem', {}, { invitation: secret });
+  };
+  const goOn = (): void => {
+    start(made.value?.key ?? '');
+    invitation.value = '';
+  };
+  if (made.value && place)
+    return html`${renderSecret(made.value, place)}
+      <p><button class="primary" onClick=${goOn}>Go on with this key</button></p>`;
+  return html`<section class="card">
+    ${renderHead('You are invited', undefined, 'h2')} ${renderProblem(fault.value)}
+    ${
+      found.value &&
+      html`<p>
+          <strong>${found.value.name}</strong> gets a key of <strong>${found.value.account}</strong>. The
+          invitation works once, until ${renderTime(found.value.expires, 'brief')}.
+        </p>
+        <button class="primary" onClick=${() => void runAction(redeem)}>Get my key</button>`
+    }
+    ${fault.value && html`<button onClick=${() => (invitation.value = '')}>Continue without it</button>`}
+  </section>`;
+}
