@@ -245,6 +245,22 @@ describe.each(['sqlite', 'postgres'] as const)('with a ledger in %s', (kind) => 
     expect(text).not.toContain('eve');
   });
 
+  it('a member sees the calls of all own keys, and an operator those of a holder', async () => {
+    const [one, other] = [
+      await makeKey('other', { holder: 'ivy' }),
+      await makeKey('other', { holder: 'ivy' }),
+    ];
+    const stranger = await makeKey('other', { holder: 'joe' });
+    for (const { key } of [one, other, stranger])
+      expect((await send('POST', '/v1/chat/completions', key, hello)).status).toBe(200);
+    const list = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) });
+    const count = (reply: unknown): number => list.parse(reply).data.length;
+    expect(count((await send('GET', '/v1/calls', one.key)).reply)).toBe(1);
+    expect(count((await send('GET', '/v1/calls?of=holder', one.key)).reply)).toBe(2);
+    expect(count((await open.ask('GET', '/calls?holder=ivy')).body)).toBe(2);
+    expect(await send('GET', '/v1/calls?of=team', one.key)).toMatchObject({ status: 400 });
+  });
+
   it('a key without a holder sees itself alone, and makes none', async () => {
     const { id, key } = await makeKey('ads');
     expect((await send('GET', '/v1/keys', key)).reply).toMatchObject({

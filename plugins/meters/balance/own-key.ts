@@ -220,10 +220,10 @@ export function listOwnKeyRoutes(opened: () => LedgerService): Route[] {
       name: 'own calls',
       path: '/v1/calls',
       describe: async () => (await import('./description.ts')).ownCalls,
-      async handle({ query }, { key }) {
+      async handle({ query }, principal) {
         const asked = readInput(ownCallQuery, Object.fromEntries(query));
         await opened().calls.flush();
-        return buildReply(await listOwnCalls(opened().store, key, asked));
+        return buildReply(await listOwnCalls(opened().store, principal, asked));
       },
     },
   ];

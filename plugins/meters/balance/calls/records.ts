@@ -79,7 +79,7 @@ const parties = ['call', 'account', 'key', 'model', 'provider', 'protocol'] as c
  * counts as one. A tag is `name:value` or `name`.
  */
 export interface CallQuery extends Readonly<
-  Partial<Record<(typeof parties)[number] | 'outcome' | 'tag', string | undefined>>
+  Partial<Record<(typeof parties)[number] | 'outcome' | 'tag' | 'holder', string | undefined>>
 > {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
@@ -131,6 +131,10 @@ export function buildCallsSql(query: CallQuery, byCost: boolean): CallSelect {
     from = 'found JOIN calls ON calls.number = found_number';
   }
   for (const name of parties) conditions.add(`calls.${name} =`, query[name]);
+  if (query.holder !== undefined) {
+    const holder = conditions.addValue(query.holder);
+    conditions.texts.push(`calls.key IN (SELECT id FROM keys WHERE holder = ${holder})`);
+  }
   if (query.outcome === 'error') conditions.texts.push(isError);
   else conditions.add('calls.outcome =', query.outcome);
   conditions.add(`${order}.ended >=`, query.from);

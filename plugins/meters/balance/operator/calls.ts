@@ -10,6 +10,7 @@ import {
   shiftDecimal,
   toOneLine,
   usd,
+  type Principal,
 } from '../../../../core/index.ts';
 import {
   describeOwnCall,
@@ -36,7 +37,7 @@ import { formatCsv, formatUses } from './csv.ts';
 import { nameKey, readKeyNames } from './key-records.ts';
 import { findOwners } from './keys.ts';
 import { defineOperation, only, type Ledger } from './operation.ts';
-import { accountName, buildNumberSchema, period, checkPeriod } from './reading.ts';
+import { accountName, buildNumberSchema, holder, period, checkPeriod } from './reading.ts';
 import { buildPage, buildRefusal } from './replies.ts';
 
 const bookedSchema = z.array(z.tuple([z.string(), z.coerce.number(), z.string()]));
@@ -74,7 +75,10 @@ const paging = {
   limit: buildNumberSchema(1, 1000).default(100),
 };
 
-export const ownCallQuery = checkPeriod(z.strictObject(paging));
+/** Calls of the key alone, or of all keys of its holder in the account. */
+export const ownCallQuery = checkPeriod(
+  z.strictObject({ ...paging, of: z.enum(['key', 'holder']).default('key') }),
+);
 
 function toListed(row: CallRow): ListedColumns {
   const { firstEvent: first_event = null, asked = null, code = null, ...columns } = row;
@@ -85,8 +89,13 @@ function formatPlace({ ended, number }: CallRow): string {
   return `${ended}-${number}`;
 }
 
-export async function listOwnCalls(store: Store, key: string, query: z.output<typeof ownCallQuery>) {
-  const rows = await store.listCalls({ ...query, key });
+export async function listOwnCalls(
+  store: Store,
+  { account, key, holder: own }: Principal,
+  { of, ...query }: z.output<typeof ownCallQuery>,
+) {
+  const whose = of === 'holder' && own !== undefined ? { account, holder: own } : { key };
+  const rows = await store.listCalls({ ...query, ...whose });
   return {
     object: 'list',
     ...buildPage(rows, query.limit, (row) => describeOwnCall(toListed(row)), formatPlace),
@@ -169,6 +178,7 @@ function formatCalls({ data }: Replies['GET /admin/calls']): string {
 
 const filters: Flags = {
   ...only.owner,
+  '--holder <name>': 'only by keys of one person or member',
   ...only.model,
   '--provider <name>': 'only by one provider',
   '--outcome <outcome>': 'only with this outcome, such as completed or failed',
@@ -183,6 +193,7 @@ const listing = defineOperation({
       id: name.optional(),
       account: accountName.optional(),
       key: name.optional(),
+      holder: holder.optional(),
       provider: name.optional(),
       protocol: name.optional(),
       tag: name.optional(),
