@@ -69,7 +69,7 @@ describe.runIf(hasBrowser)('teams in the console', () => {
     await go('accounts/search-lab?show=budgets');
     await rows('Budgets').filter({ hasText: 'search-team' }).waitFor();
     const bars = page.getByLabel('Budgets that count it');
-    expect(await bars.textContent()).toMatch(/team search-team each month 0 % +\$50\.00 left until/);
+    expect(await bars.textContent()).toMatch(/team search-team each month\s+0 %\s+· \$50\.00 left until/);
     expect(await bars.getByRole('meter').count()).toBe(1);
     expect(await findBarriers(page)).toEqual([]);
   });

@@ -10,7 +10,7 @@ import { openNewKey, openNewOperatorKey, Keys } from './keys.ts';
 import { html, notify, useMemo, buildHref, type Place } from './kit.ts';
 import { renderHead, renderProblem, renderState, renderTiles, RowMenu } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
-import { listSpent, Members, openErasure, openMove, renderChildren } from './team.ts';
+import { buildSpentTile, Members, openErasure, openMove, renderChildren } from './team.ts';
 import { openNewAccount, openTerms, renderTerms } from './terms.ts';
 
 function openAdjustment(account: string): void {
@@ -190,7 +190,7 @@ function Account({ account }: { readonly account: string }) {
     ${renderTiles(
       ['Available', renderUsd(data?.available), (data && renderTerms(data)) || 'for new calls'],
       ['Reserved', renderUsd(data?.pending), 'by running calls'],
-      ...(data ? listSpent(data) : [['Spent', renderUsd(undefined)] as const]),
+      data ? buildSpentTile(data) : ['Spent', renderUsd(undefined)],
       [
         'Credited',
         renderUsd(data?.total),

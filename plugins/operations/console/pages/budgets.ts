@@ -5,7 +5,7 @@ import { call, largestPage, mayChange, useList } from './api.ts';
 import { renderDialogForm, openForm, splitWords, type Field, type Values } from './form.ts';
 import { parseUsd, renderTime, renderUsd } from './format.ts';
 import { html } from './kit.ts';
-import { renderBadge, confirmAction, RowMenu } from './parts.ts';
+import { renderBadge, renderFacts, confirmAction, RowMenu } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
 function buildTermFields({ limit = '', hard = true, thresholds = [50, 80, 100] }: Partial<Budget>): Field[] {
@@ -162,14 +162,13 @@ export function BudgetBars({ account }: { readonly account: string }) {
   const renderBar = (budget: Budget) => {
     const { left, resets } = budget.current;
     const until = resets && html`<span class="dim"> until ${renderTime(resets, 'brief')}</span>`;
-    return html`<dt>${describeBudget(budget)}</dt>
-      <dd>${renderUse({ ...budget, ...budget.current })} ${renderUsd(left)} left${until}</dd>`;
+    return html`${renderUse({ ...budget, ...budget.current })} · ${renderUsd(left)} left${until}`;
   };
   return (
     rows.length > 0 &&
-    html`<dl class="facts" aria-label="Budgets that count it">
-      ${rows.map((row) => html`<div>${renderBar(row)}</div>`)}
-    </dl>`
+    html`<section class="card" aria-label="Budgets that count it">
+      ${renderFacts(rows.map((budget) => [describeBudget(budget), renderBar(budget)] as const))}
+    </section>`
   );
 }
 

@@ -239,38 +239,35 @@ export function Members({
   const held = keys && Map.groupBy(keys, ({ holder }) => holder ?? '');
   const rule = details?.memberKeys ?? null;
   return html`${renderTable({
-    name: 'Members',
-    columns: memberColumns,
-    ...state,
-    rows: held && [...held].flatMap(([name, own]) => (name === '' ? [] : [{ name, keys: own }])),
-    getKey: ({ name }) => name,
-    tools: html`<span class="dim">
-        ${rule ? `Each may have ${formatThings(rule.most, 'key')}.` : 'They make no keys of their own.'}
-      </span>
-      ${
-        mayChange() &&
-        html`<button onClick=${() => openMemberKeys(account, rule)}>What they may do</button>
-          <button onClick=${() => openInvitation(account)}>Invite</button>`
-      }`,
-    empty: 'No members yet. A member holds keys of this account. Invite one, or name the holder of a key.',
-  })}
-  ${renderTable({
-    name: 'Invitations',
-    columns: invitationColumns,
-    ...invitations,
-    getKey: ({ id }) => id,
-    empty: 'Nobody is invited.',
-  })}`;
+      name: 'Members',
+      columns: memberColumns,
+      ...state,
+      rows: held && [...held].flatMap(([name, own]) => (name === '' ? [] : [{ name, keys: own }])),
+      getKey: ({ name }) => name,
+      tools: html`<span class="dim">
+          ${rule ? `Each may have ${formatThings(rule.most, 'key')}.` : 'They make no keys of their own.'}
+        </span>
+        ${
+          mayChange() &&
+          html`<button onClick=${() => openMemberKeys(account, rule)}>What they may do</button>
+            <button onClick=${() => openInvitation(account)}>Invite</button>`
+        }`,
+      empty: 'No members yet. A member holds keys of this account. Invite one, or name the holder of a key.',
+    })}
+    <h2>Invitations</h2>
+    ${renderTable({
+      name: 'Invitations',
+      columns: invitationColumns,
+      ...invitations,
+      getKey: ({ id }) => id,
+      empty: 'Nobody is invited.',
+    })}`;
 }
 
-/** What an account spent, alone and with all accounts below it. */
-export function listSpent({ own, team, children }: AccountDetails) {
-  const alone = [
-    'Spent',
-    renderUsd(own.spent),
-    `in ${formatThings(own.calls, 'call')}, by this account alone`,
-  ] as const;
-  if (children.length === 0) return [alone];
-  const note = `in ${formatThings(team.calls, 'call')}, by all ${team.accounts} accounts`;
-  return [alone, ['Spent by the team', renderUsd(team.spent), note] as const];
+/** What an account spent, and with all accounts below it if it is a team. */
+export function buildSpentTile({ own, team, children }: AccountDetails) {
+  const formatCalls = (sums: AccountDetails['team']): string => `in ${formatThings(sums.calls, 'call')}`;
+  if (children.length === 0) return ['Spent', renderUsd(own.spent), formatCalls(own)] as const;
+  const alone = html`${formatCalls(team)}; ${renderUsd(own.spent)} ${formatCalls(own)} by this account alone`;
+  return [`Spent by the team of ${team.accounts} accounts`, renderUsd(team.spent), alone] as const;
 }
