@@ -73,7 +73,10 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
 
   it('delete a key, which is then refused and no longer listed', async () => {
     await go('accounts/corrected');
-    await page.locator('td').getByRole('button', { name: /^Actions for/ }).click();
+    await page
+      .locator('td')
+      .getByRole('button', { name: /^Actions for/ })
+      .click();
     await button('Delete').click();
     await dialog().getByRole('button', { name: 'Delete', exact: true }).click();
     await expect.poll(async () => (await call()).status).toBe(401);

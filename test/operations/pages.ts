@@ -61,7 +61,11 @@ export async function submit(
 export const button = (name: string | RegExp) => page.getByRole('button', { name }).first();
 /** Opens the menu of the first row that has one, and chooses. */
 export const choose = async (name: string): Promise<void> => {
-  await page.locator('td').getByRole('button', { name: /^Actions for/ }).first().click();
+  await page
+    .locator('td')
+    .getByRole('button', { name: /^Actions for/ })
+    .first()
+    .click();
   await page.locator('.menu:popover-open').getByRole('button', { name }).click();
 };
 export const region = (name: string) => page.getByRole('region', { name, exact: true });
