@@ -2,10 +2,14 @@
  * Teams over sockets, with both databases: what an account and the accounts below it spent, invitations that
  * give one key, and members who look after their own keys.
  */
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, type Erasure } from '../../core/index.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
+import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
 import { calls } from '../../plugins/operations/calls.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
@@ -35,6 +39,8 @@ const witness = definePlugin({
 describe.each(['sqlite', 'postgres'] as const)('with a ledger in %s', (kind) => {
   let open: AdminListener;
   let drop: (() => Promise<void>) | undefined;
+  /** The ledger, as another process opens it. */
+  let openStore: () => Promise<Store>;
 
   beforeAll(async () => {
     const database = kind === 'postgres' ? await openDatabase() : undefined;
@@ -49,6 +55,8 @@ describe.each(['sqlite', 'postgres'] as const)('with a ledger in %s', (kind) => 
       balance({ firstCredit: '0', ...(store && { store }) }),
       witness(),
     ]);
+    const file = join(open.gateway.dataFolder, 'ledger.db');
+    openStore = () => (database ? openPostgres({ url: database.url }) : openSqlite({ file }));
     for (const name of ['company', 'search', 'ads', 'ads-lab', 'other'])
       await open.ask('POST', '/accounts', { name });
     await open.ask('PATCH', '/accounts/search', { parent: 'company' });
@@ -371,6 +379,16 @@ describe.each(['sqlite', 'postgres'] as const)('with a ledger in %s', (kind) => 
     for (const path of ['/keys', '/keys?holder=zoe@example.com', '/calls'])
       expect((await open.ask('GET', path)).text).not.toContain('"zoe@');
     expect((await open.ask('GET', '/audit')).body).toMatchObject({ ok: true });
+  });
+
+  it('an erasure that a process left unfinished is finished by a gateway', { timeout: 200_000 }, async () => {
+    const { id: key } = await makeKey('search', { holder: 'left-by-another' });
+    const other = await openStore();
+    const begun = await other.beginErasure({ id: 'left', holder: 'left-by-another', at: Date.now() });
+    await other.close();
+    expect(begun).toEqual({ status: 'created', id: 'left' });
+    await awaitEnd('left');
+    expect(erased).toContainEqual({ account: undefined, holder: 'left-by-another', keys: [key] });
   });
 
   it('an erasure of nobody, of both or of neither is refused with the field', async () => {

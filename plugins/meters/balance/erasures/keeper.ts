@@ -4,7 +4,7 @@
  * may still write what they held in memory.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Host, Operations } from '../../../../core/index.ts';
+import { isGatewayError, type Host, type Operations } from '../../../../core/index.ts';
 import { eraseMarkups } from '../markups.ts';
 import type { ErasureRecord, Store } from '../store.ts';
 
@@ -48,8 +48,11 @@ async function runErasures(store: Store, erase: EraseHook): Promise<void> {
 /** Continues what has not ended; returns a function that stops it. */
 export function keepErasing(store: Store, erase: EraseHook, logger: Host['logger']): () => void {
   let isBusy = false;
-  const logFailure = (error: unknown): void =>
-    logger.warn({ error }, 'something could not be erased; it is tried again');
+  const logFailure = (error: unknown): void => {
+    // An outage of the ledger is logged elsewhere.
+    const isOutage = isGatewayError(error) && error.code === 'ledger_unavailable';
+    logger[isOutage ? 'debug' : 'warn']({ error }, 'something could not be erased; it is tried again');
+  };
   const timer = setInterval(async () => {
     if (isBusy) return;
     isBusy = true;
