@@ -258,7 +258,7 @@ function renderActions(key: Key) {
   return html`<${RowMenu} of=${`the key ${key.name || key.id}`} id=${`menu-${key.id}`} items=${items} />`;
 }
 
-function getState({ disabled, rotatedTo, limits: { expires } }: Key): string {
+export function getState({ disabled, rotatedTo, limits: { expires } }: Key): string {
   if (disabled) return 'disabled';
   if (expires !== null && Date.parse(expires) <= Date.now()) return 'expired';
   return rotatedTo === null ? 'active' : 'replaced';

@@ -7,6 +7,7 @@ import { call, reload, useData, type Facts } from './api.ts';
 import { ClientSettings } from './client-settings.ts';
 import { renderForm, splitWords } from './form.ts';
 import { formatThings } from './format.ts';
+import { getState } from './keys.ts';
 import { html, useSignal, type Signal } from './kit.ts';
 import { renderBadge, renderCode, renderProblem, renderState, runAction } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
@@ -29,12 +30,6 @@ export function renderSecret({ key }: Pick<NewKey, 'key'>, { facts, url, models 
     <h3>Settings for clients</h3>
     <${ClientSettings} facts=${facts} base=${url} apiKey=${key} models=${models} />
   </section>`;
-}
-
-function getState({ disabled, rotatedTo, limits: { expires } }: OwnKey): string {
-  if (disabled) return 'disabled';
-  if (expires !== null && Date.parse(expires) <= Date.now()) return 'expired';
-  return rotatedTo === null ? 'active' : 'replaced';
 }
 
 const columns: readonly Column<OwnKey>[] = [
