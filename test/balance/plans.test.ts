@@ -87,6 +87,33 @@ describe('a reservation and its end', () => {
     await opened.dispose();
   });
 
+  it('send as many statements for an account with an allowance as for any other', async () => {
+    const { file, store, dispose } = await openTemporary();
+    const counts: number[] = [];
+    for (const account of ['plain', 'allowed']) {
+      await store.createAccount({ name: account, at: 1 });
+      await store.addCredit({ account, amount: 100n, kind: 'bonus', at: 1 });
+      const allowance = { amount: 5n };
+      if (account === 'allowed') await store.setTerms({ account, changes: { allowance }, at: 900 });
+      const database = openDatabase(file, 1000);
+      const steps = runWrites('o', [{ name: 'reserve', argument: request(account, account) }]);
+      let count = 0;
+      const counted = (function* () {
+        let step = steps.next();
+        while (!step.done) {
+          count += step.value.asked.length;
+          step = steps.next(yield step.value);
+        }
+        return step.value;
+      })();
+      expect(new Statements(database).run(counted)).toMatchObject([{ status: 'reserved' }]);
+      database.close();
+      counts.push(count);
+    }
+    expect(counts[1]).toBe(counts[0]);
+    await dispose();
+  });
+
   it('scan no table in PostgreSQL, with budgets, a cap, a rate and a claim', async () => {
     const opened = await openFresh();
     await fill(opened);

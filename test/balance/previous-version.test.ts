@@ -163,6 +163,34 @@ it('shares a ledger with the version before: each ends calls of the other', asyn
   for (const store of stores) await store.close();
 });
 
+it('shows the version before allowances as kinds that it knows, and its audit finds nothing', async () => {
+  const [old, young] = [await previous.openSqlite({ file, threads: false }), await openSqlite({ file })];
+  const [noon, month] = [Date.parse('2026-11-22T12:00:00Z'), Date.parse('2026-12-01T00:00:00Z')];
+  await young.createAccount({ name: 'design', at: 1 });
+  const allowance = { amount: 100n, mode: 'reset' } as const;
+  await young.setTerms({ account: 'design', changes: { allowance }, at: noon });
+  await old.reserve(request('old-1', 'design', { quotes: [quote(30n)], at: noon }));
+  expect(await young.creditAllowances({ at: month, limit: 10 })).toBe(1);
+  await old.settle(settlement('old-1', 30n));
+  const query = { account: 'design', kinds: ['credit'], limit: 10 } as const;
+  const listSources = async ({ listEntries }: Pick<Store, 'listEntries'>) =>
+    (await listEntries(query)).map(({ source, available }) => [source, available]);
+  expect(await listSources(old)).toEqual([
+    ['bonus', 100n],
+    ['adjustment', -70n],
+    ['bonus', 100n],
+  ]);
+  expect(await listSources(young)).toEqual([
+    ['allowance', 100n],
+    ['allowance-reset', -70n],
+    ['allowance', 100n],
+  ]);
+  for (const store of [old, young]) {
+    expect(await store.audit()).toMatchObject({ ok: true, findings: [] });
+    await store.close();
+  }
+});
+
 it('makes new ledgers with every column that the version before knows, in both databases', async () => {
   const known = readTables();
   const store = await openSqlite({ file: `${file}-new` });

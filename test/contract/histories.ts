@@ -67,6 +67,10 @@ const step = fc.oneof(
       limit: fc.bigInt(0n, 1500n),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({ type: fc.constant('terms' as const), account, postpaid: fc.boolean() }),
+  },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('recover' as const), owner }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('expire' as const) }) },
 );
@@ -195,6 +199,12 @@ class History {
       }
       case 'limit':
         return this.#limit(step);
+      case 'terms': {
+        const { postpaid } = step;
+        const name = this.#mark(step.account);
+        this.#model.pay(name, postpaid);
+        return [this.#getStore(0).setTerms({ account: name, changes: { postpaid }, at: 1 }), 'changed'];
+      }
       case 'recover':
         return [this.#recover(step.owner), this.#model.recover(step.owner)];
       case 'expire':

@@ -39,9 +39,16 @@ export class Model {
   readonly accounts = new Map<string, Sums>();
   readonly keys = new Map<string, { readonly cap: Nano | undefined; used: Nano; pending: Nano }>();
   readonly budgets: ModelBudget[] = [];
+  /** Accounts that pay later: their budgets alone limit them. */
+  readonly #later = new Set<string>();
   readonly #reservations = new Map<string, Reservation>();
   readonly #references = new Map<string, string>();
   readonly #claims = new Map<string, { call: string; state: 'running' | 'done' }>();
+
+  pay(account: string, isLater: boolean): void {
+    if (isLater) this.#later.add(account);
+    else this.#later.delete(account);
+  }
 
   credit(account: string, amount: Nano, reference: string | undefined): string {
     const stands = `${account} ${amount}`;
@@ -154,7 +161,7 @@ export class Model {
   #findLimit(account: string, key: string, budgets: readonly ModelBudget[]): { available: Nano; by: string } {
     const held = this.#getSums(account);
     const paying = this.keys.get(key);
-    const inAccount = held.total - held.used - held.pending;
+    const inAccount = this.#later.has(account) ? 10n ** 18n : held.total - held.used - held.pending;
     const left = paying?.cap === undefined ? undefined : paying.cap - paying.used - paying.pending;
     const isCapped = left !== undefined && left < inAccount;
     const paid = isCapped ? left : inAccount;
