@@ -104,7 +104,7 @@ it('several processes on one file create it together and spend from one account 
 
 it('a full disk refuses writes without room, and keeps what was acknowledged before', async () => {
   const filler = [process.execPath, join(import.meta.dirname, 'fill-disk.ts'), file];
-  const child = spawn('sh', ['-c', 'ulimit -f 600; exec "$0" "$@"', ...filler], {
+  const child = spawn('sh', ['-c', 'ulimit -f 1000; exec "$0" "$@"', ...filler], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [output, [code]] = await Promise.all([Array.fromAsync(child.stdout), once(child, 'exit')]);
