@@ -281,6 +281,20 @@ export function testAllowances(bench: Bench): void {
     expect(await readAvailable(name)).toBe(250n);
   });
 
+  it('an account that takes the name of an erased one has an allowance of its own', async () => {
+    const name = await open({ amount: 5n, mode: 'reset' }, noon);
+    expect(await store().audit()).toMatchObject({ ok: true });
+    const id = `erased-${name}`;
+    expect(await store().beginErasure({ account: name, id, at: noon })).toMatchObject({ status: 'created' });
+    for (let [after, isDone] = ['', false]; !isDone;)
+      ({ after, isDone } = await store().eraseSome({ id, after, limit: 100, at: noon }));
+    await store().endErasure({ id, at: noon });
+    expect(await store().createAccount({ name, at: noon })).toBe(true);
+    expect(await set(name, { allowance: { amount: 7n } }, noon)).toBe('changed');
+    expect(await readAvailable(name)).toBe(7n);
+    expect(await store().audit()).toMatchObject({ ok: true, findings: [] });
+  });
+
   it('two processes that credit at the same moment credit once', async () => {
     const names = await Promise.all([1, 2, 3].map(() => open({ amount: 9n }, noon)));
     const other = await bench.opened().another();

@@ -74,7 +74,7 @@ interface Sums {
 /** An account can be renamed, so it is known by its number. */
 const owner = rows.pickColumn('account', rows.readCount);
 const readEntry = rows.createReader({ ...entryFields, owner });
-type OwnedEntry = ReturnType<typeof readEntry>;
+export type OwnedEntry = ReturnType<typeof readEntry>;
 
 interface Open {
   readonly call: string;
@@ -101,7 +101,7 @@ function createKnown() {
     adjusted: new Set<number>(),
     budgets,
     rollups,
-    allowances: new Map<string, KnownAllowances>(),
+    allowances: new Map<number, KnownAllowances>(),
     findings,
     broken: 0,
     entries: 0,

@@ -6,15 +6,14 @@
  */
 import { formatUsd } from '../../../core/for-threads.ts';
 import type { Nano } from '../../../core/index.ts';
-import type { About } from './audit.ts';
-import type { Entry } from './books.ts';
+import type { About, OwnedEntry } from './audit.ts';
 import { readShares } from './budgets/budget.ts';
 import { findPeriod } from './budgets/periods.ts';
 import * as rows from './rows.ts';
 import { readTerms } from './terms.ts';
 
 const readAgreed = rows.createReader({
-  account: rows.pickColumn('account_name', rows.readText),
+  account: rows.readCount,
   /** The first entry that follows these terms. */
   since: rows.readCount,
   terms: readTerms,
@@ -39,11 +38,11 @@ interface Sums {
 }
 
 export class TermsAudit {
-  readonly #known: Map<string, KnownAllowances>;
+  readonly #known: Map<number, KnownAllowances>;
   readonly #reportFinding: (about: About, message: string) => void;
-  #agreed: ReadonlyMap<string, readonly Agreed[]> = new Map();
+  #agreed: ReadonlyMap<number, readonly Agreed[]> = new Map();
 
-  constructor(known: Map<string, KnownAllowances>, found: (about: About, message: string) => void) {
+  constructor(known: Map<number, KnownAllowances>, found: (about: About, message: string) => void) {
     this.#known = known;
     this.#reportFinding = found;
   }
@@ -54,15 +53,15 @@ export class TermsAudit {
   }
 
   /** Whether a reservation that the balance does not cover is one that the account may pay later. */
-  isPaidLater({ account, number, budgets }: Entry): boolean {
+  isPaidLater({ owner, number, budgets }: OwnedEntry): boolean {
     const isLimited = readShares(budgets).some(({ allowed }) => allowed !== undefined);
-    return isLimited && this.#findTerms(account, number)?.terms.postpaid === true;
+    return isLimited && this.#findTerms(owner, number)?.terms.postpaid === true;
   }
 
   /** Call it for every credit, in the order of their numbers. */
-  addCredit(entry: Entry, sums: Sums): void {
-    const { account, available: amount, period, source } = entry;
-    const known = this.#known.get(account);
+  addCredit(entry: OwnedEntry, sums: Sums): void {
+    const { owner, available: amount, period, source } = entry;
+    const known = this.#known.get(owner);
     if (period === undefined) {
       if (known && amount < 0n) known.corrected -= amount;
     } else if (source === 'allowance-reset') {
@@ -70,17 +69,17 @@ export class TermsAudit {
     } else {
       const periods = known?.periods ?? [];
       this.#checkAllowance(entry, period, periods);
-      this.#known.set(account, { periods, amount, spent: sums.revenue + sums.reserved, corrected: 0n });
+      this.#known.set(owner, { periods, amount, spent: sums.revenue + sums.reserved, corrected: 0n });
     }
   }
 
-  #findTerms(account: string, number: number): Agreed | undefined {
+  #findTerms(account: number, number: number): Agreed | undefined {
     return this.#agreed.get(account)?.findLast(({ since }) => since <= number);
   }
 
-  #checkAllowance(entry: Entry, period: number, periods: KnownAllowances['periods']): void {
-    const { account, number, at, available } = entry;
-    const allowance = this.#findTerms(account, number)?.terms.allowance;
+  #checkAllowance(entry: OwnedEntry, period: number, periods: KnownAllowances['periods']): void {
+    const { owner, number, at, available } = entry;
+    const allowance = this.#findTerms(owner, number)?.terms.allowance;
     if (!allowance) return this.#reportFinding(entry, 'an allowance that was not agreed');
     const { amount, per, zone } = allowance;
     if (amount !== available)
@@ -97,11 +96,11 @@ export class TermsAudit {
   }
 
   #checkReset(
-    entry: Entry,
+    entry: OwnedEntry,
     known: KnownAllowances | undefined,
     { available, reserved, revenue }: Sums,
   ): void {
-    if (this.#findTerms(entry.account, entry.number)?.terms.allowance?.mode !== 'reset')
+    if (this.#findTerms(entry.owner, entry.number)?.terms.allowance?.mode !== 'reset')
       this.#reportFinding(entry, 'an allowance that was taken back, which was not agreed');
     const { amount = 0n, spent = 0n, corrected = 0n } = known ?? {};
     const unspent = amount - (revenue + reserved - spent) - corrected;

@@ -7,9 +7,7 @@ export const accountTables = 'accounts LEFT JOIN account_terms terms ON terms.nu
 
 export const accountRows = `SELECT ${accountColumns} FROM ${accountTables}`;
 
-export const termRows = `
-  SELECT accounts.name AS account_name, terms.* FROM account_terms terms
-  JOIN accounts ON accounts.id = terms.account ORDER BY terms.number`;
+export const termRows = 'SELECT * FROM account_terms ORDER BY number';
 
 export const keyRows = `
   SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name,
