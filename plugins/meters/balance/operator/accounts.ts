@@ -421,8 +421,7 @@ export const accountVerbs: Verbs<Ledger> = {
       const credits = Object.entries(shown.credits).filter(([, sum]) => sum !== '0');
       const lines = [
         formatBalance(shown),
-        shown.state,
-        formatTerms(shown) || 'pays in advance',
+        ...[shown.state === 'open' ? '' : shown.state, formatTerms(shown)].filter(Boolean),
         ...credits.map(([kind, sum]) => `${kind} ${sum} USD`),
         ...formatTeam(shown),
         ...budgets.map(formatBudget),
