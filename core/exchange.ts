@@ -65,6 +65,8 @@ export interface Principal {
   readonly root?: string | undefined;
   /** Whether it may only read: an operator key that sends GET requests alone. */
   readonly readOnly?: boolean | undefined;
+  /** A person who signed in has a role, which the routes of operators name. Keys have none. */
+  readonly person?: Person | undefined;
   /** Ids of the models it may call; a trailing `*` matches a prefix. Undefined: all models. */
   readonly models?: readonly string[] | undefined;
   readonly permits?: Permits | undefined;
@@ -72,6 +74,15 @@ export interface Principal {
   readonly teams?: readonly string[] | undefined;
   /** What its calls count for, as `team:search` or `research`. */
   readonly tags?: readonly string[] | undefined;
+}
+
+/** A person who signed in at an identity provider: in a browser as an operator, on a device as a user. */
+export interface Person {
+  readonly role: string;
+  /** How keys name the person as their holder. */
+  readonly holder: string;
+  /** The accounts that the person belongs to; new keys are of the first. */
+  readonly accounts: readonly string[];
 }
 
 export interface Authenticated extends Received {

@@ -179,6 +179,10 @@ export type Route = {
   readonly adminOnly?: true;
   /** Passes the user to a public route, if a valid key came with the request. */
   readonly personal?: true;
+  /** Takes a form of at most 64 kB instead of JSON: `text` is what was sent. */
+  readonly takesForm?: true;
+  /** The roles of people who may call an operator route; unless given only `owner`. Keys have no role. */
+  readonly roles?: readonly string[];
   /** Reads the body, of at most 8 MB and any type, only to discard it. `handle` receives none. */
   readonly discardsBody?: true;
   /** Lets keys that may only read send a POST: it asks a question. */
@@ -247,6 +251,18 @@ export interface Keyring {
   readonly name: string;
   /** Receives a secret. Undefined: not a key of this keyring. Rejects if the store is unavailable. */
   verify(secret: string): Promise<Principal | undefined> | Principal | undefined;
+  readonly people?: PeopleKeys;
+}
+
+/** What a keyring does for people who sign in. */
+export interface PeopleKeys {
+  /** Makes a key whose secret nobody gets. Resolves with its handle; undefined: no such open account. */
+  lend(order: { account: string; holder: string; name: string }): Promise<string | undefined>;
+  /** The principal of a handle, as `verify` finds that of a secret. */
+  find(handle: string): Promise<Principal | undefined> | Principal | undefined;
+  /** Disables all keys of a holder, and resolves with their ids. Notes who did it, as `resume` does. */
+  suspend(holder: string, author: string): Promise<readonly string[]>;
+  resume(holder: string, keys: readonly string[], author: string): Promise<void>;
 }
 
 /** How clients can send a key, for `/openapi.json`. Taps on `authenticate` decide who is let in. */

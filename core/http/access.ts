@@ -7,11 +7,15 @@ import type { Principal, Replay, Target } from '../exchange.ts';
 import { GatewayError } from '../util/errors.ts';
 import { modelHeader } from './reply-headers.ts';
 
-/** Throws `invalid_api_key` without a known key, `forbidden` if it is of the other kind or may only read. */
+/**
+ * Throws `invalid_api_key` without a known key, `forbidden` if it is of the other kind or may only read, or
+ * if the role of its person is not among `roles`.
+ */
 export function requireAccess(
   principal: Principal | undefined,
   access: Principal['kind'],
   method: string,
+  roles: readonly string[] = ['owner'],
 ): Principal {
   if (!principal)
     throw new GatewayError('invalid_api_key', 'No API key was sent. Send `Authorization: Bearer <key>`.');
@@ -19,6 +23,12 @@ export function requireAccess(
     throw new GatewayError(
       'forbidden',
       `This endpoint needs ${addArticle(access)} key; ${addArticle(principal.kind)} key was sent.`,
+    );
+  const { role } = principal.person ?? {};
+  if (access === 'operator' && role !== undefined && !roles.includes(role))
+    throw new GatewayError(
+      'forbidden',
+      `Your role "${role}" may not do this; it takes ${roles.join(' or ')}.`,
     );
   if (principal.readOnly && method !== 'GET' && method !== 'HEAD')
     throw new GatewayError('forbidden', 'This operator key may only read. Use a key that may also change.');

@@ -101,7 +101,8 @@ async function callHandler(asked: Asked): Promise<RouteReply> {
   if (route.access !== 'public') {
     // The caller is authenticated before the body is read.
     const method = route.changesNothing ? 'GET' : context.method;
-    const principal = requireAccess(await authenticate(asked, route.access), route.access, method);
+    const { access, roles } = route;
+    const principal = requireAccess(await authenticate(asked, access), access, method, roles);
     checkPermits(principal, describeUse(asked));
     return route.handle({ ...request, ...(await readBody(route, context)) }, principal);
   }
@@ -146,7 +147,7 @@ async function identify(asked: Asked): Promise<Principal | undefined> {
 
 /** Reads the JSON body of a route. koa-body is loaded with the first one, since most gateways have none. */
 async function readBody(
-  { discardsBody }: Route,
+  { discardsBody, takesForm }: Route,
   context: Context,
 ): Promise<Pick<RouteRequest, 'body' | 'text'>> {
   const isEmpty = !context.request.length && context.get('transfer-encoding') === '';
@@ -162,24 +163,27 @@ async function readBody(
   try {
     await koaBody({
       json: true,
-      urlencoded: false,
+      urlencoded: takesForm === true,
       text: false,
       multipart: false,
       jsonLimit: '1mb',
+      formLimit: '64kb',
       includeUnparsed: true,
     })(context, async () => undefined);
   } catch (error) {
+    const most = takesForm ? '64 kB' : '1 MB';
     if (error instanceof Error && 'status' in error && error.status === 413)
-      throw new GatewayError('body_too_large', 'The body is larger than the 1 MB this endpoint accepts.', {
+      throw new GatewayError('body_too_large', `The body is larger than the ${most} this endpoint accepts.`, {
         cause: error,
       });
-    throw new GatewayError('invalid_request', 'The body could not be read as JSON of at most 1 MB.', {
+    const form = takesForm ? 'a form' : 'JSON';
+    throw new GatewayError('invalid_request', `The body could not be read as ${form} of at most ${most}.`, {
       cause: error,
     });
   }
   const text: unknown = 'rawBody' in context.request ? context.request.rawBody : undefined;
   if (typeof text === 'string') return { body: context.request.body, text };
-  throw toWrongBodyError('application/json');
+  throw toWrongBodyError(takesForm ? 'application/x-www-form-urlencoded' : 'application/json');
 }
 
 interface SendableReply {

@@ -30,6 +30,8 @@ export const errorTable = {
   unsupported_media_type: { status: 415, retry: false },
   idempotency_mismatch: { status: 422, retry: false },
   rate_limited: { status: 429, retry: true },
+  // A person's device learns so that its money or budget is used up; keys get 402.
+  spending_capped: { status: 429, retry: false },
   client_gone: { status: 499, retry: false },
   internal: { status: 500, retry: true },
   upstream_failed: { status: 502, retry: true },

@@ -19,6 +19,7 @@ import {
 import { buildRecordText } from '../shared/calls/record.ts';
 import { readShownRecord } from '../shared/calls/shown.ts';
 import { encodeError } from '../shared/openai/errors.ts';
+import { roles } from '../shared/operations.ts';
 import { buildErrorReply, describeJson, noStore, operatorError } from '../shared/operator-routes.ts';
 import { LiveCalls } from './calls/live.ts';
 
@@ -83,6 +84,7 @@ function buildLiveRoute(getLive: () => LiveCalls | undefined): Route {
     method: 'GET',
     path: '/admin/events',
     access: 'operator',
+    roles: roles.read,
     encodeError: buildErrorReply,
     describe: async () => ({
       summary: 'Calls as they start and end, as server-sent events',

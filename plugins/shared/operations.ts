@@ -22,7 +22,7 @@ import type { Replies, RouteName } from './replies/routes.ts';
  * their calls, the figures of their team.
  */
 export const roleNames = ['owner', 'admin', 'billing', 'viewer', 'member'] as const;
-type Role = (typeof roleNames)[number];
+export type Role = (typeof roleNames)[number];
 
 /** Who may run an operation, by what it does. */
 export const roles = {
@@ -32,6 +32,7 @@ export const roles = {
   manageOwn: ['owner', 'admin', 'member'],
   spend: ['owner', 'admin', 'billing'],
   correct: ['owner', 'billing'],
+  admit: ['owner'],
 } as const satisfies Readonly<Record<string, readonly Role[]>>;
 
 type ParamName<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
@@ -200,6 +201,7 @@ export function listOperationRoutes<Context>(
       ...splitRoute(route),
       name: route,
       access: 'operator',
+      roles: operation.roles,
       ...(changesNothing && { changesNothing }),
       encodeError: buildErrorReply,
       describe: () => describeOperation(operation),

@@ -2,6 +2,7 @@
  * The verbs of operations. A verb reads what was typed as the input of its operation, asks first if it cannot
  * be taken back, runs it in this process or with `--url` on a gateway elsewhere, and formats the reply.
  */
+import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import {
@@ -81,6 +82,15 @@ const urlFlag: CommandOption = {
   flags: '--url <url>',
   description: 'run it on the gateway whose admin listener is there, with the key in TOLLGATE_OPERATOR_KEY',
 };
+
+/** The user who runs a command, by number if the system has no name for it, as in some containers. */
+export function findCommandAuthor(): string {
+  try {
+    return `cli:${userInfo().username}`;
+  } catch {
+    return `cli:${process.getuid?.() ?? 'unknown'}`;
+  }
+}
 
 /** The first line that is typed; undefined if the input ends. */
 async function readAnswer(): Promise<string | undefined> {

@@ -1,15 +1,19 @@
 /** Headers of HTML pages, with a policy that lets nothing in but our own files. */
 
-/** `script` is another source of scripts that the policy allows. */
-export function buildPageHeaders(script = ''): Readonly<Record<string, string>> {
+/** `script` and `style` are other sources that the policy allows; `forms` is where forms may be sent. */
+export function buildPageHeaders(
+  script = '',
+  style = '',
+  forms = "'none'",
+): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
     `script-src 'self' ${script}`.trimEnd(),
-    "style-src 'self'",
+    `style-src 'self' ${style}`.trimEnd(),
     "img-src 'self' data: blob:",
     "connect-src 'self'",
     "base-uri 'none'",
-    "form-action 'none'",
+    `form-action ${forms}`,
     "frame-ancestors 'none'",
   ];
   return {

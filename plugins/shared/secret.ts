@@ -8,10 +8,19 @@ import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * `sk-` keys call models and see their account, `gw-` keys are for the admin listener and spend nothing, and
- * with an `in-` someone gets their first key.
+ * `sk-` keys call models and see their account, `gw-` keys are for the admin listener and spend nothing, and with
+ * an `in-` someone gets their first key. The others are of people: of a browser's session, a device that signs
+ * in, its calls and its renewals.
  */
-const prefixes = { user: 'sk-', operator: 'gw-', invitation: 'in-' } as const;
+const prefixes = {
+  user: 'sk-',
+  operator: 'gw-',
+  invitation: 'in-',
+  browser: 'gb-',
+  device: 'gd-',
+  access: 'ga-',
+  refresh: 'gr-',
+} as const;
 export type SecretKind = keyof typeof prefixes;
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

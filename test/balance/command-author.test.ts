@@ -1,7 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 import { afterEach, expect, it, vi } from 'vitest';
-import { findCommandAuthor } from '../../plugins/meters/balance/operator/table.ts';
+import { findCommandAuthor } from '../../plugins/shared/operator-verbs.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

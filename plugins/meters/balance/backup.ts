@@ -15,10 +15,10 @@ import {
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { fileMode, getMessage, makeFolder, type Command, type CommandResult } from '../../../core/index.ts';
-import { requireConfirmation, yesFlag } from '../../shared/operator-verbs.ts';
+import { findCommandAuthor, requireConfirmation, yesFlag } from '../../shared/operator-verbs.ts';
 import { getLedgerFile, isMissing, NoLedger, openStore, type StoreOptions } from './open-store.ts';
 import { formatCount } from './operator/operation.ts';
-import { buildVerbAction, findCommandAuthor } from './operator/table.ts';
+import { buildVerbAction } from './operator/table.ts';
 import type { Action } from './store.ts';
 
 function requireFile(options: StoreOptions, dataFolder: string): string {

@@ -5,7 +5,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { formatUsd, type Nano, GatewayError, type Keyring } from '../../../core/index.ts';
+import { formatUsd, type Nano, GatewayError, type Keyring, type PeopleKeys } from '../../../core/index.ts';
 import { createSecret, hashSecret, type SecretKind, isSecret } from '../../shared/secret.ts';
 import { limitEntries } from '../../shared/up-to.ts';
 import type { KeyLimits, NewKey, Store, KeyRecord } from './store.ts';
@@ -124,14 +124,46 @@ export function createKeyring(store: () => Store): Keyring {
     return undefined;
   }
 
+  function findInForce(hash: string, isKey: () => boolean): ReturnType<Keyring['verify']> {
+    const holder = known.get(hash);
+    if (holder) return checkInForce(holder);
+    if (unknown.has(hash) || !isKey()) return undefined;
+    return known.fetch(hash).then((found) => found && checkInForce(found));
+  }
+
   return {
     name: 'balance',
-    verify(secret) {
-      const hash = hashSecret(secret);
-      const holder = known.get(hash);
-      if (holder) return checkInForce(holder);
-      if (unknown.has(hash) || !(isSecret(secret) || isSecret(secret, 'operator'))) return undefined;
-      return known.fetch(hash).then((found) => found && checkInForce(found));
+    verify: (secret) =>
+      findInForce(hashSecret(secret), () => isSecret(secret) || isSecret(secret, 'operator')),
+    people: createPeopleKeys(store, (hash) => findInForce(hash, () => true)),
+  };
+}
+
+/** The most keys of one person that are suspended at once. */
+const mostHeld = 1000;
+
+async function switchKeys(ledger: Store, ids: readonly string[], disabled: boolean): Promise<void> {
+  for (const id of ids) await ledger.changeKey({ id, changes: { disabled } });
+}
+
+/** The keys of people who sign in. The handle of one is its hash. */
+function createPeopleKeys(store: () => Store, find: PeopleKeys['find']): PeopleKeys {
+  const begin = (author: string, action: string, subject: string): Store =>
+    store().withAction({ at: Date.now(), author, action, subject, detail: '{}' });
+  return {
+    find,
+    async lend({ account, holder, name }) {
+      const { kept } = createKeySecret('user');
+      const order = { ...noLimits, ...kept, kind: 'user', account, holder, name } as const;
+      const isMade = await begin(holder, 'sign a device in', kept.id).createKey(order);
+      return isMade ? kept.hash : undefined;
     },
+    async suspend(holder, author) {
+      const keys = await store().listKeys({ holder, limit: mostHeld });
+      const ids = keys.filter(({ disabled }) => !disabled).map(({ id }) => id);
+      await switchKeys(begin(author, 'suspend keys', holder), ids, true);
+      return ids;
+    },
+    resume: (holder, ids, author) => switchKeys(begin(author, 'resume keys', holder), ids, false),
   };
 }

@@ -243,7 +243,8 @@ const tooLong = 'prompt is too long';
 function buildErrorBody(error: GatewayError, id: string | undefined): Fields {
   const { vendor } = error.details;
   const otherwise = error.status < 499 ? 'invalid_request_error' : 'api_error';
-  const type = errorTypes.get(readStatus(error)) ?? otherwise;
+  const type =
+    error.code === 'spending_capped' ? 'billing_error' : (errorTypes.get(readStatus(error)) ?? otherwise);
   const message = buildMessage(error);
   // Clients distinguish errors of their request by the vendor's code.
   const details = error.status === 400 && vendor?.code ? { details: { error_code: vendor.code } } : {};

@@ -18,6 +18,7 @@ const codes: Partial<Record<ErrorCode, string | null>> = {
   reference_not_found: 'previous_response_not_found',
   out_of_balance: 'insufficient_quota',
   budget_exceeded: 'insufficient_quota',
+  spending_capped: 'insufficient_quota',
   forbidden: 'permission_denied',
   body_too_large: 'request_too_large',
   rate_limited: 'rate_limit_exceeded',

@@ -162,3 +162,19 @@ export type OwnKeys = Reply<z.output<typeof ownKeys>>;
 export type NewKey = Reply<z.output<typeof newKey>>;
 
 export const newAccount = listedAccount.extend({ keys: z.array(newKey) }).meta({ title: 'NewAccount' });
+
+/** A person who has signed in. */
+export const person = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    holder: z.string().meta({ description: 'How the keys of the person name their holder.' }),
+    role: z.enum(['owner', 'admin', 'billing', 'viewer', 'member']),
+    accounts: z.array(z.string()),
+    state: z.enum(['active', 'refused', 'removed']).meta({
+      description: '`refused` by the identity provider, or `removed` by an operator.',
+    }),
+    checked: time.meta({ description: 'When the identity provider last knew the person.' }),
+    created: time,
+  })
+  .meta({ title: 'Person' });

@@ -13,6 +13,7 @@ import {
   newAccount,
   newInvitation,
   newKey,
+  person,
 } from './accounts.ts';
 import { budget, warning } from './budgets.ts';
 import { callDetail, storedCall } from './calls.ts';
@@ -75,6 +76,9 @@ const schemas = {
   'DELETE /admin/markups': markups,
   'GET /admin/models': modelList,
   'GET /admin/overview': overview,
+  'GET /admin/people': describeList(person),
+  'DELETE /admin/people/:person': person,
+  'POST /admin/people/:person/restore': person,
   'GET /admin/prices': z.object({ data: z.array(priceUpdate) }),
   'POST /admin/prices/:update/confirm': priceUpdate,
   'POST /admin/prices/:update/undo': priceUpdate,

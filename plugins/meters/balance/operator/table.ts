@@ -2,11 +2,10 @@
  * All operations of the ledger, and the verbs that run several of them, with the log of what operators
  * changed. The ledger's routes and commands are made of these lists.
  */
-import { userInfo } from 'node:os';
 import { z } from 'zod';
 import type { Command, RouteRequest } from '../../../../core/index.ts';
 import { type Operation, roles } from '../../../shared/operations.ts';
-import { buildCommands, listVerbs, type Verbs } from '../../../shared/operator-verbs.ts';
+import { buildCommands, findCommandAuthor, listVerbs, type Verbs } from '../../../shared/operator-verbs.ts';
 import { formatTable } from '../../../shared/table.ts';
 import { markupOperations, markupVerbs } from '../markups.ts';
 import type { Store, Action } from '../store.ts';
@@ -37,15 +36,6 @@ function shortenDetail(detail: unknown): string {
 export function buildRouteAction(author: string, route: string, { params, body }: RouteRequest): Action {
   const subject = Object.values(params).join(' ');
   return { at: Date.now(), author, action: route, subject, detail: shortenDetail(body) };
-}
-
-/** The user who runs a command, by number if the system has no name for it, as in some containers. */
-export function findCommandAuthor(): string {
-  try {
-    return `cli:${userInfo().username}`;
-  } catch {
-    return `cli:${process.getuid?.() ?? 'unknown'}`;
-  }
 }
 
 export function buildVerbAction(

@@ -1,0 +1,243 @@
+/**
+ * Sign-in in a browser, on each listener that has a configured address. All addresses come from the
+ * configuration. One cookie holds what a sign-in needs until it ends, sealed, and then the session.
+ */
+import { z } from 'zod';
+import {
+  GatewayError,
+  type Principal,
+  type Received,
+  type Route,
+  type RouteReply,
+  type RouteRequest,
+} from '../../../core/index.ts';
+import { isSealedText } from '../../shared/key-ring.ts';
+import { NetworkCounts } from '../../shared/network.ts';
+import { buildErrorReply, noStore } from '../../shared/operator-routes.ts';
+import { isSecret } from '../../shared/secret.ts';
+import { hour, sealRefresh, type SignIn } from './check.ts';
+import { describePerson, toPersonId } from './options.ts';
+import { buildErrorPage, buildPage, escapeHtml } from './pages.ts';
+import type { PersonRow, SessionRow } from './people.ts';
+import { flowSchema, type Flow } from './provider.ts';
+
+export type Headers = Received['headers'] | Readonly<Record<string, string | string[] | undefined>>;
+
+/** One listener, as browsers see it. */
+export interface Place {
+  /** Its origin. */
+  readonly base: string;
+  readonly isAdmin: boolean;
+}
+
+/** Milliseconds that a sign-in may take. */
+const longestFlow = 10 * 60_000;
+const longestCookie = 4096;
+const purpose = 'sign-in';
+/** Where a sign-in begins, on both listeners, and where the identity provider sends the browser back. */
+export const start = '/sign-in';
+const callback = `${start}/callback`;
+
+/** Browsers share cookies among the ports of a host, so the name has the port. */
+function nameCookie({ base }: Place): string {
+  const { protocol, port } = new URL(base);
+  return `${protocol === 'https:' ? '__Host-' : ''}tollgate-person-${port || 'default'}`;
+}
+
+function buildCookie(place: Place, value: string, seconds: number, site: 'Lax' | 'Strict'): string {
+  const secure = place.base.startsWith('https:') ? '; Secure' : '';
+  return `${nameCookie(place)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=${site}${secure}`;
+}
+
+function readCookie(place: Place, headers: Headers): string | undefined {
+  const start = `${nameCookie(place)}=`;
+  const value = String(headers['cookie'] ?? '')
+    .split('; ')
+    .find((part) => part.startsWith(start))
+    ?.slice(start.length);
+  return value !== undefined && value.length <= longestCookie ? value : undefined;
+}
+
+/** Throws `forbidden` for a request from a page of another origin. Browsers name theirs with all but GET. */
+function checkOrigin({ base }: Place, headers: Headers, method: string): void {
+  const { origin, 'sec-fetch-site': site } = headers;
+  const isRead = method === 'GET' || method === 'HEAD';
+  const isOwnSite = site === undefined || site === 'same-origin' || (site === 'none' && isRead);
+  if (isOwnSite && (origin === undefined ? isRead : origin === base)) return;
+  throw new GatewayError('forbidden', 'Requests from other sites are refused.');
+}
+
+/** The session of the cookie; undefined without one that is in force. */
+export async function findSession(
+  { people }: SignIn,
+  place: Place,
+  headers: Headers,
+  method: string,
+): Promise<SessionRow | undefined> {
+  const cookie = readCookie(place, headers);
+  if (cookie === undefined || !isSecret(cookie, 'browser')) return undefined;
+  checkOrigin(place, headers, method);
+  return people.open(cookie);
+}
+
+/** A person as an operator. */
+export function toOperator({ holder, name, role, accounts }: PersonRow): Principal {
+  const person = { role, holder, accounts };
+  return { kind: 'operator', account: '', key: holder, name, readOnly: role === 'viewer', person };
+}
+
+/** A path of ours; `/` for everything else, since links from elsewhere can name any address. */
+function readTarget({ base }: Place, to: string | null): string {
+  const url = to !== null && to.length <= 500 && to.startsWith('/') ? URL.parse(to, base) : null;
+  return url?.origin === base ? url.pathname + url.search : '/';
+}
+
+function openFlow({ ring }: SignIn, place: Place, headers: Headers): Flow {
+  const cookie = readCookie(place, headers) ?? '';
+  const text = isSealedText(cookie) ? ring.openText(purpose, place.base, cookie) : undefined;
+  const flow = text && flowSchema.parse(JSON.parse(text.toString()));
+  if (flow && flow.until > Date.now()) return flow;
+  throw new GatewayError(
+    'forbidden',
+    'This sign-in took too long, or began in another browser. Begin again.',
+  );
+}
+
+async function beginSignIn(signIn: SignIn, place: Place, { query }: RouteRequest): Promise<RouteReply> {
+  const to = readTarget(place, query.get('to'));
+  const { url, flow } = await signIn.provider.begin(place.base + callback, to, Date.now() + longestFlow);
+  const sealed = signIn.ring.sealText(purpose, place.base, Buffer.from(JSON.stringify(flow)));
+  // The reply comes from another site, so the cookie cannot be strict yet.
+  const cookie = buildCookie(place, sealed, longestFlow / 1000, 'Lax');
+  return { status: 302, headers: { ...noStore, location: url, 'set-cookie': cookie }, body: null };
+}
+
+async function finishSignIn(signIn: SignIn, place: Place, request: RouteRequest): Promise<RouteReply> {
+  const { options, provider, people, logger } = signIn;
+  const { query, headers, address } = request;
+  const flow = openFlow(signIn, place, headers);
+  const identity = await provider.finish(place.base + callback, query, flow);
+  const known = describePerson(options, identity, (id, text) => sealRefresh(signIn, id, text));
+  if (!known)
+    throw new GatewayError(
+      'forbidden',
+      'You are known, but have no role here. Ask whoever runs the gateway.',
+    );
+  const person = await people.admit(known);
+  if (!person)
+    throw new GatewayError('forbidden', 'An operator has removed you. Ask whoever runs the gateway.');
+  // Without a way to ask whether the person left, they sign in again within the hour.
+  const duration = Math.min(options.session * hour, person.refresh === null ? hour : Infinity);
+  const ends = Date.now() + duration;
+  const client = String(headers['user-agent'] ?? 'a browser').slice(0, 200);
+  const session = { person: person.id, sid: identity.sid, handle: null, client, ends };
+  const { tokens } = await people.start(session, [{ kind: 'browser', ends }]);
+  logger.info({ address, person: person.holder, role: person.role }, 'a person signed in');
+  const cookie = buildCookie(place, tokens[0] ?? '', Math.floor(duration / 1000), 'Strict');
+  return buildPage({
+    title: 'You are signed in',
+    body: `<p><a href="${escapeHtml(flow.to)}">Continue</a></p>`,
+    next: flow.to,
+    headers: { 'set-cookie': cookie },
+  });
+}
+
+/** Ends the session of a browser, and the cookie. */
+export async function endSession(signIn: SignIn, place: Place, { headers }: RouteRequest): Promise<string> {
+  const session = await findSession(signIn, place, headers, 'POST');
+  if (session) await signIn.people.end({ id: session.session });
+  return buildCookie(place, '', 0, 'Strict');
+}
+
+function buildRoute(
+  place: Place,
+  method: Route['method'],
+  path: string,
+  handle: (request: RouteRequest) => Promise<RouteReply>,
+): Route {
+  const name = `sign-in${place.isAdmin ? ' for operators' : ''} ${method} ${path}`;
+  const where = place.isAdmin ? { adminOnly: true as const } : {};
+  return {
+    ...where,
+    name,
+    method,
+    path,
+    access: 'public',
+    describe: false,
+    encodeError: buildErrorPage,
+    handle,
+  };
+}
+
+/** What the console asks about its session, for browsers whose cookie is a person's. */
+function buildConsoleRoutes(signIn: SignIn, place: Place): Route[] {
+  const when: Route['when'] = ({ headers }) => isSecret(readCookie(place, headers) ?? '', 'browser');
+  const ofConsole = { when, encodeError: buildErrorReply };
+  return [
+    {
+      ...buildRoute(place, 'GET', '/console/session', async ({ headers }) => {
+        const session = await findSession(signIn, place, headers, 'GET');
+        if (!session) {
+          const cookie = buildCookie(place, '', 0, 'Strict');
+          const body = { signedIn: false, signIn: start, readOnly: false };
+          return { status: 200, headers: { ...noStore, 'set-cookie': cookie }, body };
+        }
+        const { key, name, readOnly } = toOperator(session);
+        const expires = new Date(session.ends).toISOString();
+        const body = { signedIn: true, key, name, role: session.role, readOnly, expires };
+        return { status: 200, headers: noStore, body };
+      }),
+      ...ofConsole,
+    },
+    {
+      ...buildRoute(place, 'DELETE', '/console/session', async (request) => {
+        const cookie = await endSession(signIn, place, request);
+        return { status: 204, headers: { ...noStore, 'set-cookie': cookie }, body: null };
+      }),
+      ...ofConsole,
+    },
+  ];
+}
+
+export function buildBrowserRoutes(signIn: SignIn, place: Place): Route[] {
+  return [
+    buildRoute(place, 'GET', start, (request) => beginSignIn(signIn, place, request)),
+    buildRoute(place, 'GET', callback, (request) => finishSignIn(signIn, place, request)),
+    ...(place.isAdmin ? buildConsoleRoutes(signIn, place) : []),
+  ];
+}
+
+const logoutForm = z.object({ logout_token: z.string().max(16_384) });
+/** Logouts of one address in a minute: an identity provider ends many sessions at once. */
+const mostLogouts = 600;
+
+/** The back-channel logout of OpenID Connect: the identity provider posts whom it has logged out. */
+export function buildLogoutRoute(signIn: SignIn): Route {
+  const { provider, options, logger } = signIn;
+  const counts = new NetworkCounts(mostLogouts, 60);
+  return {
+    name: 'back-channel logout',
+    method: 'POST',
+    path: `${start}/logout`,
+    access: 'public',
+    takesForm: true,
+    describe: false,
+    encodeError: (error) => {
+      const { status, body } = buildErrorReply(error);
+      return { status: status === 503 ? 503 : 400, headers: noStore, body };
+    },
+    async handle({ text, address }) {
+      counts.add(address, 'Too many logouts. Wait a minute.');
+      const form = logoutForm.safeParse(Object.fromEntries(new URLSearchParams(text)));
+      if (!form.success) throw new GatewayError('invalid_request', 'A logout has a logout_token.');
+      const { sub, sid, jti, until } = await provider.verifyLogout(form.data.logout_token);
+      if (!(await signIn.people.noteLogout(jti, until)))
+        throw new GatewayError('invalid_request', 'This logout token was used before.');
+      await signIn.people.end(
+        sid === undefined ? { person: toPersonId(options.issuer, sub ?? '') } : { sid },
+      );
+      logger.info({ sid, sub }, 'the identity provider ended sessions');
+      return { status: 200, headers: noStore, body: null };
+    },
+  };
+}

@@ -1,0 +1,361 @@
+/**
+ * Sign-in on devices (RFC 8628), as Claude Code's `/login` does it: the device shows a code, and its person
+ * confirms it in a browser. The device gets short tokens of ours for calls, and a token that renews them as
+ * long as the identity provider knows the person.
+ */
+import { randomInt } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import {
+  GatewayError,
+  isGatewayError,
+  toGatewayError,
+  type Keyring,
+  type Principal,
+  type Route,
+  type RouteReply,
+  type RouteRequest,
+} from '../../../core/index.ts';
+import { NetworkCounts } from '../../shared/network.ts';
+import { noStore } from '../../shared/operator-routes.ts';
+import { createSecret, isSecret } from '../../shared/secret.ts';
+import { limitEntries } from '../../shared/up-to.ts';
+import { endSession, findSession, start, type Place } from './browser.ts';
+import { hour, isKnown, type SignIn } from './check.ts';
+import { buildErrorPage, buildPage, escapeHtml } from './pages.ts';
+import type { SessionRow } from './people.ts';
+
+/** Seconds: of a code, between two polls, and of a token for calls. */
+const [codeAge, pause, tokenAge] = [600, 5, 900];
+/** Milliseconds of a poll that comes too early and is let through. */
+const slack = 500;
+/** Sign-ins that one address begins, and codes that it tries, in ten minutes. */
+const mostAttempts = 30;
+const window = 600;
+/** Milliseconds for which a token is known without a look at the tables. */
+const ttl = 10_000;
+/** Consonants, so that no code is a word, and none that look alike. */
+const letters = 'BCDFGHJKLMNPQRSTVWXZ';
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+
+function createCode(): string {
+  return Array.from({ length: 8 }, () => letters.charAt(randomInt(letters.length))).join('');
+}
+
+const formatCode = (code: string): string => `${code.slice(0, 4)}-${code.slice(4)}`;
+const readCode = (typed: string | null): string =>
+  (typed ?? '')
+    .toUpperCase()
+    .replaceAll(/[^A-Z]/g, '')
+    .slice(0, 8);
+
+/** A refusal in the words of OAuth. */
+class OAuthError extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(code: string, message: string, status = 400) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+function encodeError(error: unknown): RouteReply {
+  if (error instanceof OAuthError)
+    return buildOAuthReply({ error: error.code, error_description: error.message }, error.status);
+  const { code, status, message } = toGatewayError(error);
+  const fault = status < 500 ? 'invalid_request' : 'temporarily_unavailable';
+  const word = code === 'rate_limited' ? 'slow_down' : fault;
+  return buildOAuthReply({ error: word, error_description: message }, status);
+}
+
+function buildOAuthReply(body: object, status = 200): RouteReply {
+  return { status, headers: { ...noStore, pragma: 'no-cache' }, body };
+}
+
+/** A field of a form. OAuth allows no field twice. */
+function readField(form: URLSearchParams, name: string): string {
+  const [value = '', ...more] = form.getAll(name);
+  if (more.length === 0) return value;
+  throw new OAuthError('invalid_request', `"${name}" is sent more than once.`);
+}
+
+/** Seconds until a token ends, which is never after its session. */
+function computeEnds({ ends }: Pick<SessionRow, 'ends'>, seconds: number): number {
+  return Math.min(ends, Date.now() + seconds * 1000);
+}
+
+function listKinds(session: SessionRow) {
+  return [
+    { kind: 'access', ends: computeEnds(session, tokenAge) },
+    { kind: 'refresh', ends: session.ends },
+  ] as const;
+}
+
+function buildTokenReply({ name, ends }: SessionRow, [access, refresh]: readonly string[]): RouteReply {
+  return buildOAuthReply({
+    access_token: access,
+    token_type: 'Bearer',
+    expires_in: Math.floor((computeEnds({ ends }, tokenAge) - Date.now()) / 1000),
+    refresh_token: refresh,
+    ...(name.includes('@') && { email: name }),
+  });
+}
+
+const buildLockout = (): OAuthError =>
+  new OAuthError('invalid_grant', 'This sign-in has ended. Sign in again.', 401);
+
+async function takeDevice({ people }: SignIn, secret: string): Promise<RouteReply> {
+  if (!isSecret(secret, 'device')) throw new OAuthError('invalid_grant', 'This is no device code.');
+  const device = await people.poll(secret);
+  if (!device) throw new OAuthError('expired_token', 'This code has expired. Begin again.');
+  if (Date.now() - device.polled < pause * 1000 - slack)
+    throw new OAuthError('slow_down', `Ask every ${pause} seconds.`);
+  if (device.state === 'waiting')
+    throw new OAuthError('authorization_pending', 'Nobody has confirmed the code yet.');
+  if (!(await people.take(device))) throw new OAuthError('expired_token', 'This code was used.');
+  const session = device.session === null ? undefined : await people.openSession(device.session);
+  if (device.state === 'denied' || !session)
+    throw new OAuthError('access_denied', 'The sign-in was refused.');
+  return buildTokenReply(session, await people.issue(session.session, listKinds(session)));
+}
+
+/** A leaver gets 401: that is how Claude Code learns that it has to sign in again. */
+async function renew(signIn: SignIn, secret: string): Promise<RouteReply> {
+  const { people, keys } = signIn;
+  const session = isSecret(secret, 'refresh') ? await people.open(secret) : undefined;
+  if (!session) throw buildLockout();
+  if (!(await isKnown(signIn, session))) throw buildLockout();
+  try {
+    if (!(await keys.find(session.handle ?? ''))) throw buildLockout();
+  } catch (error) {
+    throw isGatewayError(error) && error.code === 'invalid_api_key' ? buildLockout() : error;
+  }
+  const tokens = await people.renew(secret, session, listKinds(session));
+  if (!tokens) throw buildLockout();
+  return buildTokenReply(session, tokens);
+}
+
+function buildOAuthRoute(
+  path: string,
+  handle: (form: URLSearchParams, request: RouteRequest) => Promise<RouteReply>,
+): Route {
+  return {
+    name: `device sign-in ${path}`,
+    method: 'POST',
+    path: `/oauth/${path}`,
+    access: 'public',
+    takesForm: true,
+    describe: false,
+    encodeError,
+    handle: (request) => handle(new URLSearchParams(request.text), request),
+  };
+}
+
+function buildOAuthRoutes(signIn: SignIn, base: string): Route[] {
+  const { options } = signIn;
+  const counts = new NetworkCounts(mostAttempts, window);
+  return [
+    buildOAuthRoute('device_authorization', async (form, { address, headers }) => {
+      counts.add(address, 'Too many devices sign in from this network. Wait ten minutes.');
+      const [secret, code] = [createSecret('device'), createCode()];
+      const ends = Date.now() + codeAge * 1000;
+      const client = [readField(form, 'surface'), String(headers['user-agent'] ?? '')]
+        .join(' ')
+        .trim()
+        .slice(0, 200);
+      if (!(await signIn.people.askForDevice(secret, { code, client, address, ends })))
+        throw new GatewayError('rate_limited', 'Too many devices wait. Try again in a few minutes.');
+      const shown = formatCode(code);
+      return buildOAuthReply({
+        device_code: secret,
+        user_code: shown,
+        verification_uri: `${base}/device`,
+        verification_uri_complete: `${base}/device?user_code=${shown}`,
+        expires_in: codeAge,
+        interval: pause,
+        ...(options.notice !== undefined && { login_notice: options.notice }),
+      });
+    }),
+    buildOAuthRoute('token', async (form) => {
+      const grant = readField(form, 'grant_type');
+      if (grant === deviceGrant) return takeDevice(signIn, readField(form, 'device_code'));
+      if (grant === 'refresh_token') return renew(signIn, readField(form, 'refresh_token'));
+      throw new OAuthError('unsupported_grant_type', `"grant_type" is ${deviceGrant} or refresh_token.`);
+    }),
+    buildOAuthRoute('revoke', async (form) => {
+      const token = readField(form, 'token');
+      const isOurs = isSecret(token, 'access') || isSecret(token, 'refresh');
+      const session = isOurs ? await signIn.people.open(token) : undefined;
+      if (session) await signIn.people.end({ id: session.session });
+      return buildOAuthReply({});
+    }),
+    {
+      ...buildOAuthRoute('metadata', async () =>
+        buildOAuthReply({
+          issuer: base,
+          device_authorization_endpoint: `${base}/oauth/device_authorization`,
+          token_endpoint: `${base}/oauth/token`,
+          revocation_endpoint: `${base}/oauth/revoke`,
+          grant_types_supported: [deviceGrant, 'refresh_token'],
+          response_types_supported: [],
+          token_endpoint_auth_methods_supported: ['none'],
+        }),
+      ),
+      method: 'GET',
+      path: '/.well-known/oauth-authorization-server',
+    },
+  ];
+}
+
+/** The handle of the key that a person's devices use for an account, which is made with the first device. */
+async function lendKey({ keys, people }: SignIn, person: SessionRow, account: string): Promise<string> {
+  const { id, holder, handles } = person;
+  const known = handles[account];
+  // Throws if an operator has disabled it.
+  if (known !== undefined && (await keys.find(known))) return known;
+  const made = await keys.lend({ account, holder, name: 'signed-in devices' });
+  if (made === undefined)
+    throw new GatewayError(
+      'forbidden',
+      `The account "${account}" is not open. Ask whoever runs the gateway.`,
+    );
+  await people.setHandles(id, { ...handles, [account]: made });
+  return made;
+}
+
+type Device = NonNullable<Awaited<ReturnType<SignIn['people']['findDevice']>>>;
+
+async function approve(signIn: SignIn, session: SessionRow, device: Device, account: string): Promise<void> {
+  if (session.refresh === null)
+    throw new GatewayError(
+      'forbidden',
+      'The identity provider gave no refresh token, which devices need: let it allow offline_access.',
+    );
+  if (!session.accounts.includes(account))
+    throw new GatewayError('forbidden', 'You belong to no account here. Ask whoever runs the gateway.');
+  const handle = await lendKey(signIn, session, account);
+  const ends = Date.now() + signIn.options.deviceSession * hour;
+  const { id: person, sid } = session;
+  const { id } = await signIn.people.start({ person, sid, handle, client: device.client, ends });
+  if (!(await signIn.people.answer(device.hash, 'approved', id))) await signIn.people.end({ id });
+}
+
+function showForm(
+  session: SessionRow,
+  code: string,
+  known?: { client: string; address: string },
+): RouteReply {
+  const { name, accounts } = session;
+  const choices = accounts.map((each) => `<option>${escapeHtml(each)}</option>`).join('');
+  const choose = `<label for="account">Account that pays</label>
+    <select id="account" name="account">${choices}</select>`;
+  const only = `<input type="hidden" name="account" value="${escapeHtml(accounts[0] ?? '')}">`;
+  const body = known
+    ? `<p>A device shows this code:</p><p><code>${escapeHtml(formatCode(code))}</code></p>
+      <p class="dim">${escapeHtml(known.client || 'Unknown program')}, from ${escapeHtml(known.address)}</p>
+      <p>Confirm only if you began this sign-in yourself and the codes are the same: the device makes calls in
+      your name.</p><input type="hidden" name="user_code" value="${escapeHtml(code)}">
+      ${accounts.length > 1 ? choose : only}
+      <button class="main" name="answer" value="approve">Confirm</button>
+      <button name="answer" value="deny">Refuse</button>`
+    : `<label for="code">Code that the device shows</label>
+      <input id="code" name="user_code" autocomplete="off" autofocus maxlength="9" placeholder="XXXX-XXXX">
+      <button class="main" name="answer" value="find">Continue</button>`;
+  return buildPage({
+    title: 'Sign in on a device',
+    body: `<form method="post" action="/device">${body}<p class="dim">You are ${escapeHtml(name)}.
+      <button name="answer" value="leave">Sign out</button></p></form>`,
+  });
+}
+
+const buildNote = (title: string, text: string): RouteReply => buildPage({ title, body: `<p>${text}</p>` });
+
+/** Answers the form of the page, and shows the next. */
+async function answerForm(signIn: SignIn, place: Place, counts: NetworkCounts, request: RouteRequest) {
+  const { headers, text, address } = request;
+  const session = await findSession(signIn, place, headers, 'POST');
+  if (!session)
+    throw new GatewayError('forbidden', 'Your session has ended. Open the link of the device again.');
+  const form = new URLSearchParams(text);
+  const [answer, code] = [form.get('answer'), readCode(form.get('user_code'))];
+  if (answer === 'leave') {
+    const cookie = await endSession(signIn, place, request);
+    return buildPage({ title: 'You are signed out', body: '', headers: { 'set-cookie': cookie } });
+  }
+  counts.add(address, 'Too many codes were tried from this network. Wait ten minutes.');
+  counts.add(session.id, 'You have tried too many codes. Wait ten minutes.');
+  const device = await signIn.people.findDevice(code);
+  if (!device) throw new GatewayError('not_found', 'No device waits with this code. Begin again.');
+  if (answer === 'find') return showForm(session, code, device);
+  if (answer !== 'approve') {
+    await signIn.people.answer(device.hash, 'denied', null);
+    return buildNote('Refused', 'The device was not signed in.');
+  }
+  await approve(signIn, session, device, form.get('account') ?? '');
+  signIn.logger.info(
+    { address, person: session.holder, client: device.client },
+    'a person signed a device in',
+  );
+  return buildNote('The device is signed in', 'You can close this page.');
+}
+
+function buildPageRoutes(signIn: SignIn, place: Place): Route[] {
+  const counts = new NetworkCounts(mostAttempts, window);
+  const shared = { path: '/device', access: 'public', describe: false, encodeError: buildErrorPage } as const;
+  return [
+    {
+      ...shared,
+      name: 'device page',
+      method: 'GET',
+      async handle({ headers, query, address }: RouteRequest) {
+        const code = readCode(query.get('user_code'));
+        // A link from elsewhere leads here: the cookie is not sent then, and the sign-in comes back.
+        const session = await findSession(signIn, place, { ...headers, 'sec-fetch-site': undefined }, 'GET');
+        if (!session) {
+          const to = code === '' ? '/device' : `/device?user_code=${formatCode(code)}`;
+          const location = `${place.base}${start}?${new URLSearchParams({ to })}`;
+          return { status: 302, headers: { ...noStore, location }, body: null };
+        }
+        if (code === '') return showForm(session, '');
+        counts.add(address, 'Too many codes were tried from this network. Wait ten minutes.');
+        const device = await signIn.people.findDevice(code);
+        return device ? showForm(session, code, device) : showForm(session, '');
+      },
+    },
+    {
+      ...shared,
+      name: 'device answer',
+      method: 'POST',
+      takesForm: true,
+      handle: (request: RouteRequest) => answerForm(signIn, place, counts, request),
+    },
+  ];
+}
+
+export function buildDeviceRoutes(signIn: SignIn, place: Place): Route[] {
+  return [...buildOAuthRoutes(signIn, place.base), ...buildPageRoutes(signIn, place)];
+}
+
+/** Verifies the tokens of devices. A known one is looked up again after ten seconds: a logout counts soon. */
+export function createDeviceKeyring(signIn: SignIn): Keyring {
+  const known = new LRUCache<string, { readonly session: SessionRow | undefined }>({
+    ...limitEntries(10_000),
+    ttl,
+    fetchMethod: async (secret) => ({ session: await signIn.people.open(secret) }),
+  });
+  return {
+    name: 'sign-in',
+    async verify(secret): Promise<Principal | undefined> {
+      if (!isSecret(secret, 'access')) return undefined;
+      const { session } = (await known.fetch(secret)) ?? {};
+      const found = session && (await signIn.keys.find(session.handle ?? ''));
+      if (!session || !found)
+        throw new GatewayError('invalid_api_key', 'The sign-in of this device has ended. Sign in again.', {
+          headers: { 'x-should-retry': 'false' },
+        });
+      const { role, holder, accounts } = session;
+      return { ...found, person: { role, holder, accounts } };
+    },
+  };
+}

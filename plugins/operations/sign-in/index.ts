@@ -1,0 +1,75 @@
+/**
+ * People sign in by the company's identity provider: in browsers to the console, with a role and the accounts
+ * that their groups map to, and on devices, whose tokens make calls. The identity provider decides who is
+ * still there; see `check.ts`.
+ */
+import { definePlugin, type Route } from '../../../core/index.ts';
+import { useKeyRing } from '../../shared/key-ring.ts';
+import { buildBrowserRoutes, buildLogoutRoute, findSession, toOperator, type Place } from './browser.ts';
+import { keepChecking, type SignIn } from './check.ts';
+import { buildDeviceRoutes, createDeviceKeyring } from './devices.ts';
+import { listPeopleOperations } from './operations.ts';
+import { options } from './options.ts';
+import { declaration, People } from './people.ts';
+import { Provider } from './provider.ts';
+
+export const signIn = definePlugin({
+  name: 'sign-in',
+  options,
+  apply(host, chosen) {
+    const { hooks, tables, keyrings, logger, routes, commands } = host;
+    const { publicUrl, consoleUrl } = chosen;
+    if (publicUrl === consoleUrl) throw new Error('"consoleUrl" has to be another origin than "publicUrl"');
+    let people: People | undefined;
+    let stop: (() => void) | undefined;
+    const findKeys = () => [...keyrings.list()].find((keyring) => keyring.people)?.people;
+    const getRing = useKeyRing(host, 'sign-in');
+    const parts: SignIn = {
+      options: chosen,
+      provider: new Provider(chosen),
+      logger,
+      get ring() {
+        return getRing();
+      },
+      get people() {
+        if (people) return people;
+        throw new Error('sign-in is not open yet');
+      },
+      get keys() {
+        const found = findKeys();
+        if (found) return found;
+        throw new Error('no plugin keeps the keys of people');
+      },
+    };
+    host.onApplied(() => {
+      if (!tables.find('ledger') || !findKeys())
+        throw new Error('people are kept beside the ledger: add balance() to the plugins');
+    });
+    hooks.ready.tapPromise({ name: 'sign-in', stage: 2 }, async () => {
+      people = new People(await tables.get('ledger').open(declaration));
+      stop = keepChecking(parts);
+    });
+    hooks.close.tap('sign-in', () => void stop?.());
+
+    const onPublic: Place = { base: publicUrl, isAdmin: false };
+    const added: Route[] = [
+      ...buildBrowserRoutes(parts, onPublic),
+      ...buildDeviceRoutes(parts, onPublic),
+      buildLogoutRoute(parts),
+    ];
+    if (consoleUrl !== undefined) {
+      const onAdmin: Place = { base: consoleUrl, isAdmin: true };
+      added.push(...buildBrowserRoutes(parts, onAdmin));
+      host.credentials.add({ name: 'sign-in', openapi: {} });
+      hooks.authenticate.tapPromise({ name: 'sign-in', before: 'console' }, async (received) => {
+        if (received.access !== 'operator') return undefined;
+        const session = await findSession(parts, onAdmin, received.headers, received.method);
+        return session && toOperator(session);
+      });
+    }
+    keyrings.add(createDeviceKeyring(parts));
+    const { routes: own, commands: verbs } = listPeopleOperations(() => tables.get('ledger'));
+    for (const route of [...added, ...own]) routes.add(route);
+    for (const command of verbs) commands.add(command);
+  },
+});

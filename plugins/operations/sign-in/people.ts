@@ -1,0 +1,349 @@
+/**
+ * People who signed in, with their sessions in browsers and on devices, in tables beside the ledger, where
+ * every process finds them. Of cookies and tokens only hashes are stored. A session ends when its row is
+ * deleted, or when its person is no longer active.
+ */
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { TableDeclaration, TableRow, Tables, TableStatement } from '../../../core/index.ts';
+import { roleNames } from '../../shared/operations.ts';
+import { createSecret, hashSecret, type SecretKind } from '../../shared/secret.ts';
+
+export const declaration: TableDeclaration = {
+  name: 'sign_in',
+  migrations: [
+    // Times are in milliseconds since the epoch. `checked` is when the identity provider last knew the
+    // person, `asked` when it was last asked; `refresh` is what it is asked with, sealed. `suspended` lists
+    // keys that were disabled because the person left, and `author` is who changed the state. `handles` has
+    // the keys that devices use, by account.
+    `CREATE TABLE plugin_sign_in_people (id text PRIMARY KEY, subject text NOT NULL, holder text NOT NULL,
+      name text NOT NULL, role text NOT NULL, accounts text NOT NULL, state text NOT NULL, refresh text,
+      checked bigint NOT NULL, asked bigint NOT NULL, suspended text, handles text NOT NULL,
+      author text NOT NULL, created bigint NOT NULL)`,
+    'CREATE INDEX plugin_sign_in_people_by_check ON plugin_sign_in_people (checked)',
+    // `sid` is the identity provider's session; only devices have a `handle`.
+    `CREATE TABLE plugin_sign_in_sessions (id text PRIMARY KEY, person text NOT NULL, sid text, handle text,
+      client text NOT NULL, created bigint NOT NULL, ends bigint NOT NULL)`,
+    'CREATE INDEX plugin_sign_in_sessions_by_person ON plugin_sign_in_sessions (person)',
+    'CREATE INDEX plugin_sign_in_sessions_by_sid ON plugin_sign_in_sessions (sid)',
+    `CREATE TABLE plugin_sign_in_tokens (hash text PRIMARY KEY, session text NOT NULL, ends bigint NOT NULL,
+      used bigint)`,
+    'CREATE INDEX plugin_sign_in_tokens_by_session ON plugin_sign_in_tokens (session)',
+    // Devices that wait for a person to confirm their code.
+    `CREATE TABLE plugin_sign_in_devices (hash text PRIMARY KEY, code text NOT NULL, state text NOT NULL,
+      session text, client text NOT NULL, address text NOT NULL, polled bigint NOT NULL,
+      ends bigint NOT NULL)`,
+    'CREATE UNIQUE INDEX plugin_sign_in_devices_by_code ON plugin_sign_in_devices (code)',
+    'CREATE TABLE plugin_sign_in_logouts (jti text PRIMARY KEY, ends bigint NOT NULL)',
+  ],
+};
+
+/** `refused`: the identity provider no longer knows the person. `removed`: an operator removed them. */
+const states = ['active', 'refused', 'removed'] as const;
+
+const jsonTexts = z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text)));
+
+const personSchema = z.object({
+  id: z.string(),
+  subject: z.string(),
+  holder: z.string(),
+  name: z.string(),
+  role: z.enum(roleNames),
+  accounts: jsonTexts,
+  state: z.enum(states),
+  refresh: z.string().nullable(),
+  checked: z.coerce.number(),
+  asked: z.coerce.number(),
+  suspended: jsonTexts.nullable(),
+  handles: z.string().transform((text) => z.record(z.string(), z.string()).parse(JSON.parse(text))),
+  author: z.string(),
+  created: z.coerce.number(),
+});
+export type PersonRow = z.output<typeof personSchema>;
+
+const sessionSchema = personSchema.extend({
+  session: z.string(),
+  sid: z.string().nullable(),
+  handle: z.string().nullable(),
+  ends: z.coerce.number(),
+  used: z.coerce.number().nullable(),
+});
+export type SessionRow = z.output<typeof sessionSchema>;
+
+const deviceSchema = z.object({
+  hash: z.string(),
+  state: z.enum(['waiting', 'approved', 'denied']),
+  session: z.string().nullable(),
+  client: z.string(),
+  address: z.string(),
+  polled: z.coerce.number(),
+});
+
+/** What an identity provider says about a person. */
+export type Known = Pick<PersonRow, 'id' | 'subject' | 'holder' | 'name' | 'role' | 'accounts' | 'refresh'>;
+
+const people = 'plugin_sign_in_people';
+const sessions = 'plugin_sign_in_sessions';
+const tokens = 'plugin_sign_in_tokens';
+const devices = 'plugin_sign_in_devices';
+
+const sql = {
+  // A person keeps the holder of the first time: keys name it. Who was removed stays so.
+  admit: `
+    INSERT INTO ${people} AS known (id, subject, holder, name, role, accounts, refresh, state, checked, asked,
+      created, handles, author) VALUES ($1, $2, $3, $4, $5, $6, $7, 'active', $8, $8, $8, '{}', $3)
+    ON CONFLICT (id) DO UPDATE SET
+      name = excluded.name, role = excluded.role, accounts = excluded.accounts,
+      refresh = coalesce(excluded.refresh, known.refresh), checked = excluded.checked, asked = excluded.asked,
+      state = CASE WHEN known.state = 'removed' THEN known.state ELSE 'active' END,
+      author = CASE WHEN known.state = 'refused' THEN known.holder ELSE known.author END
+    RETURNING *`,
+  list: `SELECT * FROM ${people} WHERE id > $1 ORDER BY id LIMIT $2`,
+  find: `SELECT * FROM ${people} WHERE id = $1 OR holder = $1 OR name = $1 ORDER BY id LIMIT 2`,
+  // Of several processes one asks.
+  claim: `UPDATE ${people} SET asked = $2 WHERE id = $1 AND asked <= $3 AND state = 'active' RETURNING *`,
+  due: `
+    SELECT * FROM ${people} WHERE state = 'active' AND refresh IS NOT NULL AND checked < $1 AND asked < $2
+    ORDER BY checked LIMIT $3`,
+  unsettled: `
+    SELECT * FROM ${people} WHERE (state = 'active') = (suspended IS NOT NULL) ORDER BY id LIMIT $1`,
+  setState: `UPDATE ${people} SET state = $2, author = $3 WHERE id = $1`,
+  setHandles: `UPDATE ${people} SET handles = $2 WHERE id = $1`,
+  noteCheck: `UPDATE ${people} SET checked = $2, refresh = coalesce($3, refresh) WHERE id = $1`,
+  setSuspended: `UPDATE ${people} SET suspended = $2 WHERE id = $1`,
+  start: `
+    INSERT INTO ${sessions} (id, person, sid, handle, client, created, ends)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+  addToken: `INSERT INTO ${tokens} (hash, session, ends) VALUES ($1, $2, $3)`,
+  open: `
+    SELECT people.*, sessions.id AS session, sessions.sid, sessions.handle, sessions.ends, tokens.used
+    FROM ${tokens} AS tokens JOIN ${sessions} AS sessions ON sessions.id = tokens.session
+    JOIN ${people} AS people ON people.id = sessions.person
+    WHERE tokens.hash = $1 AND tokens.ends > $2 AND sessions.ends > $2 AND people.state = 'active'`,
+  openSession: `
+    SELECT people.*, sessions.id AS session, sessions.sid, sessions.handle, sessions.ends, NULL AS used
+    FROM ${sessions} AS sessions JOIN ${people} AS people ON people.id = sessions.person
+    WHERE sessions.id = $1 AND sessions.ends > $2 AND people.state = 'active'`,
+  // The first use counts, for what may be used once.
+  use: `UPDATE ${tokens} SET used = $2, ends = $3 WHERE hash = $1 AND used IS NULL`,
+  endTokens: `DELETE FROM ${tokens} WHERE session IN (SELECT id FROM ${sessions} WHERE `,
+  endDevices: `DELETE FROM ${devices} WHERE session IN (SELECT id FROM ${sessions} WHERE `,
+  endSessions: `DELETE FROM ${sessions} WHERE `,
+  askDevice: `
+    INSERT INTO ${devices} (hash, code, state, client, address, polled, ends)
+    SELECT $1, $2, 'waiting', $3, $4, 0, $5 WHERE (SELECT count(*) FROM ${devices}) < $6
+    ON CONFLICT (code) DO NOTHING RETURNING hash`,
+  findCode: `SELECT * FROM ${devices} WHERE code = $1 AND state = 'waiting' AND ends > $2`,
+  answer: `
+    UPDATE ${devices} SET state = $2, session = $3 WHERE hash = $1 AND state = 'waiting' AND ends > $4
+    RETURNING hash`,
+  poll: `UPDATE ${devices} SET polled = $2 WHERE hash = $1 RETURNING *`,
+  findDevice: `SELECT * FROM ${devices} WHERE hash = $1 AND ends > $2`,
+  take: `DELETE FROM ${devices} WHERE hash = $1 RETURNING session`,
+  noteLogout: `
+    INSERT INTO plugin_sign_in_logouts (jti, ends) VALUES ($1, $2)
+    ON CONFLICT (jti) DO NOTHING RETURNING jti`,
+};
+
+/** What ended is deleted, tokens a while later: a second use of one is a theft. */
+const sweeps = [
+  `DELETE FROM ${tokens} WHERE ends < $1 OR session NOT IN (SELECT id FROM ${sessions})`,
+  `DELETE FROM ${sessions} WHERE ends < $1`,
+  `DELETE FROM ${devices} WHERE ends < $1`,
+  'DELETE FROM plugin_sign_in_logouts WHERE ends < $1',
+];
+
+/** Which sessions end: one, those of a person, or those of a session at the identity provider. */
+export type Whose = { readonly [Name in 'id' | 'person' | 'sid']?: string };
+
+interface NewSession {
+  readonly person: string;
+  readonly sid: string | null;
+  readonly handle: string | null;
+  /** What signed in, for people to recognise. */
+  readonly client: string;
+  readonly ends: number;
+}
+
+interface NewDevice {
+  readonly code: string;
+  readonly client: string;
+  readonly address: string;
+  readonly ends: number;
+}
+
+/** The tokens to make, each with the time when it ends. */
+type Kinds = readonly { readonly kind: SecretKind; readonly ends: number }[];
+
+/** Milliseconds for which a renewal may be used again: several processes of a client share one. */
+const grace = 60_000;
+/** Milliseconds for which a used renewal is known, and a later use of it ends the session. */
+const remembered = 24 * 3_600_000;
+/** Devices that wait at once. */
+const mostDevices = 1000;
+
+export class People {
+  readonly #tables: Tables;
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
+
+  async #read<Row>(schema: z.ZodType<Row>, text: string, ...values: TableStatement['values'] & object) {
+    return z.array(schema).parse(await this.#tables.read({ sql: text, values }));
+  }
+
+  async #write(text: string, ...values: TableStatement['values'] & object): Promise<readonly TableRow[]> {
+    const [rows = []] = await this.#tables.write([{ sql: text, values }]);
+    return rows;
+  }
+
+  /** Stores what the identity provider says now. Undefined if an operator has removed the person. */
+  async admit({ id, subject, holder, name, role, accounts, refresh }: Known): Promise<PersonRow | undefined> {
+    const values = [id, subject, holder, name, role, JSON.stringify(accounts), refresh, Date.now()];
+    const [row] = await this.#write(sql.admit, ...values);
+    const person = personSchema.parse(row);
+    return person.state === 'removed' ? undefined : person;
+  }
+
+  list(after: string, limit: number): Promise<PersonRow[]> {
+    return this.#read(personSchema, sql.list, after, limit);
+  }
+
+  /** The people with this id, holder or name; two are enough to know that it is not unique. */
+  find(wanted: string): Promise<PersonRow[]> {
+    return this.#read(personSchema, sql.find, wanted);
+  }
+
+  /** The person, if no process has asked the identity provider about them within a time. */
+  async claim(id: string, since: number): Promise<PersonRow | undefined> {
+    const [row] = await this.#write(sql.claim, id, Date.now(), Date.now() - since);
+    return row && personSchema.parse(row);
+  }
+
+  /** People about whom the identity provider was last asked before a time, successfully or at all. */
+  listDue(checked: number, asked: number, limit: number): Promise<PersonRow[]> {
+    return this.#read(personSchema, sql.due, checked, asked, limit);
+  }
+
+  /** People whose keys are still enabled although they left, or disabled although they are back. */
+  listUnsettled(limit: number): Promise<PersonRow[]> {
+    return this.#read(personSchema, sql.unsettled, limit);
+  }
+
+  async setSuspended(id: string, keys: readonly string[] | null): Promise<void> {
+    await this.#write(sql.setSuspended, id, keys && JSON.stringify(keys));
+  }
+
+  async setHandles(id: string, handles: PersonRow['handles']): Promise<void> {
+    await this.#write(sql.setHandles, id, JSON.stringify(handles));
+  }
+
+  /** Notes that the identity provider still knows the person, and said no more. */
+  async noteCheck(id: string, refresh: string | null): Promise<void> {
+    await this.#write(sql.noteCheck, id, Date.now(), refresh);
+  }
+
+  /** Whoever is not active has no sessions. */
+  async setState(id: string, state: PersonRow['state'], author: string): Promise<void> {
+    await this.#write(sql.setState, id, state, author);
+    if (state !== 'active') await this.end({ person: id });
+  }
+
+  /** Starts a session, and makes a token of each kind. */
+  async start({ person, sid, handle, client, ends }: NewSession, kinds: Kinds = []) {
+    const id = randomUUID();
+    const values = [id, person, sid, handle, client, Date.now(), ends];
+    return { id, tokens: await this.#issue(id, kinds, [{ sql: sql.start, values }]) };
+  }
+
+  /** Adds tokens to a session, with what is written before them. */
+  async #issue(session: string, kinds: Kinds, before: readonly TableStatement[]) {
+    const made = kinds.map(({ kind, ends }) => ({ secret: createSecret(kind), ends }));
+    const added = made.map(({ secret, ends }) => ({
+      sql: sql.addToken,
+      values: [hashSecret(secret), session, ends],
+    }));
+    await this.#tables.write([...before, ...added]);
+    return made.map(({ secret }) => secret);
+  }
+
+  issue(session: string, kinds: Kinds): Promise<string[]> {
+    return this.#issue(session, kinds, []);
+  }
+
+  async openSession(id: string): Promise<SessionRow | undefined> {
+    return (await this.#read(sessionSchema, sql.openSession, id, Date.now()))[0];
+  }
+
+  /** The session of a cookie or token; undefined if it has ended. */
+  async open(secret: string): Promise<SessionRow | undefined> {
+    const [row] = await this.#read(sessionSchema, sql.open, hashSecret(secret), Date.now());
+    return row;
+  }
+
+  /**
+   * Renews a session once, and again within a short while. Whoever uses the same renewal later has stolen it,
+   * or it was stolen from them: then the session ends, and the result is undefined.
+   */
+  async renew(secret: string, { session, used }: SessionRow, kinds: Kinds) {
+    const now = Date.now();
+    if (used !== null && now - used > grace) {
+      await this.end({ id: session });
+      return undefined;
+    }
+    const values = [hashSecret(secret), now, now + remembered];
+    return this.#issue(session, kinds, [{ sql: sql.use, values }]);
+  }
+
+  async end(whose: Whose): Promise<void> {
+    const [name = 'id', value = ''] = Object.entries(whose)[0] ?? [];
+    const values = [value];
+    await this.#tables.write([
+      { sql: `${sql.endTokens}${name} = $1)`, values },
+      { sql: `${sql.endDevices}${name} = $1)`, values },
+      { sql: `${sql.endSessions}${name} = $1`, values },
+    ]);
+  }
+
+  /** False if too many devices wait, or another has the code. */
+  async askForDevice(secret: string, { code, client, address, ends }: NewDevice): Promise<boolean> {
+    const values = [hashSecret(secret), code, client, address, ends, mostDevices];
+    return (await this.#write(sql.askDevice, ...values)).length > 0;
+  }
+
+  /** The device that waits with this code. */
+  async findDevice(code: string) {
+    return (await this.#read(deviceSchema, sql.findCode, code, Date.now()))[0];
+  }
+
+  /** A person's answer to a waiting device; false if it no longer waits. */
+  async answer(hash: string, state: 'approved' | 'denied', session: string | null): Promise<boolean> {
+    return (await this.#write(sql.answer, hash, state, session, Date.now())).length > 0;
+  }
+
+  /** What a device that polls waits for, as it was before; undefined if it has waited too long. */
+  async poll(secret: string) {
+    const hash = hashSecret(secret);
+    const [device] = await this.#read(deviceSchema, sql.findDevice, hash, Date.now());
+    if (device) await this.#write(sql.poll, hash, Date.now());
+    return device;
+  }
+
+  /** Ends the wait. Of several processes one gets the device. */
+  async take({ hash }: { readonly hash: string }): Promise<boolean> {
+    return (await this.#write(sql.take, hash)).length > 0;
+  }
+
+  /** False if the logout was noted before. */
+  async noteLogout(jti: string, ends: number): Promise<boolean> {
+    return (await this.#write(sql.noteLogout, jti, ends)).length > 0;
+  }
+
+  async sweep(): Promise<void> {
+    const values = [Date.now()];
+    await this.#tables.write(
+      sweeps.map((text) => ({ sql: text, values: text.includes('$1') ? values : [] })),
+    );
+  }
+}
