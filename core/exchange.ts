@@ -65,7 +65,7 @@ export interface Principal {
   readonly root?: string | undefined;
   /** Whether it may only read: an operator key that sends GET requests alone. */
   readonly readOnly?: boolean | undefined;
-  /** A person who signed in has a role, which the routes of operators name. Keys have none. */
+  /** Who signed in. Of keys there is no person. */
   readonly person?: Person | undefined;
   /** Ids of the models it may call; a trailing `*` matches a prefix. Undefined: all models. */
   readonly models?: readonly string[] | undefined;
@@ -79,8 +79,6 @@ export interface Principal {
 /** A person who signed in at an identity provider: in a browser as an operator, on a device as a user. */
 export interface Person {
   readonly role: string;
-  /** How keys name the person as their holder. */
-  readonly holder: string;
   /** The accounts that the person belongs to; new keys are of the first. */
   readonly accounts: readonly string[];
 }

@@ -91,6 +91,7 @@ function buildLiveRoute(getLive: () => LiveCalls | undefined): Route {
       details:
         'Events are named `start` and `end`; the data of each is a list of calls. ' +
         'A client that reads too slowly gets `dropped`.',
+      roles: roles.read,
       replies: { 200: { 'text/event-stream': z.array(z.looseObject({ id: z.string() })) } },
       error: operatorError,
     }),

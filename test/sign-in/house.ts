@@ -3,12 +3,18 @@ import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { calls } from '../../plugins/operations/calls.ts';
+import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { claudeCode } from '../../plugins/operations/claude-code.ts';
+import { configuration } from '../../plugins/operations/configuration.ts';
 import { webConsole } from '../../plugins/operations/console/index.ts';
+import { crossing } from '../../plugins/operations/crossing.ts';
+import { openapi } from '../../plugins/operations/openapi.ts';
 import { signIn } from '../../plugins/operations/sign-in/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { health } from '../../plugins/routing/health.ts';
 import { findFreePort } from '../support/free-port.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { clientId, clientSecret, openIdentity, type Identity } from './identity.ts';
@@ -95,10 +101,16 @@ export async function openHouse(): Promise<House> {
       bearer(),
       chatCompletions(),
       messages(),
+      responses({ store: { for: '1h' } }),
       demo(),
       balance({ firstCredit: '0' }),
       calls(),
       claudeCode(),
+      catalogue(),
+      openapi(),
+      health(),
+      crossing(),
+      configuration(),
       webConsole(),
       signIn({
         issuer: identity.issuer,

@@ -37,6 +37,7 @@ import type { Offer } from './operator/reading.ts';
 import { buildRouteAction, listCommands, operations } from './operator/table.ts';
 import { listBalanceRoutes, listOwnKeyRoutes } from './own-key.ts';
 import { listOwnKeysRoutes } from './own-keys.ts';
+import { narrowStore } from './own-store.ts';
 import { createDocumentStore, createStoreUser, PluginTables } from './plugin-tables.ts';
 import { PriceBook } from './prices.ts';
 import { buildSettlement } from './settlement.ts';
@@ -137,16 +138,16 @@ function register(
   });
   const routes = [
     ...listBalanceRoutes(addresses, getLedger),
-    ...listOperationRoutes(operations, (operation, request, { key: author }) => {
+    ...listOperationRoutes(operations, (operation, request, principal) => {
       const { store, calls, lastAudit } = requireService();
+      const { key: author, person } = principal;
+      const noteAction = (): Store => store.withAction(buildRouteAction(author, operation.route, request));
       return {
-        store: isChange(operation)
-          ? store.withAction(buildRouteAction(author, operation.route, request))
-          : store,
+        store: narrowStore(isChange(operation) ? noteAction() : store, principal),
         offer,
         erase: host.operations.erase,
         author,
-        lastAudit,
+        ...(person?.role === 'member' ? { isMember: true } : { lastAudit }),
         flush: () => calls.flush(),
       };
     }),

@@ -89,7 +89,7 @@ function findWider(asked: Limits, permits: Principal['permits'] = {}): string | 
  * What a member's key may do: as much as the rule and the key that makes it allow, where nothing else is asked
  * for.
  */
-function applyRule(asked: Limits, rule: MemberRule, permits?: Principal['permits']): Limits {
+export function applyRule(asked: Limits, rule: MemberRule, permits?: Principal['permits']): Limits {
   const limited = {
     ...asked,
     networks: asked.networks ?? permits?.networks,
@@ -136,15 +136,20 @@ async function requireHeld(store: Store, principal: Principal, id: string): Prom
   throw buildRefusal('not_found', `you have no key "${id.slice(0, 100)}"`);
 }
 
+/** Throws `forbidden` for a key that may do more than the rule, or the key that rotates it, allows. */
+export function checkRotation(record: KeyRecord, rule: MemberRule, permits?: Principal['permits']): void {
+  const wider = findExcess(record, rule)?.[0] ?? findWider(record, permits);
+  if (wider === undefined) return;
+  throw new GatewayError(
+    'forbidden',
+    `That key may do more than you may allow it (${wider}): it has to rotate itself.`,
+  );
+}
+
 async function rotateKey({ store }: OwnKeysContext, principal: Principal, id: string) {
   const rule = await requireRule(store, principal);
   const record = await requireHeld(store, principal, id);
-  const wider = findExcess(record, rule)?.[0] ?? findWider(record, principal.permits);
-  if (wider !== undefined && id !== principal.key)
-    throw new GatewayError(
-      'forbidden',
-      `That key may do more than you may allow it (${wider}): it has to rotate itself.`,
-    );
+  if (id !== principal.key) checkRotation(record, rule, principal.permits);
   const { secret, kept } = createKeySecret('user');
   if (!(await store.rotateKey({ id, until: kept.at, key: kept })))
     throw buildRefusal('conflict', `the key ${id} was rotated before`);

@@ -15,7 +15,7 @@ import { isSealedText } from '../../shared/key-ring.ts';
 import { NetworkCounts } from '../../shared/network.ts';
 import { buildErrorReply, noStore } from '../../shared/operator-routes.ts';
 import { isSecret } from '../../shared/secret.ts';
-import { hour, sealRefresh, type SignIn } from './check.ts';
+import { hour, sealRefresh, settle, type SignIn } from './check.ts';
 import { describePerson, toPersonId } from './options.ts';
 import { buildErrorPage, buildPage, escapeHtml } from './pages.ts';
 import type { PersonRow, SessionRow } from './people.ts';
@@ -82,8 +82,8 @@ export async function findSession(
 
 /** A person as an operator. */
 export function toOperator({ holder, name, role, accounts }: PersonRow): Principal {
-  const person = { role, holder, accounts };
-  return { kind: 'operator', account: '', key: holder, name, readOnly: role === 'viewer', person };
+  const person = { role, accounts };
+  return { kind: 'operator', account: '', key: holder, holder, name, readOnly: role === 'viewer', person };
 }
 
 /** A path of ours; `/` for everything else, since links from elsewhere can name any address. */
@@ -126,6 +126,7 @@ async function finishSignIn(signIn: SignIn, place: Place, request: RouteRequest)
   const person = await people.admit(known);
   if (!person)
     throw new GatewayError('forbidden', 'An operator has removed you. Ask whoever runs the gateway.');
+  await settle(signIn, person);
   // Without a way to ask whether the person left, they sign in again within the hour.
   const duration = Math.min(options.session * hour, person.refresh === null ? hour : Infinity);
   const ends = Date.now() + duration;

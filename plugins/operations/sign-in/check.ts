@@ -35,7 +35,7 @@ export function sealRefresh({ ring }: SignIn, id: string, text: string): string 
 }
 
 /** Brings the keys of a person in line with their state. */
-async function settle({ people, keys }: SignIn, person: PersonRow): Promise<void> {
+export async function settle({ people, keys }: SignIn, person: PersonRow): Promise<void> {
   const { id, holder, state, suspended } = person;
   if (state === 'active' && suspended) {
     await keys.resume(holder, suspended, person.author);

@@ -354,8 +354,8 @@ export function createDeviceKeyring(signIn: SignIn): Keyring {
         throw new GatewayError('invalid_api_key', 'The sign-in of this device has ended. Sign in again.', {
           headers: { 'x-should-retry': 'false' },
         });
-      const { role, holder, accounts } = session;
-      return { ...found, person: { role, holder, accounts } };
+      const { role, accounts } = session;
+      return { ...found, person: { role, accounts } };
     },
   };
 }

@@ -6,7 +6,7 @@
 import { definePlugin, type Route } from '../../../core/index.ts';
 import { useKeyRing } from '../../shared/key-ring.ts';
 import { buildBrowserRoutes, buildLogoutRoute, findSession, toOperator, type Place } from './browser.ts';
-import { keepChecking, type SignIn } from './check.ts';
+import { keepChecking, settle, type SignIn } from './check.ts';
 import { buildDeviceRoutes, createDeviceKeyring } from './devices.ts';
 import { listPeopleOperations } from './operations.ts';
 import { options } from './options.ts';
@@ -68,7 +68,10 @@ export const signIn = definePlugin({
       });
     }
     keyrings.add(createDeviceKeyring(parts));
-    const { routes: own, commands: verbs } = listPeopleOperations(() => tables.get('ledger'));
+    const { routes: own, commands: verbs } = listPeopleOperations(
+      () => tables.get('ledger'),
+      (person) => settle(parts, person),
+    );
     for (const route of [...added, ...own]) routes.add(route);
     for (const command of verbs) commands.add(command);
   },

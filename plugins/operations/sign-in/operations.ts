@@ -11,6 +11,8 @@ interface Context {
   /** Runs work with the tables open. */
   use<Result>(work: (people: People) => Promise<Result>): Promise<Result>;
   readonly author: string;
+  /** Brings a person's keys in line; a command leaves that to the gateways. */
+  settle?(person: PersonRow): Promise<void>;
 }
 
 type Person = Replies['GET /admin/people']['data'][number];
@@ -27,11 +29,13 @@ async function findPerson(people: People, wanted: string): Promise<PersonRow> {
   return person;
 }
 
-function changeState({ use, author }: Context, wanted: string, state: PersonRow['state']): Promise<Person> {
+function changeState(context: Context, wanted: string, state: PersonRow['state']): Promise<Person> {
+  const { use, author } = context;
   return use(async (people) => {
-    const person = await findPerson(people, wanted);
+    const person = { ...(await findPerson(people, wanted)), state, author };
     await people.setState(person.id, state, author);
-    return describePerson({ ...person, state });
+    await context.settle?.(person);
+    return describePerson(person);
   });
 }
 
@@ -73,7 +77,7 @@ const operations = [
   defineOperation({
     route: 'DELETE /admin/people/:person',
     summary: `Remove a person, ${named}: their sessions end and their keys are disabled`,
-    details: 'They cannot sign in again until they are restored. The keys are disabled within half a minute.',
+    details: 'They cannot sign in again until they are restored.',
     roles: roles.admit,
     run: (context, _, { person }) => changeState(context, person, 'removed'),
     verbs: {
@@ -93,7 +97,10 @@ const operations = [
 ];
 
 /** The routes and verbs. `store` keeps the tables, in a gateway and on the command line. */
-export function listPeopleOperations(store: () => TableStore): { routes: Route[]; commands: Command[] } {
+export function listPeopleOperations(
+  store: () => TableStore,
+  settle: NonNullable<Context['settle']>,
+): { routes: Route[]; commands: Command[] } {
   const use: Context['use'] = async (work) => {
     const done = store().use?.(declaration, (tables) => work(new People(tables)));
     if (done) return done;
@@ -104,7 +111,11 @@ export function listPeopleOperations(store: () => TableStore): { routes: Route[]
     close: async () => undefined,
   });
   return {
-    routes: listOperationRoutes(operations, (_operation, _request, { key: author }) => ({ use, author })),
+    routes: listOperationRoutes(operations, (_operation, _request, { key: author }) => ({
+      use,
+      author,
+      settle,
+    })),
     commands: buildCommands(listVerbs(operations), open, { people: 'list and remove people who sign in' }),
   };
 }

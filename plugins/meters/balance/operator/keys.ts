@@ -63,8 +63,13 @@ function checkOperatorKey(
   if (param !== undefined) throw buildParamError(param, 'an operator key spends nothing and calls no model');
 }
 
-async function createKey({ store, offer }: Ledger, order: z.output<typeof keyOrder>): Promise<NewKey> {
+async function createKey(
+  { store, offer, isMember }: Ledger,
+  order: z.output<typeof keyOrder>,
+): Promise<NewKey> {
   const { account, kind, name, readOnly, limits: stated, credit, tags: tagged, budgets } = order;
+  if (isMember && (credit !== undefined || budgets.length > 0))
+    throw new GatewayError('forbidden', 'A member may not add credit or budgets. Ask an operator.');
   await checkOffered(stated, offer);
   if ((account === undefined) !== (kind === 'operator'))
     throw buildParamError('account', 'a user key has an account, and an operator key has none');

@@ -11,6 +11,8 @@ export interface Ledger {
   readonly erase: EraseHook;
   /** Who runs the operation, for the log of operators' actions. */
   readonly author: string;
+  /** Whether a member runs it, who has no money to give. */
+  readonly isMember?: boolean;
   /** Stores the calls that ended in this process; a command has none. */
   flush?(): Promise<void>;
   /** The last audit of the gateway; a command knows none. */
