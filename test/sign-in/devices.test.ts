@@ -21,6 +21,8 @@ const tokensSchema = z.object({
   email: z.string().optional(),
 });
 
+const budgetSchema = z.looseObject({ current: z.looseObject({ resets: z.string() }) });
+
 let house: House;
 beforeAll(async () => {
   house = await openHouse();
@@ -56,6 +58,12 @@ const poll = (code: string): Promise<Response> =>
 const renew = (token: string): Promise<Response> =>
   postForm('/oauth/token', { grant_type: 'refresh_token', refresh_token: token });
 
+async function removeBudgets(): Promise<void> {
+  const list = z.object({ data: z.array(z.object({ id: z.number() })) });
+  const { data } = list.parse(await (await house.ask('GET', '/admin/budgets')).json());
+  for (const { id } of data) await house.ask('DELETE', `/admin/budgets/${id}`);
+}
+
 /** Follows the link of a device as its person, and confirms or refuses. */
 async function confirm(browser: Browser, link: string, answer = 'approve'): Promise<Response> {
   const page = await (await browser.open(link)).text();
@@ -70,7 +78,11 @@ async function signIn(subject: string) {
   return tokensSchema.parse(await (await poll(begun.device_code)).json());
 }
 
-function call(token: string): Promise<Response> {
+function readLimits({ headers }: Response): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => name.startsWith('anthropic-ratelimit')));
+}
+
+function call(token: string, tags = 'none'): Promise<Response> {
   const body = { model: 'demo/echo', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] };
   return fetch(`${house.publicUrl}/v1/messages?beta=true`, {
     method: 'POST',
@@ -78,6 +90,7 @@ function call(token: string): Promise<Response> {
       authorization: `Bearer ${token}`,
       'content-type': 'application/json',
       'anthropic-version': '2023-06-01',
+      'x-tollgate-tags': tags,
     },
     body: JSON.stringify(body),
   });
@@ -110,6 +123,155 @@ describe('a device', () => {
       headers: { authorization: `Bearer ${tokens.access_token}` },
     });
     expect(await own.json()).toMatchObject({ account: 'search' });
+  });
+
+  it('learns of the fullest budget with each reply, and of a full one by a 429', async () => {
+    const { access_token: token } = await signIn('max');
+    const ask = async () => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await fetch(`${house.publicUrl}/api/oauth/usage`, { headers })).json();
+    };
+    const free = await call(token);
+    expect(readLimits(free)).toEqual({});
+    expect(await ask()).toMatchObject({
+      extra_usage: {
+        monthly_limit: null,
+        utilization: null,
+        daily: { limit: null },
+        weekly: { limit: null },
+      },
+      limits: [],
+    });
+    const [, month] = await Promise.all(
+      [
+        { scope: 'team', subject: 'search', limit: '10', per: 'day' },
+        { scope: 'account', subject: 'search', limit: '0.0001', per: 'month' },
+      ].map(async (budget) => (await house.ask('POST', '/admin/budgets', budget)).json()),
+    );
+    const resets = Date.parse(budgetSchema.parse(month).current.resets) / 1000;
+    const replies = [await call(token, 'step:0')];
+    while (replies.at(-1)?.status === 200) replies.push(await call(token, `step:${replies.length}`));
+    const [first, refused] = [replies[0], replies.at(-1)];
+    const warned = replies.at(-2);
+    const prefix = 'anthropic-ratelimit-unified';
+    expect(first && readLimits(first)).toEqual({
+      [`${prefix}-status`]: 'allowed',
+      [`${prefix}-overage-status`]: 'allowed',
+      [`${prefix}-representative-claim`]: 'overage',
+      [`${prefix}-overage-utilization`]: expect.stringMatching(/^0\.\d\d$/),
+      [`${prefix}-reset`]: String(resets),
+      [`${prefix}-overage-reset`]: String(resets),
+    });
+    expect(warned && readLimits(warned)).toMatchObject({
+      [`${prefix}-status`]: 'allowed_warning',
+      [`${prefix}-overage-surpassed-threshold`]: expect.stringMatching(/^0\.(?:75|95)$/),
+    });
+    expect(refused?.status).toBe(429);
+    expect(refused && readLimits(refused)).toEqual({
+      [`${prefix}-status`]: 'rejected',
+      [`${prefix}-reset`]: String(resets),
+      [`${prefix}-overage-reset`]: String(resets),
+      [`${prefix}-overage-utilization`]: '1',
+      [`${prefix}-overage-surpassed-threshold`]: '1',
+      [`${prefix}-overage-period`]: 'monthly',
+      [`${prefix}-overage-disabled-reason`]: 'org_spend_cap_reached',
+      [`${prefix}-overage-scope`]: 'group_pool',
+    });
+    expect(refused?.headers.get('x-should-retry')).toBe('false');
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await refused?.json()).toMatchObject({
+      type: 'error',
+      error: {
+        type: 'billing_error',
+        message: expect.stringMatching(/budget of 0\.0001 USD a month .* It resets at .* Ask whoever runs/),
+      },
+    });
+    const usage = z
+      .object({ limits: z.array(z.looseObject({ resets_at: z.string(), is_active: z.boolean() })) })
+      .loose()
+      .parse(await ask());
+    expect(usage).toMatchObject({
+      extra_usage: {
+        is_enabled: true,
+        monthly_limit: 0.01,
+        utilization: expect.any(Number),
+        currency: 'USD',
+      },
+    });
+    const active = usage.limits.find((limit) => limit.is_active);
+    expect(active).toMatchObject({
+      kind: 'spend',
+      group: 'monthly',
+      severity: expect.stringMatching(/^(?:warning|critical)$/),
+    });
+    expect(Date.parse(active?.resets_at ?? '') / 1000).toBe(resets);
+  });
+
+  it('leaves keys as they are: 402 in place of 429, and no headers of a device', async () => {
+    const made = z
+      .object({ key: z.string() })
+      .parse(await (await house.ask('POST', '/admin/keys', { account: 'search' })).json());
+    const refused = await call(made.key);
+    expect(refused.status).toBe(402);
+    expect(readLimits(refused)).toEqual({});
+    const headers = { authorization: `Bearer ${made.key}` };
+    expect((await fetch(`${house.publicUrl}/api/oauth/usage`, { headers })).status).toBe(404);
+  });
+
+  it('ends by a revocation, and when a renewal is used long after it was replaced', async () => {
+    await removeBudgets();
+    const revoked = await signIn('max');
+    expect((await postForm('/oauth/revoke', { token: revoked.refresh_token })).status).toBe(200);
+    expect((await call(revoked.access_token)).status).toBe(401);
+    const first = await signIn('max');
+    const second = tokensSchema.parse(await (await renew(first.refresh_token)).json());
+    // Another process of the client renews at the same time.
+    expect((await renew(first.refresh_token)).status).toBe(200);
+    expect((await call(first.access_token)).status).toBe(200);
+    skip(2);
+    expect((await renew(first.refresh_token)).status).toBe(401);
+    expect((await renew(second.refresh_token)).status).toBe(401);
+  });
+
+  it('is refused if the person says so, and if the code is wrong or old', async () => {
+    const browser = await house.enter('max', 'public');
+    const refused = await begin();
+    await confirm(browser, refused.verification_uri_complete, 'deny');
+    expect(await (await poll(refused.device_code)).json()).toMatchObject({ error: 'access_denied' });
+    const old = await begin();
+    expect(
+      (await browser.post(`${house.publicUrl}/device`, { user_code: 'BCDF-GHJK', answer: 'approve' })).status,
+    ).toBe(404);
+    const foreign = { user_code: old.user_code, account: 'sales', answer: 'approve' };
+    expect((await browser.post(`${house.publicUrl}/device`, foreign)).status).toBe(403);
+    const elsewhere = await browser.post(`${house.publicUrl}/device`, foreign, 'https://evil.example');
+    expect([elsewhere.status, await elsewhere.text()]).toEqual([403, expect.stringContaining('other sites')]);
+    skip(11);
+    expect(await (await poll(old.device_code)).json()).toMatchObject({ error: 'expired_token' });
+    expect(await (await poll('gd-nonsense')).json()).toMatchObject({ error: 'invalid_grant' });
+    const form = new URLSearchParams([
+      ['grant_type', 'refresh_token'],
+      ['grant_type', 'other'],
+    ]);
+    const twice = await fetch(`${house.publicUrl}/oauth/token`, { method: 'POST', body: form });
+    expect([twice.status, await twice.json()]).toEqual([
+      400,
+      expect.objectContaining({ error: 'invalid_request' }),
+    ]);
+  });
+
+  it('keeps its session while the identity provider is away', async () => {
+    const tokens = await signIn('max');
+    house.identity.isAway = true;
+    skip(51);
+    const away = await renew(tokens.refresh_token);
+    house.identity.isAway = false;
+    expect([away.status, await away.json()]).toEqual([
+      503,
+      expect.objectContaining({ error: 'temporarily_unavailable' }),
+    ]);
+    skip(2);
+    expect((await renew(tokens.refresh_token)).status).toBe(200);
   });
 
   it('is asked to sign in again after its person has left, and their keys are disabled', async () => {

@@ -10,11 +10,9 @@ import Provider from 'oidc-provider';
 export const clientId = 'tollgate';
 export const clientSecret = 'a-secret-of-the-gateway-that-nobody-guesses';
 
-const signingKey = {
-  ...generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' }),
-  use: 'sig',
-  kid: 'first',
-};
+/** Signs its tokens. */
+export const signingKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+const jwk = { ...signingKey.export({ format: 'jwk' }), use: 'sig', kid: 'first' };
 
 export interface Member {
   readonly email: string;
@@ -65,7 +63,7 @@ function buildConfiguration(identity: Identity, { redirects, logout }: Addresses
       IdToken: 600,
       RefreshToken: 86_400,
     },
-    jwks: { keys: [signingKey] },
+    jwks: { keys: [jwk] },
     pkce: { required: () => true },
     cookies: { keys: ['a-key-of-the-identity-provider'] },
     issueRefreshToken: async () => identity.givesRefresh,
@@ -95,7 +93,7 @@ export async function openIdentity(addresses: Addresses): Promise<Identity> {
   const issuer = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
   const identity: { -readonly [Name in keyof Identity]: Identity[Name] } = Object.assign(
     { issuer, staff: new Map<string, Member>(), now: '', isAway: false, givesRefresh: true },
-    { renewals: { count: 0 }, provider: new Provider(issuer, { jwks: { keys: [signingKey] } }) },
+    { renewals: { count: 0 }, provider: new Provider(issuer, { jwks: { keys: [jwk] } }) },
     { close: async () => void (server.closeAllConnections(), server.close()) },
   );
   const provider = new Provider(issuer, buildConfiguration(identity, addresses));

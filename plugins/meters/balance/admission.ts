@@ -168,7 +168,7 @@ export function buildBudgetHeaders(tightest: Tightest | undefined): Readonly<Rec
 const near = 3_600_000;
 
 /** A moment on the clocks of a zone: `2026-11-23 00:00 (Europe/Berlin)`. */
-function formatMoment(at: number, zone: string): string {
+export function formatMoment(at: number, zone: string): string {
   const format = { timeZone: zone, dateStyle: 'short', timeStyle: 'short' } as const;
   return `${new Intl.DateTimeFormat('sv-SE', format).format(at)} (${zone})`;
 }

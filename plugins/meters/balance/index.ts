@@ -9,8 +9,10 @@ import {
   GatewayError,
   longestDeadline,
   usd,
+  type Grant,
   type Host,
   type Nano,
+  type Principal,
 } from '../../../core/index.ts';
 import { getAttribution } from '../../shared/attribution.ts';
 import { isChange, listOperationRoutes } from '../../shared/operations.ts';
@@ -41,7 +43,8 @@ import { narrowStore } from './own-store.ts';
 import { createDocumentStore, createStoreUser, PluginTables } from './plugin-tables.ts';
 import { PriceBook } from './prices.ts';
 import { buildSettlement } from './settlement.ts';
-import type { Store } from './store.ts';
+import { createCapTeller, createUsageRoute, toCapError } from './spend-caps.ts';
+import type { Quote, Store } from './store.ts';
 import { topUpOptions, createTopUpRoute } from './top-ups.ts';
 
 /** For authors of custom stores. */
@@ -152,6 +155,7 @@ function register(
       };
     }),
     ...listOwnKeyRoutes(requireService),
+    createUsageRoute(getLedger, host.protocols),
     ...listOwnKeysRoutes(() => ({ store: getLedger(), offer })),
     ...listInvitationRoutes(getLedger),
     ...(topUps ? [createTopUpRoute(topUps, getLedger)] : []),
@@ -172,6 +176,18 @@ function requireOpened(service: LedgerService | undefined): LedgerService {
   });
 }
 
+type Short = Parameters<typeof buildShortError>[2];
+
+/** The error for a call that is too dear: devices that people signed in get one of their own. */
+function refuseShort(quotes: readonly Quote[], principal: Principal, short: Short, at: number): GatewayError {
+  const refusal = buildShortError(quotes, principal, short, at);
+  return principal.person ? toCapError(refusal, short, at) : refusal;
+}
+
+function addHeaders(grant: Grant, headers: Readonly<Record<string, string>>): Grant {
+  return { ...grant, headers: { ...grant.headers, ...headers } };
+}
+
 /** Replays, reserves and settles calls. */
 function tapCalls(
   { hooks }: Host,
@@ -182,6 +198,7 @@ function tapCalls(
   const prices = new PriceBook();
   /** What is reserved for each running call. */
   const reserved = new Map<string, Nano>();
+  const findCapHeaders = createCapTeller(() => service().store);
 
   hooks.replay.tapPromise('balance', (parsed) => {
     const claim = readClaim(parsed, idempotency);
@@ -199,15 +216,15 @@ function tapCalls(
     const tells = readBudgetWish(planned);
     const request = { id: planned.id, account, key, quotes, claim, tags, also, at };
     const taken = await service().reserve(tells ? { ...request, tellsBudget: tells } : request);
-    if (taken.status === 'short') throw buildShortError(quotes, planned.principal, taken, at);
+    if (taken.status === 'short') throw refuseShort(quotes, planned.principal, taken, at);
     if (taken.status === 'limited') throw buildRateError(planned.principal, taken);
     if (taken.status === 'claimed') throw buildClaimError(taken.claim, claim);
     reserved.set(planned.id, taken.amount);
     service().begin(planned);
     // The reservation covers the worst case of the first target.
     const narrowed = taken.amount === quotes[0]?.most ? grant : narrowGrant(grant, planned, taken, policy);
-    if (!tells) return narrowed;
-    return { ...narrowed, headers: { ...narrowed.headers, ...buildBudgetHeaders(taken.tightest) } };
+    const told = tells ? addHeaders(narrowed, buildBudgetHeaders(taken.tightest)) : narrowed;
+    return planned.principal.person ? addHeaders(told, await findCapHeaders(planned)) : told;
   });
 
   hooks.extend.tapPromise('balance', async (grant, routed) => {
@@ -219,7 +236,7 @@ function tapCalls(
     const { account, key } = principal;
     const attempts = attempt.number;
     const taken = await service().store.extend({ id, account, key, quote, tags, attempts, at });
-    if (taken.status === 'short') throw buildShortError(quotes, principal, taken, at);
+    if (taken.status === 'short') throw refuseShort(quotes, principal, taken, at);
     if (taken.status === 'not_found')
       throw new GatewayError('ledger_unavailable', 'Its reservation has ended.', { retryAfter: 1 });
     reserved.set(id, taken.amount);

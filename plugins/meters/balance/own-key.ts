@@ -7,6 +7,7 @@ import {
   parseUsd,
   toGatewayError,
   toUsdNumber,
+  type Nano,
   type Principal,
   type Route,
   type RouteReply,
@@ -22,7 +23,7 @@ import { listOwnCalls, ownCallQuery } from './operator/calls.ts';
 import { computeTotals } from './operator/overview.ts';
 import { buildNumberSchema } from './operator/reading.ts';
 import { toIso, buildRefusal, toUsdOrNull } from './operator/replies.ts';
-import type { KeyRecord, Store } from './store.ts';
+import type { KeyRecord, Scope, Store } from './store.ts';
 
 const day = units['1d'];
 
@@ -50,12 +51,12 @@ async function computeUsage(store: Store, { account, key }: Principal, days: num
 }
 
 /**
- * The budgets of the key, its account, the teams that the account belongs to, and the tags of the key. Calls
- * can have more tags, which are unknown before they are made.
+ * The budgets of the key, its account, the teams that the account belongs to, and the tags of its calls. A
+ * key is named as it is now: its budgets may be of one that it replaced.
  */
-async function listOwnBudgets(store: Store, { account, key }: Principal, tags: readonly string[]) {
+export async function listCounted(store: Store, { account, key }: Principal, tags: readonly string[]) {
   const [{ line = [] } = {}] = await store.listAccounts({ wanted: account, limit: 1 });
-  const counted: readonly (readonly [scope: string, subject: string])[] = [
+  const counted: readonly (readonly [scope: Scope, subject: string])[] = [
     ['key', key],
     ['account', account],
     ...[account, ...line].map((team) => ['team', team] as const),
@@ -64,24 +65,30 @@ async function listOwnBudgets(store: Store, { account, key }: Principal, tags: r
   const at = Date.now();
   const found = counted.map(async ([scope, subject]) => {
     const budgets = await store.listBudgets({ scope, subject, at, limit: periodNames.length });
-    // A key is named as it is now: its budgets may be of one that it replaced.
-    return budgets.map((budget) => {
-      const { per, zone, hard } = budget;
-      return { scope, subject, per, zone, hard, ...describePeriod(budget) };
-    });
+    return budgets.map((budget) => ({ ...budget, scope, subject }));
   });
   return (await Promise.all(found)).flat();
 }
 
+/** Calls can have more tags, which are unknown before they are made. */
+async function listOwnBudgets(store: Store, principal: Principal, tags: readonly string[]) {
+  return (await listCounted(store, principal, tags)).map((budget) => {
+    const { scope, subject, per, zone, hard } = budget;
+    return { scope, subject, per, zone, hard, ...describePeriod(budget) };
+  });
+}
+
 /** What the key has spent on the current day, in its week and in its month, by the clocks of UTC. */
-async function sumPeriods(store: Store, { account, key }: Principal, at: number) {
-  const starts = (['day', 'week', 'month'] as const).map((per) => getCurrentPeriod(per, 'UTC', at).start);
-  const query = { account, key, by: 'model', unit: '1d', top: 1 } as const;
-  const rows = await store.sumCalls({ ...query, from: Math.min(...starts), to: Math.ceil(at / day) * day });
-  const [daily = 0, weekly = 0, monthly = 0] = starts.map((from) =>
-    toUsdNumber(rows.reduce((sum, { start, cost }) => (start >= from ? sum + cost : sum), 0n)),
+export async function sumSpent(store: Store, { account, key }: Principal, at: number) {
+  const [today, week, month] = (['day', 'week', 'month'] as const).map(
+    (per) => getCurrentPeriod(per, 'UTC', at).start,
   );
-  return { usage_daily: daily, usage_weekly: weekly, usage_monthly: monthly };
+  const from = Math.min(week ?? at, month ?? at);
+  const query = { account, key, by: 'model', unit: '1d', top: 1 } as const;
+  const rows = await store.sumCalls({ ...query, from, to: Math.ceil(at / day) * day });
+  const sumFrom = (time = at): Nano =>
+    rows.reduce((sum, { start, cost }) => (start >= time ? sum + cost : sum), 0n);
+  return { day: sumFrom(today), week: sumFrom(week), month: sumFrom(month) };
 }
 
 const resetWords = { hour: 'hourly', day: 'daily', week: 'weekly', month: 'monthly', total: null } as const;
@@ -106,6 +113,7 @@ async function describeForOpenRouter(
     }));
   const capped =
     spendCap === undefined ? [] : [{ limit: spendCap, left: spendCap - used - pending, reset: null }];
+  const spent = await sumSpent(store, principal, Date.now());
   const [tightest] = [...capped, ...limits].toSorted((one, other) => (one.left < other.left ? -1 : 1));
   return {
     label: record.name || `sk-...${record.lastFour}`,
@@ -113,7 +121,9 @@ async function describeForOpenRouter(
     limit_remaining: tightest ? toUsdNumber(tightest.left > 0n ? tightest.left : 0n) : null,
     limit_reset: tightest?.reset ?? null,
     usage: toUsdNumber(used),
-    ...(await sumPeriods(store, principal, Date.now())),
+    usage_daily: toUsdNumber(spent.day),
+    usage_weekly: toUsdNumber(spent.week),
+    usage_monthly: toUsdNumber(spent.month),
     // Vendors' keys are the operator's, and no model is free for some accounts only.
     byok_usage: 0,
     byok_usage_daily: 0,

@@ -224,6 +224,7 @@ export function buildLogoutRoute(signIn: SignIn): Route {
     takesForm: true,
     describe: false,
     encodeError: (error) => {
+      logger.warn({ error }, 'a logout was refused');
       const { status, body } = buildErrorReply(error);
       return { status: status === 503 ? 503 : 400, headers: noStore, body };
     },

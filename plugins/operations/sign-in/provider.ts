@@ -44,7 +44,7 @@ const logoutSchema = z.object({
   jti: z.string().min(1).max(1000),
   sub: z.string().optional(),
   sid: z.string().optional(),
-  nonce: z.undefined(),
+  nonce: z.never().optional(),
   events: z.looseObject({ [logoutEvent]: z.looseObject({}) }),
 });
 
