@@ -124,7 +124,9 @@ export const webConsole = definePlugin({
         duration: session * 3_600_000,
         endedFile: join(host.dataFolder, 'console-ended'),
       }));
-    const signIn = { keyrings, logger, hosts, openSessions };
+    const findSignIn = (): string | undefined =>
+      [...host.routes.list()].find(({ path, adminOnly }) => path === '/sign-in' && adminOnly)?.path;
+    const signIn = { keyrings, logger, hosts, openSessions, findSignIn };
     // A damaged key is found when the gateway starts.
     hooks.ready.tap('console', () => void openSessions());
 

@@ -81,6 +81,8 @@ function buildCookie(headers: Headers, value: string, seconds: number): string {
 interface SignIn extends Pick<Host, 'keyrings' | 'logger'> {
   readonly hosts: readonly string[];
   readonly openSessions: () => Sessions;
+  /** Where people sign in at an identity provider; undefined if they cannot. */
+  readonly findSignIn: () => string | undefined;
 }
 
 async function findOperator({ keyrings }: SignIn, secret: string): Promise<Principal | undefined> {
@@ -105,8 +107,16 @@ export async function findPrincipal(
   return findOperator(signIn, session.secret);
 }
 
-function describeSession({ key, readOnly = false }: Principal, { expires }: Session) {
-  return { signedIn: true, key, readOnly, expires: new Date(expires).toISOString() };
+function describeSession(
+  { findSignIn }: SignIn,
+  operator: Principal | undefined,
+  { expires }: Pick<Session, 'expires'> = { expires: 0 },
+) {
+  const address = findSignIn();
+  const signIn = address === undefined ? {} : { signIn: address };
+  if (!operator) return { signedIn: false, ...signIn };
+  const { key, readOnly = false } = operator;
+  return { signedIn: true, key, readOnly, ...signIn, expires: new Date(expires).toISOString() };
 }
 
 /** A route of the console, which the OpenAPI document leaves out. */
@@ -151,7 +161,7 @@ async function startSession(
   return {
     status: 200,
     headers: { ...noStore, 'set-cookie': buildCookie(headers, sealed, seconds) },
-    body: describeSession(operator, session),
+    body: describeSession(signIn, operator, session),
   };
 }
 
@@ -171,8 +181,7 @@ export function buildSessionRoutes(signIn: SignIn): Route[] {
       checkHost(headers, signIn.hosts);
       const session = signIn.openSessions().read(readCookie(headers) ?? '');
       const operator = session && (await findOperator(signIn, session.secret).catch(() => undefined));
-      const body = session && operator ? describeSession(operator, session) : { signedIn: false };
-      return { status: 200, headers: noStore, body };
+      return { status: 200, headers: noStore, body: describeSession(signIn, operator, session) };
     }),
     buildRoute('POST /console/session', onAdmin, (request) => startSession(signIn, failures, request)),
     buildRoute('DELETE /console/session', onAdmin, async (request) => endSession(signIn, request)),

@@ -185,7 +185,7 @@ function buildConsoleRoutes(signIn: SignIn, place: Place): Route[] {
         }
         const { key, name, readOnly } = toOperator(session);
         const expires = new Date(session.ends).toISOString();
-        const body = { signedIn: true, key, name, role: session.role, readOnly, expires };
+        const body = { signedIn: true, key, name, role: session.role, readOnly, signIn: start, expires };
         return { status: 200, headers: noStore, body };
       }),
       ...ofConsole,

@@ -41,7 +41,13 @@ export function buildPage({ title, body, status = 200, headers = {}, next }: Pag
   const refresh = next === undefined ? '' : `<meta http-equiv="refresh" content="0;url=${escapeHtml(next)}">`;
   return {
     status,
-    headers: { ...buildPageHeaders('', styleHash, "'self'"), ...noStore, ...headers },
+    headers: {
+      ...buildPageHeaders('', styleHash, "'self'"),
+      ...noStore,
+      // Without a referrer browsers do not name the origin of a form either.
+      'referrer-policy': 'same-origin',
+      ...headers,
+    },
     body: `<!doctype html><html lang="en"><head><meta charset="utf-8">${refresh}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)} – Tollgate</title>

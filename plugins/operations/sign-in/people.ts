@@ -94,7 +94,9 @@ const sql = {
       created, handles, author) VALUES ($1, $2, $3, $4, $5, $6, $7, 'active', $8, $8, $8, '{}', $3)
     ON CONFLICT (id) DO UPDATE SET
       name = excluded.name, role = excluded.role, accounts = excluded.accounts,
-      refresh = coalesce(excluded.refresh, known.refresh), checked = excluded.checked, asked = excluded.asked,
+      refresh = CASE WHEN known.state = 'refused' THEN excluded.refresh
+        ELSE coalesce(excluded.refresh, known.refresh) END,
+      checked = excluded.checked, asked = excluded.asked,
       state = CASE WHEN known.state = 'removed' THEN known.state ELSE 'active' END,
       author = CASE WHEN known.state = 'refused' THEN known.holder ELSE known.author END
     RETURNING *`,

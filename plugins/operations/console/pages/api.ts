@@ -14,6 +14,13 @@ import { getMessage, notify, useSignal, buildAddress, type Params } from './kit.
 export interface Session {
   readonly signedIn: boolean;
   readonly readOnly: boolean;
+  /** The id of a key, or who a person is as the holder of keys. */
+  readonly key?: string;
+  /** Of a person. */
+  readonly name?: string;
+  readonly role?: string;
+  /** Where people sign in at an identity provider. */
+  readonly signIn?: string | undefined;
   /** Whether it ended although the operator did not sign out. */
   readonly isOver?: boolean;
 }
@@ -72,7 +79,8 @@ export const session = signal<Session | undefined>(undefined);
 
 /** Shows the sign-in page. */
 export function endSession(isOver: boolean): void {
-  session.value = { signedIn: false, readOnly: false, isOver };
+  const { signIn } = session.value ?? {};
+  session.value = { signedIn: false, readOnly: false, isOver, signIn };
 }
 
 /** Asks whether the operator is still signed in, for what cannot tell a refusal from a lost connection. */

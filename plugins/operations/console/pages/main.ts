@@ -31,10 +31,14 @@ import {
 import { type Page, pages, openPalette } from './navigation.ts';
 import { renderNotice, renderProblem, runAction } from './parts.ts';
 
+const renderLink = (to: string) =>
+  html`<p><a class="button" href=${to}>Sign in with your organisation</a></p>`;
+
 function renderSignIn() {
   return html`<main class="sign-in">
     <h1>Tollgate</h1>
     ${session.value?.isOver && html`<p class="hint" role="alert">Your session has ended. Sign in again.</p>`}
+    ${session.value?.signIn && renderLink(session.value.signIn)}
     <p class="dim">
       Sign in with the operator secret, which is in the file <code>operator-secret</code> of the data folder
       unless the configuration holds one, or with an operator key.
@@ -109,6 +113,15 @@ function Current() {
 const signOut = (): Promise<void> =>
   runAction(() => call('DELETE /console/session').then(() => endSession(false)));
 
+function renderWho() {
+  const { name, key, role, readOnly } = session.value ?? {};
+  if (name !== undefined) return html`<p class="dim" title=${key}>${name}<br />${role}</p>`;
+  return readOnly && html`<p class="dim">This key is read-only.</p>`;
+}
+
+/** Members have pages for what is theirs alone. */
+const ofMembers = new Set(['', 'calls', 'accounts']);
+
 function Navigation() {
   const current = place.value.path[0] ?? '';
   const links = useRef<HTMLDivElement>(null);
@@ -116,16 +129,17 @@ function Navigation() {
   useEffect(() => {
     links.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [current]);
-  const renderLink = ({ path, title }: Page) =>
+  const shown = pages.filter(({ path }) => session.value?.role !== 'member' || ofMembers.has(path));
+  const renderPage = ({ path, title }: Page) =>
     html`<a href=${buildHref(path)} aria-current=${path === current ? 'page' : undefined}>${title}</a>`;
   return html`<nav aria-label="Pages">
     <a class="brand" href=${buildHref('')}>Tollgate</a>
-    <div class="links" ref=${links}>${pages.map(renderLink)}</div>
+    <div class="links" ref=${links}>${shown.map(renderPage)}</div>
     <div class="foot">
       <button class="quiet" onClick=${openPalette}>Go to … <kbd>Ctrl K</kbd></button>
       <button class="quiet" onClick=${switchTheme}>Theme: ${theme}</button>
       <button class="quiet" onClick=${signOut}>Sign out</button>
-      ${session.value?.readOnly && html`<p class="dim">This key is read-only.</p>`}
+      ${renderWho()}
     </div>
   </nav>`;
 }

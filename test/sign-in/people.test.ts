@@ -1,0 +1,121 @@
+/** People, sessions and waiting devices in the tables of both ledgers, seen by two processes. */
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { PluginTables } from '../../plugins/meters/balance/plugin-tables.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
+import { declaration, People, type PersonRow } from '../../plugins/operations/sign-in/people.ts';
+import { ledgers } from '../balance/postgres-database.ts';
+import type { OpenedStore } from '../contract/books.ts';
+
+const known = {
+  id: 'p1',
+  subject: 'ann',
+  holder: 'ann@house.example#p1',
+  name: 'ann@house.example',
+  role: 'member',
+  accounts: ['search'],
+  refresh: 'sealed',
+} as const;
+const hour = 3_600_000;
+
+describe.each(ledgers)('people in the tables of a %s ledger', (_, open) => {
+  let opened: OpenedStore;
+  let another: Store;
+  let here: People;
+  let there: People;
+  beforeEach(async () => {
+    opened = await open();
+    another = await opened.another();
+    [here, there] = [await openPeople(opened.store), await openPeople(another)];
+  });
+  afterEach(async () => {
+    vi.useRealTimers();
+    await another.close();
+    await opened.dispose();
+  });
+
+  const openPeople = async (store: Store): Promise<People> =>
+    new People(await new PluginTables(() => store, pino({ enabled: false })).open(declaration));
+  const admit = async (changes: Partial<PersonRow> = {}): Promise<void> =>
+    void (await here.admit({ ...known, accounts: [...known.accounts], ...changes }));
+  const start = async (sid: string | null = null) => {
+    const ends = Date.now() + hour;
+    const session = { person: 'p1', sid, handle: null, client: 'test', ends };
+    const { tokens } = await here.start(session, [{ kind: 'browser', ends }]);
+    return tokens[0] ?? '';
+  };
+
+  it('a session that one process starts and another ends has ended for both', async () => {
+    await admit();
+    const [first, second] = [await start('one'), await start('two')];
+    expect(await there.open(first)).toMatchObject({ id: 'p1', sid: 'one', role: 'member', used: null });
+    await there.end({ sid: 'one' });
+    expect(await here.open(first)).toBeUndefined();
+    expect(await here.open(second)).toMatchObject({ accounts: ['search'] });
+    await there.end({ person: 'p1' });
+    expect(await here.open(second)).toBeUndefined();
+  });
+
+  it('a session ends in time, and is swept away with its tokens', async () => {
+    await admit();
+    const token = await start();
+    vi.useFakeTimers({ toFake: ['Date'] });
+    vi.setSystemTime(Date.now() + 2 * hour);
+    expect(await here.open(token)).toBeUndefined();
+    await here.sweep();
+    vi.useRealTimers();
+    expect(await here.open(token)).toBeUndefined();
+  });
+
+  it('of several processes one asks about a person who is due', async () => {
+    await admit();
+    const now = Date.now();
+    expect(await here.listDue(now + 1, now + 1, 10)).toMatchObject([{ id: 'p1', refresh: 'sealed' }]);
+    vi.useFakeTimers({ toFake: ['Date'] });
+    vi.setSystemTime(now + hour);
+    const claims = await Promise.all([here, there, here, there].map((each) => each.claim('p1', 60_000)));
+    expect(claims.filter((claim) => claim !== undefined)).toHaveLength(1);
+    expect(await there.listDue(now + hour, now, 10)).toEqual([]);
+  });
+
+  it('who was removed stays so at a sign-in, and who was refused comes back', async () => {
+    await admit();
+    await here.setState('p1', 'refused', 'sign-in');
+    expect(await there.listUnsettled(10)).toMatchObject([{ id: 'p1', author: 'sign-in' }]);
+    await here.setSuspended('p1', ['k1']);
+    expect(await there.listUnsettled(10)).toEqual([]);
+    await admit({ name: 'ann@new.example', holder: 'another', refresh: 'sealed anew' });
+    expect(await there.listUnsettled(10)).toMatchObject([
+      {
+        name: 'ann@new.example',
+        holder: known.holder,
+        refresh: 'sealed anew',
+        suspended: ['k1'],
+        state: 'active',
+      },
+    ]);
+    await here.setState('p1', 'removed', 'owner');
+    expect(await there.admit({ ...known, accounts: [] })).toBeUndefined();
+    expect(await there.find(known.holder)).toMatchObject([{ state: 'removed', author: 'owner' }]);
+  });
+
+  it('a waiting device is answered once and taken once', async () => {
+    const device = { code: 'BCDFGHJK', client: 'test', address: '::1', ends: Date.now() + hour };
+    expect(await here.askForDevice('gd-one', device)).toBe(true);
+    expect(await there.askForDevice('gd-two', device)).toBe(false);
+    const found = await there.findDevice(device.code);
+    expect(found).toMatchObject({ state: 'waiting', client: 'test' });
+    const hash = found?.hash ?? '';
+    const answers = await Promise.all([here, there].map((each) => each.answer(hash, 'denied', null)));
+    expect(answers.toSorted()).toEqual([false, true]);
+    const polled = await here.poll('gd-one');
+    expect(polled).toMatchObject({ state: 'denied' });
+    const takes = await Promise.all([here, there].map((each) => each.take({ hash })));
+    expect(takes.toSorted()).toEqual([false, true]);
+  });
+
+  it('a logout is noted once', async () => {
+    const notes = await Promise.all([here, there].map((each) => each.noteLogout('j1', Date.now() + hour)));
+    expect(notes.toSorted()).toEqual([false, true]);
+  });
+});
