@@ -150,6 +150,8 @@ export default defineConfig({
     catalogue(),
     // /openapi.json for machines, /docs for people; loaded when somebody asks.
     openapi(),
+    // People sign in by OpenID Connect with signIn() of 'tollgate/plugins/operations/sign-in':
+    // examples/sign-in.config.ts has it.
     // Pages for operators at `/` of the admin listener, and for key holders at `/` of the public one.
     webConsole(),
     // Claude Code's telemetry ends here. A file of settings for all who use it: { settings: 'claude.json' }.
