@@ -64,7 +64,7 @@ describe('sign-in to the console', () => {
       ['/"><script>alert(1)</script>', '/%22%3E%3Cscript%3Ealert(1)%3C/script%3E'],
     ] as const) {
       const browser = new Browser();
-      const page = await browser.open(`${house.publicUrl}/sign-in?${new URLSearchParams({ to })}`);
+      const page = await browser.open(`${house.consoleUrl}/sign-in?${new URLSearchParams({ to })}`);
       const html = await page.text();
       expect([to, /content="0;url=([^"]*)"/.exec(html)?.[1]]).toEqual([to, end.replaceAll('&', '&#38;')]);
       expect(html).not.toContain('evil.example');

@@ -1,8 +1,10 @@
 /** Devices sign in with the requests that Claude Code's `/login` makes, and a person confirms each. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { openHouse, type Browser, type House } from './house.ts';
+import { clientId, signingKey } from './identity.ts';
 
 const begunSchema = z.object({
   device_code: z.string(),
@@ -272,6 +274,32 @@ describe('a device', () => {
     ]);
     skip(2);
     expect((await renew(tokens.refresh_token)).status).toBe(200);
+  });
+
+  it('is refused within a minute of its person being logged out at the identity provider', async () => {
+    const tokens = await signIn('max');
+    expect((await call(tokens.access_token)).status).toBe(200);
+    const logout = await new SignJWT({ events: { 'http://schemas.openid.net/event/backchannel-logout': {} } })
+      .setProtectedHeader({ alg: 'RS256', kid: 'first' })
+      .setIssuer(house.identity.issuer)
+      .setAudience(clientId)
+      .setSubject('max')
+      .setJti('of-a-device')
+      .setIssuedAt()
+      .sign(signingKey);
+    expect((await postForm('/sign-in/logout', { logout_token: logout })).status).toBe(200);
+    await expect
+      .poll(async () => (await call(tokens.access_token)).status, { timeout: 60_000, interval: 500 })
+      .toBe(401);
+    expect((await renew(tokens.refresh_token)).status).toBe(401);
+  });
+
+  it('is asked to sign in again once its person is in another team', async () => {
+    const tokens = await signIn('max');
+    house.identity.staff.set('max', { email: 'max@house.example', groups: ['viewers'] });
+    skip(51);
+    expect((await renew(tokens.refresh_token)).status).toBe(401);
+    house.identity.staff.set('max', { email: 'max@house.example', groups: ['search'] });
   });
 
   it('is asked to sign in again after its person has left, and their keys are disabled', async () => {

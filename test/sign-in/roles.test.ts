@@ -79,6 +79,21 @@ describe('each operation over HTTP', () => {
     });
   });
 
+  it('gives an admin no operator key, which has the rights of an owner', async () => {
+    const made = keySchema.parse(
+      await (await ask('owner', 'POST', '/admin/keys', { kind: 'operator' })).json(),
+    );
+    const path = `/admin/keys/${made.id}`;
+    for (const [method, at, body] of [
+      ['POST', '/admin/keys', { kind: 'operator' }],
+      ['POST', `${path}/rotate`, {}],
+      ['PATCH', path, { disabled: true }],
+      ['DELETE', path, undefined],
+    ] as const)
+      expect([method, at, (await ask('admin', method, at, body)).status]).toEqual([method, at, 403]);
+    expect((await ask('admin', 'POST', '/admin/keys', { account: 'sales' })).status).toBe(201);
+  });
+
   it('is refused to a page of another site that sends the cookie', async () => {
     const browser = browsers.get('owner');
     for (const headers of [

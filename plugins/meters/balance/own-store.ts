@@ -11,6 +11,8 @@ function refuse(what: string): GatewayError {
   return new GatewayError('forbidden', `A member may not ${what}. Ask an operator.`);
 }
 
+const ownersOnly = 'Only an owner may make and change the keys of operators.';
+
 /** The most keys of a member whose calls are listed together. */
 const mostKeys = 100;
 
@@ -161,16 +163,38 @@ function buildWrites(store: Store, own: OwnLedger, { holder }: Member): Own {
   };
 }
 
-/** The store of a member; of everybody else all of it. */
+/** An operator key has the rights of an owner, so no other person makes one or gets a secret of one. */
+function buildGuards(store: Store): Own {
+  const check = async (id: string): Promise<void> => {
+    const [key] = await store.listKeys({ ids: [id], limit: 1 });
+    if (key?.kind === 'operator') throw new GatewayError('forbidden', ownersOnly);
+  };
+  return {
+    async createKey(key) {
+      if (key.kind === 'operator') throw new GatewayError('forbidden', ownersOnly);
+      return store.createKey(key);
+    },
+    changeKey: (change) => check(change.id).then(() => store.changeKey(change)),
+    rotateKey: (rotation) => check(rotation.id).then(() => store.rotateKey(rotation)),
+    deleteKey: (deletion) => check(deletion.id).then(() => store.deleteKey(deletion)),
+  };
+}
+
+/** The store as a person may use it; whoever sends a key, and owners, have all of it. */
 export function narrowStore(store: Store, { person, holder = '' }: Principal): Store {
-  if (person?.role !== 'member') return store;
+  if (person === undefined || person.role === 'owner') return store;
+  const isMember = person.role === 'member';
   const member = { holder, accounts: person.accounts };
   const own = new OwnLedger(store, member);
-  const allowed: Own = { ...buildReads(store, own, member), ...buildWrites(store, own, member) };
+  const allowed: Own = isMember
+    ? { ...buildReads(store, own, member), ...buildWrites(store, own, member) }
+    : buildGuards(store);
   return new Proxy(store, {
     get(_store, name) {
       if (Object.hasOwn(allowed, name)) return Reflect.get(allowed, name);
-      throw refuse('do this');
+      if (isMember) throw refuse('do this');
+      const part: unknown = Reflect.get(store, name);
+      return typeof part === 'function' ? part.bind(store) : part;
     },
   });
 }

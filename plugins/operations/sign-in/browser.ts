@@ -86,10 +86,11 @@ export function toOperator({ holder, name, role, accounts }: PersonRow): Princip
   return { kind: 'operator', account: '', key: holder, holder, name, readOnly: role === 'viewer', person };
 }
 
-/** A path of ours; `/` for everything else, since links from elsewhere can name any address. */
-function readTarget({ base }: Place, to: string | null): string {
+/** A path of ours, or else the usual one, since links from elsewhere can name any address. */
+function readTarget({ base, isAdmin }: Place, to: string | null): string {
   const url = to !== null && to.length <= 500 && to.startsWith('/') ? URL.parse(to, base) : null;
-  return url?.origin === base ? url.pathname + url.search : '/';
+  if (url?.origin === base) return url.pathname + url.search;
+  return isAdmin ? '/' : '/device';
 }
 
 function openFlow({ ring }: SignIn, place: Place, headers: Headers): Flow {
@@ -116,7 +117,10 @@ async function finishSignIn(signIn: SignIn, place: Place, request: RouteRequest)
   const { options, provider, people, logger } = signIn;
   const { query, headers, address } = request;
   const flow = openFlow(signIn, place, headers);
-  const identity = await provider.finish(place.base + callback, query, flow);
+  const identity = await provider.finish(place.base + callback, query, flow).catch((error: unknown) => {
+    logger.warn({ error, address }, 'a sign-in failed');
+    throw error;
+  });
   const known = describePerson(options, identity, (id, text) => sealRefresh(signIn, id, text));
   if (!known)
     throw new GatewayError(

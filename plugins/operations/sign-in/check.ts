@@ -76,14 +76,20 @@ export async function isKnown(signIn: SignIn, { id, checked, refresh }: PersonRo
 async function checkDue(signIn: SignIn): Promise<void> {
   const { people, logger } = signIn;
   for (const person of await people.listUnsettled(perTurn)) await settle(signIn, person);
-  const now = Date.now();
-  for (const person of await people.listDue(now - fresh, now - minute, perTurn))
-    try {
-      await isKnown(signIn, person);
-    } catch (error) {
-      logger.warn({ error, person: person.holder }, `a person could not be checked: ${getMessage(error)}`);
-    }
   await people.sweep();
+  for (let isMore = true; isMore;) {
+    const now = Date.now();
+    const due = await people.listDue(now - fresh, now - minute, perTurn);
+    isMore = due.length === perTurn;
+    for (const person of due)
+      try {
+        await isKnown(signIn, person);
+      } catch (error) {
+        // The others would wait for the same.
+        logger.warn({ error }, `people could not be checked: ${getMessage(error)}`);
+        return;
+      }
+  }
 }
 
 /** Checks whoever is due, again and again. The result stops that. */

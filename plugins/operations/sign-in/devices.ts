@@ -30,6 +30,8 @@ const [codeAge, pause, tokenAge] = [600, 5, 900];
 const slack = 500;
 /** Sign-ins that one address begins, and codes that it tries, in ten minutes. */
 const mostAttempts = 30;
+/** Requests with tokens that nobody knows, in the same time: each is looked up. */
+const mostFailures = 300;
 const window = 600;
 /** Milliseconds for which a token is known without a look at the tables. */
 const ttl = 10_000;
@@ -105,10 +107,11 @@ function buildTokenReply({ name, ends }: SessionRow, [access, refresh]: readonly
 const buildLockout = (): OAuthError =>
   new OAuthError('invalid_grant', 'This sign-in has ended. Sign in again.', 401);
 
-async function takeDevice({ people }: SignIn, secret: string): Promise<RouteReply> {
+async function takeDevice({ people }: SignIn, secret: string, forget: () => void): Promise<RouteReply> {
   if (!isSecret(secret, 'device')) throw new OAuthError('invalid_grant', 'This is no device code.');
   const device = await people.poll(secret);
   if (!device) throw new OAuthError('expired_token', 'This code has expired. Begin again.');
+  forget();
   if (Date.now() - device.polled < pause * 1000 - slack)
     throw new OAuthError('slow_down', `Ask every ${pause} seconds.`);
   if (device.state === 'waiting')
@@ -120,17 +123,27 @@ async function takeDevice({ people }: SignIn, secret: string): Promise<RouteRepl
   return buildTokenReply(session, await people.issue(session.session, listKinds(session)));
 }
 
+/** A key that is disabled, or of an account that the person no longer has, ends the sign-in. */
+function toLockout(error: unknown): never {
+  throw isGatewayError(error) && error.code === 'invalid_api_key' ? buildLockout() : error;
+}
+
+/** The key that the calls of a device use; undefined if the person left its account. */
+async function findOwnKey({ find }: SignIn['keys'], session: SessionRow): Promise<Principal | undefined> {
+  const key = await find(session.handle ?? '');
+  return key && session.accounts.includes(key.account) ? key : undefined;
+}
+
 /** A leaver gets 401: that is how Claude Code learns that it has to sign in again. */
-async function renew(signIn: SignIn, secret: string): Promise<RouteReply> {
+async function renew(signIn: SignIn, secret: string, forget: () => void): Promise<RouteReply> {
   const { people, keys } = signIn;
   const session = isSecret(secret, 'refresh') ? await people.open(secret) : undefined;
   if (!session) throw buildLockout();
+  forget();
   if (!(await isKnown(signIn, session))) throw buildLockout();
-  try {
-    if (!(await keys.find(session.handle ?? ''))) throw buildLockout();
-  } catch (error) {
-    throw isGatewayError(error) && error.code === 'invalid_api_key' ? buildLockout() : error;
-  }
+  // The check may have changed the accounts.
+  const now = await people.openSession(session.session);
+  if (!now || !(await findOwnKey(keys, now).catch(toLockout))) throw buildLockout();
   const tokens = await people.renew(secret, session, listKinds(session));
   if (!tokens) throw buildLockout();
   return buildTokenReply(session, tokens);
@@ -152,9 +165,26 @@ function buildOAuthRoute(
   };
 }
 
+/** Where devices find the rest (RFC 8414). */
+function buildMetadataRoute(base: string): Route {
+  const metadata = {
+    issuer: base,
+    device_authorization_endpoint: `${base}/oauth/device_authorization`,
+    token_endpoint: `${base}/oauth/token`,
+    revocation_endpoint: `${base}/oauth/revoke`,
+    grant_types_supported: [deviceGrant, 'refresh_token'],
+    response_types_supported: [],
+    token_endpoint_auth_methods_supported: ['none'],
+  };
+  const route = buildOAuthRoute('metadata', async () => buildOAuthReply(metadata));
+  return { ...route, method: 'GET', path: '/.well-known/oauth-authorization-server' };
+}
+
 function buildOAuthRoutes(signIn: SignIn, base: string): Route[] {
   const { options } = signIn;
   const counts = new NetworkCounts(mostAttempts, window);
+  const failures = new NetworkCounts(mostFailures, window);
+  const forget = (address: string) => () => failures.forget(address);
   return [
     buildOAuthRoute('device_authorization', async (form, { address, headers }) => {
       counts.add(address, 'Too many devices sign in from this network. Wait ten minutes.');
@@ -177,34 +207,24 @@ function buildOAuthRoutes(signIn: SignIn, base: string): Route[] {
         ...(options.notice !== undefined && { login_notice: options.notice }),
       });
     }),
-    buildOAuthRoute('token', async (form) => {
+    buildOAuthRoute('token', async (form, { address }) => {
       const grant = readField(form, 'grant_type');
-      if (grant === deviceGrant) return takeDevice(signIn, readField(form, 'device_code'));
-      if (grant === 'refresh_token') return renew(signIn, readField(form, 'refresh_token'));
+      failures.add(address, 'Too many wrong tokens from this network. Wait ten minutes.');
+      if (grant === deviceGrant) return takeDevice(signIn, readField(form, 'device_code'), forget(address));
+      if (grant === 'refresh_token') return renew(signIn, readField(form, 'refresh_token'), forget(address));
       throw new OAuthError('unsupported_grant_type', `"grant_type" is ${deviceGrant} or refresh_token.`);
     }),
-    buildOAuthRoute('revoke', async (form) => {
+    buildOAuthRoute('revoke', async (form, { address }) => {
       const token = readField(form, 'token');
+      failures.add(address, 'Too many tokens from this network. Wait ten minutes.');
       const isOurs = isSecret(token, 'access') || isSecret(token, 'refresh');
       const session = isOurs ? await signIn.people.open(token) : undefined;
-      if (session) await signIn.people.end({ id: session.session });
+      if (session) {
+        failures.forget(address);
+        await signIn.people.end({ id: session.session });
+      }
       return buildOAuthReply({});
     }),
-    {
-      ...buildOAuthRoute('metadata', async () =>
-        buildOAuthReply({
-          issuer: base,
-          device_authorization_endpoint: `${base}/oauth/device_authorization`,
-          token_endpoint: `${base}/oauth/token`,
-          revocation_endpoint: `${base}/oauth/revoke`,
-          grant_types_supported: [deviceGrant, 'refresh_token'],
-          response_types_supported: [],
-          token_endpoint_auth_methods_supported: ['none'],
-        }),
-      ),
-      method: 'GET',
-      path: '/.well-known/oauth-authorization-server',
-    },
   ];
 }
 
@@ -334,7 +354,8 @@ function buildPageRoutes(signIn: SignIn, place: Place): Route[] {
 }
 
 export function buildDeviceRoutes(signIn: SignIn, place: Place): Route[] {
-  return [...buildOAuthRoutes(signIn, place.base), ...buildPageRoutes(signIn, place)];
+  const { base } = place;
+  return [buildMetadataRoute(base), ...buildOAuthRoutes(signIn, base), ...buildPageRoutes(signIn, place)];
 }
 
 /** Verifies the tokens of devices. A known one is looked up again after ten seconds: a logout counts soon. */
@@ -349,7 +370,7 @@ export function createDeviceKeyring(signIn: SignIn): Keyring {
     async verify(secret): Promise<Principal | undefined> {
       if (!isSecret(secret, 'access')) return undefined;
       const { session } = (await known.fetch(secret)) ?? {};
-      const found = session && (await signIn.keys.find(session.handle ?? ''));
+      const found = session && (await findOwnKey(signIn.keys, session));
       if (!session || !found)
         throw new GatewayError('invalid_api_key', 'The sign-in of this device has ended. Sign in again.', {
           headers: { 'x-should-retry': 'false' },

@@ -3,7 +3,7 @@
  * that their groups map to, and on devices, whose tokens make calls. The identity provider decides who is
  * still there; see `check.ts`.
  */
-import { definePlugin, type Route } from '../../../core/index.ts';
+import { definePlugin, type Host, type Route } from '../../../core/index.ts';
 import { useKeyRing } from '../../shared/key-ring.ts';
 import { buildBrowserRoutes, buildLogoutRoute, findSession, toOperator, type Place } from './browser.ts';
 import { keepChecking, settle, type SignIn } from './check.ts';
@@ -13,13 +13,33 @@ import { options } from './options.ts';
 import { declaration, People } from './people.ts';
 import { Provider } from './provider.ts';
 
+/** The routes of both listeners, as far as they have an address. Cookies count on the admin listener. */
+function serveListeners({ hooks, credentials }: Host, parts: SignIn): Route[] {
+  const { publicUrl, consoleUrl } = parts.options;
+  const onPublic: Place = { base: publicUrl, isAdmin: false };
+  const routes = [
+    ...buildBrowserRoutes(parts, onPublic),
+    ...buildDeviceRoutes(parts, onPublic),
+    buildLogoutRoute(parts),
+  ];
+  if (consoleUrl === undefined) return routes;
+  const onAdmin: Place = { base: consoleUrl, isAdmin: true };
+  credentials.add({ name: 'sign-in', openapi: {} });
+  hooks.authenticate.tapPromise({ name: 'sign-in', before: 'console' }, async (received) => {
+    if (received.access !== 'operator') return undefined;
+    const session = await findSession(parts, onAdmin, received.headers, received.method);
+    return session && toOperator(session);
+  });
+  return [...routes, ...buildBrowserRoutes(parts, onAdmin)];
+}
+
 export const signIn = definePlugin({
   name: 'sign-in',
   options,
   apply(host, chosen) {
     const { hooks, tables, keyrings, logger, routes, commands } = host;
-    const { publicUrl, consoleUrl } = chosen;
-    if (publicUrl === consoleUrl) throw new Error('"consoleUrl" has to be another origin than "publicUrl"');
+    if (chosen.publicUrl === chosen.consoleUrl)
+      throw new Error('"consoleUrl" has to be another origin than "publicUrl"');
     let people: People | undefined;
     let stop: (() => void) | undefined;
     const findKeys = () => [...keyrings.list()].find((keyring) => keyring.people)?.people;
@@ -49,30 +69,18 @@ export const signIn = definePlugin({
       people = new People(await tables.get('ledger').open(declaration));
       stop = keepChecking(parts);
     });
+    hooks.erase.tapPromise('sign-in', ({ holder }) =>
+      holder === undefined ? undefined : people?.erase(holder),
+    );
     hooks.close.tap('sign-in', () => void stop?.());
 
-    const onPublic: Place = { base: publicUrl, isAdmin: false };
-    const added: Route[] = [
-      ...buildBrowserRoutes(parts, onPublic),
-      ...buildDeviceRoutes(parts, onPublic),
-      buildLogoutRoute(parts),
-    ];
-    if (consoleUrl !== undefined) {
-      const onAdmin: Place = { base: consoleUrl, isAdmin: true };
-      added.push(...buildBrowserRoutes(parts, onAdmin));
-      host.credentials.add({ name: 'sign-in', openapi: {} });
-      hooks.authenticate.tapPromise({ name: 'sign-in', before: 'console' }, async (received) => {
-        if (received.access !== 'operator') return undefined;
-        const session = await findSession(parts, onAdmin, received.headers, received.method);
-        return session && toOperator(session);
-      });
-    }
+    for (const route of serveListeners(host, parts)) routes.add(route);
     keyrings.add(createDeviceKeyring(parts));
     const { routes: own, commands: verbs } = listPeopleOperations(
       () => tables.get('ledger'),
       (person) => settle(parts, person),
     );
-    for (const route of [...added, ...own]) routes.add(route);
+    for (const route of own) routes.add(route);
     for (const command of verbs) commands.add(command);
   },
 });

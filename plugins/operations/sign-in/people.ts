@@ -109,6 +109,7 @@ const sql = {
     ORDER BY checked LIMIT $3`,
   unsettled: `
     SELECT * FROM ${people} WHERE (state = 'active') = (suspended IS NOT NULL) ORDER BY id LIMIT $1`,
+  erase: `DELETE FROM ${people} WHERE holder = $1 RETURNING id`,
   setState: `UPDATE ${people} SET state = $2, author = $3 WHERE id = $1`,
   setHandles: `UPDATE ${people} SET handles = $2 WHERE id = $1`,
   noteCheck: `UPDATE ${people} SET checked = $2, refresh = coalesce($3, refresh) WHERE id = $1`,
@@ -335,6 +336,12 @@ export class People {
   /** Ends the wait. Of several processes one gets the device. */
   async take({ hash }: { readonly hash: string }): Promise<boolean> {
     return (await this.#write(sql.take, hash)).length > 0;
+  }
+
+  /** Deletes what is known of a person. Who signs in again is new. */
+  async erase(holder: string): Promise<void> {
+    const [row] = await this.#write(sql.erase, holder);
+    if (row) await this.end({ person: String(row.id) });
   }
 
   /** False if the logout was noted before. */

@@ -112,7 +112,7 @@ export class Provider {
       return await this.#identify(tokens, tokens.claims()?.sub ?? '');
     } catch (error) {
       if (error instanceof oidc.AuthorizationResponseError)
-        throw new GatewayError('forbidden', `The identity provider refused: ${error.error}.`, {
+        throw new GatewayError('forbidden', `The identity provider refused: ${error.error.slice(0, 100)}.`, {
           cause: error,
         });
       if (isAway(error)) throw buildAwayError(error);
