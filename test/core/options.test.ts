@@ -103,9 +103,12 @@ it.each(plugins)('$name names an unknown option and lists its own', ({ name, fac
   const options = factory.options instanceof z.ZodObject ? Object.keys(factory.options.shape) : undefined;
   const known = options?.map((option) => `"${option}"`).join(', ') || 'none';
   const message = options
-    ? `plugin "${name}": unknown option "noSuchOption"; it has ${known}`
+    ? `unknown option "noSuchOption"; it has ${known}`
     : `plugin "${name}": option "noSuchOption": `;
-  expect(() => factory(eraseType({ noSuchOption: 1 }))).toThrow(message);
+  const make = (): unknown => factory(eraseType({ noSuchOption: 1 }));
+  // Options that are missing are named first.
+  expect(make).toThrow(new RegExp(`^plugin "${name}": (?:option .*; )?(?:unknown )?option "noSuchOption"`));
+  expect(make).toThrow(message);
 });
 
 it.each(plugins)('$name names each option with a value of the wrong type', ({ name, factory }) => {
