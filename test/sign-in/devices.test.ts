@@ -256,6 +256,7 @@ describe('a device', () => {
       ['grant_type', 'other'],
     ]);
     const twice = await fetch(`${house.publicUrl}/oauth/token`, { method: 'POST', body: form });
+    expect(house.gateway.log.filter((line) => line.includes('a route failed'))).toEqual([]);
     expect([twice.status, await twice.json()]).toEqual([
       400,
       expect.objectContaining({ error: 'invalid_request' }),

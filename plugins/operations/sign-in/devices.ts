@@ -51,20 +51,20 @@ const readCode = (typed: string | null): string =>
     .slice(0, 8);
 
 /** A refusal in the words of OAuth. */
-class OAuthError extends Error {
-  readonly status: number;
-  readonly code: string;
+class OAuthError extends GatewayError {
+  readonly word: string;
+  readonly sent: number;
 
-  constructor(code: string, message: string, status = 400) {
-    super(message);
-    this.code = code;
-    this.status = status;
+  constructor(word: string, message: string, sent = 400) {
+    super('invalid_request', message);
+    this.word = word;
+    this.sent = sent;
   }
 }
 
 function encodeError(error: unknown): RouteReply {
   if (error instanceof OAuthError)
-    return buildOAuthReply({ error: error.code, error_description: error.message }, error.status);
+    return buildOAuthReply({ error: error.word, error_description: error.message }, error.sent);
   const { code, status, message } = toGatewayError(error);
   const fault = status < 500 ? 'invalid_request' : 'temporarily_unavailable';
   const word = code === 'rate_limited' ? 'slow_down' : fault;
