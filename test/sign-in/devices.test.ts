@@ -68,7 +68,11 @@ async function removeBudgets(): Promise<void> {
 
 /** Follows the link of a device as its person, and confirms or refuses. */
 async function confirm(browser: Browser, link: string, answer = 'approve'): Promise<Response> {
-  const page = await (await browser.open(link)).text();
+  const shown = await browser.open(link);
+  // Under `no-referrer` browsers send `Origin: null` with its form, which is refused.
+  expect(shown.headers.get('referrer-policy')).toBe('same-origin');
+  expect(shown.headers.get('content-security-policy')).toContain("form-action 'self'");
+  const page = await shown.text();
   expect(page).toContain('claude_code claude-code/2.1.332');
   const code = new URL(link).searchParams.get('user_code') ?? '';
   return browser.post(`${house.publicUrl}/device`, { user_code: code, account: 'search', answer });

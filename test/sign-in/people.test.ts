@@ -114,6 +114,13 @@ describe.each(ledgers)('people in the tables of a %s ledger', (_, open) => {
     expect(takes.toSorted()).toEqual([false, true]);
   });
 
+  it('nothing is left of a person who is erased', async () => {
+    await admit();
+    const token = await start();
+    await there.erase(known.holder);
+    expect([await here.open(token), await here.list('', 10)]).toEqual([undefined, []]);
+  });
+
   it('a logout is noted once', async () => {
     const notes = await Promise.all([here, there].map((each) => each.noteLogout('j1', Date.now() + hour)));
     expect(notes.toSorted()).toEqual([false, true]);
