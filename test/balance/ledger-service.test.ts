@@ -118,6 +118,20 @@ describe('a reservation whose answer was lost', () => {
   });
 });
 
+it('allowances of many accounts are credited in parts, after a beat', async () => {
+  let due = 50;
+  const hasDueAllowances = vi.fn<Store['hasDueAllowances']>(async () => due > 0);
+  const creditAllowances = vi.fn<Store['creditAllowances']>(async ({ limit }) => {
+    const part = Math.min(limit, due);
+    due -= part;
+    return part;
+  });
+  const many = new LedgerService({ ...options, store: { ...store, hasDueAllowances, creditAllowances } });
+  await vi.waitFor(() => expect(due).toBe(0), 120_000);
+  expect(creditAllowances.mock.calls.length).toBeGreaterThanOrEqual(3);
+  await many.close();
+});
+
 describe('entries that wait for the ledger', () => {
   it('are retried at once when it works again, however long their pauses have become', async () => {
     const calls = ['r1', 'r2', 'r3'];

@@ -39,8 +39,12 @@ const beatsPerLease = 3;
  * expire.
  */
 const mostDoubtful = 100_000;
-/** Allowances that are credited in one transaction; the others follow with the next beats. */
-const creditedTogether = 100;
+/**
+ * Allowances that are credited in one transaction, for which calls wait, and milliseconds after which the
+ * others wait for the next beat, which must not be late.
+ */
+const creditedTogether = 20;
+const longestCrediting = 300;
 
 export class LedgerService {
   readonly store: Store;
@@ -143,9 +147,10 @@ export class LedgerService {
 
   /** Credits what is due. A call of an account that is due before credits its allowance itself. */
   async #creditAllowances(): Promise<void> {
-    const at = Date.now();
-    if (!(await this.store.hasDueAllowances({ at }))) return;
-    const credited = await this.store.creditAllowances({ at, limit: creditedTogether });
+    const [at, began] = [Date.now(), performance.now()];
+    let credited = 0;
+    while (performance.now() - began < longestCrediting && (await this.store.hasDueAllowances({ at })))
+      credited += await this.store.creditAllowances({ at, limit: creditedTogether });
     if (credited > 0) this.#options.logger.info({ credited }, 'allowances were credited');
   }
 
