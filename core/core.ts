@@ -12,6 +12,7 @@ import { BodyBudget } from './http/bodies.ts';
 import { ReplyBudget } from './http/reply-memory.ts';
 import { Routes } from './http/routes.ts';
 import { RunningCalls } from './http/running-calls.ts';
+import { Notices } from './notices.ts';
 import type { Credential, Examination, Guard, Keyring, Readiness, TableStore, Upgrade } from './plugin.ts';
 import type { ClientAddress, Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
@@ -38,6 +39,7 @@ export function createCore(
     guards: new Registry<Guard>('guard'),
     tables: new Registry<TableStore>('table store'),
     examinations: new Registry<Examination>('examination'),
+    notices: new Notices(),
     hooks: createHooks(),
     routes: new Routes(),
     upgrades: new Registry<Upgrade>('upgrade'),

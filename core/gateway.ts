@@ -114,7 +114,7 @@ function createSharedHost(
   };
   const names = new Set(plugins.map(({ name }) => name));
   const { catalog, findTargets, protocols, providers, keyrings } = core;
-  const { credentials, guards, tables, examinations, upgrades } = core;
+  const { credentials, guards, tables, examinations, upgrades, notices } = core;
   const registries = { protocols, providers, keyrings, credentials, guards, tables, examinations, upgrades };
   const postCall: Host['postCall'] = async (parsed, posted) => {
     const { protocol, path, query, address: remoteAddress } = parsed;
@@ -125,6 +125,7 @@ function createSharedHost(
   };
   return {
     ...registries,
+    notices,
     plugins: names,
     catalog,
     findTargets,

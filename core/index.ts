@@ -58,6 +58,7 @@ export {
   toRegional,
 } from './model-facts.ts';
 export type { Capabilities, Model, ModelFacts } from './model-facts.ts';
+export type * from './notices.ts';
 export type * from './operations.ts';
 export * from './plugin.ts';
 export {

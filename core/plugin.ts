@@ -12,6 +12,7 @@ import type { z } from 'zod';
 import type { Catalog } from './catalog.ts';
 import type { End, Parsed, Planned, Principal, Replayed, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
+import type { Notices } from './notices.ts';
 import type { Operations } from './operations.ts';
 import type { ClientAddress, Description, ErrorReply, Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
@@ -87,6 +88,8 @@ export interface Host {
   readonly tables: Registry<TableStore>;
   /** Checks for `tollgate doctor`. */
   readonly examinations: Registry<Examination>;
+  /** Tells operators what they should know. */
+  readonly notices: Notices;
   readonly catalog: Catalog;
   /** Finds the targets of a model for a client of this protocol. Empty if the model is unknown. */
   findTargets(model: string, client: Protocol): readonly Target[];

@@ -99,6 +99,7 @@ const layers: readonly (readonly string[])[] = [
     'hooks',
     'loss',
     'model-facts',
+    'notices',
     'operations',
     'plugin',
     'price',

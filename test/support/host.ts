@@ -25,6 +25,7 @@ import type {
   TableStore,
   Upgrade,
 } from '../../core/index.ts';
+import { Notices } from '../../core/notices.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
 import { Registry } from '../../core/util/registry.ts';
@@ -91,6 +92,7 @@ export function createHost(
     guards: new Registry<Guard>('guard'),
     tables: new Registry<TableStore>('table store'),
     examinations: new Registry<Examination>('examination'),
+    notices: new Notices(),
     workers,
     catalog: new Catalog(),
     dataFolder: '/nowhere',

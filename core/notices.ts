@@ -1,0 +1,37 @@
+/** What operators should know. Plugins raise notices, and a plugin with an outbox delivers each once. */
+import { Registry } from './util/registry.ts';
+
+/** Delivered once for each event, subject and period. Texts have no secrets and no prompts. */
+export interface Notice {
+  /** Such as `ledger.unreachable`; an event of your own begins with your plugin's name. */
+  readonly event: string;
+  /** The account, key, model or provider that it is about. */
+  readonly subject: string;
+  readonly period: string;
+  readonly severity: 'info' | 'warning' | 'critical';
+  /** What all notices of the event have in common. `text` says what happened and what to do. */
+  readonly title: string;
+  readonly text: string;
+  /** The account that it is about, and the accounts above it. */
+  readonly accounts?: readonly string[];
+  /** The same as JSON, for programs. */
+  readonly facts?: object;
+  /** Delivered even while the outbox cannot be written. */
+  readonly isUrgent?: boolean;
+}
+
+export type Outbox = Pick<Notices, 'raise' | 'resolve'> & { readonly name: string };
+
+export class Notices {
+  readonly outboxes = new Registry<Outbox>('outbox');
+
+  /** Resolves with whether the notice is kept, and never rejects. A repetition costs a look-up. */
+  async raise(notice: Notice): Promise<boolean> {
+    return this.outboxes.list().next().value?.raise(notice) ?? false;
+  }
+
+  /** Says that what a notice was about is over. */
+  resolve(event: string, subject: string): void {
+    this.outboxes.list().next().value?.resolve(event, subject);
+  }
+}
