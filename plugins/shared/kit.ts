@@ -28,6 +28,11 @@ export type { FormFile } from './forms.ts';
 /** Metrics that keep their values when plugins are reloaded. */
 export { defineCounter, defineGauge, defineHistogram } from './metric.ts';
 
+/** `defineChannel` makes a plugin that tells operators of notices; `sendJson` posts to its address. */
+export { buildChannelOptions, channelUrl, defineChannel } from './notices/channel.ts';
+export { formatTitle, sendJson } from './notices/channel.ts';
+export { SendError, type Message } from './notices/delivery.ts';
+
 /** `formatTable` lays out what a command prints. */
 export { formatTable } from './table.ts';
 

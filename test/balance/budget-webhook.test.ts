@@ -1,22 +1,26 @@
 /** How warnings are delivered: one process repeats each until the receiver accepts it, for a day at most. */
-import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
-  deliverWarnings,
-  keepDelivering,
-  type Delivery,
+  addBudgetWebhook,
+  forwardWarnings,
+  type Forwarding,
 } from '../../plugins/meters/balance/budgets/webhook.ts';
 import { registerLedgerMetrics } from '../../plugins/meters/balance/metrics.ts';
+import { PluginTables } from '../../plugins/meters/balance/plugin-tables.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
+import { NoticeOutbox } from '../../plugins/shared/notices/outbox.ts';
+import { declaration } from '../../plugins/shared/notices/tables.ts';
 import { createBudget, newBudget } from '../contract/made-budgets.ts';
 import { request } from '../contract/store.ts';
+import { createHost } from '../support/host.ts';
 import { receiverSecret, startReceiver, type Receiver } from '../support/receiver.ts';
 import { openAccount } from './calls.ts';
 import { openTemporary } from './ledger-file.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const close of closers.splice(0).toReversed()) await close();
 });
 
@@ -30,23 +34,49 @@ async function openWarnedStore(at = Date.now()): Promise<Store> {
   return store;
 }
 
-interface Delivering extends Delivery {
-  readonly log: string[];
+interface Forwarder extends Forwarding {
+  readonly log: (readonly [unknown, unknown])[];
+  /** Hands over and sends what is due, at a moment that is so many milliseconds later. */
+  pass(milliseconds: number): Promise<void>;
   /** What was counted, without zeros. */
   counted(): Promise<Record<string, number>>;
 }
 
-async function createDelivery(store: Store, receiver?: Receiver): Promise<Delivering> {
+async function createForwarder(store: Store, receiver?: Receiver): Promise<Forwarder> {
   if (receiver) closers.push(receiver.close);
-  const [registry, log] = [new Registry(), new Array<string>()];
-  return {
+  const registry = new Registry();
+  const host = createHost([], registry);
+  const metrics = registerLedgerMetrics(registry);
+  const log: (readonly [unknown, unknown])[] = [];
+  vi.spyOn(host.logger, 'warn').mockImplementation(
+    (facts: unknown, text: unknown) => void log.push([facts, text]),
+  );
+  if (receiver) {
+    const webhook = { url: receiver.url, secret: receiverSecret, timeout: 5 };
+    addBudgetWebhook(host, webhook, { store: () => store, metrics });
+  }
+  const outbox = host.notices.outboxes.find('notices');
+  if (outbox instanceof NoticeOutbox) {
+    await outbox.start(await new PluginTables(() => store, host.logger).open(declaration));
+    closers.push(() => outbox.stop());
+  }
+  const forwarder = {
     store,
+    logger: host.logger,
+    metrics,
+    notices: host.notices,
+    hasWebhook: receiver !== undefined,
+  };
+  return {
+    ...forwarder,
     log,
-    logger: pino({ level: 'warn', errorKey: 'error' }, { write: (line: string) => void log.push(line) }),
-    metrics: registerLedgerMetrics(registry),
-    webhook: receiver && { url: receiver.url, secret: receiverSecret, timeout: 5 },
-    every: 5,
-    firstPause: 5,
+    async pass(milliseconds) {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds });
+      await forwardWarnings(forwarder);
+      if (!(outbox instanceof NoticeOutbox)) return;
+      await outbox.run();
+      await outbox.waitForMessages();
+    },
     async counted() {
       const found = await Promise.all(
         ['warnings', 'webhooks'].map((name) =>
@@ -65,10 +95,8 @@ async function createDelivery(store: Store, receiver?: Receiver): Promise<Delive
 describe('a warning', () => {
   it('is sent again while the receiver fails, redirects or does not answer, and then no more', async () => {
     const receiver = await startReceiver(500, 302, 0);
-    const delivery = await createDelivery(await openWarnedStore(), receiver);
-    const stop = keepDelivering(delivery);
-    await expect.poll(async () => (await delivery.store.listWarnings({ limit: 1 }))[0]?.due).toBeUndefined();
-    stop();
+    const forwarder = await createForwarder(await openWarnedStore(), receiver);
+    for (let tries = 0; tries < 6; tries += 1) await forwarder.pass(60_000);
     const { received } = receiver;
     expect(received).toHaveLength(4);
     expect(received.every(({ isSigned }) => isSigned)).toBe(true);
@@ -89,31 +117,37 @@ describe('a warning', () => {
         threshold: 100,
       },
     });
-    expect(await delivery.counted()).toEqual({ exhausted: 1, failed: 3, ok: 1 });
+    expect(await forwarder.counted()).toEqual({ exhausted: 1, failed: 3, ok: 1 });
+    expect(await forwarder.store.listWarnings({ limit: 1 })).toMatchObject([{ due: undefined, attempts: 1 }]);
   });
 
-  it('is sent by one of many processes that look at the same moment', async () => {
-    const receiver = await startReceiver();
-    const delivery = await createDelivery(await openWarnedStore(), receiver);
-    await Promise.all(Array.from({ length: 8 }, () => deliverWarnings(delivery)));
+  it('is not called delivered before the receiver has accepted it, and is handed over once', async () => {
+    const receiver = await startReceiver(500);
+    const forwarder = await createForwarder(await openWarnedStore(), receiver);
+    await forwarder.pass(0);
+    await Promise.all(Array.from({ length: 8 }, () => forwardWarnings(forwarder)));
+    expect(await forwarder.store.listWarnings({ limit: 1 })).toMatchObject([{ due: expect.any(Number) }]);
     expect(receiver.received).toHaveLength(1);
   });
 
   it('is dropped a day after it was created', async () => {
-    const receiver = await startReceiver(500, 500, 500);
-    const delivery = await createDelivery(await openWarnedStore(Date.now() - 25 * 3_600_000), receiver);
-    await deliverWarnings(delivery);
-    expect(await delivery.store.listWarnings({ limit: 9 })).toMatchObject([{ due: undefined, attempts: 1 }]);
-    expect(await delivery.counted()).toEqual({ exhausted: 1, 'given-up': 1 });
+    const receiver = await startReceiver(...Array.from({ length: 90 }, () => 500));
+    const forwarder = await createForwarder(await openWarnedStore(), receiver);
+    for (let hours = 0; hours < 60; hours += 1) await forwarder.pass(1_800_000);
+    expect(await forwarder.store.listWarnings({ limit: 9 })).toMatchObject([{ due: undefined }]);
+    const { length } = receiver.received;
+    await forwarder.pass(3_600_000);
+    expect(receiver.received).toHaveLength(length);
+    expect(await forwarder.counted()).toMatchObject({ exhausted: 1, 'given-up': 1 });
   });
 
   it('is logged and counted once if there is no webhook', async () => {
-    const delivery = await createDelivery(await openWarnedStore());
-    await deliverWarnings(delivery);
-    await deliverWarnings(delivery);
-    expect(delivery.log.map((line) => JSON.parse(line))).toMatchObject([
-      { msg: 'a budget refuses calls', scope: 'account', subject: 'a', allowed: '0' },
+    const forwarder = await createForwarder(await openWarnedStore());
+    await forwarder.pass(0);
+    await forwarder.pass(0);
+    expect(forwarder.log).toMatchObject([
+      [{ scope: 'account', subject: 'a', allowed: '0' }, 'a budget refuses calls'],
     ]);
-    expect(await delivery.counted()).toEqual({ exhausted: 1 });
+    expect(await forwarder.counted()).toEqual({ exhausted: 1 });
   });
 });

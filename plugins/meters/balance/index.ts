@@ -25,7 +25,7 @@ import {
   readBudgetWish,
 } from './admission.ts';
 import { listBackupCommands } from './backup.ts';
-import { keepDelivering, webhookOptions } from './budgets/webhook.ts';
+import { addBudgetWebhook, keepForwarding, webhookOptions } from './budgets/webhook.ts';
 import { keepErasing } from './erasures/keeper.ts';
 import { readClaim, buildClaimError, idempotencyOptions, keepSweeping, findReplay } from './idempotency.ts';
 import { listInvitationRoutes } from './invitations/routes.ts';
@@ -33,6 +33,7 @@ import { createKeyring, makeFirstKey } from './keys.ts';
 import { LedgerService } from './ledger-service.ts';
 import { Markups, markupSchema, followMarkups } from './markups.ts';
 import { registerLedgerMetrics } from './metrics.ts';
+import { AccountWatch, noticeOptions } from './notices.ts';
 import { openStore, storeOptions } from './open-store.ts';
 import { createExamination } from './operator/audit.ts';
 import type { Offer } from './operator/reading.ts';
@@ -83,10 +84,12 @@ const options = z.strictObject({
   topUps: topUpOptions.optional(),
   budgets: z
     .strictObject({
-      /** Sends warnings of budgets, signed; without it they are only logged and counted. */
+      /** Sends warnings of budgets, signed, beside the channels of notices. */
       webhook: webhookOptions.optional(),
     })
     .prefault({}),
+  /** What operators are told of accounts and keys. */
+  notices: noticeOptions.prefault({}),
   /** Seconds without a heartbeat after which a process is dead. The others then settle its calls. */
   lease: z.number().min(0.1).max(longestDeadline).default(3),
   /** Hours after which a reservation is released, even if its call never ended. */
@@ -193,7 +196,7 @@ function tapCalls(
   { hooks }: Host,
   { idempotency, settle, ...policy }: Options,
   service: () => LedgerService,
-  tables: PluginTables,
+  { tables, watch }: { readonly tables: PluginTables; readonly watch: AccountWatch },
 ): void {
   const prices = new PriceBook();
   /** What is reserved for each running call. */
@@ -253,7 +256,10 @@ function tapCalls(
     return settle === 'before-reply' || end.recording ? settled : undefined;
   });
 
-  hooks.observe.tap('balance', (end) => void service().calls.add(end));
+  hooks.observe.tap('balance', (end) => {
+    service().calls.add(end);
+    watch.note(end);
+  });
 }
 
 export const balance = definePlugin({
@@ -284,15 +290,25 @@ export const balance = definePlugin({
     }
 
     const tables = register(host, chosen, () => opened);
+    const watch = new AccountWatch(host, chosen.notices);
+    const { webhook } = chosen.budgets;
+    if (webhook) addBudgetWebhook(host, webhook, { store: () => requireOpened(opened).store, metrics });
     hooks.ready.tapPromise('balance', async () => {
       const shared = { ...store, ...times, folder: dataFolder };
       opened = await host.openResource('ledger', shared, open, (service) => service.close());
-      const { webhook } = chosen.budgets;
+      opened.notices = host.notices;
       stops.push(
         keepSweeping(opened.store),
         await followMarkups(opened.store, { markups, configured: chosen.markup }, logger),
         keepErasing(opened.store, host.operations.erase, logger),
-        keepDelivering({ store: opened.store, logger, metrics, webhook }),
+        watch.start(opened.store),
+        keepForwarding({
+          store: opened.store,
+          logger,
+          metrics,
+          notices: host.notices,
+          hasWebhook: webhook !== undefined,
+        }),
       );
       const notice = await makeFirstKey(opened.store, firstCredit);
       if (notice) host.addNote(notice);
@@ -301,7 +317,7 @@ export const balance = definePlugin({
     hooks.route.tap({ name: 'balance', stage: 100 }, (targets, { principal }) =>
       markups.applyRules(targets, principal),
     );
-    tapCalls(host, chosen, () => requireOpened(opened), tables);
+    tapCalls(host, chosen, () => requireOpened(opened), { tables, watch });
     hooks.close.tapPromise('balance', async () => {
       for (const stop of stops) stop();
     });

@@ -2,8 +2,10 @@
  * The ledger of a process, across all reloads of its configuration: its store, the beats that keep its
  * reservations its own, the audits, and the entries that wait until the ledger works again.
  */
+import { hostname } from 'node:os';
 import { z } from 'zod';
-import { formatUsd, isGatewayError, type Host, type Planned } from '../../../core/index.ts';
+import { formatUsd, getMessage, isGatewayError, type Host, type Planned } from '../../../core/index.ts';
+import { nameDay, raiseNotice, resolveNotice } from '../../shared/notices/events.ts';
 import { CallKeeper } from './calls/keeper.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { LedgerMetrics } from './metrics.ts';
@@ -45,10 +47,14 @@ const mostDoubtful = 100_000;
  */
 const creditedTogether = 20;
 const longestCrediting = 300;
+/** Milliseconds of an outage before operators are told. */
+const shortOutage = 10_000;
 
 export class LedgerService {
   readonly store: Store;
   readonly calls: CallKeeper;
+  /** Of the configuration in force. */
+  notices: Host['notices'] | undefined;
   /** How the last audit ended; undefined before the first. */
   lastAudit: LastAudit | undefined;
   /** When this process made its last audit, by its own clock. */
@@ -58,7 +64,8 @@ export class LedgerService {
   readonly #closing = new AbortController();
   readonly #settling = new Set<Promise<unknown>>();
   readonly #retrying: Retrying;
-  #isDown = false;
+  /** Since when the ledger cannot be used, by this process's own clock. */
+  #downSince: number | undefined;
   /**
    * Reservations that may exist although their calls were refused, because the ledger's reply was lost, with
    * what plugins write when they are released.
@@ -157,19 +164,29 @@ export class LedgerService {
   /** Writes one line when the ledger fails, and one when it works again. Then waiting entries are retried. */
   #noteOutage(failure: unknown): void {
     const { logger } = this.#options;
-    const isDown = failure !== undefined;
-    if (isDown === this.#isDown) return;
-    this.#isDown = isDown;
-    if (!isDown) {
+    if (failure === undefined) {
+      if (this.notices) resolveNotice(this.notices, 'ledger.unreachable', hostname());
+      if (this.#downSince === undefined) return;
+      this.#downSince = undefined;
       this.#retrying.pauses.endAll();
       return logger.info('the ledger can be used again');
     }
     const error = this.store.findFault() ?? failure;
+    if (this.#downSince !== undefined) return this.#raiseOutage(this.#downSince, error);
+    this.#downSince = performance.now();
     logger.error(
       { error },
       'the ledger cannot be used and new calls get 503: check its disk or database server; ' +
         '`tollgate doctor` says more',
     );
+  }
+
+  /** Told once an hour, and not of a failover of seconds. */
+  #raiseOutage(since: number, error: unknown): void {
+    if (!this.notices || performance.now() - since < shortOutage) return;
+    const [machine, period] = [hostname(), new Date().toISOString().slice(0, 13)];
+    const facts = { machine, reason: getMessage(error) };
+    void raiseNotice(this.notices, 'ledger.unreachable', { subject: machine, period }, facts);
   }
 
   /** Audits what was written since the last time. Resolves when the metrics and the log have the result. */
@@ -199,8 +216,13 @@ export class LedgerService {
   }
 
   #keepAudit(audit: LastAudit): void {
-    this.#options.metrics.noteAudit(audit.findings);
+    const { findings, ok } = audit;
+    this.#options.metrics.noteAudit(findings);
     this.lastAudit = audit;
+    if (!this.notices) return;
+    if (ok) resolveNotice(this.notices, 'ledger.audit', 'ledger');
+    else
+      void raiseNotice(this.notices, 'ledger.audit', { subject: 'ledger', period: nameDay() }, { findings });
   }
 
   /**

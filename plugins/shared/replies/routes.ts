@@ -22,6 +22,7 @@ import { capabilities, crossingPreview } from './crossing.ts';
 import { action, audit, corrected, credited, creditRow, entry, markup, markups } from './ledger.ts';
 import { pendingCalls, usage } from './ledger.ts';
 import { modelList, priceUpdate } from './models.ts';
+import { channelTest, notice } from './notices.ts';
 import { providerHealth, providerTest } from './providers.ts';
 import { overview, statement } from './spending.ts';
 import { describeList, describeNumberedList, type Reply } from './values.ts';
@@ -75,6 +76,8 @@ const schemas = {
   'POST /admin/markups': markup,
   'DELETE /admin/markups': markups,
   'GET /admin/models': modelList,
+  'GET /admin/notices': z.object({ data: z.array(notice) }),
+  'POST /admin/notices/:channel/test': channelTest,
   'GET /admin/overview': overview,
   'GET /admin/people': describeList(person),
   'DELETE /admin/people/:person': person,

@@ -1,14 +1,20 @@
 /**
- * Delivers warnings: each is logged and counted once, and sent to the operator's webhook if there is one,
- * with growing pauses until the receiver accepts it. The ledger stores what is due, so a warning survives
- * a restart, and one process at a time delivers it. A receiver may get a warning twice, with the same
- * `id`.
+ * Hands warnings to the outbox of notices: each is logged and counted once. The ledger stores what is due, so
+ * a warning survives a restart, and one process at a time hands it over. The webhook of budgets is a channel:
+ * its receiver may get a warning twice, with the same `id`.
  */
-import { createHmac } from 'node:crypto';
 import { z } from 'zod';
+import type { Host } from '../../../../core/index.ts';
+import { sendJson } from '../../../shared/notices/channel.ts';
+import { longestTry, type Channel } from '../../../shared/notices/delivery.ts';
+import { isEventPattern, raiseNotice } from '../../../shared/notices/events.ts';
+import { useOutbox } from '../../../shared/notices/outbox.ts';
+import { sendSigned } from '../../../shared/notices/signed.ts';
 import type { LedgerServiceOptions } from '../ledger-service.ts';
+import type { LedgerMetrics } from '../metrics.ts';
+import { listLine } from '../notices.ts';
 import { describeWarning } from '../operator/budgets.ts';
-import type { Warning } from '../store.ts';
+import type { Store, Warning } from '../store.ts';
 import { sharedSecret } from '../top-ups.ts';
 
 export const webhookOptions = z.strictObject({
@@ -19,83 +25,98 @@ export const webhookOptions = z.strictObject({
   timeout: z.number().min(0.1).max(60).default(10),
 });
 
-export interface Delivery extends Pick<LedgerServiceOptions, 'store' | 'logger' | 'metrics'> {
-  readonly webhook: z.output<typeof webhookOptions> | undefined;
-  /** Milliseconds between two checks, and before the first retry. */
-  readonly every?: number;
-  readonly firstPause?: number;
+const factsSchema = z.looseObject({ warning: z.looseObject({ id: z.number() }) });
+
+/** Adds the channel, which sends each warning as it always was. */
+export function addBudgetWebhook(
+  host: Host,
+  webhook: z.output<typeof webhookOptions>,
+  { store, metrics }: { readonly store: () => Store; readonly metrics: LedgerMetrics },
+): void {
+  const outcomes = { sent: 'ok', failed: 'failed', 'given-up': 'given-up' } as const;
+  const channel: Channel = {
+    name: 'budget-webhook',
+    every: 0,
+    timeout: webhook.timeout * 1000,
+    isSingle: true,
+    takes: ({ event }) => isEventPattern('budget.*', event),
+    async send({ state, notices }) {
+      if (state === 'test') await sendSigned(webhook, { event: 'test', at: new Date().toISOString() });
+      for (const { facts } of state === 'raised' ? notices : []) {
+        const { warning } = factsSchema.parse(facts);
+        await sendSigned(webhook, warning);
+        await store().endWarning({ id: warning.id });
+      }
+    },
+    check: () => sendJson(webhook.url, { method: 'HEAD', timeout: webhook.timeout }, [400, 401, 404, 405]),
+    count: (outcome) => metrics.budgetWebhooks.inc({ outcome: outcomes[outcome] }),
+  };
+  useOutbox(host).channels.set(channel.name, channel);
 }
 
-const longestPause = 3_600_000;
-/** Milliseconds after which an undelivered warning is abandoned. */
-const longestTry = 24 * 3_600_000;
+export interface Forwarding extends Pick<LedgerServiceOptions, 'store' | 'logger' | 'metrics'> {
+  readonly notices: Host['notices'];
+  /** Whether the webhook says when a warning is delivered. */
+  readonly hasWebhook: boolean;
+}
+
+const lookEvery = 2000;
 const together = 20;
+/** Milliseconds after which another process takes a warning that this one took and did not end. */
+const patience = 60_000;
 
-/** Rejects with the reason if the receiver does not accept it. */
-async function sendWarning(
-  warning: Warning,
-  { url, secret, timeout }: z.output<typeof webhookOptions>,
-): Promise<void> {
-  const body = JSON.stringify(describeWarning(warning));
-  const time = Math.floor(Date.now() / 1000);
-  const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex');
-  const response = await fetch(url, {
-    method: 'POST',
-    body,
-    headers: { 'content-type': 'application/json', 'tollgate-signature': `t=${time},v1=${signature}` },
-    redirect: 'error',
-    signal: AbortSignal.timeout(timeout * 1000),
-  });
-  // Only the status matters, and the body may be of any size.
-  await response.body?.cancel();
-  if (!response.ok) throw new Error(`it answered ${response.status}`);
+/** Returns whether it is kept. */
+async function raiseWarning(warning: Warning, { store, notices }: Forwarding): Promise<boolean> {
+  const { id, event, scope, subject, threshold } = warning;
+  const facts = describeWarning(warning);
+  const { per, used, allowed } = facts.budget;
+  const [key] = scope === 'key' ? await store.listKeys({ ids: [subject], limit: 1 }) : [];
+  const account = scope === 'key' ? key?.account : subject;
+  const accounts = scope === 'tag' ? [] : await listLine(store, account);
+  return raiseNotice(
+    notices,
+    `budget.${event}`,
+    { subject: `budget ${warning.budget}`, period: `warning ${id}`, accounts },
+    { id: warning.budget, scope, name: key?.name || subject, per, threshold, used, allowed, warning: facts },
+  );
 }
 
-async function deliverWarning(
-  warning: Warning,
-  { store, logger, metrics, webhook, firstPause = 5000 }: Delivery,
-): Promise<void> {
-  const { id, attempts, event, budget, threshold } = warning;
+async function forwardWarning(warning: Warning, forwarding: Forwarding): Promise<void> {
+  const { store, logger, metrics, notices, hasWebhook } = forwarding;
+  const { id, attempts, event, threshold } = warning;
   if (attempts === 1) {
     metrics.budgetWarnings.inc({ event });
     const reached = event === 'exhausted' ? 'a budget refuses calls' : `a budget has reached ${threshold} %`;
     logger.warn(describeWarning(warning).budget, reached);
   }
-  try {
-    if (webhook) {
-      await sendWarning(warning, webhook);
-      metrics.budgetWebhooks.inc({ outcome: 'ok' });
-    }
-    await store.endWarning({ id });
-  } catch (error) {
-    const pause = Math.min(firstPause * 2 ** Math.min(attempts - 1, 20), longestPause);
-    const isLast = Date.now() + pause - warning.at > longestTry;
-    metrics.budgetWebhooks.inc({ outcome: isLast ? 'given-up' : 'failed' });
-    logger.warn({ error, warning: id, budget, attempts, isLast }, 'a warning could not be delivered');
-    await store.endWarning({ id, due: isLast ? undefined : Date.now() + pause });
-  }
+  // By then the outbox has given it up.
+  const end = warning.at + longestTry;
+  const isLate = Date.now() >= end;
+  const hasOutbox = notices.outboxes.list().next().done !== true;
+  // What is not kept is taken again.
+  if (hasOutbox && !isLate && !(await raiseWarning(warning, forwarding))) return;
+  await store.endWarning({ id, due: hasWebhook && !isLate ? end : undefined });
 }
 
-export async function deliverWarnings(delivery: Delivery): Promise<void> {
-  const { store, webhook } = delivery;
-  if (!(await store.hasDueWarnings({ at: Date.now() }))) return;
+export async function forwardWarnings(forwarding: Forwarding): Promise<void> {
+  const { store } = forwarding;
   const at = Date.now();
-  // Long enough for all of them to time out: until then no other process tries.
-  const until = at + 60_000 + (webhook?.timeout ?? 0) * 1000;
-  const due = await store.takeWarnings({ at, until, limit: together });
-  await Promise.all(due.map((warning) => deliverWarning(warning, delivery)));
+  if (!(await store.hasDueWarnings({ at }))) return;
+  const due = await store.takeWarnings({ at, until: at + patience, limit: together });
+  await Promise.all(due.map((warning) => forwardWarning(warning, forwarding)));
 }
 
-/** Delivers warnings from now on; returns a function that stops it. */
-export function keepDelivering(delivery: Delivery): () => void {
+/** Hands warnings over from now on; returns a function that stops it. */
+export function keepForwarding(forwarding: Forwarding): () => void {
   let isBusy = false;
   // While the ledger fails, warnings stay due.
-  const logFailure = (error: unknown): void => delivery.logger.debug({ error }, 'warnings could not be read');
+  const logFailure = (error: unknown): void =>
+    forwarding.logger.debug({ error }, 'warnings could not be read');
   const timer = setInterval(async () => {
     if (isBusy) return;
     isBusy = true;
-    await deliverWarnings(delivery).catch(logFailure);
+    await forwardWarnings(forwarding).catch(logFailure);
     isBusy = false;
-  }, delivery.every ?? 2000).unref();
+  }, lookEvery).unref();
   return () => clearInterval(timer);
 }

@@ -1,0 +1,63 @@
+/** Sends notices by e-mail, as plain text, through the mail server of your own. */
+import { z } from 'zod';
+import { buildChannelOptions, defineChannel, formatTitle } from '../shared/notices/channel.ts';
+
+export const email = defineChannel({
+  kind: 'email',
+  options: z
+    .strictObject({
+      host: z.string().min(1),
+      port: z.int().min(1).max(65_535).default(587),
+      /** `tls` from the first byte, as on port 465; `starttls` is required before anything is sent. */
+      encryption: z.enum(['starttls', 'tls', 'none']).default('starttls'),
+      user: z.string().min(1).optional(),
+      password: z.string().min(1).optional(),
+      from: z.email(),
+      to: z.array(z.email()).min(1).max(20),
+      ...buildChannelOptions('email'),
+    })
+    .refine(({ user, password }) => (user === undefined) === (password === undefined), {
+      path: ['password'],
+      message: 'user and password come together',
+    })
+    .refine(({ user, encryption }) => user === undefined || encryption !== 'none', {
+      path: ['encryption'],
+      message: 'a password is not sent without encryption',
+    }),
+  open({ host, port, encryption, user, password, from, to, timeout }) {
+    const times = { connectionTimeout: timeout * 1000, greetingTimeout: timeout * 1000 };
+    const openTransport = async () =>
+      // It takes as long to load as a small gateway.
+      (await import('nodemailer')).createTransport({
+        host,
+        port,
+        secure: encryption === 'tls',
+        requireTLS: encryption === 'starttls',
+        ignoreTLS: encryption === 'none',
+        ...(user !== undefined && { auth: { user, pass: password } }),
+        ...times,
+        socketTimeout: timeout * 1000,
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      });
+    return {
+      async send(message) {
+        const [first] = message.notices;
+        await (
+          await openTransport()
+        ).sendMail({
+          from,
+          to,
+          subject: `[Tollgate] ${formatTitle(message)}`,
+          text: `${message.lines.join('\n\n')}\n`,
+          // The same at each attempt, so that mail programs show one of them.
+          messageId: `<${first?.id ?? 'test'}.${message.state}@tollgate.${host}>`,
+          headers: { 'auto-submitted': 'auto-generated' },
+        });
+      },
+      async check() {
+        await (await openTransport()).verify();
+      },
+    };
+  },
+});

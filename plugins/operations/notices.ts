@@ -1,0 +1,158 @@
+/**
+ * Notices to operators, for operators: what was raised, and what became of it in each channel; and a message
+ * that shows whether a channel works.
+ */
+import { z } from 'zod';
+import { definePlugin, GatewayError, type Host, type TableRow, type Tables } from '../../core/index.ts';
+import { buildMessage, describeFault, readTold, sendInTime } from '../shared/notices/delivery.ts';
+import { useOutbox, type NoticeOutbox } from '../shared/notices/outbox.ts';
+import { declaration, sql } from '../shared/notices/tables.ts';
+import { answerClaims } from '../shared/notices/urgent.ts';
+import { createDefiner, listOperationRoutes, roles } from '../shared/operations.ts';
+import { buildCommands, listVerbs, toNumeric } from '../shared/operator-verbs.ts';
+import type { Replies } from '../shared/replies/routes.ts';
+import { formatTable } from '../shared/table.ts';
+
+interface Context {
+  readonly outbox: NoticeOutbox;
+  useTables<Result>(work: (tables: Tables) => Promise<Result>): Promise<Result>;
+}
+
+type Listed = Replies['GET /admin/notices']['data'][number];
+type Delivered = Listed['deliveries'][number];
+
+function toTime(milliseconds: unknown): string | null {
+  return milliseconds === null ? null : new Date(Number(milliseconds)).toISOString();
+}
+
+function readDelivery({ channel, state, attempts, due, done, fault }: TableRow): Delivered {
+  const pending = due === null ? ('failed' as const) : ('pending' as const);
+  return {
+    channel: String(channel),
+    state: state === 'resolved' ? state : 'raised',
+    status: done === null ? pending : 'sent',
+    attempts: Number(attempts),
+    sent: toTime(done),
+    next: toTime(due),
+    fault: typeof fault === 'string' ? fault : null,
+  };
+}
+
+async function listNotices({ read }: Tables, limit: number): Promise<Listed[]> {
+  const rows = await read({ sql: sql.list, values: [limit] });
+  const deliveries = await read({ sql: sql.listDeliveries, values: [limit] });
+  const byNotice = Map.groupBy(deliveries, ({ notice }) => String(notice));
+  return rows.map((row) => {
+    const { id, event, subject, severity, title, text, accounts = [], at } = readTold(row);
+    return {
+      id,
+      event,
+      subject,
+      severity,
+      title,
+      text,
+      accounts: [...accounts],
+      at: new Date(at).toISOString(),
+      resolved: toTime(row.resolved),
+      deliveries: (byNotice.get(id) ?? []).map(readDelivery),
+    };
+  });
+}
+
+async function testChannel({ channels }: NoticeOutbox, name: string) {
+  const channel = channels.get(name);
+  const known = [...channels.keys()].join(', ') || 'none';
+  if (!channel)
+    throw new GatewayError('not_found', `there is no channel "${name}"; there are: ${known}`, {
+      param: 'channel',
+    });
+  const text = 'This channel gets notices of the gateway.';
+  const told = {
+    event: 'notices.test',
+    subject: name,
+    period: '',
+    severity: 'info',
+    title: 'A test',
+  } as const;
+  const message = buildMessage('test', [{ ...told, text, id: crypto.randomUUID(), at: Date.now() }]);
+  try {
+    if (message) await sendInTime(channel, message);
+    return { channel: name, ok: true, fault: null };
+  } catch (error) {
+    return { channel: name, ok: false, fault: describeFault(error) };
+  }
+}
+
+function formatDelivery({ channel, state, status, attempts, fault }: Delivered): string {
+  const what = state === 'resolved' ? 'end ' : '';
+  const why = status !== 'sent' && fault !== null ? ` (${attempts} tries: ${fault})` : '';
+  return `${channel}: ${what}${status}${why}`;
+}
+
+function formatNotices(notices: readonly Listed[]): string {
+  if (notices.length === 0) return 'There are no notices.';
+  return formatTable(
+    ['TIME', 'EVENT', 'SUBJECT', 'OVER', 'CHANNELS', 'TEXT'],
+    notices.map(({ at, event, subject, resolved, deliveries, text }) => [
+      at,
+      event,
+      subject,
+      resolved ?? '',
+      deliveries.map(formatDelivery).join('; '),
+      text,
+    ]),
+  );
+}
+
+const defineOperation = createDefiner<Context>();
+
+const operations = [
+  defineOperation({
+    route: 'GET /admin/notices',
+    summary: 'List notices to operators, newest first, and whether each channel got them',
+    roles: roles.read,
+    input: z.strictObject({ limit: z.coerce.number().int().min(1).max(1000).default(100) }),
+    run: async ({ useTables }, { limit }) => ({
+      data: await useTables((tables) => listNotices(tables, limit)),
+    }),
+    verbs: {
+      'notices list': {
+        flags: { '--limit <count>': { description: 'at most so many; 100 unless given', read: toNumeric } },
+        format: ({ data }) => formatNotices(data),
+      },
+    },
+  }),
+  defineOperation({
+    route: 'POST /admin/notices/:channel/test',
+    summary: 'Send a test message to a channel',
+    roles: roles.manage,
+    run: ({ outbox }, _, { channel }) => testChannel(outbox, channel),
+    verbs: {
+      'notices test <channel>': {
+        format: ({ channel, ok, fault }) => (ok ? `${channel} has accepted it.` : `${channel}: ${fault}`),
+        isFault: ({ ok }) => !ok,
+      },
+    },
+  }),
+];
+
+function addOperations({ tables, routes, commands }: Host, outbox: NoticeOutbox): void {
+  const context: Context = {
+    outbox,
+    async useTables(work) {
+      const result = tables.get('ledger').use?.(declaration, work);
+      if (result) return result;
+      throw new Error('the store of the ledger cannot be opened for a command');
+    },
+  };
+  for (const route of listOperationRoutes(operations, () => context)) routes.add(route);
+  const open = async () => ({ getContext: () => context, close: async () => undefined });
+  const groups = { notices: 'list notices to operators, and test channels' };
+  for (const command of buildCommands(listVerbs(operations), open, groups)) commands.add(command);
+}
+
+export const notices = definePlugin({
+  name: 'notices',
+  apply: (host) => addOperations(host, useOutbox(host)),
+  supervise: answerClaims,
+});

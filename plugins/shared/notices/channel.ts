@@ -1,0 +1,143 @@
+/**
+ * Makes a channel a plugin. Its options are its own and those that all channels share: which notices it gets,
+ * and how often it may send.
+ */
+import { z } from 'zod';
+import { definePlugin, getMessage, type Plugin, type PluginFactory } from '../../../core/index.ts';
+import { SendError, type Channel, type Message } from './delivery.ts';
+import { isEventPattern, isKnownPattern } from './events.ts';
+import { useOutbox } from './outbox.ts';
+import { answerClaims } from './urgent.ts';
+
+const severities = ['info', 'warning', 'critical'] as const;
+
+const nameSchema = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,39}$/, 'has to be of small letters, digits and hyphens');
+
+const patternSchema = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]*\.(?:\*|[a-z0-9_]+)$/, 'has to be an event such as key.expires, or key.*');
+
+/** The options that all channels share; `name` tells two channels of a kind apart. */
+export function buildChannelOptions(name: string) {
+  return {
+    name: nameSchema.default(name),
+    /** Which notices it gets: `budget.*`, `key.expires`. By default all. */
+    events: z.array(patternSchema).min(1).optional(),
+    /** It gets notices that are at least as severe. */
+    severity: z.enum(severities).default('info'),
+    /** It gets only notices about these accounts and those below them. */
+    accounts: z.array(z.string().min(1)).min(1).optional(),
+    /** Seconds between messages. Notices of one event that come meanwhile are one message. */
+    every: z.number().min(0.1).max(86_400).default(30),
+    /** Seconds for a message to be accepted. */
+    timeout: z.number().min(0.1).max(60).default(10),
+  };
+}
+
+type SharedOptions = z.output<z.ZodObject<ReturnType<typeof buildChannelOptions>>>;
+
+/** The address of a channel, which lets anyone who knows it send. Only a program here may get plain HTTP. */
+export const channelUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine((url) => {
+    const { protocol, hostname } = new URL(url);
+    return protocol === 'https:' || /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+  }, 'has to be an https address')
+  .meta({ secret: true });
+
+export interface ChannelSpec<Schema extends z.ZodType<SharedOptions>> {
+  /** What the channel is called unless it is named. */
+  readonly kind: string;
+  readonly options: Schema;
+  open(options: z.output<Schema>): Pick<Channel, 'send' | 'check' | 'isSingle'>;
+}
+
+/** Whether a notice is for a channel of these options. */
+export function createFilter({
+  events,
+  severity,
+  accounts,
+}: Pick<SharedOptions, 'events' | 'severity' | 'accounts'>): Channel['takes'] {
+  const least = severities.indexOf(severity);
+  return (notice) =>
+    severities.indexOf(notice.severity) >= least &&
+    (events?.some((pattern) => isEventPattern(pattern, notice.event)) ?? true) &&
+    (accounts?.some((account) => notice.accounts?.includes(account)) ?? true);
+}
+
+/** Makes a channel's plugin of its options and a function that sends. */
+export function defineChannel<Schema extends z.ZodType<SharedOptions>>({
+  kind,
+  options,
+  open,
+}: ChannelSpec<Schema>): PluginFactory<Schema> {
+  const createPlugin = (given?: z.input<Schema>): Plugin => {
+    const named = z.looseObject({ name: nameSchema }).safeParse(given);
+    const createNamed = definePlugin<Schema>({
+      name: named.data?.name ?? kind,
+      options,
+      apply(host, chosen) {
+        const { name, every, timeout } = chosen;
+        const unknown = chosen.events?.find((pattern) => !isKnownPattern(pattern, host.plugins));
+        if (unknown !== undefined) throw new Error(`events: there is no event ${unknown}`);
+        useOutbox(host).channels.set(name, {
+          name,
+          every: every * 1000,
+          timeout: timeout * 1000,
+          takes: createFilter(chosen),
+          ...open(chosen),
+        });
+      },
+      supervise: answerClaims,
+    });
+    return createNamed(given);
+  };
+  return Object.assign(createPlugin, { options });
+}
+
+/** The first line of a message: how bad it is, and what happened. */
+export function formatTitle({ severity, state, title }: Message): string {
+  const words = { info: 'Note', warning: 'Warning', critical: 'Critical' };
+  const over = { raised: words[severity], resolved: 'Over', test: 'Test' };
+  return `${over[state]}: ${title}`;
+}
+
+interface Sent {
+  readonly method?: 'GET' | 'HEAD' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  /** JSON text. */
+  readonly body?: string;
+  /** Seconds. */
+  readonly timeout: number;
+}
+
+/**
+ * Sends JSON to the address of a channel and to no other. Rejects with a `SendError`, which never has the
+ * address, unless the reply is good or has one of these statuses.
+ */
+export async function sendJson(
+  url: string,
+  { method = 'POST', headers = {}, body, timeout }: Sent,
+  accepted: readonly number[] = [],
+): Promise<void> {
+  const signal = AbortSignal.timeout(timeout * 1000);
+  const init = { method, body: body ?? null, redirect: 'manual', signal } as const;
+  const response = await fetch(url, {
+    ...init,
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+  }).catch((error: unknown) => {
+    const { cause } = error instanceof Error ? error : {};
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : getMessage(error);
+    throw new SendError(`${new URL(url).hostname} could not be reached: ${code}`);
+  });
+  // Only the status matters, and the body may be of any size.
+  await response.body?.cancel();
+  if (response.ok || accepted.includes(response.status)) return;
+  const wait = Number(response.headers.get('retry-after'));
+  throw new SendError(
+    `${new URL(url).hostname} answered ${response.status}`,
+    wait > 0 ? Math.min(wait, 3600) : 0,
+  );
+}

@@ -1,0 +1,59 @@
+/**
+ * The outbox's tables: notices, and a delivery of each for every channel. A notice is one row, whichever
+ * processes raise it. A channel has a row that one process at a time holds while it sends.
+ */
+import type { TableDeclaration } from '../../../core/index.ts';
+
+export const declaration: TableDeclaration = {
+  name: 'notices',
+  migrations: [
+    // Times are in milliseconds since the epoch. `id` is the hash of event, subject and period.
+    `CREATE TABLE plugin_notices_raised (id text PRIMARY KEY, event text NOT NULL, subject text NOT NULL,
+      at bigint NOT NULL, resolved bigint, body text NOT NULL)`,
+    'CREATE INDEX plugin_notices_by_time ON plugin_notices_raised (at)',
+    // `due` is null once it was sent at `done`, or given up because of `fault`.
+    `CREATE TABLE plugin_notices_deliveries (notice text, state text, channel text, at bigint NOT NULL,
+      attempts bigint NOT NULL, due bigint, done bigint, fault text, PRIMARY KEY (notice, state, channel))`,
+    'CREATE INDEX plugin_notices_undone ON plugin_notices_deliveries (done, channel)',
+    'CREATE TABLE plugin_notices_channels (name text PRIMARY KEY, until bigint NOT NULL, holder text)',
+  ],
+};
+
+export const sql = {
+  raise: `INSERT INTO plugin_notices_raised (id, event, subject, at, body) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (id) DO NOTHING`,
+  // A channel that was added later is not told of what is over.
+  address: `INSERT INTO plugin_notices_deliveries (notice, state, channel, at, attempts, due, done)
+    SELECT id, 'raised', $2, at, 0, CAST($3 AS bigint), CAST($4 AS bigint) FROM plugin_notices_raised
+    WHERE id = $1 AND resolved IS NULL ON CONFLICT (notice, state, channel) DO NOTHING`,
+  /** Tells those who were told of the notice, or will be. */
+  tellEnd: `INSERT INTO plugin_notices_deliveries (notice, state, channel, at, attempts, due)
+    SELECT d.notice, 'resolved', d.channel, CAST($3 AS bigint), 0, CAST($3 AS bigint)
+    FROM plugin_notices_deliveries AS d JOIN plugin_notices_raised AS r ON r.id = d.notice
+    WHERE r.event = $1 AND r.subject = $2 AND r.resolved IS NULL AND d.state = 'raised'
+      AND (d.done IS NOT NULL OR d.due IS NOT NULL) ON CONFLICT (notice, state, channel) DO NOTHING`,
+  end: `UPDATE plugin_notices_raised SET resolved = $3
+    WHERE event = $1 AND subject = $2 AND resolved IS NULL`,
+  open: 'SELECT event, subject FROM plugin_notices_raised WHERE resolved IS NULL',
+  count: `SELECT channel, count(due) AS pending, count(*) - count(due) AS failed,
+      coalesce(min(due), 0) AS next
+    FROM plugin_notices_deliveries WHERE done IS NULL GROUP BY channel`,
+  hold: `INSERT INTO plugin_notices_channels AS held (name, holder, until) VALUES ($1, $2, $3)
+    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+    WHERE held.until <= $4 RETURNING name`,
+  release: 'UPDATE plugin_notices_channels SET until = $3 WHERE name = $1 AND holder = $2',
+  due: `SELECT d.notice, d.state, d.attempts, d.at, r.event, r.subject, r.body
+    FROM plugin_notices_deliveries AS d JOIN plugin_notices_raised AS r ON r.id = d.notice
+    WHERE d.channel = $1 AND d.done IS NULL AND d.due <= $2 ORDER BY d.attempts, d.at LIMIT 200`,
+  note: `UPDATE plugin_notices_deliveries SET attempts = attempts + 1, due = $4, done = $5, fault = $6
+    WHERE notice = $1 AND state = $2 AND channel = $3`,
+  list: 'SELECT * FROM plugin_notices_raised ORDER BY at DESC, id LIMIT $1',
+  listDeliveries: `SELECT * FROM plugin_notices_deliveries WHERE notice IN
+    (SELECT id FROM plugin_notices_raised ORDER BY at DESC, id LIMIT $1) ORDER BY state, channel`,
+  // Also of channels that the configuration no longer has.
+  giveUp: `UPDATE plugin_notices_deliveries SET due = NULL, fault = coalesce(fault, 'nobody sent it in time')
+    WHERE done IS NULL AND due IS NOT NULL AND at < $1`,
+  forget: `DELETE FROM plugin_notices_raised WHERE at < $1
+    OR at < (SELECT at FROM plugin_notices_raised ORDER BY at DESC LIMIT 1 OFFSET $2)`,
+  tidy: `DELETE FROM plugin_notices_deliveries WHERE notice NOT IN (SELECT id FROM plugin_notices_raised)`,
+};

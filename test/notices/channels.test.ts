@@ -1,0 +1,121 @@
+/** The channels that are delivered, against servers that check messages as the vendors do. */
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { discord } from '../../plugins/channels/discord.ts';
+import { email } from '../../plugins/channels/email.ts';
+import { slack } from '../../plugins/channels/slack.ts';
+import { teams } from '../../plugins/channels/teams.ts';
+import { webhook } from '../../plugins/channels/webhook.ts';
+import { buildMessage, SendError } from '../../plugins/shared/notices/delivery.ts';
+import { buildTold, openChannel, testChannel } from '../contract/channel.ts';
+import { startDiscord } from '../support/channels/discord.ts';
+import type { FakeChannel } from '../support/channels/http.ts';
+import { startSigned, signingSecret } from '../support/channels/signed.ts';
+import { startSlack } from '../support/channels/slack.ts';
+import { mailUser, startSmtp, type FakeMailServer } from '../support/channels/smtp.ts';
+import { startTeams } from '../support/channels/teams.ts';
+
+testChannel({
+  name: 'slack',
+  start: startSlack,
+  plugin: ({ url }, shared) => slack({ url, ...shared }),
+  secrets: ['aSecretOfSlack'],
+});
+
+testChannel({
+  name: 'discord',
+  start: startDiscord,
+  plugin: ({ url }, shared) => discord({ url, ...shared }),
+  secrets: ['aSecretOfDiscord'],
+});
+
+testChannel({
+  name: 'teams',
+  start: startTeams,
+  plugin: ({ url }, shared) => teams({ url, ...shared }),
+  secrets: ['aSecretOfTeams'],
+});
+
+testChannel({
+  name: 'webhook',
+  start: startSigned,
+  plugin: ({ url }, shared) => webhook({ url, secret: signingSecret, ...shared }),
+  secrets: [signingSecret, '/operators'],
+});
+
+const trusted = getCACertificates('default');
+afterAll(() => setDefaultCACertificates(trusted));
+
+async function startMail(): Promise<FakeMailServer> {
+  const server = await startSmtp();
+  setDefaultCACertificates([...trusted, server.certificate]);
+  return server;
+}
+
+const mailOptions = {
+  host: 'localhost',
+  from: 'gateway@example.com',
+  to: ['ops@example.com', 'b@example.com'],
+};
+
+testChannel({
+  name: 'email',
+  start: startMail,
+  plugin: ({ url }, shared) =>
+    email({ ...mailOptions, port: Number(new URL(url).port), ...mailUser, ...shared }),
+  secrets: [mailUser.password],
+});
+
+it('an e-mail goes to every recipient, and has the same id when it is sent again', async () => {
+  const server = await startMail();
+  onTestFinished(() => server.close());
+  const channel = openChannel(email({ ...mailOptions, port: server.port, ...mailUser }));
+  const message = buildMessage('raised', [
+    buildTold('Once.\r\nBcc: evil@example.com', { title: 'A\r\nBcc: x' }),
+  ]);
+  if (!message) throw new Error('no message');
+  await channel.send(message);
+  await channel.send(message);
+  expect(server.recipients).toEqual([...mailOptions.to, ...mailOptions.to]);
+  expect(server.ids).toEqual(['<id-1.raised@tollgate.localhost>', '<id-1.raised@tollgate.localhost>']);
+});
+
+it('a mail server without encryption gets neither the password nor the message', async () => {
+  const server = await startSmtp();
+  onTestFinished(() => server.close());
+  // Its certificate is of an authority that nobody knows.
+  setDefaultCACertificates(trusted);
+  const channel = openChannel(email({ ...mailOptions, port: server.port, ...mailUser }));
+  const message = buildMessage('raised', [buildTold('Secret.')]);
+  await expect(message && channel.send(message)).rejects.toThrow(/certificate/);
+  expect(server.count()).toBe(0);
+});
+
+it('a channel says for how long the vendor wants no messages', async () => {
+  const server: FakeChannel = await startDiscord();
+  onTestFinished(() => server.close());
+  server.failNext({ status: 429, headers: { 'retry-after': '17' } });
+  const message = buildMessage('raised', [buildTold('Too much.')]);
+  const failure = await (message && openChannel(discord({ url: server.url })).send(message))?.catch(
+    (error: unknown) => error,
+  );
+  expect(failure).toBeInstanceOf(SendError);
+  expect(failure).toMatchObject({ retryAfter: 17, message: '127.0.0.1 answered 429' });
+});
+
+it.each([
+  [() => slack({ url: 'http://hooks.example.com/x' }), /https/],
+  [() => slack({ url: 'https://hooks.example.com/x', events: ['budget'] }), /events/],
+  [() => slack({ url: 'https://hooks.example.com/x', name: 'A b' }), /name/],
+  [() => email({ ...mailOptions, user: 'a' }), /password/],
+  [() => email({ ...mailOptions, ...mailUser, encryption: 'none' }), /encryption/],
+  [() => webhook({ url: 'https://example.com', secret: 'short' }), /32 characters/],
+])('a channel that is badly configured is refused when the configuration is read: %#', (make, fault) => {
+  expect(make).toThrow(fault);
+});
+
+it('a channel that wants an event which does not exist is refused, and one of another plugin is not', () => {
+  const url = 'https://hooks.example.com/x';
+  expect(() => openChannel(slack({ url, events: ['budget.treshold'] }))).toThrow(/no event budget.treshold/);
+  expect(openChannel(slack({ url, events: ['slack.anything', 'budget.*'] })).name).toBe('slack');
+});
