@@ -4,7 +4,7 @@
  * of them, once, since a vendor may recover at any time.
  */
 import { z } from 'zod';
-import { definePlugin } from '../../core/index.ts';
+import { definePlugin, longestDeadline } from '../../core/index.ts';
 import { keepThroughReloads } from '../shared/kept.ts';
 import { defineGauge } from '../shared/metric.ts';
 import type { Named } from '../shared/routing/per-target.ts';
@@ -12,6 +12,7 @@ import { stages } from '../shared/routing/ranking.ts';
 import { HealthBook, type Rest } from './health/book.ts';
 import { buildCircuitError, type Change } from './health/breaker.ts';
 import { readHolds } from './health/holds.ts';
+import { HealthNotices } from './health/notices.ts';
 import { createProviderRoutes } from './health/routes.ts';
 import { hear, passOn, shareBook } from './health/workers.ts';
 
@@ -33,12 +34,17 @@ const options = z.strictObject({
    * What happens to a call when all of its targets fail: the first is called anyway, or the call is refused.
    */
   whenAllFail: z.enum(['ask', 'refuse']).default('ask'),
+  /** Seconds for which a model may live on a fallback before operators are told. */
+  fallbackNotice: z.number().positive().max(longestDeadline).default(600),
 });
+
+/** Milliseconds between two looks at what operators should know. */
+const lookEvery = 10_000;
 
 export const health = definePlugin({
   name: 'health',
   options,
-  apply(host, settings) {
+  apply(host, { fallbackNotice, ...settings }) {
     const { hooks, logger, metrics, workers } = host;
     const breakers = defineGauge(
       metrics,
@@ -72,6 +78,9 @@ export const health = definePlugin({
         ),
       );
       stopHearing.push(...(await shareBook(workers, getBook)));
+      const watch = new HealthNotices(host, fallbackNotice * 1000);
+      const timer = setInterval(() => watch.look(getBook(), Date.now()), lookEvery).unref();
+      stopHearing.push(() => clearInterval(timer));
     });
     hooks.close.tapPromise('health', async () => stopHearing.forEach((stop) => stop()));
     hooks.route.tap(

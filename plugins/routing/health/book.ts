@@ -21,10 +21,15 @@ const faults: ReadonlySet<ErrorCode> = new Set(['upstream_failed', 'upstream_ove
 
 const aboutKey = new Set([401, 402, 403, 429]);
 
-export function judgeAttempt({ error, status: replied }: Attempt): Verdict {
+/** MiniMax refuses a key by an error inside a good reply. */
+function readStatus({ error, status }: Attempt): number | undefined {
+  return status === 200 ? (error?.details.vendor?.status ?? status) : status;
+}
+
+export function judgeAttempt(attempt: Attempt): Verdict {
+  const { error } = attempt;
   if (!error) return 'well';
-  // MiniMax refuses a key by an error inside a good reply.
-  const status = replied === 200 ? (error.details.vendor?.status ?? replied) : replied;
+  const status = readStatus(attempt);
   if (error.code === 'client_gone') return 'unknown';
   if (error.code === 'rate_limited') return 'full';
   if (error.code === 'model_not_found') return 'barred';
@@ -104,6 +109,8 @@ export interface TargetHealth {
   readonly model: string;
   readonly condition: Condition;
   readonly record: AttemptRecord;
+  /** The status with which the vendor refused the key, until it answers a call. */
+  refused: number | undefined;
 }
 
 export class HealthBook {
@@ -127,12 +134,13 @@ export class HealthBook {
     this.targets = new PerTarget((target) => {
       const { provider, model } = target;
       const condition = new Condition(settings.pause, (change) => onChange(target, change));
-      const health = {
+      const health: TargetHealth = {
         provider: provider.name,
         key: provider.credential ?? 1,
         model: model.id,
         condition,
         record: new AttemptRecord(),
+        refused: undefined,
       };
       this.known.push(health);
       return health;
@@ -173,14 +181,20 @@ export class HealthBook {
   }
 
   #judge(id: string, attempt: Attempt, isEntered: boolean): void {
-    const { condition } = this.targets.getEntry(attempt.target);
+    const target = this.targets.getEntry(attempt.target);
+    const { condition } = target;
     const { error } = attempt;
     const verdict = judgeAttempt(attempt);
     const isFailure = verdict === 'fault' || verdict === 'unknown';
     if (isEntered || verdict === 'fault') condition.onEnd(id, isFailure ? error : undefined);
-    if (verdict === 'well') condition.endRest();
+    if (verdict === 'well') {
+      condition.endRest();
+      target.refused = undefined;
+    }
     if (!error || verdict === 'well' || isFailure) return;
     const { retryAfter } = error.details;
+    const status = readStatus(attempt);
+    if (verdict === 'barred' && status !== undefined && aboutKey.has(status)) target.refused = status;
     const asked =
       verdict === 'full' && retryAfter !== undefined ? Math.min(retryAfter, longestRest) * 1000 : undefined;
     const rest = asked ?? (verdict === 'full' ? this.#settings.restWhenFull : this.#settings.restWhenBarred);
