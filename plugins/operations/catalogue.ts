@@ -12,6 +12,7 @@ import { byCommand, createPriceCommands } from './catalogue/price-commands.ts';
 import { watchPriceDates } from './catalogue/price-dates.ts';
 import { createPriceService } from './catalogue/price-service.ts';
 import type { PriceWork } from './catalogue/price-updates.ts';
+import { watchRetirements } from './catalogue/retirements.ts';
 
 const options = z.strictObject({
   prices: z
@@ -26,12 +27,14 @@ const options = z.strictObject({
       publicKey: publicKeySchema.optional(),
     })
     .prefault({}),
+  /** Days before a model retires when operators are told of it; 0 tells nobody. */
+  retirementNotice: z.int().min(0).max(60).default(30),
 });
 
 export const catalogue = definePlugin({
   name: 'catalogue',
   options,
-  apply(host, { prices }) {
+  apply(host, { prices, retirementNotice }) {
     const { catalog, commands, hooks } = host;
     const { documents } = host.operations;
     const work: PriceWork = {
@@ -45,6 +48,7 @@ export const catalogue = definePlugin({
     };
     const service = createPriceService(host, work, { feed: prices.feed, every: prices.every * 1000 });
     watchPriceDates(host, prices.maxAge);
+    watchRetirements(host, retirementNotice);
     const local = buildCommands({ ...listVerbs(operations), ...verbs }, async () => {
       await catalog.lookAtListings();
       return { getContext: () => ({ ...work, by: byCommand }), close: async () => undefined };

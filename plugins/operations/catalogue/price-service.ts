@@ -5,6 +5,7 @@
  */
 import { getMessage, type Documents, type Host } from '../../../core/index.ts';
 import { defineCounter, defineGauge } from '../../shared/metric.ts';
+import { raiseNotice, resolveNotice } from '../../shared/notices/events.ts';
 import { loadFeed, formatSource } from './load-feed.ts';
 import { AppliedPrices, editHistory, readHistory, type PriceHistory } from './price-history.ts';
 import { applyFeed, type PriceWork } from './price-updates.ts';
@@ -63,9 +64,31 @@ async function tryFeed(logger: Host['logger'], work: PriceWork, from: string): P
   }
 }
 
+/** Tells operators of updates that wait for them, and that they wait no more. */
+function raiseHeld(notices: Host['notices'], { updates }: PriceHistory): void {
+  for (const { id, state, at, changes } of updates) {
+    const subject = `price update ${id}`;
+    if (state !== 'held') resolveNotice(notices, 'price.held', subject);
+    else
+      void raiseNotice(
+        notices,
+        'price.held',
+        { subject, period: at },
+        { update: id, models: changes.length },
+      );
+  }
+}
+
+/** Tells operators that the feed fails, or that it works again. */
+function raiseFeedFault(notices: Host['notices'], feed: PriceHistory['feed'], from: string): void {
+  const [subject, reason] = [formatSource(from), feed?.fault];
+  if (reason === undefined) resolveNotice(notices, 'price.feed_failed', subject);
+  else void raiseNotice(notices, 'price.feed_failed', { subject }, { source: subject, reason });
+}
+
 /** `feed` is read each time that `every` milliseconds have passed, if there is one. */
 export function createPriceService(
-  { logger, metrics }: Pick<Host, 'logger' | 'metrics'>,
+  { logger, metrics, notices }: Pick<Host, 'logger' | 'metrics' | 'notices'>,
   work: PriceWork,
   { feed: source, every }: { readonly feed: string | undefined; readonly every: number },
 ) {
@@ -86,6 +109,8 @@ export function createPriceService(
     if (lastVersion >= 0) logger.info({ version }, 'the prices were read again');
     lastVersion = version;
     held.set(updates.filter(({ state }) => state === 'held').length);
+    raiseHeld(notices, history);
+    if (source !== undefined) raiseFeedFault(notices, feed, source);
     ok.set(source !== undefined && feed?.fault !== undefined ? 0 : 1);
     if (feed?.succeeded !== undefined) succeeded.set(feed.succeeded / 1000);
     return history;

@@ -2,9 +2,11 @@
  * Reads a provider's own list of models when the gateway is ready and from time to time, and offers what it
  * finds.
  */
+import { hash } from 'node:crypto';
 import type { Host, Model, Provider } from '../../../core/index.ts';
 import { keepThroughReloads } from '../kept.ts';
-import { readListing, type LeftOut } from './listing.ts';
+import { raiseNotice, resolveNotice } from '../notices/events.ts';
+import { readListing, withoutPrice, type LeftOut } from './listing.ts';
 import type { ProviderOptions } from './options.ts';
 
 const patienceForListing = 5000;
@@ -23,7 +25,14 @@ interface Listed {
 const mostNames = 10;
 
 /** Says which models of a list are not offered, and why: once, not with each look at the list. */
-function reportLeftOut(logger: Host['logger'], listed: Listed, leftOut: readonly LeftOut[]): void {
+function reportLeftOut(
+  { logger, notices }: Pick<Host, 'logger' | 'notices'>,
+  provider: string,
+  listed: Listed,
+  leftOut: readonly LeftOut[],
+): void {
+  const models = leftOut.filter(({ reason }) => reason === withoutPrice).map(({ id }) => id);
+  if (models.length === 0) resolveNotice(notices, 'price.missing', provider);
   const text = JSON.stringify(leftOut);
   if (leftOut.length === 0 || text === listed.leftOut) return;
   listed.leftOut = text;
@@ -32,6 +41,9 @@ function reportLeftOut(logger: Host['logger'], listed: Listed, leftOut: readonly
     const more = rows.length > names.length ? ` and ${rows.length - names.length} more` : '';
     logger.info(`not offered: ${names.join(', ')}${more}: ${reason}`);
   }
+  // Told again when there are others.
+  const about = { subject: provider, period: hash('sha256', models.join('\n')).slice(0, 16) };
+  if (models.length > 0) void raiseNotice(notices, 'price.missing', about, { provider, models });
 }
 
 interface Source {
@@ -42,7 +54,7 @@ interface Source {
 
 /** A provider that does not answer keeps its previous models: it may only be restarting. */
 export function watchListing(
-  { hooks, catalog, logger, openResource }: Host,
+  { hooks, catalog, logger, notices, openResource }: Host,
   provider: Provider,
   { url, headers, options }: Source,
 ): void {
@@ -61,7 +73,7 @@ export function watchListing(
       const listed = getListed();
       listed.models = readListing(provider.name, await response.json(), options, leftOut);
       catalog.offer(provider, listed.models);
-      reportLeftOut(logger, listed, leftOut);
+      reportLeftOut({ logger, notices }, provider.name, listed, leftOut);
     } catch (error) {
       logger.warn({ error }, `the list of models could not be read from ${url}`);
     }

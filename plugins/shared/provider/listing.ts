@@ -152,6 +152,9 @@ function readFacts(provider: string, listed: Listed, unknownContext: number): ob
   };
 }
 
+/** Why a model without a price is left out. */
+export const withoutPrice = 'it has no price: the options "free", "price" and "models" state one';
+
 /** The operator's options for models whose provider does not list everything. */
 type ListingOptions = Pick<ProviderOptions, 'free' | 'price' | 'contextLength' | 'models'>;
 
@@ -166,8 +169,7 @@ function readModel(
   if (listed.architecture?.output_modalities?.some((modality) => modality !== 'text'))
     throw new Error('it makes more than text');
   const own = models[buildId(provider, listed)] || {};
-  if (!free && !price && !theirs && !own.price && !own.free)
-    throw new Error('it has no price: the options "free", "price" and "models" state one');
+  if (!free && !price && !theirs && !own.price && !own.free) throw new Error(withoutPrice);
   const model = checkModel({
     ...readFacts(provider, listed, contextLength),
     ...(theirs && !price && !free ? { price: theirs } : { free: true }),
