@@ -6,6 +6,7 @@ import { countText, defineConfig, readEnvironment, portText, secondsText } from 
 import { apiKeyHeader } from './plugins/auth/api-key-header.ts';
 import { bearer } from './plugins/auth/bearer.ts';
 import { googleApiKey } from './plugins/auth/google-api-key.ts';
+import { slack } from './plugins/channels/slack.ts';
 import { balance } from './plugins/meters/balance/index.ts';
 import { admin } from './plugins/operations/admin/index.ts';
 import { callLog } from './plugins/operations/call-log.ts';
@@ -15,6 +16,7 @@ import { claudeCode } from './plugins/operations/claude-code.ts';
 import { configuration } from './plugins/operations/configuration.ts';
 import { webConsole } from './plugins/operations/console/index.ts';
 import { crossing } from './plugins/operations/crossing.ts';
+import { notices } from './plugins/operations/notices.ts';
 import { openapi } from './plugins/operations/openapi.ts';
 import { overload } from './plugins/operations/overload.ts';
 import { prometheus } from './plugins/operations/prometheus.ts';
@@ -64,6 +66,7 @@ import { throughput } from './plugins/routing/throughput.ts';
 // A variable that is set to nothing, as compose files do, is one that is not set.
 const { HOST, TOLLGATE_ADMIN_HOST, TOLLGATE_DATA, TOLLGATE_FIRST_CREDIT } = process.env;
 const { TOLLGATE_LEDGER_URL, TOLLGATE_OPERATOR_SECRET, TOLLGATE_TOP_UP_SECRET } = process.env;
+const { TOLLGATE_SLACK_WEBHOOK } = process.env;
 const port = readEnvironment('PORT', portText) ?? 8787;
 const firstByte = readEnvironment('TOLLGATE_FIRST_BYTE_TIMEOUT', secondsText);
 
@@ -144,6 +147,10 @@ export default defineConfig({
       firstCredit: TOLLGATE_FIRST_CREDIT || undefined,
       topUps: TOLLGATE_TOP_UP_SECRET ? { secret: TOLLGATE_TOP_UP_SECRET } : undefined,
     }),
+    // What operators should know: `tollgate notices list`. Channels for Teams, Discord, e-mail and programs
+    // are in 'tollgate/plugins/channels/…'.
+    notices(),
+    TOLLGATE_SLACK_WEBHOOK && slack({ url: TOLLGATE_SLACK_WEBHOOK }),
     prometheus(),
     callLog(),
     calls(),

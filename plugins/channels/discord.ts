@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import {
-  buildChannelOptions,
+  channelOptions,
   channelUrl,
   defineChannel,
   formatTitle,
@@ -23,7 +23,7 @@ function escape(text: string, most: number): string {
 
 export const discord = defineChannel({
   kind: 'discord',
-  options: z.strictObject({ url: channelUrl, ...buildChannelOptions('discord') }),
+  options: z.strictObject({ url: channelUrl, ...channelOptions }),
   open: ({ url, timeout }) => ({
     send(message) {
       const embed = {

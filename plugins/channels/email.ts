@@ -1,6 +1,6 @@
 /** Sends notices by e-mail, as plain text, through the mail server of your own. */
 import { z } from 'zod';
-import { buildChannelOptions, defineChannel, formatTitle } from '../shared/notices/channel.ts';
+import { channelOptions, defineChannel, formatTitle } from '../shared/notices/channel.ts';
 
 export const email = defineChannel({
   kind: 'email',
@@ -14,7 +14,7 @@ export const email = defineChannel({
       password: z.string().min(1).optional(),
       from: z.email(),
       to: z.array(z.email()).min(1).max(20),
-      ...buildChannelOptions('email'),
+      ...channelOptions,
     })
     .refine(({ user, password }) => (user === undefined) === (password === undefined), {
       path: ['password'],

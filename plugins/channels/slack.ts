@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import {
-  buildChannelOptions,
+  channelOptions,
   channelUrl,
   defineChannel,
   formatTitle,
@@ -20,7 +20,7 @@ function escape(text: string): string {
 
 export const slack = defineChannel({
   kind: 'slack',
-  options: z.strictObject({ url: channelUrl, ...buildChannelOptions('slack') }),
+  options: z.strictObject({ url: channelUrl, ...channelOptions }),
   open: ({ url, timeout }) => ({
     send(message) {
       const title = formatTitle(message);

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import {
-  buildChannelOptions,
+  channelOptions,
   channelUrl,
   defineChannel,
   formatTitle,
@@ -19,7 +19,7 @@ function buildParagraph(text: string, style: object = {}): object {
 
 export const teams = defineChannel({
   kind: 'teams',
-  options: z.strictObject({ url: channelUrl, ...buildChannelOptions('teams') }),
+  options: z.strictObject({ url: channelUrl, ...channelOptions }),
   open: ({ url, timeout }) => ({
     send(message) {
       const style = { weight: 'Bolder', color: colours[message.severity] };

@@ -1,6 +1,6 @@
 /** Sends notices as signed JSON to a program of your own. It may get one twice, with the same `id`. */
 import { z } from 'zod';
-import { buildChannelOptions, defineChannel, sendJson } from '../shared/notices/channel.ts';
+import { channelOptions, defineChannel, sendJson } from '../shared/notices/channel.ts';
 import { sendSigned } from '../shared/notices/signed.ts';
 
 export const webhook = defineChannel({
@@ -9,7 +9,7 @@ export const webhook = defineChannel({
     url: z.url({ protocol: /^https?$/ }).meta({ secret: true }),
     /** Shared with the receiver, which checks the signature. */
     secret: z.string().min(32, 'has to have at least 32 characters'),
-    ...buildChannelOptions('webhook'),
+    ...channelOptions,
   }),
   open: (options) => ({
     send: ({ state, event, severity, title, notices }) =>

@@ -29,7 +29,7 @@ export type { FormFile } from './forms.ts';
 export { defineCounter, defineGauge, defineHistogram } from './metric.ts';
 
 /** `defineChannel` makes a plugin that tells operators of notices; `sendJson` posts to its address. */
-export { buildChannelOptions, channelUrl, defineChannel } from './notices/channel.ts';
+export { channelOptions, channelUrl, defineChannel } from './notices/channel.ts';
 export { formatTitle, sendJson } from './notices/channel.ts';
 export { SendError, type Message } from './notices/delivery.ts';
 

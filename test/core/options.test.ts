@@ -102,13 +102,11 @@ it('the check of options finds every bundled plugin once', () => {
 it.each(plugins)('$name names an unknown option and lists its own', ({ name, factory }) => {
   const options = factory.options instanceof z.ZodObject ? Object.keys(factory.options.shape) : undefined;
   const known = options?.map((option) => `"${option}"`).join(', ') || 'none';
-  const message = options
-    ? `unknown option "noSuchOption"; it has ${known}`
-    : `plugin "${name}": option "noSuchOption": `;
-  const make = (): unknown => factory(eraseType({ noSuchOption: 1 }));
-  // Options that are missing are named first.
-  expect(make).toThrow(new RegExp(`^plugin "${name}": (?:option .*; )?(?:unknown )?option "noSuchOption"`));
-  expect(make).toThrow(message);
+  const message = options ? `unknown option "noSuchOption"; it has ${known}` : `option "noSuchOption": `;
+  // Options that are missing are named before it.
+  const call = (): unknown => factory(eraseType({ noSuchOption: 1 }));
+  expect(call).toThrow(message);
+  expect(call).toThrow(`plugin "${name}": `);
 });
 
 it.each(plugins)('$name names each option with a value of the wrong type', ({ name, factory }) => {

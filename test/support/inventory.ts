@@ -20,7 +20,7 @@ function isFactory(value: unknown): value is PluginFactory<z.ZodType> {
 export async function listBundledPlugins(): Promise<Bundled[]> {
   const files = globSync(
     [
-      'plugins/{auth,meters,operations,providers,routing}/*.ts',
+      'plugins/{auth,channels,meters,operations,providers,routing}/*.ts',
       'plugins/{meters,operations,protocols,providers}/*/index.ts',
       'plugins/protocols/*/web-sockets.ts',
     ],

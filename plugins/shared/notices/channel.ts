@@ -19,24 +19,23 @@ const patternSchema = z
   .string()
   .regex(/^[a-z][a-z0-9-]*\.(?:\*|[a-z0-9_]+)$/, 'has to be an event such as key.expires, or key.*');
 
-/** The options that all channels share; `name` tells two channels of a kind apart. */
-export function buildChannelOptions(name: string) {
-  return {
-    name: nameSchema.default(name),
-    /** Which notices it gets: `budget.*`, `key.expires`. By default all. */
-    events: z.array(patternSchema).min(1).optional(),
-    /** It gets notices that are at least as severe. */
-    severity: z.enum(severities).default('info'),
-    /** It gets only notices about these accounts and those below them. */
-    accounts: z.array(z.string().min(1)).min(1).optional(),
-    /** Seconds between messages. Notices of one event that come meanwhile are one message. */
-    every: z.number().min(0.1).max(86_400).default(30),
-    /** Seconds for a message to be accepted. */
-    timeout: z.number().min(0.1).max(60).default(10),
-  };
-}
+/** The options that all channels share. */
+export const channelOptions = {
+  /** Tells two channels of a kind apart; its kind unless given. */
+  name: nameSchema.optional(),
+  /** Which notices it gets: `budget.*`, `key.expires`. By default all. */
+  events: z.array(patternSchema).min(1).optional(),
+  /** It gets notices that are at least as severe. */
+  severity: z.enum(severities).default('info'),
+  /** It gets only notices about these accounts and those below them. */
+  accounts: z.array(z.string().min(1)).min(1).optional(),
+  /** Seconds between messages. Notices of one event that come meanwhile are one message. */
+  every: z.number().min(0.1).max(86_400).default(30),
+  /** Seconds for a message to be accepted. */
+  timeout: z.number().min(0.1).max(60).default(10),
+};
 
-type SharedOptions = z.output<z.ZodObject<ReturnType<typeof buildChannelOptions>>>;
+type SharedOptions = z.output<z.ZodObject<typeof channelOptions>>;
 
 /** The address of a channel, which lets anyone who knows it send. Only a program here may get plain HTTP. */
 export const channelUrl = z
@@ -79,7 +78,7 @@ export function defineChannel<Schema extends z.ZodType<SharedOptions>>({
       name: named.data?.name ?? kind,
       options,
       apply(host, chosen) {
-        const { name, every, timeout } = chosen;
+        const { name = kind, every, timeout } = chosen;
         const unknown = chosen.events?.find((pattern) => !isKnownPattern(pattern, host.plugins));
         if (unknown !== undefined) throw new Error(`events: there is no event ${unknown}`);
         useOutbox(host).channels.set(name, {
