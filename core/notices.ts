@@ -5,16 +5,13 @@ import { Registry } from './util/registry.ts';
 export interface Notice {
   /** Such as `ledger.unreachable`; an event of your own begins with your plugin's name. */
   readonly event: string;
-  /** The account, key, model or provider that it is about. */
   readonly subject: string;
   readonly period: string;
   readonly severity: 'info' | 'warning' | 'critical';
-  /** What all notices of the event have in common. `text` says what happened and what to do. */
   readonly title: string;
   readonly text: string;
-  /** The account that it is about, and the accounts above it. */
+  /** The account that it is about, and those above it. */
   readonly accounts?: readonly string[];
-  /** The same as JSON, for programs. */
   readonly facts?: object;
   /** Delivered even while the outbox cannot be written. */
   readonly isUrgent?: boolean;
@@ -25,7 +22,7 @@ export type Outbox = Pick<Notices, 'raise' | 'resolve'> & { readonly name: strin
 export class Notices {
   readonly outboxes = new Registry<Outbox>('outbox');
 
-  /** Resolves with whether the notice is kept, and never rejects. A repetition costs a look-up. */
+  /** Resolves with whether it is kept, and never rejects. A repetition costs a look-up. */
   async raise(notice: Notice): Promise<boolean> {
     return this.outboxes.list().next().value?.raise(notice) ?? false;
   }

@@ -78,8 +78,8 @@ export const health = definePlugin({
         ),
       );
       stopHearing.push(...(await shareBook(workers, getBook)));
-      const watch = new HealthNotices(host, fallbackNotice * 1000);
-      const timer = setInterval(() => watch.look(getBook(), Date.now()), lookEvery).unref();
+      const watch = new HealthNotices(host, getBook(), fallbackNotice * 1000);
+      const timer = setInterval(() => watch.look(Date.now()), lookEvery).unref();
       stopHearing.push(() => clearInterval(timer));
     });
     hooks.close.tapPromise('health', async () => stopHearing.forEach((stop) => stop()));

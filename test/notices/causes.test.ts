@@ -47,7 +47,7 @@ describe('health', () => {
       () => undefined,
       () => undefined,
     );
-    const watch = new HealthNotices(host, patience);
+    const watch = new HealthNotices(host, book, patience);
     const [one, two] = host.catalog.find('house/model');
     if (!one || !two) throw new Error('no offers');
     let now = 1_800_000_000_000;
@@ -75,7 +75,7 @@ describe('health', () => {
       call,
       look(after = 10_000) {
         now += after;
-        watch.look(book, now);
+        watch.look(now);
       },
     };
   }

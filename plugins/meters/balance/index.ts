@@ -296,12 +296,12 @@ export const balance = definePlugin({
     hooks.ready.tapPromise('balance', async () => {
       const shared = { ...store, ...times, folder: dataFolder };
       opened = await host.openResource('ledger', shared, open, (service) => service.close());
-      opened.notices = host.notices;
       stops.push(
         keepSweeping(opened.store),
         await followMarkups(opened.store, { markups, configured: chosen.markup }, logger),
         keepErasing(opened.store, host.operations.erase, logger),
         watch.start(opened.store),
+        opened.listen(host.notices),
         keepForwarding({
           store: opened.store,
           logger,

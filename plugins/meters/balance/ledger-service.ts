@@ -53,8 +53,8 @@ const shortOutage = 10_000;
 export class LedgerService {
   readonly store: Store;
   readonly calls: CallKeeper;
-  /** Of the configuration in force. */
-  notices: Host['notices'] | undefined;
+  /** Those of the configurations that use the ledger, the newest last. */
+  readonly #listeners: Host['notices'][] = [];
   /** How the last audit ended; undefined before the first. */
   lastAudit: LastAudit | undefined;
   /** When this process made its last audit, by its own clock. */
@@ -97,6 +97,12 @@ export class LedgerService {
     this.#stopAnswering = workers.answer(auditTopic, () =>
       performance.now() - this.#auditedAt < auditEvery ? this.lastAudit : undefined,
     );
+  }
+
+  /** Tells a configuration's operators of outages and faults; returns a function that stops it. */
+  listen(notices: Host['notices']): () => void {
+    this.#listeners.push(notices);
+    return () => void this.#listeners.splice(this.#listeners.indexOf(notices), 1);
   }
 
   /** From now on each beat reports how far the call has come, until it is settled. */
@@ -165,7 +171,8 @@ export class LedgerService {
   #noteOutage(failure: unknown): void {
     const { logger } = this.#options;
     if (failure === undefined) {
-      if (this.notices) resolveNotice(this.notices, 'ledger.unreachable', hostname());
+      const listener = this.#listeners.at(-1);
+      if (listener) resolveNotice(listener, 'ledger.unreachable', hostname());
       if (this.#downSince === undefined) return;
       this.#downSince = undefined;
       this.#retrying.pauses.endAll();
@@ -183,10 +190,11 @@ export class LedgerService {
 
   /** Told once an hour, and not of a failover of seconds. */
   #raiseOutage(since: number, error: unknown): void {
-    if (!this.notices || performance.now() - since < shortOutage) return;
+    const listener = this.#listeners.at(-1);
+    if (!listener || performance.now() - since < shortOutage) return;
     const [machine, period] = [hostname(), new Date().toISOString().slice(0, 13)];
     const facts = { machine, reason: getMessage(error) };
-    void raiseNotice(this.notices, 'ledger.unreachable', { subject: machine, period }, facts);
+    void raiseNotice(listener, 'ledger.unreachable', { subject: machine, period }, facts);
   }
 
   /** Audits what was written since the last time. Resolves when the metrics and the log have the result. */
@@ -219,10 +227,10 @@ export class LedgerService {
     const { findings, ok } = audit;
     this.#options.metrics.noteAudit(findings);
     this.lastAudit = audit;
-    if (!this.notices) return;
-    if (ok) resolveNotice(this.notices, 'ledger.audit', 'ledger');
-    else
-      void raiseNotice(this.notices, 'ledger.audit', { subject: 'ledger', period: nameDay() }, { findings });
+    const listener = this.#listeners.at(-1);
+    if (!listener) return;
+    if (ok) resolveNotice(listener, 'ledger.audit', 'ledger');
+    else void raiseNotice(listener, 'ledger.audit', { subject: 'ledger', period: nameDay() }, { findings });
   }
 
   /**

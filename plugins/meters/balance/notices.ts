@@ -14,7 +14,7 @@ export const noticeOptions = z.strictObject({
    * USD below which a balance is low: for all accounts, or by account with `*` for all others. Operators are
    * told once until its credit changes; 0 tells nobody.
    */
-  lowBalance: z.union([usd, z.record(z.string(), usd)]).prefault('1'),
+  lowBalance: z.union([usd, z.record(z.string(), usd)]).prefault('0.5'),
   /** Days before a key expires when operators are told; 0 tells nobody. */
   keyExpires: z.int().min(0).max(60).default(7),
 });

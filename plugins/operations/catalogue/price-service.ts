@@ -103,14 +103,14 @@ export function createPriceService(
 
   async function readPrices(): Promise<PriceHistory> {
     const { version, history } = await use(readHistory);
-    if (version === lastVersion) return history;
     const { feed, updates } = history;
+    raiseHeld(notices, history);
+    if (source !== undefined) raiseFeedFault(notices, feed, source);
+    if (version === lastVersion) return history;
     catalog.setPrices(new AppliedPrices(history));
     if (lastVersion >= 0) logger.info({ version }, 'the prices were read again');
     lastVersion = version;
     held.set(updates.filter(({ state }) => state === 'held').length);
-    raiseHeld(notices, history);
-    if (source !== undefined) raiseFeedFault(notices, feed, source);
     ok.set(source !== undefined && feed?.fault !== undefined ? 0 : 1);
     if (feed?.succeeded !== undefined) succeeded.set(feed.succeeded / 1000);
     return history;

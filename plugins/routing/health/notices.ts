@@ -21,19 +21,23 @@ interface News extends Seen {
 
 export class HealthNotices {
   readonly #host: Needs;
+  readonly #book: HealthBook;
   /** Milliseconds on a fallback before operators are told. */
   readonly #patience: number;
   readonly #seen = new Map<TargetHealth, Seen>();
   /** Since when each model has lived on its fallback. */
   readonly #fallen = new Map<string, number>();
 
-  constructor(host: Needs, patience: number) {
+  /** What the book knows already is no news. */
+  constructor(host: Needs, book: HealthBook, patience: number) {
     this.#host = host;
+    this.#book = book;
     this.#patience = patience;
+    for (const target of book.known) this.#readNews(target);
   }
 
-  look(book: HealthBook, now: number): void {
-    const news = book.known.map((target) => this.#readNews(target));
+  look(now: number): void {
+    const news = this.#book.known.map((target) => this.#readNews(target));
     this.#lookAtKeys(news);
     for (const [model, targets] of Map.groupBy(news, ({ target }) => target.model))
       this.#lookAtModel(model, targets, now);

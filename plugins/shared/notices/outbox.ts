@@ -250,6 +250,8 @@ export class NoticeOutbox implements Pick<Notices, 'raise' | 'resolve'> {
     const rows = await this.#requireTables().read({ sql: sql.count });
     const { undelivered } = this.#metrics;
     undelivered.reset();
+    for (const channel of this.channels.keys())
+      for (const state of ['pending', 'failed']) undelivered.set({ channel, state }, 0);
     for (const { channel: name, pending, failed, next } of rows) {
       const channel = this.channels.get(String(name));
       if (!channel || !this.#delivery) continue;
