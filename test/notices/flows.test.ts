@@ -16,7 +16,6 @@ import { vllm } from '../../plugins/providers/vllm.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { notice } from '../../plugins/shared/replies/notices.ts';
 import { openAccount } from '../balance/calls.ts';
-import { createTroubledStore } from '../balance/database-outages.ts';
 import { withDatabase } from '../balance/ledger-file.ts';
 import { queryDatabase } from '../balance/postgres-database.ts';
 import { createBudget, newBudget } from '../contract/made-budgets.ts';
@@ -28,7 +27,8 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { acceptAnyKey, testProvider } from '../support/test-provider.ts';
+import { startTcpLink } from '../support/tcp-link.ts';
+import { testProvider } from '../support/test-provider.ts';
 
 const listSchema = z.array(notice);
 const day = 24 * 3_600_000;
@@ -272,39 +272,27 @@ describe.each(Object.entries(kinds))('a gateway on %s tells people in Slack', (_
   });
 });
 
-it.each(['locked', 'stopped'] as const)(
-  'an outage of a ledger that is %s is told, and its end',
-  async (trouble) => {
-    const store = await createTroubledStore(trouble);
-    const room = await startSlack();
-    const gateway = await startGateway({
-      plugins: [
-        acceptAnyKey(),
-        chatCompletions(),
-        testProvider({ name: 'one', endpoints: { 'chat-completions': 'http://127.0.0.1:9' } }),
-        balance({ store: store.options, firstCredit: '0' }),
-        slack({ url: room.url, every: 0.1 }),
-      ],
-    });
-    const isShown = (part: string): boolean => room.shown.some(({ text }) => text.startsWith(part));
-    try {
-      await store.begin();
-      // A SQLite ledger without calls does not notice.
-      const body = { model: 'house/model', messages: [{ role: 'user', content: 'Hi' }] };
-      const calling = async (): Promise<boolean> => {
-        await (await postJson(`${gateway.url}/v1/chat/completions`, body)).text();
-        return isShown('Critical: The ledger cannot be used');
-      };
-      await expect.poll(calling, patience).toBe(true);
-      expect(isShown('Over')).toBe(false);
-      await store.end();
-      await expect.poll(() => isShown('Over: The ledger cannot be used'), patience).toBe(true);
-      expect(room.shown).toHaveLength(2);
-    } finally {
-      await store.end();
-      await gateway.close();
-      await room.close();
-      await store.close();
-    }
-  },
-);
+it('a database that does not answer any more is told without it, and that it is back', async () => {
+  const { url, drop } = await openDatabase();
+  const link = await startTcpLink(Number(new URL(url).port));
+  const through = new URL(url);
+  through.port = String(link.port);
+  const room = await startSlack();
+  const gateway = await startGateway({
+    plugins: [
+      balance({ store: { kind: 'postgres', url: through.href }, firstCredit: '0' }),
+      slack({ url: room.url, every: 0.1 }),
+    ],
+  });
+  const isShown = (part: string): boolean => room.shown.some(({ text }) => text.startsWith(part));
+  link.hold();
+  await expect.poll(() => isShown('Critical: The ledger cannot be used'), patience).toBe(true);
+  expect(isShown('Over')).toBe(false);
+  link.release();
+  await expect.poll(() => isShown('Over: The ledger cannot be used'), patience).toBe(true);
+  expect(room.shown).toHaveLength(2);
+  await gateway.close();
+  await room.close();
+  await link.close();
+  await drop();
+});
