@@ -369,6 +369,22 @@ describe.each(ledgers)('the outbox in a %s ledger', (_, open) => {
     ).toEqual([{ notice: 'n-1', due: null, fault: 'nobody sent it in time' }]);
   });
 
+  it('erases what it keeps of an account and of keys, and nothing else', async () => {
+    const process = await startProcess(opened.store, [createRecorder('chat')]);
+    const facts = { account: 'a', left: '0', limit: '1' };
+    for (const account of ['a', 'b']) {
+      const about = { subject: account, period: '1', accounts: [account, 'company'] };
+      void raiseNotice(process.host.notices, 'balance.low', about, facts);
+    }
+    for (const key of ['key-1', 'key-2', 'key-3']) void process.raise(key);
+    await process.pass();
+    await process.outbox.erase({ account: 'a', keys: ['key-1'] });
+    await process.outbox.erase({ holder: 'ada', keys: ['key-2'] });
+    expect(await readSubjects(process)).toEqual(['chat raised b', 'chat raised key-3']);
+    const deliveries = await process.tables.read({ sql: 'SELECT notice FROM plugin_notices_deliveries' });
+    expect(deliveries).toHaveLength(2);
+  });
+
   it('reports what is pending and what it has given up, and how attempts ended', async () => {
     const chat = createRecorder('chat');
     chat.failures.push(new SendError('no'));

@@ -8,6 +8,7 @@ import { LRUCache } from 'lru-cache';
 import {
   GatewayError,
   isGatewayError,
+  type Erasure,
   type Finding,
   type Host,
   type Notice,
@@ -189,6 +190,15 @@ export class NoticeOutbox implements Pick<Notices, 'raise' | 'resolve'> {
     for (const { told } of this.#waiting.values()) this.#open.add(nameCondition(told.event, told.subject));
   }
 
+  /** Deletes the notices of an account or of keys. */
+  async erase({ account, keys }: Erasure): Promise<void> {
+    const names = account === undefined ? keys : [account, ...keys];
+    await this.#requireTables().write([
+      ...names.map((name) => ({ sql: sql.erase, values: [name] })),
+      { sql: sql.tidy },
+    ]);
+  }
+
   #requireTables(): Tables {
     if (!this.#tables) throw new Error('the tables of notices are not open yet');
     return this.#tables;
@@ -226,7 +236,8 @@ export class NoticeOutbox implements Pick<Notices, 'raise' | 'resolve'> {
   async #keepNotice(name: string, { told, end }: Waiting): Promise<void> {
     const { id, event, subject, at, ...body } = told;
     const channels = [...this.channels.values()].filter((channel) => channel.takes(told));
-    const values = [id, event, subject, at, JSON.stringify({ event, subject, ...body })];
+    const account = told.accounts?.[0] ?? null;
+    const values = [id, event, subject, account, at, JSON.stringify({ event, subject, ...body })];
     try {
       const statements = channels.map((channel) => {
         const wasTold = this.#urgent.wasTold(told, channel);
@@ -294,6 +305,7 @@ export function useOutbox(host: Host): NoticeOutbox {
   hooks.ready.tapPromise({ name: outboxName, stage: 10 }, async () =>
     outbox.start(await tables.get('ledger').open(declaration)),
   );
+  hooks.erase.tapPromise(outboxName, (erasure) => outbox.erase(erasure));
   hooks.close.tapPromise({ name: outboxName, stage: -10 }, () => outbox.stop());
   examinations.add({
     name: outboxName,

@@ -9,7 +9,7 @@ export const declaration: TableDeclaration = {
   migrations: [
     // Times are in milliseconds since the epoch. `id` is the hash of event, subject and period.
     `CREATE TABLE plugin_notices_raised (id text PRIMARY KEY, event text NOT NULL, subject text NOT NULL,
-      at bigint NOT NULL, resolved bigint, body text NOT NULL)`,
+      account text, at bigint NOT NULL, resolved bigint, body text NOT NULL)`,
     'CREATE INDEX plugin_notices_by_time ON plugin_notices_raised (at)',
     // `due` is null once it was sent at `done`, or given up because of `fault`.
     `CREATE TABLE plugin_notices_deliveries (notice text, state text, channel text, at bigint NOT NULL,
@@ -20,8 +20,8 @@ export const declaration: TableDeclaration = {
 };
 
 export const sql = {
-  raise: `INSERT INTO plugin_notices_raised (id, event, subject, at, body) VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (id) DO NOTHING`,
+  raise: `INSERT INTO plugin_notices_raised (id, event, subject, account, at, body)
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING`,
   // A channel that was added later is not told of what is over.
   address: `INSERT INTO plugin_notices_deliveries (notice, state, channel, at, attempts, due, done)
     SELECT id, 'raised', $2, at, 0, CAST($3 AS bigint), CAST($4 AS bigint) FROM plugin_notices_raised
@@ -55,5 +55,6 @@ export const sql = {
     WHERE done IS NULL AND due IS NOT NULL AND at < $1`,
   forget: `DELETE FROM plugin_notices_raised WHERE at < $1
     OR at < (SELECT at FROM plugin_notices_raised ORDER BY at DESC LIMIT 1 OFFSET $2)`,
+  erase: 'DELETE FROM plugin_notices_raised WHERE account = $1 OR subject = $1',
   tidy: `DELETE FROM plugin_notices_deliveries WHERE notice NOT IN (SELECT id FROM plugin_notices_raised)`,
 };
