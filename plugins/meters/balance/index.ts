@@ -196,7 +196,7 @@ function tapCalls(
   { hooks }: Host,
   { idempotency, settle, ...policy }: Options,
   service: () => LedgerService,
-  { tables, watch }: { readonly tables: PluginTables; readonly watch: AccountWatch },
+  tables: PluginTables,
 ): void {
   const prices = new PriceBook();
   /** What is reserved for each running call. */
@@ -255,11 +255,6 @@ function tapCalls(
     const settled = service().settle({ ...buildSettlement(end, Date.now()), also });
     return settle === 'before-reply' || end.recording ? settled : undefined;
   });
-
-  hooks.observe.tap('balance', (end) => {
-    service().calls.add(end);
-    watch.note(end);
-  });
 }
 
 export const balance = definePlugin({
@@ -292,6 +287,7 @@ export const balance = definePlugin({
     const tables = register(host, chosen, () => opened);
     const watch = new AccountWatch(host, chosen.notices);
     const { webhook } = chosen.budgets;
+    const forwarding = { logger, metrics, notices: host.notices, hasWebhook: webhook !== undefined };
     if (webhook) addBudgetWebhook(host, webhook, { store: () => requireOpened(opened).store, metrics });
     hooks.ready.tapPromise('balance', async () => {
       const shared = { ...store, ...times, folder: dataFolder };
@@ -302,13 +298,7 @@ export const balance = definePlugin({
         keepErasing(opened.store, host.operations.erase, logger),
         watch.start(opened.store),
         opened.listen(host.notices),
-        keepForwarding({
-          store: opened.store,
-          logger,
-          metrics,
-          notices: host.notices,
-          hasWebhook: webhook !== undefined,
-        }),
+        keepForwarding({ store: opened.store, ...forwarding }),
       );
       const notice = await makeFirstKey(opened.store, firstCredit);
       if (notice) host.addNote(notice);
@@ -317,7 +307,11 @@ export const balance = definePlugin({
     hooks.route.tap({ name: 'balance', stage: 100 }, (targets, { principal }) =>
       markups.applyRules(targets, principal),
     );
-    tapCalls(host, chosen, () => requireOpened(opened), { tables, watch });
+    tapCalls(host, chosen, () => requireOpened(opened), tables);
+    hooks.observe.tap('balance', (end) => {
+      requireOpened(opened).calls.add(end);
+      watch.note(end);
+    });
     hooks.close.tapPromise('balance', async () => {
       for (const stop of stops) stop();
     });
