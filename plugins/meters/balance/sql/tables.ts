@@ -247,6 +247,9 @@ DROP INDEX IF EXISTS one_reservation;
 CREATE TABLE IF NOT EXISTS declared_tables (name text PRIMARY KEY, migrations bigint NOT NULL);
 -- What each plugin writes for calls whose process died, for any process that ends them.
 CREATE TABLE IF NOT EXISTS declared_recoveries (name text PRIMARY KEY, sql text NOT NULL);
+-- Names that are searched for, whatever the case of their ASCII letters.
+CREATE INDEX IF NOT EXISTS accounts_by_word ON accounts (lower(name COLLATE "C"));
+CREATE INDEX IF NOT EXISTS keys_by_word ON keys (lower(name COLLATE "C"));
 CREATE INDEX IF NOT EXISTS keys_of_holder ON keys (holder) WHERE holder IS NOT NULL;
 -- Links that give a key once. Times are in milliseconds since the epoch.
 CREATE TABLE IF NOT EXISTS invitations (
