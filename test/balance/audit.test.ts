@@ -52,6 +52,7 @@ async function auditAfter(file: string, ...statements: string[]): Promise<AuditR
 
 const noOffer = {
   listModels: () => [],
+  find: () => [],
   lookAtListings: () => Promise.resolve(),
   listProtocols: () => [],
 };

@@ -15,6 +15,7 @@ import { testErasures } from './erasures.ts';
 import { testExtensions } from './extensions.ts';
 import { testHistories } from './histories.ts';
 import { testLeases } from './leases.ts';
+import { testNames } from './names.ts';
 import { testRates } from './rates.ts';
 import { testReports } from './reports.ts';
 import { testReservations, testSettling } from './reservations.ts';
@@ -79,6 +80,7 @@ export function testStore(
     testPostpaid(bench);
     testAllowances(bench);
     testAllowanceHistories(bench, Math.ceil(histories / 2));
+    testNames(bench);
     testReports(bench);
     testCorrections(bench);
     testDocuments(bench);

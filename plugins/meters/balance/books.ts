@@ -170,3 +170,13 @@ export const readAction = rows.createReader({
 /** One change that an operator made, in a log that only grows. */
 export type ActionRecord = ReturnType<typeof readAction>;
 export type Action = Omit<ActionRecord, 'number'>;
+
+/** Actions before the one numbered `before`, the newest first. Undefined fields do not filter. */
+export interface ActionQuery extends Readonly<
+  Partial<Record<'author' | 'action' | 'subject', string | undefined>>
+> {
+  readonly before?: number | undefined;
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  readonly limit: number;
+}

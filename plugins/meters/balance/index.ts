@@ -106,6 +106,7 @@ function createOffer({ catalog, protocols }: Host): Offer {
   return {
     listModels: () => catalog.listModels(),
     lookAtListings: () => catalog.lookAtListings(),
+    find: (id) => catalog.find(id),
     listProtocols: () => [...protocols.list()].map(({ name }) => name),
   };
 }

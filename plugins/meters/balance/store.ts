@@ -25,6 +25,7 @@ import type * as erasures from './erasures/records.ts';
 import type { ExportSlice } from './export/lines.ts';
 import type * as invitations from './invitations/records.ts';
 import type * as reservations from './reservations.ts';
+import type { FoundNames, TaggedCalls } from './sql/names.ts';
 import type { TermsChange, TermsChanged } from './terms.ts';
 
 export * from './accounts.ts';
@@ -256,17 +257,22 @@ export const operations = {
     defineReport<
       (query: NumberPage & { readonly budget?: number | undefined }) => readonly budgets.Warning[]
     >(),
-  /** The log of operators' actions, newest first, before the number `before`. */
-  listActions:
-    defineReport<
-      (query: Readonly<{ before?: number | undefined; limit: number }>) => readonly books.ActionRecord[]
-    >(),
+  /** The log of operators' actions, newest first. */
+  listActions: defineReport<(query: books.ActionQuery) => readonly books.ActionRecord[]>(),
   /** Stored calls, newest first. */
   listCalls: defineReport<(query: CallQuery) => readonly CallRow[]>(),
   /** A stored call with its record; undefined if there is none. */
   findCall: defineReport<(id: string) => StoredCall | undefined>(),
   /** Roll-ups by one dimension and step. What was written before is summed up first. */
   sumCalls: defineReport<(query: OverviewQuery) => readonly OverviewRow[]>(),
+  /** What a text may mean, up to `limit` of each kind: first what begins with it, then what contains it. */
+  findNames: defineReport<(asked: Readonly<{ text: string; limit: number }>) => FoundNames>(),
+  /** When each of these keys made its last call that is known of. */
+  findLastUses:
+    defineReport<(keys: readonly string[]) => readonly Readonly<{ key: string; at: number | undefined }>[]>(),
+  /** Up to `limit` of the newest calls of each of these tags. */
+  listTagged:
+    defineReport<(asked: Readonly<{ tags: readonly string[]; limit: number }>) => readonly TaggedCalls[]>(),
   /** How many entries and calls are not summed up yet. */
   countUnsummed: defineReport<() => number>(),
   /** What an account was credited before a time, less what was taken back. */

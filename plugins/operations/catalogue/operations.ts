@@ -1,12 +1,15 @@
 /**
  * The operations of the catalogue: all models on offer, with the providers of each in the order of attempts,
- * and price updates, which are listed, confirmed if they were held back, and undone.
+ * and price updates, which are made by hand, listed, confirmed if they were held back, and undone.
  */
+import { z } from 'zod';
 import {
   computeCost,
+  findKind,
   formatUsd,
   GatewayError,
   toUsed,
+  trimDecimal,
   type Catalog,
   type Model,
   type Offer,
@@ -17,7 +20,16 @@ import { findPriceOrigin } from '../../shared/provider/catalogue-file.ts';
 import type { Replies } from '../../shared/replies/routes.ts';
 import { formatTable } from '../../shared/table.ts';
 import { formatFields } from './price-changes.ts';
-import { confirmUpdate, listUpdates, showUpdate, undoUpdate, type PriceWork } from './price-updates.ts';
+import { moment } from './price-commands.ts';
+import { flattenPrice } from './price-list.ts';
+import {
+  applyFeed,
+  confirmUpdate,
+  listUpdates,
+  showUpdate,
+  undoUpdate,
+  type PriceWork,
+} from './price-updates.ts';
 
 /** The size of a call whose cost is shown as an example. */
 const example = { input: 1000, output: 500 };
@@ -182,9 +194,75 @@ const undoing = defineOperation({
     showUpdate(await use((documents) => undoUpdate(documents, readNumber(update), by))),
 });
 
+const priceOrder = z.strictObject({
+  model: z.string().min(1).max(200),
+  /** Only the price of this provider; of all that offer the model unless given. */
+  provider: z.string().min(1).max(200).optional(),
+  rates: z
+    .record(
+      z.string().max(100),
+      z
+        .string()
+        .regex(/^\d{1,12}(\.\d{1,18})?$/, 'a rate is USD as a decimal string, as "2.50"')
+        .transform(trimDecimal),
+    )
+    .refine((rates) => Object.keys(rates).length > 0, 'it needs a rate, as {"input": "2.50"}'),
+  /** When it takes effect: now unless given. */
+  from: moment.optional(),
+});
+
+/** The new rates of each provider's model. Throws if there is no such model, or if it has no such rate. */
+function readOrder(catalog: Catalog, { model: id, provider: only, rates }: z.output<typeof priceOrder>) {
+  const offers = catalog.find(id).filter(({ provider }) => only === undefined || provider.name === only);
+  const [first] = offers;
+  if (!first)
+    throw new GatewayError('not_found', `no provider offers "${id}"`, {
+      param: only === undefined ? 'model' : 'provider',
+    });
+  if (offers.some(({ model }) => model.free))
+    throw new GatewayError('invalid_request', `"${id}" is free of charge`, { param: 'model' });
+  for (const name of Object.keys(rates)) {
+    const isKnown =
+      !/ by /.test(name) && offers.some(({ price }) => Object.hasOwn(flattenPrice(price), name));
+    if (!isKnown && !findKind(name))
+      throw new GatewayError('invalid_request', `rates.${name}: there is no such rate of "${id}"`, {
+        param: `rates.${name}`,
+      });
+  }
+  const vendors = Map.groupBy(offers, ({ provider }) => provider.name);
+  return new Map(
+    [...vendors].map(([name, own]) => [name, new Map(own.map(({ model }) => [model.upstream, rates]))]),
+  );
+}
+
+const changing = defineOperation({
+  route: 'POST /admin/prices',
+  summary: 'Change rates of a model, from now on or from a date on',
+  details:
+    'A rate is USD for a million tokens, or for one of another unit, by the names that `GET /admin/prices` ' +
+    'shows: `input`, `output above 200000`. Others stay. A newer catalogue file wins over a change.',
+  roles: roles.manage,
+  statuses: [201],
+  input: priceOrder,
+  async run({ catalog, use, by }, order) {
+    const vendors = readOrder(catalog, order);
+    const { from = Date.now() } = order;
+    const snapshot = { complete: false, byHand: true, vendors };
+    return use(async (documents) => {
+      const feed = { source: 'an operator', from, by, confirmed: true };
+      const { applied } = await applyFeed(documents, catalog, snapshot, feed);
+      const update = (await listUpdates(documents)).find(({ id }) => id === applied);
+      if (!update)
+        throw new GatewayError('conflict', `"${order.model}" has these rates already`, { param: 'rates' });
+      return update;
+    });
+  },
+});
+
 export const operations = [
   listing,
   updates,
+  changing,
   defineOperation({
     route: 'POST /admin/prices/:update/confirm',
     summary: 'Apply a price update that was held back',

@@ -115,6 +115,7 @@ function compareModel(
   model: PricedModel,
   stated: Figures,
   whole: Price | undefined,
+  byHand: boolean,
 ): PriceChange | undefined {
   const before = flattenPrice(model.now);
   const price = priceSchema.parse(storePrice(whole ?? applyFigures(model.now, stated)));
@@ -128,7 +129,10 @@ function compareModel(
     base: computeVersion(model.own),
     was: storePrice(model.now),
     price: storePrice(price),
-    reasons: [...findDrops(before, flattenPrice(price)), ...(whole ? [] : findUnstated(before, stated))],
+    reasons: [
+      ...findDrops(before, flattenPrice(price)),
+      ...(whole || byHand ? [] : findUnstated(before, stated)),
+    ],
   };
 }
 
@@ -141,13 +145,13 @@ export function listFields({ provider, model, was, price }: PriceChange): FieldC
 }
 
 /** What a feed changes at these models, and how many of them it has a price for. */
-export function comparePrices(models: readonly PricedModel[], { vendors, prices }: Snapshot) {
+export function comparePrices(models: readonly PricedModel[], { vendors, prices, byHand = false }: Snapshot) {
   let matched = 0;
   const changes = models.flatMap((model) => {
     const stated = vendors.get(model.provider)?.get(model.model);
     if (!stated) return [];
     matched += 1;
-    return compareModel(model, stated, prices?.get(model.provider)?.get(model.model)) ?? [];
+    return compareModel(model, stated, prices?.get(model.provider)?.get(model.model), byHand) ?? [];
   });
   return { changes, matched };
 }

@@ -12,7 +12,7 @@ import { flattenModel, readSnapshot, type Facts } from './snapshot.ts';
 
 export const byCommand = 'command line';
 
-const moment = z
+export const moment = z
   .union([z.iso.date(), z.iso.datetime({ offset: true })])
   .transform((text) => Date.parse(text));
 

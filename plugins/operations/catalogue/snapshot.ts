@@ -135,6 +135,8 @@ function readFacts(listed: readonly ListedModel[]): Facts {
 export interface Snapshot {
   /** Whether it holds everything about a model, so that what it lacks is gone. */
   readonly complete: boolean;
+  /** Whether a person named what changes, so that the rest stays on purpose. */
+  readonly byHand?: boolean;
   /** The facts of each vendor of the file. */
   readonly vendors: ReadonlyMap<string, Facts>;
   /** Whole prices with their rules, of forms that have them. */

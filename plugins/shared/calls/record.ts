@@ -23,6 +23,8 @@ const longestKept = 16_384;
 const fewLosses = 10;
 /** Characters kept of names that the caller chose. */
 const longestName = 200;
+/** Characters kept of what the client calls itself: `claude-cli/2.1.0 (external, cli)`. */
+const longestClient = 100;
 /** Steps of the routing, and targets in each, that a record has. */
 const mostSteps = 20;
 /** A client that disconnected got no status; this is what the metrics call it. */
@@ -151,6 +153,7 @@ function buildRecord(end: End, most: number) {
     started: exchange.receivedAt,
     ended,
     address: exchange.address,
+    client: exchange.headers['user-agent']?.slice(0, longestClient),
     account: exchange.principal?.account ?? '',
     key: exchange.principal?.key ?? '',
     asked: exchange.call?.model.slice(0, longestName) ?? null,

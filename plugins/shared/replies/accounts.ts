@@ -102,6 +102,10 @@ export const key = z
     used: usd,
     pending: usd,
     rotatedTo: z.string().nullable(),
+    lastUsed: time
+      .nullable()
+      .optional()
+      .meta({ description: 'In lists: when its last call ended, to the hour if that call is deleted.' }),
   })
   .meta({ title: 'Key' });
 export type Key = Reply<z.output<typeof key>>;

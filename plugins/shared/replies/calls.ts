@@ -115,6 +115,7 @@ export const storedCall = ownCall
   .extend({
     account: z.string().nullable(),
     key: z.string().nullable(),
+    key_name: z.string().optional().meta({ description: 'What the key is called.' }),
     status: z.int(),
     vendor_cost: usd.meta({ description: 'USD that the vendor bills.' }),
     margin: usd,
@@ -148,7 +149,9 @@ export const callDetail = z
   .looseObject({
     ...storedCall.shape,
     ...facts,
-    key_name: z.string().optional().meta({ description: 'What the key is called.' }),
+    address: z.string().nullable().meta({ description: "The client's address." }),
+    client: z.string().nullable().meta({ description: 'What the client calls itself: its `User-Agent`.' }),
+    reserved: usd.meta({ description: 'USD that were reserved for it at most.' }),
     refunded: usd.nullable().meta({ description: 'USD of its cost that were given back, if any were.' }),
     timing: z.array(
       z.object({

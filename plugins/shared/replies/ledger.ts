@@ -59,6 +59,7 @@ export const action = z
     number: z.int(),
     at: time,
     author: z.string().meta({ description: 'An operator key, `operator-secret`, or `cli:<user>`.' }),
+    author_name: z.string().optional().meta({ description: 'What that key is called.' }),
     action: z.string(),
     subject: z.string(),
     detail: z.string().meta({ description: 'The body or the options, as JSON text.' }),
@@ -80,6 +81,20 @@ const usageRow = z.looseObject({
   uses,
 });
 export const usage = z.object({ by: z.array(z.string()), data: z.array(usageRow) });
+
+/** What a text may mean. */
+export const found = z.object({
+  data: z.array(
+    z.object({
+      kind: z.enum(['account', 'key', 'model', 'provider', 'call', 'tag']),
+      id: z.string(),
+      name: z.string(),
+      account: z.string().nullable().meta({ description: 'Whose key it is.' }),
+      last_four: z.string().optional(),
+      disabled: z.boolean().optional(),
+    }),
+  ),
+});
 
 const finding = z.object({
   rule: z.string(),

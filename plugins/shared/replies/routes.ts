@@ -20,11 +20,11 @@ import { callDetail, storedCall } from './calls.ts';
 import { configCheck, configView, reloaded } from './configuration.ts';
 import { capabilities, crossingPreview } from './crossing.ts';
 import { action, audit, corrected, credited, creditRow, entry, markup, markups } from './ledger.ts';
-import { pendingCalls, usage } from './ledger.ts';
+import { found, pendingCalls, usage } from './ledger.ts';
 import { modelList, priceUpdate } from './models.ts';
 import { channelTest, notice } from './notices.ts';
 import { providerHealth, providerTest } from './providers.ts';
-import { overview, statement } from './spending.ts';
+import { overview, sessions, statement } from './spending.ts';
 import { describeList, describeNumberedList, type Reply } from './values.ts';
 
 const schemas = {
@@ -83,6 +83,7 @@ const schemas = {
   'DELETE /admin/people/:person': person,
   'POST /admin/people/:person/restore': person,
   'GET /admin/prices': z.object({ data: z.array(priceUpdate) }),
+  'POST /admin/prices': priceUpdate,
   'POST /admin/prices/:update/confirm': priceUpdate,
   'POST /admin/prices/:update/undo': priceUpdate,
   'GET /admin/providers': providerHealth,
@@ -93,6 +94,8 @@ const schemas = {
   'POST /admin/reload': reloaded,
   'GET /admin/reservations': pendingCalls,
   'DELETE /admin/responses/:account': z.object({ account: z.string(), deleted: z.int() }),
+  'GET /admin/search': found,
+  'GET /admin/sessions': sessions,
   'GET /admin/usage': usage,
 } as const;
 

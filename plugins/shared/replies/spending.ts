@@ -1,4 +1,6 @@
-/** What was spent: the overview, an account's statement, and what the holder of a key sees of it. */
+/**
+ * What was spent: the overview, sessions, an account's statement, and what the holder of a key sees of it.
+ */
 import { z } from 'zod';
 import { budget } from './budgets.ts';
 import { tokens, uses } from './calls.ts';
@@ -126,6 +128,43 @@ export const overview = z
   })
   .meta({ title: 'Overview' });
 export type Overview = Reply<z.output<typeof overview>>;
+
+const session = z.object({
+  tag: z.string().meta({ description: 'The whole tag, by which calls are found.' }),
+  name: z.string(),
+  ...totals.omit({ first_event_ms: true }).shape,
+  first: time.nullable().meta({ description: 'When its first stored call started.' }),
+  last: time.meta({ description: 'When its last stored call ended.' }),
+  account: z.string().nullable(),
+  key: z.string().nullable(),
+  key_name: z.string().optional(),
+  clients: z.array(z.string()),
+  models: z.array(z.string()),
+  losses: z.int().meta({ description: 'Kinds of loss among its newest calls.' }),
+});
+
+export const sessions = z
+  .object({
+    from: time,
+    to: time,
+    tag: z.string(),
+    step: z.string(),
+    others: z.int().meta({ description: 'Sessions that are not listed.' }),
+    data: z.array(session),
+    losses: z.array(
+      z.object({
+        client: z.string(),
+        provider: z.string(),
+        field: z.string(),
+        code: z.string(),
+        reason: z.string(),
+        calls: z.int(),
+        example: z.string().meta({ description: 'A call that lost it.' }),
+      }),
+    ),
+  })
+  .meta({ title: 'Sessions' });
+export type Sessions = Reply<z.output<typeof sessions>>;
 
 export const statement = z
   .object({

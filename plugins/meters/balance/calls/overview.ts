@@ -32,6 +32,8 @@ export interface OverviewQuery extends OverviewFilter {
   readonly unit: Unit;
   /** How many series there are; the others are summed up in one without a name. */
   readonly top: number;
+  /** Only these series, of a tag: the others are not read, of which there may be a hundred thousand. */
+  readonly isTopOnly?: boolean;
 }
 
 /** The sums of one series and step. */
@@ -171,9 +173,11 @@ function findParties(query: OverviewQuery, stated: readonly Party[]): Found | un
 }
 
 function planQuery(query: OverviewQuery): Plan {
-  const { by, tag } = query;
-  if (by === 'tag')
-    return { all: tag === undefined ? selectSeries('tag') : selectSeriesWithin('tag', tag, ':') };
+  const { by, tag, isTopOnly } = query;
+  if (by === 'tag') {
+    const all = tag === undefined ? selectSeries('tag') : selectSeriesWithin('tag', tag, ':');
+    return { all, ...(isTopOnly && { found: { ...selectSeries('tag'), by: { name: 'name' } } }) };
+  }
   const stated = parties.filter((name) => query[name] !== undefined);
   const others = stated.filter((name) => name !== by);
   const [of] = others;

@@ -134,6 +134,14 @@ function computeSpans({ timing, attempts }: ReturnType<typeof readShownRecord>):
   return spans;
 }
 
+const originSchema = z.object({ address: z.string().nullish(), client: z.string().nullish() });
+
+/** Where a call came from, which only operators see. Older records do not say it. */
+function readOrigin(body: string) {
+  const { address = null, client = null } = originSchema.parse(JSON.parse(body));
+  return { address, client };
+}
+
 /** One call, with its record and what the ledger booked for it. */
 async function readCallDetails(store: Store, id: string) {
   const call: StoredCall | undefined = await store.findCall(id);
@@ -150,6 +158,13 @@ async function readCallDetails(store: Store, id: string) {
     ...describeCall(toListed(call)),
     ...record,
     ...(keyName !== undefined && { key_name: keyName }),
+    ...readOrigin(call.body),
+    reserved: formatUsd(
+      entries.reduce(
+        (most, { kind, reserved }) => (kind === 'reserve' && reserved > most ? reserved : most),
+        0n,
+      ),
+    ),
     refunded: refund ? formatUsd(refund.available) : null,
     provider: call.provider === '' ? null : call.provider,
     answered_by: call.provider === '' ? null : call.model,
@@ -205,7 +220,9 @@ const listing = defineOperation({
   async run({ store, flush }, { id, ...query }) {
     await flush?.();
     const rows = await store.listCalls({ ...(await nameKey(store, query)), call: id });
-    return buildPage(rows, query.limit, (row) => describeCall(toListed(row)), formatPlace);
+    const names = await readKeyNames(store, [...new Set(rows.map(({ key }) => key))]);
+    const describe = (row: CallRow) => ({ ...describeCall(toListed(row)), key_name: names.get(row.key) });
+    return buildPage(rows, query.limit, describe, formatPlace);
   },
   csv: {
     name: 'calls',

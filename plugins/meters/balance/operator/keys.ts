@@ -14,6 +14,7 @@ import {
 import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
 import { formatTable } from '../../../shared/table.ts';
 import { issueKey, createKeySecret, isKeyId } from '../keys.ts';
+import type { KeyRecord } from '../store.ts';
 import { addCredit, shownAccount } from './accounts.ts';
 import { budgetFlag, budgetListing, formatBudget } from './budgets.ts';
 import { describeKey, findKey, toKeyLimits } from './key-records.ts';
@@ -30,7 +31,7 @@ import {
   keepStated,
   tags,
 } from './reading.ts';
-import { buildPage, buildParamError, buildRefusal } from './replies.ts';
+import { buildPage, buildParamError, buildRefusal, toIso } from './replies.ts';
 
 const keyOrder = z.strictObject({
   /** The account that the key belongs to, which is created if no account has this name yet. */
@@ -212,8 +213,17 @@ const listing = defineOperation({
     kind: z.enum(['user', 'operator']).optional(),
     holder: holder.optional(),
   }),
-  run: async ({ store }, query) =>
-    buildPage(await store.listKeys(query), query.limit, describeKey, ({ id }) => id),
+  async run({ store, flush }, query) {
+    await flush?.();
+    const found = await store.listKeys(query);
+    const uses = await store.findLastUses(found.map(({ id }) => id));
+    const lastUses = new Map(uses.map(({ key, at }) => [key, at]));
+    const describe = (key: KeyRecord): Key => ({
+      ...describeKey(key),
+      lastUsed: toIso(lastUses.get(key.id)),
+    });
+    return buildPage(found, query.limit, describe, ({ id }) => id);
+  },
   verbs: {
     'keys list': {
       all: true,

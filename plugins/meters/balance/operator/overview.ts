@@ -45,7 +45,7 @@ type Query = z.output<typeof overviewQuery>;
 const mostSteps = 1000;
 
 /** The range in whole steps, and their unit. */
-function computeRange({ step, by, tag, ...query }: Query) {
+export function computeRange({ step, by, tag, ...query }: Query) {
   const to = query.to ?? Date.now();
   const from = query.from ?? to - units['1d'];
   const isFiltered = [query.account, query.key, query.model, query.provider].some(Boolean);

@@ -190,7 +190,7 @@ function matchesAny(pattern: string, ids: readonly string[]): boolean {
  * The models on offer, as far as they are known: a command knows none that a provider lists itself before it
  * asks.
  */
-export interface Offer extends Pick<Catalog, 'listModels' | 'lookAtListings'> {
+export interface Offer extends Pick<Catalog, 'listModels' | 'lookAtListings' | 'find'> {
   /** The names of all protocols. */
   listProtocols(): readonly string[];
 }

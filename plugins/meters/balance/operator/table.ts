@@ -17,12 +17,15 @@ import { callOperations, callVerbs } from './calls.ts';
 import { erasureOperations } from './erasures.ts';
 import { exportOperations, exportVerbs } from './export.ts';
 import { invitationOperations } from './invitations.ts';
+import { readKeyNames } from './key-records.ts';
 import { keyOperations, keyVerbs } from './keys.ts';
 import { type Ledger, defineOperation } from './operation.ts';
 import { overviewOperations } from './overview.ts';
-import { buildNumberSchema } from './reading.ts';
+import { buildNumberSchema, checkPeriod, label, period } from './reading.ts';
 import { toIso, buildPage } from './replies.ts';
 import { reportOperations } from './reports.ts';
+import { searchOperations } from './search.ts';
+import { sessionOperations } from './sessions.ts';
 import { statementOperations } from './statement.ts';
 
 /** Characters of a body or of options that are stored. */
@@ -33,8 +36,19 @@ function shortenDetail(detail: unknown): string {
   return (JSON.stringify(detail) ?? '{}').slice(0, longestDetail);
 }
 
+const subjectsSchema = z.looseObject({}).catch({});
+/** What an order is about that names nothing in its path or its arguments: the first that it states. */
+const subjects = ['account', 'key', 'call', 'reference', 'subject', 'model', 'name'];
+
+function findSubject(named: readonly string[], order: unknown): string {
+  if (named.length > 0) return named.join(' ');
+  const stated = subjectsSchema.parse(order);
+  const found = subjects.map((name) => stated[name]).find((each) => typeof each === 'string');
+  return typeof found === 'string' ? found.slice(0, 200) : '';
+}
+
 export function buildRouteAction(author: string, route: string, { params, body }: RouteRequest): Action {
-  const subject = Object.values(params).join(' ');
+  const subject = findSubject(Object.values(params), body);
   return { at: Date.now(), author, action: route, subject, detail: shortenDetail(body) };
 }
 
@@ -45,7 +59,13 @@ export function buildVerbAction(
   options: Readonly<Record<string, unknown>>,
 ): Action {
   const [action = verb] = verb.split(/ [<[]/);
-  return { at: Date.now(), author, action, subject: args.join(' '), detail: shortenDetail(options) };
+  return {
+    at: Date.now(),
+    author,
+    action,
+    subject: findSubject(args, options),
+    detail: shortenDetail(options),
+  };
 }
 
 const actionOperations = [
@@ -53,16 +73,25 @@ const actionOperations = [
     route: 'GET /admin/actions',
     summary: 'List what operators changed, newest first',
     roles: roles.read,
-    input: z.strictObject({
-      before: buildNumberSchema(1).optional(),
-      limit: buildNumberSchema(1, 1000).default(100),
-    }),
-    async run({ store }, query) {
-      const actions = await store.listActions(query);
+    input: checkPeriod(
+      z.strictObject({
+        before: buildNumberSchema(1).optional(),
+        /** The same as `before`, as other lists have it. */
+        after: buildNumberSchema(1).optional(),
+        author: label.optional(),
+        action: label.optional(),
+        subject: label.optional(),
+        ...period,
+        limit: buildNumberSchema(1, 1000).default(100),
+      }),
+    ),
+    async run({ store }, { after, before = after, ...query }) {
+      const actions = await store.listActions({ ...query, before });
+      const names = await readKeyNames(store, [...new Set(actions.map(({ author }) => author))]);
       return buildPage(
         actions,
         query.limit,
-        ({ at, ...action }) => ({ ...action, at: toIso(at) }),
+        ({ at, ...action }) => ({ ...action, at: toIso(at), author_name: names.get(action.author) }),
         ({ number }) => number,
       );
     },
@@ -94,6 +123,8 @@ export const operations: readonly Operation<Ledger>[] = [
   ...callOperations,
   ...exportOperations,
   ...overviewOperations,
+  ...searchOperations,
+  ...sessionOperations,
   ...actionOperations,
   ...auditOperations,
 ];

@@ -6,7 +6,7 @@ import { readAction } from '../books.ts';
 import { isOver } from '../decisions.ts';
 import { readClaim, type Claim, type StoredOutcome } from '../reservations.ts';
 import { createReader, pickColumn, readCount, readText } from '../rows.ts';
-import { ask, askRows, nameStatements, type Asked, type Operations } from './steps.ts';
+import { ask, askRows, Conditions, nameStatements, type Asked, type Operations } from './steps.ts';
 
 const sql = nameStatements('kept', {
   claim: 'SELECT * FROM claims WHERE name = $1',
@@ -29,7 +29,6 @@ const sql = nameStatements('kept', {
       WHERE name = $1 AND version = $3 RETURNING version`,
   addPrice: 'INSERT INTO prices (version, rates, created) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
   addAction: 'INSERT INTO operator_actions (at, author, action, subject, detail) VALUES ($1, $2, $3, $4, $5)',
-  actions: 'SELECT * FROM operator_actions WHERE number < $1 ORDER BY number DESC LIMIT $2',
 });
 
 export function takeClaim({ name, fingerprint, expires }: Claim, call: string): Asked {
@@ -81,7 +80,17 @@ export const kept = {
   *recordAction({ at, author, action, subject, detail }) {
     yield* askRows(sql.addAction, at, author, action, subject, detail);
   },
-  *listActions({ before = Number.MAX_SAFE_INTEGER, limit }) {
-    return (yield* askRows(sql.actions, before, limit)).map(readAction);
+  *listActions({ before, limit, author, action, subject, from, to }) {
+    const conditions = new Conditions({
+      'number <': before,
+      'author =': author,
+      'action =': action,
+      'subject =': subject,
+      'at >=': from,
+      'at <': to,
+    });
+    const text = `SELECT * FROM operator_actions ${conditions.where}
+      ORDER BY number DESC LIMIT ${conditions.addValue(limit)}`;
+    return (yield* askRows({ text }, ...conditions.values)).map(readAction);
   },
 } satisfies Partial<Operations>;

@@ -12,6 +12,7 @@ import { calls } from './calls.ts';
 import { erasures } from './erasures.ts';
 import { invitations } from './invitations.ts';
 import { kept } from './kept.ts';
+import { names } from './names.ts';
 import { owners } from './owners.ts';
 import { pluginTables } from './plugin-tables.ts';
 import { reports } from './reports.ts';
@@ -25,6 +26,7 @@ const all = {
   ...erasures,
   ...invitations,
   ...kept,
+  ...names,
   ...owners,
   ...reports,
   ...pluginTables,

@@ -16,7 +16,7 @@ const spellings: readonly (readonly [postgres: RegExp, sqlite: string])[] = [
   [/\(extract\(epoch FROM clock_timestamp\(\)\) \* 1000\)/g, "CAST(unixepoch('subsec') * 1000 AS INTEGER)"],
   [/json_(?:array_elements|each)(?:_text)?\(([\w.$]+)::json\)/g, 'json_each($1)'],
   [/\bjson_agg\(/g, 'json_group_array('],
-  [/\bjson_build_array\(/g, 'json_array('],
+  [/\bjson_build_(array|object)\(/g, 'json_$1('],
   [/::json\b/g, ''],
   [/\$(\d+)/g, '?$1'],
 ];
