@@ -79,8 +79,8 @@ export const sessionOperations = [
     route: 'GET /admin/sessions',
     summary: 'Show the dearest sessions of agents in a range, or values of another tag',
     details:
-      'Sums are of the whole range. Clients, models and losses are those of the newest calls of each session ' +
-      `(${newest}), as long as calls are stored.`,
+      'Sums are of the whole range. Clients, models and losses are those of the newest calls of each ' +
+      `session (${newest}), as long as calls are stored.`,
     roles: roles.read,
     input: checkPeriod(
       z.strictObject({
