@@ -46,7 +46,7 @@ describe.runIf(hasBrowser)('a long list of calls in a browser', () => {
     await go('calls');
     for (const [label, text, fault] of [
       ['Min cost in USD', 'abc', 'Min cost in USD: not an amount in USD'],
-      ['Key id', 'x'.repeat(300), 'Key id: it has at most 200 characters'],
+      ['Key', 'x'.repeat(300), 'Key: it has at most 200 characters'],
     ] as const) {
       await page.getByLabel(label, { exact: true }).fill(text);
       await page.getByLabel(label, { exact: true }).blur();

@@ -2,7 +2,7 @@
  * The overview and the calls in a browser: figures that link to calls, details, and a stream watched live.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { download, go, hasBrowser, open, openPages, page, rows, watched } from './pages.ts';
+import { download, downloadExport, go, hasBrowser, open, openPages, page, rows, watched } from './pages.ts';
 
 const model = 'openai/gpt-4o-mini';
 const hostile = '<img src=x onerror=alert(1)>';
@@ -91,7 +91,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     for (const name of ['From', 'To'])
       expect(await page.getByLabel(name, { exact: true }).inputValue()).toBe(today);
     await page.getByRole('button', { name: '24 h' }).click();
-    expect(await download('Usage as CSV')).toContain('key,model,day');
+    expect(await downloadExport('Usage as CSV')).toContain('key,model,day');
   });
 
   it('lists past calls, finds them by every filter, and exports them', async () => {
@@ -117,7 +117,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     await expect.poll(() => rows('Calls').count()).toBe(1);
     expect(await rows('Calls').first().textContent()).toContain(hostile);
     await page.getByRole('button', { name: 'Clear' }).click();
-    expect((await download('1000 calls as CSV')).trim().split('\n')).toHaveLength(5);
+    expect((await downloadExport('1000 calls as CSV')).trim().split('\n')).toHaveLength(5);
     await page.getByLabel('Min cost in USD').fill('much');
     await page.getByLabel('Min cost in USD').blur();
     await page.getByRole('alert').waitFor();

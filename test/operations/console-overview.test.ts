@@ -144,7 +144,7 @@ describe.runIf(hasBrowser)('the overview in a browser', () => {
     expect(await rows('Breakdown').first().textContent()).toContain(id);
     await page.locator('.plot a[aria-label^="laptop of"]').first().waitFor({ state: 'attached' });
     await link.click();
-    await expect.poll(() => page.getByLabel('Key id').inputValue()).toBe(id);
+    await expect.poll(() => page.getByLabel('Key', { exact: true }).inputValue()).toBe(id);
     await expect.poll(() => rows('Calls').count()).toBe(1);
   });
 });

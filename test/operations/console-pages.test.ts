@@ -6,7 +6,8 @@ import { testAccountPages } from './account-pages.ts';
 import {
   button,
   dialog,
-  download,
+  downloadExport,
+  exportAs,
   go,
   hasBrowser,
   hostile,
@@ -90,12 +91,12 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await page.keyboard.press('/');
     await page.keyboard.type('demo/');
     await expect.poll(() => rows('Models').count()).toBeLessThan(all);
-    const csv = await download('CSV');
+    const csv = await downloadExport('These rows as CSV');
     expect(csv.split('\r\n')[0]).toContain('Model,Providers,Input');
     expect(csv).toContain('demo/echo');
     expect(csv).not.toContain('openai/');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await button('Copy').click();
+    await exportAs('Copy these rows');
     await page.getByText('Table copied').waitFor();
     const copied: unknown = await page.evaluate('navigator.clipboard.readText()');
     expect(copied).toContain('Model\tProviders\tInput');
@@ -142,9 +143,14 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await page.goBack();
     await page.getByRole('heading', { name: 'Models' }).waitFor();
     await page.keyboard.press('Control+k');
-    await page.keyboard.type('01a214d2-4fc6');
+    const reply = await open.harness.post({ model: 'openai/none', messages: [] });
+    const id = reply.headers.get('x-request-id') ?? '';
+    await expect
+      .poll(() => open.harness.gateway.verb('calls list').then((calls) => JSON.stringify(calls)))
+      .toContain(id);
+    await page.keyboard.type(id);
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Call 01a214d2-4fc6' }).waitFor();
+    await page.getByRole('heading', { name: `Call ${id}` }).waitFor();
   });
 
   it('keeps the chosen theme', async () => {

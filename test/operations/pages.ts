@@ -74,3 +74,13 @@ export const download = async (name: string | RegExp): Promise<string> => {
   const [file] = await Promise.all([page.waitForEvent('download'), page.getByText(name).first().click()]);
   return readFileSync(await file.path(), 'utf8');
 };
+/** Opens the menu of a table that exports its rows, and chooses. */
+export const exportAs = async (name: string): Promise<void> => {
+  await button('Export').click();
+  await page.locator('.menu:popover-open').getByText(name, { exact: true }).click();
+};
+/** The file that a table's menu exports. */
+export const downloadExport = async (name: string): Promise<string> => {
+  const [file] = await Promise.all([page.waitForEvent('download'), exportAs(name)]);
+  return readFileSync(await file.path(), 'utf8');
+};

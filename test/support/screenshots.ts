@@ -39,6 +39,24 @@ for (const [scope, subject, limit, per, hard] of [
   ['team', 'search', '35', 'week', true],
 ])
   await post(`${open.adminUrl}/admin/budgets`, open.secret, { scope, subject, limit, per, hard });
+await post(`${open.adminUrl}/admin/prices`, open.secret, {
+  model: 'openai/gpt-4o',
+  rates: { input: '3', output: '12.5' },
+  from: '2099-01-01',
+});
+for (const markup of [{ percent: '10' }, { account: 'support', model: 'openai/*', fixed: '0.001' }])
+  await post(`${open.adminUrl}/admin/markups`, open.secret, markup);
+const agents = ['claude-cli/2.1.0 (external, cli)', 'codex_cli_rs/0.120.0', 'opencode/1.0'];
+/** A call of one of five sessions, each of a client of its own. */
+async function ask(number: number, body: object): Promise<void> {
+  const session = number % 5;
+  const headers = {
+    authorization: `Bearer ${keys[number % keys.length] ?? ''}`,
+    'user-agent': agents[session % agents.length] ?? '',
+    'x-session-id': `5f0c2a1${session}-harbour`,
+  };
+  await (await postJson(`${gateway.url}/v1/chat/completions`, body, headers)).text();
+}
 const models = [
   'openai/gpt-4o-mini',
   'openai/gpt-4o',
@@ -49,7 +67,7 @@ const models = [
 ];
 const question = { role: 'user', content: 'Which harbours can I reach from here before the tide turns?' };
 for (let call = 0; call < 48; call += 1)
-  await post(`${gateway.url}/v1/chat/completions`, keys[call % keys.length] ?? '', {
+  await ask(call, {
     model: models[(call * 7) % (call % 5 === 0 ? models.length : models.length - 1)],
     stream: call % 3 === 0,
     messages: Array.from({ length: 1 + (call % 4) * 2 }, (_, turn) =>
@@ -71,6 +89,11 @@ const pages: Readonly<Record<string, string>> = {
   'account-budgets': 'accounts/search?show=budgets',
   usage: 'accounts/search?show=usage',
   models: 'models',
+  week: '?range=7d&by=key',
+  sessions: 'sessions',
+  markups: 'prices?show=markups',
+  warnings: 'activity?show=warnings',
+  credits: 'activity?show=credits',
   capabilities: 'crossing?view=capabilities',
 };
 const screens = [
@@ -108,6 +131,22 @@ async function shootAll(
     if (name !== 'live') await shoot(name);
     else await page.screenshot({ path: path(name) });
   }
+  await page.goto(`${open.adminUrl}/#/models?search=gpt-4o-mini`);
+  await page.getByRole('button', { name: 'openai/gpt-4o-mini', exact: true }).click();
+  await shoot('model');
+  await page.keyboard.press('Escape');
+  await page.goto(`${open.adminUrl}/#/prices`);
+  await page.getByRole('button', { name: 'Change a price' }).click();
+  await page.getByLabel('Model', { exact: true }).fill('openai/gpt-4o');
+  await page.getByLabel('Input in USD', { exact: true }).click();
+  await shoot('price');
+  await page.goto(`${open.adminUrl}/#/models`);
+  await page.locator('dialog[open]').waitFor({ state: 'detached' });
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('s');
+  await page.getByText('Statement of search').waitFor();
+  await shoot('palette');
+  await page.keyboard.press('Escape');
   await page.goto(`${open.adminUrl}/#/calls?model=${encodeURIComponent('openai/gpt-4o')}`);
   await page.locator('td a').first().click();
   await page.getByRole('heading', { name: /^Call / }).waitFor();

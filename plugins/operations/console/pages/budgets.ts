@@ -105,7 +105,16 @@ type Shown = OwnBudget & { readonly key_name?: string | undefined; readonly reac
 function renderUse(budget: Shown) {
   const { reached = 0 } = budget;
   const share = computeShare(budget);
-  return html`<meter min="0" max="100" high="80" value=${share} aria-label=${`${share} % used`}></meter>
+  // Green up to 80 %, then yellow, and red once it is used up.
+  return html`<meter
+      min="0"
+      low="80"
+      high="99"
+      max="100"
+      optimum="0"
+      value=${share}
+      aria-label=${`${share} % used`}
+    ></meter>
     ${` ${share} % `}${reached > 0 && renderBadge(`${reached} % reached`, reached < 100 ? 'warn' : 'bad')}`;
 }
 

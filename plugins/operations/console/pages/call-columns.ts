@@ -1,6 +1,6 @@
 /** What calls, and the sums of calls, look like in tables. */
 import type { CallDetail } from '../../../shared/replies/calls.ts';
-import { formatCount, formatDuration, nameUnit, renderTime } from './format.ts';
+import { formatCount, nameUnit, renderTime } from './format.ts';
 import { html, buildHref } from './kit.ts';
 import { renderBadge, renderState } from './parts.ts';
 import { buildColumn, type Column } from './table.ts';
@@ -30,7 +30,7 @@ export function buildUsesColumn<Row>(read: (row: Row) => CallDetail['uses']): Co
   );
 }
 
-/** `link` leads to the calls of a model. */
+/** `link` leads to the calls of a model. Operators see calls that were charged, key holders all of theirs. */
 export const buildUsageColumns = (link?: (model: string) => string): Column<Usage>[] => [
   buildColumn('Day (UTC)', ({ day }) => day ?? ''),
   buildColumn(
@@ -42,7 +42,7 @@ export const buildUsageColumns = (link?: (model: string) => string): Column<Usag
     },
     'wide',
   ),
-  buildColumn('Calls', 'calls', 'count'),
+  buildColumn(link ? 'Charged calls' : 'Calls', 'calls', 'count'),
   buildUsesColumn(({ uses }) => uses),
   buildColumn('Cost', 'cost', 'amount'),
 ];
@@ -54,17 +54,36 @@ export interface Call
   extends Pick<CallDetail, Names>, Pick<CallDetail, 'started' | 'first_event_ms' | 'uses' | 'cost'> {
   /** Key holders are not sent their own. */
   readonly account?: string | null;
+  readonly key?: string | null;
+  readonly key_name?: string | undefined;
   readonly outcome: string;
   readonly duration_ms: number | null;
 }
 
 export function renderOutcome({ outcome, error_code: code }: Pick<Call, 'outcome' | 'error_code'>) {
-  return html`${renderState(outcome)} ${code && html`<br /><span class="dim nowrap">${code}</span>`}`;
+  return html`${renderState(outcome)} ${code && html`<span class="dim nowrap">${code}</span>`}`;
 }
 
 /** A name that leads to its calls. */
-const renderLink = (name: 'account' | 'provider', value: string | null | undefined) =>
-  value && html`<a class="plain" href=${buildHref('calls', { [name]: value })}>${value}</a>`;
+const renderLink = (
+  name: 'account' | 'key' | 'provider',
+  value: string | null | undefined,
+  title: string | null | undefined = value,
+) => value && html`<a class="plain" href=${buildHref('calls', { [name]: value })}>${title}</a>`;
+
+function renderModel({ model, answered_by: by, stream }: Call) {
+  const other = by && by !== model && html`<br /><span class="dim">answered by ${by}</span>`;
+  return html`${model ?? '–'}${stream && html` ${renderBadge('stream')}`}${other}`;
+}
+
+/** The tokens of a call, or what it used instead. Its page has all of it. */
+function formatUses({ uses }: Call): string {
+  const find = (unit: string) => uses.find((use) => use.unit === unit && !use.modality)?.count;
+  const [input, output] = [find('input'), find('output')];
+  if (input !== undefined || output !== undefined)
+    return `${formatCount(input ?? 0)} → ${formatCount(output ?? 0)}`;
+  return uses.map((use) => `${formatCount(use.count)} ${nameUnit(use)}`).join(', ');
+}
 
 /** Holders of keys get no links, which would lead to pages of operators. */
 export const buildCallColumns = (isOwn = false): Column<Call>[] => [
@@ -73,34 +92,22 @@ export const buildCallColumns = (isOwn = false): Column<Call>[] => [
       ? renderTime(started)
       : html`<a href=${buildHref(['calls', id])}>${renderTime(started, 'exact')}</a>`,
   ),
-  buildColumn(
-    'Model',
-    'model',
-    ({ model, answered_by: by, stream }) =>
-      html`${model ?? '–'}${by && by !== model && html`<br /><span class="dim">answered by ${by}</span>`}${
-        stream && html` ${renderBadge('stream')}`
-      }`,
-    'wide',
-  ),
+  ...(isOwn
+    ? []
+    : [
+        buildColumn<Call>(
+          'Key',
+          ({ key, key_name: name }) => name || key,
+          ({ key, key_name: name }) => renderLink('key', key, name || `${key?.slice(0, 8)} …`),
+        ),
+        buildColumn<Call>('Account', 'account', (call) => renderLink('account', call.account)),
+      ]),
+  buildColumn('Model', 'model', renderModel, 'wide'),
   buildColumn('Outcome', ({ outcome, error_code: code }) => `${outcome} ${code ?? ''}`.trim(), renderOutcome),
-  ...(isOwn ? [] : [buildColumn<Call>('Account', 'account', (call) => renderLink('account', call.account))]),
-  buildColumn(
-    'Provider',
-    ({ provider, protocol }) => `${provider ?? ''} ${protocol}`.trim(),
-    ({ provider, protocol }) =>
-      html`${isOwn ? provider : renderLink('provider', provider)}${provider && html`<br />`}<span class="dim"
-          >${protocol}</span
-        >`,
-    'wide',
+  buildColumn('Provider', 'provider', ({ provider }) =>
+    isOwn ? provider : renderLink('provider', provider),
   ),
-  buildColumn(
-    'Duration',
-    'duration_ms',
-    ({ duration_ms: ms, first_event_ms: first }) =>
-      html`${formatDuration(ms)}
-      ${first !== null && html`<br /><span class="dim">first ${formatDuration(first)}</span>`}`,
-    'figure',
-  ),
-  buildUsesColumn(({ uses }) => uses),
+  buildColumn('Duration', 'duration_ms', 'duration'),
+  buildColumn('Tokens', formatUses, formatUses, 'figure'),
   buildColumn('Cost', 'cost', 'amount'),
 ];

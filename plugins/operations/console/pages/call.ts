@@ -182,10 +182,15 @@ function renderCallFacts(call: CallDetail) {
     ['Model asked for', renderLink('model', call.model)],
     [call.outcome === 'failed' ? 'Last tried' : 'Answered by', call.answered_by],
     ['Provider', renderLink('provider', call.provider)],
+    ['Client', call.client],
+    ['Client address', call.address],
     [
       'Tags',
       Object.entries(call.tags).map(
-        ([name, value]) => html`${renderBadge(value ? `${name}: ${value}` : name)} `,
+        ([name, value]) =>
+          html`<a href=${buildHref('calls', { tag: value ? `${name}:${value}` : name })}
+              >${renderBadge(value ? `${name}: ${value}` : name)}</a
+            >${' '}`,
       ),
     ],
     ['Flags', call.flags.map((flag) => html`${renderBadge(flag, 'warn')} `)],
@@ -201,6 +206,7 @@ const bases: Readonly<Record<string, string>> = {
 function renderFigures(call: CallDetail) {
   return renderFacts([
     ['Cost', html`${renderUsd(call.cost)} <span class="dim">${bases[call.cost_basis]}</span>`],
+    ['Reserved', renderUsd(call.reserved)],
     ['Refunded', call.refunded && renderUsd(call.refunded)],
     ['Vendor', renderUsd(call.vendor_cost)],
     ['Margin', renderUsd(call.margin)],

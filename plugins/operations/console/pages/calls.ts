@@ -15,6 +15,7 @@ import {
 import { formatCount } from './format.ts';
 import { html, useEffect, useSignal, setQuery, type Place, type Params, type Signal } from './kit.ts';
 import { renderBadge, renderHead, type Tone } from './parts.ts';
+import { NameInput, type Found } from './search.ts';
 import { renderTable } from './table.ts';
 
 interface Live {
@@ -33,7 +34,7 @@ const mostLive = 200;
 /** Milliseconds until the next attempt to connect. */
 const pause = 2000;
 
-type Started = Pick<Call, 'id' | 'account' | 'protocol' | 'stream' | 'model' | 'provider'> & {
+type Started = Pick<Call, 'id' | 'account' | 'key' | 'protocol' | 'stream' | 'model' | 'provider'> & {
   readonly at: string;
 };
 
@@ -135,7 +136,7 @@ const filters: Readonly<Record<string, string>> = {
   id: 'Call id',
   model: 'Model',
   account: 'Account',
-  key: 'Key id',
+  key: 'Key',
   provider: 'Provider',
   protocol: 'Protocol',
   outcome: 'Outcome',
@@ -157,14 +158,25 @@ function bindMoment(name: string): State {
   );
 }
 
+/** Filters that name what exists. */
+const kinds: Readonly<Record<string, Found['kind']>> = {
+  model: 'model',
+  account: 'account',
+  key: 'key',
+  provider: 'provider',
+  tag: 'tag',
+};
+
 function renderFilter([name, label]: readonly [string, string]) {
   const state = bindQuery(name);
+  const kind = kinds[name];
   if (name === 'outcome') return renderSelect(label, [['', 'all'], ...outcomes], state);
   if (name === 'from' || name === 'to')
     return renderInput(label, bindMoment(name), { type: 'datetime-local' });
   const placeholder = name === 'tag' ? 'team:search' : '';
+  if (kind !== undefined) return html`<${NameInput} ...${{ label, state, kind, placeholder }} />`;
   // The key `/` goes to the field of ids.
-  return renderInput(label, state, { placeholder, type: name === 'id' ? 'search' : 'text' });
+  return renderInput(label, state, { type: name === 'id' ? 'search' : 'text' });
 }
 
 /** An error about a filter, which names it as the page does and not as the API does. */
@@ -181,16 +193,29 @@ function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
   const clear = (): void => setQuery(Object.fromEntries(names.map((name) => [name, undefined])));
   const isUnfiltered = names.every((name) => query[name] === undefined);
   const csv = buildUrl('GET /admin/calls', { ...params, format: 'csv', limit: 1000 });
-  return html`<div class="filters card">${Object.entries(filters).map(renderFilter)}</div>
+  const isOpen = useSignal(false);
+  const stated = names.filter((name) => query[name] !== undefined).length;
+  return html`<button
+      class="fold"
+      aria-expanded=${String(isOpen.value)}
+      onClick=${() => (isOpen.value = !isOpen.value)}
+    >
+      Filters${stated > 0 && ` (${stated})`}
+    </button>
+    <div class=${`filters card ${isOpen.value ? '' : 'folded'}`}>
+      ${Object.entries(filters).map(renderFilter)}
+    </div>
     ${renderTable({
       name: 'Calls',
       columns: callColumns,
       ...list,
       error: nameFilter(list.error),
       getKey: ({ id }) => id,
-      tools: html`<button class="quiet" disabled=${isUnfiltered} onClick=${clear}>Clear filters</button>
-        <button class="quiet" disabled=${list.loading} onClick=${reload}>Reload</button>
-        <a class="button" href=${csv} download>1000 calls as CSV</a>`,
+      isFiltered: true,
+      isCompact: true,
+      files: { '1000 calls as CSV': csv },
+      tools: html`${!isUnfiltered && html`<button class="quiet" onClick=${clear}>Clear filters</button>`}
+        <button class="quiet" disabled=${list.loading} onClick=${reload}>Reload</button>`,
       empty: `${
         isUnfiltered ? 'No calls yet.' : 'No stored calls match these filters.'
       } Calls are stored for 30 days unless configured otherwise.`,
@@ -228,6 +253,7 @@ function Following() {
     </p>
     ${renderTable({
       name: 'Live calls',
+      isCompact: true,
       columns: callColumns,
       rows: calls,
       getKey: ({ id }) => id,

@@ -27,6 +27,8 @@ interface ChartProps {
   readonly label: string;
   /** The name of each bucket. */
   readonly buckets: readonly string[];
+  /** What is written below each bucket, if not the names of some. */
+  readonly ticks?: readonly (string | undefined)[] | undefined;
   readonly series: readonly Series[];
   format(value: number): string;
   readonly kind: 'bars' | 'lines';
@@ -102,7 +104,7 @@ function renderLinks({ buckets, buildHref }: ChartProps) {
 }
 
 function Tip({ props, bucket }: { readonly props: ChartProps; readonly bucket: number }): ComponentChildren {
-  const { series, buckets, format } = props;
+  const { series, buckets, format, kind } = props;
   const side = bucket > buckets.length / 2 ? 'right' : 'left';
   const at = side === 'left' ? (bucket + 1) / buckets.length : 1 - bucket / buckets.length;
   const rows = series.filter(({ values }) => (values[bucket] ?? 0) > 0);
@@ -117,6 +119,13 @@ function Tip({ props, bucket }: { readonly props: ChartProps; readonly bucket: n
             ><b>${texts?.[bucket] ?? format(values[bucket] ?? 0)}</b>
           </div>`,
       )}
+    ${
+      kind === 'bars' &&
+      rows.length > 1 &&
+      html`<div>
+        <span>Total</span><b>${format(rows.reduce((all, { values }) => all + (values[bucket] ?? 0), 0))}</b>
+      </div>`
+    }
     ${rows.length > mostRows && html`<span class="dim">and ${rows.length - mostRows} more</span>`}
     ${rows.length === 0 && html`<span class="dim">Nothing</span>`}
   </div>`;
@@ -136,6 +145,7 @@ export function Chart(props: ChartProps) {
     hovered.value = bucket >= 0 && bucket < buckets.length ? bucket : undefined;
   };
   const every = Math.max(1, Math.ceil(buckets.length / 6));
+  const ticks = props.ticks ?? buckets.map((name, index) => (index % every === 0 ? name : undefined));
   return html`<figure class="chart" aria-label=${label}>
     <div class="axis" aria-hidden="true">
       <span>${format(top)}</span><span>${format(top / 2)}</span><span>0</span>
@@ -153,10 +163,10 @@ export function Chart(props: ChartProps) {
       ${hovered.value !== undefined && html`<${Tip} props=${props} bucket=${hovered.value} />`}
     </div>
     <div class="ticks" aria-hidden="true">
-      ${buckets.map((name, index) =>
-        index % every === 0
-          ? html`<span style=${{ left: `${((index + 0.5) / buckets.length) * 100}%` }}>${name}</span>`
-          : null,
+      ${ticks.map(
+        (name, index) =>
+          name !== undefined &&
+          html`<span style=${{ left: `${((index + 0.5) / buckets.length) * 100}%` }}>${name}</span>`,
       )}
     </div>
   </figure>`;

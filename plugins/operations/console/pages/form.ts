@@ -93,7 +93,7 @@ interface InputOptions {
   readonly type?: string;
   readonly placeholder?: string;
   /** Values to choose from; others can be typed too. */
-  readonly suggest?: readonly string[] | undefined;
+  readonly suggest?: readonly (string | readonly [value: string, label: string | undefined])[] | undefined;
   /** Updates with every letter instead of when the input loses focus. */
   readonly isLive?: boolean;
   /** With rows it is a field of several lines, live. */
@@ -122,7 +122,10 @@ export function renderInput(label: string, state: State, options: InputOptions =
       ><span>${label}</span><textarea rows=${rows} onInput=${take} ...${common}></textarea>
     </label>`;
   const list = suggest && `${label.toLowerCase().replaceAll(' ', '-')}-list`;
-  const suggestions = suggest?.map((each) => html`<option value=${each} />`);
+  const suggestions = suggest?.map((each) => {
+    const [value, text] = typeof each === 'string' ? [each] : each;
+    return html`<option value=${value} label=${text} />`;
+  });
   const listener = isLive ? { onInput: take } : { onChange: take };
   return html`<label class="control"
       ><span>${label}</span><${ValueInput} type=${type} step="any" list=${list} ...${listener} ...${common}

@@ -56,10 +56,46 @@ export function findRate(price: Offer['price'], wanted: string): string | null {
 
 type Use = CallDetail['uses'][number];
 
-/** `cache write 5m`, `audio input`. */
-export function nameUnit({ unit, modality = '' }: Use): string {
-  return `${modality} ${unit.replaceAll(/[A-Z]|\d+/g, (part) => ` ${part.toLowerCase()}`)}`.trim();
+/** Units that people would not read out of their names. */
+const unitNames: Readonly<Record<string, string>> = {
+  cacheRead: 'cached input',
+  imageIn: 'picture read',
+  image: 'picture',
+  sessionSecond: 'second of a session',
+  secondIn: 'second read',
+  secondOut: 'second made',
+};
+const lengths: Readonly<Record<string, string>> = { m: 'minutes', h: 'hours' };
+
+/** `cache write (5 minutes)`, `audio input`; of a rate also where it holds: `input above 200000`. */
+export function nameUnit({ unit, modality = '' }: Pick<Use, 'unit' | 'modality'>): string {
+  const [name = '', ...rest] = unit.split(' ');
+  const [, kept, count, length = ''] = /^(cacheWrite)(\d+)([mh])$/.exec(name) ?? [];
+  const plain =
+    kept === undefined
+      ? (unitNames[name] ?? name.replaceAll(/[A-Z]|\d+/g, (part) => ` ${part.toLowerCase()}`))
+      : `cache write (${count} ${lengths[length]})`;
+  return [modality, plain, ...rest].join(' ').trim();
 }
+
+/** The name of a rate, as a label. */
+export function nameRate(use: Pick<Use, 'unit' | 'modality'>): string {
+  const name = nameUnit(use);
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+/** Clients by what they call themselves. */
+const clients: Readonly<Record<string, string>> = {
+  'claude-cli': 'Claude Code',
+  codex_cli_rs: 'Codex',
+  codex_exec: 'Codex',
+  'codex-tui': 'Codex',
+  GeminiCLI: 'Gemini CLI',
+  OpenAI: 'OpenAI SDK',
+  AsyncOpenAI: 'OpenAI SDK',
+  Anthropic: 'Anthropic SDK',
+};
+export const nameClient = (name: string): string => clients[name] ?? (name || 'unknown client');
 
 const whole = new Intl.NumberFormat('en');
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
@@ -104,6 +140,7 @@ export function formatPercent(part: number, all: number): string {
 
 const createFormat = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', options);
 const utcDays = createFormat({ day: 'numeric', month: 'short', timeZone: 'UTC' });
+const localDays = createFormat({ weekday: 'short', day: 'numeric', month: 'short' });
 const clocks = createFormat({ hour: '2-digit', minute: '2-digit' });
 const minutes = createFormat({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 const seconds = createFormat({
@@ -121,6 +158,7 @@ type Moment = string | number | Date;
 export const formatClock = (at: Moment): string => clocks.format(new Date(at));
 /** A day as the sums of calls have them, in UTC. */
 export const formatUtcDay = (at: Moment): string => utcDays.format(new Date(at));
+export const formatDay = (at: Moment): string => localDays.format(new Date(at));
 export const formatMinute = (at: Moment): string => minutes.format(new Date(at));
 
 /**

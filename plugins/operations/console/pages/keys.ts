@@ -4,6 +4,7 @@ import type { Model } from '../../../shared/replies/models.ts';
 import { call, largestPage, mayChange, useList } from './api.ts';
 import { ClientSettings, getPublicUrl } from './client-settings.ts';
 import { toLocalTime, openForm, splitWords, type Field, type Values } from './form.ts';
+import { renderTime } from './format.ts';
 import { html, openDialog, buildHref, useMemo } from './kit.ts';
 import { runAction, renderBadge, renderState, confirmAction, RowMenu, renderCode } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
@@ -228,17 +229,20 @@ function openRotation(key: Key): void {
   });
 }
 
+const setDisabled = (key: string, disabled: boolean) => call('PATCH /admin/keys/:key', { key }, { disabled });
+
+export function confirmDisable({ id, lastFour }: Pick<Key, 'id' | 'lastFour'>): void {
+  confirmAction({
+    title: `Disable the key …${lastFour}?`,
+    text: 'Calls with this key are refused within a second. Running calls finish. You can enable it again.',
+    button: 'Disable',
+    done: 'The key is disabled.',
+    act: () => setDisabled(id, true),
+  });
+}
+
 function renderActions(key: Key) {
   if (!mayChange()) return null;
-  const setDisabled = (disabled: boolean) => call('PATCH /admin/keys/:key', { key: key.id }, { disabled });
-  const disable = (): void =>
-    confirmAction({
-      title: `Disable the key …${key.lastFour}?`,
-      text: 'Calls with this key are refused within a second. Running calls finish. You can enable it again.',
-      button: 'Disable',
-      done: 'The key is disabled.',
-      act: () => setDisabled(true),
-    });
   const remove = (): void =>
     confirmAction({
       title: `Delete the key …${key.lastFour}?`,
@@ -251,8 +255,8 @@ function renderActions(key: Key) {
     ['Change', () => openLimits(key)],
     key.rotatedTo === null && ['Rotate', () => openRotation(key)],
     key.disabled
-      ? ['Enable', () => void runAction(() => setDisabled(false), 'The key works again.')]
-      : ['Disable', disable],
+      ? ['Enable', () => void runAction(() => setDisabled(key.id, false), 'The key works again.')]
+      : ['Disable', () => confirmDisable(key)],
     ['Delete', remove],
   ];
   return html`<${RowMenu} of=${`the key ${key.name || key.id}`} id=${`menu-${key.id}`} items=${items} />`;
@@ -289,8 +293,8 @@ function buildColumns({ kind, account: owner }: KeysProps): Column<Key>[] {
       'Key',
       ({ id, name, lastFour, tags }) => [name, id, `…${lastFour}`, ...tags].join(' ').trim(),
       ({ id, name, lastFour, tags }) =>
-        html`${name || html`<span class="dim">unnamed</span>`} <span class="mono dim">…${lastFour}</span
-          ><br /><span class="mono dim nowrap">${id}</span>${
+        html`<a href=${buildHref('calls', { key: id })}>${name || 'unnamed'}</a>
+          <span class="mono dim"> …${lastFour}</span><br /><span class="mono dim nowrap">${id}</span>${
             tags.length > 0 && html`<br />${tags.map((tag) => html`${renderBadge(tag)} `)}`
           }`,
     ),
@@ -302,7 +306,14 @@ function buildColumns({ kind, account: owner }: KeysProps): Column<Key>[] {
     ),
     ...(kind === 'operator' ? [] : spending),
     buildColumn('Expires', ({ limits }) => limits.expires, 'time'),
-    buildColumn('Created', 'created', 'time'),
+    buildColumn<Key>(
+      'Last used',
+      ({ lastUsed }) => lastUsed ?? null,
+      ({ lastUsed, created }) =>
+        html`${renderTime(lastUsed, 'brief')}<br /><span class="dim"
+            >made ${renderTime(created, 'brief')}</span
+          >`,
+    ),
     buildColumn('', undefined, renderActions),
   ];
 }

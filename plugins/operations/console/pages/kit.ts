@@ -19,8 +19,8 @@ export function takeText(take: (text: string) => void) {
 interface Dialog {
   readonly title: string;
   readonly body: ComponentChildren;
-  /** The palette shows neither its title nor a button that closes it. */
-  readonly style: 'titled' | 'palette';
+  /** The palette shows neither its title nor a button that closes it; a wide dialog has room for a table. */
+  readonly style: 'titled' | 'wide' | 'palette';
 }
 
 /** The dialog that is open, if any. */

@@ -66,7 +66,8 @@ function Dialog() {
     (field ?? element.current?.querySelector('button'))?.focus();
   }, [open]);
   const header =
-    open?.style === 'titled' &&
+    open &&
+    open.style !== 'palette' &&
     html`<header>
       <h2>${open.title}</h2>
       <button class="quiet" aria-label="Close" onClick=${closeDialog}>✕</button>

@@ -1,10 +1,11 @@
 /** All models on offer: prices with their date and source, limits, modalities, and providers in order. */
 import type { Model, Offer } from '../../../shared/replies/models.ts';
-import { useData } from './api.ts';
+import { mayChange, useData } from './api.ts';
 import { bindQuery, renderSelect } from './form.ts';
-import { formatCount, formatShort, formatThings, findRate, renderUsd } from './format.ts';
+import { formatCount, formatShort, formatThings, findRate, nameRate, renderUsd } from './format.ts';
 import { html, openDialog, useMemo, buildHref, type Place } from './kit.ts';
 import { renderBadge, renderCode, renderFacts, renderHead } from './parts.ts';
+import { openPrice } from './prices.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
 /** Days after which a price should be checked again. */
@@ -30,16 +31,26 @@ const offerColumns: readonly Column<Offer>[] = [
   buildColumn('Upstream id', 'upstream'),
   buildColumn('Protocols', ({ protocols }) => protocols.join(', ')),
   buildColumn<Offer>('Price checked', 'price_date', renderPriceDate),
-  buildColumn('Source', 'price_source'),
 ];
+
+/** Where prices come from, which can be a long story. */
+function renderSources({ offers }: Model) {
+  const stated = offers.filter(({ price_source: source }) => source !== null);
+  const sources = new Map(stated.map(({ provider, price_source: source }) => [provider, source]));
+  return (
+    sources.size > 0 &&
+    html`<details>
+      <summary>Where the prices come from</summary>
+      ${renderFacts([...sources])}
+    </details>`
+  );
+}
 
 /** Rates with their amounts, and the tiers, modes and rules of the price as they are. */
 function splitPrice(price: Offer['price']) {
   const { rates = [], ...further } = price ?? {};
   return {
-    rates: rates.map(
-      ({ unit, modality = '', rate }) => [`${unit} ${modality}`.trim(), renderUsd(rate)] as const,
-    ),
+    rates: rates.map(({ rate, ...billed }) => [nameRate(billed), renderUsd(rate)] as const),
     further: Object.fromEntries(
       Object.entries(further).filter(
         ([, value]) => typeof value === 'object' && JSON.stringify(value) !== '[]',
@@ -51,6 +62,7 @@ function splitPrice(price: Offer['price']) {
 function openModel(model: Model, example: string): void {
   const [offer] = model.offers;
   const { rates, further } = splitPrice(offer?.price ?? null);
+  const change = html`<button onClick=${() => openPrice(model.id)}>Change the price</button>`;
   const abilities = [model.tools && 'tools', model.structured_output && 'structured output'];
   openDialog(
     model.id,
@@ -60,8 +72,8 @@ function openModel(model: Model, example: string): void {
         ['Other names', model.aliases.join(', ')],
         ['Context', `${formatCount(model.context_length)} tokens`],
         ['Max output', `${formatCount(model.output_limit)} tokens`],
-        ['Takes', model.input.join(', ')],
-        ['Makes', model.output.join(', ')],
+        ['Input types', model.input.join(', ')],
+        ['Output types', model.output.join(', ')],
         ['Can', abilities.filter(Boolean).join(', ')],
         ['Reasoning', model.reasoning],
         ['Released', model.created],
@@ -74,7 +86,12 @@ function openModel(model: Model, example: string): void {
       ${Object.keys(further).length > 0 && renderCode(JSON.stringify(further, null, 2))}
       <h3>Providers, in the order they are tried</h3>
       ${renderTable({ name: 'Providers', columns: offerColumns, rows: model.offers, isPlain: true })}
-      <p><a href=${buildHref('calls', { model: model.id })}>Calls of this model</a></p>`,
+      ${renderSources(model)}
+      <div class="row start">
+        <a class="button" href=${buildHref('calls', { model: model.id })}>Calls of this model</a>
+        ${offer?.price && mayChange() && change}
+      </div>`,
+    'wide',
   );
 }
 

@@ -1,24 +1,20 @@
-/** The pages of the console, and the palette, which finds a page, a call, an account or a model by name. */
+/** The pages of the console, and the palette, which finds them and whatever exists by a part of its name. */
 import { Page as Accounts } from './accounts.ts';
+import { Page as Activity } from './activity.ts';
+import { mayChange } from './api.ts';
 import { Page as Calls } from './calls.ts';
 import { Page as Configuration } from './configuration.ts';
 import { Page as Translation } from './crossing.ts';
 import { switchTheme } from './kept.ts';
-import {
-  closeDialog,
-  dialog,
-  html,
-  openDialog,
-  takeText,
-  useSignal,
-  type Place,
-  go,
-  buildHref,
-} from './kit.ts';
+import { confirmDisable } from './keys.ts';
+import { closeDialog, dialog, html, openDialog, takeText, useSignal, useRef, type Place, go } from './kit.ts';
 import { Page as Models } from './models.ts';
 import { Page as Overview } from './overview.ts';
 import { Page as Playground } from './playground.ts';
+import { Page as Prices } from './prices.ts';
 import { Page as Providers } from './providers.ts';
+import { findNames, type Found } from './search.ts';
+import { Page as Sessions } from './sessions.ts';
 
 export interface Page {
   /** The first part of its address. */
@@ -30,11 +26,14 @@ export interface Page {
 export const pages: readonly Page[] = [
   { path: '', title: 'Overview', View: Overview },
   { path: 'calls', title: 'Calls', View: Calls },
+  { path: 'sessions', title: 'Sessions', View: Sessions },
   { path: 'accounts', title: 'Accounts and keys', View: Accounts },
   { path: 'models', title: 'Models', View: Models },
+  { path: 'prices', title: 'Prices', View: Prices },
   { path: 'providers', title: 'Providers', View: Providers },
   { path: 'crossing', title: 'Translation', View: Translation },
   { path: 'playground', title: 'Playground', View: Playground },
+  { path: 'activity', title: 'Activity', View: Activity },
   { path: 'configuration', title: 'Configuration', View: Configuration },
 ];
 
@@ -43,31 +42,49 @@ interface Command {
   run(): void;
 }
 
-/** Places that the text could name, besides the pages. */
-function listSuggestions(text: string): Command[] {
-  if (text === '') return [];
-  const found: Command[] = [];
-  const suggest = (path: string, title: string, to: () => void) => {
-    if (pages.some((page) => page.path === path)) found.push({ title, run: to });
-  };
-  suggest('accounts', `Open the account “${text}”`, () => go(['accounts', text]));
-  suggest('calls', `Calls of the model “${text}”`, () => go('calls', { model: text }));
-  suggest('models', `Models that contain “${text}”`, () => go('models', { search: text }));
-  suggest('calls', `Open the call “${text}”`, () => go(['calls', text]));
-  // First what the text looks like.
-  return /^[\da-f]{8}-/.test(text) ? found.toReversed() : found;
+/** What can be done with what was found. Statements and keys to stop are there since they are in a hurry. */
+function listSuggestions({ kind, id, name, account, last_four: four, disabled }: Found): Command[] {
+  const showCalls = (title: string, filter: Readonly<Record<string, string>>): Command => ({
+    title,
+    run: () => go('calls', filter),
+  });
+  if (kind === 'account')
+    return [
+      { title: `Account ${name}`, run: () => go(['accounts', id]) },
+      { title: `Statement of ${name}`, run: () => go(['accounts', id], { show: 'statement' }) },
+    ];
+  if (kind === 'call') return [{ title: `Call ${id}`, run: () => go(['calls', id]) }];
+  if (kind === 'model')
+    return [
+      { title: `Model ${id}`, run: () => go('models', { search: id }) },
+      showCalls(`Calls of ${id}`, { model: id }),
+    ];
+  if (kind !== 'key') return [showCalls(`Calls of the ${kind} ${id}`, { [kind]: id })];
+  const key = name.startsWith('…') ? name : `${name} …${four}`;
+  const stop = { title: `Stop the key ${key}`, run: () => confirmDisable({ id, lastFour: four ?? '' }) };
+  const calls = showCalls(`Calls of the key ${key}${account === null ? '' : ` of ${account}`}`, { key: id });
+  return mayChange() && disabled === false ? [calls, stop] : [calls];
 }
 
-function listCommands(text: string): Command[] {
+/** What the whole text names, or its last word: `stop ada`, `statement acme`. */
+async function findCommands(text: string): Promise<readonly Command[] | undefined> {
+  const whole = await findNames(text);
+  if (whole === undefined || whole.length > 0) return whole?.flatMap(listSuggestions);
+  const words = text.trim().toLowerCase().split(/\s+/);
+  const name = words.pop();
+  const found = words.length === 0 || name === undefined ? [] : await findNames(name);
+  return found
+    ?.flatMap(listSuggestions)
+    .filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));
+}
+
+function listCommands(text: string, found: readonly Command[]): Command[] {
   const all: Command[] = [
-    ...pages.map(({ path, title }) => ({ title, run: () => (window.location.hash = buildHref(path)) })),
+    ...pages.map(({ path, title }) => ({ title, run: () => go(path) })),
     { title: 'Change the theme', run: switchTheme },
   ];
   const words = text.toLowerCase().split(/\s+/);
-  return [
-    ...all.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word))),
-    ...listSuggestions(text.trim()),
-  ];
+  return [...all.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word))), ...found];
 }
 
 const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
@@ -97,16 +114,32 @@ function CommandList({ commands, at, run }: ListProps) {
 function Palette() {
   const text = useSignal('');
   const chosen = useSignal(0);
-  const commands = listCommands(text.value);
+  const found = useSignal<readonly Command[]>([]);
+  /** Whether the search for the last letters has ended, and what happens then. */
+  const search = useRef<Promise<void>>(Promise.resolve());
+  const commands = listCommands(text.value, found.value);
   const at = Math.min(chosen.value, Math.max(0, commands.length - 1));
   const run = (command: Command | undefined) => {
+    if (command === undefined) return;
     closeDialog();
-    command?.run();
+    command.run();
   };
   const take = takeText((typed) => {
     text.value = typed;
     chosen.value = 0;
+    search.current =
+      typed.trim() === ''
+        ? Promise.resolve()
+        : findCommands(typed).then((all) => {
+            found.value = all ?? found.value;
+          });
+    if (typed.trim() === '') found.value = [];
   });
+  /** Enter may come before what was typed is found. */
+  const runChosen = async (): Promise<void> => {
+    await search.current;
+    run(listCommands(text.value, found.value)[chosen.value]);
+  };
   const onKey = (event: KeyboardEvent) => {
     const step = steps[event.key];
     if (step !== undefined) {
@@ -114,7 +147,7 @@ function Palette() {
       chosen.value = (at + step + commands.length) % Math.max(1, commands.length);
     } else if (event.key === 'Enter') {
       event.preventDefault();
-      run(commands[at]);
+      void runChosen();
     }
   };
   return html`<input
@@ -123,8 +156,8 @@ function Palette() {
       aria-expanded="true"
       aria-controls="palette-list"
       aria-activedescendant=${`palette-${at}`}
-      aria-label="Page, call, account or model"
-      placeholder="Page, call, account or model"
+      aria-label="Page, account, key, model, session or call"
+      placeholder="Page, account, key, model, session or call"
       autocomplete="off"
       spellcheck=${false}
       value=${text}

@@ -12,13 +12,15 @@ import {
   formatThings,
   renderTime,
   formatClock,
+  formatDay,
   formatMinute,
   formatUtcDay,
   renderUsd,
   formatDollars,
   nameUnit,
+  sumAmounts,
 } from './format.ts';
-import { html, useMemo, takeText, buildHref, setQuery, type Place } from './kit.ts';
+import { type ComponentChildren, html, useMemo, takeText, buildHref, setQuery, type Place } from './kit.ts';
 import { renderBadge, renderHead, renderProblem, renderTiles } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
@@ -43,8 +45,6 @@ const measures = [
   ['ttft', 'Time to first token'],
 ] as const;
 type Measure = (typeof measures)[number][0];
-
-const stepMs: Readonly<Record<string, number>> = { '5m': hour / 12, '1h': hour, '1d': 24 * hour };
 
 /** The filter of the calls page that leads to the calls of a series. A tag has its name before its value. */
 const buildFilter = ({ by }: Overview, name: string): Readonly<Record<string, string>> => ({ [by]: name });
@@ -76,17 +76,63 @@ function buildSeries(data: Overview, measure: Measure): Series[] {
   });
 }
 
-function computeRange(data: Overview, bucket: number): { readonly from: string; readonly to: string } {
-  const from = data.times[bucket] ?? data.from;
-  return { from, to: new Date(Date.parse(from) + (stepMs[data.step] ?? hour)).toISOString() };
+/** Days have 23, 24 or 25 hours. */
+const computeRange = ({ times, from, to }: Overview, bucket: number) => ({
+  from: times[bucket] ?? from,
+  to: times[bucket + 1] ?? to,
+});
+
+/** The step of days as the clocks of the reader have them. */
+const localDay = 'day';
+/** Hours from which on a chart has a bar for each day. */
+const shortestDaily = 48 * hour;
+
+/** Sums of hours as sums of the reader's days. Waiting times cannot be added, and keep their hours. */
+function foldDays(data: Overview, measure: Measure): Overview {
+  const isLong = Date.parse(data.to) - Date.parse(data.from) > shortestDaily;
+  if (data.step !== '1h' || !isLong || measure === 'ttft') return data;
+  const days = [
+    ...Map.groupBy(data.times.keys(), (index) => new Date(data.times[index] ?? '').toDateString()).values(),
+  ];
+  const sumCounts = (counts: readonly number[]): number[] =>
+    days.map((hours) => hours.reduce((sum, index) => sum + (counts[index] ?? 0), 0));
+  const series = data.series.map((each) => ({
+    ...each,
+    cost: days.map((hours) => sumAmounts(hours.map((index) => each.cost[index] ?? '0'))),
+    ...Object.fromEntries(
+      (['calls', 'errors', 'input', 'output', 'cache_hits'] as const).map((name) => [
+        name,
+        sumCounts(each[name]),
+      ]),
+    ),
+  }));
+  return {
+    ...data,
+    series,
+    step: localDay,
+    times: days.map(([first = 0]) => data.times[first] ?? data.from),
+  };
 }
 
 function formatBucket(at: string, step: string, range: number): string {
   if (step === '1d') return formatUtcDay(at);
+  if (step === localDay) return formatDay(at);
   return range > 26 * hour ? formatMinute(at) : formatClock(at);
 }
 
-function MainChart({ data, measure }: { readonly data: Overview; readonly measure: Measure }) {
+/** Full hours, or midnights, under a chart by the hour or shorter; days are named as they come. */
+function listTicks({ times, step }: Overview, range: number): (string | undefined)[] | undefined {
+  if (step === '1d' || step === localDay) return undefined;
+  return times.map((time) => {
+    const at = new Date(time);
+    if (range > 26 * hour) return at.getHours() === 0 ? formatDay(at) : undefined;
+    const isFull = at.getMinutes() === 0 && at.getHours() % 4 === 0;
+    return (step === '1h' ? isFull : at.getMinutes() % 10 === 0) ? formatClock(at) : undefined;
+  });
+}
+
+function MainChart({ data: hours, measure }: { readonly data: Overview; readonly measure: Measure }) {
+  const data = useMemo(() => foldDays(hours, measure), [hours, measure]);
   const range = Date.parse(data.to) - Date.parse(data.from);
   const buckets = data.times.map((at) => formatBucket(at, data.step, range));
   const label = measures.find(([key]) => key === measure)?.[1] ?? '';
@@ -108,6 +154,7 @@ function MainChart({ data, measure }: { readonly data: Overview; readonly measur
   return html`<${Chart}
     label=${label}
     buckets=${buckets}
+    ticks=${listTicks(data, range)}
     series=${series}
     kind=${measure === 'ttft' ? 'lines' : 'bars'}
     buildHref=${(bucket: number) => buildHref('calls', computeRange(data, bucket))}
@@ -150,11 +197,21 @@ function buildColumns(data: Overview): Column<OverviewSeries>[] {
   ];
 }
 
+const day = 24 * hour;
+
+/** The midnight some days ago, by the reader's clock. */
+function findMidnight(daysAgo: number): number {
+  const now = new Date();
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() - daysAgo).getTime();
+}
+
+/** Ranges with their length, the steps of their figures, and their first moment, if it is a midnight. */
 const ranges = [
-  ['1h', '1 h', hour],
-  ['24h', '24 h', 24 * hour],
-  ['7d', '7 d', 7 * 24 * hour],
-  ['30d', '30 d', 30 * 24 * hour],
+  ['1h', '1 h', hour, hour / 12],
+  ['24h', '24 h', day, hour],
+  ['yesterday', 'Yesterday', day, hour, 1],
+  ['7d', '7 d', 7 * day, hour, 6],
+  ['30d', '30 d', 30 * day, day],
 ] as const;
 
 /** So many entries and calls are read one by one if they are not summed up yet, and nothing is missing. */
@@ -166,38 +223,66 @@ function renderReservedNote({ calls, oldest }: Overview['pending']) {
     : html`${formatThings(calls, 'call')}, oldest ${renderTime(oldest, 'brief')}`;
 }
 
-function renderTotals(data: Overview | undefined) {
+/** How much a figure changed since the period before, before what else a tile says of it. */
+function renderChange(
+  now: number | null | undefined,
+  before: number | null | undefined,
+  note?: ComponentChildren,
+) {
+  const isKnown = typeof now === 'number' && typeof before === 'number' && before > 0;
+  const change = isKnown ? Math.round((now / before - 1) * 100) : undefined;
+  const text =
+    change === undefined ? undefined : `${change < 0 ? '−' : '+'}${formatCount(Math.abs(change))} %`;
+  const mark = text && html`<span class="change" title="against the period before">${text}</span>`;
+  return html`${mark}${mark && note && ' · '}${note}`;
+}
+
+function renderTotals(data: Overview | undefined, former: Overview['totals'] | undefined) {
   const { totals, pending, audit } = data ?? {};
   const range = data && { from: data.from, to: data.to };
   const verdict =
     audit && renderBadge(audit.ok ? 'OK' : formatThings(audit.findings, 'fault'), audit.ok ? 'good' : 'bad');
+  const compare = (read: (of: Overview['totals']) => number | null, note?: ComponentChildren) =>
+    totals && renderChange(read(totals), former && read(former), note);
+  const uses = totals?.uses.filter(({ unit }) => unit !== 'reasoning') ?? [];
   return renderTiles(
     [
       'Spend',
       renderUsd(totals?.cost),
-      totals && html`vendors ${renderUsd(totals.vendor_cost)}, margin ${renderUsd(totals.margin)}`,
+      compare(
+        ({ cost }) => Number(cost),
+        totals && html`vendors ${renderUsd(totals.vendor_cost)}, margin ${renderUsd(totals.margin)}`,
+      ),
     ],
-    ['Calls', totals ? formatShort(totals.calls) : '–', 'all outcomes', buildHref('calls', range)],
+    [
+      'Calls',
+      totals ? formatShort(totals.calls) : '–',
+      compare(({ calls }) => calls, 'all outcomes, refused too'),
+      buildHref('calls', range),
+    ],
     [
       'Tokens',
       totals ? formatShort(totals.input + totals.output) : '–',
-      totals?.uses.map((use) => `${formatShort(use.count)} ${nameUnit(use)}`).join(', '),
+      compare(
+        ({ input, output }) => input + output,
+        uses.map((use) => `${formatShort(use.count)} ${nameUnit(use)}`).join(', '),
+      ),
     ],
     [
       'Errors',
       totals ? formatPercent(totals.errors, totals.calls) : '–',
-      totals && formatThings(totals.errors, 'call'),
+      compare(({ errors }) => errors, totals && formatThings(totals.errors, 'call')),
       buildHref('calls', { ...range, outcome: 'error' }),
     ],
     [
       'Cache hits',
       totals ? formatPercent(totals.cache_hits, totals.calls) : '–',
-      totals && `${formatShort(totals.cached)} tokens read from caches`,
+      compare(({ cached }) => cached, totals && `${formatShort(totals.cached)} tokens from caches`),
     ],
     [
       'Time to first token',
       formatDuration(totals?.first_event_ms.p50),
-      `p95 ${formatDuration(totals?.first_event_ms.p95)}`,
+      compare(({ first_event_ms: { p50 } }) => p50, `p95 ${formatDuration(totals?.first_event_ms.p95)}`),
     ],
     ['Reserved', renderUsd(pending?.amount), pending && renderReservedNote(pending)],
     ['Ledger check', verdict ?? '–', audit ? renderTime(audit.at, 'brief') : data && 'not yet audited'],
@@ -229,19 +314,28 @@ function readDays({ from, to }: Readonly<Record<string, string>>) {
   return length > mostHourly ? { ...toRange(true), step: '1d' } : local;
 }
 
-/** What of the address the API understands. A range ends now, and so moves with each reload. */
-function readParams(query: Readonly<Record<string, string>>): {
-  params: Readonly<Record<string, string | undefined>>;
-  range: string;
-} {
-  const { by = 'model', tag, from, to } = query;
+const toTime = (at: number): string => new Date(at).toISOString();
+
+/**
+ * What of the address the API understands, and the period before. A range ends now, and so moves with each
+ * reload. Both begin and end with whole steps, so the period before may be half a step longer or shorter.
+ */
+function readParams(query: Readonly<Record<string, string>>) {
+  const { by = 'model', tag, from: first, to: last } = query;
   const named = by === 'tag' ? { by, tag: tag ?? '' } : { by };
-  if (from !== undefined || to !== undefined)
-    return { params: { ...named, ...readDays(query) }, range: 'any' };
-  const [range, , length] = ranges.find(([key]) => key === query['range']) ?? ranges[1];
-  // In steps of a minute, so that drawing again does not ask again.
-  const start = Math.floor((Date.now() - length) / 60_000) * 60_000;
-  return { params: { ...named, from: new Date(start).toISOString() }, range };
+  if (first !== undefined || last !== undefined)
+    return { params: { ...named, ...readDays(query) }, range: 'any', before: undefined };
+  const [range, , length, step, midnight] = ranges.find(([key]) => key === query['range']) ?? ranges[1];
+  const end = range === 'yesterday' ? findMidnight(0) : Date.now();
+  const start = midnight === undefined ? Math.ceil((end - length) / step) * step : findMidnight(midnight);
+  const params = { ...named, from: toTime(start), ...(range === 'yesterday' && { to: toTime(end) }) };
+  const before = {
+    from: toTime(start - length),
+    to: toTime(Math.round(end / step) * step - length),
+    by: 'provider',
+    top: 1,
+  };
+  return { params, range, before };
 }
 
 function renderDayInput(label: 'From' | 'To') {
@@ -255,7 +349,10 @@ function renderDayInput(label: 'From' | 'To') {
 
 /** The range of the figures, which is wider than the one that was asked for: they are sums of whole steps. */
 function renderRange({ from, to, step }: Overview) {
-  if (step !== '1d') return html`From ${renderTime(from, 'brief')} to ${renderTime(to, 'brief')}.`;
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  if (step !== '1d')
+    return html`From ${renderTime(from, 'brief')} to ${renderTime(to, 'brief')}.
+    ${`Days and times: ${timeZone}.`}`;
   const last = new Date(Date.parse(to) - 1).toISOString();
   return `Days in UTC, from ${from.slice(0, 10)} to ${last.slice(0, 10)}.`;
 }
@@ -276,18 +373,17 @@ function describeNothing({ tag }: ReturnType<typeof readParams>['params']): stri
     : `No calls in this range have the tag “${tag}”.`;
 }
 
-function renderExports({ from, to }: Overview) {
-  const usage = buildUrl('GET /admin/usage', { from, to, format: 'csv' });
-  const entries = buildUrl('GET /admin/entries/export', { from, to });
-  return html`<a class="button quiet" href=${usage} download>Usage as CSV</a>
-    <a class="button quiet" href=${entries} download>Entries as CSV</a>`;
-}
+const listFiles = ({ from, to }: Overview) => ({
+  'Usage as CSV': buildUrl('GET /admin/usage', { from, to, format: 'csv' }),
+  'Entries as CSV': buildUrl('GET /admin/entries/export', { from, to }),
+});
 
 export function Page({ place: { query } }: { readonly place: Place }) {
-  const { params, range } = readParams(query);
+  const { params, range, before } = readParams(query);
   const isUnnamed = params['by'] === 'tag' && params['tag'] === '';
   const asked = isUnnamed ? undefined : 'GET /admin/overview';
   const { data, error } = useData(asked, params, { every: 30_000 });
+  const former = useData(before && 'GET /admin/overview', before).data?.totals;
   const measure = measures.find(([key]) => key === query['show'])?.[0] ?? 'cost';
   const columns = useMemo(() => (data ? buildColumns(data) : []), [data]);
   const rangeState = bindState<string>(
@@ -307,7 +403,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
         Not complete yet: ${formatCount(data.behind)} entries and calls are still being summed up.
       </p>`
     }
-    ${renderTotals(data)}
+    ${renderTotals(data, before && former)}
     <section class="card">
       <div class="head">
         ${renderChoice('Figure', measures, bindQuery('show', 'cost'))}
@@ -325,7 +421,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
       columns,
       rows: isUnnamed ? [] : (data?.series ?? (error && [])),
       getKey: ({ name }) => String(name),
-      tools: data && renderExports(data),
+      files: data && listFiles(data),
       empty: isUnnamed ? 'Name the tag to group by.' : !error && describeNothing(params),
     })}`;
 }

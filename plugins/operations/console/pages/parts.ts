@@ -143,23 +143,27 @@ interface MenuProps {
   readonly of: string;
   /** Tells this menu from the others of the page. */
   readonly id: string;
-  readonly items: readonly (readonly [title: string, act: () => void] | false)[];
+  /** What each does, or where the file is that it downloads. */
+  readonly items: readonly (readonly [title: string, act: (() => void) | string] | false)[];
+  /** What the button says, if it is not one of a row. */
+  readonly label?: string;
 }
 
-/** A button in a row of a table that opens a menu of what can be done with the row. */
-export function RowMenu({ of, id, items }: MenuProps) {
+/** A button that opens a menu of what can be done with a row of a table, or with all of them. */
+export function RowMenu({ of, id, items, label }: MenuProps) {
   const list = useRef<HTMLDivElement>(null);
   const choose = (act: () => void): void => {
     // First, so that the focus returns here from a dialog that the choice opens.
     list.current?.hidePopover();
     act();
   };
-  return html`<button class="quiet" aria-label=${`Actions for ${of}`} title="Actions" popovertarget=${id}>
-      ⋯
+  const renderItem = ([title, act]: readonly [string, (() => void) | string]) =>
+    typeof act === 'string'
+      ? html`<a href=${act} download>${title}</a>`
+      : html`<button class="quiet" onClick=${() => choose(act)}>${title}</button>`;
+  const name = label === undefined ? `Actions for ${of}` : undefined;
+  return html`<button class="quiet" aria-label=${name} title=${name && 'Actions'} popovertarget=${id}>
+      ${label ?? '⋯'}
     </button>
-    <div class="menu" popover id=${id} ref=${list}>
-      ${items.map(
-        (item) => item && html`<button class="quiet" onClick=${() => choose(item[1])}>${item[0]}</button>`,
-      )}
-    </div>`;
+    <div class="menu" popover id=${id} ref=${list}>${items.map((item) => item && renderItem(item))}</div>`;
 }

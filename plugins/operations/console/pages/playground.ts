@@ -4,6 +4,7 @@ import { getPublicUrl, formatCode, languages, type Source } from './client-setti
 import {
   renderCheckbox,
   bindQuery,
+  bindState,
   renderInput,
   renderSelect,
   renderChoice,
@@ -29,6 +30,7 @@ import {
   type Signal,
   buildHref,
   notify,
+  setQuery,
 } from './kit.ts';
 import { renderHead, renderProblem, renderBadge, renderCode } from './parts.ts';
 import {
@@ -104,6 +106,8 @@ interface PricedModel {
   readonly id: string;
   readonly input: string | null;
   readonly output: string | null;
+  /** What it makes, if that is known. */
+  readonly makes?: readonly string[] | undefined;
 }
 
 /** Bytes of a token, as the gateway estimates them too. */
@@ -353,9 +357,16 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
   const protocolState = bindQuery('protocol', spoken[0]);
   const protocol = spoken.find((name) => name === protocolState.value) ?? spoken[0] ?? '';
   const base = bases.get(protocol) ?? '';
-  const modelState = bindQuery('model', models?.[0]?.id);
+  const isPicture = protocol === 'images';
+  const usual = models?.find(({ makes }) => makes?.includes(isPicture ? 'image' : 'text') ?? !isPicture);
+  const modelState = bindQuery('model', (usual ?? models?.[0])?.id);
   const model = modelState.value;
   const chosen = { protocol, model, base, at };
+  const chosenProtocol = bindState(
+    () => protocol,
+    // No model makes both texts and pictures for all protocols.
+    (next) => setQuery({ protocol: next, ...((next === 'images') !== isPicture && { model: undefined }) }),
+  );
   const { draft, turns, running, stream, pictures, costs, sent } = work;
   const { prepared, wrong } = prepare(chosen);
   const now = running.value?.run.value;
@@ -369,7 +380,7 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
   const price = models?.find(({ id }) => id === model);
   const spent = html`<span class="check">Spent here: ${renderUsd(sumAmounts(costs.value))}</span>`;
   return html`<div class="order">
-      ${renderSelect('Protocol', spoken, protocolState)}
+      ${renderSelect('Protocol', spoken, chosenProtocol)}
       ${renderInput('Model', modelState, { suggest: models?.map(({ id }) => id) })}
       ${renderCheckbox('Stream', stream)} ${costs.value.length > 0 && spent}
     </div>
@@ -409,8 +420,9 @@ const at: CallPlace = {
 export function Page() {
   const { data: facts, error } = useData('GET /console/facts');
   const listing = useData('GET /admin/models');
-  const models = listing.data?.data.map(({ id, offers: [offer] }) => ({
+  const models = listing.data?.data.map(({ id, output, offers: [offer] }) => ({
     id,
+    makes: output,
     input: findRate(offer?.price ?? null, 'input'),
     output: findRate(offer?.price ?? null, 'output'),
   }));

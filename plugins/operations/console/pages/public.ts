@@ -238,8 +238,9 @@ function getSecretPlace({ facts, url, listing }: Offer): SecretPlace {
 function Holder(offer: Offer) {
   const { facts, url, listing } = offer;
   const view = useSignal<string>('key');
-  const playable = listing.data?.data.map(({ id, pricing }) => ({
+  const playable = listing.data?.data.map(({ id, pricing, architecture }) => ({
     id,
+    makes: architecture?.output_modalities,
     input: toPerMillion(pricing?.['prompt']),
     output: toPerMillion(pricing?.['completion']),
   }));

@@ -14,7 +14,7 @@ import {
 } from './format.ts';
 import { useKept } from './kept.ts';
 import { type ComponentChildren, copyText, html, saveFile, useMemo } from './kit.ts';
-import { renderProblem } from './parts.ts';
+import { renderProblem, RowMenu } from './parts.ts';
 
 type Value = string | number | boolean | null | undefined;
 type Cell<Row> = (row: Row) => ComponentChildren;
@@ -92,8 +92,14 @@ interface TableProps<Row> {
   readonly tools?: ComponentChildren;
   /** The text of the filter at first. */
   readonly search?: string;
-  /** Without it the table only shows rows. */
+  /** With it the table only shows rows. */
   readonly isPlain?: boolean;
+  /** Whether the page has filters of its own, so that the table needs none. */
+  readonly isFiltered?: boolean;
+  /** Rows of one line, for long lists. */
+  readonly isCompact?: boolean;
+  /** Files of more than the rows that are shown, by their titles: their addresses. */
+  readonly files?: Readonly<Record<string, string>> | undefined;
 }
 
 function toText(value: Value): string {
@@ -189,7 +195,9 @@ function renderCells<Row>(row: Row, columns: readonly Column<Row>[]) {
     const { title, getValue, renderCell, kind } = column;
     const format = (kind && formats[kind]) ?? toText;
     const shown = renderCell ? renderCell(row) : format(getValue(row));
-    return html`<td class=${title === '' ? 'actions' : getStyle(column)}>${shown}</td>`;
+    const style = title === '' ? 'actions' : getStyle(column);
+    // On a phone each row is a card, on which each value has its name.
+    return html`<td class=${style} data-label=${title}>${shown}</td>`;
   });
 }
 
@@ -204,28 +212,31 @@ function renderEmpty<Row>({ rows, error, empty, loadMore }: TableProps<Row>, fil
 const renderMore = (title: string, act: () => void) =>
   html`<button class="more" onClick=${act}>${title}</button>`;
 
-/** What is above a table: its filter, the page's own tools, and buttons that copy and save what it shows. */
+/** What is above a table: its filter, the page's own tools, and a menu that copies and saves its rows. */
 function renderTools<Row>(
-  { name, columns, rows, loadMore, tools }: TableProps<Row>,
+  { name, columns, rows, loadMore, tools, isFiltered, files = {} }: TableProps<Row>,
   shown: readonly Row[],
   filter: { value: string },
 ) {
-  const file = `${name.toLowerCase().replaceAll(/\W+/g, '-')}.csv`;
-  const copy = () => copyText(joinRows(columns, shown, '\t', toPlainCell), 'Table copied');
-  const save = () => saveFile(file, joinRows(columns, shown, ',', toCsvCell));
+  const file = `${name.toLowerCase().replaceAll(/\W+/g, '-')}`;
+  const items = [
+    ['Copy these rows', () => void copyText(joinRows(columns, shown, '\t', toPlainCell), 'Table copied')],
+    ['These rows as CSV', () => saveFile(`${file}.csv`, joinRows(columns, shown, ',', toCsvCell))],
+    ...Object.entries(files),
+  ];
   return html`<div class="tools">
-    ${renderSearch(`Filter ${name.toLowerCase()}`, filter, 'filter')} ${tools}
+    ${!isFiltered && renderSearch(`Filter ${name.toLowerCase()}`, filter, 'filter')} ${tools}
     <span class="space"></span>
     <span class="dim" role="status">
       ${rows && describeCount(shown.length, rows.length, loadMore !== undefined)}
     </span>
-    <button class="quiet" title="Copy these rows" onClick=${copy}>Copy</button>
-    <button class="quiet" title="Save these rows" onClick=${save}>CSV</button>
+    <${RowMenu} of=${name} label="Export" id=${`export-${file}`} items=${items} />
   </div>`;
 }
 
 function Table<Row>(props: TableProps<Row>) {
-  const { name, columns, rows, error, loadMore, getKey, getClass, search, isPlain, loading } = props;
+  const { name, columns, rows, error, loadMore, getKey, getClass, search, isPlain, isCompact, loading } =
+    props;
   const order = useKept(`order of ${name}`);
   const sorting = readSorting(order.value);
   const filter = useKept(`filter of ${name}`, search);
@@ -249,7 +260,11 @@ function Table<Row>(props: TableProps<Row>) {
     </tr>`;
   const showMore = (): void => void (kept.value = String(most + firstRows));
   return html`${renderProblem(error)}
-    <section class="table" aria-label=${name} aria-busy=${loading ? 'true' : undefined}>
+    <section
+      class=${`table ${isCompact ? 'compact' : ''}`}
+      aria-label=${name}
+      aria-busy=${loading ? 'true' : undefined}
+    >
       ${!isPlain && renderTools(props, shown, filter)}
       <div class="scroll" tabindex="0" role="region" aria-label=${`${name}, scrollable`}>
         <table>
