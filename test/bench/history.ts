@@ -3,10 +3,10 @@
  * sums them up, and times each query, the median of five. A busy machine changes the time that passes, so the
  * benchmark also prints the processor time of this process, without that of PostgreSQL.
  *
- * node test/bench/history.ts [postgres] [sums] [--json]      HISTORY_CALLS=10000000
+ * node test/bench/history.ts [postgres] [sums | sessions] [--json]      HISTORY_CALLS=10000000
  *
- * With `sums` only the sums of the calls are stored, and only the overview is timed: calls and entries take
- * most of the time and of the disk. `HISTORY_FILE` keeps SQLite's file: the next run reads it,
+ * With `sessions` there are only the sums of agents' sessions, of 30 calls each. With `sums` only the sums of
+ * the calls are stored, and only the overview is timed: calls and entries take most of the time and of the disk. `HISTORY_FILE` keeps SQLite's file: the next run reads it,
  * or copies its sums to PostgreSQL.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -46,7 +46,8 @@ const body = JSON.stringify({
   fill: 'x'.repeat(300),
 });
 
-const onlySums = process.argv.includes('sums');
+const onlySessions = process.argv.includes('sessions');
+const onlySums = onlySessions || process.argv.includes('sums');
 const source = onlySums ? 'facts_of_calls' : 'calls';
 const parties = ['provider', 'model', 'account', 'key'] as const;
 
@@ -151,7 +152,28 @@ interface Filled {
   stopNoting(log: string): string;
 }
 
-async function fill({ run, numbers, stopNoting }: Filled): Promise<void> {
+/** Calls of a session. */
+const sessionCalls = 30;
+
+/** Sessions with two rows for the hours of each, one for its day, and those of five minutes of the last day. */
+async function fillSessions({ run, numbers }: Filled): Promise<void> {
+  const sessions = Math.floor(calls / sessionCalls);
+  const counts = '{"input":75000000,"cacheRead":45000000,"output":9000000,"cache_hits":24}';
+  for (const [step, more, from] of [
+    [units['1h'], 0, 0],
+    [units['1h'], units['1h'], 0],
+    [units['1d'], 0, 0],
+    [units['5m'], 0, Math.floor(sessions - sessions / days)],
+  ] as const)
+    await run(`INSERT INTO series_sums (dimension, step, start, name, cost, margin, posts, calls, counts)
+      ${numbers(from, sessions)}
+      SELECT 'tag', ${step}, (${start} + number * ${Math.floor((days * units['1d']) / sessions)}) / ${step} * ${step} + ${more},
+        'session:5f0c2a1e-7d43-4b1a-' || number, number * 37 % 9000000, 0, 15, 15, '${counts}' FROM numbers`);
+}
+
+async function fill(filled: Filled): Promise<void> {
+  if (onlySessions) return fillSessions(filled);
+  const { run, numbers, stopNoting } = filled;
   for (let account = 0; account < 200; account += 1)
     await run(`INSERT INTO accounts (name, created) VALUES ('account-${account}', 1)`);
   for (const log of ['entries', 'calls']) await run(stopNoting(log));
@@ -253,6 +275,14 @@ function buildQueries(): Record<string, OverviewQuery> {
     ...more,
   });
   const [day, month] = [units['1d'], days * units['1d']];
+  const ofSessions = { by: 'tag', tag: 'session', top: 100, isTopOnly: true } as const;
+  if (onlySessions)
+    return {
+      'sessions of 1 h': buildQuery(units['1h'], '5m', ofSessions),
+      'sessions of 24 h': buildQuery(day, '1h', ofSessions),
+      'sessions of 7 d': buildQuery(7 * day, '1h', ofSessions),
+      'sessions of 30 d': buildQuery(month, '1d', ofSessions),
+    };
   return {
     'overview 1 h by model': buildQuery(units['1h'], '5m'),
     'overview 24 h by model': buildQuery(day, '1h'),

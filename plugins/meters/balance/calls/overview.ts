@@ -246,26 +246,31 @@ interface Leading {
   readonly places: readonly (readonly string[])[];
 }
 
-/** The largest series, and how many there are. */
+/** The largest series, and how many there are. Where a name alone finds the rows, there are no places to list. */
 function* rankNames(
   query: OverviewQuery,
   { all, found }: Plan,
 ): Steps<{ leading: Leading[]; count: number }> {
+  const isNamed = query.isTopOnly === true;
   const place = `CAST(json_build_array(${Object.values(found?.by ?? {}).join(', ')}) AS text) AS place`;
+  const spans = splitRange(query);
+  const narrow = isNamed
+    ? `SELECT name, '' AS place, cost, calls FROM (${selectRows(all, 'cost, calls', spans)}) AS narrow`
+    : `SELECT name, place, CAST(sum(cost) AS bigint) AS cost, CAST(sum(calls) AS bigint) AS calls
+      FROM (${selectRows(all, `cost, calls, ${place}`, spans)}) AS narrow
+      GROUP BY name, place`;
+  const places = isNamed ? "'[]'" : 'CAST(json_agg(place) AS text)';
   const text = `
-    SELECT name, CAST(count(*) OVER () AS bigint) AS names, CAST(json_agg(place) AS text) AS places
-    FROM (
-      SELECT name, place, CAST(sum(cost) AS bigint) AS cost, CAST(sum(calls) AS bigint) AS calls
-      FROM (${selectRows(all, `cost, calls, ${place}`, splitRange(query))}) AS narrow
-      GROUP BY name, place) AS parts
+    SELECT name, CAST(count(*) OVER () AS bigint) AS names, ${places} AS places FROM (${narrow}) AS parts
     GROUP BY name ORDER BY sum(cost) DESC, sum(calls) DESC, name LIMIT ${query.top}`;
   const rows = yield* askRows({ text }, ...all.values);
   const [first] = rows;
   return {
-    leading: rows.map((row) => ({
-      name: readText(row, 'name'),
-      places: readTexts(row, 'places').map((each) => JSON.parse(each)),
-    })),
+    leading: rows.map((row) => {
+      const name = readText(row, 'name');
+      const listed = readTexts(row, 'places').map((each) => JSON.parse(each));
+      return { name, places: isNamed ? [[name]] : listed };
+    }),
     count: first ? readCount(first, 'names') : 0,
   };
 }
