@@ -5,9 +5,9 @@
  *
  * node test/bench/history.ts [postgres] [sums | sessions] [--json]      HISTORY_CALLS=10000000
  *
- * With `sessions` there are only the sums of agents' sessions, of 30 calls each. With `sums` only the sums of
- * the calls are stored, and only the overview is timed: calls and entries take most of the time and of the disk. `HISTORY_FILE` keeps SQLite's file: the next run reads it,
- * or copies its sums to PostgreSQL.
+ * With `sessions` there are only the sums of agents' sessions, of 30 calls each. With `sums` only the sums
+ * of the calls are stored, and only the overview is timed: calls and entries take most of the time and disk.
+ * `HISTORY_FILE` keeps SQLite's file: the next run reads it, or copies its sums to PostgreSQL.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -155,9 +155,10 @@ interface Filled {
 /** Calls of a session. */
 const sessionCalls = 30;
 
-/** Sessions with two rows for the hours of each, one for its day, and those of five minutes of the last day. */
+/** Sessions with rows for two hours and a day, and those of the last day also for five minutes. */
 async function fillSessions({ run, numbers }: Filled): Promise<void> {
   const sessions = Math.floor(calls / sessionCalls);
+  const apart = Math.floor((days * units['1d']) / sessions);
   const counts = '{"input":75000000,"cacheRead":45000000,"output":9000000,"cache_hits":24}';
   for (const [step, more, from] of [
     [units['1h'], 0, 0],
@@ -167,7 +168,7 @@ async function fillSessions({ run, numbers }: Filled): Promise<void> {
   ] as const)
     await run(`INSERT INTO series_sums (dimension, step, start, name, cost, margin, posts, calls, counts)
       ${numbers(from, sessions)}
-      SELECT 'tag', ${step}, (${start} + number * ${Math.floor((days * units['1d']) / sessions)}) / ${step} * ${step} + ${more},
+      SELECT 'tag', ${step}, (${start} + number * ${apart}) / ${step} * ${step} + ${more},
         'session:5f0c2a1e-7d43-4b1a-' || number, number * 37 % 9000000, 0, 15, 15, '${counts}' FROM numbers`);
 }
 

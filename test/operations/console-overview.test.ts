@@ -55,6 +55,48 @@ describe.runIf(hasBrowser)('the overview in a browser', () => {
     ]);
   });
 
+  it('shows a bar with its total for each day of the reader, of 25 hours where clocks go back', async () => {
+    await page.route('**/admin/overview*', async (route) => {
+      const reply = await (await route.fetch()).json();
+      const times: string[] = reply.times;
+      const ones = times.map(() => 1);
+      const series = ['one', 'two'].map((name) => ({
+        name,
+        totals: reply.totals,
+        ...{ p50: times.map(() => 5), p95: times.map(() => 9) },
+        cost: times.map(() => '0.01'),
+        ...{ calls: ones, errors: ones, input: ones, output: ones, cache_hits: ones },
+      }));
+      await route.fulfill({ json: { ...reply, series } });
+    });
+    await go('?show=calls&from=2026-10-31&to=2026-11-04');
+    expect(await ticks()).toEqual(['Sat 31 Oct', 'Sun 1 Nov', 'Mon 2 Nov', 'Tue 3 Nov', 'Wed 4 Nov']);
+    await range().getByText('Days and times: America/New_York.').waitFor();
+    const { x = 0, y = 0, width = 0 } = (await page.locator('.plot').boundingBox()) ?? {};
+    await page.mouse.move(x + width * 0.3, y + 100);
+    expect(await page.locator('.tip').textContent()).toMatch(/Sun 1 Nov.*one25two25Total50/);
+    await go('?show=ttft&from=2026-10-31&to=2026-11-04');
+    expect(await ticks()).toEqual(['Sat 31 Oct', 'Sun 1 Nov', 'Mon 2 Nov', 'Tue 3 Nov', 'Wed 4 Nov']);
+    await page.getByRole('button', { name: '7 d' }).click();
+    await expect.poll(() => ticks().then(({ length }) => length)).toBe(7);
+  });
+
+  it('says how much each figure changed since the period before', async () => {
+    await page.route('**/admin/overview*', async (route) => {
+      const reply = await (await route.fetch()).json();
+      const isBefore = route.request().url().includes('top=1');
+      const totals = { ...reply.totals, calls: isBefore ? 40 : 50, errors: isBefore ? 4 : 3, cost: '1' };
+      await route.fulfill({ json: { ...reply, totals } });
+    });
+    await go('');
+    const note = (label: string) => page.locator('.tile', { hasText: label }).locator('.note').first();
+    await note('Calls').getByText('+25 %').waitFor();
+    expect(await note('Errors').textContent()).toContain('−25 % · 3 calls');
+    expect(await note('Spend').textContent()).toContain('+0 % · ');
+    await go('?from=2026-11-01&to=2026-11-02');
+    expect(await note('Calls').textContent()).not.toContain('%');
+  });
+
   it('says that figures are incomplete if more is not summed up than is read one by one', async () => {
     for (const [behind, hints] of [
       [60_000, ['Not complete yet: 60,000 entries and calls are still being summed up.']],

@@ -246,7 +246,7 @@ interface Leading {
   readonly places: readonly (readonly string[])[];
 }
 
-/** The largest series, and how many there are. Where a name alone finds the rows, there are no places to list. */
+/** The largest series, and how many there are. No places are listed if names alone find the rows. */
 function* rankNames(
   query: OverviewQuery,
   { all, found }: Plan,
