@@ -63,9 +63,14 @@ describe.runIf(hasBrowser)('the overview in a browser', () => {
       const series = ['one', 'two'].map((name) => ({
         name,
         totals: reply.totals,
-        ...{ p50: times.map(() => 5), p95: times.map(() => 9) },
+        p50: times.map(() => 5),
+        p95: times.map(() => 9),
         cost: times.map(() => '0.01'),
-        ...{ calls: ones, errors: ones, input: ones, output: ones, cache_hits: ones },
+        calls: ones,
+        errors: ones,
+        input: ones,
+        output: ones,
+        cache_hits: ones,
       }));
       await route.fulfill({ json: { ...reply, series } });
     });

@@ -46,6 +46,7 @@ await post(`${open.adminUrl}/admin/prices`, open.secret, {
 });
 for (const markup of [{ percent: '10' }, { account: 'support', model: 'openai/*', fixed: '0.001' }])
   await post(`${open.adminUrl}/admin/markups`, open.secret, markup);
+const question = { role: 'user', content: 'Which harbours can I reach from here before the tide turns?' };
 const agents = ['claude-cli/2.1.0 (external, cli)', 'codex_cli_rs/0.120.0', 'opencode/1.0'];
 /** A call of one of five sessions, each of a client of its own. */
 async function ask(number: number, body: object): Promise<void> {
@@ -56,6 +57,10 @@ async function ask(number: number, body: object): Promise<void> {
     'x-session-id': `5f0c2a1${session}-harbour`,
   };
   await (await postJson(`${gateway.url}/v1/chat/completions`, body, headers)).text();
+  if (session !== 3) return;
+  const system = [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }];
+  const message = { model: 'openai/gpt-4o', max_tokens: 20, system, messages: [question] };
+  await (await postJson(`${gateway.url}/v1/messages`, message, headers)).text();
 }
 const models = [
   'openai/gpt-4o-mini',
@@ -65,7 +70,6 @@ const models = [
   'openai/gpt-4o',
   'openai/unknown',
 ];
-const question = { role: 'user', content: 'Which harbours can I reach from here before the tide turns?' };
 for (let call = 0; call < 48; call += 1)
   await ask(call, {
     model: models[(call * 7) % (call % 5 === 0 ? models.length : models.length - 1)],
@@ -74,7 +78,7 @@ for (let call = 0; call < 48; call += 1)
       turn % 2 === 0 ? question : { role: 'assistant', content: 'Several, if the wind holds.' },
     ),
   });
-await gateway.ended(48);
+await gateway.ended(57);
 
 const pages: Readonly<Record<string, string>> = {
   overview: '?range=1h&show=calls',

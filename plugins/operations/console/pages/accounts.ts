@@ -74,7 +74,7 @@ function buildColumns(zone: string): Column<Statement['lines'][number]>[] {
     buildColumn('Kind', 'kind'),
     buildColumn('Text', 'text'),
     buildColumn('Reference', 'reference'),
-    buildColumn('Calls', 'calls', 'count'),
+    buildColumn('Charged calls', 'calls', 'count'),
     buildColumn('Amount', 'amount', 'amount'),
     buildColumn('Balance', 'balance', 'amount'),
   ];

@@ -276,6 +276,13 @@ const spending: readonly Column<Key>[] = [
   buildColumn('Calls per minute', ({ limits }) => limits.callsPerMinute, 'count'),
 ];
 
+const lastUse: Column<Key> = buildColumn(
+  'Last used, made',
+  ({ lastUsed }) => lastUsed ?? null,
+  ({ lastUsed, created }) =>
+    html`${renderTime(lastUsed, 'brief')}<br /><span class="dim">${renderTime(created, 'brief')}</span>`,
+);
+
 interface KeysProps {
   readonly kind: Key['kind'];
   /** Whose they are; all keys unless given. */
@@ -306,14 +313,7 @@ function buildColumns({ kind, account: owner }: KeysProps): Column<Key>[] {
     ),
     ...(kind === 'operator' ? [] : spending),
     buildColumn('Expires', ({ limits }) => limits.expires, 'time'),
-    buildColumn<Key>(
-      'Last used',
-      ({ lastUsed }) => lastUsed ?? null,
-      ({ lastUsed, created }) =>
-        html`${renderTime(lastUsed, 'brief')}<br /><span class="dim"
-            >made ${renderTime(created, 'brief')}</span
-          >`,
-    ),
+    kind === 'operator' ? buildColumn<Key>('Created', 'created', 'time') : lastUse,
     buildColumn('', undefined, renderActions),
   ];
 }

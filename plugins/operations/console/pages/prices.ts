@@ -106,7 +106,7 @@ const updateColumns: readonly Column<Update>[] = [
   buildColumn('Holds from', 'from', ({ from }) => renderTime(from, 'brief')),
   buildColumn('Made', 'at', 'time'),
   buildColumn('By', 'by', ({ by, source }) => html`${by}<br /><span class="dim">${source}</span>`),
-  buildColumn('Look at', ({ reasons }) => reasons.join('; ')),
+  buildColumn('Why held back', ({ reasons }) => reasons.join('; ')),
   buildColumn('', undefined, renderUpdateActions),
 ];
 
@@ -177,14 +177,11 @@ function renderMarkupActions(markup: Markup) {
 }
 
 const markupColumns: readonly Column<Markup>[] = [
-  buildColumn('For', describeSubject, ({ account, key, model }) => {
-    const links = [
-      account && html`account <a href=${buildHref(['accounts', account])}>${account}</a> `,
-      key && html`key <a href=${buildHref('calls', { key })}>${key}</a> `,
-      model && html`model ${model}`,
-    ].filter(Boolean);
-    return links.length > 0 ? links : 'all calls';
-  }),
+  buildColumn('For', describeSubject, (markup) =>
+    markup.account === undefined
+      ? describeSubject(markup)
+      : html`<a href=${buildHref(['accounts', markup.account])}>${describeSubject(markup)}</a>`,
+  ),
   buildColumn('Percent', ({ percent }) => percent, undefined, 'figure'),
   buildColumn('Each call', ({ fixed }) => fixed, 'amount'),
   buildColumn('', undefined, renderMarkupActions),

@@ -32,11 +32,6 @@ const columns: readonly Column<Session>[] = [
       html`<a href=${buildHref('calls', { key })}>${name || key}</a>,${' '}
         <a href=${buildHref(['accounts', account ?? ''])}>${account}</a>`,
   ),
-  buildColumn(
-    'Models',
-    ({ models }) => models.join(', '),
-    ({ models: [first, ...others] }) => `${first ?? ''}${others.length > 0 ? ` +${others.length}` : ''}`,
-  ),
   buildColumn('Cost', 'cost', 'amount'),
   buildColumn(
     'Calls',
