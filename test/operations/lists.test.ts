@@ -112,6 +112,14 @@ it('the log of operators names whose key was made, and is filtered by each of it
   const post = encodeURIComponent('POST /admin/keys');
   expect(await list(`subject=logged&action=${post}`)).toMatchObject({ data: [{ subject: 'logged' }] });
   expect(await list('author=nobody')).toMatchObject({ data: [] });
+  const { body } = await send('keys', { kind: 'operator', name: 'deputy' });
+  const { key } = z.looseObject({ key: z.string() }).parse(body);
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const made = { method: 'POST', headers, body: JSON.stringify({ name: 'of-the-deputy' }) };
+  expect((await fetch(`${open.adminUrl}/admin/accounts`, made)).status).toBe(201);
+  expect(await list('author=deputy')).toMatchObject({
+    data: [{ author_name: 'deputy', subject: 'of-the-deputy' }],
+  });
   expect(await list('from=2099-01-01')).toMatchObject({ data: [] });
 });
 
@@ -121,9 +129,10 @@ it('calls show the address, the client and the reservation, and name their key',
     client: 'claude-cli/2.1.0 (external, cli)',
     reserved: expect.stringMatching(/^0\.0/),
   });
-  expect((await ask(`calls?id=${calls[0]}`)).body).toMatchObject({
-    data: [{ key_name: expect.any(String) }],
-  });
+  const listed = z.object({ data: z.tuple([z.looseObject({ key: z.string() })]) });
+  const [{ key }] = listed.parse((await ask(`calls?id=${calls[0]}`)).body).data;
+  await send(`keys/${key}`, { name: 'laptop' }, 'PATCH');
+  expect((await ask(`calls?id=${calls[0]}`)).body).toMatchObject({ data: [{ key, key_name: 'laptop' }] });
   expect((await ask('keys?account=tester')).body).toMatchObject({
     data: [{ lastUsed: expect.stringMatching(/^20\d\d-/) }],
   });

@@ -60,7 +60,8 @@ async function ask(number: number, body: object): Promise<void> {
   if (session !== 3) return;
   const system = [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }];
   const message = { model: 'openai/gpt-4o', max_tokens: 20, system, messages: [question] };
-  await (await postJson(`${gateway.url}/v1/messages`, message, headers)).text();
+  const version = { 'anthropic-version': '2023-06-01' };
+  await (await postJson(`${gateway.url}/v1/messages`, message, { ...headers, ...version })).text();
 }
 const models = [
   'openai/gpt-4o-mini',

@@ -221,7 +221,10 @@ const listing = defineOperation({
     await flush?.();
     const rows = await store.listCalls({ ...(await nameKey(store, query)), call: id });
     const names = await readKeyNames(store, [...new Set(rows.map(({ key }) => key))]);
-    const describe = (row: CallRow) => ({ ...describeCall(toListed(row)), key_name: names.get(row.key) });
+    const describe = (row: CallRow) => ({
+      ...describeCall(toListed(row)),
+      key_name: names.get(row.key) || undefined,
+    });
     return buildPage(rows, query.limit, describe, formatPlace);
   },
   csv: {

@@ -17,7 +17,7 @@ import { callOperations, callVerbs } from './calls.ts';
 import { erasureOperations } from './erasures.ts';
 import { exportOperations, exportVerbs } from './export.ts';
 import { invitationOperations } from './invitations.ts';
-import { readKeyNames } from './key-records.ts';
+import { nameKey, readKeyNames } from './key-records.ts';
 import { keyOperations, keyVerbs } from './keys.ts';
 import { type Ledger, defineOperation } from './operation.ts';
 import { overviewOperations } from './overview.ts';
@@ -85,8 +85,9 @@ const actionOperations = [
         limit: buildNumberSchema(1, 1000).default(100),
       }),
     ),
-    async run({ store }, { after, before = after, ...query }) {
-      const actions = await store.listActions({ ...query, before });
+    async run({ store }, { after, before = after, author: key, ...query }) {
+      const { key: author } = await nameKey(store, { key });
+      const actions = await store.listActions({ ...query, author, before });
       const names = await readKeyNames(store, [...new Set(actions.map(({ author }) => author))]);
       return buildPage(
         actions,

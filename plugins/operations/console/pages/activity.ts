@@ -6,6 +6,7 @@ import { bindQuery, chooseView, openForm, reasonField, renderInput } from './for
 import { renderUsd } from './format.ts';
 import { buildHref, html, notify, setQuery, type Place } from './kit.ts';
 import { renderBadge, renderHead } from './parts.ts';
+import { NameInput } from './search.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
 type Action = Replies['GET /admin/actions']['data'][number];
@@ -65,10 +66,11 @@ function Actions({ query }: { readonly query: Place['query'] }) {
     ...list,
     isFiltered: true,
     getKey: ({ number }) => String(number),
-    tools: html`${renderInput('Who', bindQuery('author'))} ${renderInput('Subject', bindQuery('subject'))}
-    ${renderInput('From', bindQuery('from'), { type: 'date' })}
-    ${renderInput('Before', bindQuery('to'), { type: 'date' })}
-    ${!isUnfiltered && html`<button class="quiet" onClick=${clear}>Clear filters</button>`}`,
+    tools: html`<${NameInput} label="Who" kind="key" state=${bindQuery('author')} />
+      <${NameInput} label="Subject" kind="account" state=${bindQuery('subject')} />
+      ${renderInput('From', bindQuery('from'), { type: 'date' })}
+      ${renderInput('Before', bindQuery('to'), { type: 'date' })}
+      ${!isUnfiltered && html`<button class="quiet" onClick=${clear}>Clear filters</button>`}`,
     empty: isUnfiltered ? 'Operators have not changed anything yet.' : 'No action matches these filters.',
   });
 }

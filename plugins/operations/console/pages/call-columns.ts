@@ -66,14 +66,14 @@ export function renderOutcome({ outcome, error_code: code }: Pick<Call, 'outcome
 
 /** A name that leads to its calls. */
 const renderLink = (
-  name: 'account' | 'key' | 'provider',
+  name: 'account' | 'key' | 'model' | 'provider',
   value: string | null | undefined,
   title: string | null | undefined = value,
 ) => value && html`<a class="plain" href=${buildHref('calls', { [name]: value })}>${title}</a>`;
 
-function renderModel({ model, answered_by: by, stream }: Call) {
+function renderModel({ model, answered_by: by, stream }: Call, isOwn: boolean) {
   const other = by && by !== model && html`<br /><span class="dim">answered by ${by}</span>`;
-  return html`${model ?? '–'}${stream && html` ${renderBadge('stream')}`}${other}`;
+  return html`${isOwn ? model : renderLink('model', model)}${stream && html` ${renderBadge('stream')}`}${other}`;
 }
 
 /** The tokens of a call, or what it used instead. Its page has all of it. */
@@ -102,7 +102,7 @@ export const buildCallColumns = (isOwn = false): Column<Call>[] => [
         ),
         buildColumn<Call>('Account', 'account', (call) => renderLink('account', call.account)),
       ]),
-  buildColumn('Model', 'model', renderModel, 'wide'),
+  buildColumn('Model', 'model', (call) => renderModel(call, isOwn), 'wide'),
   buildColumn('Outcome', ({ outcome, error_code: code }) => `${outcome} ${code ?? ''}`.trim(), renderOutcome),
   buildColumn('Provider', 'provider', ({ provider }) =>
     isOwn ? provider : renderLink('provider', provider),

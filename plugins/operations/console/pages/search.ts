@@ -43,7 +43,7 @@ export function NameInput({ label, state, kind, placeholder = '' }: NameInputPro
     if (!(target instanceof HTMLInputElement)) return;
     found.value = (await findNames(target.value, kind)) ?? found.value;
   };
-  return html`<div class="control" onInput=${look} onFocusIn=${look}>
+  return html`<div class="names" onInput=${look} onFocusIn=${look}>
     ${renderInput(label, state, { placeholder, suggest: found.value.map(toOption) })}
   </div>`;
 }
