@@ -73,7 +73,8 @@ const renderLink = (
 
 function renderModel({ model, answered_by: by, stream }: Call, isOwn: boolean) {
   const other = by && by !== model && html`<br /><span class="dim">answered by ${by}</span>`;
-  return html`${isOwn ? model : renderLink('model', model)}${stream && html` ${renderBadge('stream')}`}${other}`;
+  const asked = isOwn ? model : renderLink('model', model);
+  return html`${asked}${stream && html` ${renderBadge('stream')}`}${other}`;
 }
 
 /** The tokens of a call, or what it used instead. Its page has all of it. */

@@ -56,8 +56,7 @@ const lossColumns: readonly Column<Lost>[] = [
     'What',
     ({ client, field, provider }) => `${nameClient(client)} loses ${field} at ${provider}`,
     ({ client, field, provider }) =>
-      html`<strong>${nameClient(client)}</strong> loses <code>${field}</code> at
-        <strong>${provider}</strong>`,
+      html`${nameClient(client)} loses <code>${field}</code> ${`at ${provider}`}`,
     'wide',
   ),
   buildColumn('Why', 'reason', undefined, 'wide'),
