@@ -12,7 +12,7 @@ import { buildColumn, type Column, renderTable } from './table.ts';
 type Update = Replies['GET /admin/prices']['data'][number];
 type Markup = Replies['GET /admin/markups']['data'][number];
 
-/** The rates of the usual price, and of its tiers, by the names that the API has for them. */
+/** The rates of the usual price, by the names that the API has for them. */
 function listRates({ offers: [offer] }: Model): { readonly name: string; readonly rate: string }[] {
   return (offer?.price?.rates ?? []).map(({ unit, modality = '', rate }) => ({
     name: unit + modality.charAt(0).toUpperCase() + modality.slice(1),
