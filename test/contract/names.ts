@@ -1,15 +1,13 @@
 /** What a store finds by a few letters, and what it says of the calls of a tag. */
 import { expect, it } from 'vitest';
 import { units } from '../../plugins/meters/balance/calls/figures.ts';
-import { noLimits } from '../../plugins/meters/balance/keys.ts';
+import { newKey } from '../balance/calls.ts';
 import type { Bench } from './bench.ts';
 import { add, always, buildCall } from './made-calls.ts';
 
 export function testNames({ store }: Bench): void {
-  const makeKey = async (id: string, name: string, account: string): Promise<void> => {
-    const secret = { id, hash: `${id}-hash`, lastFour: id.slice(-4), at: 1 };
-    await store().createKey({ ...noLimits, ...secret, name, account, kind: 'user' });
-  };
+  const makeKey = (id: string, name: string, account: string): Promise<boolean> =>
+    store().createKey(newKey(id, account, { name, lastFour: id.slice(-4) }));
 
   it('a search finds what begins with a text before what contains it, in either case', async () => {
     for (const account of ['Lovelace', 'house_of-lovelace', 'xlovelacex'])
@@ -34,6 +32,7 @@ export function testNames({ store }: Bench): void {
   });
 
   it('a search finds calls by the beginning of their ids, and each tag once', async () => {
+    await store().createAccount({ name: 'sought', at: 1 });
     await add(
       store(),
       ...['1', '2', '3'].map((number) =>
@@ -51,6 +50,7 @@ export function testNames({ store }: Bench): void {
   });
 
   it('the newest calls of a tag come with what clients lost, and with the start of the first', async () => {
+    await store().createAccount({ name: 'tagging', at: 1 });
     const losses = [{ path: 'a.b', code: 'c', reason: 'd' }];
     for (let number = 1; number <= 4; number += 1)
       await add(
@@ -71,6 +71,7 @@ export function testNames({ store }: Bench): void {
   });
 
   it('the dearest values of a tag are summed up without the others', async () => {
+    await store().createAccount({ name: 'dear', at: 1 });
     const day = 40 * units['1d'];
     const tags = ['one', 'two', 'two', 'three', 'three', 'three'];
     await add(
