@@ -58,8 +58,8 @@ function buildLimitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
       name: 'operations',
       label: 'Operations',
       value: limits?.operations?.join(', ') ?? '',
-      placeholder: 'generate, edit, count, compact, models, stored',
-      hint: 'Of calls and of listings and stored responses. Leave empty for all.',
+      placeholder: 'generate, count, models',
+      hint: 'Of generate, edit, count, compact, models and stored. Leave empty for all.',
     },
     expiry,
   ];

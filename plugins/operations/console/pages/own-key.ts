@@ -148,7 +148,9 @@ function renderCall(call: OwnCallRecord) {
     ['Answered by', call.answered_by],
     ['Provider', call.provider],
     ['Cost', renderUsd(call.cost)],
-    ...call.usage.map((use) => [`Used: ${nameUnit(use)}`, formatCount(use.count)] as const),
+    ...call.usage
+      .filter(({ count }) => count > 0)
+      .map((use) => [`Used: ${nameUnit(use)}`, formatCount(use.count)] as const),
     ['Left out', losses.map(({ path, reason }) => html`<div><code>${path}</code> ${reason}</div>`)],
   ]);
   return html`<section class="card">${facts}</section>
