@@ -8,9 +8,9 @@ import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * `sk-` keys call models and see their account, `gw-` keys are for the admin listener and spend nothing, and with
- * an `in-` someone gets their first key. The others are of people: of a browser's session, a device that signs
- * in, its calls and its renewals.
+ * `sk-` keys call models and see their account, `gw-` keys are for the admin listener and spend nothing, and
+ * with an `in-` someone gets their first key. The others are of people: of a browser's session, a device that
+ * signs in, its calls and its renewals.
  */
 const prefixes = {
   user: 'sk-',

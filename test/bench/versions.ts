@@ -1,7 +1,7 @@
 /**
  * Processor time of a call, all threads, of this checkout and of another one, in interleaved rounds of one
- * run: a JSON call that is alone, and at 32 connections a JSON call, a translated one and an unpaced stream of
- * 100 events.
+ * run: a JSON call that is alone, and at 32 connections a JSON call, a translated one and an unpaced stream
+ * of 100 events.
  *
  * node test/bench/versions.ts <another checkout>      BENCH_ROUNDS=5 BENCH_SECONDS=3 BENCH_WARM_UP=12
  */

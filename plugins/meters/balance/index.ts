@@ -15,7 +15,6 @@ import {
   type Principal,
 } from '../../../core/index.ts';
 import { getAttribution } from '../../shared/attribution.ts';
-import { isChange, listOperationRoutes } from '../../shared/operations.ts';
 import {
   buildBudgetHeaders,
   buildRateError,
@@ -24,29 +23,22 @@ import {
   narrowGrant,
   readBudgetWish,
 } from './admission.ts';
-import { listBackupCommands } from './backup.ts';
 import { addBudgetWebhook, keepForwarding, webhookOptions } from './budgets/webhook.ts';
 import { keepErasing } from './erasures/keeper.ts';
 import { readClaim, buildClaimError, idempotencyOptions, keepSweeping, findReplay } from './idempotency.ts';
-import { listInvitationRoutes } from './invitations/routes.ts';
-import { createKeyring, makeFirstKey } from './keys.ts';
+import { makeFirstKey } from './keys.ts';
 import { LedgerService } from './ledger-service.ts';
 import { Markups, markupSchema, followMarkups } from './markups.ts';
 import { registerLedgerMetrics } from './metrics.ts';
 import { AccountWatch, noticeOptions } from './notices.ts';
 import { openStore, storeOptions } from './open-store.ts';
-import { createExamination } from './operator/audit.ts';
-import type { Offer } from './operator/reading.ts';
-import { buildRouteAction, listCommands, operations } from './operator/table.ts';
-import { listBalanceRoutes, listOwnKeyRoutes } from './own-key.ts';
-import { listOwnKeysRoutes } from './own-keys.ts';
-import { narrowStore } from './own-store.ts';
-import { createDocumentStore, createStoreUser, PluginTables } from './plugin-tables.ts';
+import type { PluginTables } from './plugin-tables.ts';
 import { PriceBook } from './prices.ts';
+import { register, requireOpened } from './registration.ts';
 import { buildSettlement } from './settlement.ts';
-import { createCapTeller, createUsageRoute, toCapError } from './spend-caps.ts';
-import type { Quote, Store } from './store.ts';
-import { topUpOptions, createTopUpRoute } from './top-ups.ts';
+import { createCapTeller, toCapError } from './spend-caps.ts';
+import type { Quote } from './store.ts';
+import { topUpOptions } from './top-ups.ts';
 
 /** For authors of custom stores. */
 export type * from './store.ts';
@@ -101,84 +93,6 @@ const options = z.strictObject({
 });
 
 type Options = z.output<typeof options>;
-
-function createOffer({ catalog, protocols }: Host): Offer {
-  return {
-    listModels: () => catalog.listModels(),
-    lookAtListings: () => catalog.lookAtListings(),
-    find: (id) => catalog.find(id),
-    listProtocols: () => [...protocols.list()].map(({ name }) => name),
-  };
-}
-
-/** Adds everything but the hooks: health, doctor, keys, routes and commands. */
-function register(
-  host: Host,
-  { store, addresses, topUps }: Options,
-  opened: () => LedgerService | undefined,
-): PluginTables {
-  const requireService = (): LedgerService => requireOpened(opened());
-  const offer = createOffer(host);
-  const getLedger = (): Store => requireService().store;
-  const open = (settings?: { readonly mustExist: boolean }): Promise<Store> =>
-    openStore(store, host.dataFolder, settings);
-  host.readiness.add({
-    name: 'ledger',
-    findFault() {
-      const service = opened();
-      return service ? service.store.findFault()?.message : 'it is not open yet';
-    },
-  });
-  const openExisting = (): Promise<Store> => open({ mustExist: true });
-  host.examinations.add(createExamination(openExisting));
-  const useStore = createStoreUser(() => opened()?.store, openExisting);
-  host.operations.documents.add(createDocumentStore(useStore));
-  const tables = new PluginTables(getLedger, host.logger, store.kind === 'postgres', useStore);
-  host.tables.add(tables);
-  host.keyrings.add(createKeyring(getLedger));
-  host.operations.archives.add({
-    name: 'balance',
-    async find(id) {
-      await requireService().calls.flush();
-      return getLedger().findCall(id);
-    },
-  });
-  const routes = [
-    ...listBalanceRoutes(addresses, getLedger),
-    ...listOperationRoutes(operations, (operation, request, principal) => {
-      const { store, calls, lastAudit } = requireService();
-      const { key: author, person } = principal;
-      const noteAction = (): Store => store.withAction(buildRouteAction(author, operation.route, request));
-      return {
-        store: narrowStore(isChange(operation) ? noteAction() : store, principal),
-        offer,
-        erase: host.operations.erase,
-        author,
-        ...(person?.role === 'member' ? { isMember: true } : { lastAudit }),
-        flush: () => calls.flush(),
-      };
-    }),
-    ...listOwnKeyRoutes(requireService),
-    createUsageRoute(getLedger, host.protocols),
-    ...listOwnKeysRoutes(() => ({ store: getLedger(), offer })),
-    ...listInvitationRoutes(getLedger),
-    ...(topUps ? [createTopUpRoute(topUps, getLedger)] : []),
-  ];
-  for (const route of routes) host.routes.add(route);
-  for (const command of [
-    ...listCommands(open, { offer, erase: host.operations.erase }),
-    ...listBackupCommands(store, host.dataFolder),
-  ])
-    host.commands.add(command);
-  return tables;
-}
-
-function requireOpened(service: LedgerService | undefined): LedgerService {
-  if (service) return service;
-  throw new GatewayError('ledger_unavailable', 'The ledger is not open yet; try again soon.', {
-    retryAfter: 1,
-  });
-}
 
 type Short = Parameters<typeof buildShortError>[2];
 

@@ -86,8 +86,8 @@ function findWider(asked: Limits, permits: Principal['permits'] = {}): string | 
 }
 
 /**
- * What a member's key may do: as much as the rule and the key that makes it allow, where nothing else is asked
- * for.
+ * What a member's key may do: as much as the rule and the key that makes it allow, where nothing else is
+ * asked for.
  */
 export function applyRule(asked: Limits, rule: MemberRule, permits?: Principal['permits']): Limits {
   const limited = {

@@ -98,6 +98,8 @@ function buildReads(store: Store, own: OwnLedger, { accounts, holder }: Member):
     listTeam: async (account) => store.listTeam(own.requireAccount(account)),
     readBalance: async (account) => store.readBalance(own.requireAccount(account)),
     listKeys: (query) => store.listKeys({ ...query, holder }),
+    // Of the keys of a list, which are the member's.
+    findLastUses: (keys) => store.findLastUses(keys),
     listCalls: (query) => own.listCalls(query),
     findCall: async (id) => ((await own.isOwnCall(id)) ? store.findCall(id) : undefined),
     // Of a call that the member may see, or the credit of an account.

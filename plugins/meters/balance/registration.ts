@@ -1,0 +1,103 @@
+/** What the ledger adds to the host beside its hooks: health, doctor, keys, tables, routes and commands. */
+import type { z } from 'zod';
+import { GatewayError, type Host } from '../../../core/index.ts';
+import { isChange, listOperationRoutes } from '../../shared/operations.ts';
+import { listBackupCommands } from './backup.ts';
+import { listInvitationRoutes } from './invitations/routes.ts';
+import { createKeyring } from './keys.ts';
+import type { LedgerService } from './ledger-service.ts';
+import { openStore, type storeOptions } from './open-store.ts';
+import { createExamination } from './operator/audit.ts';
+import type { Offer } from './operator/reading.ts';
+import { buildRouteAction, listCommands, operations } from './operator/table.ts';
+import { listBalanceRoutes, listOwnKeyRoutes } from './own-key.ts';
+import { listOwnKeysRoutes } from './own-keys.ts';
+import { narrowStore } from './own-store.ts';
+import { createDocumentStore, createStoreUser, PluginTables } from './plugin-tables.ts';
+import { createUsageRoute } from './spend-caps.ts';
+import type { Store } from './store.ts';
+import { createTopUpRoute, type topUpOptions } from './top-ups.ts';
+
+export function requireOpened(service: LedgerService | undefined): LedgerService {
+  if (service) return service;
+  throw new GatewayError('ledger_unavailable', 'The ledger is not open yet; try again soon.', {
+    retryAfter: 1,
+  });
+}
+
+function createOffer({ catalog, protocols }: Host): Offer {
+  return {
+    listModels: () => catalog.listModels(),
+    lookAtListings: () => catalog.lookAtListings(),
+    find: (id) => catalog.find(id),
+    listProtocols: () => [...protocols.list()].map(({ name }) => name),
+  };
+}
+
+interface Chosen {
+  readonly store: z.output<typeof storeOptions>;
+  readonly addresses: readonly string[];
+  readonly topUps?: z.output<typeof topUpOptions> | undefined;
+}
+
+/** Returns the tables of plugins, whose statements the ledger runs with its own. */
+export function register(
+  host: Host,
+  { store, addresses, topUps }: Chosen,
+  opened: () => LedgerService | undefined,
+): PluginTables {
+  const requireService = (): LedgerService => requireOpened(opened());
+  const offer = createOffer(host);
+  const getLedger = (): Store => requireService().store;
+  const open = (settings?: { readonly mustExist: boolean }): Promise<Store> =>
+    openStore(store, host.dataFolder, settings);
+  host.readiness.add({
+    name: 'ledger',
+    findFault() {
+      const service = opened();
+      return service ? service.store.findFault()?.message : 'it is not open yet';
+    },
+  });
+  const openExisting = (): Promise<Store> => open({ mustExist: true });
+  host.examinations.add(createExamination(openExisting));
+  const useStore = createStoreUser(() => opened()?.store, openExisting);
+  host.operations.documents.add(createDocumentStore(useStore));
+  const tables = new PluginTables(getLedger, host.logger, store.kind === 'postgres', useStore);
+  host.tables.add(tables);
+  host.keyrings.add(createKeyring(getLedger));
+  host.operations.archives.add({
+    name: 'balance',
+    async find(id) {
+      await requireService().calls.flush();
+      return getLedger().findCall(id);
+    },
+  });
+  const routes = [
+    ...listBalanceRoutes(addresses, getLedger),
+    ...listOperationRoutes(operations, (operation, request, principal) => {
+      const { store, calls, lastAudit } = requireService();
+      const { key: author, person } = principal;
+      const noteAction = (): Store => store.withAction(buildRouteAction(author, operation.route, request));
+      return {
+        store: narrowStore(isChange(operation) ? noteAction() : store, principal),
+        offer,
+        erase: host.operations.erase,
+        author,
+        ...(person?.role === 'member' ? { isMember: true } : { lastAudit }),
+        flush: () => calls.flush(),
+      };
+    }),
+    ...listOwnKeyRoutes(requireService),
+    createUsageRoute(getLedger, host.protocols),
+    ...listOwnKeysRoutes(() => ({ store: getLedger(), offer })),
+    ...listInvitationRoutes(getLedger),
+    ...(topUps ? [createTopUpRoute(topUps, getLedger)] : []),
+  ];
+  for (const route of routes) host.routes.add(route);
+  for (const command of [
+    ...listCommands(open, { offer, erase: host.operations.erase }),
+    ...listBackupCommands(store, host.dataFolder),
+  ])
+    host.commands.add(command);
+  return tables;
+}
