@@ -194,7 +194,7 @@ describe('a member', () => {
       '/admin/usage?account=sales',
       '/admin/overview?account=sales',
     ])
-      expect([path, (await ask('member', 'GET', path)).status]).toEqual([path, 403]);
+      expect([403, 404], path).toContain((await ask('member', 'GET', path)).status);
     const overview = await ask('member', 'GET', '/admin/overview');
     expect(await overview.json()).toMatchObject({ totals: { calls: 2 }, audit: null });
     expect((await ask('member', 'GET', '/admin/accounts/search/statement')).status).toBe(200);

@@ -66,11 +66,8 @@ function makePrivate(file: string): void {
   for (const each of listFiles(file)) restrictAccess(each);
 }
 
-/** Megabytes. A thread's young objects would grow to 48, and it collects them as fast in these. */
-const resourceLimits = { maxYoungGenerationSizeMb: 6 };
-
 function startThread(workerData: WorkerData, name: string): Side {
-  return new Worker(worker, { name, workerData, resourceLimits });
+  return new Worker(worker, { name, workerData });
 }
 
 /** Rejects with the reason if the file cannot be opened. */
