@@ -26,8 +26,7 @@ export const verbs: ReadonlySet<string> = new Set(
    redact redeem redirect refer refund refuse refuses register rehearse reject release reload remember remove
    rename render renew repair replace reply report reprice require reserve reset resolve respell restart
    restore restrict resume revoke retarget reword rewrite rotate round route run save scale schedule scrape
-   seal
-  select send separate serialize serve serves set settle share
+  seal select send separate serialize serve serves set settle share
   shift shorten show shrink sign skip slice sort spell spend
   splice split stack start starts stays step stop store stream strip subtract suggest suits sum
   supervise supports suspend sweep switch take takes tap test tidy tighten to tolerate trace track transform
