@@ -115,13 +115,17 @@ export interface RehearsedRequest {
 /** Where ended calls are kept for longer than a process remembers them. */
 export interface Archive {
   readonly name: string;
-  /** Finds a call by its id: the key that made it, and its record as JSON text. */
+  /** Finds a call by its id: whose it is, and its record as JSON text. */
   find(id: string): Promise<ArchivedCall | undefined>;
 }
 
 export interface ArchivedCall {
+  /** The key that made it. */
   readonly key: string;
   readonly body: string;
+  /** Its account and who holds its key now, if known: other keys of the same holder may read it. */
+  readonly account?: string;
+  readonly holder?: string | undefined;
 }
 
 /**

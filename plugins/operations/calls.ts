@@ -1,5 +1,5 @@
 /**
- * `GET /v1/calls/{id}`: the record of a call, for the key that made it. The id is the reply's
+ * `GET /v1/calls/{id}`: the record of a call, for the keys of whoever made it. The id is the reply's
  * `x-request-id`. It lists every attempt and everything that was lost, which a header may have no room
  * for. The last calls are stored in memory, and for longer if there is an archive, such as the ledger;
  * prompts and replies are never stored. If several workers share the port, each stores its own calls and
@@ -61,18 +61,24 @@ function createMemory(most: number, workers: Workers): Memory {
   };
 }
 
-/** Looks in memory first, then asks the other workers, then the archive. */
+/** Looks in memory first, then asks the other workers, then the archive, which knows who holds which key. */
 async function findCall(
   memory: Memory | undefined,
   id: string,
-  { key }: Principal,
+  { key, account, holder }: Principal,
   { workers, operations }: Host,
 ): Promise<Kept> {
-  let kept: Kept | undefined =
+  const kept: Kept | undefined =
     memory?.calls.get(id) ?? keptSchema.safeParse(await workers.askForFirstAnswer('calls', id)).data;
-  for (const archive of operations.archives.list()) kept ??= await archive.find(id);
-  // A call of another key gets the same reply as an unknown id, so that ids cannot be probed.
   if (kept?.key === key) return kept;
+  if (!kept || holder !== undefined) {
+    for (const archive of operations.archives.list()) {
+      const found = await archive.find(id);
+      const isHeld = holder !== undefined && found?.holder === holder && found.account === account;
+      if (found && (found.key === key || isHeld)) return found;
+    }
+  }
+  // A call of others gets the same reply as an unknown id, so that ids cannot be probed.
   throw new GatewayError('not_found', `No call "${id.slice(0, 100)}" of this key is remembered.`, {
     param: 'id',
   });
@@ -146,7 +152,8 @@ export const calls = definePlugin({
       encodeError: (error) => encodeError(toGatewayError(error)),
       describe: async () => ({
         summary: 'What became of a call',
-        details: 'By the id its reply carried in `x-request-id`, for the key that made it.',
+        details:
+          'By the id its reply carried in `x-request-id`, for the key that made it and others of its holder.',
         replies: { 200: describeJson((await import('../shared/replies/calls.ts')).callRecord) },
         error: (await import('../shared/wire-kit/reply-schemas.ts')).errorSchema,
       }),

@@ -269,6 +269,26 @@ describe.each(['sqlite', 'postgres'] as const)('with a ledger in %s', (kind) => 
     expect(await send('GET', '/v1/calls?of=team', one.key)).toMatchObject({ status: 400 });
   });
 
+  it("a call opens with any key of its holder in the account, and with nobody else's", async () => {
+    const made = await makeKey('other', { holder: 'kim' });
+    const second = await makeKey('other', { holder: 'kim' });
+    const strangers = [
+      await makeKey('other', { holder: 'lee' }),
+      await makeKey('other'),
+      await makeKey('search', { holder: 'kim' }),
+    ];
+    expect((await send('POST', '/v1/chat/completions', made.key, hello)).status).toBe(200);
+    const list = z.looseObject({ data: z.tuple([z.looseObject({ id: z.string() })]) });
+    const [{ id: call }] = list.parse((await send('GET', '/v1/calls?of=holder', second.key)).reply).data;
+    for (const { key } of [made, second])
+      expect(await send('GET', `/v1/calls/${call}`, key)).toMatchObject({ status: 200, reply: { id: call } });
+    for (const { key } of strangers)
+      expect(await send('GET', `/v1/calls/${call}`, key)).toMatchObject({ status: 404 });
+    // Its key is someone else's now, and so are its calls.
+    await open.ask('PATCH', `/keys/${made.id}`, { holder: 'lee' });
+    expect(await send('GET', `/v1/calls/${call}`, second.key)).toMatchObject({ status: 404 });
+  });
+
   it('a key without a holder sees itself alone, and makes none', async () => {
     const { id, key } = await makeKey('ads');
     expect((await send('GET', '/v1/keys', key)).reply).toMatchObject({

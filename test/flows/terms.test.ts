@@ -30,17 +30,17 @@ const ask: AdminListener['ask'] = (...request) => listener.ask(...request);
 
 const made = z.object({ keys: z.array(z.object({ name: z.string(), key: z.string() })) });
 
-function call(key: string): Promise<Response> {
+function call(key: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
   return postJson(
     `${listener.gateway.url}/v1/chat/completions`,
     { model: 'demo/echo', max_tokens: 20, messages: [{ role: 'user', content: 'Hello!' }] },
-    { authorization: `Bearer ${key}` },
+    { authorization: `Bearer ${key}`, ...headers },
   );
 }
 
-async function fetchBalance(key: string): Promise<unknown> {
+async function fetchOwn(path: string, key: string): Promise<unknown> {
   const headers = { authorization: `Bearer ${key}` };
-  return (await fetch(`${listener.gateway.url}/v1/user/balance`, { headers })).json();
+  return (await fetch(`${listener.gateway.url}${path}`, { headers })).json();
 }
 
 it('one command makes an account with an allowance and three keys, which work at once', async () => {
@@ -108,7 +108,7 @@ it('an account that pays later is charged below zero, and its statement says wha
   const shown = z.looseObject({ balance: z.string(), used: z.string() });
   const { balance: left, used } = shown.parse((await ask('GET', '/accounts/later')).body);
   expect(Number(left)).toBeLessThan(0);
-  expect(await fetchBalance(key)).toEqual({
+  expect(await fetchOwn('/v1/user/balance', key)).toEqual({
     is_active: true,
     balance: Number(left),
     total: 0.00001,
@@ -123,6 +123,51 @@ it('an account that pays later is charged below zero, and its statement says wha
   );
   expect(await ask('GET', '/accounts/design/statement')).toMatchObject({ body: { to_invoice: null } });
   expect(await ask('GET', '/audit')).toMatchObject({ body: { ok: true } });
+});
+
+it('what an account that pays later has left is what its budgets leave, and never its balance', async () => {
+  const budgets = [{ limit: '2' }, { limit: '1', per: 'total' }];
+  const order = { name: 'owes', postpaid: true, budgets, keys: ['k'] };
+  const { keys } = made.parse((await ask('POST', '/accounts', order)).body);
+  const [{ key = '' } = {}] = keys;
+  expect((await call(key)).status).toBe(200);
+  const told = (await call(key, { 'x-tollgate-budget': 'reply' })).headers;
+  expect(told.get('x-tollgate-budget-left')).toMatch(/^0\.99\d+$/);
+  const own = await fetchOwn('/v1/key', key);
+  expect(own).toMatchObject({
+    balance: { balance: expect.stringMatching(/^-0\.0/), available: expect.stringMatching(/^0\.99\d+$/) },
+    data: { limit: 1, limit_remaining: expect.closeTo(1, 2) },
+  });
+  expect(own).toHaveProperty('balance.postpaid', true);
+  await ask('PATCH', '/accounts/owes/terms', { postpaid: false });
+  const { available } = z
+    .looseObject({ balance: z.looseObject({ available: z.string() }) })
+    .parse(await fetchOwn('/v1/key', key)).balance;
+  expect(Number(available)).toBeLessThan(0);
+});
+
+it('an account is made below another one, and not at all if there is no such account', async () => {
+  const { verb } = listener.gateway;
+  await verb('accounts create', ['company'], {});
+  const options = { parent: 'company', allowance: '100/month', keys: 'ada' };
+  expect(await verb('accounts create', ['lab'], options)).toMatchObject({
+    parent: 'company',
+    balance: '100',
+    keys: [{ name: 'ada' }],
+  });
+  const below = { name: 'desk', parent: 'lab', keys: ['bob'] };
+  expect(await ask('POST', '/accounts', below)).toMatchObject({ status: 201, body: { parent: 'lab' } });
+  expect(await ask('GET', '/accounts/desk')).toMatchObject({ body: { above: ['lab', 'company'] } });
+  const lost = { ...below, name: 'lost', parent: 'nowhere', allowance: { amount: '1' }, credit: '5' };
+  expect(await ask('POST', '/accounts', lost)).toMatchObject({
+    status: 404,
+    body: { error: { message: expect.stringContaining('there is no account "nowhere"') } },
+  });
+  await expect(verb('accounts create', ['lost'], { ...options, parent: 'nowhere' })).rejects.toThrow(
+    'there is no account "nowhere"',
+  );
+  expect((await ask('GET', '/accounts/lost')).status).toBe(404);
+  expect(await ask('GET', '/keys?account=lost')).toMatchObject({ body: { data: [] } });
 });
 
 it('an account that pays later is refused in words once no budget limits it', async () => {

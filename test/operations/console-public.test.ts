@@ -117,6 +117,24 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
     expect(await findBarriers(page)).toEqual([]);
   });
 
+  it('shows of an account that pays later what its budgets leave, and never its balance', async () => {
+    const headers = { authorization: `Bearer ${open.secret}`, 'content-type': 'application/json' };
+    const change = (order: object) =>
+      fetch(`${open.adminUrl}/admin/accounts/tester/terms`, {
+        method: 'PATCH',
+        headers,
+        body: JSON.stringify(order),
+      });
+    expect((await change({ postpaid: true })).status).toBe(200);
+    const taken = { account: 'tester', amount: '-9', reason: 'moved' };
+    expect((await postJson(`${open.adminUrl}/admin/adjustments`, taken, headers)).status).toBe(201);
+    await show('Reload');
+    const available = page.locator('.tile', { hasText: 'Available' });
+    await expect.poll(() => available.textContent()).toContain("$1.00left of the team's budget in all");
+    await postJson(`${open.adminUrl}/admin/adjustments`, { ...taken, amount: '9' }, headers);
+    expect((await change({ postpaid: false })).status).toBe(200);
+  });
+
   it('charts what each model cost on each day', async () => {
     const chart = page.getByRole('figure', { name: 'Spend by day and model' });
     expect(await chart.locator('rect').count()).toBe(1);

@@ -7,6 +7,7 @@ import {
   parseUsd,
   toGatewayError,
   toUsdNumber,
+  type Archive,
   type Nano,
   type Principal,
   type Route,
@@ -17,7 +18,7 @@ import { buildReply, readInput } from '../../shared/operator-routes.ts';
 import { getCurrentPeriod, periodNames } from './budgets/periods.ts';
 import { units } from './calls/figures.ts';
 import type { LedgerService } from './ledger-service.ts';
-import { requireBalance } from './operator/accounts.ts';
+import { describeRecord, requireRecord as requireAccount } from './operator/accounts.ts';
 import { describePeriod } from './operator/budgets.ts';
 import { listOwnCalls, ownCallQuery } from './operator/calls.ts';
 import { computeTotals } from './operator/overview.ts';
@@ -68,6 +69,25 @@ export async function listCounted(store: Store, { account, key }: Principal, tag
     return budgets.map((budget) => ({ ...budget, scope, subject }));
   });
   return (await Promise.all(found)).flat();
+}
+
+/**
+ * The balance of the account. What is available to one that pays later is what the budgets of the account
+ * and its teams leave, whatever the balance is.
+ */
+async function describeOwnBalance(
+  store: Store,
+  { account }: Principal,
+  budgets: Awaited<ReturnType<typeof listOwnBudgets>>,
+) {
+  const record = await requireAccount(store, account);
+  const { balance, total, used, pending, available, postpaid } = describeRecord(record);
+  const left = budgets
+    .filter(({ hard, scope }) => hard && (scope === 'account' || scope === 'team'))
+    .map((budget) => parseUsd(budget.left));
+  const [least = 0n] = left.toSorted((one, other) => (one < other ? -1 : 1));
+  const payable = postpaid ? formatUsd(least > 0n ? least : 0n) : available;
+  return { balance, total, used, pending, available: payable, postpaid };
 }
 
 /** Calls can have more tags, which are unknown before they are made. */
@@ -145,7 +165,6 @@ async function describeForOpenRouter(
 
 async function describeOwnKey(store: Store, principal: Principal, { days }: z.output<typeof keyQuery>) {
   const record = await requireRecord(store, principal);
-  const { account: _account, currency, ...balance } = await requireBalance(store, principal.account);
   const { spendCap, used, pending, models, expires, callsPerMinute } = record;
   const budgets = await listOwnBudgets(store, principal, record.tags);
   return {
@@ -155,8 +174,8 @@ async function describeOwnKey(store: Store, principal: Principal, { days }: z.ou
     last_four: record.lastFour,
     account: principal.account,
     created: toIso(record.created),
-    currency,
-    balance,
+    currency: 'USD',
+    balance: await describeOwnBalance(store, principal, budgets),
     limits: {
       spend_cap: toUsdOrNull(spendCap),
       spend_used: formatUsd(used),
@@ -205,6 +224,20 @@ export function listBalanceRoutes(addresses: readonly string[], store: () => Sto
       });
     },
   }));
+}
+
+/** The stored calls, each with who holds its key now. */
+export function createArchive(opened: () => LedgerService): Archive {
+  return {
+    name: 'balance',
+    async find(id) {
+      const { calls, store } = opened();
+      await calls.flush();
+      const call = await store.findCall(id);
+      const [made] = call ? await store.listKeys({ ids: [call.key], limit: 1 }) : [];
+      return call && { ...call, holder: made?.holder };
+    },
+  };
 }
 
 /** `opened` is the ledger of this process. */

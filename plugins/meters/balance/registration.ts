@@ -1,6 +1,6 @@
 /** What the ledger adds to the host beside its hooks: health, doctor, keys, tables, routes and commands. */
 import type { z } from 'zod';
-import { GatewayError, type Host } from '../../../core/index.ts';
+import { GatewayError, type Host, type Route } from '../../../core/index.ts';
 import { isChange, listOperationRoutes } from '../../shared/operations.ts';
 import { listBackupCommands } from './backup.ts';
 import { listInvitationRoutes } from './invitations/routes.ts';
@@ -8,9 +8,9 @@ import { createKeyring } from './keys.ts';
 import type { LedgerService } from './ledger-service.ts';
 import { openStore, type storeOptions } from './open-store.ts';
 import { createExamination } from './operator/audit.ts';
-import type { Offer } from './operator/reading.ts';
+import { createOffer, type Offer } from './operator/reading.ts';
 import { buildRouteAction, listCommands, operations } from './operator/table.ts';
-import { listBalanceRoutes, listOwnKeyRoutes } from './own-key.ts';
+import { createArchive, listBalanceRoutes, listOwnKeyRoutes } from './own-key.ts';
 import { listOwnKeysRoutes } from './own-keys.ts';
 import { narrowStore } from './own-store.ts';
 import { createDocumentStore, createStoreUser, PluginTables } from './plugin-tables.ts';
@@ -25,30 +25,49 @@ export function requireOpened(service: LedgerService | undefined): LedgerService
   });
 }
 
-function createOffer({ catalog, protocols }: Host): Offer {
-  return {
-    listModels: () => catalog.listModels(),
-    lookAtListings: () => catalog.lookAtListings(),
-    find: (id) => catalog.find(id),
-    listProtocols: () => [...protocols.list()].map(({ name }) => name),
-  };
-}
-
 interface Chosen {
   readonly store: z.output<typeof storeOptions>;
+  /** The paths of the balance endpoint. */
   readonly addresses: readonly string[];
   readonly topUps?: z.output<typeof topUpOptions> | undefined;
 }
 
+/** `requireService` gives the ledger of this process, and throws until it is open. */
+function listRoutes(
+  { operations: { erase }, protocols }: Host,
+  { addresses, topUps }: Chosen,
+  requireService: () => LedgerService,
+  offer: Offer,
+): Route[] {
+  const getLedger = (): Store => requireService().store;
+  return [
+    ...listBalanceRoutes(addresses, getLedger),
+    ...listOperationRoutes(operations, (operation, request, principal) => {
+      const { store, calls, lastAudit } = requireService();
+      const { key: author, person } = principal;
+      const noteAction = (): Store => store.withAction(buildRouteAction(author, operation.route, request));
+      return {
+        store: narrowStore(isChange(operation) ? noteAction() : store, principal),
+        offer,
+        erase,
+        author,
+        ...(person?.role === 'member' ? { isMember: true } : { lastAudit }),
+        flush: () => calls.flush(),
+      };
+    }),
+    ...listOwnKeyRoutes(requireService),
+    createUsageRoute(getLedger, protocols),
+    ...listOwnKeysRoutes(() => ({ store: getLedger(), offer })),
+    ...listInvitationRoutes(getLedger),
+    ...(topUps ? [createTopUpRoute(topUps, getLedger)] : []),
+  ];
+}
+
 /** Returns the tables of plugins, whose statements the ledger runs with its own. */
-export function register(
-  host: Host,
-  { store, addresses, topUps }: Chosen,
-  opened: () => LedgerService | undefined,
-): PluginTables {
+export function register(host: Host, chosen: Chosen, opened: () => LedgerService | undefined): PluginTables {
+  const { store } = chosen;
   const requireService = (): LedgerService => requireOpened(opened());
   const offer = createOffer(host);
-  const getLedger = (): Store => requireService().store;
   const open = (settings?: { readonly mustExist: boolean }): Promise<Store> =>
     openStore(store, host.dataFolder, settings);
   host.readiness.add({
@@ -62,38 +81,12 @@ export function register(
   host.examinations.add(createExamination(openExisting));
   const useStore = createStoreUser(() => opened()?.store, openExisting);
   host.operations.documents.add(createDocumentStore(useStore));
+  const getLedger = (): Store => requireService().store;
   const tables = new PluginTables(getLedger, host.logger, store.kind === 'postgres', useStore);
   host.tables.add(tables);
   host.keyrings.add(createKeyring(getLedger));
-  host.operations.archives.add({
-    name: 'balance',
-    async find(id) {
-      await requireService().calls.flush();
-      return getLedger().findCall(id);
-    },
-  });
-  const routes = [
-    ...listBalanceRoutes(addresses, getLedger),
-    ...listOperationRoutes(operations, (operation, request, principal) => {
-      const { store, calls, lastAudit } = requireService();
-      const { key: author, person } = principal;
-      const noteAction = (): Store => store.withAction(buildRouteAction(author, operation.route, request));
-      return {
-        store: narrowStore(isChange(operation) ? noteAction() : store, principal),
-        offer,
-        erase: host.operations.erase,
-        author,
-        ...(person?.role === 'member' ? { isMember: true } : { lastAudit }),
-        flush: () => calls.flush(),
-      };
-    }),
-    ...listOwnKeyRoutes(requireService),
-    createUsageRoute(getLedger, host.protocols),
-    ...listOwnKeysRoutes(() => ({ store: getLedger(), offer })),
-    ...listInvitationRoutes(getLedger),
-    ...(topUps ? [createTopUpRoute(topUps, getLedger)] : []),
-  ];
-  for (const route of routes) host.routes.add(route);
+  host.operations.archives.add(createArchive(requireService));
+  for (const route of listRoutes(host, chosen, requireService, offer)) host.routes.add(route);
   for (const command of [
     ...listCommands(open, { offer, erase: host.operations.erase }),
     ...listBackupCommands(store, host.dataFolder),

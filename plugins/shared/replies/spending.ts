@@ -65,7 +65,14 @@ export const ownKey = z
     account: z.string(),
     created: time,
     currency: z.literal('USD'),
-    balance: z.object({ balance: usd, total: usd, used: usd, pending: usd, available: usd }),
+    balance: z.object({
+      balance: usd,
+      total: usd,
+      used: usd,
+      pending: usd,
+      available: usd.meta({ description: 'If the account pays later: what its budgets leave.' }),
+      postpaid: z.boolean(),
+    }),
     limits,
     budgets: z.array(ownBudget).meta({
       description:

@@ -9,6 +9,7 @@ import {
   parseUsd,
   usd,
   type Catalog,
+  type Host,
   type Operation,
   type Route,
 } from '../../../../core/index.ts';
@@ -193,6 +194,15 @@ function matchesAny(pattern: string, ids: readonly string[]): boolean {
 export interface Offer extends Pick<Catalog, 'listModels' | 'lookAtListings' | 'find'> {
   /** The names of all protocols. */
   listProtocols(): readonly string[];
+}
+
+export function createOffer({ catalog, protocols }: Host): Offer {
+  return {
+    listModels: () => catalog.listModels(),
+    lookAtListings: () => catalog.lookAtListings(),
+    find: (id) => catalog.find(id),
+    listProtocols: () => [...protocols.list()].map(({ name }) => name),
+  };
 }
 
 /** What is wrong with a pattern that matches none of the ids. */

@@ -49,10 +49,9 @@ const ownCalls: readonly Column<Call>[] = [
   ...buildCallColumns(true).slice(1),
 ];
 
-/** What new calls can cost, and what limits it: the least of the balance, the cap and the budgets. */
+/** What new calls can cost, and what limits it: the account, the cap or the budget that leaves the least. */
 function findAvailable({ balance, limits, budgets }: OwnKey): readonly [amount: string, limit: string] {
   const all: readonly (readonly [string, string])[] = [
-    [balance.available, 'for new calls'],
     ...(limits.spend_cap === null || limits.spend_left === null
       ? []
       : [[limits.spend_left, 'left of the spend cap'] as const]),
@@ -61,6 +60,8 @@ function findAvailable({ balance, limits, budgets }: OwnKey): readonly [amount: 
       .map(
         (budget) => [budget.left, `left of the ${budget.scope}'s budget ${describePeriod(budget)}`] as const,
       ),
+    // What an account that pays later can pay is what one of the budgets leaves, which is named then.
+    [balance.available, 'for new calls'],
   ];
   return all.reduce((least, each) => (parseUsd(each[0]) < parseUsd(least[0]) ? each : least));
 }
