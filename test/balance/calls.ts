@@ -1,6 +1,6 @@
 /** Calls as the ledger sees them, for tests that need nothing else of a call. */
 import type { Nano } from '../../core/index.ts';
-import { noLimits, toKeyId } from '../../plugins/meters/balance/keys.ts';
+import { toKeyId } from '../../plugins/meters/balance/keys.ts';
 import { createStore } from '../../plugins/meters/balance/operations.ts';
 import type {
   KeyRecord,
@@ -65,13 +65,14 @@ export function progress(id: string, owed: Nano, more: Partial<Progress> = {}): 
 export function newKey(id: string, account: string | undefined, more: Partial<NewKey> = {}): NewKey {
   const kind = account === undefined ? 'operator' : 'user';
   return {
-    ...noLimits,
     id,
     hash: id.padEnd(64, '0'),
     lastFour: id.slice(-4),
     name: '',
     kind,
     account,
+    tags: [],
+    readOnly: false,
     at: 5,
     ...more,
   };
@@ -81,7 +82,15 @@ export function newKey(id: string, account: string | undefined, more: Partial<Ne
 export function keyRecord(secret: string, more: Partial<KeyRecord> = {}): KeyRecord {
   const hash = hashSecret(secret);
   return {
-    ...noLimits,
+    spendCap: undefined,
+    models: undefined,
+    expires: undefined,
+    callsPerMinute: undefined,
+    networks: undefined,
+    protocols: undefined,
+    operations: undefined,
+    tags: [],
+    readOnly: false,
     id: toKeyId(hash),
     hash,
     lastFour: secret.slice(-4),

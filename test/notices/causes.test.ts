@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { GatewayError, type Host, type Notice } from '../../core/index.ts';
 import { slack } from '../../plugins/channels/slack.ts';
-import { createKeySecret, noLimits } from '../../plugins/meters/balance/keys.ts';
+import { createKeySecret } from '../../plugins/meters/balance/keys.ts';
 import { AccountWatch, noticeOptions } from '../../plugins/meters/balance/notices.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { raiseRetirements } from '../../plugins/operations/catalogue/retirements.ts';
@@ -160,7 +160,6 @@ describe('the ledger', () => {
         const at = now - 20 * day;
         const expires = now + ends * day;
         await store.createKey({
-          ...noLimits,
           ...kept,
           kind: 'user',
           account: 'a',

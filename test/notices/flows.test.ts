@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { slack } from '../../plugins/channels/slack.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
-import { createKeySecret, noLimits } from '../../plugins/meters/balance/keys.ts';
+import { createKeySecret } from '../../plugins/meters/balance/keys.ts';
 import { openStore, storeOptions } from '../../plugins/meters/balance/open-store.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
@@ -92,7 +92,6 @@ describe.each(Object.entries(kinds))('a gateway on %s tells people in Slack', (_
     key = secret;
     const expires = Date.now() + 3 * day;
     await store.createKey({
-      ...noLimits,
       ...kept,
       kind: 'user',
       name: 'laptop <!channel>',

@@ -89,7 +89,7 @@ export function isTooMuch(total: Nano, amount: Nano): boolean {
   return amount <= mostCredit && (total + amount > mostCredit || total + amount < -mostCredit);
 }
 
-/** What a key may do. Where a limit is undefined, the key may do what its account may. */
+/** What a key is limited to. Where a limit is undefined, the key may do what its account may. */
 const limitFields = {
   /**
    * The most that the key may ever spend. `reserve` checks this and `callsPerMinute`; callers check the
@@ -107,12 +107,13 @@ const limitFields = {
   operations: rows.allowNull(rows.readTexts),
   /** Calls of the keys that this key replaced count towards the same limit. */
   callsPerMinute: rows.allowNull(rows.readCount),
-  /** Tags that every call of the key gets. */
-  tags: rows.readList,
-  /** Whether an operator key may only read. */
-  readOnly: rows.readFlag,
 };
-export type KeyLimits = rows.RecordOf<typeof limitFields>;
+type Limits = rows.RecordOf<typeof limitFields>;
+
+/** All limits of keys, in one place: columns, orders and changes follow from it. */
+export const limitNames = rows.listFields(limitFields);
+/** Limits as they are ordered and changed: null is no limit. */
+export type LimitOrder = { readonly [Name in keyof Limits]?: Limits[Name] | null };
 
 const identityFields = {
   /** The start of its hash, which names it in every list and message. */
@@ -127,8 +128,10 @@ const identityFields = {
   account: rows.pickColumn('account_name', rows.allowNull(rows.readText)),
 };
 
-export interface NewKey extends rows.RecordOf<typeof identityFields>, KeyLimits {
+export interface NewKey extends rows.RecordOf<typeof identityFields>, LimitOrder {
   readonly at: number;
+  readonly tags?: readonly string[];
+  readonly readOnly?: boolean;
   readonly holder?: string | undefined;
   /** Makes the key only if its holder has fewer keys of the account. */
   readonly mostHeld?: number | undefined;
@@ -140,6 +143,10 @@ export interface NewKey extends rows.RecordOf<typeof identityFields>, KeyLimits 
 export const readKey = rows.createReader({
   ...identityFields,
   ...limitFields,
+  /** Tags that every call of the key gets. */
+  tags: rows.readList,
+  /** Whether an operator key may only read. */
+  readOnly: rows.readFlag,
   disabled: rows.readFlag,
   /** The person or member who made or received it. */
   holder: rows.allowNull(rows.readText),
@@ -159,6 +166,5 @@ export const readKey = rows.createReader({
 export type KeyRecord = ReturnType<typeof readKey>;
 
 /** The changes to a key. Omitted fields stay as they are; null removes a limit. */
-export type KeyChanges = Partial<Pick<KeyRecord, 'name' | 'disabled' | 'tags'>> & {
-  readonly [Name in Exclude<keyof KeyLimits, 'tags' | 'readOnly'>]?: NonNullable<KeyLimits[Name]> | null;
-} & { readonly holder?: string | null };
+export type KeyChanges = Partial<Pick<KeyRecord, 'name' | 'disabled' | 'tags'>> &
+  LimitOrder & { readonly holder?: string | null };

@@ -8,7 +8,7 @@ import { LRUCache } from 'lru-cache';
 import { formatUsd, type Nano, GatewayError, type Keyring, type PeopleKeys } from '../../../core/index.ts';
 import { createSecret, hashSecret, type SecretKind, isSecret } from '../../shared/secret.ts';
 import { limitEntries } from '../../shared/up-to.ts';
-import type { KeyLimits, NewKey, Store, KeyRecord } from './store.ts';
+import type { NewKey, Store, KeyRecord } from './store.ts';
 
 const idLength = 16;
 
@@ -20,18 +20,6 @@ export function toKeyId(keyHash: string): string {
 /** Whether a text has the form of an id. */
 export const isKeyId = (text: string): boolean => /^[0-9a-f]{16}$/.test(text);
 
-export const noLimits: KeyLimits = {
-  spendCap: undefined,
-  models: undefined,
-  expires: undefined,
-  callsPerMinute: undefined,
-  networks: undefined,
-  protocols: undefined,
-  operations: undefined,
-  tags: [],
-  readOnly: false,
-};
-
 /** A new secret, and the parts of it that may be stored. */
 export function createKeySecret(kind: SecretKind) {
   const secret = createSecret(kind);
@@ -40,7 +28,7 @@ export function createKeySecret(kind: SecretKind) {
 }
 
 /** Without an account it is of an operator key. */
-export type KeyOrder = Partial<KeyLimits> & Pick<NewKey, 'name' | 'account' | 'holder' | 'onlyFirst'>;
+export type KeyOrder = Omit<NewKey, 'id' | 'hash' | 'lastFour' | 'kind' | 'at'>;
 
 /**
  * Creates a key. Only the returned value contains its secret. Returns undefined if the store creates no key.
@@ -48,7 +36,7 @@ export type KeyOrder = Partial<KeyLimits> & Pick<NewKey, 'name' | 'account' | 'h
 export async function issueKey(store: Store, order: KeyOrder) {
   const kind = order.account === undefined ? 'operator' : 'user';
   const { secret, kept } = createKeySecret(kind);
-  const isMade = await store.createKey({ ...noLimits, ...order, ...kept, kind });
+  const isMade = await store.createKey({ ...order, ...kept, kind });
   return isMade ? { secret, id: kept.id } : undefined;
 }
 
@@ -154,7 +142,7 @@ function createPeopleKeys(store: () => Store, find: PeopleKeys['find']): PeopleK
     find,
     async lend({ account, holder, name }) {
       const { kept } = createKeySecret('user');
-      const order = { ...noLimits, ...kept, kind: 'user', account, holder, name } as const;
+      const order = { ...kept, kind: 'user', account, holder, name } as const;
       const isMade = await begin(holder, 'sign a device in', kept.id).createKey(order);
       return isMade ? kept.hash : undefined;
     },

@@ -21,9 +21,10 @@ import type { LedgerService } from './ledger-service.ts';
 import { describeRecord, requireRecord as requireAccount } from './operator/accounts.ts';
 import { describePeriod } from './operator/budgets.ts';
 import { listOwnCalls, ownCallQuery } from './operator/calls.ts';
+import { describeKey } from './operator/key-records.ts';
 import { computeTotals } from './operator/overview.ts';
 import { buildNumberSchema } from './operator/reading.ts';
-import { toIso, buildRefusal, toUsdOrNull } from './operator/replies.ts';
+import { toIso, buildRefusal } from './operator/replies.ts';
 import type { KeyRecord, Scope, Store } from './store.ts';
 
 const day = units['1d'];
@@ -165,7 +166,8 @@ async function describeForOpenRouter(
 
 async function describeOwnKey(store: Store, principal: Principal, { days }: z.output<typeof keyQuery>) {
   const record = await requireRecord(store, principal);
-  const { spendCap, used, pending, models, expires, callsPerMinute } = record;
+  const { spendCap, used, pending } = record;
+  const { spendCap: spend_cap, callsPerMinute: calls_per_minute, ...limits } = describeKey(record).limits;
   const budgets = await listOwnBudgets(store, principal, record.tags);
   return {
     object: 'key',
@@ -177,15 +179,11 @@ async function describeOwnKey(store: Store, principal: Principal, { days }: z.ou
     currency: 'USD',
     balance: await describeOwnBalance(store, principal, budgets),
     limits: {
-      spend_cap: toUsdOrNull(spendCap),
+      spend_cap,
       spend_used: formatUsd(used),
       spend_left: spendCap === undefined ? null : formatUsd(spendCap - used - pending),
-      models: models ?? null,
-      expires: toIso(expires),
-      calls_per_minute: callsPerMinute ?? null,
-      networks: record.networks ?? null,
-      protocols: record.protocols ?? null,
-      operations: record.operations ?? null,
+      calls_per_minute,
+      ...limits,
     },
     budgets,
     usage: await computeUsage(store, principal, days),

@@ -16,20 +16,19 @@ import { encodeError } from '../../shared/openai/errors.ts';
 import { buildReply, describeJson, readInput } from '../../shared/operator-routes.ts';
 import { key as keySchema, newKey, ownKeys } from '../../shared/replies/accounts.ts';
 import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
-import { createKeySecret, noLimits } from './keys.ts';
-import { describeKey, findKey, toKeyLimits } from './operator/key-records.ts';
+import { limitNames, type LimitOrder } from './accounts.ts';
+import { createKeySecret } from './keys.ts';
+import { describeKey, findKey } from './operator/key-records.ts';
 import { checkOffered, label, limits, type Offer } from './operator/reading.ts';
-import { buildParamError, buildRefusal } from './operator/replies.ts';
+import { buildParamError, buildRefusal, toIso } from './operator/replies.ts';
 import { buildRouteAction } from './operator/table.ts';
 import { describeRule, readRule, type MemberRule } from './operator/teams.ts';
-import type { KeyLimits, KeyRecord, Store } from './store.ts';
+import type { KeyRecord, Store } from './store.ts';
 
 const order = z.strictObject({ name: label.default(''), limits: limits.default({}) });
 const day = 24 * 3_600_000;
 /** Keys that one holder may see; `memberRule` lets nobody make more. */
 const mostListed = 1000;
-
-type Limits = Omit<KeyLimits, 'tags' | 'readOnly'>;
 
 async function listHeld(store: Store, { account, holder, key }: Principal): Promise<readonly KeyRecord[]> {
   // A key without a holder is nobody's: its own is all that it sees.
@@ -53,58 +52,49 @@ async function requireRule(store: Store, principal: Principal): Promise<MemberRu
   throw new GatewayError('forbidden', `${why}: ask an operator for a key.`);
 }
 
-function matchesRule(pattern: string, allowed: readonly string[]): boolean {
-  return allowed.some((each) =>
-    each.endsWith('*') ? pattern.startsWith(each.slice(0, -1)) : each === pattern,
-  );
+type Permits = Principal['permits'];
+
+/** As much as a key may do that a rule, and the key that makes or rotates it, allow. */
+function getMost({ days, most: _most, ...limits }: MemberRule, permits: Permits): LimitOrder {
+  return { ...limits, ...permits, expires: days ? Date.now() + days * day : undefined };
 }
 
-/** The field of limits that goes beyond the rule, with what it allows. */
-function findExcess(
-  { spendCap, models, callsPerMinute, expires }: Limits,
-  rule: MemberRule,
-): readonly [field: string, most: string] | undefined {
-  if (rule.spendCap && (spendCap ?? rule.spendCap + 1n) > rule.spendCap)
-    return ['spendCap', `${formatUsd(rule.spendCap)} USD`];
-  const { models: allowed } = rule;
-  if (allowed && !(models ?? ['']).every((pattern) => matchesRule(pattern, allowed)))
-    return ['models', allowed.join(', ')];
-  if (rule.callsPerMinute && (callsPerMinute ?? Infinity) > rule.callsPerMinute)
-    return ['callsPerMinute', String(rule.callsPerMinute)];
-  if (rule.days && (expires ?? Infinity) > Date.now() + rule.days * day)
-    return ['expires', `${rule.days} days`];
-  return undefined;
+function matchesAny(text: string, allowed: readonly string[]): boolean {
+  return allowed.some((each) => (each.endsWith('*') ? text.startsWith(each.slice(0, -1)) : each === text));
 }
 
-/** Where and for what a key may be used that its holder's key, with these permits, makes or rotates. */
-function findWider(asked: Limits, permits: Principal['permits'] = {}): string | undefined {
-  const names = ['networks', 'protocols', 'operations'] as const;
-  return names.find((name) => {
-    const allowed: readonly string[] | undefined = permits[name];
-    return allowed && !asked[name]?.every((each) => allowed.includes(each));
+/** The limit that allows more than `most` does. */
+function findWider(asked: LimitOrder, most: LimitOrder): keyof LimitOrder | undefined {
+  return limitNames.find((name) => {
+    const [limit, allowed] = [asked[name] ?? undefined, most[name] ?? undefined];
+    if (allowed === undefined) return false;
+    if (typeof allowed === 'object')
+      return typeof limit !== 'object' || !limit.every((each) => matchesAny(each, allowed));
+    return limit === undefined || typeof limit === 'object' || limit > allowed;
   });
 }
 
-/**
- * What a member's key may do: as much as the rule and the key that makes it allow, where nothing else is
- * asked for.
- */
-export function applyRule(asked: Limits, rule: MemberRule, permits?: Principal['permits']): Limits {
-  const limited = {
-    ...asked,
-    networks: asked.networks ?? permits?.networks,
-    protocols: asked.protocols ?? permits?.protocols,
-    operations: asked.operations ?? permits?.operations,
-    spendCap: asked.spendCap ?? rule.spendCap ?? undefined,
-    models: asked.models ?? rule.models ?? undefined,
-    callsPerMinute: asked.callsPerMinute ?? rule.callsPerMinute ?? undefined,
-    expires: asked.expires ?? (rule.days ? Date.now() + rule.days * day : undefined),
-  };
-  const wider = findWider(limited, permits);
-  if (wider) throw buildParamError(`limits.${wider}`, 'the key that makes this one is limited to less');
-  const excess = findExcess(limited, rule);
-  if (!excess) return limited;
-  throw buildParamError(`limits.${excess[0]}`, `your team allows at most ${excess[1]}`);
+function formatLimit(name: keyof LimitOrder, limit: LimitOrder[keyof LimitOrder]): string {
+  if (typeof limit === 'bigint') return `${formatUsd(limit)} USD`;
+  if (name === 'expires') return toIso(Number(limit));
+  return typeof limit === 'object' ? (limit?.join(', ') ?? '') : String(limit);
+}
+
+/** What a member's key may do: as much as is allowed, where nothing else is asked for. */
+export function applyRule(asked: LimitOrder, rule: MemberRule, permits?: Permits): LimitOrder {
+  const most = getMost(rule, permits);
+  const limited = limitNames.reduce<LimitOrder>(
+    (all, name) => ({ ...all, [name]: asked[name] ?? most[name] }),
+    {},
+  );
+  const wider = findWider(limited, most);
+  if (wider === undefined) return limited;
+  throw buildParamError(
+    `limits.${wider}`,
+    permits && wider in permits
+      ? 'the key that makes this one is limited to less'
+      : `your team allows at most ${formatLimit(wider, most[wider])}`,
+  );
 }
 
 export interface OwnKeysContext {
@@ -118,10 +108,10 @@ async function makeKey({ store, offer }: OwnKeysContext, principal: Principal, i
   const { name, limits: stated } = readInput(order, input);
   await checkOffered(stated, offer);
   const { secret, kept } = createKeySecret('user');
-  const limited = applyRule(toKeyLimits(stated), rule, principal.permits);
+  const limited = applyRule(stated, rule, principal.permits);
   const tags = principal.tags ?? [];
-  const owned = { kind: 'user', account, holder, name, mostHeld: rule.most } as const;
-  if (!(await store.createKey({ ...noLimits, ...limited, ...kept, ...owned, tags })))
+  const owned = { kind: 'user', account, holder, name, tags, mostHeld: rule.most } as const;
+  if (!(await store.createKey({ ...limited, ...kept, ...owned })))
     throw buildRefusal(
       'conflict',
       `you have ${rule.most} keys already, the most that your team allows: revoke one`,
@@ -137,8 +127,8 @@ async function requireHeld(store: Store, principal: Principal, id: string): Prom
 }
 
 /** Throws `forbidden` for a key that may do more than the rule, or the key that rotates it, allows. */
-export function checkRotation(record: KeyRecord, rule: MemberRule, permits?: Principal['permits']): void {
-  const wider = findExcess(record, rule)?.[0] ?? findWider(record, permits);
+export function checkRotation(record: KeyRecord, rule: MemberRule, permits?: Permits): void {
+  const wider = findWider(record, getMost(rule, permits));
   if (wider === undefined) return;
   throw new GatewayError(
     'forbidden',

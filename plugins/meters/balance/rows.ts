@@ -29,6 +29,11 @@ export function createReader<const Shape extends Fields>(fields: Shape): (row: R
   };
 }
 
+/** The names of fields. */
+export function listFields<Shape extends Fields>(fields: Shape): (keyof Shape & string)[] {
+  return Object.keys(fields);
+}
+
 export function readInteger(row: Row, column: string): bigint {
   const value = row[column];
   if (typeof value !== 'bigint') throw new TypeError(`column ${column} holds no integer`);

@@ -2,20 +2,18 @@
  * What was spent: the overview, sessions, an account's statement, and what the holder of a key sees of it.
  */
 import { z } from 'zod';
+import { key } from './accounts.ts';
 import { budget } from './budgets.ts';
 import { tokens, uses } from './calls.ts';
 import { time, usd, type Reply } from './values.ts';
 
+const { spendCap, callsPerMinute, ...sameLimits } = key.shape.limits.shape;
 const limits = z.object({
-  spend_cap: usd.nullable(),
+  spend_cap: spendCap,
   spend_used: usd,
   spend_left: usd.nullable(),
-  models: z.array(z.string()).nullable(),
-  expires: time.nullable(),
-  calls_per_minute: z.int().nullable(),
-  networks: z.array(z.string()).nullable(),
-  protocols: z.array(z.string()).nullable(),
-  operations: z.array(z.string()).nullable(),
+  calls_per_minute: callsPerMinute,
+  ...sameLimits,
 });
 
 const usedOnDay = z.object({

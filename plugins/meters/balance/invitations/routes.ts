@@ -15,9 +15,9 @@ import {
 import { invitation, newKey } from '../../../shared/replies/accounts.ts';
 import { time } from '../../../shared/replies/values.ts';
 import { hashSecret, isSecret } from '../../../shared/secret.ts';
-import { createKeySecret, noLimits } from '../keys.ts';
+import { createKeySecret } from '../keys.ts';
 import { findState, keyTerms } from '../operator/invitations.ts';
-import { findKey, toKeyLimits } from '../operator/key-records.ts';
+import { findKey } from '../operator/key-records.ts';
 import { buildRouteAction } from '../operator/table.ts';
 import type { InvitationRecord, Store } from '../store.ts';
 
@@ -45,16 +45,7 @@ async function redeemInvitation(store: Store, request: RouteRequest) {
   const { id, hash, account, name, terms } = await requireOpen(store, request);
   const { limits, tags, budgets } = readInput(keyTerms, JSON.parse(terms));
   const { secret, kept } = createKeySecret('user');
-  const key = {
-    ...noLimits,
-    ...toKeyLimits(limits),
-    ...kept,
-    kind: 'user',
-    account,
-    name,
-    holder: name,
-    tags,
-  } as const;
+  const key = { ...limits, ...kept, kind: 'user', account, name, holder: name, tags } as const;
   const redeemed = await store
     .withAction({
       ...buildRouteAction(`invitation:${id}`, 'POST /v1/invitations/redeem', request),

@@ -1,25 +1,9 @@
 /** Finds keys as operators name them, and shows them: never a secret, nor its hash. */
-import type { z } from 'zod';
 import { formatUsd } from '../../../../core/index.ts';
 import type { Key } from '../../../shared/replies/accounts.ts';
 import { isKeyId } from '../keys.ts';
 import type { KeyRecord, Store } from '../store.ts';
-import type { limits } from './reading.ts';
 import { toIso, buildRefusal, toUsdOrNull } from './replies.ts';
-
-/** Stated limits as keys have them: null is no limit. */
-export function toKeyLimits(stated: z.output<typeof limits>) {
-  const { spendCap, models, expires, callsPerMinute, networks, protocols, operations } = stated;
-  return {
-    spendCap: spendCap ?? undefined,
-    models: models ?? undefined,
-    expires: expires ?? undefined,
-    callsPerMinute: callsPerMinute ?? undefined,
-    networks: networks ?? undefined,
-    protocols: protocols ?? undefined,
-    operations: operations ?? undefined,
-  };
-}
 
 export function describeKey({ spendCap, models, expires, callsPerMinute, ...key }: KeyRecord): Key {
   const { networks = null, protocols = null, operations = null } = key;

@@ -17,7 +17,7 @@ import { issueKey, createKeySecret, isKeyId } from '../keys.ts';
 import type { KeyRecord } from '../store.ts';
 import { addCredit, shownAccount } from './accounts.ts';
 import { budgetFlag, budgetListing, formatBudget } from './budgets.ts';
-import { describeKey, findKey, toKeyLimits } from './key-records.ts';
+import { describeKey, findKey } from './key-records.ts';
 import { defineOperation, namedKey, type Ledger } from './operation.ts';
 import {
   checkOffered,
@@ -78,15 +78,8 @@ async function createKey(
     throw buildParamError('readOnly', 'only an operator key can be limited to reading');
   if (kind === 'operator') checkOperatorKey(stated, { credit, tags: tagged[0], budgets: budgets[0] });
   if (account !== undefined) await store.createAccount({ name: account, at: Date.now() });
-  const limited = toKeyLimits(stated);
-  const made = await issueKey(store, {
-    account,
-    name,
-    holder: order.holder,
-    readOnly,
-    tags: tagged,
-    ...limited,
-  });
+  const owned = { account, name, holder: order.holder, readOnly, tags: tagged };
+  const made = await issueKey(store, { ...owned, ...stated });
   if (!made) throw buildRefusal('not_found', `there is no open account "${account}" to make a key for`);
   if (credit !== undefined && account !== undefined)
     await addCredit(store, { account, amount: credit, kind: 'top-up' });

@@ -1,12 +1,23 @@
 /** Accounts and keys: what they are, what they have and what they may do. */
-import { readAccount, readBalance, fitsKind, isTooMuch, readKey, type Credit } from '../accounts.ts';
+import {
+  fitsKind,
+  isTooMuch,
+  limitNames,
+  readAccount,
+  readBalance,
+  readKey,
+  type Credit,
+  type LimitOrder,
+} from '../accounts.ts';
 import { units } from '../calls/figures.ts';
-import { readCount, readInteger, readText } from '../rows.ts';
+import { readCount, readInteger, readText, toColumn } from '../rows.ts';
 import { accountColumns, accountRows, accountTables, keyRows } from './selects.ts';
 import { askRows, Conditions, nameStatements, type Operations, type Steps, type Value } from './steps.ts';
 
-const keyColumns = `id, hash, last_four, name, kind, account, spend_cap, models, expires,
-  calls_per_minute, created, tags, read_only, root, holder, networks, protocols, operations`;
+const limitColumns = limitNames.map(toColumn);
+/** What a key keeps when it gets a new secret. */
+const keptColumns = ['root', 'name', 'kind', 'account', 'holder', 'tags', 'read_only', ...limitColumns];
+const keyColumns = ['id', 'hash', 'last_four', 'created', ...keptColumns];
 
 const sql = nameStatements('accounts', {
   balance: 'SELECT total, used, pending FROM accounts WHERE name = $1',
@@ -38,16 +49,14 @@ const sql = nameStatements('accounts', {
     VALUES (nextval('entry_numbers'), 'credit', $1, $2, $3, $4, 0, 0, $5, $6, $7, $8, $9, 0, 0, 0, '')
     RETURNING number`,
   addTotal: 'UPDATE accounts SET total = total + $2 WHERE id = $1',
-  addKey: `INSERT INTO keys (${keyColumns})
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1, $14,
-      $15, $16, $17)`,
+  addKey: `INSERT INTO keys (${keyColumns.join(', ')})
+    VALUES (${keyColumns.map((_, index) => `$${index + 1}`).join(', ')})`,
   // The id is the start of the hash, so one index finds both.
   key: `${keyRows} WHERE keys.id = substr($1, 1, 16) AND keys.hash = $1 AND keys.deleted IS NULL`,
   anyKey: 'SELECT id FROM keys LIMIT 1',
   rotate: `
-    INSERT INTO keys (${keyColumns})
-    SELECT $2, $3, $4, name, kind, account, spend_cap, models, expires,
-      calls_per_minute, $5, tags, read_only, root, holder, networks, protocols, operations FROM keys
+    INSERT INTO keys (${keyColumns.join(', ')})
+    SELECT $2, $3, $4, $5, ${keptColumns.join(', ')} FROM keys
     WHERE id = $1 AND rotated_to IS NULL AND deleted IS NULL FOR NO KEY UPDATE RETURNING id`,
   rotated: `UPDATE keys SET rotated_to = $2, expires = CASE WHEN expires < $3 THEN expires ELSE $3 END
     WHERE id = $1`,
@@ -66,18 +75,12 @@ export function* writeCredit(
   return readInteger(row, 'number');
 }
 
-type List = readonly string[] | null | undefined;
-const encodeList = (list: List): string | null | undefined => list && JSON.stringify(list);
-type Lists = Readonly<Partial<Record<'models' | 'networks' | 'protocols' | 'operations', List>>>;
-
-/** What a key is limited to, as its columns store it. */
-function encodeLists({ models, networks, protocols, operations }: Lists) {
-  return {
-    models: encodeList(models),
-    networks: encodeList(networks),
-    protocols: encodeList(protocols),
-    operations: encodeList(operations),
-  };
+/** Limits by their columns; those that are not stated are undefined. */
+function encodeLimits(limits: LimitOrder): [column: string, value: Value | undefined][] {
+  return limitNames.map((name) => {
+    const limit = limits[name];
+    return [toColumn(name), typeof limit === 'object' && limit !== null ? JSON.stringify(limit) : limit];
+  });
 }
 
 export const accounts = {
@@ -123,7 +126,7 @@ export const accounts = {
     return 'credited';
   },
   *createKey(key) {
-    const { id, hash, lastFour, name, kind, account, spendCap, expires, callsPerMinute, readOnly } = key;
+    const { id, hash, lastFour, name, kind, account } = key;
     if ((account === undefined) !== (kind === 'operator'))
       throw new RangeError('user keys have an account, and operator keys have none');
     const [row] = account === undefined ? [] : yield* askRows(sql.lockAccount, account);
@@ -135,12 +138,10 @@ export const accounts = {
       const [held] = yield* askRows(sql.held, owner, key.holder);
       if (!held || readCount(held, 'number') >= key.mostHeld) return false;
     }
-    const { models, networks, protocols, operations } = encodeLists(key);
-    const tags = key.tags.length > 0 ? JSON.stringify(key.tags) : null;
-    const limits = [spendCap, models, expires, callsPerMinute];
-    const permits = [networks, protocols, operations];
-    const identity = [id, hash, lastFour, name, kind, owner] as const;
-    yield* askRows(sql.addKey, ...identity, ...limits, key.at, tags, readOnly, key.holder, ...permits);
+    const tags = key.tags?.length ? JSON.stringify(key.tags) : null;
+    const kept = [id, name, kind, owner, key.holder, tags, key.readOnly ?? false];
+    const limits = encodeLimits(key).map(([, value]) => value);
+    yield* askRows(sql.addKey, id, hash, lastFour, key.at, ...kept, ...limits);
     return true;
   },
   *findKey(hash) {
@@ -170,18 +171,10 @@ export const accounts = {
   },
   /** Changes a key; undefined fields stay as they are. */
   *changeKey({ id, changes }) {
-    const { name, disabled, spendCap, expires, callsPerMinute, tags, holder } = changes;
-    const columns: Readonly<Record<string, Value | undefined>> = {
-      name,
-      disabled,
-      spend_cap: spendCap,
-      expires,
-      calls_per_minute: callsPerMinute,
-      tags: tags && JSON.stringify(tags),
-      holder,
-      ...encodeLists(changes),
-    };
-    const stated = Object.entries(columns).filter(([, value]) => value !== undefined);
+    const { name, disabled, tags, holder } = changes;
+    const others = { name, disabled, tags: tags && JSON.stringify(tags), holder };
+    const columns = [...Object.entries(others), ...encodeLimits(changes)];
+    const stated = columns.filter(([, value]) => value !== undefined);
     const assignments = ['id = id', ...stated.map(([column], index) => `${column} = $${index + 2}`)];
     const change = `UPDATE keys SET ${assignments.join(', ')} WHERE id = $1 AND deleted IS NULL RETURNING id`;
     return (yield* askRows({ text: change }, id, ...stated.map(([, value]) => value))).length > 0;
