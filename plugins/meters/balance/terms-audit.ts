@@ -10,7 +10,7 @@ import type { About, OwnedEntry } from './audit.ts';
 import { readShares } from './budgets/budget.ts';
 import { findPeriod } from './budgets/periods.ts';
 import * as rows from './rows.ts';
-import { readTerms } from './terms.ts';
+import { computeRest, readTerms, type LastAllowance } from './terms.ts';
 
 const readAgreed = rows.createReader({
   account: rows.readCount,
@@ -21,11 +21,8 @@ const readAgreed = rows.createReader({
 type Agreed = ReturnType<typeof readAgreed>;
 
 /** What the auditor remembers of an account's allowances. */
-export interface KnownAllowances {
+export interface KnownAllowances extends LastAllowance {
   readonly periods: (readonly [start: number, ends: number])[];
-  amount: Nano;
-  /** What the account had used and reserved when the last one was credited. */
-  spent: Nano;
   /** What corrections took since. */
   corrected: Nano;
 }
@@ -102,11 +99,9 @@ export class TermsAudit {
   ): void {
     if (this.#findTerms(entry.owner, entry.number)?.terms.allowance?.mode !== 'reset')
       this.#reportFinding(entry, 'an allowance that was taken back, which was not agreed');
-    const { amount = 0n, spent = 0n, corrected = 0n } = known ?? {};
-    const unspent = amount - (revenue + reserved - spent) - corrected;
-    const least = unspent < amount ? unspent : amount;
-    const before = available - entry.available;
-    const rest = least < before ? least : before;
+    const { corrected, ...last } = known ?? { amount: 0n, spent: 0n, corrected: 0n };
+    const spent = revenue + reserved;
+    const rest = computeRest(last, { total: available - entry.available + spent, spent }, corrected);
     if (-entry.available !== rest)
       this.#reportFinding(
         entry,
