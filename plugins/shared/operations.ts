@@ -98,7 +98,7 @@ export interface Spec<Context, Name extends RouteName, Input extends z.ZodType> 
 const methods = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 
 /** The method and the path of a route. */
-export function splitRoute(route: RouteName): { method: (typeof methods)[number]; path: string } {
+export function splitRoute(route: string): { method: (typeof methods)[number]; path: string } {
   const [verb, path = ''] = route.split(' ');
   return { method: methods.find((known) => known === verb) ?? 'GET', path };
 }

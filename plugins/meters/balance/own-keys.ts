@@ -13,6 +13,7 @@ import {
   type RouteRequest,
 } from '../../../core/index.ts';
 import { encodeError } from '../../shared/openai/errors.ts';
+import { splitRoute } from '../../shared/operations.ts';
 import { buildReply, describeJson, readInput } from '../../shared/operator-routes.ts';
 import { key as keySchema, newKey, ownKeys } from '../../shared/replies/accounts.ts';
 import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
@@ -164,60 +165,45 @@ async function listKeys({ store }: OwnKeysContext, principal: Principal) {
   };
 }
 
-interface Row extends Pick<Route, 'name' | 'method' | 'path'> {
+interface Row {
   readonly summary: string;
-  readonly status: number;
   readonly reply: z.ZodType;
+  readonly status?: number;
   readonly body?: z.ZodType;
   run(context: OwnKeysContext, principal: Principal, request: RouteRequest): Promise<unknown>;
 }
 
-const rows: readonly Row[] = [
-  {
-    name: 'own keys',
-    method: 'GET',
-    path: '/v1/keys',
+const rows: Readonly<Record<`${'GET' | 'POST' | 'DELETE'} ${string}`, Row>> = {
+  'GET /v1/keys': {
     summary: 'Keys of the same holder, and what keys the holder may make',
-    status: 200,
     reply: ownKeys,
     run: listKeys,
   },
-  {
-    name: 'make an own key',
-    method: 'POST',
-    path: '/v1/keys',
+  'POST /v1/keys': {
     summary: 'Make a key for its holder, as the team allows',
     status: 201,
     reply: newKey,
     body: order,
     run: (context, principal, { body }) => makeKey(context, principal, body ?? {}),
   },
-  {
-    name: 'rotate an own key',
-    method: 'POST',
-    path: '/v1/keys/:key/rotate',
+  'POST /v1/keys/:key/rotate': {
     summary: 'Replace the secret of an own key; the old one stops working',
     status: 201,
     reply: newKey,
     run: (context, principal, { params: { key = '' } }) => rotateKey(context, principal, key),
   },
-  {
-    name: 'revoke an own key',
-    method: 'DELETE',
-    path: '/v1/keys/:key',
+  'DELETE /v1/keys/:key': {
     summary: 'Revoke an own key',
-    status: 200,
     reply: keySchema.extend({ deleted: z.literal(true) }),
     run: (context, principal, { params: { key = '' } }) => revokeKey(context, principal, key),
   },
-];
+};
 
 /** For keys of the same account and holder as the key, or the signed-in member, that asks. */
 export function listOwnKeysRoutes(open: () => OwnKeysContext): Route[] {
-  return rows.map(({ name, method, path, summary, status, reply, body, run }) => ({
+  return Object.entries(rows).map(([name, { summary, status = 200, reply, body, run }]) => ({
+    ...splitRoute(name),
     name,
-    method,
-    path,
     access: 'user',
     encodeError: (error) => encodeError(toGatewayError(error)),
     describe: async () => ({
@@ -229,7 +215,7 @@ export function listOwnKeysRoutes(open: () => OwnKeysContext): Route[] {
     async handle(request, principal) {
       const { store, offer } = open();
       // What changes something is an action of the key.
-      const action = buildRouteAction(principal.key, `${method} ${path}`, request);
+      const action = buildRouteAction(principal.key, name, request);
       return buildReply(await run({ store: store.withAction(action), offer }, principal, request), status);
     },
   }));
