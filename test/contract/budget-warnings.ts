@@ -66,6 +66,16 @@ export function testWarnings({ account, store, call }: Warned): void {
     ]);
   });
 
+  it('warnings are listed from the newest on if that is asked for, a page after another', async () => {
+    const name = await account(10_000n);
+    const budget = await createBudget(store(), newBudget(name, 100n, { thresholds: [20, 50, 80] }));
+    for (const cost of [20n, 30n, 30n]) await spend(name, cost);
+    const [first, second] = await store().listWarnings({ budget, order: 'newest', limit: 2 });
+    expect([first?.threshold, second?.threshold]).toEqual([80, 50]);
+    const rest = await store().listWarnings({ budget, order: 'newest', after: second?.id, limit: 2 });
+    expect(rest.map(({ threshold }) => threshold)).toEqual([20]);
+  });
+
   it('a warning is repeated for a threshold that a raise put out of reach', async () => {
     const name = await account(10_000n);
     const id = await createBudget(store(), newBudget(name, 100n, { thresholds: [80] }));

@@ -13,7 +13,12 @@ export function testCorrections({ account, store, reserve }: Bench): void {
     expect(await correct(name, 'adjustment', -130n)).toBe('credited');
     expect(await store().readBalance(name)).toEqual({ total: -30n, used: 0n, pending: 0n });
     expect(await correct(name, 'adjustment', 40n)).toBe('credited');
-    const entries = await store().listEntries({ account: name, kinds: ['credit'], limit: 10 });
+    const query = { account: name, kinds: ['credit'] } as const;
+    const entries = await store().listEntries({ ...query, limit: 10 });
+    const [newest] = await store().listEntries({ ...query, order: 'newest', limit: 1 });
+    expect(newest).toEqual(entries.at(-1));
+    const before = await store().listEntries({ ...query, order: 'newest', after: newest?.number, limit: 10 });
+    expect(before).toEqual(entries.slice(0, -1).toReversed());
     expect(entries.slice(1)).toMatchObject([
       { available: -130n, source: 'adjustment', reason: 'a mistake', author: 'op' },
       { available: 40n, source: 'adjustment', reason: 'a mistake', author: 'op' },

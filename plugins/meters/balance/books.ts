@@ -66,6 +66,9 @@ export type Entry = ReturnType<typeof readEntry>;
  * Selects rows after the one numbered `after`, in the order in which they were written. Undefined fields
  * do not filter.
  */
+/** Which rows of a list come first. */
+export type Order = 'oldest' | 'newest';
+
 export interface EntryQuery {
   readonly account?: string | undefined;
   readonly key?: string | undefined;
@@ -77,7 +80,9 @@ export interface EntryQuery {
   /** From `from` (inclusive) to `to` (exclusive). */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  /** The last row of the page before, in this order. */
   readonly after?: number | undefined;
+  readonly order?: Order | undefined;
   /** The highest number that a row may have. */
   readonly last?: number | undefined;
   readonly limit: number;

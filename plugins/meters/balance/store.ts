@@ -65,6 +65,11 @@ export interface NumberPage {
   readonly limit: number;
 }
 
+/** `after` is the last row of the page before in this order; the oldest rows come first unless stated. */
+export interface OrderedPage extends NumberPage {
+  readonly order?: books.Order | undefined;
+}
+
 export interface BudgetQuery extends NumberPage {
   readonly scope?: string | undefined;
   readonly subject?: string | undefined;
@@ -252,10 +257,9 @@ export const operations = {
   sumTotals: defineReport<() => books.Totals>(),
   /** Budgets in their periods at a moment, by their ids; deleted ones only if asked for by id. */
   listBudgets: defineReport<(query: BudgetQuery) => readonly budgets.BudgetRecord[]>(),
-  /** Warnings, the newest last. */
   listWarnings:
     defineReport<
-      (query: NumberPage & { readonly budget?: number | undefined }) => readonly budgets.Warning[]
+      (query: OrderedPage & { readonly budget?: number | undefined }) => readonly budgets.Warning[]
     >(),
   /** The log of operators' actions, newest first. */
   listActions: defineReport<(query: books.ActionQuery) => readonly books.ActionRecord[]>(),

@@ -30,9 +30,9 @@ import {
   amount,
   checkModelPatterns,
   creditKind,
+  numberedPage,
   page,
   reference,
-  buildNumberSchema,
   largestAmount,
 } from './reading.ts';
 import { toIso, buildPage, buildRefusal } from './replies.ts';
@@ -298,7 +298,7 @@ export const accountOperations = [
     route: 'GET /admin/credits',
     summary: 'List credits',
     roles: roles.read,
-    input: page.extend({ account: accountName.optional(), after: buildNumberSchema(0).optional() }),
+    input: numberedPage.extend({ account: accountName.optional() }),
     async run({ store }, query) {
       const entries = await store.listEntries({ ...query, kinds: ['credit'] });
       return buildPage(entries, query.limit, describeCredit, ({ number }) => number);

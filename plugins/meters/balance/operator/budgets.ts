@@ -16,6 +16,7 @@ import {
   budgetLimit,
   budgetTerms,
   moment,
+  numberedPage,
   page,
   keepStated,
   tag,
@@ -266,7 +267,7 @@ export const budgetOperations = [
     route: 'GET /admin/budget-warnings',
     summary: 'List thresholds that budgets reached, and budgets that refused calls',
     roles: roles.read,
-    input: page.extend({ after: buildNumberSchema(0).optional(), budget: number.optional() }),
+    input: numberedPage.extend({ budget: number.optional() }),
     run: async ({ store }, query) =>
       buildPage(
         await store.listWarnings(query),

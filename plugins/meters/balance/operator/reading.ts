@@ -139,6 +139,12 @@ export const page = z.strictObject({
   limit: buildNumberSchema(1, largestPage).default(100),
 });
 
+/** A page of a list whose rows are numbered in the order in which they were written. */
+export const numberedPage = page.extend({
+  after: buildNumberSchema(0).optional(),
+  order: z.enum(['oldest', 'newest'], 'the order is oldest or newest: which come first').default('oldest'),
+});
+
 /** With 0 nothing may be spent at all. */
 export const budgetLimit = usd.refine(
   (nano) => nano >= 0n && nano <= largestAmount,

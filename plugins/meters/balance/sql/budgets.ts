@@ -219,10 +219,14 @@ export const budgets = {
     const byBudget = new Map(periods.map(readPeriod).map((period) => [period.budget, period]));
     return budgets.map((budget) => buildRecord(budget, byBudget.get(budget.id), at));
   },
-  *listWarnings({ budget, after = 0, limit }) {
-    const conditions = new Conditions({ 'budget_warnings.id >': after, 'budget_warnings.budget =': budget });
+  *listWarnings({ budget, after, order, limit }) {
+    const isNewest = order === 'newest';
+    const conditions = new Conditions({
+      [`budget_warnings.id ${isNewest ? '<' : '>'}`]: after,
+      'budget_warnings.budget =': budget,
+    });
     const text = `${warningRows} ${conditions.where}
-      ORDER BY budget_warnings.id LIMIT ${conditions.addValue(limit)}`;
+      ORDER BY budget_warnings.id ${isNewest ? 'DESC' : 'ASC'} LIMIT ${conditions.addValue(limit)}`;
     return (yield* askRows({ text }, ...conditions.values)).map(readWarning);
   },
 } satisfies Partial<Operations>;

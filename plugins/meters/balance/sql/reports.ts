@@ -100,14 +100,15 @@ function* sumEntries(conditions: Conditions, groups: Readonly<Record<string, str
 }
 
 function* listEntries(query: EntryQuery): Steps<Entry[]> {
-  const { account, key, call, reference, kinds, from, to, after, last, limit } = query;
+  const { account, key, call, reference, kinds, from, to, after, order, last, limit } = query;
+  const isNewest = order === 'newest';
   const conditions = new Conditions({
     'accounts.name =': account,
     'entries.key =': key,
     'entries.reference =': reference,
     'entries.at >=': from,
     'entries.at <': to,
-    'entries.number >': after,
+    [`entries.number ${isNewest ? '<' : '>'}`]: after,
     'entries.number <=': last,
   });
   if (call !== undefined) conditions.texts.push(buildCallCondition(conditions.addValue(call)));
@@ -116,7 +117,8 @@ function* listEntries(query: EntryQuery): Steps<Entry[]> {
     conditions.texts.push(`entries.kind IN (${places.join(', ')})`);
   }
   const most = conditions.addValue(limit);
-  const page = `${entryRows} ${conditions.where} ORDER BY entries.number LIMIT ${most}`;
+  const direction = isNewest ? 'DESC' : 'ASC';
+  const page = `${entryRows} ${conditions.where} ORDER BY entries.number ${direction} LIMIT ${most}`;
   return (yield* askRows({ text: page }, ...conditions.values)).map(readEntry);
 }
 

@@ -50,7 +50,12 @@ const actionColumns: readonly Column<Action>[] = [
     const page = findSubjectPage(each);
     return page === undefined ? each.subject : html`<a href=${page}>${each.subject}</a>`;
   }),
-  buildColumn('Details', 'detail', ({ detail }) => detail !== '{}' && html`<code>${detail}</code>`, 'wide'),
+  buildColumn(
+    'Details',
+    'detail',
+    ({ detail }) => detail !== '{}' && html`<code>${detail.replaceAll(',"', ', "')}</code>`,
+    'wide',
+  ),
 ];
 
 const actionFilters = ['author', 'subject', 'from', 'to'] as const;
@@ -100,6 +105,8 @@ const warningColumns: readonly Column<Warning>[] = [
   ),
 ];
 
+const newestFirst = { limit: largestPage, order: 'newest' };
+
 function openChargeback(): void {
   openForm({
     title: 'Take back a reversed payment',
@@ -130,24 +137,22 @@ const creditColumns: readonly Column<Credit>[] = [
 ];
 
 function Warnings() {
-  const { rows, ...list } = useList('GET /admin/budget-warnings', { limit: largestPage });
+  const list = useList('GET /admin/budget-warnings', newestFirst);
   return renderTable({
     name: 'Budget warnings',
     columns: warningColumns,
     ...list,
-    rows: rows?.toReversed(),
     getKey: ({ id }) => String(id),
     empty: 'No budget has reached a threshold yet.',
   });
 }
 
 function Credits() {
-  const { rows, ...list } = useList('GET /admin/credits', { limit: largestPage });
+  const list = useList('GET /admin/credits', newestFirst);
   return renderTable({
     name: 'Credit and corrections',
     columns: creditColumns,
     ...list,
-    rows: rows?.toReversed(),
     tools: mayChange() && html`<button onClick=${openChargeback}>Record a chargeback</button>`,
     empty: 'No credit was added yet.',
   });
