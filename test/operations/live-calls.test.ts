@@ -46,7 +46,11 @@ describe('live calls', () => {
     const adminUrl = findAdminUrl(gateway.printed);
     const secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
     const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
-    const made = await postJson(`${adminUrl}/admin/keys`, { account: 'acme', credit: '1' }, headers);
+    const made = await postJson(
+      `${adminUrl}/admin/keys`,
+      { account: 'acme', name: 'laptop', credit: '1' },
+      headers,
+    );
     const { key } = z.object({ key: z.string() }).parse(await made.json());
     expect(
       (await fetch(`${adminUrl}/admin/events`, { headers: { authorization: `Bearer ${key}` } })).status,
@@ -76,6 +80,7 @@ describe('live calls', () => {
     expect(started).toMatchObject({
       id,
       account: 'acme',
+      key_name: 'laptop',
       model: 'demo/echo',
       provider: 'demo',
       stream: false,

@@ -79,6 +79,7 @@ export class LiveCalls {
       at: new Date(receivedAt).toISOString(),
       account: principal.account,
       key: principal.key,
+      key_name: principal.name || undefined,
       protocol: family,
       operation,
       stream: call.stream,
@@ -88,7 +89,10 @@ export class LiveCalls {
   }
 
   addEnd(end: End): void {
-    if (this.#isWanted) this.#add(this.#ends, describeCall(JSON.parse(buildRecordText(end))));
+    if (!this.#isWanted) return;
+    const { principal } = end.exchange;
+    const call = describeCall(JSON.parse(buildRecordText(end)));
+    this.#add(this.#ends, { ...call, key_name: principal?.name || undefined });
   }
 
   close(): void {

@@ -34,7 +34,8 @@ const mostLive = 200;
 /** Milliseconds until the next attempt to connect. */
 const pause = 2000;
 
-type Started = Pick<Call, 'id' | 'account' | 'key' | 'protocol' | 'stream' | 'model' | 'provider'> & {
+type Named = 'id' | 'account' | 'key' | 'key_name' | 'protocol' | 'stream' | 'model' | 'provider';
+type Started = Pick<Call, Named> & {
   readonly at: string;
 };
 
