@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { openPage, signInOn } from '../support/operated-console.ts';
 import { postJson } from '../support/post.ts';
-import { button, choose, dialog, go, open, page, rows, submit } from './pages.ts';
+import { button, choose, chooseOfPage, dialog, go, open, page, rows, submit } from './pages.ts';
 
 export function testAccountPages(): void {
   it('creates an account with credit, and shows exact amounts', async () => {
@@ -155,16 +155,16 @@ export function testAccountPages(): void {
 
   it('shows the state of an account, on its page and in the list', async () => {
     await go('accounts/acme');
-    await button('Disable / close').click();
+    await chooseOfPage('Disable / close');
     await submit('Change', { State: 'disabled' });
     await page.locator('h1', { hasText: 'disabled' }).waitFor();
-    await button('Change state').click();
+    await chooseOfPage('Change state');
     expect(await dialog().getByLabel('State').inputValue()).toBe('disabled');
     await page.keyboard.press('Escape');
     await go('accounts');
     await rows('Accounts').filter({ hasText: 'acme' }).getByText('disabled').waitFor();
     await go('accounts/acme');
-    await button('Change state').click();
+    await chooseOfPage('Change state');
     await submit('Change', { State: 'open' });
     await page.locator('h1 .badge').waitFor({ state: 'detached' });
   });

@@ -2,7 +2,7 @@
  * The overview and the calls in a browser: figures that link to calls, details, and a stream watched live.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { download, downloadExport, go, hasBrowser, open, openPages, page, rows, watched } from './pages.ts';
+import { downloadExport, go, hasBrowser, open, openPages, page, rows, watched } from './pages.ts';
 
 const model = 'openai/gpt-4o-mini';
 const hostile = '<img src=x onerror=alert(1)>';
@@ -256,7 +256,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     await expect
       .poll(() => page.locator('.tile', { hasText: 'Credited' }).first().locator('strong').textContent())
       .toBe('$5.00');
-    expect(await download('Statement as CSV')).toContain('top-up');
+    expect(await downloadExport('Statement as CSV')).toContain('top-up');
     // Its day begins at ten in UTC.
     await page.getByLabel('Time zone').selectOption('Pacific/Kiritimati');
     await page
@@ -264,7 +264,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
       .getByText('usage')
       .first()
       .waitFor();
-    expect(await download('Statement as CSV')).toMatch(/T10:00:00.000Z,usage/);
+    expect(await downloadExport('Statement as CSV')).toMatch(/T10:00:00.000Z,usage/);
     expect(page.url()).toContain('zone=Pacific%2FKiritimati');
     await page.getByRole('button', { name: 'Usage' }).click();
     await page.getByRole('link', { name: model }).first().waitFor();

@@ -1,7 +1,7 @@
 /** Corrections in the console: adjustments, refunds, the state of an account, and deleted keys. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { postJson } from '../support/post.ts';
-import { dialog, go, hasBrowser, open, openPages, page } from './pages.ts';
+import { chooseOfPage, dialog, go, hasBrowser, open, openPages, page } from './pages.ts';
 
 describe.runIf(hasBrowser)('corrections in the console', () => {
   let secret: string;
@@ -23,7 +23,7 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
 
   it('adjust an account downwards, with a reason that the statement shows', async () => {
     await go('accounts/corrected');
-    await button('Adjust').click();
+    await chooseOfPage('Adjust');
     await dialog().getByLabel('Amount in USD').fill('-1.25');
     await dialog().getByLabel('Reason').fill('a slip');
     await dialog().getByRole('button', { name: 'Adjust', exact: true }).click();
@@ -63,7 +63,7 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
       ['Change state', 'open', 200],
     ] as const) {
       await go('accounts/corrected');
-      await button(name).click();
+      await chooseOfPage(name);
       await dialog().locator('select').selectOption(state);
       await dialog().getByRole('button', { name: 'Change', exact: true }).click();
       await dialog().waitFor({ state: 'detached' });

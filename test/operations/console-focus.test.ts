@@ -1,7 +1,18 @@
 /** Where the focus of the keyboard goes when what has it disappears. */
 import { describe, expect, it } from 'vitest';
 import { health } from '../../plugins/routing/health.ts';
-import { button, dialog, go, hasBrowser, open, openPages, page, rows, watched } from './pages.ts';
+import {
+  button,
+  chooseOfPage,
+  dialog,
+  go,
+  hasBrowser,
+  open,
+  openPages,
+  page,
+  rows,
+  watched,
+} from './pages.ts';
 
 describe.runIf(hasBrowser)('the focus', () => {
   openPages([health()]);
@@ -51,7 +62,7 @@ describe.runIf(hasBrowser)('the focus', () => {
     await go('accounts/tester');
     const refusal = { error: { message: 'The ledger is away.', param: null } };
     await page.route('**/state', (route) => route.fulfill({ status: 503, json: refusal }));
-    await button('Disable / close').click();
+    await chooseOfPage('Disable / close');
     await dialog().getByRole('button', { name: 'Change' }).focus();
     await page.keyboard.press('Enter');
     await dialog().getByRole('alert').getByText('The ledger is away.').waitFor();

@@ -76,7 +76,7 @@ describe.runIf(hasBrowser)('the overview in a browser', () => {
     });
     await go('?show=calls&from=2026-10-31&to=2026-11-04');
     expect(await ticks()).toEqual(['Sat 31 Oct', 'Sun 1 Nov', 'Mon 2 Nov', 'Tue 3 Nov', 'Wed 4 Nov']);
-    await range().getByText('Days and times: America/New_York.').waitFor();
+    await range().getByText('Times: America/New_York.').waitFor();
     const { x = 0, y = 0, width = 0 } = (await page.locator('.plot').boundingBox()) ?? {};
     await page.mouse.move(x + width * 0.3, y + 100);
     expect(await page.locator('.tip').textContent()).toMatch(/Sun 1 Nov.*one25two25Total50/);

@@ -1,7 +1,18 @@
 /** The terms of accounts in the console: an allowance and keys in one dialog, and later changes. */
 import { describe, expect, it } from 'vitest';
 import { postJson } from '../support/post.ts';
-import { button, dialog, go, hasBrowser, open, openPages, page, rows, submit } from './pages.ts';
+import {
+  button,
+  chooseOfPage,
+  dialog,
+  go,
+  hasBrowser,
+  open,
+  openPages,
+  page,
+  rows,
+  submit,
+} from './pages.ts';
 
 /** Counts the clicks on the page from now on. */
 async function countClicks(): Promise<() => Promise<unknown>> {
@@ -49,7 +60,7 @@ describe.runIf(hasBrowser)('the terms of accounts in the console', () => {
 
   it('change: the dialog shows what is agreed, and a refusal beside its field', async () => {
     await go('accounts/design');
-    await button('Terms').click();
+    await chooseOfPage('Terms');
     expect(await dialog().getByLabel('Allowance in USD').inputValue()).toBe('100');
     await submit('Save', { 'Pays later': true });
     await dialog().locator('.field.checkbox .fault').getByText('no budget that refuses calls').waitFor();
@@ -62,7 +73,7 @@ describe.runIf(hasBrowser)('the terms of accounts in the console', () => {
     await dialog().getByText('a time zone is named as in Europe/Berlin').waitFor();
     await submit('Save', { 'Time zone': 'Europe/Berlin' });
     await tile('Available').getByText('$250.00 each month (what is left is taken back)').waitFor();
-    await button('Terms').click();
+    await chooseOfPage('Terms');
     await submit('Save', { 'Allowance in USD': '' });
     await tile('Available').getByText('for new calls').waitFor();
   });
@@ -72,7 +83,7 @@ describe.runIf(hasBrowser)('the terms of accounts in the console', () => {
     await button('New budget').click();
     await submit('Create budget', { 'Limit in USD': '300' });
     await rows('Budgets').getByText('$300.00').first().waitFor();
-    await button('Terms').click();
+    await chooseOfPage('Terms');
     await submit('Save', { 'Pays later': true });
     await tile('Available').getByText('pays later').waitFor();
     await go('accounts');

@@ -7,6 +7,7 @@ import {
   button,
   choose,
   dialog,
+  chooseOfPage,
   downloadExport,
   go,
   hasBrowser,
@@ -135,7 +136,7 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     await go('accounts/tester');
     const { promise, resolve } = Promise.withResolvers<void>();
     await page.route('**/admin/adjustments', (route) => promise.then(() => route.fulfill(failing)));
-    await button('Adjust').click();
+    await chooseOfPage('Adjust');
     await dialog().getByLabel('Amount in USD').fill('1');
     await dialog().getByLabel('Reason').fill('A gift.');
     await page.keyboard.press('Enter');
@@ -147,7 +148,7 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
 
   it('says that what a form sent was not done if the session has ended', async () => {
     await page.route('**/admin/adjustments', (route) => route.fulfill({ ...failing, status: 401 }));
-    await button('Adjust').click();
+    await chooseOfPage('Adjust');
     await dialog().getByLabel('Amount in USD').fill('1');
     await dialog().getByLabel('Reason').fill('A gift.');
     await page.keyboard.press('Enter');

@@ -59,15 +59,17 @@ export async function submit(
   await dialog().getByRole('button', { name }).click();
 }
 export const button = (name: string | RegExp) => page.getByRole('button', { name }).first();
-/** Opens the menu of the first row that has one, and chooses. */
-export const choose = async (name: string): Promise<void> => {
+/** Opens the menu of the first row that has one, or of another part of the page, and chooses. */
+export const choose = async (name: string | RegExp, part = 'td'): Promise<void> => {
   await page
-    .locator('td')
+    .locator(part)
     .getByRole('button', { name: /^Actions for/ })
     .first()
     .click();
   await page.locator('.menu:popover-open').getByRole('button', { name }).click();
 };
+/** Opens the menu of the page, and chooses. */
+export const chooseOfPage = (name: string | RegExp): Promise<void> => choose(name, 'main > .head');
 export const region = (name: string) => page.getByRole('region', { name, exact: true });
 export const rows = (name: string) => region(name).locator('tbody tr');
 export const download = async (name: string | RegExp): Promise<string> => {

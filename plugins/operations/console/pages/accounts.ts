@@ -105,8 +105,8 @@ function StatementOf({ account }: { readonly account: string }) {
     columns,
     rows: data?.lines,
     error,
-    tools: html`${renderSelect('Month', listed, monthState)} ${renderSelect('Time zone', zones, zoneState)}
-      <a class="button" href=${csv} download>Statement as CSV</a>`,
+    tools: html`${renderSelect('Month', listed, monthState)} ${renderSelect('Time zone', zones, zoneState)}`,
+    files: { 'Statement as CSV': csv },
     empty: 'Nothing was credited or spent in this month.',
   })}`;
 }
@@ -152,17 +152,15 @@ function UsageOf({ account }: { readonly account: string }) {
 function renderChanges(account: string, data: AccountDetails) {
   const { state, parent } = data;
   const items = [
+    ['Terms', () => openTerms(data)],
+    ['Adjust', () => openAdjustment(account)],
     ['Move', () => openMove(account, parent)],
+    [state === 'open' ? 'Disable / close' : 'Change state', () => openState(account, state)],
     ['Erase', () => openErasure('account', account)],
   ];
   return (
     mayChange() &&
-    html`<button onClick=${() => openState(account, state)}>
-        ${state === 'open' ? 'Disable / close' : 'Change state'}
-      </button>
-      <button onClick=${() => openTerms(data)}>Terms</button>
-      <button onClick=${() => openAdjustment(account)}>Adjust</button>
-      <button onClick=${() => openCredit(account)}>Add credit</button>
+    html`<button onClick=${() => openCredit(account)}>Add credit</button>
       <button class="primary" onClick=${() => openNewKey(account)}>New key</button>
       <${RowMenu} of=${`the account ${account}`} id="account-menu" items=${items} />`
   );

@@ -5,7 +5,7 @@ import { call, largestPage, mayChange, useList } from './api.ts';
 import { renderDialogForm, openForm, splitWords, type Field, type Values } from './form.ts';
 import { parseUsd, renderTime, renderUsd } from './format.ts';
 import { html } from './kit.ts';
-import { renderBadge, renderFacts, confirmAction, RowMenu } from './parts.ts';
+import { renderBadge, confirmAction, RowMenu } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
 function buildTermFields({ limit = '', hard = true, thresholds = [50, 80, 100] }: Partial<Budget>): Field[] {
@@ -66,7 +66,7 @@ function openNew(account: string | undefined): void {
 export const describePeriod = ({ per }: Pick<Budget, 'per'>): string =>
   per === 'total' ? 'in all' : `each ${per}`;
 /** `key laptop each month` */
-const describeBudget = (budget: Budget): string =>
+const describeBudget = (budget: Pick<Shown, 'scope' | 'subject' | 'per' | 'key_name'>): string =>
   `${budget.scope} ${budget.key_name || budget.subject} ${describePeriod(budget)}`;
 
 function openChange(budget: Budget): void {
@@ -94,7 +94,7 @@ function openChange(budget: Budget): void {
 type Use = Pick<Budget['current'], 'used' | 'pending' | 'allowed'>;
 
 /** How many per cent of what is allowed are used or held. */
-export function computeShare({ used, pending, allowed }: Use): number {
+function computeShare({ used, pending, allowed }: Use): number {
   const all = parseUsd(allowed);
   return all === 0n ? 100 : Number(((parseUsd(used) + parseUsd(pending)) * 100n) / all);
 }
@@ -113,12 +113,12 @@ function renderUse(budget: Shown) {
       max="100"
       optimum="0"
       value=${share}
-      aria-label=${`${share} % used`}
+      aria-label=${`${describeBudget(budget)}: ${share} % used`}
     ></meter>
     ${` ${share} % `}${reached > 0 && renderBadge(`${reached} % reached`, reached < 100 ? 'warn' : 'bad')}`;
 }
 
-export const budgetColumns: readonly Column<Shown>[] = [
+const columns: readonly Column<Budget & Budget['current']>[] = [
   buildColumn(
     'Budget',
     ({ scope, subject, per, key_name: name = '' }) => [scope, name, subject, per].filter(Boolean).join(' '),
@@ -142,6 +142,7 @@ export const budgetColumns: readonly Column<Shown>[] = [
   buildColumn('Limit', 'allowed', 'amount'),
   buildColumn('Used', 'used', 'amount'),
   buildColumn('Reserved', 'pending', 'amount'),
+  buildColumn('', undefined, renderActions),
 ];
 
 function renderActions(budget: Budget) {
@@ -160,25 +161,32 @@ function renderActions(budget: Budget) {
   return mayChange() && html`<${RowMenu} of=${of} id=${`menu-${budget.id}`} items=${items} />`;
 }
 
-const columns: readonly Column<Budget & Budget['current']>[] = [
-  ...budgetColumns,
-  buildColumn('', undefined, renderActions),
-];
+function renderBar(budget: Shown) {
+  const { left, allowed, used, pending, resets, hard } = budget;
+  const reserved = parseUsd(pending) > 0n && html`, ${renderUsd(pending)} reserved`;
+  const end = resets && html`${'; a new period begins '}${renderTime(resets, 'brief')}`;
+  return html`<li>
+    <div class="row">
+      <span class="space">${describeBudget(budget)} ${!hard && renderBadge('only warns')}</span>
+      <span><strong>${renderUsd(left)}</strong> left of ${renderUsd(allowed)}</span>
+    </div>
+    ${renderUse(budget)}
+    <small class="dim">${renderUsd(used)} spent${reserved}${end}</small>
+  </li>`;
+}
 
-/** A bar for each budget that counts the calls of an account, with what is left and when it resets. */
+/** Budgets as bars with what is left and when they reset, the one that leaves the least first. */
+export function renderBudgets(budgets: readonly Shown[]) {
+  const sorted = budgets.toSorted((one, other) => (parseUsd(one.left) < parseUsd(other.left) ? -1 : 1));
+  return html`<ul class="card budgets" aria-label="Budgets">
+    ${sorted.map(renderBar)}
+  </ul>`;
+}
+
+/** A bar for each budget that counts the calls of an account. */
 export function BudgetBars({ account }: { readonly account: string }) {
   const { rows = [] } = useList('GET /admin/budgets', { counting: account, limit: largestPage });
-  const renderBar = (budget: Budget) => {
-    const { left, resets } = budget.current;
-    const until = resets && html`<span class="dim"> until ${renderTime(resets, 'brief')}</span>`;
-    return html`${renderUse({ ...budget, ...budget.current })} · ${renderUsd(left)} left${until}`;
-  };
-  return (
-    rows.length > 0 &&
-    html`<section class="card" aria-label="Budgets that count it">
-      ${renderFacts(rows.map((budget) => [describeBudget(budget), renderBar(budget)] as const))}
-    </section>`
-  );
+  return rows.length > 0 && renderBudgets(rows.map((budget) => ({ ...budget, ...budget.current })));
 }
 
 export function Budgets({ account }: { readonly account?: string }) {

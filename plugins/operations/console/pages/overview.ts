@@ -351,8 +351,7 @@ function renderDayInput(label: 'From' | 'To') {
 function renderRange({ from, to, step }: Overview) {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   if (step !== '1d')
-    return html`From ${renderTime(from, 'brief')} to ${renderTime(to, 'brief')}.
-    ${`Days and times: ${timeZone}.`}`;
+    return html`From ${renderTime(from, 'brief')} to ${renderTime(to, 'brief')}${`. Times: ${timeZone}.`}`;
   const last = new Date(Date.parse(to) - 1).toISOString();
   return `Days in UTC, from ${from.slice(0, 10)} to ${last.slice(0, 10)}.`;
 }

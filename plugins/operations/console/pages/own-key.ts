@@ -3,9 +3,8 @@
  * and each of its calls, with the reason of a refusal in words.
  */
 import type { OwnCallRecord } from '../../../shared/replies/calls.ts';
-import type { OwnBudget, OwnKey } from '../../../shared/replies/spending.ts';
+import type { OwnKey } from '../../../shared/replies/spending.ts';
 import { useData } from './api.ts';
-import { computeShare, describePeriod } from './budgets.ts';
 import { Chart, getColourClass, type Series } from './chart.ts';
 import {
   formatCount,
@@ -14,52 +13,12 @@ import {
   formatShort,
   formatUtcDay,
   nameUnit,
-  parseUsd,
   renderTime,
   renderUsd,
 } from './format.ts';
 import { buildHref, html, useMemo } from './kit.ts';
-import { renderBadge, renderFacts, renderHead, renderProblem, renderState } from './parts.ts';
+import { renderFacts, renderHead, renderProblem, renderState } from './parts.ts';
 import { buildColumn, renderTable } from './table.ts';
-
-function renderBudget(budget: OwnBudget) {
-  const { scope, subject, left, allowed, used, pending, resets, hard } = budget;
-  const share = computeShare(budget);
-  const whose = scope === 'key' ? 'This key' : `The ${scope} ${subject}`;
-  return html`<li>
-    <div class="row">
-      <span class="space"
-        ><strong>${whose}</strong>${' '}<span class="dim">${describePeriod(budget)}</span>${' '}${
-          !hard && renderBadge('only warns')
-        }</span
-      >
-      <span><strong>${renderUsd(left)}</strong> left of ${renderUsd(allowed)}</span>
-    </div>
-    <meter
-      min="0"
-      low="80"
-      high="99"
-      max="100"
-      optimum="0"
-      value=${share}
-      aria-label=${`${whose} ${describePeriod(budget)}: ${share} % used`}
-    ></meter>
-    <small class="dim"
-      >${renderUsd(used)}${' spent'}${parseUsd(pending) > 0n && html`, ${renderUsd(pending)} reserved`}${
-        resets && html`${'; a new period begins '}${renderTime(resets)}`
-      }</small
-    >
-  </li>`;
-}
-
-/** Budgets as bars, the one that leaves the least first. */
-export function renderBudgets(budgets: readonly OwnBudget[]) {
-  if (budgets.length === 0) return html`<p class="dim">No budget limits this key.</p>`;
-  const sorted = budgets.toSorted((one, other) => (parseUsd(one.left) < parseUsd(other.left) ? -1 : 1));
-  return html`<ul class="card budgets" aria-label="Budgets">
-    ${sorted.map(renderBudget)}
-  </ul>`;
-}
 
 const day = 24 * 3_600_000;
 /** Models with a colour of their own. */

@@ -152,14 +152,14 @@ interface MenuProps {
 /** A button that opens a menu of what can be done with a row of a table, or with all of them. */
 export function RowMenu({ of, id, items, label }: MenuProps) {
   const list = useRef<HTMLDivElement>(null);
-  const choose = (act: () => void): void => {
+  const choose = (act?: () => void): void => {
     // First, so that the focus returns here from a dialog that the choice opens.
     list.current?.hidePopover();
-    act();
+    act?.();
   };
   const renderItem = ([title, act]: readonly [string, (() => void) | string]) =>
     typeof act === 'string'
-      ? html`<a href=${act} download>${title}</a>`
+      ? html`<a href=${act} download onClick=${() => choose()}>${title}</a>`
       : html`<button class="quiet" onClick=${() => choose(act)}>${title}</button>`;
   const name = label === undefined ? `Actions for ${of}` : undefined;
   return html`<button class="quiet" aria-label=${name} title=${name && 'Actions'} popovertarget=${id}>

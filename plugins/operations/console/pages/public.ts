@@ -13,7 +13,7 @@ import {
   type ListedModel,
   useList,
 } from './api.ts';
-import { describePeriod } from './budgets.ts';
+import { describePeriod, renderBudgets } from './budgets.ts';
 import { buildCallColumns, buildUsageColumns, type Call } from './call-columns.ts';
 import { ClientSettings } from './client-settings.ts';
 import { chooseView, renderForm } from './form.ts';
@@ -29,7 +29,7 @@ import {
 import { invitation, Invitation } from './invitation.ts';
 import { keepFocus, switchTheme, theme } from './kept.ts';
 import { buildHref, html, place, render, useSignal } from './kit.ts';
-import { OwnCallPage, renderBudgets, UsageChart } from './own-key.ts';
+import { OwnCallPage, UsageChart } from './own-key.ts';
 import { OwnKeys, type SecretPlace } from './own-keys.ts';
 import { renderCode, renderNotice, renderProblem, renderFacts, renderHead, renderTiles } from './parts.ts';
 import type { CallPlace } from './playground-run.ts';
@@ -85,7 +85,7 @@ function KeyView({ apiKey }: { readonly apiKey: string }) {
   const calls = useList('GET /v1/calls', undefined, { key: apiKey });
   const { balance, limits } = own ?? {};
   const [available, limit] = own ? findAvailable(own) : [];
-  const title = `Key ${own?.name ?? ''} …${own?.last_four ?? ''}`;
+  const title = `${own?.name ?? ''} …${own?.last_four ?? ''}`;
   return html`${renderProblem(error)}
     ${renderTiles(
       ['Available', renderUsd(available), limit],
@@ -98,10 +98,18 @@ function KeyView({ apiKey }: { readonly apiKey: string }) {
       ],
     )}
     <section class="card">
-      ${renderHead(title, html`<button onClick=${reload}>Reload</button>`, 'h2')} ${own && renderLimits(own)}
+      ${renderHead(`Key ${title}`, html`<button onClick=${reload}>Reload</button>`, 'h2')}
+      ${own && renderLimits(own)}
     </section>
     <h2>Budgets</h2>
-    ${own && renderBudgets(own.budgets)}
+    ${
+      own &&
+      (own.budgets.length > 0
+        ? renderBudgets(
+            own.budgets.map((each) => (each.scope === 'key' ? { ...each, key_name: title } : each)),
+          )
+        : html`<p class="dim">No budget limits this key.</p>`)
+    }
     <h2>Usage</h2>
     ${own && own.usage.data.length > 0 && html`<${UsageChart} usage=${own.usage} />`}
     ${renderTable({
