@@ -119,12 +119,14 @@ describe.runIf(hasBrowser)('every page of the console', () => {
 
   const drawn = 'new Promise((done) => requestAnimationFrame(() => setTimeout(done)))';
 
-  it('is accessible, fits and shows no secret in both themes and on a narrow screen', async () => {
+  it('is accessible, fits and shows no secret in both themes, on a wide and a narrow screen', async () => {
     const held = [open.secret, open.harness.key, open.harness.vendor.key];
     const excess = 'Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)';
     await visit(async (page, place) => {
       for (const [colorScheme, width] of [
+        ['light', 1280],
         ['dark', 1280],
+        ['dark', 390],
         ['light', 390],
         ['light', 320],
       ] as const) {
