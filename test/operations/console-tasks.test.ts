@@ -1,6 +1,8 @@
 /** What operators come for, and how many clicks it takes. Typing does not count. */
 import type { Locator } from 'playwright-core';
 import { beforeAll, expect, it, describe } from 'vitest';
+import { images } from '../../plugins/protocols/images/index.ts';
+import { postJson } from '../support/post.ts';
 import { dialog, go, hasBrowser, open, openPages, page, region, rows } from './pages.ts';
 
 const model = 'openai/gpt-4o-mini';
@@ -19,7 +21,7 @@ describe.runIf(hasBrowser)('tasks of operators in a browser', () => {
     page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true });
   const command = (name: string | RegExp) => dialog().getByRole('option', { name, exact: true });
 
-  openPages();
+  openPages([images()]);
   beforeAll(async () => {
     await open.harness.gateway.newKey({ account: 'analytics', credit: '5', name: 'ada' });
     const messages = [{ role: 'user', content: 'Hello!' }];
@@ -124,5 +126,42 @@ describe.runIf(hasBrowser)('tasks of operators in a browser', () => {
       );
     expect(hidden).toEqual([]);
     await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  it('a picture is made in the playground with at most five clicks', async () => {
+    await start();
+    await click(link('Playground'));
+    clicks += 1;
+    await page.getByLabel('Protocol').selectOption('images');
+    await click(page.getByRole('button', { name: 'Make a key', exact: true }));
+    await page.getByText('key ready').waitFor();
+    await page.getByLabel('Prompt').fill('a harbour at low tide');
+    await page.getByLabel('Model', { exact: true }).fill('demo/paint');
+    await click(page.getByLabel('Stream'));
+    await click(page.getByRole('button', { name: 'Send', exact: true }));
+    await page.getByRole('region', { name: 'Reply' }).getByRole('img').waitFor();
+    expect(clicks).toBeLessThanOrEqual(5);
+  });
+
+  it('what each session of Claude Code cost, and lost, is shown with one click', async () => {
+    const { url } = open.harness.gateway;
+    const headers = {
+      authorization: `Bearer ${open.harness.key}`,
+      'user-agent': 'claude-cli/2.1.0 (external, cli)',
+      'x-session-id': 'harbour-at-noon',
+      'anthropic-version': '2023-06-01',
+    };
+    const system = [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }];
+    const messages = [{ role: 'user', content: 'Hello!' }];
+    const reply = await postJson(`${url}/v1/messages`, { model, max_tokens: 20, system, messages }, headers);
+    expect(reply.status).toBe(200);
+    await reply.text();
+    await start();
+    await click(link('Sessions'));
+    const row = rows('Sessions').filter({ hasText: 'harbour-at-noon' });
+    await row.getByText('Claude Code').waitFor();
+    expect(await row.textContent()).toMatch(/\$0\.00\d/);
+    await rows('Losses of clients').getByText('Claude Code loses').waitFor();
+    expect(clicks).toBe(1);
   });
 });

@@ -4,9 +4,11 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { configuration } from '../../plugins/operations/configuration.ts';
 import { crossing } from '../../plugins/operations/crossing.ts';
 import { health } from '../../plugins/routing/health.ts';
+import { openHouse, type House } from '../sign-in/house.ts';
 import { openConsole, openPage, signInOn } from './operated-console.ts';
 import { postJson } from './post.ts';
 
@@ -46,6 +48,21 @@ await post(`${open.adminUrl}/admin/prices`, open.secret, {
 });
 for (const markup of [{ percent: '10' }, { account: 'support', model: 'openai/*', fixed: '0.001' }])
   await post(`${open.adminUrl}/admin/markups`, open.secret, markup);
+const headers = { authorization: `Bearer ${open.secret}`, 'content-type': 'application/json' };
+for (const [name, allowance] of [
+  ['lab', { amount: '100' }],
+  ['ranking-lab', undefined],
+] as const)
+  await post(`${open.adminUrl}/admin/accounts`, open.secret, { name, parent: 'search', allowance });
+const change = { method: 'PATCH', headers, body: JSON.stringify({ memberKeys: { most: 3 } }) };
+await (await fetch(`${open.adminUrl}/admin/accounts/search/members`, change)).text();
+const invite = async (name: string): Promise<string> => {
+  const made = await post(`${open.adminUrl}/admin/invitations`, open.secret, { account: 'search', name });
+  return gateway.url + String(made['link']);
+};
+const taken = (await invite('grace@example.com')).split('=').at(-1);
+await post(`${gateway.url}/v1/invitations/redeem`, '', { invitation: taken });
+const invitation = await invite('ada@example.com');
 const question = { role: 'user', content: 'Which harbours can I reach from here before the tide turns?' };
 const agents = ['claude-cli/2.1.0 (external, cli)', 'codex_cli_rs/0.120.0', 'opencode/1.0'];
 /** A call of one of five sessions, each of a client of its own. */
@@ -93,6 +110,8 @@ const pages: Readonly<Record<string, string>> = {
   budgets: 'accounts?show=budgets',
   'account-budgets': 'accounts/search?show=budgets',
   usage: 'accounts/search?show=usage',
+  team: 'accounts/search?show=team',
+  members: 'accounts/search?show=members',
   models: 'models',
   week: '?range=7d&by=key',
   sessions: 'sessions',
@@ -145,6 +164,17 @@ async function shootAll(
   await page.getByLabel('Model', { exact: true }).fill('openai/gpt-4o');
   await page.getByLabel('Input in USD', { exact: true }).click();
   await shoot('price');
+  for (const [name, place, button] of [
+    ['new-account', 'accounts', 'New account'],
+    ['new-key', 'accounts', 'New key'],
+    ['invite', 'accounts/search?show=members', 'Invite'],
+    ['menu', 'accounts/search', 'Actions for the account search'],
+  ] as const) {
+    await page.goto(`${open.adminUrl}/#/${place}`);
+    await page.getByRole('button', { name: button, exact: true }).click();
+    await shoot(name);
+    await page.keyboard.press('Escape');
+  }
   await page.goto(`${open.adminUrl}/#/models`);
   await page.locator('dialog[open]').waitFor({ state: 'detached' });
   await page.keyboard.press('Control+k');
@@ -162,13 +192,63 @@ async function shootAll(
   await shoot('public');
   await page.getByLabel('API key').fill(keys[0] ?? '');
   await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.getByLabel('Spend by day and model').first().waitFor();
   await shoot('public-key');
+  for (const tab of ['My keys', 'Playground', 'Models', 'Addresses']) {
+    await page.getByRole('button', { name: tab, exact: true }).click();
+    await page.locator(':root:not(:has([aria-busy=true]))').waitFor({ state: 'attached' });
+    await shoot(`public-${tab.toLowerCase().replace(' ', '-')}`);
+  }
+  await page.getByRole('button', { name: 'My key', exact: true }).click();
+  await page.locator('td a').first().click();
+  await page.getByRole('heading', { name: 'Attempts' }).waitFor();
+  await shoot('public-call');
+  await page.goto(invitation);
+  await page.getByRole('button', { name: 'Get my key' }).waitFor();
+  await shoot('invitation');
   if (complaints.length > 0) throw new Error(complaints.join('\n'));
   await page.close();
 }
 
+/** The pages of a gateway whose people sign in at an identity provider, as one of its members sees them. */
+async function shootHouse(
+  house: House,
+  colorScheme: 'light' | 'dark',
+  [suffix, viewport]: (typeof screens)[number],
+): Promise<void> {
+  const { page } = await openPage({ colorScheme, viewport });
+  const shoot = async (name: string): Promise<void> => {
+    await page.waitForLoadState('networkidle');
+    const path = join(folder, `${name}-${colorScheme}${suffix}.png`);
+    await page.screenshot({ path, fullPage: isFull });
+  };
+  await page.goto(house.consoleUrl);
+  await page.getByText('Sign in with your organisation').waitFor();
+  await shoot('sign-in-organisation');
+  await page.getByText('Sign in with your organisation').click();
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+  await shoot('member');
+  const begun = await fetch(`${house.publicUrl}/oauth/device_authorization`, {
+    method: 'POST',
+    body: new URLSearchParams({ surface: 'claude_code' }),
+  });
+  const { verification_uri_complete: link } = z
+    .object({ verification_uri_complete: z.string() })
+    .parse(await begun.json());
+  await page.goto(link);
+  await page.getByRole('button').first().waitFor();
+  await shoot('device');
+  await page.close();
+}
+
+const house = await openHouse();
+await house.ask('POST', '/admin/credits', { account: 'search', amount: '5' });
+house.identity.now = 'mia';
 for (const colorScheme of ['light', 'dark'] as const)
-  for (const screen of screens) await shootAll(colorScheme, screen);
+  for (const screen of screens) {
+    await shootAll(colorScheme, screen);
+    await shootHouse(house, colorScheme, screen);
+  }
 await open.close();
+await house.close();
 process.exit(0);
