@@ -72,10 +72,6 @@ export const choose = async (name: string | RegExp, part = 'td'): Promise<void> 
 export const chooseOfPage = (name: string | RegExp): Promise<void> => choose(name, 'main > .head');
 export const region = (name: string) => page.getByRole('region', { name, exact: true });
 export const rows = (name: string) => region(name).locator('tbody tr');
-export const download = async (name: string | RegExp): Promise<string> => {
-  const [file] = await Promise.all([page.waitForEvent('download'), page.getByText(name).first().click()]);
-  return readFileSync(await file.path(), 'utf8');
-};
 /** Opens the menu of a table that exports its rows, and chooses. */
 export const exportAs = async (name: string): Promise<void> => {
   await button('Export').click();

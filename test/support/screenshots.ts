@@ -48,13 +48,13 @@ await post(`${open.adminUrl}/admin/prices`, open.secret, {
 });
 for (const markup of [{ percent: '10' }, { account: 'support', model: 'openai/*', fixed: '0.001' }])
   await post(`${open.adminUrl}/admin/markups`, open.secret, markup);
-const headers = { authorization: `Bearer ${open.secret}`, 'content-type': 'application/json' };
+const asOperator = { authorization: `Bearer ${open.secret}`, 'content-type': 'application/json' };
 for (const [name, allowance] of [
   ['lab', { amount: '100' }],
   ['ranking-lab', undefined],
 ] as const)
   await post(`${open.adminUrl}/admin/accounts`, open.secret, { name, parent: 'search', allowance });
-const change = { method: 'PATCH', headers, body: JSON.stringify({ memberKeys: { most: 3 } }) };
+const change = { method: 'PATCH', headers: asOperator, body: JSON.stringify({ memberKeys: { most: 3 } }) };
 await (await fetch(`${open.adminUrl}/admin/accounts/search/members`, change)).text();
 const invite = async (name: string): Promise<string> => {
   const made = await post(`${open.adminUrl}/admin/invitations`, open.secret, { account: 'search', name });

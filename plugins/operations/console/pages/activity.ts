@@ -17,7 +17,7 @@ const verbs: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'change
 
 /** `create key`, of `POST /admin/keys`. A verb of the command line stays as it is. */
 function describeAction(action: string): string {
-  const [, method = '', path = ''] = /^([A-Z]+) \/admin\/(.+)$/.exec(action) ?? [];
+  const [, method = '', path = ''] = /^([A-Z]+) \/(?:admin|v1)\/(.+)$/.exec(action) ?? [];
   if (method === '') return action;
   const words = path.split('/').filter((part) => !part.startsWith(':'));
   const [first = '', ...rest] = words.map((word) => word.replace(/s$/, ''));

@@ -170,7 +170,7 @@ function renderBar(budget: Shown) {
       <span class="space">${describeBudget(budget)} ${!hard && renderBadge('only warns')}</span>
       <span><strong>${renderUsd(left)}</strong> left of ${renderUsd(allowed)}</span>
     </div>
-    ${renderUse(budget)}
+    ${renderUse(budget)}${' '}
     <small class="dim">${renderUsd(used)} spent${reserved}${end}</small>
   </li>`;
 }

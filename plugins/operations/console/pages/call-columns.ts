@@ -86,12 +86,12 @@ function formatUses({ uses }: Call): string {
   return uses.map((use) => `${formatCount(use.count)} ${nameUnit(use)}`).join(', ');
 }
 
-/** Holders of keys get no links, which would lead to pages of operators. */
+/** Holders of keys get no links to lists of calls, which are pages of operators. */
 export const buildCallColumns = (isOwn = false): Column<Call>[] => [
-  buildColumn('Started', 'started', ({ id, started }) =>
-    isOwn
-      ? renderTime(started)
-      : html`<a href=${buildHref(['calls', id])}>${renderTime(started, 'exact')}</a>`,
+  buildColumn(
+    'Started',
+    'started',
+    ({ id, started }) => html`<a href=${buildHref(['calls', id])}>${renderTime(started, 'exact')}</a>`,
   ),
   ...(isOwn
     ? []

@@ -122,7 +122,7 @@ function renderRouting({ routing, not_granted: notGranted = [] }: CallDetail) {
   </ol>`;
 }
 
-const attemptColumns: readonly Column<Attempt>[] = [
+export const attemptColumns: readonly Column<Attempt>[] = [
   buildColumn('Number', 'number'),
   buildColumn('Provider', 'provider'),
   buildColumn('Model', 'model'),

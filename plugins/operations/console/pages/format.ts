@@ -120,6 +120,8 @@ export function formatShort(value: number): string {
   return Math.abs(value) < 100_000 ? whole.format(Math.round(value * 100) / 100) : compact.format(value);
 }
 
+export const formatShortUsd = (value: number): string => `$${formatShort(value)}`;
+
 /** Milliseconds as `850 ms`, `12.4 s` or `3 min 20 s`. */
 export function formatDuration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return '–';

@@ -9,6 +9,7 @@ import {
   formatDuration,
   formatPercent,
   formatShort,
+  formatShortUsd,
   formatThings,
   renderTime,
   formatClock,
@@ -46,9 +47,6 @@ const measures = [
 ] as const;
 type Measure = (typeof measures)[number][0];
 
-/** The filter of the calls page that leads to the calls of a series. A tag has its name before its value. */
-const buildFilter = ({ by }: Overview, name: string): Readonly<Record<string, string>> => ({ [by]: name });
-
 function listValues(series: OverviewSeries, measure: Measure): number[] {
   if (measure === 'tokens') return series.input.map((input, index) => input + (series.output[index] ?? 0));
   // Only the height of a bar: the amount beside it is exact.
@@ -65,7 +63,7 @@ function buildSeries(data: Overview, measure: Measure): Series[] {
     const { name } = each;
     const error = measure === 'errors' ? { outcome: 'error' } : {};
     // No filter finds calls without a name, or all but some: their segments lead to all calls of that time.
-    const filter = name === null || name === '' ? {} : buildFilter(data, name);
+    const filter = name === null || name === '' ? {} : { [data.by]: name };
     return {
       name: getTitle(each, data.others),
       values: listValues(each, measure),
@@ -94,17 +92,16 @@ function foldDays(data: Overview, measure: Measure): Overview {
   const days = [
     ...Map.groupBy(data.times.keys(), (index) => new Date(data.times[index] ?? '').toDateString()).values(),
   ];
-  const sumCounts = (counts: readonly number[]): number[] =>
-    days.map((hours) => hours.reduce((sum, index) => sum + (counts[index] ?? 0), 0));
+  const sum = (counts: readonly number[]): number[] =>
+    days.map((hours) => hours.reduce((all, index) => all + (counts[index] ?? 0), 0));
   const series = data.series.map((each) => ({
     ...each,
     cost: days.map((hours) => sumAmounts(hours.map((index) => each.cost[index] ?? '0'))),
-    ...Object.fromEntries(
-      (['calls', 'errors', 'input', 'output', 'cache_hits'] as const).map((name) => [
-        name,
-        sumCounts(each[name]),
-      ]),
-    ),
+    calls: sum(each.calls),
+    errors: sum(each.errors),
+    input: sum(each.input),
+    output: sum(each.output),
+    cache_hits: sum(each.cache_hits),
   }));
   return {
     ...data,
@@ -131,6 +128,11 @@ function listTicks({ times, step }: Overview, range: number): (string | undefine
   });
 }
 
+const formats: Partial<Record<Measure, (value: number) => string>> = {
+  cost: formatShortUsd,
+  ttft: formatDuration,
+};
+
 function MainChart({ data: hours, measure }: { readonly data: Overview; readonly measure: Measure }) {
   const data = useMemo(() => foldDays(hours, measure), [hours, measure]);
   const range = Date.parse(data.to) - Date.parse(data.from);
@@ -147,10 +149,6 @@ function MainChart({ data: hours, measure }: { readonly data: Overview; readonly
       })),
     );
   }, [data, measure]);
-  const formats: Partial<Record<Measure, (value: number) => string>> = {
-    cost: (value) => `$${formatShort(value)}`,
-    ttft: formatDuration,
-  };
   return html`<${Chart}
     label=${label}
     buckets=${buckets}
@@ -169,7 +167,7 @@ function renderName(data: Overview, series: OverviewSeries) {
   if (name === null || name === '') return html`<span class="dim">${shown}</span>`;
   const { from, to } = data;
   const id = title && html`<br /><span class="mono dim">${name}</span>`;
-  return html`<a href=${buildHref('calls', { ...buildFilter(data, name), from, to })}>${shown}</a>${id}`;
+  return html`<a href=${buildHref('calls', { [data.by]: name, from, to })}>${shown}</a>${id}`;
 }
 
 function buildColumns(data: Overview): Column<OverviewSeries>[] {

@@ -5,12 +5,13 @@
 import type { OwnCallRecord } from '../../../shared/replies/calls.ts';
 import type { OwnKey } from '../../../shared/replies/spending.ts';
 import { useData } from './api.ts';
+import { attemptColumns } from './call.ts';
 import { Chart, getColourClass, type Series } from './chart.ts';
 import {
   formatCount,
   formatDollars,
   formatDuration,
-  formatShort,
+  formatShortUsd,
   formatUtcDay,
   nameUnit,
   renderTime,
@@ -18,7 +19,7 @@ import {
 } from './format.ts';
 import { buildHref, html, useMemo } from './kit.ts';
 import { renderFacts, renderHead, renderProblem, renderState } from './parts.ts';
-import { buildColumn, renderTable } from './table.ts';
+import { renderTable } from './table.ts';
 
 const day = 24 * 3_600_000;
 /** Models with a colour of their own. */
@@ -26,21 +27,16 @@ const mostModels = 7;
 
 /** What each model cost on each day; those that cost the least are one series. */
 function buildSeries({ data }: OwnKey['usage'], days: readonly string[]): Series[] {
-  const sums = new Map<string, number>();
-  for (const { model, cost } of data) sums.set(model ?? '', (sums.get(model ?? '') ?? 0) + Number(cost));
-  const names = [...sums].toSorted(([, one], [, other]) => other - one).map(([name]) => name);
-  const ranks = new Map(names.map((name, rank) => [name, Math.min(rank, mostModels)]));
-  const titles = names.length > mostModels ? [...names.slice(0, mostModels), 'others'] : names;
-  const series = titles.map((name, colour) => ({ name: name || 'none', colour, values: days.map(() => 0) }));
-  for (const { day: at, model, cost } of data) {
-    const values = series[ranks.get(model ?? '') ?? 0]?.values;
-    const place = days.indexOf(at);
-    if (values && place >= 0) values[place] = (values[place] ?? 0) + Number(cost);
-  }
-  return series.map((each) => ({
-    ...each,
-    texts: each.values.map((cost) => formatDollars(cost.toFixed(9))),
-  }));
+  const byModel = Map.groupBy(data, ({ model }) => model || 'none');
+  const sum = (rows: OwnKey['usage']['data']): number =>
+    rows.reduce((all, { cost }) => all + Number(cost), 0);
+  const ranked = [...byModel].toSorted(([, one], [, other]) => sum(other) - sum(one));
+  const rest = ranked.slice(mostModels).flatMap(([, rows]) => rows);
+  const named = rest.length > 0 ? [...ranked.slice(0, mostModels), ['others', rest] as const] : ranked;
+  return named.map(([name, rows], colour) => {
+    const values = days.map((day) => sum(rows.filter((row) => row.day === day)));
+    return { name, colour, values, texts: values.map((cost) => formatDollars(cost.toFixed(9))) };
+  });
 }
 
 export function UsageChart({ usage }: { readonly usage: OwnKey['usage'] }) {
@@ -57,7 +53,7 @@ export function UsageChart({ usage }: { readonly usage: OwnKey['usage'] }) {
       kind="bars"
       buckets=${days.map(formatUtcDay)}
       series=${series}
-      format=${(value: number) => `$${formatShort(value)}`}
+      format=${formatShortUsd}
     />
     <div class="chips legend">
       ${series.map(({ name, colour }) => html`<span><i class=${getColourClass(colour)}></i>${name}</span>`)}
@@ -82,17 +78,6 @@ const reasons: Readonly<Record<string, string>> = {
   timeout: 'The provider took too long.',
   client_gone: 'The client closed the connection.',
 };
-
-type Attempt = OwnCallRecord['attempts'][number];
-
-const attemptColumns = [
-  buildColumn<Attempt>('Number', 'number'),
-  buildColumn<Attempt>('Provider', 'provider'),
-  buildColumn<Attempt>('Model', 'model'),
-  buildColumn<Attempt>('Outcome', 'outcome', ({ outcome }) => renderState(outcome)),
-  buildColumn<Attempt>('First event', 'first_event_ms', 'duration'),
-  buildColumn<Attempt>('Duration', 'duration_ms', 'duration'),
-];
 
 function renderCall(call: OwnCallRecord) {
   const { error, losses, attempts } = call;

@@ -1,7 +1,7 @@
 /** Prices: changes of what vendors charge, with the date from which each holds, and markups above that. */
 import type { Model } from '../../../shared/replies/models.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
-import { call, mayChange, useData } from './api.ts';
+import { call, mayChange, useData, useList } from './api.ts';
 import { bindQuery, bindState, chooseView, openForm, renderDialogForm, type Field } from './form.ts';
 import { formatThings, nameRate, renderTime, renderUsd } from './format.ts';
 import { buildHref, html, openDialog, useSignal } from './kit.ts';
@@ -188,12 +188,10 @@ const markupColumns: readonly Column<Markup>[] = [
 ];
 
 function Markups() {
-  const { data, error } = useData('GET /admin/markups');
   return renderTable({
     name: 'Markups',
     columns: markupColumns,
-    rows: data?.data,
-    error,
+    ...useList('GET /admin/markups'),
     getKey: describeSubject,
     empty: 'No markups: calls cost what the vendors charge, unless the configuration has some.',
   });

@@ -14,7 +14,7 @@ import {
   useList,
 } from './api.ts';
 import { describePeriod, renderBudgets } from './budgets.ts';
-import { buildCallColumns, buildUsageColumns, type Call } from './call-columns.ts';
+import { buildCallColumns, buildUsageColumns } from './call-columns.ts';
 import { ClientSettings } from './client-settings.ts';
 import { chooseView, renderForm } from './form.ts';
 import {
@@ -28,7 +28,7 @@ import {
 } from './format.ts';
 import { invitation, Invitation } from './invitation.ts';
 import { keepFocus, switchTheme, theme } from './kept.ts';
-import { buildHref, html, place, render, useSignal } from './kit.ts';
+import { html, place, render, useSignal } from './kit.ts';
 import { OwnCallPage, UsageChart } from './own-key.ts';
 import { OwnKeys, type SecretPlace } from './own-keys.ts';
 import { renderCode, renderNotice, renderProblem, renderFacts, renderHead, renderTiles } from './parts.ts';
@@ -40,14 +40,7 @@ const ownUsage: readonly Column<OwnKey['usage']['data'][number]>[] = [
   ...buildUsageColumns(),
   buildColumn('Errors', 'errors', 'count'),
 ];
-const ownCalls: readonly Column<Call>[] = [
-  buildColumn(
-    'Started',
-    'started',
-    ({ id, started }) => html`<a href=${buildHref(['calls', id])}>${renderTime(started)}</a>`,
-  ),
-  ...buildCallColumns(true).slice(1),
-];
+const ownCalls = buildCallColumns(true);
 
 /** What new calls can cost, and what limits it: the account, the cap or the budget that leaves the least. */
 function findAvailable({ balance, limits, budgets }: OwnKey): readonly [amount: string, limit: string] {
