@@ -1,10 +1,14 @@
 /** When the plugins of delivery see a cause for a notice, and when not, without waiting for their ticks. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { GatewayError, type Host, type Notice } from '../../core/index.ts';
+import { GatewayError, type Documents, type Host, type Notice } from '../../core/index.ts';
 import { slack } from '../../plugins/channels/slack.ts';
 import { createKeySecret } from '../../plugins/meters/balance/keys.ts';
 import { AccountWatch, noticeOptions } from '../../plugins/meters/balance/notices.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
+import { formatSource } from '../../plugins/operations/catalogue/load-feed.ts';
+import { createPriceService } from '../../plugins/operations/catalogue/price-service.ts';
 import { raiseRetirements } from '../../plugins/operations/catalogue/retirements.ts';
 import { showOptions } from '../../plugins/operations/configuration/shown-options.ts';
 import { HealthBook } from '../../plugins/routing/health/book.ts';
@@ -12,6 +16,8 @@ import { HealthNotices } from '../../plugins/routing/health/notices.ts';
 import { raiseNotice } from '../../plugins/shared/notices/events.ts';
 import { openAccount, quote, settlement } from '../balance/calls.ts';
 import { openTemporary } from '../balance/ledger-file.ts';
+import { createBudget, newBudget } from '../contract/made-budgets.ts';
+import { makeFolder } from '../support/folder.ts';
 import { createHost } from '../support/host.ts';
 import { testProvider } from '../support/test-provider.ts';
 
@@ -187,14 +193,17 @@ describe('the ledger', () => {
       expect(nothing).toEqual([]);
     }));
 
-  it('tells of a low balance by the limit of the account, and of nobody who did not call', () =>
+  it('tells of a low balance by the limit of the account, of nobody who did not call or pays later', () =>
     withLedger(async (store) => {
-      for (const name of ['a', 'b', 'c']) await openAccount(store, name, 2_000_000_000n);
+      for (const name of ['a', 'b', 'c', 'later']) await openAccount(store, name, 2_000_000_000n);
+      await createBudget(store, newBudget('later', 1_000_000_000n));
+      const terms = { account: 'later', changes: { postpaid: true }, at: 1 };
+      expect(await store.setTerms(terms)).toBe('changed');
       await store.reserve({ id: 'r', account: 'a', key: 'k', quotes: [quote(10n)], at: 1 });
       await store.settle(settlement('r', 10n));
-      const { said, notices, watch } = createWatch({ lowBalance: { a: '2', b: '1', '*': '0' } });
+      const { said, notices, watch } = createWatch({ lowBalance: { a: '2', b: '1', later: '3', '*': '0' } });
       const stop = watch.start(store);
-      for (const account of ['a', 'b', 'c', 'nobody'])
+      for (const account of ['a', 'b', 'c', 'later', 'nobody'])
         watch.note({ exchange: { principal: { kind: 'user', account, key: 'k' } } } as unknown as Parameters<
           AccountWatch['note']
         >[0]);
@@ -219,6 +228,34 @@ it('the catalogue tells of models that retire within the days only', () => {
   const { said } = createListening(host);
   raiseRetirements(host, ['house/soon', 'house/later', 'house/stays', 'house/unknown'], 30);
   expect(said).toEqual(['model.retires house/soon']);
+});
+
+it('the catalogue tells of a feed that fails, and that it works again', async () => {
+  const feed = join(makeFolder(), 'feed.json');
+  const host = createHost([testProvider({ name: 'one', endpoints: {} })]);
+  const { said, over, notices } = createListening(host);
+  let kept: { version: number; text: string } | undefined;
+  const documents: Documents = {
+    read: async () => kept,
+    async write(_, text, replaces) {
+      kept = { version: replaces + 1, text };
+      return true;
+    },
+  };
+  const work = { catalog: host.catalog, publicKey: undefined, use: useDocuments };
+  function useDocuments<Result>(edit: (used: Documents) => Promise<Result>): Promise<Result> {
+    return edit(documents);
+  }
+  const service = createPriceService(host, work, { feed, every: 0 });
+  await service.look();
+  expect(said).toEqual([`price.feed_failed ${formatSource(feed)}`]);
+  expect(notices[0]).toMatchObject({ severity: 'warning', title: 'The price feed fails' });
+  expect(notices[0]?.text).toMatch(/^The price feed “.*feed\.json” could not be applied, .*: ENOENT/);
+  over.clear();
+  const model = { id: 'upstream-model', cost: { input: 1, output: 2 } };
+  writeFileSync(feed, JSON.stringify({ one: { models: { 'upstream-model': model } } }));
+  await service.look();
+  expect(over).toEqual(new Set([`price.feed_failed ${formatSource(feed)}`]));
 });
 
 it('a text has names on one line, without links and not too long, and no secret of the gateway', async () => {

@@ -76,8 +76,9 @@ export class AccountWatch {
     for (const account of names) {
       const limit = this.#getLimit(account);
       const [found] = limit > 0n ? await store.listAccounts({ wanted: account, limit: 1 }) : [];
-      // An account that never had credit pays in another way.
-      if (found?.state !== 'open' || found.total <= 0n || found.total - found.used >= limit) continue;
+      // An account that never had credit pays in another way, and one that pays later needs none.
+      if (found?.state !== 'open' || found.terms.postpaid || found.total <= 0n) continue;
+      if (found.total - found.used >= limit) continue;
       void raiseNotice(
         this.#host.notices,
         'balance.low',
