@@ -99,5 +99,5 @@ export { PluginError } from './util/plugin-error.ts';
 export { fileMode, makeFolder, restrictAccess } from './util/private-files.ts';
 export { Running } from './util/running.ts';
 export { detach, hideSecrets, listSecrets, toOneLine } from './util/text.ts';
-export { longestDeadline, secondsOption } from './util/timeouts.ts';
+export { longestDeadline, secondsOption, withTimeout } from './util/timeouts.ts';
 export { takeTurn } from './util/turns.ts';

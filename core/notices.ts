@@ -22,13 +22,18 @@ export type Outbox = Pick<Notices, 'raise' | 'resolve'> & { readonly name: strin
 export class Notices {
   readonly outboxes = new Registry<Outbox>('outbox');
 
+  /** Undefined if nobody is told anything. */
+  get outbox(): Outbox | undefined {
+    return this.outboxes.list().next().value;
+  }
+
   /** Resolves with whether it is kept, and never rejects. A repetition costs a look-up. */
   async raise(notice: Notice): Promise<boolean> {
-    return this.outboxes.list().next().value?.raise(notice) ?? false;
+    return this.outbox?.raise(notice) ?? false;
   }
 
   /** Says that what a notice was about is over. */
   resolve(event: string, subject: string): void {
-    this.outboxes.list().next().value?.resolve(event, subject);
+    this.outbox?.resolve(event, subject);
   }
 }

@@ -2,14 +2,8 @@
  * Sends notices to a Discord webhook. Discord reads Markdown in an embed, and mentions in it too unless
  * `allowed_mentions` lists none.
  */
-import { z } from 'zod';
-import {
-  channelOptions,
-  channelUrl,
-  defineChannel,
-  formatTitle,
-  sendJson,
-} from '../shared/notices/channel.ts';
+import { defineJsonChannel } from '../shared/notices/channel.ts';
+import { formatTitle } from '../shared/notices/message.ts';
 
 /** Discord refuses longer texts. */
 const longest = { title: 256, description: 4096 };
@@ -21,20 +15,16 @@ function escape(text: string, most: number): string {
   return escaped.length <= most ? escaped : `${escaped.slice(0, most - 2).replace(/\\$/, '')}…`;
 }
 
-export const discord = defineChannel({
+export const discord = defineJsonChannel({
   kind: 'discord',
-  options: z.strictObject({ url: channelUrl, ...channelOptions }),
-  open: ({ url, timeout }) => ({
-    send(message) {
-      const embed = {
-        title: escape(formatTitle(message), longest.title),
-        description: escape(message.lines.join('\n'), longest.description),
-        color: colours[message.severity],
-      };
-      const body = { embeds: [embed], allowed_mentions: { parse: [] } };
-      return sendJson(url, { body: JSON.stringify(body), timeout });
-    },
-    // Discord shows a webhook to those who know its address.
-    check: () => sendJson(url, { method: 'GET', timeout }),
-  }),
+  buildBody(message) {
+    const embed = {
+      title: escape(formatTitle(message), longest.title),
+      description: escape(message.lines.join('\n'), longest.description),
+      color: colours[message.severity],
+    };
+    return { embeds: [embed], allowed_mentions: { parse: [] } };
+  },
+  // Discord shows a webhook to those who know its address.
+  check: { method: 'GET' },
 });

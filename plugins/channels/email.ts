@@ -1,6 +1,7 @@
 /** Sends notices by e-mail, as plain text, through the mail server of your own. */
 import { z } from 'zod';
-import { channelOptions, defineChannel, formatTitle } from '../shared/notices/channel.ts';
+import { channelOptions, defineChannel } from '../shared/notices/channel.ts';
+import { formatTitle } from '../shared/notices/message.ts';
 
 export const email = defineChannel({
   kind: 'email',
@@ -25,7 +26,7 @@ export const email = defineChannel({
       message: 'a password is not sent without encryption',
     }),
   open({ host, port, encryption, user, password, from, to, timeout }) {
-    const times = { connectionTimeout: timeout * 1000, greetingTimeout: timeout * 1000 };
+    const longest = timeout * 1000;
     const openTransport = async () =>
       // It takes as long to load as a small gateway.
       (await import('nodemailer')).createTransport({
@@ -35,17 +36,17 @@ export const email = defineChannel({
         requireTLS: encryption === 'starttls',
         ignoreTLS: encryption === 'none',
         ...(user !== undefined && { auth: { user, pass: password } }),
-        ...times,
-        socketTimeout: timeout * 1000,
+        connectionTimeout: longest,
+        greetingTimeout: longest,
+        socketTimeout: longest,
         disableFileAccess: true,
         disableUrlAccess: true,
       });
     return {
       async send(message) {
         const [first] = message.notices;
-        await (
-          await openTransport()
-        ).sendMail({
+        const transport = await openTransport();
+        await transport.sendMail({
           from,
           to,
           subject: `[Tollgate] ${formatTitle(message)}`,

@@ -2,14 +2,8 @@
  * Sends notices to Microsoft Teams by the webhook of a workflow ("Post to a channel when a webhook request is
  * received"), which takes adaptive cards. A `TextRun` is not read as Markdown, as a `TextBlock` is.
  */
-import { z } from 'zod';
-import {
-  channelOptions,
-  channelUrl,
-  defineChannel,
-  formatTitle,
-  sendJson,
-} from '../shared/notices/channel.ts';
+import { defineJsonChannel } from '../shared/notices/channel.ts';
+import { formatTitle } from '../shared/notices/message.ts';
 
 const colours = { info: 'Default', warning: 'Warning', critical: 'Attention' };
 
@@ -17,25 +11,21 @@ function buildParagraph(text: string, style: object = {}): object {
   return { type: 'RichTextBlock', inlines: [{ type: 'TextRun', text, ...style }] };
 }
 
-export const teams = defineChannel({
+export const teams = defineJsonChannel({
   kind: 'teams',
-  options: z.strictObject({ url: channelUrl, ...channelOptions }),
-  open: ({ url, timeout }) => ({
-    send(message) {
-      const style = { weight: 'Bolder', color: colours[message.severity] };
-      const lines = message.lines.map((line) => buildParagraph(line));
-      const content = {
-        $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
-        type: 'AdaptiveCard',
-        version: '1.4',
-        body: [buildParagraph(formatTitle(message), style), ...lines],
-        msteams: { width: 'Full' },
-      };
-      const contentType = 'application/vnd.microsoft.card.adaptive';
-      const body = { type: 'message', attachments: [{ contentType, contentUrl: null, content }] };
-      return sendJson(url, { body: JSON.stringify(body), timeout });
-    },
-    // A workflow takes a POST only, and each one starts it: another method shows that the server is there.
-    check: () => sendJson(url, { method: 'HEAD', timeout }, [400, 404, 405]),
-  }),
+  buildBody(message) {
+    const style = { weight: 'Bolder', color: colours[message.severity] };
+    const lines = message.lines.map((line) => buildParagraph(line));
+    const content = {
+      $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+      type: 'AdaptiveCard',
+      version: '1.4',
+      body: [buildParagraph(formatTitle(message), style), ...lines],
+      msteams: { width: 'Full' },
+    };
+    const contentType = 'application/vnd.microsoft.card.adaptive';
+    return { type: 'message', attachments: [{ contentType, contentUrl: null, content }] };
+  },
+  // A workflow takes a POST only, and each one starts it: another method shows that the server is there.
+  check: { method: 'HEAD', accepted: [400, 404, 405] },
 });

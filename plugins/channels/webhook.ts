@@ -1,7 +1,7 @@
 /** Sends notices as signed JSON to a program of your own. It may get one twice, with the same `id`. */
 import { z } from 'zod';
-import { channelOptions, defineChannel, sendJson } from '../shared/notices/channel.ts';
-import { sendSigned } from '../shared/notices/signed.ts';
+import { channelOptions, defineChannel } from '../shared/notices/channel.ts';
+import { checkSigned, sendSigned } from '../shared/notices/message.ts';
 
 export const webhook = defineChannel({
   kind: 'webhook',
@@ -27,8 +27,6 @@ export const webhook = defineChannel({
           facts,
         })),
       }),
-    // Any reply shows that the receiver is there.
-    check: () =>
-      sendJson(options.url, { method: 'HEAD', timeout: options.timeout }, [400, 401, 403, 404, 405]),
+    check: () => checkSigned(options),
   }),
 });

@@ -4,19 +4,15 @@
  */
 import { z } from 'zod';
 import { definePlugin, GatewayError, type Host, type TableRow, type Tables } from '../../core/index.ts';
-import { buildMessage, describeFault, readTold, sendInTime } from '../shared/notices/delivery.ts';
-import { useOutbox, type NoticeOutbox } from '../shared/notices/outbox.ts';
+import { buildMessage, describeFault, readTold, sendInTime } from '../shared/notices/message.ts';
+import { answerClaims, useOutbox, type NoticeOutbox } from '../shared/notices/outbox.ts';
 import { declaration, sql } from '../shared/notices/tables.ts';
-import { answerClaims } from '../shared/notices/urgent.ts';
 import { createDefiner, listOperationRoutes, roles } from '../shared/operations.ts';
 import { buildCommands, listVerbs, toNumeric } from '../shared/operator-verbs.ts';
 import type { Replies } from '../shared/replies/routes.ts';
 import { formatTable } from '../shared/table.ts';
 
-interface Context {
-  readonly outbox: NoticeOutbox;
-  useTables<Result>(work: (tables: Tables) => Promise<Result>): Promise<Result>;
-}
+type Context = Pick<Host, 'tables'> & { readonly outbox: NoticeOutbox };
 
 type Listed = Replies['GET /admin/notices']['data'][number];
 type Delivered = Listed['deliveries'][number];
@@ -26,7 +22,7 @@ function toTime(milliseconds: unknown): string | null {
 }
 
 function readDelivery({ channel, state, attempts, due, done, fault }: TableRow): Delivered {
-  const pending = due === null ? ('failed' as const) : ('pending' as const);
+  const pending = due === null ? 'failed' : 'pending';
   return {
     channel: String(channel),
     state: state === 'resolved' ? state : 'raised',
@@ -66,15 +62,18 @@ async function testChannel({ channels }: NoticeOutbox, name: string) {
     throw new GatewayError('not_found', `there is no channel "${name}"; there are: ${known}`, {
       param: 'channel',
     });
-  const text = 'This channel gets notices of the gateway.';
-  const told = {
-    event: 'notices.test',
-    subject: name,
-    period: '',
-    severity: 'info',
-    title: 'A test',
-  } as const;
-  const message = buildMessage('test', [{ ...told, text, id: crypto.randomUUID(), at: Date.now() }]);
+  const message = buildMessage('test', [
+    {
+      event: 'notices.test',
+      subject: name,
+      period: '',
+      severity: 'info',
+      title: 'A test',
+      text: 'This channel gets notices of the gateway.',
+      id: crypto.randomUUID(),
+      at: Date.now(),
+    },
+  ]);
   try {
     if (message) await sendInTime(channel, message);
     return { channel: name, ok: true, fault: null };
@@ -112,9 +111,11 @@ const operations = [
     summary: 'List notices to operators, newest first, and whether each channel got them',
     roles: roles.read,
     input: z.strictObject({ limit: z.coerce.number().int().min(1).max(1000).default(100) }),
-    run: async ({ useTables }, { limit }) => ({
-      data: await useTables((tables) => listNotices(tables, limit)),
-    }),
+    async run({ tables }, { limit }) {
+      const data = await tables.get('ledger').use?.(declaration, (used) => listNotices(used, limit));
+      if (data) return { data };
+      throw new Error('the store of the ledger cannot be opened for a command');
+    },
     verbs: {
       'notices list': {
         flags: { '--limit <count>': { description: 'at most so many; 100 unless given', read: toNumeric } },
@@ -137,14 +138,7 @@ const operations = [
 ];
 
 function addOperations({ tables, routes, commands }: Host, outbox: NoticeOutbox): void {
-  const context: Context = {
-    outbox,
-    async useTables(work) {
-      const result = tables.get('ledger').use?.(declaration, work);
-      if (result) return result;
-      throw new Error('the store of the ledger cannot be opened for a command');
-    },
-  };
+  const context = { outbox, tables };
   for (const route of listOperationRoutes(operations, () => context)) routes.add(route);
   const open = async () => ({ getContext: () => context, close: async () => undefined });
   const groups = { notices: 'list notices to operators, and test channels' };

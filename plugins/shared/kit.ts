@@ -29,9 +29,8 @@ export type { FormFile } from './forms.ts';
 export { defineCounter, defineGauge, defineHistogram } from './metric.ts';
 
 /** `defineChannel` makes a plugin that tells operators of notices; `sendJson` posts to its address. */
-export { channelOptions, channelUrl, defineChannel } from './notices/channel.ts';
-export { formatTitle, sendJson } from './notices/channel.ts';
-export { SendError, type Message } from './notices/delivery.ts';
+export { channelOptions, channelUrl, defineChannel, defineJsonChannel } from './notices/channel.ts';
+export { formatTitle, sendJson, SendError, type Message } from './notices/message.ts';
 
 /** `formatTable` lays out what a command prints. */
 export { formatTable } from './table.ts';

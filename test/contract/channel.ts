@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Plugin } from '../../core/index.ts';
-import { buildMessage, type Channel, type Told } from '../../plugins/shared/notices/delivery.ts';
+import { buildMessage, type Channel, type Told } from '../../plugins/shared/notices/message.ts';
 import { NoticeOutbox } from '../../plugins/shared/notices/outbox.ts';
 import type { FakeChannel } from '../support/channels/http.ts';
 import { createHost } from '../support/host.ts';

@@ -6,7 +6,7 @@ import { email } from '../../plugins/channels/email.ts';
 import { slack } from '../../plugins/channels/slack.ts';
 import { teams } from '../../plugins/channels/teams.ts';
 import { webhook } from '../../plugins/channels/webhook.ts';
-import { buildMessage, SendError } from '../../plugins/shared/notices/delivery.ts';
+import { buildMessage, SendError } from '../../plugins/shared/notices/message.ts';
 import { buildTold, openChannel, testChannel } from '../contract/channel.ts';
 import { startDiscord } from '../support/channels/discord.ts';
 import type { FakeChannel } from '../support/channels/http.ts';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError, type Tables } from '../../core/index.ts';
 import { PluginTables } from '../../plugins/meters/balance/plugin-tables.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
-import { SendError, type Channel, type Message } from '../../plugins/shared/notices/delivery.ts';
+import { SendError, type Channel, type Message } from '../../plugins/shared/notices/message.ts';
 import { raiseNotice, type EventName } from '../../plugins/shared/notices/events.ts';
 import { NoticeOutbox } from '../../plugins/shared/notices/outbox.ts';
 import { declaration } from '../../plugins/shared/notices/tables.ts';

@@ -54,17 +54,14 @@ export class AccountWatch {
 
   /** Looks from now on, unless nobody would be told; returns a function that stops it. */
   start(store: Store): () => void {
-    if (this.#host.notices.outboxes.list().next().done === true) return () => undefined;
+    if (!this.#host.notices.outbox) return () => undefined;
     this.#store = store;
-    const run = (look: () => Promise<void>) => (): void =>
-      void look().catch((error: unknown) => this.#host.logger.debug({ error }, 'accounts could not be read'));
-    const lookAtKeys = run(() => this.lookAtKeys(store));
+    const logFailure = (error: unknown): void =>
+      this.#host.logger.debug({ error }, 'accounts could not be read');
+    const lookAtKeys = (): void => void this.lookAtKeys(store).catch(logFailure);
     lookAtKeys();
     const timers = [
-      setInterval(
-        run(() => this.lookAtAccounts(store)),
-        accountsEvery,
-      ).unref(),
+      setInterval(() => void this.lookAtAccounts(store).catch(logFailure), accountsEvery).unref(),
       setInterval(lookAtKeys, keysEvery).unref(),
     ];
     return () => timers.forEach((timer) => clearInterval(timer));

@@ -3,11 +3,10 @@
  * and how often it may send.
  */
 import { z } from 'zod';
-import { definePlugin, getMessage, type Plugin, type PluginFactory } from '../../../core/index.ts';
-import { SendError, type Channel, type Message } from './delivery.ts';
+import { definePlugin, type Plugin, type PluginFactory } from '../../../core/index.ts';
 import { isEventPattern, isKnownPattern } from './events.ts';
-import { useOutbox } from './outbox.ts';
-import { answerClaims } from './urgent.ts';
+import { sendJson, type Channel, type Message, type Sent } from './message.ts';
+import { answerClaims, useOutbox } from './outbox.ts';
 
 const severities = ['info', 'warning', 'critical'] as const;
 
@@ -54,11 +53,7 @@ export interface ChannelSpec<Schema extends z.ZodType<SharedOptions>> {
 }
 
 /** Whether a notice is for a channel of these options. */
-export function createFilter({
-  events,
-  severity,
-  accounts,
-}: Pick<SharedOptions, 'events' | 'severity' | 'accounts'>): Channel['takes'] {
+function createFilter({ events, severity, accounts }: SharedOptions): Channel['takes'] {
   const least = severities.indexOf(severity);
   return (notice) =>
     severities.indexOf(notice.severity) >= least &&
@@ -96,47 +91,21 @@ export function defineChannel<Schema extends z.ZodType<SharedOptions>>({
   return Object.assign(createPlugin, { options });
 }
 
-/** The first line of a message: how bad it is, and what happened. */
-export function formatTitle({ severity, state, title }: Message): string {
-  const words = { info: 'Note', warning: 'Warning', critical: 'Critical' };
-  const over = { raised: words[severity], resolved: 'Over', test: 'Test' };
-  return `${over[state]}: ${title}`;
+interface JsonChannelSpec {
+  readonly kind: string;
+  buildBody(message: Message): object;
+  /** A request that shows whether the address takes messages, and is none. */
+  readonly check: Omit<Sent, 'timeout'>;
 }
 
-interface Sent {
-  readonly method?: 'GET' | 'HEAD' | 'POST';
-  readonly headers?: Readonly<Record<string, string>>;
-  /** JSON text. */
-  readonly body?: string;
-  /** Seconds. */
-  readonly timeout: number;
-}
-
-/**
- * Sends JSON to the address of a channel and to no other. Rejects with a `SendError`, which never has the
- * address, unless the reply is good or has one of these statuses.
- */
-export async function sendJson(
-  url: string,
-  { method = 'POST', headers = {}, body, timeout }: Sent,
-  accepted: readonly number[] = [],
-): Promise<void> {
-  const signal = AbortSignal.timeout(timeout * 1000);
-  const init = { method, body: body ?? null, redirect: 'manual', signal } as const;
-  const response = await fetch(url, {
-    ...init,
-    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-  }).catch((error: unknown) => {
-    const { cause } = error instanceof Error ? error : {};
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : getMessage(error);
-    throw new SendError(`${new URL(url).hostname} could not be reached: ${code}`);
+/** Makes the plugin of a channel whose address, which is all it needs, takes JSON. */
+export function defineJsonChannel({ kind, buildBody, check }: JsonChannelSpec) {
+  return defineChannel({
+    kind,
+    options: z.strictObject({ url: channelUrl, ...channelOptions }),
+    open: ({ url, timeout }) => ({
+      send: (message) => sendJson(url, { body: JSON.stringify(buildBody(message)), timeout }),
+      check: () => sendJson(url, { ...check, timeout }),
+    }),
   });
-  // Only the status matters, and the body may be of any size.
-  await response.body?.cancel();
-  if (response.ok || accepted.includes(response.status)) return;
-  const wait = Number(response.headers.get('retry-after'));
-  throw new SendError(
-    `${new URL(url).hostname} answered ${response.status}`,
-    wait > 0 ? Math.min(wait, 3600) : 0,
-  );
 }

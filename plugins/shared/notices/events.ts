@@ -4,52 +4,29 @@
  */
 import { hideSecrets, toOneLine, type Notice, type Notices } from '../../../core/index.ts';
 
-interface BudgetFacts {
+interface Event<Facts> extends Pick<Notice, 'severity' | 'title' | 'isUrgent'> {
+  describe(facts: Facts): string;
+}
+
+/** Amounts are decimal strings in USD, and dates ISO days. */
+type Texts<Name extends string> = Readonly<Record<Name, string>>;
+
+interface BudgetFacts extends Texts<'scope' | 'name' | 'per' | 'used' | 'allowed'> {
   readonly id: number;
-  readonly scope: string;
-  readonly name: string;
-  readonly per: string;
   readonly threshold: number;
-  readonly used: string;
-  readonly allowed: string;
   /** What the webhook of budgets sends. */
   readonly warning: object;
 }
 
-/** What each event is about, beside its subject. Amounts are decimal strings in USD, and dates ISO days. */
-interface EventFacts {
-  'balance.low': { readonly account: string; readonly left: string; readonly limit: string };
-  'budget.exhausted': BudgetFacts;
-  'budget.threshold': BudgetFacts;
-  'key.expires': { readonly id: string; readonly name: string; readonly expires: string };
-  'ledger.audit': { readonly findings: number };
-  'ledger.unreachable': { readonly machine: string; readonly reason: string };
-  'model.on_fallback': {
-    readonly model: string;
-    readonly first: string;
-    readonly others: readonly string[];
-    readonly minutes: number;
-  };
-  'model.retires': {
-    readonly model: string;
-    readonly expires: string;
-    readonly successor: string | undefined;
-  };
-  'price.feed_failed': { readonly source: string; readonly reason: string };
-  'price.held': { readonly update: number; readonly models: number };
-  'price.missing': { readonly provider: string; readonly models: readonly string[] };
-  'provider.key_refused': {
-    readonly provider: string;
-    readonly key: number;
-    readonly status: number;
-    readonly models: readonly string[];
-  };
+interface FallbackFacts extends Texts<'model' | 'first'> {
+  readonly others: readonly string[];
+  readonly minutes: number;
 }
 
-export type EventName = keyof EventFacts;
-
-interface Event<Facts> extends Pick<Notice, 'severity' | 'title' | 'isUrgent'> {
-  describe(facts: Facts): string;
+interface KeyFacts extends Texts<'provider'> {
+  readonly key: number;
+  readonly status: number;
+  readonly models: readonly string[];
 }
 
 /** A name on one line, which no reader turns into a link. */
@@ -72,54 +49,56 @@ function describeBudget({ scope, name, per, used, allowed }: BudgetFacts): strin
   return `of the ${scope} ${quote(name)}: ${used} of ${allowed} USD are used ${period}.`;
 }
 
-const events: { readonly [Name in EventName]: Event<EventFacts[Name]> } = {
+const events = {
   'balance.low': {
     severity: 'warning',
     title: 'A balance is low',
-    describe: ({ account, left, limit }) =>
+    describe: ({ account, left, limit }: Texts<'account' | 'left' | 'limit'>) =>
       `The account ${quote(account)} has ${left} USD left, less than ${limit}. Add credit before its calls ` +
       'are refused.',
   },
   'budget.exhausted': {
     severity: 'critical',
     title: 'A budget refuses calls',
-    describe: (facts) => `The budget ${facts.id} refuses calls ${describeBudget(facts)}`,
+    describe: (facts: BudgetFacts) => `The budget ${facts.id} refuses calls ${describeBudget(facts)}`,
   },
   'budget.threshold': {
     severity: 'warning',
     title: 'A budget is nearly used up',
-    describe: (facts) => `The budget ${facts.id} has reached ${facts.threshold} % ${describeBudget(facts)}`,
+    describe: (facts: BudgetFacts) =>
+      `The budget ${facts.id} has reached ${facts.threshold} % ${describeBudget(facts)}`,
   },
   'key.expires': {
     severity: 'warning',
     title: 'A key expires soon',
-    describe: ({ id, name, expires }) =>
+    describe: ({ id, name, expires }: Texts<'id' | 'name' | 'expires'>) =>
       `The key ${quote(name)} (${id}) expires on ${expires}. Rotate it or give it more time.`,
   },
   'ledger.audit': {
     severity: 'critical',
     title: 'The books break a rule',
-    describe: ({ findings }) => `The audit found ${findings} faults. \`tollgate audit\` lists them.`,
+    describe: ({ findings }: { readonly findings: number }) =>
+      `The audit found ${findings} faults. \`tollgate audit\` lists them.`,
   },
   'ledger.unreachable': {
     severity: 'critical',
     title: 'The ledger cannot be used',
     isUrgent: true,
-    describe: ({ machine, reason }) =>
+    describe: ({ machine, reason }: Texts<'machine' | 'reason'>) =>
       `The gateway on ${quote(machine)} cannot use its ledger and refuses all calls: ${shorten(reason)}. ` +
       'Check its disk or database server.',
   },
   'model.on_fallback': {
     severity: 'warning',
     title: 'A model lives on its fallback',
-    describe: ({ model, first, others, minutes }) =>
+    describe: ({ model, first, others, minutes }: FallbackFacts) =>
       `For ${minutes} minutes ${first} has answered no call for ${quote(model)}, and ${others.join(', ')} ` +
       'answers instead. See the providers page for its errors.',
   },
   'model.retires': {
     severity: 'warning',
     title: 'A model retires soon',
-    describe({ model, expires, successor }) {
+    describe({ model, expires, successor }: Texts<'model' | 'expires'> & { successor: string | undefined }) {
       const next = successor === undefined ? 'Choose another one.' : `Its successor is ${quote(successor)}.`;
       return `The model ${quote(model)} is served until ${expires}, and clients call it. ${next}`;
     },
@@ -127,30 +106,35 @@ const events: { readonly [Name in EventName]: Event<EventFacts[Name]> } = {
   'price.feed_failed': {
     severity: 'warning',
     title: 'The price feed fails',
-    describe: ({ source, reason }) =>
+    describe: ({ source, reason }: Texts<'source' | 'reason'>) =>
       `The price feed ${quote(source)} could not be applied, and prices stay as they are: ${shorten(reason)}`,
   },
   'price.held': {
     severity: 'warning',
     title: 'New prices wait for you',
-    describe: ({ update, models }) =>
+    describe: ({ update, models }: Readonly<Record<'update' | 'models', number>>) =>
       `The price update ${update} of ${models} models is held back. \`tollgate prices list\` shows it.`,
   },
   'price.missing': {
     severity: 'info',
     title: 'Models have no price',
-    describe: ({ provider, models }) =>
+    describe: ({ provider, models }: Texts<'provider'> & { models: readonly string[] }) =>
       `${provider} has models that are not offered, because nothing states their price: ` +
       `${quoteAll(models)}. The options "price" and "models" of the provider state one.`,
   },
   'provider.key_refused': {
     severity: 'critical',
     title: 'A provider refuses our key',
-    describe: ({ provider, key, status, models }) =>
+    describe: ({ provider, key, status, models }: KeyFacts) =>
       `${provider} answers ${status} to key ${key}, for ${quoteAll(models)}. Replace the key, or check its ` +
       'rights and its credit.',
   },
-};
+} as const satisfies Record<string, Event<never>>;
+
+export type EventName = keyof typeof events;
+/** What each event is about, beside its subject. */
+type EventFacts = { readonly [Name in EventName]: Parameters<(typeof events)[Name]['describe']>[0] };
+const table: { readonly [Name in EventName]: Event<EventFacts[Name]> } = events;
 
 /** Whether a pattern such as `budget.*` names an event. */
 export function isEventPattern(pattern: string, event: string): boolean {
@@ -180,18 +164,8 @@ export function raiseNotice<Name extends EventName>(
   { subject, period = nameDay(), accounts = [] }: About,
   facts: EventFacts[Name],
 ): Promise<boolean> {
-  const { severity, title, isUrgent = false, describe } = events[event];
-  return notices.raise({
-    event,
-    subject,
-    period,
-    severity,
-    title,
-    text: describe(facts),
-    accounts,
-    facts,
-    isUrgent,
-  });
+  const { describe, isUrgent = false, ...kind } = table[event];
+  return notices.raise({ ...kind, isUrgent, event, subject, period, text: describe(facts), accounts, facts });
 }
 
 /** Tells operators that it is over. */

@@ -1,27 +1,41 @@
 /**
- * Keeps notices beside the ledger until each was delivered once to each channel. A process that dies after it
- * sent a message and before it noted that is followed by one that sends it again. To raise a notice costs a
- * look-up; all else happens behind the calls.
+ * Keeps notices beside the ledger until each was delivered once to each channel. To raise a notice costs a
+ * look-up; all else happens behind the calls. One process at a time holds a channel, for as long as its
+ * messages may take. If it dies after it sent a message and before it noted that, another one sends it again.
+ * While the ledger is away, urgent notices are sent from memory.
  */
 import { hash, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
 import {
   GatewayError,
   isGatewayError,
+  withTimeout,
   type Erasure,
   type Finding,
   type Host,
   type Notice,
-  type Notices,
+  type Supervisor,
+  type TableRow,
   type Tables,
+  type TableStatement,
 } from '../../../core/index.ts';
 import { defineCounter, defineGauge } from '../metric.ts';
 import { limitEntries } from '../up-to.ts';
-import { Delivery, describeFault, longestTry, type Channel, type Told } from './delivery.ts';
+import {
+  buildMessage,
+  describeFault,
+  readTold,
+  SendError,
+  sendInTime,
+  type Channel,
+  type Message,
+  type Told,
+} from './message.ts';
 import { declaration, sql } from './tables.ts';
-import { UrgentNotices } from './urgent.ts';
 
 const outboxName = 'notices';
+const claimTopic = 'notices:claim';
 
 /** Milliseconds between two looks at what is due, and two clean-ups. */
 const lookEvery = 2000;
@@ -32,93 +46,95 @@ const patience = 5000;
 const mostWaiting = 1000;
 const mostKept = 10_000;
 const longestKept = 90 * 24 * 3_600_000;
+/** Messages for which a process holds a channel at once, and milliseconds beyond what they may take. */
+const mostMessages = 5;
+const margin = 10_000;
+/** Milliseconds between two tries of a message at most, and for which it is tried. */
+const longestPause = 3_600_000;
+export const longestTry = 24 * 3_600_000;
+/** Milliseconds before an urgent message is tried again, and before another worker may try it. */
+const urgentPause = 10_000;
+const claimed = 60_000;
 
-interface Waiting {
+interface Waiting extends PromiseWithResolvers<boolean> {
   readonly told: Told;
-  readonly kept: Promise<boolean>;
-  end(isKept: boolean): void;
 }
 
-const [done, lost] = [Promise.resolve(true), Promise.resolve(false)];
-
-async function waitAtMost<Result>(milliseconds: number, work: Promise<Result>): Promise<Result> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const fail = (): void => reject(new GatewayError('ledger_unavailable', 'It did not answer in time.'));
-  const timer = setTimeout(fail, milliseconds);
-  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+interface Due extends Told {
+  readonly state: Message['state'];
+  readonly attempts: number;
 }
 
-function nameNotice({ event, subject, period }: Pick<Notice, 'event' | 'subject' | 'period'>): string {
-  return `${event}\n${subject}\n${period}`;
+function readDue(row: TableRow): Due {
+  const state = row.state === 'resolved' ? 'resolved' : 'raised';
+  return { ...readTold(row), state, attempts: Number(row.attempts) };
 }
 
-function nameCondition(event: string, subject: string): string {
-  return `${event}\n${subject}`;
-}
-
-function registerNoticeMetrics(metrics: Host['metrics']) {
-  return {
-    attempts: defineCounter(
-      metrics,
-      'tollgate_notices_total',
-      'Messages to operators, by what became of them.',
-      ['channel', 'outcome'],
-    ),
-    undelivered: defineGauge(
-      metrics,
-      'tollgate_notices_undelivered',
-      'Notices that a channel has not accepted: pending ones are sent again, failed ones are given up.',
-      { together: 'max', labelNames: ['channel', 'state'] },
-    ),
-  };
+function joinNames(...names: readonly string[]): string {
+  return names.join('\n');
 }
 
 interface OutboxOptions extends Pick<Host, 'logger' | 'metrics' | 'workers'> {
+  /** Milliseconds before the first retry. */
   readonly firstPause?: number;
 }
 
-export class NoticeOutbox implements Pick<Notices, 'raise' | 'resolve'> {
+export class NoticeOutbox {
   readonly name = outboxName;
   readonly channels = new Map<string, Channel>();
   readonly #options: OutboxOptions;
-  readonly #metrics: ReturnType<typeof registerNoticeMetrics>;
-  readonly #urgent: UrgentNotices;
+  readonly #attempts;
+  readonly #undelivered;
+  /** Another one for each process. */
+  readonly #holder = randomUUID();
   /** What is in the tables, as far as this process raised it. */
   readonly #known = new LRUCache<string, true>(limitEntries(mostKept));
   readonly #waiting = new Map<string, Waiting>();
   /** Conditions that a notice was raised of, and those that are over. */
   #open = new Set<string>();
   readonly #over = new Map<string, readonly [event: string, subject: string]>();
-  readonly #stopping = new AbortController();
+  /** Urgent notices and channels: what was sent from memory, and when the next try of the others is. */
+  readonly #sent = new Set<string>();
+  readonly #again = new Map<string, number>();
   readonly #serving = new Map<string, Promise<void>>();
   readonly #timers: NodeJS.Timeout[] = [];
   #soon: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #tables: Tables | undefined;
-  #delivery: Delivery | undefined;
+  #isStopping = false;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
-    this.#metrics = registerNoticeMetrics(options.metrics);
-    this.#urgent = new UrgentNotices(options);
+    this.#attempts = defineCounter(
+      options.metrics,
+      'tollgate_notices_total',
+      'Messages to operators, by what became of them.',
+      ['channel', 'outcome'],
+    );
+    this.#undelivered = defineGauge(
+      options.metrics,
+      'tollgate_notices_undelivered',
+      'Notices that a channel has not accepted: pending ones are sent again, failed ones are given up.',
+      { together: 'max', labelNames: ['channel', 'state'] },
+    );
   }
 
-  raise(notice: Notice): Promise<boolean> {
-    const name = nameNotice(notice);
-    if (this.#known.has(name)) return done;
+  async raise(notice: Notice): Promise<boolean> {
+    const name = joinNames(notice.event, notice.subject, notice.period);
+    if (this.#known.has(name)) return true;
     const known = this.#waiting.get(name);
-    if (known) return known.kept;
-    if (this.#waiting.size >= mostWaiting || this.#stopping.signal.aborted) return lost;
-    const { promise, resolve } = Promise.withResolvers<boolean>();
+    if (known) return known.promise;
+    if (this.#waiting.size >= mostWaiting || this.#isStopping) return false;
     const told = { ...notice, id: hash('sha256', name).slice(0, 32), at: Date.now() };
-    this.#waiting.set(name, { told, kept: promise, end: resolve });
-    this.#open.add(nameCondition(notice.event, notice.subject));
+    const waiting = { ...Promise.withResolvers<boolean>(), told };
+    this.#waiting.set(name, waiting);
+    this.#open.add(joinNames(notice.event, notice.subject));
     this.#runSoon();
-    return promise;
+    return waiting.promise;
   }
 
   resolve(event: string, subject: string): void {
-    const name = nameCondition(event, subject);
+    const name = joinNames(event, subject);
     if (!this.#open.has(name)) return;
     this.#over.set(name, [event, subject]);
     this.#runSoon();
@@ -126,19 +142,7 @@ export class NoticeOutbox implements Pick<Notices, 'raise' | 'resolve'> {
 
   /** Keeps and delivers notices in these tables from now on. */
   async start(tables: Tables): Promise<void> {
-    const { logger, firstPause = 5000 } = this.#options;
     this.#tables = tables;
-    this.#delivery = new Delivery({
-      logger,
-      tables,
-      firstPause,
-      holder: randomUUID(),
-      stopping: this.#stopping.signal,
-      count: (channel, outcome) => {
-        this.#metrics.attempts.inc({ channel: channel.name, outcome });
-        channel.count?.(outcome);
-      },
-    });
     await this.tidy();
     this.#timers.push(
       setInterval(() => void this.run(), lookEvery).unref(),
@@ -151,10 +155,10 @@ export class NoticeOutbox implements Pick<Notices, 'raise' | 'resolve'> {
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     clearTimeout(this.#soon);
-    this.#stopping.abort();
+    this.#isStopping = true;
     await this.#running;
     if (this.#tables) await this.#keep().catch(() => undefined);
-    for (const { end } of this.#waiting.values()) end(false);
+    for (const { resolve } of this.#waiting.values()) resolve(false);
     await this.waitForMessages();
   }
 
@@ -169,7 +173,7 @@ export class NoticeOutbox implements Pick<Notices, 'raise' | 'resolve'> {
       // What is raised before the tables are open waits.
       if (!this.#tables) return;
       await this.#keep();
-      if (!this.#stopping.signal.aborted && this.channels.size > 0) await this.#deliver();
+      if (!this.#isStopping && this.channels.size > 0) await this.#deliver();
     })()
       .catch((error: unknown) => this.#options.logger.debug({ error }, 'notices have to wait'))
       .finally(() => void (this.#running = undefined));
@@ -186,8 +190,10 @@ export class NoticeOutbox implements Pick<Notices, 'raise' | 'resolve'> {
       { sql: sql.tidy },
     ]);
     const open = await read({ sql: sql.open });
-    this.#open = new Set(open.map(({ event, subject }) => nameCondition(String(event), String(subject))));
-    for (const { told } of this.#waiting.values()) this.#open.add(nameCondition(told.event, told.subject));
+    const waiting = Array.from(this.#waiting.values(), ({ told }) => told);
+    this.#open = new Set(
+      [...open, ...waiting].map(({ event, subject }) => joinNames(String(event), String(subject))),
+    );
   }
 
   /** Deletes the notices of an account or of keys. */
@@ -204,79 +210,168 @@ export class NoticeOutbox implements Pick<Notices, 'raise' | 'resolve'> {
     return this.#tables;
   }
 
+  async #writeInTime(statements: readonly TableStatement[]): Promise<void> {
+    if (!(await withTimeout(this.#requireTables().write(statements), patience)))
+      throw new GatewayError('ledger_unavailable', 'It did not answer in time.');
+  }
+
   /** Several notices that are raised in one moment are one message. */
   #runSoon(): void {
-    this.#soon ??= setTimeout(() => {
+    this.#soon ??= setTimeout(async () => {
       this.#soon = undefined;
-      void (this.#running ?? done).then(() => this.run());
+      await this.#running;
+      await this.run();
     }, 50).unref();
   }
 
   async #keep(): Promise<void> {
     await Promise.all(Array.from(this.#waiting, ([name, waiting]) => this.#keepNotice(name, waiting)));
-    const waiting = new Set(
-      Array.from(this.#waiting.values(), ({ told }) => nameCondition(told.event, told.subject)),
-    );
-    for (const [name, [event, subject]] of this.#over) {
+    const waiting = Array.from(this.#waiting.values(), ({ told }) => joinNames(told.event, told.subject));
+    for (const [name, about] of this.#over) {
       // First the notice, then that it is over.
-      if (waiting.has(name)) continue;
-      const at = Date.now();
-      await waitAtMost(
-        patience,
-        this.#requireTables().write([
-          { sql: sql.tellEnd, values: [event, subject, at] },
-          { sql: sql.end, values: [event, subject, at] },
-        ]),
-      );
+      if (waiting.includes(name)) continue;
+      const values = [...about, Date.now()];
+      await this.#writeInTime([
+        { sql: sql.tellEnd, values },
+        { sql: sql.end, values },
+      ]);
       this.#over.delete(name);
       this.#open.delete(name);
     }
   }
 
-  async #keepNotice(name: string, { told, end }: Waiting): Promise<void> {
+  async #keepNotice(name: string, { told, resolve }: Waiting): Promise<void> {
     const { id, event, subject, at, ...body } = told;
     const channels = [...this.channels.values()].filter((channel) => channel.takes(told));
     const account = told.accounts?.[0] ?? null;
     const values = [id, event, subject, account, at, JSON.stringify({ event, subject, ...body })];
+    const addresses = channels.map((channel) => {
+      const times = this.#sent.has(joinNames(id, channel.name)) ? [null, at] : [at, null];
+      return { sql: sql.address, values: [id, channel.name, ...times] };
+    });
     try {
-      const statements = channels.map((channel) => {
-        const wasTold = this.#urgent.wasTold(told, channel);
-        return { sql: sql.address, values: [id, channel.name, wasTold ? null : at, wasTold ? at : null] };
-      });
-      await waitAtMost(patience, this.#requireTables().write([{ sql: sql.raise, values }, ...statements]));
+      await this.#writeInTime([{ sql: sql.raise, values }, ...addresses]);
       this.#known.set(name, true);
     } catch (error) {
       if (isGatewayError(error)) {
-        if (told.isUrgent) await Promise.all(channels.map((channel) => this.#urgent.report(told, channel)));
+        if (told.isUrgent) await Promise.all(channels.map((channel) => this.#sendUrgent(told, channel)));
         return;
       }
       this.#options.logger.error({ error, event }, 'a notice cannot be kept');
     }
     this.#waiting.delete(name);
-    end(this.#known.has(name));
+    resolve(this.#known.has(name));
+  }
+
+  /** Sends without the tables, once by all workers. Never rejects; a later call tries again what failed. */
+  async #sendUrgent(told: Told, channel: Channel): Promise<void> {
+    const { workers, logger } = this.#options;
+    const name = joinNames(told.id, channel.name);
+    if (this.#sent.has(name) || Date.now() < (this.#again.get(name) ?? 0)) return;
+    this.#again.set(name, Date.now() + urgentPause);
+    const holder = await workers.askSupervisor(claimTopic, { name, isSent: false });
+    const message = buildMessage('raised', [told]);
+    if (typeof holder === 'number' || !message) return;
+    try {
+      if (holder !== 'sent') await sendInTime(channel, message);
+      this.#sent.add(name);
+      await workers.askSupervisor(claimTopic, { name, isSent: true });
+    } catch (error) {
+      const fault = describeFault(error);
+      logger.warn({ channel: channel.name, fault }, 'an urgent notice was not accepted');
+    }
   }
 
   async #deliver(): Promise<void> {
-    const { logger } = this.#options;
     const rows = await this.#requireTables().read({ sql: sql.count });
-    const { undelivered } = this.#metrics;
-    undelivered.reset();
-    for (const channel of this.channels.keys())
-      for (const state of ['pending', 'failed']) undelivered.set({ channel, state }, 0);
-    for (const { channel: name, pending, failed, next } of rows) {
-      const channel = this.channels.get(String(name));
-      if (!channel || !this.#delivery) continue;
-      undelivered.set({ channel: channel.name, state: 'pending' }, Number(pending));
-      undelivered.set({ channel: channel.name, state: 'failed' }, Number(failed));
-      if (this.#serving.has(channel.name) || Number(pending) === 0 || Number(next) > Date.now()) continue;
+    this.#undelivered.reset();
+    for (const channel of this.channels.values()) {
+      const { name } = channel;
+      const counts = rows.find((row) => row.channel === name);
+      const pending = Number(counts?.pending ?? 0);
+      this.#undelivered.set({ channel: name, state: 'pending' }, pending);
+      this.#undelivered.set({ channel: name, state: 'failed' }, Number(counts?.failed ?? 0));
+      if (this.#serving.has(name) || pending === 0 || Number(counts?.next) > Date.now()) continue;
       // Not awaited: a channel that does not answer holds back no other.
-      const serving = this.#delivery
-        .serve(channel)
-        .catch((error: unknown) => logger.debug({ error }, 'a channel has to wait'))
-        .finally(() => this.#serving.delete(channel.name));
-      this.#serving.set(channel.name, serving);
+      const serving = this.#serve(channel)
+        .catch((error: unknown) => this.#options.logger.debug({ error }, 'a channel has to wait'))
+        .finally(() => this.#serving.delete(name));
+      this.#serving.set(name, serving);
     }
   }
+
+  /** Sends what is due, unless another process holds the channel or it rests. Rejects if the tables fail. */
+  async #serve(channel: Channel): Promise<void> {
+    const { write, read } = this.#requireTables();
+    const { name, timeout, every, isSingle } = channel;
+    const until = Date.now() + mostMessages * timeout + margin;
+    const [held] = await write([{ sql: sql.hold, values: [name, this.#holder, until, Date.now()] }]);
+    if (!held?.length) return;
+    const due = (await read({ sql: sql.due, values: [name, Date.now()] })).map(readDue);
+    const groups = Map.groupBy(due, ({ id, event, state }) => joinNames(isSingle ? id : event, state));
+    // What comes while the channel rests is one message.
+    let rest = 0;
+    for (const group of [...groups.values()].slice(0, mostMessages)) {
+      // After a long sleep of this process another one may hold the channel.
+      if (this.#isStopping || Date.now() + timeout > until) break;
+      const failure = await this.#sendGroup(channel, group);
+      rest = Math.max(every, failure instanceof SendError ? failure.retryAfter * 1000 : 0);
+      // The rest would probably fail too; what failed least often comes first the next time.
+      if (failure !== undefined) break;
+    }
+    await write([{ sql: sql.release, values: [name, this.#holder, Date.now() + rest] }]);
+  }
+
+  /** Sends one message, and notes what became of it. Returns why it was not accepted, if so. */
+  async #sendGroup(channel: Channel, group: readonly Due[]): Promise<unknown> {
+    const { firstPause = 5000, logger } = this.#options;
+    const message = buildMessage(group[0]?.state ?? 'raised', group);
+    if (!message) return undefined;
+    const failure: unknown = await sendInTime(channel, message).catch((error: unknown) => error);
+    const fault = failure === undefined ? null : describeFault(failure);
+    const now = Date.now();
+    const findDue = ({ attempts, at }: Due): number | null => {
+      const due = now + Math.min(firstPause * 2 ** attempts, longestPause);
+      return fault === null || due - at > longestTry ? null : due;
+    };
+    const isGivenUp = group.every((each) => findDue(each) === null);
+    const failed = isGivenUp ? 'given-up' : 'failed';
+    const outcome = fault === null ? 'sent' : failed;
+    this.#attempts.inc({ channel: channel.name, outcome });
+    channel.count?.(outcome);
+    if (fault !== null)
+      logger.warn(
+        { channel: channel.name, event: message.event, notices: group.length, fault, isGivenUp },
+        'a channel did not accept a notice: try `tollgate notices test`',
+      );
+    const sent = fault === null ? now : null;
+    await this.#requireTables().write(
+      group.map((each) => ({
+        sql: sql.note,
+        values: [each.id, each.state, channel.name, findDue(each), sent, fault],
+      })),
+    );
+    return failure;
+  }
+}
+
+const claimSchema = z.object({ name: z.string(), isSent: z.boolean() });
+
+/**
+ * Answers the workers, in the process that starts them, so that one of them sends an urgent notice: nothing
+ * if the worker may send it, or the number of the one that does, or that it was sent. Gateways on other
+ * machines send it themselves.
+ */
+export function answerClaims(supervisor: Supervisor): void {
+  const holders = new LRUCache<string, number | 'sent'>(limitEntries(1000));
+  supervisor.answer(claimTopic, (question, worker) => {
+    const { name, isSent } = claimSchema.parse(question);
+    const holder = holders.get(name) ?? worker;
+    if (holder !== worker) return holder;
+    if (isSent) holders.set(name, 'sent');
+    else holders.set(name, worker, { ttl: claimed });
+    return undefined;
+  });
 }
 
 async function examineChannel({ name, check }: Channel): Promise<Finding> {

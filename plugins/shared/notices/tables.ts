@@ -42,7 +42,7 @@ export const sql = {
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
     WHERE held.until <= $4 RETURNING name`,
   release: 'UPDATE plugin_notices_channels SET until = $3 WHERE name = $1 AND holder = $2',
-  due: `SELECT d.notice, d.state, d.attempts, d.at, r.event, r.subject, r.body
+  due: `SELECT d.notice AS id, d.state, d.attempts, d.at, r.body
     FROM plugin_notices_deliveries AS d JOIN plugin_notices_raised AS r ON r.id = d.notice
     WHERE d.channel = $1 AND d.done IS NULL AND d.due <= $2 ORDER BY d.attempts, d.at LIMIT 200`,
   note: `UPDATE plugin_notices_deliveries SET attempts = attempts + 1, due = $4, done = $5, fault = $6

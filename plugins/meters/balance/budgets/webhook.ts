@@ -5,11 +5,9 @@
  */
 import { z } from 'zod';
 import type { Host } from '../../../../core/index.ts';
-import { sendJson } from '../../../shared/notices/channel.ts';
-import { longestTry, type Channel } from '../../../shared/notices/delivery.ts';
 import { isEventPattern, raiseNotice } from '../../../shared/notices/events.ts';
-import { useOutbox } from '../../../shared/notices/outbox.ts';
-import { sendSigned } from '../../../shared/notices/signed.ts';
+import { checkSigned, sendSigned } from '../../../shared/notices/message.ts';
+import { longestTry, useOutbox } from '../../../shared/notices/outbox.ts';
 import type { LedgerServiceOptions } from '../ledger-service.ts';
 import type { LedgerMetrics } from '../metrics.ts';
 import { listLine } from '../notices.ts';
@@ -34,24 +32,22 @@ export function addBudgetWebhook(
   { store, metrics }: { readonly store: () => Store; readonly metrics: LedgerMetrics },
 ): void {
   const outcomes = { sent: 'ok', failed: 'failed', 'given-up': 'given-up' } as const;
-  const channel: Channel = {
-    name: 'budget-webhook',
+  const name = 'budget-webhook';
+  useOutbox(host).channels.set(name, {
+    name,
     every: 0,
     timeout: webhook.timeout * 1000,
     isSingle: true,
     takes: ({ event }) => isEventPattern('budget.*', event),
-    async send({ state, notices }) {
-      if (state === 'test') await sendSigned(webhook, { event: 'test', at: new Date().toISOString() });
-      for (const { facts } of state === 'raised' ? notices : []) {
-        const { warning } = factsSchema.parse(facts);
-        await sendSigned(webhook, warning);
-        await store().endWarning({ id: warning.id });
-      }
+    async send({ state, notices: [notice] }) {
+      if (state === 'test') return sendSigned(webhook, { event: 'test', at: new Date().toISOString() });
+      const { warning } = factsSchema.parse(notice?.facts);
+      await sendSigned(webhook, warning);
+      await store().endWarning({ id: warning.id });
     },
-    check: () => sendJson(webhook.url, { method: 'HEAD', timeout: webhook.timeout }, [400, 401, 404, 405]),
+    check: () => checkSigned(webhook),
     count: (outcome) => metrics.budgetWebhooks.inc({ outcome: outcomes[outcome] }),
-  };
-  useOutbox(host).channels.set(channel.name, channel);
+  });
 }
 
 export interface Forwarding extends Pick<LedgerServiceOptions, 'store' | 'logger' | 'metrics'> {
@@ -91,11 +87,10 @@ async function forwardWarning(warning: Warning, forwarding: Forwarding): Promise
   }
   // By then the outbox has given it up.
   const end = warning.at + longestTry;
-  const isLate = Date.now() >= end;
-  const hasOutbox = notices.outboxes.list().next().done !== true;
+  const isOver = notices.outbox === undefined || Date.now() >= end;
   // What is not kept is taken again.
-  if (hasOutbox && !isLate && !(await raiseWarning(warning, forwarding))) return;
-  await store.endWarning({ id, due: hasWebhook && !isLate ? end : undefined });
+  if (!isOver && !(await raiseWarning(warning, forwarding))) return;
+  await store.endWarning({ id, due: hasWebhook && !isOver ? end : undefined });
 }
 
 export async function forwardWarnings(forwarding: Forwarding): Promise<void> {
@@ -108,15 +103,10 @@ export async function forwardWarnings(forwarding: Forwarding): Promise<void> {
 
 /** Hands warnings over from now on; returns a function that stops it. */
 export function keepForwarding(forwarding: Forwarding): () => void {
-  let isBusy = false;
   // While the ledger fails, warnings stay due.
   const logFailure = (error: unknown): void =>
     forwarding.logger.debug({ error }, 'warnings could not be read');
-  const timer = setInterval(async () => {
-    if (isBusy) return;
-    isBusy = true;
-    await forwardWarnings(forwarding).catch(logFailure);
-    isBusy = false;
-  }, lookEvery).unref();
+  const look = (): void => void forwardWarnings(forwarding).catch(logFailure);
+  const timer = setInterval(look, lookEvery).unref();
   return () => clearInterval(timer);
 }
