@@ -54,25 +54,20 @@ export class HealthNotices {
     const byKey = Map.groupBy(news, ({ target: { provider, key } }) => `${provider} ${key}`);
     for (const [subject, targets] of byKey) {
       const refused = targets.flatMap(({ target }) => (target.refused === undefined ? [] : target));
-      const [first] = refused;
-      if (!first) {
-        if (targets.some(({ answered }) => answered > 0))
-          resolveNotice(this.#host.notices, 'provider.key_refused', subject);
-        continue;
-      }
-      const { provider, key, refused: status = 401 } = first;
-      const facts = { provider, key, status, models: refused.map(({ model }) => model) };
-      void raiseNotice(this.#host.notices, 'provider.key_refused', { subject }, facts);
+      if (refused[0]) {
+        const { provider, key, refused: status = 401 } = refused[0];
+        const facts = { provider, key, status, models: refused.map(({ model }) => model) };
+        void raiseNotice(this.#host.notices, 'provider.key_refused', { subject }, facts);
+      } else if (targets.some(({ answered }) => answered > 0))
+        resolveNotice(this.#host.notices, 'provider.key_refused', subject);
     }
   }
 
   #lookAtModel(model: string, news: readonly News[], now: number): void {
     const { notices, catalog } = this.#host;
     const first = catalog.find(model)[0]?.provider.name;
-    const [own, others] = [true, false].map((isFirst) =>
-      news.filter(({ target }) => (target.provider === first) === isFirst),
-    );
-    if (first === undefined || !own || !others) return;
+    if (first === undefined) return;
+    const own = news.filter(({ target }) => target.provider === first);
     const isIll = own.length > 0 && own.every(({ target }) => target.condition.describe().state !== 'well');
     const isTried = own.some(({ attempts }) => attempts > 0);
     if (own.some(({ answered }) => answered > 0)) {
@@ -80,7 +75,7 @@ export class HealthNotices {
       resolveNotice(notices, 'model.on_fallback', model);
       return;
     }
-    const helpers = others.filter(({ answered }) => answered > 0).map(({ target }) => target.provider);
+    const helpers = news.flatMap(({ target, answered }) => (answered > 0 ? target.provider : []));
     // Without calls nobody lives on a fallback, and a well provider may only be dearer than the others.
     if (helpers.length === 0) return;
     if (!isIll && !isTried) return void this.#fallen.delete(model);
