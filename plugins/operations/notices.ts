@@ -62,18 +62,9 @@ async function testChannel({ channels }: NoticeOutbox, name: string) {
     throw new GatewayError('not_found', `there is no channel "${name}"; there are: ${known}`, {
       param: 'channel',
     });
-  const message = buildMessage('test', [
-    {
-      event: 'notices.test',
-      subject: name,
-      period: '',
-      severity: 'info',
-      title: 'A test',
-      text: 'This channel gets notices of the gateway.',
-      id: crypto.randomUUID(),
-      at: Date.now(),
-    },
-  ]);
+  const about = { id: crypto.randomUUID(), at: Date.now(), event: 'notices.test', subject: name, period: '' };
+  const says = { title: 'A test', text: 'This channel gets notices of the gateway.' };
+  const message = buildMessage('test', [{ ...about, ...says, severity: 'info' }]);
   try {
     if (message) await sendInTime(channel, message);
     return { channel: name, ok: true, fault: null };

@@ -93,9 +93,8 @@ export class NoticeOutbox {
   /** Conditions that a notice was raised of, and those that are over. */
   #open = new Set<string>();
   readonly #over = new Map<string, readonly [event: string, subject: string]>();
-  /** Urgent notices and channels: what was sent from memory, and when the next try of the others is. */
-  readonly #sent = new Set<string>();
-  readonly #again = new Map<string, number>();
+  /** When an urgent notice may be sent to a channel again: never, once it was sent from memory. */
+  readonly #urgent = new Map<string, number>();
   readonly #serving = new Map<string, Promise<void>>();
   readonly #timers: NodeJS.Timeout[] = [];
   #soon: NodeJS.Timeout | undefined;
@@ -246,7 +245,7 @@ export class NoticeOutbox {
     const account = told.accounts?.[0] ?? null;
     const values = [id, event, subject, account, at, JSON.stringify({ event, subject, ...body })];
     const addresses = channels.map((channel) => {
-      const times = this.#sent.has(joinNames(id, channel.name)) ? [null, at] : [at, null];
+      const times = this.#urgent.get(joinNames(id, channel.name)) === Infinity ? [null, at] : [at, null];
       return { sql: sql.address, values: [id, channel.name, ...times] };
     });
     try {
@@ -267,14 +266,14 @@ export class NoticeOutbox {
   async #sendUrgent(told: Told, channel: Channel): Promise<void> {
     const { workers, logger } = this.#options;
     const name = joinNames(told.id, channel.name);
-    if (this.#sent.has(name) || Date.now() < (this.#again.get(name) ?? 0)) return;
-    this.#again.set(name, Date.now() + urgentPause);
+    if (Date.now() < (this.#urgent.get(name) ?? 0)) return;
+    this.#urgent.set(name, Date.now() + urgentPause);
     const holder = await workers.askSupervisor(claimTopic, { name, isSent: false });
     const message = buildMessage('raised', [told]);
     if (typeof holder === 'number' || !message) return;
     try {
       if (holder !== 'sent') await sendInTime(channel, message);
-      this.#sent.add(name);
+      this.#urgent.set(name, Infinity);
       await workers.askSupervisor(claimTopic, { name, isSent: true });
     } catch (error) {
       const fault = describeFault(error);

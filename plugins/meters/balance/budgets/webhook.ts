@@ -63,9 +63,8 @@ const patience = 60_000;
 
 /** Returns whether it is kept. */
 async function raiseWarning(warning: Warning, { store, notices }: Forwarding): Promise<boolean> {
-  const { id, event, scope, subject, threshold } = warning;
-  const facts = describeWarning(warning);
-  const { per, used, allowed } = facts.budget;
+  const { id, event, scope, subject } = warning;
+  const described = describeWarning(warning);
   const [key] = scope === 'key' ? await store.listKeys({ ids: [subject], limit: 1 }) : [];
   const account = scope === 'key' ? key?.account : subject;
   const accounts = scope === 'tag' ? [] : await listLine(store, account);
@@ -73,7 +72,7 @@ async function raiseWarning(warning: Warning, { store, notices }: Forwarding): P
     notices,
     `budget.${event}`,
     { subject: `budget ${warning.budget}`, period: `warning ${id}`, accounts },
-    { id: warning.budget, scope, name: key?.name || subject, per, threshold, used, allowed, warning: facts },
+    { ...described.budget, name: key?.name || subject, warning: described },
   );
 }
 
