@@ -131,7 +131,7 @@ describe('a device', () => {
     expect(await own.json()).toMatchObject({ account: 'search' });
   });
 
-  it('learns of the fullest budget with each reply, and of a full one by a 429', async () => {
+  it('learns of the budget that leaves the least with each reply, and of a full one by a 429', async () => {
     const { access_token: token } = await signIn('max');
     const ask = async () => {
       const headers = { authorization: `Bearer ${token}` };
@@ -204,7 +204,8 @@ describe('a device', () => {
         currency: 'USD',
       },
     });
-    const active = usage.limits.find((limit) => limit.is_active);
+    expect(usage.limits.map((limit) => limit.is_active)).toEqual([true, false]);
+    const [active] = usage.limits;
     expect(active).toMatchObject({
       kind: 'spend',
       group: 'monthly',

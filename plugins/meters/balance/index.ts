@@ -36,7 +36,7 @@ import type { PluginTables } from './plugin-tables.ts';
 import { PriceBook } from './prices.ts';
 import { register, requireOpened } from './registration.ts';
 import { buildSettlement } from './settlement.ts';
-import { createCapTeller, toCapError } from './spend-caps.ts';
+import { buildCapHeaders, toCapError } from './spend-caps.ts';
 import type { Quote } from './store.ts';
 import { topUpOptions } from './top-ups.ts';
 
@@ -116,7 +116,6 @@ function tapCalls(
   const prices = new PriceBook();
   /** What is reserved for each running call. */
   const reserved = new Map<string, Nano>();
-  const findCapHeaders = createCapTeller(() => service().store);
 
   hooks.replay.tapPromise('balance', (parsed) => {
     const claim = readClaim(parsed, idempotency);
@@ -125,7 +124,7 @@ function tapCalls(
 
   hooks.authorize.tapPromise('balance', async (grant, planned) => {
     if (planned.operation === 'count') return grant;
-    const { account, key } = planned.principal;
+    const { account, key, person } = planned.principal;
     const quotes = listQuotes(grant, planned, policy);
     for (const { price } of grant.targets) prices.definePrice(service().store, price);
     const claim = readClaim(planned, idempotency);
@@ -133,7 +132,7 @@ function tapCalls(
     const also = tables.listForReservation(planned);
     const tells = readBudgetWish(planned);
     const request = { id: planned.id, account, key, quotes, claim, tags, also, at };
-    const taken = await service().reserve(tells ? { ...request, tellsBudget: tells } : request);
+    const taken = await service().reserve(tells || person ? { ...request, tellsBudget: true } : request);
     if (taken.status === 'short') throw refuseShort(quotes, planned.principal, taken, at);
     if (taken.status === 'limited') throw buildRateError(planned.principal, taken);
     if (taken.status === 'claimed') throw buildClaimError(taken.claim, claim);
@@ -142,7 +141,7 @@ function tapCalls(
     // The reservation covers the worst case of the first target.
     const narrowed = taken.amount === quotes[0]?.most ? grant : narrowGrant(grant, planned, taken, policy);
     const told = tells ? addHeaders(narrowed, buildBudgetHeaders(taken.tightest)) : narrowed;
-    return planned.principal.person ? addHeaders(told, await findCapHeaders(planned)) : told;
+    return person ? addHeaders(told, buildCapHeaders(taken)) : told;
   });
 
   hooks.extend.tapPromise('balance', async (grant, routed) => {

@@ -1,9 +1,8 @@
 /**
  * What Claude Code is told of budgets when a person has signed it in: headers on each reply, a 429 in place
- * of the 402 of keys, and `GET /api/oauth/usage`. All describe the fullest of the hard budgets that count the
- * call, in Anthropic's own words for it.
+ * of the 402 of keys, and `GET /api/oauth/usage`. All describe the hard budget that leaves the least of those
+ * that count the call, in Anthropic's own words for it.
  */
-import { LRUCache } from 'lru-cache';
 import {
   formatUsd,
   GatewayError,
@@ -11,31 +10,27 @@ import {
   toUsdNumber,
   type Host,
   type Nano,
-  type Planned,
   type Principal,
   type Route,
 } from '../../../core/index.ts';
-import { getAttribution } from '../../shared/attribution.ts';
 import { noStore } from '../../shared/operator-routes.ts';
-import { limitEntries } from '../../shared/up-to.ts';
 import { formatMoment } from './admission.ts';
+import type { Tightest } from './budgets/sheet.ts';
 import { listCounted, sumSpent } from './own-key.ts';
-import type { BudgetRecord, Reserved, ShortBudget, Store } from './store.ts';
+import type { Reserved, ShortBudget, Store } from './store.ts';
 
 const prefix = 'anthropic-ratelimit-unified';
 const periods = { hour: 'hourly', day: 'daily', week: 'weekly', month: 'monthly', total: 'total' } as const;
-/** Milliseconds for which budgets are told as they were, so that not every call reads them. */
-const ttl = 3000;
 
 type Headers = Readonly<Record<string, string>>;
 
-function computeUse({ used, pending, allowed }: BudgetRecord): number {
-  return allowed > 0n ? Number(used + pending) / Number(allowed) : 1;
+function computeUse({ left, budget: { allowed } }: Tightest): number {
+  return allowed > 0n ? Number(allowed - left) / Number(allowed) : 1;
 }
 
 /** Below 1 while calls pass, and from two decimals on. */
-function computeShown(budget: BudgetRecord): number {
-  return Math.min(0.99, Math.round(computeUse(budget) * 100) / 100);
+function computeShown(cap: Tightest): number {
+  return Math.min(0.99, Math.round(computeUse(cap) * 100) / 100);
 }
 
 function buildResets(resets: number | undefined): Headers {
@@ -44,18 +39,23 @@ function buildResets(resets: number | undefined): Headers {
   return { [`${prefix}-reset`]: seconds, [`${prefix}-overage-reset`]: seconds };
 }
 
-/** Headers of a reply; a threshold makes the client warn its person. */
-function buildCapHeaders(budget: BudgetRecord): Headers {
-  const use = computeUse(budget);
+/**
+ * Headers of a reply, none without a cap: what it leaves once the call has reserved its amount. A threshold
+ * makes the client warn its person.
+ */
+export function buildCapHeaders({ tightest, amount }: Extract<Reserved, { status: 'reserved' }>): Headers {
+  if (!tightest) return {};
+  const cap = { ...tightest, left: tightest.left - amount };
+  const use = computeUse(cap);
   const threshold = [0.95, 0.75].find((each) => use > each);
   const status = threshold === undefined ? 'allowed' : 'allowed_warning';
   return {
     [`${prefix}-status`]: status,
     [`${prefix}-overage-status`]: status,
     [`${prefix}-representative-claim`]: 'overage',
-    [`${prefix}-overage-utilization`]: computeShown(budget).toFixed(2),
+    [`${prefix}-overage-utilization`]: computeShown(cap).toFixed(2),
     ...(threshold !== undefined && { [`${prefix}-overage-surpassed-threshold`]: String(threshold) }),
-    ...buildResets(budget.resets),
+    ...buildResets(cap.budget.resets),
   };
 }
 
@@ -97,47 +97,29 @@ export function toCapError(refusal: GatewayError, short: Short, at: number): Gat
   });
 }
 
-/** The hard budgets that count the calls of a key with these tags, the fullest first. */
-async function listCaps(
-  store: Store,
-  principal: Principal,
-  tags: readonly string[],
-): Promise<BudgetRecord[]> {
-  const found = await listCounted(store, principal, tags);
-  return found.filter(({ hard }) => hard).toSorted((one, other) => computeUse(other) - computeUse(one));
-}
-
-/** Returns the function that finds the headers of a call whose device a person has signed in. */
-export function createCapTeller(store: () => Store): (planned: Planned) => Promise<Headers> {
-  const known = new LRUCache<string, { readonly headers: Headers }>({ ...limitEntries(1000), ttl });
-  return async (planned) => {
-    const { principal } = planned;
-    const { texts: tags } = getAttribution(planned);
-    const place = JSON.stringify([principal.key, tags]);
-    const told = known.get(place);
-    if (told) return told.headers;
-    // No call fails for want of these headers.
-    const [fullest] = await listCaps(store(), principal, tags).catch(() => []);
-    const headers = fullest ? buildCapHeaders(fullest) : {};
-    known.set(place, { headers });
-    return headers;
-  };
+/** The hard budgets that count the calls of a key, the tightest first. */
+async function listCaps(store: Store, principal: Principal): Promise<Tightest[]> {
+  const found = await listCounted(store, principal, principal.tags ?? []);
+  return found
+    .filter(({ hard }) => hard)
+    .map((budget) => ({ left: budget.allowed - budget.used - budget.pending, budget }))
+    .toSorted((one, other) => Number(one.left - other.left) || one.budget.id - other.budget.id);
 }
 
 /** Cents, as the client reads money, with a small cap's fractions: 0 would be no cap. */
 const toCents = (amount: Nano): number => Number((toUsdNumber(amount) * 100).toFixed(4));
 
-function describeCapRow(budget: BudgetRecord, isActive: boolean) {
-  const use = computeUse(budget);
+function describeCapRow(cap: Tightest, index: number) {
+  const { per, resets } = cap.budget;
+  const use = computeUse(cap);
   const late = use > 0.75 ? 'warning' : 'normal';
   return {
     kind: 'spend',
-    group: periods[budget.per],
-    percent: Math.round(computeShown(budget) * 100),
-    resets_at:
-      budget.resets === undefined ? null : new Date(Math.floor(budget.resets / 1000) * 1000).toISOString(),
+    group: periods[per],
+    percent: Math.round(computeShown(cap) * 100),
+    resets_at: resets === undefined ? null : new Date(Math.floor(resets / 1000) * 1000).toISOString(),
     severity: use > 0.95 ? 'critical' : late,
-    is_active: isActive,
+    is_active: index === 0,
   };
 }
 
@@ -150,18 +132,18 @@ async function describeSpending(store: Store, principal: Principal) {
 }
 
 async function describeUsage(store: Store, principal: Principal) {
-  const caps = await listCaps(store, principal, principal.tags ?? []);
-  const [fullest] = caps;
-  const spent = fullest
+  const caps = await listCaps(store, principal);
+  const [tightest] = caps;
+  const spent = tightest
     ? {
-        monthly_limit: toCents(fullest.allowed),
-        used_credits: toCents(fullest.used + fullest.pending),
-        utilization: Math.round(computeShown(fullest) * 100),
+        monthly_limit: toCents(tightest.budget.allowed),
+        used_credits: toCents(tightest.budget.allowed - tightest.left),
+        utilization: Math.round(computeShown(tightest) * 100),
       }
     : await describeSpending(store, principal);
   return {
     extra_usage: { is_enabled: true, ...spent, currency: 'USD' },
-    limits: caps.map((budget) => describeCapRow(budget, budget === fullest)),
+    limits: caps.map(describeCapRow),
   };
 }
 
