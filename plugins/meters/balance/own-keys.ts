@@ -1,7 +1,7 @@
 /**
- * The keys of one person or member: who has one of them sees all, and makes, rotates and revokes them as far
- * as the account's rule allows. Rotating gives a secret, so a key rotates another one only if the rule would
- * let it make that one.
+ * The keys of one holder, who asks with one of them or is signed in to the console, and makes, rotates and
+ * revokes them as far as the account's rule allows. Rotating gives a secret, so nobody rotates a key that the
+ * rule would not let them make, except by that key itself.
  */
 import { z } from 'zod';
 import {
@@ -31,26 +31,9 @@ const day = 24 * 3_600_000;
 /** Keys that one holder may see; `memberRule` lets nobody make more. */
 const mostListed = 1000;
 
-async function listHeld(store: Store, { account, holder, key }: Principal): Promise<readonly KeyRecord[]> {
-  // A key without a holder is nobody's: its own is all that it sees.
-  const query = holder === undefined ? { ids: [key] } : { account, holder };
-  return store.listKeys({ ...query, limit: mostListed });
-}
-
-async function findRule(store: Store, { account, holder }: Principal): Promise<MemberRule | undefined> {
-  const [record] = holder === undefined ? [] : await store.listAccounts({ wanted: account, limit: 1 });
-  return record && readRule(record);
-}
-
-/** Throws `forbidden` if the holder may make no keys. */
-async function requireRule(store: Store, principal: Principal): Promise<MemberRule> {
-  const rule = await findRule(store, principal);
-  if (rule) return rule;
-  const why =
-    principal.holder === undefined
-      ? 'This key has no holder'
-      : 'The members of this account may make no keys';
-  throw new GatewayError('forbidden', `${why}: ask an operator for a key.`);
+/** As a member sees a refusal of their own keys. */
+export function refuseMember(what: string): GatewayError {
+  return new GatewayError('forbidden', `A member may not ${what}: ask an operator.`);
 }
 
 type Permits = Principal['permits'];
@@ -82,7 +65,7 @@ function formatLimit(name: keyof LimitOrder, limit: LimitOrder[keyof LimitOrder]
 }
 
 /** What a member's key may do: as much as is allowed, where nothing else is asked for. */
-export function applyRule(asked: LimitOrder, rule: MemberRule, permits?: Permits): LimitOrder {
+function applyRule(asked: LimitOrder, rule: MemberRule, permits: Permits): LimitOrder {
   const most = getMost(rule, permits);
   const limited = limitNames.reduce<LimitOrder>(
     (all, name) => ({ ...all, [name]: asked[name] ?? most[name] }),
@@ -98,69 +81,131 @@ export function applyRule(asked: LimitOrder, rule: MemberRule, permits?: Permits
   );
 }
 
+/** Who asks for their own keys. */
+export interface Member {
+  readonly held: { readonly holder: string; readonly account?: string };
+  /** Accounts whose keys they make. */
+  readonly accounts: readonly string[];
+  /** The key that asks, and where and for what it may be used; in the console there is none. */
+  readonly key?: string;
+  readonly permits?: Permits;
+}
+
+type Rotation = Parameters<Store['rotateKey']>[0];
+
+export class OwnKeys {
+  readonly #store: Store;
+  readonly #member: Member;
+
+  constructor(store: Store, member: Member) {
+    this.#store = store;
+    this.#member = member;
+  }
+
+  list(query: Parameters<Store['listKeys']>[0]): Promise<readonly KeyRecord[]> {
+    return this.#store.listKeys({ ...query, ...this.#member.held });
+  }
+
+  /** Other people's keys get the same error as unknown ones. */
+  async require(id: string): Promise<KeyRecord> {
+    const [key] = await this.list({ ids: [id], limit: 1 });
+    if (key) return key;
+    throw buildRefusal('not_found', `you have no key "${id.slice(0, 100)}"`);
+  }
+
+  /** Undefined if members of the account may make no keys. */
+  async findRule(account = ''): Promise<MemberRule | undefined> {
+    const [record] = await this.#store.listAccounts({ wanted: account, limit: 1 });
+    return record && this.#member.accounts.includes(account) ? readRule(record) : undefined;
+  }
+
+  async requireRule(account = ''): Promise<MemberRule> {
+    const rule = await this.findRule(account);
+    if (rule) return rule;
+    const which = `The account "${account}" lets its members make no keys`;
+    throw new GatewayError('forbidden', `${which}: ask an operator for a key.`);
+  }
+
+  async make(key: Parameters<Store['createKey']>[0]): Promise<true> {
+    const { holder } = this.#member.held;
+    if (key.kind !== 'user' || (key.holder ?? holder) !== holder) throw refuseMember('make keys for others');
+    const rule = await this.requireRule(key.account);
+    const order = { ...key, ...applyRule(key, rule, this.#member.permits), holder, mostHeld: rule.most };
+    if (await this.#store.createKey(order)) return true;
+    const most = `you have ${rule.most} keys already, the most that your team allows: revoke one`;
+    throw buildRefusal('conflict', `${most}. Or your account is closed`);
+  }
+
+  async rotate(rotation: Rotation): ReturnType<Store['rotateKey']> {
+    const record = await this.require(rotation.id);
+    if (record.disabled) throw refuseMember('rotate a disabled key');
+    const { key, permits } = this.#member;
+    const rule = await this.requireRule(record.account);
+    const wider = record.id === key ? undefined : findWider(record, getMost(rule, permits));
+    if (wider !== undefined)
+      throw refuseMember(`rotate a key that may do more than they may allow it (${wider})`);
+    return this.#store.rotateKey(rotation);
+  }
+
+  async revoke(deletion: Parameters<Store['deleteKey']>[0]): Promise<KeyRecord> {
+    const record = await this.require(deletion.id);
+    await this.#store.deleteKey(deletion);
+    return record;
+  }
+}
+
 export interface OwnKeysContext {
   readonly store: Store;
   readonly offer: Offer;
 }
 
-async function makeKey({ store, offer }: OwnKeysContext, principal: Principal, input: unknown) {
-  const { account, holder } = principal;
-  const rule = await requireRule(store, principal);
+function findOwn({ store }: OwnKeysContext, principal: Principal): OwnKeys | undefined {
+  const { account, holder, key, permits } = principal;
+  if (holder === undefined) return undefined;
+  return new OwnKeys(store, { held: { account, holder }, accounts: [account], key, permits });
+}
+
+/** Throws `forbidden` for a key without a holder, which is nobody's. */
+function requireOwn(context: OwnKeysContext, principal: Principal): OwnKeys {
+  const own = findOwn(context, principal);
+  if (own) return own;
+  throw new GatewayError('forbidden', 'This key has no holder: ask an operator for a key.');
+}
+
+async function makeKey(context: OwnKeysContext, principal: Principal, input: unknown) {
+  const { account, tags = [] } = principal;
+  const own = requireOwn(context, principal);
   const { name, limits: stated } = readInput(order, input);
-  await checkOffered(stated, offer);
+  await checkOffered(stated, context.offer);
   const { secret, kept } = createKeySecret('user');
-  const limited = applyRule(stated, rule, principal.permits);
-  const tags = principal.tags ?? [];
-  const owned = { kind: 'user', account, holder, name, tags, mostHeld: rule.most } as const;
-  if (!(await store.createKey({ ...limited, ...kept, ...owned })))
-    throw buildRefusal(
-      'conflict',
-      `you have ${rule.most} keys already, the most that your team allows: revoke one`,
-    );
-  return { key: secret, ...(await findKey(store, kept.id)) };
+  await own.make({ ...stated, ...kept, kind: 'user', account, name, tags });
+  return { key: secret, ...(await findKey(context.store, kept.id)) };
 }
 
-/** A key of the holder by its id. Other people's keys get the same error as unknown ones. */
-async function requireHeld(store: Store, principal: Principal, id: string): Promise<KeyRecord> {
-  const found = (await listHeld(store, principal)).find((record) => record.id === id);
-  if (found) return found;
-  throw buildRefusal('not_found', `you have no key "${id.slice(0, 100)}"`);
-}
-
-/** Throws `forbidden` for a key that may do more than the rule, or the key that rotates it, allows. */
-export function checkRotation(record: KeyRecord, rule: MemberRule, permits?: Permits): void {
-  const wider = findWider(record, getMost(rule, permits));
-  if (wider === undefined) return;
-  throw new GatewayError(
-    'forbidden',
-    `That key may do more than you may allow it (${wider}): it has to rotate itself.`,
-  );
-}
-
-async function rotateKey({ store }: OwnKeysContext, principal: Principal, id: string) {
-  const rule = await requireRule(store, principal);
-  const record = await requireHeld(store, principal, id);
-  if (id !== principal.key) checkRotation(record, rule, principal.permits);
+async function rotateKey(context: OwnKeysContext, principal: Principal, id: string) {
   const { secret, kept } = createKeySecret('user');
-  if (!(await store.rotateKey({ id, until: kept.at, key: kept })))
+  if (!(await requireOwn(context, principal).rotate({ id, until: kept.at, key: kept })))
     throw buildRefusal('conflict', `the key ${id} was rotated before`);
-  return { key: secret, ...(await findKey(store, kept.id)) };
+  return { key: secret, ...(await findKey(context.store, kept.id)) };
 }
 
-async function revokeKey({ store }: OwnKeysContext, principal: Principal, id: string) {
-  await requireRule(store, principal);
-  const record = await requireHeld(store, principal, id);
-  await store.deleteKey({ id, at: Date.now() });
-  return { ...describeKey(record), deleted: true };
+async function revokeKey(context: OwnKeysContext, principal: Principal, id: string) {
+  const own = requireOwn(context, principal);
+  // A key that leaked revokes no others where its holder could not make them anew.
+  await own.requireRule(principal.account);
+  return { ...describeKey(await own.revoke({ id, at: Date.now() })), deleted: true };
 }
 
-async function listKeys({ store }: OwnKeysContext, principal: Principal) {
-  const rule = await findRule(store, principal);
-  const held = await listHeld(store, principal);
+async function listKeys(context: OwnKeysContext, principal: Principal) {
+  const { account, holder = null, key } = principal;
+  const own = findOwn(context, principal);
+  const rule = await own?.findRule(account);
+  // A key without a holder sees only itself.
+  const held = await (own?.list({ limit: mostListed }) ?? context.store.listKeys({ ids: [key], limit: 1 }));
   return {
     object: 'list',
-    data: held.map((record) => ({ ...describeKey(record), current: record.id === principal.key })),
-    holder: principal.holder ?? null,
+    data: held.map((record) => ({ ...describeKey(record), current: record.id === key })),
+    holder,
     allowed: rule ? describeRule(rule) : null,
   };
 }

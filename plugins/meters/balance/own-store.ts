@@ -2,14 +2,9 @@
  * The ledger as a member may use it: their own keys and calls, and the figures of their accounts. What this
  * file does not name is refused, so an operation that asks the store for more fails instead of telling it.
  */
-import { GatewayError, type Person, type Principal } from '../../../core/index.ts';
-import { readRule, type MemberRule } from './operator/teams.ts';
-import { applyRule, checkRotation } from './own-keys.ts';
-import type { BudgetRecord, CallRow, KeyRecord, Store } from './store.ts';
-
-function refuse(what: string): GatewayError {
-  return new GatewayError('forbidden', `A member may not ${what}. Ask an operator.`);
-}
+import { GatewayError, type Principal } from '../../../core/index.ts';
+import { OwnKeys, refuseMember, type Member } from './own-keys.ts';
+import type { BudgetRecord, CallRow, Store } from './store.ts';
 
 const ownersOnly = 'Only an owner may make and change the keys of operators.';
 
@@ -24,56 +19,40 @@ function comparePlaces(one: CallRow, other: CallRow): number {
 
 type Own = Partial<Store>;
 
-/** Who asks: the holder of the keys, and the accounts. */
-interface Member extends Pick<Person, 'accounts'> {
-  readonly holder: string;
-}
-
 class OwnLedger {
   readonly #store: Store;
   readonly #member: Member;
+  readonly keys: OwnKeys;
 
   constructor(store: Store, member: Member) {
     this.#store = store;
     this.#member = member;
+    this.keys = new OwnKeys(store, member);
   }
 
   /** The account that is asked for, or else the first. Throws if it is not the member's. */
   requireAccount(account = this.#member.accounts[0]): string {
     if (account !== undefined && this.#member.accounts.includes(account)) return account;
-    throw refuse(account === undefined ? 'do this without an account' : `see the account "${account}"`);
-  }
-
-  /** A live key of the member. */
-  async requireKey(id: string): Promise<KeyRecord> {
-    const { holder } = this.#member;
-    const [key] = await this.#store.listKeys({ holder, ids: [id], limit: 1 });
-    if (key) return key;
-    throw new GatewayError('not_found', `you have no key "${id.slice(0, 100)}"`);
-  }
-
-  async requireRule(account: string): Promise<MemberRule> {
-    const [record] = await this.#store.listAccounts({ wanted: this.requireAccount(account), limit: 1 });
-    const rule = record && readRule(record);
-    if (rule) return rule;
-    throw refuse(`make keys of the account "${account}"`);
+    throw refuseMember(account === undefined ? 'do this without an account' : `see the account "${account}"`);
   }
 
   async listCalls(query: Parameters<Store['listCalls']>[0]): Promise<CallRow[]> {
-    const { holder } = this.#member;
-    const ids =
-      query.key === undefined
-        ? (await this.#store.listKeys({ holder, limit: mostKeys })).map(({ id }) => id)
-        : [(await this.requireKey(query.key)).id];
-    const found = await Promise.all(ids.map((key) => this.#store.listCalls({ ...query, key })));
+    const { key } = query;
+    const held =
+      key === undefined ? await this.keys.list({ limit: mostKeys }) : [await this.keys.require(key)];
+    const found = await Promise.all(held.map(({ id }) => this.#store.listCalls({ ...query, key: id })));
     return found.flat().toSorted(comparePlaces).slice(0, query.limit);
+  }
+
+  async #holds(id: string): Promise<boolean> {
+    return (await this.keys.list({ ids: [id], limit: 1 })).length > 0;
   }
 
   /** What counts the calls of the member: their keys, their accounts, and the teams of these. */
   async isCounted({ scope, subject }: Pick<BudgetRecord, 'scope' | 'subject'>): Promise<boolean> {
     if (scope === 'tag') return false;
-    const { accounts, holder } = this.#member;
-    if (scope === 'key') return (await this.#store.listKeys({ holder, ids: [subject], limit: 1 })).length > 0;
+    if (scope === 'key') return this.#holds(subject);
+    const { accounts } = this.#member;
     if (accounts.includes(subject)) return true;
     const found = accounts.map((wanted) => this.#store.listAccounts({ wanted, limit: 1 }));
     return scope === 'team' && (await Promise.all(found)).flat().some(({ line }) => line.includes(subject));
@@ -81,25 +60,27 @@ class OwnLedger {
 
   async isOwnCall(id: string): Promise<boolean> {
     const call = await this.#store.findCall(id);
-    const { holder } = this.#member;
-    return (
-      call !== undefined && (await this.#store.listKeys({ holder, ids: [call.key], limit: 1 })).length > 0
-    );
+    return call !== undefined && this.#holds(call.key);
   }
 }
 
-function buildReads(store: Store, own: OwnLedger, { accounts, holder }: Member): Own {
+function buildReads(store: Store, own: OwnLedger, { accounts }: Member): Own {
   return {
     listAccounts: async ({ after = '', limit, wanted }) => {
-      const names = accounts.filter((name) => name > after && (wanted === undefined || name === wanted));
-      const found = names.toSorted().map((name) => store.listAccounts({ wanted: name, limit: 1 }));
+      const names = wanted === undefined ? accounts : [own.requireAccount(wanted)];
+      const found = names
+        .filter((name) => name > after)
+        .toSorted()
+        .map((name) => store.listAccounts({ wanted: name, limit: 1 }));
       return (await Promise.all(found)).flat().slice(0, limit);
     },
     listTeam: async (account) => store.listTeam(own.requireAccount(account)),
     readBalance: async (account) => store.readBalance(own.requireAccount(account)),
-    listKeys: (query) => store.listKeys({ ...query, holder }),
-    // Of the keys of a list, which are the member's.
-    findLastUses: (keys) => store.findLastUses(keys),
+    listKeys: (query) => own.keys.list(query),
+    async findLastUses(ids) {
+      const held = await own.keys.list({ ids, limit: ids.length });
+      return store.findLastUses(held.map(({ id }) => id));
+    },
     listCalls: (query) => own.listCalls(query),
     findCall: async (id) => ((await own.isOwnCall(id)) ? store.findCall(id) : undefined),
     // Of a call that the member may see, or the credit of an account.
@@ -107,7 +88,7 @@ function buildReads(store: Store, own: OwnLedger, { accounts, holder }: Member):
       if (query.call !== undefined && (await own.isOwnCall(query.call))) return store.listEntries(query);
       const call = query.reference?.replace(/^refund:/, '');
       if (call !== undefined && (await own.isOwnCall(call))) return store.listEntries(query);
-      if (query.kinds?.join('') !== 'credit') throw refuse('see these entries');
+      if (query.kinds?.join('') !== 'credit') throw refuseMember('see these entries');
       return store.listEntries({ ...query, account: own.requireAccount(query.account) });
     },
     sumUsage: async (query) => store.sumUsage({ ...query, account: own.requireAccount(query.account) }),
@@ -129,38 +110,28 @@ function buildReads(store: Store, own: OwnLedger, { accounts, holder }: Member):
   };
 }
 
-function buildWrites(store: Store, own: OwnLedger, { holder }: Member): Own {
+function buildWrites(store: Store, own: OwnLedger): Own {
   return {
     // Keys are made with their account; a member's exists.
     async createAccount({ name }) {
       own.requireAccount(name);
       return false;
     },
-    async createKey(key) {
-      if (key.kind !== 'user' || (key.holder ?? holder) !== holder) throw refuse('make keys for others');
-      const rule = await own.requireRule(own.requireAccount(key.account));
-      const order = { ...key, ...applyRule(key, rule), holder, mostHeld: rule.most };
-      if (await store.createKey(order)) return true;
-      throw new GatewayError('conflict', `you have ${rule.most} keys already, or your account is closed`);
-    },
+    createKey: (key) => own.keys.make(key),
     async changeKey({ id, changes: { name, disabled, ...more } }) {
-      await own.requireKey(id);
-      if (disabled === false) throw refuse('enable a key');
-      if (Object.values(more).some((value) => value !== undefined)) throw refuse('change what a key may do');
+      await own.keys.require(id);
+      if (disabled === false) throw refuseMember('enable a key');
+      if (Object.values(more).some((value) => value !== undefined))
+        throw refuseMember('change what a key may do');
       return store.changeKey({
         id,
         changes: { ...(name !== undefined && { name }), ...(disabled && { disabled }) },
       });
     },
-    async rotateKey(rotation) {
-      const key = await own.requireKey(rotation.id);
-      if (key.disabled) throw refuse('rotate a disabled key');
-      checkRotation(key, await own.requireRule(key.account ?? ''));
-      return store.rotateKey(rotation);
-    },
+    rotateKey: (rotation) => own.keys.rotate(rotation),
     async deleteKey(deletion) {
-      await own.requireKey(deletion.id);
-      return store.deleteKey(deletion);
+      await own.keys.revoke(deletion);
+      return true;
     },
   };
 }
@@ -186,15 +157,15 @@ function buildGuards(store: Store): Own {
 export function narrowStore(store: Store, { person, holder = '' }: Principal): Store {
   if (person === undefined || person.role === 'owner') return store;
   const isMember = person.role === 'member';
-  const member = { holder, accounts: person.accounts };
+  const member = { held: { holder }, accounts: person.accounts };
   const own = new OwnLedger(store, member);
   const allowed: Own = isMember
-    ? { ...buildReads(store, own, member), ...buildWrites(store, own, member) }
+    ? { ...buildReads(store, own, member), ...buildWrites(store, own) }
     : buildGuards(store);
   return new Proxy(store, {
     get(_store, name) {
       if (Object.hasOwn(allowed, name)) return Reflect.get(allowed, name);
-      if (isMember) throw refuse('do this');
+      if (isMember) throw refuseMember('do this');
       const part: unknown = Reflect.get(store, name);
       return typeof part === 'function' ? part.bind(store) : part;
     },
