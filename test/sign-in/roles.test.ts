@@ -70,6 +70,25 @@ describe('each operation over HTTP', () => {
     expect(count).toBeGreaterThan(250);
   });
 
+  it('is among those that the session of the console names, if the role allows it', async () => {
+    const document = documentSchema.parse(await (await fetch(`${house.consoleUrl}/openapi.json`)).json());
+    const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { 'x-tollgate-roles': roles }]) => ({
+        operation: `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
+        roles,
+      })),
+    );
+    for (const role of roleNames) {
+      const session = z.object({ may: z.array(z.string()) });
+      const { may } = session.parse(await (await ask(role, 'GET', '/console/session')).json());
+      const allowed = documented.filter(({ roles }) => roles?.includes(role));
+      expect(may).toEqual(expect.arrayContaining(allowed.map(({ operation }) => operation)));
+      const refused = documented.filter(({ roles }) => roles && !roles.includes(role));
+      expect(refused.filter(({ operation }) => may.includes(operation))).toEqual([]);
+      expect(allowed.length).toBeGreaterThan(10);
+    }
+  });
+
   it('is recorded with the person who ran it', async () => {
     expect((await ask('admin', 'POST', '/admin/accounts', { name: 'made-by-abe' })).status).toBe(201);
     const { data } = listSchema.parse(await (await ask('viewer', 'GET', '/admin/actions')).json());

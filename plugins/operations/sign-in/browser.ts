@@ -174,6 +174,13 @@ function buildRoute(
   };
 }
 
+/** The operations that a role may run, so that the console shows no others. */
+function listAllowed({ routes }: SignIn, role: PersonRow['role']): string[] {
+  return [...routes.list()]
+    .filter(({ access, roles = ['owner'] }) => access === 'operator' && roles.includes(role))
+    .map(({ method, path }) => `${method} ${path}`);
+}
+
 /** What the console asks about its session, for browsers whose cookie is a person's. */
 function buildConsoleRoutes(signIn: SignIn, place: Place): Route[] {
   const when: Route['when'] = ({ headers }) => isSecret(readCookie(place, headers) ?? '', 'browser');
@@ -188,8 +195,10 @@ function buildConsoleRoutes(signIn: SignIn, place: Place): Route[] {
           return { status: 200, headers: { ...noStore, 'set-cookie': cookie }, body };
         }
         const { key, name, readOnly } = toOperator(session);
-        const expires = new Date(session.ends).toISOString();
-        const body = { signedIn: true, key, name, role: session.role, readOnly, signIn: start, expires };
+        const { role, ends } = session;
+        const may = listAllowed(signIn, role);
+        const expires = new Date(ends).toISOString();
+        const body = { signedIn: true, key, name, role, may, readOnly, signIn: start, expires };
         return { status: 200, headers: noStore, body };
       }),
       ...ofConsole,

@@ -14,6 +14,7 @@ export interface SignIn {
   readonly options: Options;
   readonly provider: Provider;
   readonly logger: Host['logger'];
+  readonly routes: Host['routes'];
   /** These three exist once the gateway is ready. */
   readonly people: People;
   readonly ring: KeyRing;

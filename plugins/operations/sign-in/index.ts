@@ -48,6 +48,7 @@ export const signIn = definePlugin({
       options: chosen,
       provider: new Provider(chosen),
       logger,
+      routes,
       get ring() {
         return getRing();
       },

@@ -1,7 +1,7 @@
 /** Accounts with their balances, keys, budgets, statement and usage, and what corrects them. */
 import type { ListedAccount, AccountDetails } from '../../../shared/replies/accounts.ts';
 import type { Statement } from '../../../shared/replies/spending.ts';
-import { call, largestPage, mayChange, useList, useData, buildUrl } from './api.ts';
+import { call, largestPage, mayChange, session, useList, useData, buildUrl } from './api.ts';
 import { BudgetBars, Budgets } from './budgets.ts';
 import { buildUsageColumns } from './call-columns.ts';
 import { bindQuery, chooseView, renderSelect, openForm, amountField, reasonField } from './form.ts';
@@ -152,18 +152,23 @@ function UsageOf({ account }: { readonly account: string }) {
 function renderChanges(account: string, data: AccountDetails) {
   const { state, parent } = data;
   const items = [
-    ['Terms', () => openTerms(data)],
-    ['Adjust', () => openAdjustment(account)],
-    ['Move', () => openMove(account, parent)],
-    [state === 'open' ? 'Disable / close' : 'Change state', () => openState(account, state)],
-    ['Erase', () => openErasure('account', account)],
+    mayChange('PATCH /admin/accounts/:account/terms') && ['Terms', () => openTerms(data)],
+    mayChange('POST /admin/adjustments') && ['Adjust', () => openAdjustment(account)],
+    mayChange('PATCH /admin/accounts/:account') && ['Move', () => openMove(account, parent)],
+    mayChange('PATCH /admin/accounts/:account/state') && [
+      state === 'open' ? 'Disable / close' : 'Change state',
+      () => openState(account, state),
+    ],
+    mayChange('POST /admin/erasures') && ['Erase', () => openErasure('account', account)],
   ];
-  return (
-    mayChange() &&
-    html`<button onClick=${() => openCredit(account)}>Add credit</button>
-      <button class="primary" onClick=${() => openNewKey(account)}>New key</button>
-      <${RowMenu} of=${`the account ${account}`} id="account-menu" items=${items} />`
-  );
+  return html`${
+      mayChange('POST /admin/credits') &&
+      html`<button onClick=${() => openCredit(account)}>Add credit</button>`
+    }
+    ${
+      mayChange('POST /admin/keys') &&
+      html`<button class="primary" onClick=${() => openNewKey(account)}>New key</button>`
+    } <${RowMenu} of=${`the account ${account}`} id="account-menu" items=${items} />`;
 }
 
 function Account({ account }: { readonly account: string }) {
@@ -239,7 +244,7 @@ const columns: readonly Column<TreeRow>[] = [
 function Accounts() {
   const accounts = useList('GET /admin/accounts', { limit: largestPage });
   const create =
-    mayChange() &&
+    mayChange('POST /admin/accounts') &&
     html`<button class="primary" onClick=${() => openNewAccount()}>Create the first account</button>`;
   return renderTable({
     name: 'Accounts',
@@ -259,12 +264,15 @@ function All() {
     ['operators', 'Operator keys', () => html`<${Keys} key="operator" kind="operator" />`],
     ['budgets', 'Budgets', () => html`<${Budgets} />`],
   ]);
+  const { role = 'owner' } = session.value ?? {};
   const create =
     view === 'operators'
-      ? html`<button onClick=${openNewOperatorKey}>New operator key</button>`
-      : html`<button onClick=${() => openNewAccount()}>New account</button>`;
+      ? // An operator key has the rights of an owner.
+        role === 'owner' && html`<button onClick=${openNewOperatorKey}>New operator key</button>`
+      : mayChange('POST /admin/accounts') &&
+        html`<button onClick=${() => openNewAccount()}>New account</button>`;
   const newKey = html`<button class="primary" onClick=${() => openNewKey()}>New key</button>`;
-  return html`${renderHead('Accounts and keys', mayChange() && html`${create}${newKey}`)}
+  return html`${renderHead('Accounts and keys', mayChange('POST /admin/keys') && html`${create}${newKey}`)}
     <p>${choice}</p>
     ${render()}`;
 }

@@ -153,7 +153,9 @@ function Credits() {
     name: 'Credit and corrections',
     columns: creditColumns,
     ...list,
-    tools: mayChange() && html`<button onClick=${openChargeback}>Record a chargeback</button>`,
+    tools:
+      mayChange('POST /admin/chargebacks') &&
+      html`<button onClick=${openChargeback}>Record a chargeback</button>`,
     empty: 'No credit was added yet.',
   });
 }

@@ -18,7 +18,9 @@ export interface Session {
   readonly key?: string;
   /** Of a person. */
   readonly name?: string;
-  readonly role?: string;
+  readonly role?: Replies['GET /admin/people']['data'][number]['role'];
+  /** The operations that the role allows. */
+  readonly may?: readonly string[];
   /** Where people sign in at an identity provider. */
   readonly signIn?: string | undefined;
   /** Whether it ended although the operator did not sign out. */
@@ -89,8 +91,11 @@ export async function checkSession(): Promise<void> {
   if (now && !now.signedIn) endSession(true);
 }
 
-/** Whether to show controls that change something: the gateway refuses changes by a read-only key. */
-export const mayChange = (): boolean => !session.value?.readOnly;
+/** Whether to show what runs an operation: the gateway refuses it to other roles, and to read-only keys. */
+export function mayChange(operation: keyof Replies): boolean {
+  const { readOnly, may } = session.value ?? {};
+  return may ? may.includes(operation) : !readOnly;
+}
 
 export class ApiError extends Error {
   readonly status: number;

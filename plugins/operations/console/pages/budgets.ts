@@ -158,7 +158,10 @@ function renderActions(budget: Budget) {
     ['Delete', remove],
   ];
   const of = `the budget: ${describeBudget(budget)}`;
-  return mayChange() && html`<${RowMenu} of=${of} id=${`menu-${budget.id}`} items=${items} />`;
+  return (
+    mayChange('PATCH /admin/budgets/:budget') &&
+    html`<${RowMenu} of=${of} id=${`menu-${budget.id}`} items=${items} />`
+  );
 }
 
 function renderBar(budget: Shown) {
@@ -198,7 +201,8 @@ export function Budgets({ account }: { readonly account?: string }) {
     ...budgets,
     rows: budgets.rows?.map((budget) => ({ ...budget, ...budget.current })),
     getKey: ({ id }) => String(id),
-    tools: mayChange() && html`<button onClick=${() => openNew(account)}>New budget</button>`,
+    tools:
+      mayChange('POST /admin/budgets') && html`<button onClick=${() => openNew(account)}>New budget</button>`,
     empty: 'No budgets yet. A budget limits spending in a period, in addition to the balance.',
   });
 }

@@ -274,7 +274,7 @@ export function CallDetail({ id }: { readonly id: string }) {
     call &&
     call.cost !== '0' &&
     call.refunded === null &&
-    mayChange() &&
+    mayChange('POST /admin/refunds') &&
     html`<button onClick=${() => openRefund(id, call.cost)}>Refund</button>`;
   return html`${renderHead(
     html`Call <span class="mono">${id}</span>`,

@@ -90,7 +90,8 @@ function Reload() {
       return undefined;
     });
   const buttons = html`<button onClick=${look} disabled=${isBusy}>What would change?</button>${
-      mayChange() && html`<button class="primary" onClick=${apply} disabled=${isBusy}>Reload</button>`
+      mayChange('POST /admin/reload') &&
+      html`<button class="primary" onClick=${apply} disabled=${isBusy}>Reload</button>`
     }`;
   const about = html`<p class="dim">
     The gateway reads its file when it changes. Running calls finish with the old configuration. Packages and

@@ -1,7 +1,7 @@
 /** Keys in a table, and the dialogs that create, limit and rotate them and show a new secret once. */
 import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
 import type { Model } from '../../../shared/replies/models.ts';
-import { call, largestPage, mayChange, useList } from './api.ts';
+import { call, largestPage, mayChange, session, useList } from './api.ts';
 import { ClientSettings, getPublicUrl } from './client-settings.ts';
 import { toLocalTime, openForm, splitWords, type Field, type Values } from './form.ts';
 import { renderTime } from './format.ts';
@@ -242,7 +242,10 @@ export function confirmDisable({ id, lastFour }: Pick<Key, 'id' | 'lastFour'>): 
 }
 
 function renderActions(key: Key) {
-  if (!mayChange()) return null;
+  if (!mayChange('PATCH /admin/keys/:key')) return null;
+  const { role = 'owner' } = session.value ?? {};
+  // An operator key has the rights of an owner.
+  if (key.kind === 'operator' && role !== 'owner') return null;
   const remove = (): void =>
     confirmAction({
       title: `Delete the key …${key.lastFour}?`,

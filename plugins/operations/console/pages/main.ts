@@ -7,7 +7,7 @@
  * it, `buildHref` makes links. `useData` and `useList` of `api.ts` load from the API, `call` changes things;
  * types of replies are in `plugins/shared/replies`. The parts of a page are functions in `parts.ts`,
  * `table.ts` and `form.ts`. Amounts are decimal strings, which `renderUsd` shows. `openDialog`, `openForm`
- * and `notify` show what comes above the page. Show what changes something only if `mayChange()`. Style
+ * and `notify` show what comes above the page. Show what runs an operation only if `mayChange` of it. Style
  * sheets are in `style/`; classes are shared.
  */
 import { Component } from 'preact';
@@ -28,7 +28,7 @@ import {
   buildHref,
   place,
 } from './kit.ts';
-import { type Page, pages, openPalette } from './navigation.ts';
+import { listPages, type Page, pages, openPalette } from './navigation.ts';
 import { renderNotice, renderProblem, runAction } from './parts.ts';
 
 const renderLink = (to: string) =>
@@ -120,9 +120,6 @@ function renderWho() {
   return readOnly && html`<p class="dim">This key is read-only.</p>`;
 }
 
-/** Members have pages for what is theirs alone. */
-const ofMembers = new Set(['', 'calls', 'accounts']);
-
 function Navigation() {
   const current = place.value.path[0] ?? '';
   const links = useRef<HTMLDivElement>(null);
@@ -130,12 +127,11 @@ function Navigation() {
   useEffect(() => {
     links.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [current]);
-  const shown = pages.filter(({ path }) => session.value?.role !== 'member' || ofMembers.has(path));
   const renderPage = ({ path, title }: Page) =>
     html`<a href=${buildHref(path)} aria-current=${path === current ? 'page' : undefined}>${title}</a>`;
   return html`<nav aria-label="Pages">
     <a class="brand" href=${buildHref('')}>Tollgate</a>
-    <div class="links" ref=${links}>${shown.map(renderPage)}</div>
+    <div class="links" ref=${links}>${listPages().map(renderPage)}</div>
     <div class="foot">
       <button class="quiet" onClick=${openPalette}>Go to … <kbd>Ctrl K</kbd></button>
       <button class="quiet" onClick=${switchTheme}>Theme: ${theme}</button>

@@ -89,7 +89,7 @@ function openModel(model: Model, example: string): void {
       ${renderSources(model)}
       <div class="row start">
         <a class="button" href=${buildHref('calls', { model: model.id })}>Calls of this model</a>
-        ${offer?.price && mayChange() && change}
+        ${offer?.price && mayChange('POST /admin/prices') && change}
       </div>`,
     'wide',
   );

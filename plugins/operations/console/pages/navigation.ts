@@ -1,7 +1,7 @@
 /** The pages of the console, and the palette, which finds them and whatever exists by a part of its name. */
 import { Page as Accounts } from './accounts.ts';
 import { Page as Activity } from './activity.ts';
-import { mayChange } from './api.ts';
+import { mayChange, session } from './api.ts';
 import { Page as Calls } from './calls.ts';
 import { Page as Configuration } from './configuration.ts';
 import { Page as Translation } from './crossing.ts';
@@ -10,6 +10,7 @@ import { confirmDisable } from './keys.ts';
 import { closeDialog, dialog, html, openDialog, takeText, useSignal, useRef, type Place, go } from './kit.ts';
 import { Page as Models } from './models.ts';
 import { Page as Overview } from './overview.ts';
+import { Page as People } from './people.ts';
 import { Page as Playground } from './playground.ts';
 import { Page as Prices } from './prices.ts';
 import { Page as Providers } from './providers.ts';
@@ -28,6 +29,7 @@ export const pages: readonly Page[] = [
   { path: 'calls', title: 'Calls', View: Calls },
   { path: 'sessions', title: 'Sessions', View: Sessions },
   { path: 'accounts', title: 'Accounts and keys', View: Accounts },
+  { path: 'people', title: 'People', View: People },
   { path: 'models', title: 'Models', View: Models },
   { path: 'prices', title: 'Prices', View: Prices },
   { path: 'providers', title: 'Providers', View: Providers },
@@ -36,6 +38,18 @@ export const pages: readonly Page[] = [
   { path: 'activity', title: 'Activity', View: Activity },
   { path: 'configuration', title: 'Configuration', View: Configuration },
 ];
+
+/** Members have pages for what is theirs alone. */
+const ofMembers = new Set(['', 'calls', 'accounts']);
+
+/** The pages that the session is for. People exist only where they can sign in. */
+export function listPages(): readonly Page[] {
+  const { role = 'owner', signIn } = session.value ?? {};
+  const showsPeople = signIn !== undefined && (role === 'owner' || role === 'admin');
+  return pages.filter(({ path }) =>
+    path === 'people' ? showsPeople : role !== 'member' || ofMembers.has(path),
+  );
+}
 
 interface Command {
   readonly title: string;
@@ -63,7 +77,7 @@ function listSuggestions({ kind, id, name, account, last_four: four, disabled }:
   const key = name.startsWith('…') ? name : `${name} …${four}`;
   const stop = { title: `Stop the key ${key}`, run: () => confirmDisable({ id, lastFour: four ?? '' }) };
   const calls = showCalls(`Calls of the key ${key}${account === null ? '' : ` of ${account}`}`, { key: id });
-  return mayChange() && disabled === false ? [calls, stop] : [calls];
+  return mayChange('PATCH /admin/keys/:key') && disabled === false ? [calls, stop] : [calls];
 }
 
 /** What the whole text names, or its last word: `stop ada`, `statement acme`. */
@@ -80,7 +94,7 @@ async function findCommands(text: string): Promise<readonly Command[] | undefine
 
 function listCommands(text: string, found: readonly Command[]): Command[] {
   const all: Command[] = [
-    ...pages.map(({ path, title }) => ({ title, run: () => go(path) })),
+    ...listPages().map(({ path, title }) => ({ title, run: () => go(path) })),
     { title: 'Change the theme', run: switchTheme },
   ];
   const words = text.toLowerCase().split(/\s+/);

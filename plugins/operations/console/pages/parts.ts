@@ -149,9 +149,10 @@ interface MenuProps {
   readonly label?: string;
 }
 
-/** A button that opens a menu of what can be done with a row of a table, or with all of them. */
+/** A button that opens a menu of what can be done with a row of a table, or with all of them, if anything. */
 export function RowMenu({ of, id, items, label }: MenuProps) {
   const list = useRef<HTMLDivElement>(null);
+  if (!items.some(Boolean)) return null;
   const choose = (act?: () => void): void => {
     // First, so that the focus returns here from a dialog that the choice opens.
     list.current?.hidePopover();

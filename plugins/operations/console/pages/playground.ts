@@ -61,7 +61,7 @@ const ways = [
 ] as const;
 
 function KeyChooser() {
-  const way = useSignal(mayChange() ? 'create' : 'paste');
+  const way = useSignal(mayChange('POST /admin/keys') ? 'create' : 'paste');
   const accounts = useData('GET /admin/accounts', { limit: 1000 });
   if (playgroundKey.value !== '')
     return html`<p>
@@ -95,7 +95,7 @@ function KeyChooser() {
   </p>`;
   return html`<section class="card" aria-label="Key">
     <p>Calls of the playground are real: they need a key, and its account pays.</p>
-    ${renderProblem(accounts.error)} ${mayChange() && renderChoice('Key', ways, way)}
+    ${renderProblem(accounts.error)} ${mayChange('POST /admin/keys') && renderChoice('Key', ways, way)}
     ${way.value === 'paste' && paste()} ${way.value === 'create' && names.length > 0 && create()}
     ${way.value === 'create' && accounts.data?.data.length === 0 && noAccount}
   </section>`;

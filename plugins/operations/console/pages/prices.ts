@@ -85,7 +85,7 @@ function renderFields({ fields }: Update) {
 
 function renderUpdateActions(update: Update) {
   const { id, state } = update;
-  if (!mayChange() || state === 'undone') return null;
+  if (!mayChange('POST /admin/prices/:update/undo') || state === 'undone') return null;
   const confirm = () => call('POST /admin/prices/:update/confirm', { update: id });
   const undo = () => call('POST /admin/prices/:update/undo', { update: id });
   return html`${
@@ -172,7 +172,8 @@ function renderMarkupActions(markup: Markup) {
   ];
   const of = `the markup of ${describeSubject(markup)}`;
   return (
-    mayChange() && html`<${RowMenu} of=${of} id=${`markup-${account} ${key} ${model}`} items=${items} />`
+    mayChange('POST /admin/markups') &&
+    html`<${RowMenu} of=${of} id=${`markup-${account} ${key} ${model}`} items=${items} />`
   );
 }
 
@@ -202,10 +203,13 @@ export function Page() {
     ['changes', 'Price changes', () => html`<${Updates} />`],
     ['markups', 'Markups', () => html`<${Markups} />`],
   ]);
-  const tools =
-    mayChange() &&
-    html`<button onClick=${() => openMarkup()}>Set a markup</button>
-      <button class="primary" onClick=${() => openPrice()}>Change a price</button>`;
+  const tools = html`${
+    mayChange('POST /admin/markups') && html`<button onClick=${() => openMarkup()}>Set a markup</button>`
+  }
+  ${
+    mayChange('POST /admin/prices') &&
+    html`<button class="primary" onClick=${() => openPrice()}>Change a price</button>`
+  }`;
   return html`${renderHead('Prices', tools)}
     <p>${choice}</p>
     ${render()}`;

@@ -110,6 +110,7 @@ function renderButton(title: string, provider: string, part: Part, act: () => vo
 
 /** Buttons that take a provider, or a part of it, out of service and back. */
 function renderRestButtons(provider: string, part: Part, state: string) {
+  if (!mayChange('POST /admin/providers/:provider/rest')) return null;
   const isAsleep = state !== 'well' && state !== 'idle';
   return html`${renderButton('Pause', provider, part, () => openRest(provider, part))}${
     isAsleep && renderButton('Put back', provider, part, () => void wake(provider, part))
@@ -157,11 +158,7 @@ function buildColumns(provider: string): Column<TargetHealth>[] {
           ${target.lastErrors[0].code}
         </button>`,
     ),
-    buildColumn(
-      '',
-      undefined,
-      ({ key, model, state }) => mayChange() && renderRestButtons(provider, { key, model }, state),
-    ),
+    buildColumn('', undefined, ({ key, model, state }) => renderRestButtons(provider, { key, model }, state)),
   ];
 }
 
@@ -174,10 +171,9 @@ function renderHold({ key, model, until, reason }: Provider['holds'][number]) {
 
 function Card({ of }: { readonly of: Provider }) {
   const { provider, protocols, models, keys, canTest, state, targets, attempts, failed, firstEventMs } = of;
-  const buttons =
-    mayChange() &&
-    html`${canTest && renderButton('Test', provider, {}, () => void openTest(provider))}
-    ${renderRestButtons(provider, {}, state)}`;
+  const mayTest = canTest && mayChange('POST /admin/providers/:provider/test');
+  const buttons = html`${mayTest && renderButton('Test', provider, {}, () => void openTest(provider))}
+  ${renderRestButtons(provider, {}, state)}`;
   const columns = buildColumns(provider);
   return html`<section class="card" aria-label=${provider}>
     ${renderHead(html`${provider} ${renderState(state)}`, buttons, 'h2')}

@@ -174,7 +174,8 @@ export function renderChildren(details: AccountDetails | undefined, create: () =
     columns: childColumns,
     rows: details?.children,
     getKey: ({ account }) => account,
-    tools: mayChange() && html`<button onClick=${create}>New account in this team</button>`,
+    tools:
+      mayChange('POST /admin/accounts') && html`<button onClick=${create}>New account in this team</button>`,
     empty: 'No accounts below it. A team is an account with accounts below it, which share its budgets.',
   });
 }
@@ -196,7 +197,7 @@ const memberColumns: readonly Column<Member>[] = [
     '',
     undefined,
     ({ name }) =>
-      mayChange() &&
+      mayChange('POST /admin/erasures') &&
       html`<${RowMenu}
         of=${`the member ${name}`}
         id=${`member-${encodeURIComponent(name)}`}
@@ -213,7 +214,8 @@ function renderWithdrawal({ id, name, state }: Invitation) {
       button: 'Withdraw',
       act: () => call('DELETE /admin/invitations/:invitation', { invitation: id }),
     });
-  return mayChange() && state === 'open' && html`<button class="quiet" onClick=${remove}>Withdraw</button>`;
+  const isShown = state === 'open' && mayChange('DELETE /admin/invitations/:invitation');
+  return isShown && html`<button class="quiet" onClick=${remove}>Withdraw</button>`;
 }
 
 const tones = { open: 'plain', redeemed: 'good', withdrawn: 'warn', expired: 'warn' } as const;
@@ -248,7 +250,7 @@ export function Members({
           ${rule ? `Each may have ${formatThings(rule.most, 'key')}.` : 'They make no keys of their own.'}
         </span>
         ${
-          mayChange() &&
+          mayChange('POST /admin/invitations') &&
           html`<button onClick=${() => openMemberKeys(account, rule)}>What they may do</button>
             <button onClick=${() => openInvitation(account)}>Invite</button>`
         }`,
