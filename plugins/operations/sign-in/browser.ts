@@ -2,7 +2,6 @@
  * Sign-in in a browser, on each listener that has a configured address. All addresses come from the
  * configuration. One cookie holds what a sign-in needs until it ends, sealed, and then the session.
  */
-import { z } from 'zod';
 import {
   GatewayError,
   type Principal,
@@ -15,8 +14,8 @@ import { isSealedText } from '../../shared/key-ring.ts';
 import { NetworkCounts } from '../../shared/network.ts';
 import { buildErrorReply, noStore } from '../../shared/operator-routes.ts';
 import { isSecret } from '../../shared/secret.ts';
-import { hour, sealRefresh, settle, type SignIn } from './check.ts';
-import { describePerson, toPersonId } from './options.ts';
+import { hour, identify, settle, type SignIn } from './check.ts';
+import { toPersonId } from './options.ts';
 import { buildErrorPage, buildPage, escapeHtml } from './pages.ts';
 import type { PersonRow, SessionRow } from './people.ts';
 import { flowSchema, type Flow } from './provider.ts';
@@ -121,7 +120,7 @@ async function finishSignIn(signIn: SignIn, place: Place, request: RouteRequest)
     logger.warn({ error, address }, 'a sign-in failed');
     throw error;
   });
-  const known = describePerson(options, identity, (id, text) => sealRefresh(signIn, id, text));
+  const known = identify(signIn, identity);
   if (!known)
     throw new GatewayError(
       'forbidden',
@@ -154,7 +153,7 @@ export async function endSession(signIn: SignIn, place: Place, { headers }: Rout
   return buildCookie(place, '', 0, 'Strict');
 }
 
-function buildRoute(
+export function buildRoute(
   place: Place,
   method: Route['method'],
   path: string,
@@ -221,38 +220,34 @@ export function buildBrowserRoutes(signIn: SignIn, place: Place): Route[] {
   ];
 }
 
-const logoutForm = z.object({ logout_token: z.string().max(16_384) });
+/** Characters of a logout token. */
+const longestToken = 16_384;
 /** Logouts of one address in a minute: an identity provider ends many sessions at once. */
 const mostLogouts = 600;
 
 /** The back-channel logout of OpenID Connect: the identity provider posts whom it has logged out. */
-export function buildLogoutRoute(signIn: SignIn): Route {
+export function buildLogoutRoute(signIn: SignIn, place: Place): Route {
   const { provider, options, logger } = signIn;
   const counts = new NetworkCounts(mostLogouts, 60);
+  async function end({ text, address }: RouteRequest): Promise<RouteReply> {
+    counts.add(address, 'Too many logouts. Wait a minute.');
+    const token = new URLSearchParams(text).get('logout_token');
+    if (token === null || token.length > longestToken)
+      throw new GatewayError('invalid_request', 'A logout has a logout_token.');
+    const { sub, sid, jti, until } = await provider.verifyLogout(token);
+    if (!(await signIn.people.noteLogout(jti, until)))
+      throw new GatewayError('invalid_request', 'This logout token was used before.');
+    await signIn.people.end(sid === undefined ? { person: toPersonId(options.issuer, sub ?? '') } : { sid });
+    logger.info({ sid, sub }, 'the identity provider ended sessions');
+    return { status: 200, headers: noStore, body: null };
+  }
   return {
-    name: 'back-channel logout',
-    method: 'POST',
-    path: `${start}/logout`,
-    access: 'public',
+    ...buildRoute(place, 'POST', `${start}/logout`, end),
     takesForm: true,
-    describe: false,
-    encodeError: (error) => {
+    encodeError(error) {
       logger.warn({ error }, 'a logout was refused');
       const { status, body } = buildErrorReply(error);
       return { status: status === 503 ? 503 : 400, headers: noStore, body };
-    },
-    async handle({ text, address }) {
-      counts.add(address, 'Too many logouts. Wait a minute.');
-      const form = logoutForm.safeParse(Object.fromEntries(new URLSearchParams(text)));
-      if (!form.success) throw new GatewayError('invalid_request', 'A logout has a logout_token.');
-      const { sub, sid, jti, until } = await provider.verifyLogout(form.data.logout_token);
-      if (!(await signIn.people.noteLogout(jti, until)))
-        throw new GatewayError('invalid_request', 'This logout token was used before.');
-      await signIn.people.end(
-        sid === undefined ? { person: toPersonId(options.issuer, sub ?? '') } : { sid },
-      );
-      logger.info({ sid, sub }, 'the identity provider ended sessions');
-      return { status: 200, headers: noStore, body: null };
     },
   };
 }

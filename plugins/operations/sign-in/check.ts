@@ -6,8 +6,8 @@
 import { getMessage, type Host, type PeopleKeys } from '../../../core/index.ts';
 import type { KeyRing } from '../../shared/key-ring.ts';
 import { describePerson, type Options } from './options.ts';
-import type { People, PersonRow } from './people.ts';
-import type { Provider } from './provider.ts';
+import type { Known, People, PersonRow } from './people.ts';
+import type { Identity, Provider } from './provider.ts';
 
 /** What all parts of sign-in work with. */
 export interface SignIn {
@@ -31,8 +31,13 @@ const perTurn = 50;
 const author = 'sign-in';
 
 const purpose = 'refresh token';
-export function sealRefresh({ ring }: SignIn, id: string, text: string): string {
+function sealRefresh({ ring }: SignIn, id: string, text: string): string {
   return ring.sealText(purpose, id, Buffer.from(text));
+}
+
+/** Who somebody is here, with the refresh token sealed. Undefined if no role is theirs. */
+export function identify(signIn: SignIn, identity: Identity): Known | undefined {
+  return describePerson(signIn.options, identity, (id, text) => sealRefresh(signIn, id, text));
 }
 
 /** Brings the keys of a person in line with their state. */
@@ -55,7 +60,7 @@ async function lockOut(signIn: SignIn, person: PersonRow): Promise<void> {
 
 /** Whether the identity provider knew a person an hour ago at most. Throws if it cannot be asked. */
 export async function isKnown(signIn: SignIn, { id, checked, refresh }: PersonRow): Promise<boolean> {
-  const { people, provider, options, ring } = signIn;
+  const { people, provider, ring } = signIn;
   if (refresh === null) return Date.now() - checked < hour;
   if (Date.now() - checked < fresh) return true;
   const claimed = await people.claim(id, minute);
@@ -63,12 +68,11 @@ export async function isKnown(signIn: SignIn, { id, checked, refresh }: PersonRo
   if (!claimed?.refresh) return Date.now() - checked < hour + minute;
   const opened = ring.openText(purpose, id, claimed.refresh);
   const identity = opened && (await provider.renew(opened.toString(), claimed.subject));
-  const seal = (whose: string, text: string): string => sealRefresh(signIn, whose, text);
   if (identity && !identity.claims) {
-    await people.noteCheck(id, identity.refresh && seal(id, identity.refresh));
+    await people.noteCheck(id, identity.refresh && sealRefresh(signIn, id, identity.refresh));
     return true;
   }
-  const known = identity && describePerson(options, identity, seal);
+  const known = identity && identify(signIn, identity);
   if (known) return (await people.admit(known)) !== undefined;
   await lockOut(signIn, claimed);
   return false;

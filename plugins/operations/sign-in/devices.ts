@@ -19,9 +19,9 @@ import { NetworkCounts } from '../../shared/network.ts';
 import { noStore } from '../../shared/operator-routes.ts';
 import { createSecret, isSecret } from '../../shared/secret.ts';
 import { limitEntries } from '../../shared/up-to.ts';
-import { endSession, findSession, start, type Place } from './browser.ts';
+import { buildRoute, endSession, findSession, start, type Place } from './browser.ts';
 import { hour, isKnown, type SignIn } from './check.ts';
-import { buildErrorPage, buildPage, escapeHtml } from './pages.ts';
+import { buildPage, escapeHtml } from './pages.ts';
 import type { SessionRow } from './people.ts';
 
 /** Seconds: of a code, between two polls, and of a token for calls. */
@@ -150,23 +150,19 @@ async function renew(signIn: SignIn, secret: string, forget: () => void): Promis
 }
 
 function buildOAuthRoute(
+  place: Place,
   path: string,
   handle: (form: URLSearchParams, request: RouteRequest) => Promise<RouteReply>,
 ): Route {
-  return {
-    name: `device sign-in ${path}`,
-    method: 'POST',
-    path: `/oauth/${path}`,
-    access: 'public',
-    takesForm: true,
-    describe: false,
-    encodeError,
-    handle: (request) => handle(new URLSearchParams(request.text), request),
-  };
+  const route = buildRoute(place, 'POST', `/oauth/${path}`, (request) =>
+    handle(new URLSearchParams(request.text), request),
+  );
+  return { ...route, takesForm: true, encodeError };
 }
 
 /** Where devices find the rest (RFC 8414). */
-function buildMetadataRoute(base: string): Route {
+function buildMetadataRoute(place: Place): Route {
+  const { base } = place;
   const metadata = {
     issuer: base,
     device_authorization_endpoint: `${base}/oauth/device_authorization`,
@@ -176,17 +172,18 @@ function buildMetadataRoute(base: string): Route {
     response_types_supported: [],
     token_endpoint_auth_methods_supported: ['none'],
   };
-  const route = buildOAuthRoute('metadata', async () => buildOAuthReply(metadata));
-  return { ...route, method: 'GET', path: '/.well-known/oauth-authorization-server' };
+  const path = '/.well-known/oauth-authorization-server';
+  return { ...buildRoute(place, 'GET', path, async () => buildOAuthReply(metadata)), encodeError };
 }
 
-function buildOAuthRoutes(signIn: SignIn, base: string): Route[] {
+function buildOAuthRoutes(signIn: SignIn, place: Place): Route[] {
   const { options } = signIn;
+  const { base } = place;
   const counts = new NetworkCounts(mostAttempts, window);
   const failures = new NetworkCounts(mostFailures, window);
   const forget = (address: string) => () => failures.forget(address);
   return [
-    buildOAuthRoute('device_authorization', async (form, { address, headers }) => {
+    buildOAuthRoute(place, 'device_authorization', async (form, { address, headers }) => {
       counts.add(address, 'Too many devices sign in from this network. Wait ten minutes.');
       const [secret, code] = [createSecret('device'), createCode()];
       const ends = Date.now() + codeAge * 1000;
@@ -207,14 +204,14 @@ function buildOAuthRoutes(signIn: SignIn, base: string): Route[] {
         ...(options.notice !== undefined && { login_notice: options.notice }),
       });
     }),
-    buildOAuthRoute('token', async (form, { address }) => {
+    buildOAuthRoute(place, 'token', async (form, { address }) => {
       const grant = readField(form, 'grant_type');
       failures.add(address, 'Too many wrong tokens from this network. Wait ten minutes.');
       if (grant === deviceGrant) return takeDevice(signIn, readField(form, 'device_code'), forget(address));
       if (grant === 'refresh_token') return renew(signIn, readField(form, 'refresh_token'), forget(address));
       throw new OAuthError('unsupported_grant_type', `"grant_type" is ${deviceGrant} or refresh_token.`);
     }),
-    buildOAuthRoute('revoke', async (form, { address }) => {
+    buildOAuthRoute(place, 'revoke', async (form, { address }) => {
       const token = readField(form, 'token');
       failures.add(address, 'Too many tokens from this network. Wait ten minutes.');
       const isOurs = isSecret(token, 'access') || isSecret(token, 'refresh');
@@ -322,40 +319,30 @@ async function answerForm(signIn: SignIn, place: Place, counts: NetworkCounts, r
 
 function buildPageRoutes(signIn: SignIn, place: Place): Route[] {
   const counts = new NetworkCounts(mostAttempts, window);
-  const shared = { path: '/device', access: 'public', describe: false, encodeError: buildErrorPage } as const;
   return [
+    buildRoute(place, 'GET', '/device', async ({ headers, query, address }) => {
+      const code = readCode(query.get('user_code'));
+      // A link from elsewhere leads here: the cookie is not sent then, and the sign-in comes back.
+      const session = await findSession(signIn, place, { ...headers, 'sec-fetch-site': undefined }, 'GET');
+      if (!session) {
+        const to = code === '' ? '/device' : `/device?user_code=${formatCode(code)}`;
+        const location = `${place.base}${start}?${new URLSearchParams({ to })}`;
+        return { status: 302, headers: { ...noStore, location }, body: null };
+      }
+      if (code === '') return showForm(session, '');
+      counts.add(address, 'Too many codes were tried from this network. Wait ten minutes.');
+      const device = await signIn.people.findDevice(code);
+      return device ? showForm(session, code, device) : showForm(session, '');
+    }),
     {
-      ...shared,
-      name: 'device page',
-      method: 'GET',
-      async handle({ headers, query, address }: RouteRequest) {
-        const code = readCode(query.get('user_code'));
-        // A link from elsewhere leads here: the cookie is not sent then, and the sign-in comes back.
-        const session = await findSession(signIn, place, { ...headers, 'sec-fetch-site': undefined }, 'GET');
-        if (!session) {
-          const to = code === '' ? '/device' : `/device?user_code=${formatCode(code)}`;
-          const location = `${place.base}${start}?${new URLSearchParams({ to })}`;
-          return { status: 302, headers: { ...noStore, location }, body: null };
-        }
-        if (code === '') return showForm(session, '');
-        counts.add(address, 'Too many codes were tried from this network. Wait ten minutes.');
-        const device = await signIn.people.findDevice(code);
-        return device ? showForm(session, code, device) : showForm(session, '');
-      },
-    },
-    {
-      ...shared,
-      name: 'device answer',
-      method: 'POST',
+      ...buildRoute(place, 'POST', '/device', (request) => answerForm(signIn, place, counts, request)),
       takesForm: true,
-      handle: (request: RouteRequest) => answerForm(signIn, place, counts, request),
     },
   ];
 }
 
 export function buildDeviceRoutes(signIn: SignIn, place: Place): Route[] {
-  const { base } = place;
-  return [buildMetadataRoute(base), ...buildOAuthRoutes(signIn, base), ...buildPageRoutes(signIn, place)];
+  return [buildMetadataRoute(place), ...buildOAuthRoutes(signIn, place), ...buildPageRoutes(signIn, place)];
 }
 
 /** Verifies the tokens of devices. A known one is looked up again after ten seconds: a logout counts soon. */

@@ -20,7 +20,7 @@ function serveListeners({ hooks, credentials }: Host, parts: SignIn): Route[] {
   const routes = [
     ...buildBrowserRoutes(parts, onPublic),
     ...buildDeviceRoutes(parts, onPublic),
-    buildLogoutRoute(parts),
+    buildLogoutRoute(parts, onPublic),
   ];
   if (consoleUrl === undefined) return routes;
   const onAdmin: Place = { base: consoleUrl, isAdmin: true };

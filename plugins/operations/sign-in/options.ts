@@ -96,21 +96,20 @@ function readName(claims: Claims, name: string, subject: string): string {
   return found.replaceAll(/[^\x20-\x7E\u00A1-\uFFFF]/g, '').slice(0, longestName);
 }
 
-function chooseRole(
-  { roles, role: usual, claims: { roles: claim } }: Options,
-  claims: Claims,
-): Role | undefined {
-  const found = listTexts(getClaim(claims, claim)).flatMap((each) =>
-    Object.hasOwn(roles, each) ? (roles[each] ?? []) : [],
-  );
-  return roleNames.find((each) => found.includes(each)) ?? usual;
+/** What the texts of a claim stand for, as far as the options say. */
+function listMeanings<Meaning>(claim: unknown, meanings: Readonly<Record<string, Meaning>>): Meaning[] {
+  const texts = new Set(listTexts(claim));
+  return Object.entries(meanings).flatMap(([text, meaning]) => (texts.has(text) ? [meaning] : []));
 }
 
-function listAccounts({ groups, account, claims: { groups: claim } }: Options, claims: Claims): string[] {
-  const found = listTexts(getClaim(claims, claim)).flatMap((each) =>
-    Object.hasOwn(groups, each) ? (groups[each] ?? []) : [],
-  );
-  return found.length > 0 ? [...new Set(found)] : [account].flatMap((each) => each ?? []);
+function chooseRole({ roles, role, claims: names }: Options, claims: Claims): Role | undefined {
+  const found = listMeanings(getClaim(claims, names.roles), roles);
+  return roleNames.find((each) => found.includes(each)) ?? role;
+}
+
+function listAccounts({ groups, account, claims: names }: Options, claims: Claims): string[] {
+  const found = new Set(listMeanings(getClaim(claims, names.groups), groups));
+  return found.size > 0 ? [...found] : [account].flatMap((each) => each ?? []);
 }
 
 /** A person's id here: the same subject at another issuer is another person. */

@@ -86,6 +86,9 @@ const people = 'plugin_sign_in_people';
 const sessions = 'plugin_sign_in_sessions';
 const tokens = 'plugin_sign_in_tokens';
 const devices = 'plugin_sign_in_devices';
+/** What is read of a session with its person. */
+const opened = 'people.*, sessions.id AS session, sessions.sid, sessions.handle, sessions.ends';
+const joined = `${sessions} AS sessions JOIN ${people} AS people ON people.id = sessions.person`;
 
 const sql = {
   // A person keeps the holder of the first time: keys name it. Who was removed stays so.
@@ -119,13 +122,10 @@ const sql = {
     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
   addToken: `INSERT INTO ${tokens} (hash, session, ends) VALUES ($1, $2, $3)`,
   open: `
-    SELECT people.*, sessions.id AS session, sessions.sid, sessions.handle, sessions.ends, tokens.used
-    FROM ${tokens} AS tokens JOIN ${sessions} AS sessions ON sessions.id = tokens.session
-    JOIN ${people} AS people ON people.id = sessions.person
+    SELECT ${opened}, tokens.used FROM ${joined} JOIN ${tokens} AS tokens ON tokens.session = sessions.id
     WHERE tokens.hash = $1 AND tokens.ends > $2 AND sessions.ends > $2 AND people.state = 'active'`,
   openSession: `
-    SELECT people.*, sessions.id AS session, sessions.sid, sessions.handle, sessions.ends, NULL AS used
-    FROM ${sessions} AS sessions JOIN ${people} AS people ON people.id = sessions.person
+    SELECT ${opened}, NULL AS used FROM ${joined}
     WHERE sessions.id = $1 AND sessions.ends > $2 AND people.state = 'active'`,
   // The first use counts, for what may be used once.
   use: `UPDATE ${tokens} SET used = $2, ends = $3 WHERE hash = $1 AND used IS NULL`,
