@@ -10,11 +10,11 @@ import {
   GatewayError,
   type Host,
   type Principal,
-  type Received,
   type Route,
   type RouteReply,
   type RouteRequest,
 } from '../../../core/index.ts';
+import { checkOrigin, findCookie, formatCookie, type Headers } from '../../shared/cookies.ts';
 import { NetworkCounts } from '../../shared/network.ts';
 import { buildErrorReply, noStore } from '../../shared/operator-routes.ts';
 import type { Session, Sessions } from './sessions.ts';
@@ -24,8 +24,6 @@ const mostFailures = 10;
 const failureWindow = 300;
 
 const order = z.strictObject({ secret: z.string().min(1).max(1000) });
-
-type Headers = Received['headers'] | Readonly<Record<string, string | string[] | undefined>>;
 
 function readHostName(host: string): string {
   return URL.parse(`http://${host}`)?.hostname.replace(/^\[|\]$/g, '') ?? '';
@@ -45,19 +43,7 @@ export function checkHost({ host }: Headers, hosts: readonly string[]): void {
   );
 }
 
-/**
- * Throws `forbidden` for a request from another origin, including another port of this host. Browsers send
- * `Origin` with everything but GET and HEAD.
- */
-function checkOrigin(headers: Headers, method: string): void {
-  const { origin, host, 'sec-fetch-site': site } = headers;
-  const isOwnSite = site === undefined || site === 'same-origin' || (site === 'none' && method === 'GET');
-  const mustSay = method !== 'GET' && method !== 'HEAD';
-  const isOwnOrigin =
-    origin === undefined ? !mustSay : origin === `http://${host}` || origin === `https://${host}`;
-  if (isOwnSite && isOwnOrigin) return;
-  throw new GatewayError('forbidden', 'The console refuses requests from other sites.');
-}
+const listOrigins = ({ host }: Headers): string[] => [`http://${host}`, `https://${host}`];
 
 /** Browsers share the cookies of all ports, so the name holds the port: two gateways do not collide. */
 function buildCookieName({ host }: Headers): string {
@@ -65,17 +51,12 @@ function buildCookieName({ host }: Headers): string {
 }
 
 function readCookie(headers: Headers): string | undefined {
-  const name = buildCookieName(headers);
-  return String(headers['cookie'] ?? '')
-    .split('; ')
-    .find((part) => part.startsWith(`${name}=`))
-    ?.slice(name.length + 1);
+  return findCookie(headers, buildCookieName(headers));
 }
 
 function buildCookie(headers: Headers, value: string, seconds: number): string {
-  const secure = String(headers['origin']).startsWith('https:') ? '; Secure' : '';
-  const name = buildCookieName(headers);
-  return `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+  const isSecure = String(headers['origin']).startsWith('https:');
+  return formatCookie({ name: buildCookieName(headers), value, seconds, isSecure });
 }
 
 interface SignIn extends Pick<Host, 'keyrings' | 'logger'> {
@@ -103,7 +84,7 @@ export async function findPrincipal(
   const session = sealed === undefined ? undefined : signIn.openSessions().read(sealed);
   if (!session) return undefined;
   checkHost(headers, signIn.hosts);
-  checkOrigin(headers, method);
+  checkOrigin(headers, method, listOrigins(headers));
   return findOperator(signIn, session.secret);
 }
 
@@ -145,7 +126,7 @@ async function startSession(
   { headers, body, address }: RouteRequest,
 ): Promise<RouteReply> {
   checkHost(headers, signIn.hosts);
-  checkOrigin(headers, 'POST');
+  checkOrigin(headers, 'POST', listOrigins(headers));
   // Counted before the secret is checked, so that many attempts at once cannot pass the limit.
   failures.add(address, 'Too many failed attempts to sign in. Wait five minutes.');
   const sent = order.safeParse(body);
@@ -167,7 +148,7 @@ async function startSession(
 
 function endSession(signIn: SignIn, { headers }: RouteRequest): RouteReply {
   checkHost(headers, signIn.hosts);
-  checkOrigin(headers, 'DELETE');
+  checkOrigin(headers, 'DELETE', listOrigins(headers));
   const session = signIn.openSessions().read(readCookie(headers) ?? '');
   if (session) signIn.openSessions().end(session.id);
   return { status: 204, headers: { ...noStore, 'set-cookie': buildCookie(headers, '', 0) }, body: null };

@@ -5,11 +5,11 @@
 import {
   GatewayError,
   type Principal,
-  type Received,
   type Route,
   type RouteReply,
   type RouteRequest,
 } from '../../../core/index.ts';
+import { checkOrigin, findCookie, formatCookie, type Headers } from '../../shared/cookies.ts';
 import { isSealedText } from '../../shared/key-ring.ts';
 import { NetworkCounts } from '../../shared/network.ts';
 import { buildErrorReply, noStore } from '../../shared/operator-routes.ts';
@@ -19,8 +19,6 @@ import { toPersonId } from './options.ts';
 import { buildErrorPage, buildPage, escapeHtml } from './pages.ts';
 import type { PersonRow, SessionRow } from './people.ts';
 import { flowSchema, type Flow } from './provider.ts';
-
-export type Headers = Received['headers'] | Readonly<Record<string, string | string[] | undefined>>;
 
 /** One listener, as browsers see it. */
 export interface Place {
@@ -44,26 +42,13 @@ function nameCookie({ base }: Place): string {
 }
 
 function buildCookie(place: Place, value: string, seconds: number, site: 'Lax' | 'Strict'): string {
-  const secure = place.base.startsWith('https:') ? '; Secure' : '';
-  return `${nameCookie(place)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=${site}${secure}`;
+  const isSecure = place.base.startsWith('https:');
+  return formatCookie({ name: nameCookie(place), value, seconds, site, isSecure });
 }
 
 function readCookie(place: Place, headers: Headers): string | undefined {
-  const start = `${nameCookie(place)}=`;
-  const value = String(headers['cookie'] ?? '')
-    .split('; ')
-    .find((part) => part.startsWith(start))
-    ?.slice(start.length);
+  const value = findCookie(headers, nameCookie(place));
   return value !== undefined && value.length <= longestCookie ? value : undefined;
-}
-
-/** Throws `forbidden` for a request from a page of another origin. Browsers name theirs with all but GET. */
-function checkOrigin({ base }: Place, headers: Headers, method: string): void {
-  const { origin, 'sec-fetch-site': site } = headers;
-  const isRead = method === 'GET' || method === 'HEAD';
-  const isOwnSite = site === undefined || site === 'same-origin' || (site === 'none' && isRead);
-  if (isOwnSite && (origin === undefined ? isRead : origin === base)) return;
-  throw new GatewayError('forbidden', 'Requests from other sites are refused.');
 }
 
 /** The session of the cookie; undefined without one that is in force. */
@@ -75,7 +60,7 @@ export async function findSession(
 ): Promise<SessionRow | undefined> {
   const cookie = readCookie(place, headers);
   if (cookie === undefined || !isSecret(cookie, 'browser')) return undefined;
-  checkOrigin(place, headers, method);
+  checkOrigin(headers, method, [place.base]);
   return people.open(cookie);
 }
 
