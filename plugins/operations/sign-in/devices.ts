@@ -82,23 +82,24 @@ function readField(form: URLSearchParams, name: string): string {
   throw new OAuthError('invalid_request', `"${name}" is sent more than once.`);
 }
 
-/** Seconds until a token ends, which is never after its session. */
-function computeEnds({ ends }: Pick<SessionRow, 'ends'>, seconds: number): number {
-  return Math.min(ends, Date.now() + seconds * 1000);
+/** When a token for calls ends, which is never after its session. */
+function computeEnd({ ends }: SessionRow): number {
+  return Math.min(ends, Date.now() + tokenAge * 1000);
 }
 
 function listKinds(session: SessionRow) {
   return [
-    { kind: 'access', ends: computeEnds(session, tokenAge) },
+    { kind: 'access', ends: computeEnd(session) },
     { kind: 'refresh', ends: session.ends },
   ] as const;
 }
 
-function buildTokenReply({ name, ends }: SessionRow, [access, refresh]: readonly string[]): RouteReply {
+function buildTokenReply(session: SessionRow, [access, refresh]: readonly string[]): RouteReply {
+  const { name } = session;
   return buildOAuthReply({
     access_token: access,
     token_type: 'Bearer',
-    expires_in: Math.floor((computeEnds({ ends }, tokenAge) - Date.now()) / 1000),
+    expires_in: Math.floor((computeEnd(session) - Date.now()) / 1000),
     refresh_token: refresh,
     ...(name.includes('@') && { email: name }),
   });

@@ -257,11 +257,11 @@ export class People {
   async start({ person, sid, handle, client, ends }: NewSession, kinds: Kinds = []) {
     const id = randomUUID();
     const values = [id, person, sid, handle, client, Date.now(), ends];
-    return { id, tokens: await this.#issue(id, kinds, [{ sql: sql.start, values }]) };
+    return { id, tokens: await this.issue(id, kinds, [{ sql: sql.start, values }]) };
   }
 
   /** Adds tokens to a session, with what is written before them. */
-  async #issue(session: string, kinds: Kinds, before: readonly TableStatement[]) {
+  async issue(session: string, kinds: Kinds, before: readonly TableStatement[] = []) {
     const made = kinds.map(({ kind, ends }) => ({ secret: createSecret(kind), ends }));
     const added = made.map(({ secret, ends }) => ({
       sql: sql.addToken,
@@ -269,10 +269,6 @@ export class People {
     }));
     await this.#tables.write([...before, ...added]);
     return made.map(({ secret }) => secret);
-  }
-
-  issue(session: string, kinds: Kinds): Promise<string[]> {
-    return this.#issue(session, kinds, []);
   }
 
   async openSession(id: string): Promise<SessionRow | undefined> {
@@ -296,7 +292,7 @@ export class People {
       return undefined;
     }
     const values = [hashSecret(secret), now, now + remembered];
-    return this.#issue(session, kinds, [{ sql: sql.use, values }]);
+    return this.issue(session, kinds, [{ sql: sql.use, values }]);
   }
 
   async end(whose: Whose): Promise<void> {
@@ -351,8 +347,6 @@ export class People {
 
   async sweep(): Promise<void> {
     const values = [Date.now()];
-    await this.#tables.write(
-      sweeps.map((text) => ({ sql: text, values: text.includes('$1') ? values : [] })),
-    );
+    await this.#tables.write(sweeps.map((text) => ({ sql: text, values })));
   }
 }
