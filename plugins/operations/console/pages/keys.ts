@@ -303,8 +303,10 @@ function buildColumns({ kind, account: owner }: KeysProps): Column<Key>[] {
       'Key',
       ({ id, name, lastFour, tags }) => [name, id, `…${lastFour}`, ...tags].join(' ').trim(),
       ({ id, name, lastFour, tags }) =>
-        html`<a href=${buildHref('calls', { key: id })}>${name || 'unnamed'}</a>
-          <span class="mono dim nowrap"> …${lastFour}</span><br /><span class="mono dim nowrap">${id}</span>${
+        html`<a href=${buildHref('calls', { key: id })}>${name || 'unnamed'}</a>${' '}<span
+            class="mono dim nowrap"
+            >…${lastFour}</span
+          ><br /><span class="mono dim nowrap">${id}</span>${
             tags.length > 0 && html`<br />${tags.map((tag) => html`${renderBadge(tag)} `)}`
           }`,
     ),
