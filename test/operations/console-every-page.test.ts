@@ -40,6 +40,8 @@ const places = [
   'accounts?show=operators',
   'accounts?show=budgets',
   'accounts/tester',
+  'accounts/tester?show=team',
+  'accounts/tester?show=members',
   'accounts/tester?show=budgets',
   'accounts/tester?show=statement',
   'accounts/tester?show=usage',
