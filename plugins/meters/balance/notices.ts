@@ -21,9 +21,10 @@ export const noticeOptions = z.strictObject({
 
 type NoticeOptions = z.output<typeof noticeOptions>;
 
-/** Milliseconds between two looks at the accounts that called, and at all keys. */
+/** Milliseconds between two looks at accounts that called, between two at all keys, and until the first. */
 const accountsEvery = 10_000;
 const keysEvery = 3_600_000;
+const firstLook = 60_000;
 /** Accounts that are remembered until the next look. */
 const mostSpenders = 10_000;
 const pageLength = 1000;
@@ -59,8 +60,9 @@ export class AccountWatch {
     const logFailure = (error: unknown): void =>
       this.#host.logger.debug({ error }, 'accounts could not be read');
     const lookAtKeys = (): void => void this.lookAtKeys(store).catch(logFailure);
-    lookAtKeys();
     const timers = [
+      // Not while the gateway starts: the thread for reports would start with it.
+      setTimeout(lookAtKeys, firstLook).unref(),
       setInterval(() => void this.lookAtAccounts(store).catch(logFailure), accountsEvery).unref(),
       setInterval(lookAtKeys, keysEvery).unref(),
     ];
@@ -72,10 +74,12 @@ export class AccountWatch {
     this.#spenders.clear();
     for (const account of names) {
       const limit = this.#getLimit(account);
-      const [found] = limit > 0n ? await store.listAccounts({ wanted: account, limit: 1 }) : [];
-      // An account that never had credit pays in another way, and one that pays later needs none.
-      if (found?.state !== 'open' || found.terms.postpaid || found.total <= 0n) continue;
-      if (found.total - found.used >= limit) continue;
+      const balance = limit > 0n ? await store.readBalance(account) : undefined;
+      // An account that never had credit pays in another way.
+      if (!balance || balance.total <= 0n || balance.total - balance.used >= limit) continue;
+      const [found] = await store.listAccounts({ wanted: account, limit: 1 });
+      // One that pays later needs no credit.
+      if (found?.state !== 'open' || found.terms.postpaid) continue;
       void raiseNotice(
         this.#host.notices,
         'balance.low',
