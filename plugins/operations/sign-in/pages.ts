@@ -13,7 +13,7 @@ label { display: block; margin: .75rem 0 .25rem; }
 input, select, button { font: inherit; padding: .45rem .7rem; border-radius: 6px; border: 1px solid #8888; }
 input, select { width: 100%; box-sizing: border-box; }
 button { cursor: pointer; margin: 1rem .5rem 0 0; }
-button.main { background: #1d4ed8; color: #fff; border-color: #1d4ed8; }
+button.main { background: #0b6e5f; color: #fff; border-color: #0b6e5f; }
 code { font-size: 1.4rem; letter-spacing: .12em; }
 .dim { color: color-mix(in srgb, CanvasText 65%, Canvas); }
 `;

@@ -230,8 +230,7 @@ const columns: readonly Column<TreeRow>[] = [
       html`<span class="nowrap"
           >${renderBranch(depth)}<a href=${buildHref(['accounts', account])}>${account}</a>
           ${renderClosed(state)}</span
-        >
-        <span class="dim">${renderTerms(terms)}</span>`,
+        >${' '}<span class="dim">${renderTerms(terms)}</span>`,
   ),
   buildColumn('Available', 'available', 'amount'),
   buildColumn('Reserved', 'pending', 'amount'),
