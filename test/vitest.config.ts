@@ -1,7 +1,8 @@
 /**
  * Three projects. `unit` is the fast part. `flows` is everything else over sockets, databases and processes.
  * Both keep loaded modules from file to file, because most files take longer to load the gateway than to test
- * it. `apart` holds files that replace Node's own modules, or measure, and so need modules of their own.
+ * it. `apart` holds files that replace Node's own modules, measure, or load a configuration in an environment
+ * of their own, and so need their own modules.
  */
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -13,6 +14,7 @@ const apart = [
   'test/balance/outage.test.ts',
   'test/balance/slow-disk.test.ts',
   'test/core/full-disk.test.ts',
+  'test/examples/sign-in.test.ts',
   'test/flows/allocations.test.ts',
   'test/hostile/growth.test.ts',
   'test/operations/overload.test.ts',
