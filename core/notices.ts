@@ -22,7 +22,7 @@ export type Outbox = Pick<Notices, 'raise' | 'resolve'> & { readonly name: strin
 export class Notices {
   readonly outboxes = new Registry<Outbox>('outbox');
 
-  /** Undefined if nobody is told anything. */
+  /** Undefined without a channel or a list of notices. */
   get outbox(): Outbox | undefined {
     return this.outboxes.list().next().value;
   }

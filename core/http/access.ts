@@ -62,7 +62,7 @@ export function checkPermits({ key, permits }: Principal, use: Use): void {
   const { address, family, operation } = use;
   const refuse = (fault: string): GatewayError =>
     new GatewayError('forbidden', `The API key ${key} may not be used ${fault}.`);
-  // The networks of a key that was stolen are not told.
+  // It does not name the networks: a thief of the key would learn them.
   if (networks && !isWithin(networks, address)) throw refuse(`from ${address || 'an unknown address'}`);
   if (protocols && family !== undefined && !protocols.includes(family))
     throw refuse(`with the protocol ${family}, only with ${protocols.join(', ')}`);

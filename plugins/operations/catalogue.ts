@@ -27,7 +27,7 @@ const options = z.strictObject({
       publicKey: publicKeySchema.optional(),
     })
     .prefault({}),
-  /** Days before a model retires when operators are told of it; 0 tells nobody. */
+  /** Days before a model retires when operators get a notice; 0: none. */
   retirementNotice: z.int().min(0).max(60).default(30),
 });
 

@@ -34,7 +34,7 @@ const options = z.strictObject({
    * What happens to a call when all of its targets fail: the first is called anyway, or the call is refused.
    */
   whenAllFail: z.enum(['ask', 'refuse']).default('ask'),
-  /** Seconds for which a model may live on a fallback before operators are told. */
+  /** Seconds for which a model may live on a fallback before operators get a notice. */
   fallbackNotice: z.number().positive().max(longestDeadline).default(600),
 });
 

@@ -80,7 +80,7 @@ const options = z.strictObject({
       webhook: webhookOptions.optional(),
     })
     .prefault({}),
-  /** What operators are told of accounts and keys. */
+  /** The notices about accounts and keys. */
   notices: noticeOptions.prefault({}),
   /** Seconds without a heartbeat after which a process is dead. The others then settle its calls. */
   lease: z.number().min(0.1).max(longestDeadline).default(3),

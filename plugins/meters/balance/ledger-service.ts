@@ -47,7 +47,7 @@ const mostDoubtful = 100_000;
  */
 const creditedTogether = 20;
 const longestCrediting = 300;
-/** Milliseconds of an outage before operators are told. */
+/** Milliseconds of an outage before operators get a notice. */
 const shortOutage = 10_000;
 
 export class LedgerService {

@@ -15,7 +15,7 @@ export const noticeOptions = z.strictObject({
    * told once until its credit changes; 0 tells nobody.
    */
   lowBalance: z.union([usd, z.record(z.string(), usd)]).prefault('0.5'),
-  /** Days before a key expires when operators are told; 0 tells nobody. */
+  /** Days before a key expires when operators get a notice; 0: none. */
   keyExpires: z.int().min(0).max(60).default(7),
 });
 
@@ -53,7 +53,7 @@ export class AccountWatch {
       this.#spenders.add(exchange.principal.account);
   }
 
-  /** Looks from now on, unless nobody would be told; returns a function that stops it. */
+  /** Looks from now on, unless there is no outbox; returns a function that stops it. */
   start(store: Store): () => void {
     if (!this.#host.notices.outbox) return () => undefined;
     this.#store = store;

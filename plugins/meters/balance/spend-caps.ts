@@ -1,5 +1,5 @@
 /**
- * What Claude Code is told of budgets when a person has signed it in: headers on each reply, a 429 in place
+ * What Claude Code learns of budgets when a person has signed it in: headers on each reply, a 429 in place
  * of the 402 of keys, and `GET /api/oauth/usage`. All describe the hard budget that leaves the least of those
  * that count the call, in Anthropic's own words for it.
  */

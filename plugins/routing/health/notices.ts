@@ -22,7 +22,7 @@ interface News extends Seen {
 export class HealthNotices {
   readonly #host: Needs;
   readonly #book: HealthBook;
-  /** Milliseconds on a fallback before operators are told. */
+  /** Milliseconds on a fallback before operators get a notice. */
   readonly #patience: number;
   readonly #seen = new Map<TargetHealth, Seen>();
   /** Since when each model has lived on its fallback. */

@@ -1,5 +1,5 @@
 /**
- * The events that operators are told of: how severe each is, what it says, and of what. Names that others
+ * The events of which operators get notices: how severe each is, what it says, and of what. Names that others
  * chose are quoted and cannot be links; channels escape what has a meaning in their own markup.
  */
 import { hideSecrets, toOneLine, type Notice, type Notices } from '../../../core/index.ts';
