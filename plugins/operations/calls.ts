@@ -1,5 +1,5 @@
 /**
- * `GET /v1/calls/{id}`: the record of a call, for the keys of whoever made it. The id is the reply's
+ * `GET /v1/calls/{id}`: the record of a call, for the keys of its holder. The id is the reply's
  * `x-request-id`. It lists every attempt and everything that was lost, which a header may have no room
  * for. The last calls are stored in memory, and for longer if there is an archive, such as the ledger;
  * prompts and replies are never stored. If several workers share the port, each stores its own calls and

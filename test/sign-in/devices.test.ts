@@ -189,7 +189,7 @@ describe('a device', () => {
       type: 'error',
       error: {
         type: 'billing_error',
-        message: expect.stringMatching(/budget of 0\.0001 USD a month .* It resets at .* Ask whoever runs/),
+        message: expect.stringMatching(/budget of 0\.0001 USD a month .* It resets at .* Ask an operator/),
       },
     });
     const usage = z

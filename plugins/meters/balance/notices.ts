@@ -11,8 +11,8 @@ const day = 24 * 3_600_000;
 
 export const noticeOptions = z.strictObject({
   /**
-   * USD below which a balance is low: for all accounts, or by account with `*` for all others. Operators are
-   * told once until its credit changes; 0 tells nobody.
+   * USD below which a balance is low: for all accounts, or by account with `*` for all others. Operators
+   * get one notice until its credit changes; with 0 they get none.
    */
   lowBalance: z.union([usd, z.record(z.string(), usd)]).prefault('0.5'),
   /** Days before a key expires when operators get a notice; 0: none. */

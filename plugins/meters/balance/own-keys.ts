@@ -1,7 +1,7 @@
 /**
- * The keys of one holder, who asks with one of them or is signed in to the console, and makes, rotates and
- * revokes them as far as the account's rule allows. Rotating gives a secret, so nobody rotates a key that the
- * rule would not let them make, except by that key itself.
+ * The keys of one holder. The holder asks with one of them or is signed in to the console, and makes, rotates
+ * and revokes them as far as the account's rule allows. Rotating shows a secret. So a key that may do more than
+ * the rule allows can only be rotated with that key itself.
  */
 import { z } from 'zod';
 import {
@@ -28,7 +28,7 @@ import type { KeyRecord, Store } from './store.ts';
 
 const order = z.strictObject({ name: label.default(''), limits: limits.default({}) });
 const day = 24 * 3_600_000;
-/** Keys that one holder may see; `memberRule` lets nobody make more. */
+/** Keys that one holder may see. `memberRule` allows no more. */
 const mostListed = 1000;
 
 /** As a member sees a refusal of their own keys. */
@@ -165,7 +165,7 @@ function findOwn({ store }: OwnKeysContext, principal: Principal): OwnKeys | und
   return new OwnKeys(store, { held: { account, holder }, accounts: [account], key, permits });
 }
 
-/** Throws `forbidden` for a key without a holder, which is nobody's. */
+/** Throws `forbidden` for a key without a holder. */
 function requireOwn(context: OwnKeysContext, principal: Principal): OwnKeys {
   const own = findOwn(context, principal);
   if (own) return own;
@@ -191,7 +191,7 @@ async function rotateKey(context: OwnKeysContext, principal: Principal, id: stri
 
 async function revokeKey(context: OwnKeysContext, principal: Principal, id: string) {
   const own = requireOwn(context, principal);
-  // A key that leaked revokes no others where its holder could not make them anew.
+  // A leaked key must not revoke other keys if its holder cannot make new ones.
   await own.requireRule(principal.account);
   return { ...describeKey(await own.revoke({ id, at: Date.now() })), deleted: true };
 }

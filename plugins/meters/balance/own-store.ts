@@ -153,7 +153,7 @@ function buildGuards(store: Store): Own {
   };
 }
 
-/** The store as a person may use it; whoever sends a key, and owners, have all of it. */
+/** The store as a person may use it. Owners, and callers with an operator key, may use all of it. */
 export function narrowStore(store: Store, { person, holder = '' }: Principal): Store {
   if (person === undefined || person.role === 'owner') return store;
   const isMember = person.role === 'member';

@@ -69,7 +69,7 @@ function describeCap(short: Short, reason: string): string {
   const which = `${whose} budget of ${formatUsd(allowed)} USD${per === 'total' ? '' : ` a ${per}`}`;
   const rest = scope === 'key' ? 'leaves too little for this call' : 'that leaves too little for this call';
   const reset = resets === undefined ? '' : ` It resets at ${formatMoment(resets, zone)}.`;
-  return `${which} ${rest}.${reset} Ask whoever runs the gateway to raise it.`;
+  return `${which} ${rest}.${reset} Ask an operator to raise it.`;
 }
 
 function buildScope({ scope, per }: Pick<ShortBudget, 'scope' | 'per'>): Headers {

@@ -142,7 +142,7 @@ export const operations = {
   createInvitation: defineWrite<(invitation: invitations.NewInvitation) => boolean>(),
   /** Makes the key of an invitation, with its budgets, and ends the invitation. */
   redeemInvitation: defineWrite<(redemption: invitations.Redemption) => 'created' | 'not_found' | 'ended'>(),
-  /** Ends an invitation that nobody has redeemed; false if there is none. */
+  /** Ends an open invitation. False if it was redeemed or withdrawn before, or does not exist. */
   withdrawInvitation: defineWrite<(invitation: Readonly<{ id: string; at: number }>) => boolean>(),
 
   /** Stores a budget; if one of this scope, subject and period exists, it stays as it is. */

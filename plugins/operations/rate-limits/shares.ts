@@ -77,7 +77,7 @@ export function chooseNext(
   return chosen;
 }
 
-/** A call that waits, or one that was refused and is expected again: then nobody can be woken. */
+/** A call that waits, or one that was refused and is expected again: then there is no call to wake. */
 interface Ticket extends Caller {
   /** Where it is noted that it waits. */
   readonly from: Counts;

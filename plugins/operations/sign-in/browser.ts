@@ -106,14 +106,9 @@ async function finishSignIn(signIn: SignIn, place: Place, request: RouteRequest)
     throw error;
   });
   const known = identify(signIn, identity);
-  if (!known)
-    throw new GatewayError(
-      'forbidden',
-      'You are known, but have no role here. Ask whoever runs the gateway.',
-    );
+  if (!known) throw new GatewayError('forbidden', 'You are known, but have no role here. Ask an operator.');
   const person = await people.admit(known);
-  if (!person)
-    throw new GatewayError('forbidden', 'An operator has removed you. Ask whoever runs the gateway.');
+  if (!person) throw new GatewayError('forbidden', 'An operator has removed you. Ask an operator.');
   await settle(signIn, person);
   // Without a way to ask whether the person left, they sign in again within the hour.
   const duration = Math.min(options.session * hour, person.refresh === null ? hour : Infinity);

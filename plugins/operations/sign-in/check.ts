@@ -97,7 +97,7 @@ async function checkDue(signIn: SignIn): Promise<void> {
   }
 }
 
-/** Checks whoever is due, again and again. The result stops that. */
+/** Checks the people who are due, every 15 seconds. The function that it returns stops it. */
 export function keepChecking(signIn: SignIn): () => void {
   let running: Promise<void> | undefined;
   const check = (): void => {

@@ -30,7 +30,7 @@ const [codeAge, pause, tokenAge] = [600, 5, 900];
 const slack = 500;
 /** Sign-ins that one address begins, and codes that it tries, in ten minutes. */
 const mostAttempts = 30;
-/** Requests with tokens that nobody knows, in the same time: each is looked up. */
+/** Requests with unknown tokens in the same time, since each is looked up. */
 const mostFailures = 300;
 const window = 600;
 /** Milliseconds for which a token is known without a look at the tables. */
@@ -234,10 +234,7 @@ async function lendKey({ keys, people }: SignIn, person: SessionRow, account: st
   if (known !== undefined && (await keys.find(known))) return known;
   const made = await keys.lend({ account, holder, name: 'signed-in devices' });
   if (made === undefined)
-    throw new GatewayError(
-      'forbidden',
-      `The account "${account}" is not open. Ask whoever runs the gateway.`,
-    );
+    throw new GatewayError('forbidden', `The account "${account}" is not open. Ask an operator.`);
   await people.setHandles(id, { ...handles, [account]: made });
   return made;
 }
@@ -251,7 +248,7 @@ async function approve(signIn: SignIn, session: SessionRow, device: Device, acco
       'The identity provider gave no refresh token, which devices need: let it allow offline_access.',
     );
   if (!session.accounts.includes(account))
-    throw new GatewayError('forbidden', 'You belong to no account here. Ask whoever runs the gateway.');
+    throw new GatewayError('forbidden', 'You belong to no account here. Ask an operator.');
   const handle = await lendKey(signIn, session, account);
   const ends = Date.now() + signIn.options.deviceSession * hour;
   const { id: person, sid } = session;

@@ -34,7 +34,7 @@ export const options = z.strictObject({
   clientSecret: z.string().min(1),
   /** Where browsers and devices reach the public listener. */
   publicUrl: origin,
-  /** Where browsers reach the admin listener; without it nobody signs in to the console by this. */
+  /** Where browsers reach the admin listener; without it people cannot sign in to the console. */
   consoleUrl: origin.optional(),
   /** The role of people by what the claim of roles has. If several match, the most powerful counts. */
   roles: z.record(z.string(), role).default({}),

@@ -247,7 +247,7 @@ export class People {
     await this.#write(sql.noteCheck, id, Date.now(), refresh);
   }
 
-  /** Whoever is not active has no sessions. */
+  /** A person who is not active has no sessions. */
   async setState(id: string, state: PersonRow['state'], author: string): Promise<void> {
     await this.#write(sql.setState, id, state, author);
     if (state !== 'active') await this.end({ person: id });
@@ -282,8 +282,8 @@ export class People {
   }
 
   /**
-   * Renews a session once, and again within a short while. Whoever uses the same renewal later has stolen it,
-   * or it was stolen from them: then the session ends, and the result is undefined.
+   * Renews a session once, and again within a short while. A later use of the same renewal means that it was
+   * stolen: then the session ends, and the result is undefined.
    */
   async renew(secret: string, { session, used }: SessionRow, kinds: Kinds) {
     const now = Date.now();

@@ -167,7 +167,7 @@ export class Provider {
       const { sub, sid, jti } = logoutSchema.parse(payload);
       if (!['logout+jwt', 'JWT', undefined].includes(protectedHeader.typ))
         throw new Error('its type is wrong');
-      if (sub === undefined && sid === undefined) throw new Error('it names nobody');
+      if (sub === undefined && sid === undefined) throw new Error('it names no person and no session');
       return { sub, sid, jti, until: Date.now() + 2 * oldest * 1000 };
     } catch (error) {
       throw new GatewayError('invalid_request', 'The logout token is not valid.', { cause: error });

@@ -76,7 +76,7 @@ export class HealthNotices {
       return;
     }
     const helpers = news.flatMap(({ target, answered }) => (answered > 0 ? target.provider : []));
-    // Without calls nobody lives on a fallback, and a well provider may only be dearer than the others.
+    // Without calls there is no fallback. A provider that works may be unused because others cost less.
     if (helpers.length === 0) return;
     if (!isIll && !isTried) return void this.#fallen.delete(model);
     const since = this.#fallen.get(model) ?? now;

@@ -54,7 +54,7 @@ function buildErasureError(
       'calls of this account are still running: disable it, wait for them, and erase it then',
     );
   return account === undefined
-    ? buildRefusal('not_found', `nobody called "${person}" holds a key`)
+    ? buildRefusal('not_found', `no key is held by "${person}"`)
     : buildAccountError(account);
 }
 

@@ -1,6 +1,6 @@
 /**
  * How operators invite members: a link that gives someone one key of an account, once. Its secret is in the
- * link's fragment, which browsers send to nobody. Only the reply that creates an invitation shows it.
+ * link's fragment, which browsers do not send. Only the reply that creates an invitation shows it.
  */
 import { z } from 'zod';
 import { GatewayError } from '../../../../core/index.ts';

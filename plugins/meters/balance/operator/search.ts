@@ -1,4 +1,4 @@
-/** What a few letters may mean: accounts, keys, models, providers, calls and tags, for whoever types them. */
+/** Finds accounts, keys, models, providers, calls and tags by a few letters. */
 import { z } from 'zod';
 import { roles } from '../../../shared/operations.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';

@@ -1,6 +1,6 @@
 /**
  * What someone sees who opens the link of an invitation: who invites them, and a button that gives the key.
- * The secret is in the fragment of the link, which browsers send to nobody, and leaves the address at once.
+ * The secret is in the fragment of the link, which browsers do not send, and leaves the address at once.
  */
 import type { NewKey } from '../../../shared/replies/accounts.ts';
 import { call } from './api.ts';

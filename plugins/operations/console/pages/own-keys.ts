@@ -1,6 +1,6 @@
 /**
- * The keys of a member, for whoever has one of them: the list, and what the team lets the member do. A new
- * secret is shown once, in the page.
+ * The page of a member's keys, opened with one of them: the list, and what the team lets the member do. The
+ * page shows a new secret once.
  */
 import type { NewKey, OwnKeys as Reply } from '../../../shared/replies/accounts.ts';
 import { call, reload, useData, type Facts } from './api.ts';

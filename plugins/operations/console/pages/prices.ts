@@ -118,7 +118,7 @@ function Updates() {
     rows: data?.data.toReversed(),
     error,
     getKey: ({ id }) => String(id),
-    empty: 'Prices are those of the catalogue: nobody has changed any.',
+    empty: 'Prices are those of the catalogue: no operator has changed one.',
   });
 }
 

@@ -122,7 +122,7 @@ export function openInvitation(account: string): void {
       const links = await createLinks(names.filter(Boolean), order);
       openDialog(
         'Send these links',
-        html`<p>Each gives a key, once, to whoever opens it first. They will not be shown again.</p>
+        html`<p>Each gives a key once, to the first person who opens it. They will not be shown again.</p>
           ${links.map(
             ([invited, link]) =>
               html`<h3>${invited}</h3>
