@@ -366,7 +366,7 @@ describe.each(ledgers)('the outbox in a %s ledger', (_, open) => {
     expect(Number(row?.kept)).toBeLessThanOrEqual(10_001);
     expect(
       await process.tables.read({ sql: 'SELECT notice, due, fault FROM plugin_notices_deliveries' }),
-    ).toEqual([{ notice: 'n-1', due: null, fault: 'nobody sent it in time' }]);
+    ).toEqual([{ notice: 'n-1', due: null, fault: 'it was not sent in time' }]);
   });
 
   it('erases what it keeps of an account and of keys, and nothing else', async () => {

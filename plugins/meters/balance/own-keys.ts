@@ -1,7 +1,7 @@
 /**
  * The keys of one holder. The holder asks with one of them or is signed in to the console, and makes, rotates
- * and revokes them as far as the account's rule allows. Rotating shows a secret. So a key that may do more than
- * the rule allows can only be rotated with that key itself.
+ * and revokes them as far as the account's rule allows. Rotating shows a secret. So a key that may do more
+ * than the rule allows can only be rotated with that key itself.
  */
 import { z } from 'zod';
 import {

@@ -51,7 +51,7 @@ export const sql = {
   listDeliveries: `SELECT * FROM plugin_notices_deliveries WHERE notice IN
     (SELECT id FROM plugin_notices_raised ORDER BY at DESC, id LIMIT $1) ORDER BY state, channel`,
   // Also of channels that the configuration no longer has.
-  giveUp: `UPDATE plugin_notices_deliveries SET due = NULL, fault = coalesce(fault, 'no gateway sent it in time')
+  giveUp: `UPDATE plugin_notices_deliveries SET due = NULL, fault = coalesce(fault, 'it was not sent in time')
     WHERE done IS NULL AND due IS NOT NULL AND at < $1`,
   forget: `DELETE FROM plugin_notices_raised WHERE at < $1
     OR at < (SELECT at FROM plugin_notices_raised ORDER BY at DESC LIMIT 1 OFFSET $2)`,
