@@ -9,6 +9,7 @@ import type { Usage } from './canonical/usage.ts';
 import { buildReplyContext, findChargedUsage } from './crossing/charged-usage.ts';
 import { applyStopSequences, checkJson, unwrapAnswers } from './crossing/emulations.ts';
 import type { Pieces, EncodedBody, ReplyLane } from './crossing/pieces.ts';
+import { relayReplies } from './crossing/relayed-reply.ts';
 import { isStream } from './crossing/reply-body.ts';
 import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-events.ts';
 import { restoreRequest, type Restored } from './crossing/restore.ts';
@@ -95,6 +96,7 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
   return {
     verbatim: false,
     ...encodeBody('json' in encoded ? { body: encoded.json } : encoded),
+    others: 'others' in encoded ? encoded.others?.map((body) => encodeBody({ body }).body) : undefined,
     operation: encoded.operation ?? operation,
     losses: [...boundLosses(answers), ...lost, ...listLostWishes(exchange)],
     stops: encoded.stops ?? [],
@@ -112,13 +114,14 @@ export function crossReply(
   exchange: Routed,
   response: UpstreamResponse,
   reading: Reading,
-  { verbatim, stops, expects, unwraps, transform }: ReplyLane,
+  { verbatim, stops, expects, unwraps, transform, fetchOthers = [] }: ReplyLane,
 ): Pieces {
   const { call, attempt, protocol } = exchange;
   const { target } = attempt;
   const streamed = isStream(response);
   if (verbatim && streamed === call.stream)
     return streamed ? forwardStream(exchange, response, reading) : forwardReply(exchange, response, reading);
+  if (protocol.client.relay) return relayReplies(exchange, [response, ...fetchOthers], reading);
   const decode = streamed ? decodeStream : decodeWholeReply;
   const { tally } = reading;
   let batches = decode(target.protocol, exchange, response, reading);

@@ -14,6 +14,11 @@ const wireSchema = z.record(z.string(), z.record(z.string(), z.unknown())).defau
 
 const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
 
+/** Whether a conversation can have it as output. What else a model makes is a word of other protocols. */
+export function isModality(output: string): boolean {
+  return modality.safeParse(output).success;
+}
+
 /** Maps a client's value to the one we send: itself, or the nearest supported one. Others are refused. */
 const valueTable = z
   .record(z.string(), z.string())
@@ -91,7 +96,9 @@ const shape = {
   /** Maximum output tokens of one candidate. */
   outputLimit: z.int().positive(),
   input: z.array(modality).min(1),
-  output: z.array(modality).min(1),
+  output: z
+    .array(z.union([modality, z.string().regex(/^[a-z]{3,20}s$/, 'is a word such as embeddings')]))
+    .min(1),
   canonicalSlug: z.string().optional(),
   tokenizer: z.string().default('Other'),
   instructType: z.string().nullable().default(null),

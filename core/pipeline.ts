@@ -37,6 +37,7 @@ import { checkRequestHeaders } from './http/request-headers.ts';
 import { crossReply, encodeTranslated, encodeVerbatim, isVerbatim } from './lanes.ts';
 import { boundLosses, toLossError, type Loss } from './loss.ts';
 import type { ReadBody } from './protocol.ts';
+import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 import {
   toAttemptError,
   buildFinalError,
@@ -259,15 +260,7 @@ async function sendRequest(
   const losses = [...encoded.losses, ...boundLosses(shortened?.losses ?? []), ...reportLoweredLimit(routed)];
   routed.attempt.losses = losses;
 
-  const request = await buildRequest(routed, encoded);
-  const wrapped = await core.hooks.dispatch.promise(request, routed);
-  if (!wrapped) throw new GatewayError('internal', 'No plugin dispatched the call.');
-  const { unwrap } = target.provider;
-  const response = unwrap
-    ? await unwrapCounted(wrapped, memory, (whole) => unwrap(whole, target, encoded.operation))
-    : wrapped;
-  routed.attempt.status = response.status;
-
+  const { request, response } = await dispatchBody(core, routed, memory, encoded);
   if (routed.operation === 'count' && isCountUnsupported(response))
     return awaitOutput(running, memory, estimateCount(routed), estimate);
   if (response.status !== 200) throw await decodeRefusal(target, response, request);
@@ -278,9 +271,36 @@ async function sendRequest(
           routed,
           isStream(response) === routed.call.stream ? response : await correctType(response),
           { tally, memory },
-          { ...encoded, transform: createTransform(core, routed) },
+          {
+            ...encoded,
+            transform: createTransform(core, routed),
+            fetchOthers: encoded.others?.map((body) => async () => {
+              const other = await dispatchBody(core, routed, memory, { ...encoded, body });
+              if (other.response.status === 200) return other.response;
+              throw await decodeRefusal(target, other.response, other.request);
+            }),
+          },
         );
   return await awaitOutput(running, memory, pieces, { losses, estimated: false });
+}
+
+/** Signs and sends one body of a call. */
+async function dispatchBody(
+  { hooks }: Core,
+  routed: Routed,
+  memory: ReplyMemory,
+  encoded: EncodedBody,
+): Promise<{ readonly request: UpstreamRequest; readonly response: UpstreamResponse }> {
+  const { target } = routed.attempt;
+  const request = await buildRequest(routed, encoded);
+  const wrapped = await hooks.dispatch.promise(request, routed);
+  if (!wrapped) throw new GatewayError('internal', 'No plugin dispatched the call.');
+  const { unwrap } = target.provider;
+  const response = unwrap
+    ? await unwrapCounted(wrapped, memory, (whole) => unwrap(whole, target, encoded.operation))
+    : wrapped;
+  routed.attempt.status = response.status;
+  return { request, response };
 }
 
 /** The body for an attempt's target, in one of the two lanes. */

@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { CanonicalEvent, Opaque } from './canonical/events.ts';
 import type { Block, CanonicalRequest, Turn } from './canonical/request.ts';
+import type { Usage } from './canonical/usage.ts';
 import type { Loss, LossCode } from './loss.ts';
 import type { Capabilities, Model } from './model-facts.ts';
 import type { Fee, Mode } from './price-terms.ts';
@@ -16,6 +17,8 @@ export interface Protocol {
   readonly name: string;
   /** `multipart`: calls may be forms with files, so none is verbatim; `readForm` reads them. */
   readonly body: 'json' | 'multipart';
+  /** What the models of its calls produce, if these are no conversations: a word of the models' `output`. */
+  readonly makes?: string;
   /** Whether the end of a stream repeats all of its text, so that the encoder keeps it until then. */
   readonly repeatsText?: boolean;
   readonly client: ClientSide;
@@ -67,6 +70,8 @@ export interface InputSize {
   readonly uncached?: boolean | undefined;
   /** Whether nothing that the call writes to a cache is kept there for an hour or longer. */
   readonly brief?: boolean | undefined;
+  /** How many texts the model reads one by one, so that each may fill its context. Default: one. */
+  readonly items?: number | undefined;
   /**
    * How often the provider may read the conversation again: once after each use of a tool that it runs
    * itself. `Infinity` if the call sets no limit.
@@ -147,6 +152,22 @@ export interface ReplyContext {
   readonly capabilities?: Capabilities;
 }
 
+/** The provider's replies to the bodies of one call. */
+export interface RelayedReplies {
+  /** The protocol that the provider speaks. */
+  readonly wire: Protocol;
+  readonly model: Model;
+  readonly request: CanonicalRequest;
+  /** The number of bodies. */
+  readonly count: number;
+  /** Sends a body, the first of which was sent, and resolves with its reply. Rejects if it is refused. */
+  fetch(index: number): Promise<Uint8Array>;
+  /** Counts what all replies so far have used. */
+  report(usage: Usage): void;
+  /** The usage that the call is charged for; undefined if it is what was reported. */
+  findCharged(): Usage | undefined;
+}
+
 /** Writes the client's stream: an event in, complete frames out (often none, sometimes several). */
 export interface EventEncoder {
   push(event: CanonicalEvent): string;
@@ -201,6 +222,12 @@ export interface ClientSide {
   encodeEvents(context: ReplyContext): EventEncoder;
   /** Writes a JSON reply from all its events. */
   encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown;
+  /**
+   * Reads the replies of a call that is no conversation, and writes the client's in pieces, so that a large
+   * one does not hold the event loop. The first piece comes when the reply is sure to be whole, and the last
+   * one holds the usage. Absent: replies cross as events.
+   */
+  relay?(replies: RelayedReplies, context: ReplyContext): AsyncIterable<string | Uint8Array>;
   /** Writes an error before the first byte of a reply: status and body. */
   encodeError(error: GatewayError, id: string, match?: Match): ErrorReply;
   /** Writes an error inside a stream: frames that end it and never look complete. `begun`: some was sent. */
@@ -243,6 +270,8 @@ export interface EncodedRequest {
   /** Sent as JSON, or as it is if `contentType` says what it is. */
   readonly body: unknown;
   readonly contentType?: string | undefined;
+  /** Further bodies of the same call, which are sent as `relay` asks for their replies. */
+  readonly others?: readonly unknown[];
   /** The provider's operation, if it is not the client's: a conversation about a picture is an edit. */
   readonly operation?: Operation;
   readonly losses: readonly Loss[];

@@ -31,7 +31,12 @@ export const bytesPerToken = 4;
 
 /** Estimates the input tokens of a call: those of its bytes, of which a model reads no more than fit. */
 export function estimateInput(call: ClientCall, model: Model): number {
-  return Math.min(estimateTokens(call, model), model.contextLength);
+  return Math.min(estimateTokens(call, model), getContext(call, model));
+}
+
+/** The tokens that fit into the contexts of all texts of a call. */
+export function getContext({ size: { items = 1 } }: ClientCall, { contextLength }: Model): number {
+  return contextLength * items;
 }
 
 /** Estimates tokens from bytes, whether they fit or not. */
@@ -125,7 +130,7 @@ export function boundUse(
   const { model, protocol } = target;
   const { caching } = protocol.upstream;
   // The provider refuses what does not fit.
-  const longest = model.contextLength;
+  const longest = getContext(call, model);
   const sent = Math.min(boundInput(call, model), longest);
   const asked = [...new Set(call.fees?.map(({ name }) => name))];
   const uses = asked.map((unit) => ({ unit, count: countUses(call, unit, unlimited) }));

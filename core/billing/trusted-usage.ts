@@ -15,6 +15,7 @@ import {
   boundUse,
   countPictureTokens,
   countRounds,
+  getContext,
   unlimitedUses,
 } from './cost-bounds.ts';
 
@@ -138,7 +139,7 @@ function judgeInput(uses: Uses, most: UseBound, exchange: Routed): 'true' | 'add
   const likely = Math.max(most.input, boundInput(call, model));
   if (input <= likely + allowance + Math.min(cached, findCount(uses, 'cacheRead') ?? 0)) return 'true';
   const rounds = countRounds(call, unlimitedUses.believed);
-  if (input > model.contextLength * (rounds + 1)) return 'false';
+  if (input > getContext(call, model) * (rounds + 1)) return 'false';
   if (rounds > 0 || mayFetchMore(exchange)) return 'true';
   return hasUnknownFields(exchange) ? 'added' : 'false';
 }

@@ -167,7 +167,10 @@ export type ImageSettings = z.infer<typeof imageSchema>;
 export const requestSchema = z.strictObject({
   model: z.string(),
   stream: z.boolean(),
+  /** Empty if the call is no conversation. */
   turns: z.array(turnSchema),
+  /** What a call that is no conversation asks, in the form of the plugins for calls of its kind. */
+  task: z.unknown().optional(),
   tools: z.array(toolSchema).optional(),
   toolChoice: toolChoiceSchema.optional(),
   parallelToolCalls: z.boolean().optional(),

@@ -3,6 +3,7 @@ import type { CanonicalEvent } from '../canonical/events.ts';
 import type { CanonicalRequest } from '../canonical/request.ts';
 import type { Loss } from '../loss.ts';
 import type { EncodedRequest, Operation } from '../protocol.ts';
+import type { UpstreamResponse } from '../provider.ts';
 
 /** Text for the client, or its bytes. `last` means success, and is held until the call is settled. */
 export interface Piece {
@@ -27,6 +28,8 @@ export interface ChangedRequest {
 export interface EncodedBody extends Pick<EncodedRequest, 'expects' | 'unwraps'> {
   readonly verbatim: boolean;
   readonly body: string | Uint8Array;
+  /** Further bodies of the call, each sent as a request of its own. */
+  readonly others?: readonly (string | Uint8Array)[] | undefined;
   readonly contentType: string;
   readonly operation: Operation;
   readonly losses: readonly Loss[];
@@ -38,4 +41,6 @@ export interface EncodedBody extends Pick<EncodedRequest, 'expects' | 'unwraps'>
 export interface ReplyLane extends Pick<EncodedBody, 'verbatim' | 'stops' | 'expects' | 'unwraps'> {
   /** The `transformStream` taps that apply; undefined if none does. */
   readonly transform: ((events: AsyncIterable<CanonicalEvent>) => AsyncIterable<CanonicalEvent>) | undefined;
+  /** Send the further bodies of the call. */
+  readonly fetchOthers?: readonly (() => Promise<UpstreamResponse>)[] | undefined;
 }

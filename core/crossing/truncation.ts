@@ -3,6 +3,7 @@
  * each from one user turn to the next, so that calls and results stay together. Instructions and the last
  * exchange stay.
  */
+import { getContext } from '../billing/cost-bounds.ts';
 import type { CanonicalRequest, Turn, Block } from '../canonical/request.ts';
 import type { Routed } from '../exchange.ts';
 import type { Loss } from '../loss.ts';
@@ -91,9 +92,10 @@ const mostBytesPerToken = 16;
 
 /** Throws `context_length_exceeded` if a call cannot fit into its model by any tokeniser. */
 export function checkContext({ call, attempt }: Routed): void {
-  const { contextLength, id } = attempt.target.model;
-  if (call.size.textBytes <= contextLength * mostBytesPerToken) return;
-  const text = `${call.size.textBytes} bytes do not fit into the ${contextLength} tokens of "${id}".`;
+  const { model } = attempt.target;
+  const context = getContext(call, model);
+  if (call.size.textBytes <= context * mostBytesPerToken) return;
+  const text = `${call.size.textBytes} bytes do not fit into the ${context} tokens of "${model.id}".`;
   throw new GatewayError('context_length_exceeded', `${text} Send less of the conversation.`);
 }
 

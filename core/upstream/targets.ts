@@ -7,6 +7,7 @@ import { getAskedMode, getModeRates } from '../billing/cost.ts';
 import type { Catalog } from '../catalog.ts';
 import { type Parsed, type Target, notPermitted, notPriced } from '../exchange.ts';
 import { filterPermitted } from '../http/access.ts';
+import { isModality, type Model } from '../model-facts.ts';
 import { findRate, type Fee, type Price } from '../price-terms.ts';
 import type { ClientCall, Protocol } from '../protocol.ts';
 import { GatewayError } from '../util/errors.ts';
@@ -31,8 +32,11 @@ export function createTargetFinder(catalog: Catalog, protocols: Registry<Protoco
       const spoken = Object.keys(offer.provider.endpoints).filter(
         (protocol) => offer.model.protocols?.includes(protocol) ?? true,
       );
-      const wires = spoken.flatMap((other) => protocols.find(other) ?? []);
-      const protocol = spoken.includes(client.name) ? client : wires[0];
+      const wires = spoken.flatMap((other) => {
+        const wire = protocols.find(other);
+        return wire && wire.makes === client.makes && makes(offer.model, wire) ? wire : [];
+      });
+      const protocol = wires.includes(client) ? client : wires[0];
       return protocol ? [{ ...offer, protocol, ...(wires.length > 1 ? { wires } : {}) }] : [];
     });
     // A tap that changed or sorted them in place would do so for all later calls.
@@ -41,6 +45,10 @@ export function createTargetFinder(catalog: Catalog, protocols: Registry<Protoco
     if (targets.length > 0) known.set(key, targets);
     return targets;
   };
+}
+
+function makes({ output }: Model, { makes: wanted }: Protocol): boolean {
+  return wanted === undefined ? output.some(isModality) : output.includes(wanted);
 }
 
 /** The error for a call to an unknown model. If the name is no id, it says what an id looks like. */

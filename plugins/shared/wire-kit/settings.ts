@@ -28,7 +28,10 @@ interface Setting<Value, Wire, Context> {
   readonly fit?: (value: Value & {}, context: Context, sent: Fields) => Fit;
 }
 
-type SettingName = Exclude<keyof CanonicalRequest, 'model' | 'stream' | 'turns' | 'names' | 'vendor'>;
+type SettingName = Exclude<
+  keyof CanonicalRequest,
+  'model' | 'stream' | 'turns' | 'task' | 'names' | 'vendor'
+>;
 
 export type SettingRows<Wire, Context> = {
   readonly [Name in SettingName]: Setting<CanonicalRequest[Name], Wire, Context>;
