@@ -1,4 +1,6 @@
 /** Cohere, by its compatibility API; https://docs.cohere.com/docs/compatibility-api. */
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const cohere = defineChatProvider('cohere', 'COHERE', 'https://api.cohere.ai/compatibility/v1');
+export const cohere = defineChatProvider('cohere', 'COHERE', 'https://api.cohere.ai/compatibility/v1', {
+  endpoints: { 'chat-completions': '/chat/completions', 'cohere-embed': '/../../v2/embed' },
+});

@@ -11,6 +11,7 @@ export const openai = defineProvider({
     'chat-completions': '/chat/completions',
     responses: (_target, operation) => `/responses${responsesPaths[operation] ?? ''}`,
     images: (_target, operation) => (operation === 'edit' ? '/images/edits' : '/images/generations'),
+    embeddings: '/embeddings',
   },
   choose: chooseWire,
   // https://eu.api.openai.com/v1 and its like keep data in a region.

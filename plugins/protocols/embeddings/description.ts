@@ -1,0 +1,41 @@
+/** Describes the endpoints for the OpenAPI document. Fields that providers add pass too. */
+import { z } from 'zod';
+import type { CallDescription } from '../../../core/index.ts';
+import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
+import { request } from './openai.ts';
+
+const input = z
+  .union([z.string(), z.array(z.string()), z.array(z.int()), z.array(z.array(z.int()))])
+  .meta({ description: 'A text, several, or the numbers of their tokens, for models that take them.' });
+
+const body = request
+  .extend({ input })
+  .meta({ title: 'EmbeddingRequest', examples: [{ model: 'demo/embed', input: 'A lighthouse' }] });
+
+const reply = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(
+      z.looseObject({
+        object: z.literal('embedding'),
+        index: count,
+        embedding: z.union([z.array(z.number()), z.string()]),
+      }),
+    ),
+    model: z.string(),
+    usage: z.looseObject({ prompt_tokens: count, total_tokens: count }),
+  })
+  .meta({ title: 'EmbeddingResult' });
+
+export function describeOpenai(): CallDescription[] {
+  return [
+    {
+      method: 'POST',
+      path: '/v1/embeddings',
+      summary: 'Make vectors of texts',
+      body: { 'application/json': body },
+      replies: { 200: { 'application/json': reply } },
+      error: errorSchema,
+    },
+  ];
+}

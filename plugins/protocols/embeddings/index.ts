@@ -1,0 +1,58 @@
+/** Embeddings: texts in, vectors out. */
+import { hash } from 'node:crypto';
+import { defineFamily } from '../../shared/family/define-family.ts';
+import type { EmbeddingAsk, Input, Vector } from './ask.ts';
+import { cohere } from './cohere.ts';
+import { openai, wireName } from './openai.ts';
+
+const [usual, bytesPerToken] = [64, 4];
+
+function writeInput(input: Input): string {
+  return typeof input === 'string' ? input : JSON.stringify(input);
+}
+
+/** A vector of length one, from the text's hash: the same text has the same one. */
+function embed(input: Input, dimensions: number): number[] {
+  const bytes = hash('sha512', writeInput(input), 'buffer');
+  const raw = Array.from({ length: dimensions }, (_, at) => (bytes[at % bytes.length] ?? 0) - 127.5);
+  const length = Math.hypot(...raw);
+  return raw.map((value) => Math.fround(value / length));
+}
+
+export const embeddings = defineFamily<EmbeddingAsk, readonly Vector[]>({
+  name: 'embeddings',
+  makes: 'embeddings',
+  path: '/v1/embeddings',
+  wires: [openai, cohere],
+  join: (answers, { inputs }) => {
+    const vectors = answers.flat();
+    return vectors.slice(0, inputs.length);
+  },
+  demo: {
+    wire: wireName,
+    model: {
+      id: 'demo/embed',
+      created: '2026-11-27',
+      upstream: 'embed',
+      name: 'Demo Embed',
+      description: 'Makes vectors offline from the hashes of texts; its small price is real to the ledger.',
+      contextLength: 8192,
+      outputLimit: 1,
+      input: ['text'],
+      output: ['embeddings'],
+      price: { input: '0.02', output: '0' },
+      protocols: [wireName],
+      capabilities: { wire: { [wireName]: { dimensions: { least: 1, most: 3072 }, tokens: true } } },
+    },
+    answer: ({ inputs, dimensions = usual }) => ({
+      answer: inputs.map((input) => embed(input, dimensions)),
+      usage: {
+        input: inputs.reduce(
+          (sum, input) => sum + Math.ceil(Buffer.byteLength(writeInput(input)) / bytesPerToken),
+          0,
+        ),
+        output: 0,
+      },
+    }),
+  },
+});

@@ -1,0 +1,211 @@
+/**
+ * OpenAI's wire, which most vendors speak; https://platform.openai.com/docs/api-reference/embeddings. Its SDKs
+ * ask for base64 if their callers say nothing. `input_type` and `truncate` are not OpenAI's: clients of
+ * Cohere, Voyage and NVIDIA send them.
+ */
+import { z } from 'zod';
+import type { Usage } from '../../../core/index.ts';
+import { toCount } from '../../../core/index.ts';
+import type { ClientWire, ReadAsk, Wire } from '../../shared/family/family.ts';
+import { decodeError, encodeError } from '../../shared/openai/errors.ts';
+import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
+import { readLabels } from '../../shared/wire-kit/read-call.ts';
+import { readObject, readObjects } from '../../shared/wire-kit/values.ts';
+import { overlay, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { allowInteger, checkWire, modelId } from '../../shared/wire-kit/wire-check.ts';
+import {
+  checkDimensions,
+  chunk,
+  createReader,
+  requireTexts,
+  flagsSchema,
+  type EmbeddingAsk,
+  type Input,
+  type Purpose,
+  type Vector,
+} from './ask.ts';
+import { encodeVector, readVector, writeVector } from './vectors.ts';
+
+export const wireName = 'embeddings';
+export const readFlags = createReader(wireName);
+
+/** What OpenAI takes. The numbers of all tokens together are limited so that they are quickly checked. */
+const mostInputs = 2048;
+const mostTokens = 1_048_576;
+
+const isTokens = (value: unknown): value is number[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.length <= mostTokens &&
+  value.every((token) => Number.isSafeInteger(token) && token >= 0);
+
+const isEncoded = (input: Input): boolean => typeof input === 'string' || typeof input[0] === 'number';
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+
+/** The inputs of a body; undefined if they are none. */
+function readInputs(value: unknown): readonly Input[] | undefined {
+  if (isText(value) || isTokens(value)) return [value];
+  if (!Array.isArray(value) || value.length === 0 || value.length > mostInputs) return undefined;
+  if (value.every(isText)) return value;
+  const tokens = value.reduce(
+    (sum: number, each: unknown) => sum + (Array.isArray(each) ? each.length : 0),
+    0,
+  );
+  return tokens <= mostTokens && value.every(isTokens) ? value : undefined;
+}
+
+const inputText =
+  `a text that is not empty, an array of at most ${mostInputs} of them, the numbers of the tokens of one text, ` +
+  'or an array of such arrays';
+
+/** The words of Cohere, Voyage, Jina and NVIDIA, and those of the gateway. */
+export const purposesByWord: Readonly<Record<string, Purpose>> = {
+  query: 'query',
+  search_query: 'query',
+  document: 'document',
+  passage: 'document',
+  search_document: 'document',
+  classification: 'classification',
+  clustering: 'clustering',
+  similarity: 'similarity',
+};
+
+const truncations = { NONE: 'none', START: 'start', END: 'end' } as const;
+
+export const request = z.looseObject({
+  model: modelId,
+  input: z.unknown().refine((value) => readInputs(value) !== undefined, inputText),
+  dimensions: allowInteger(1, 65_536).nullish(),
+  encoding_format: z.enum(['float', 'base64']).nullish(),
+  input_type: z.literal(Object.keys(purposesByWord)).nullish(),
+  truncate: z.enum(['NONE', 'START', 'END']).nullish(),
+  user: z.string().nullish(),
+  provider: providerObject.nullish(),
+});
+
+const known = new Set(Object.keys(request.shape));
+
+export function measureInputs(inputs: readonly Input[]): ReadAsk<EmbeddingAsk>['size'] {
+  let [textBytes, images, mediaBytes] = [0, 0, 0];
+  for (const input of inputs) {
+    if (typeof input === 'string') textBytes += Buffer.byteLength(input);
+    else
+      for (const part of input) {
+        if (typeof part === 'number') textBytes += 1;
+        else if (part.type === 'text') textBytes += Buffer.byteLength(part.text);
+        else if (part.kind === 'image') images += 1;
+        else mediaBytes += Math.ceil(part.data.length * 0.75);
+      }
+  }
+  return { textBytes, images, mediaBytes, items: inputs.length };
+}
+
+export const paths: ReadonlySet<string> = new Set(['/v1/embeddings', '/embeddings']);
+
+const client: ClientWire<EmbeddingAsk, readonly Vector[]> = {
+  match: (method, path) => (method === 'POST' && paths.has(path) ? { operation: 'generate' } : undefined),
+  read(body) {
+    const wire = checkWire(request, body);
+    const inputs = readInputs(wire.input) ?? [];
+    const { dimensions, encoding_format: encoding, input_type: word, truncate, user } = wire;
+    const ask: EmbeddingAsk = {
+      inputs,
+      dimensions: dimensions ?? undefined,
+      encoding: encoding ?? 'float',
+      purpose: word ? purposesByWord[word] : undefined,
+      truncate: truncate ? truncations[truncate] : undefined,
+      user: user ?? undefined,
+    };
+    return {
+      model: wire.model,
+      ask,
+      preferences: readPreferences(wire.provider),
+      size: measureInputs(inputs),
+      labels: readLabels(wire),
+      rest: pickUnread(wire, known),
+      suits: (model) => takesAsIs(ask, readFlags(model)),
+    };
+  },
+  fieldNames: { inputs: 'input', purpose: 'input_type' },
+  *write(vectors, { encoding }, { model, usage }) {
+    let text = '{"object":"list","data":[';
+    for (const [index, vector] of vectors.entries()) {
+      text += `${index > 0 ? ',' : ''}{"object":"embedding","index":${index},"embedding":${writeVector(vector, encoding)}}`;
+      if (text.length < quicklyWritten) continue;
+      yield text;
+      text = '';
+    }
+    const tokens = usage.input ?? 0;
+    const counts = { prompt_tokens: tokens, total_tokens: tokens };
+    yield `${text}],"model":${JSON.stringify(model)},"usage":${JSON.stringify(counts)}}`;
+  },
+  address: { client: 'openai', path: '/v1' },
+  describeCalls: async () => (await import('./description.ts')).describeOpenai(),
+};
+
+/** Characters that are written in a few milliseconds. */
+const quicklyWritten = 512 * 1024;
+
+function takesAsIs(
+  { inputs, encoding, purpose, truncate }: EmbeddingAsk,
+  { tokens, base64 }: ReturnType<typeof readFlags>,
+): boolean {
+  return (
+    (base64 || encoding === 'float') &&
+    (tokens || typeof inputs[0] === 'string') &&
+    purpose === undefined &&
+    truncate === undefined
+  );
+}
+
+export function decodeUsage(wire: Fields): Usage | undefined {
+  const input = toCount(wire.prompt_tokens) ?? toCount(wire.total_tokens);
+  return input === undefined ? undefined : { input, output: 0 };
+}
+
+/** Decodes a list of vectors in OpenAI's form, in the order of their indexes. */
+export function decodeList(body: unknown): { answer: Vector[]; usage: Usage | undefined } {
+  const { data, usage } = readObject(body);
+  const items = readObjects(data);
+  const ordered = items.toSorted((one, other) => Number(one.index ?? 0) - Number(other.index ?? 0));
+  return {
+    answer: ordered.map(({ embedding }) => readVector(embedding)),
+    usage: decodeUsage(readObject(usage)),
+  };
+}
+
+export const openai: Wire<EmbeddingAsk, readonly Vector[]> = {
+  name: wireName,
+  errors: { encodeError, decodeError },
+  flags: flagsSchema,
+  client,
+  encode(ask, model, { lose, rest }) {
+    const flags = readFlags(model);
+    checkDimensions(ask, model, flags);
+    const { dimensions, encoding, purpose, truncate, user } = ask;
+    if (purpose !== undefined) lose('purpose', 'the vendor does not tell purposes apart', 'model');
+    if (truncate !== undefined && truncate !== 'none')
+      lose('truncate', 'the vendor refuses texts that are too long', 'model');
+    const inputs = flags.tokens && ask.inputs.every(isEncoded) ? ask.inputs : requireTexts(ask, model);
+    return chunk(inputs, flags.inputs ?? mostInputs).map((input) =>
+      overlay(rest, {
+        model: model.upstream,
+        input,
+        dimensions,
+        encoding_format: flags.base64 ? encoding : undefined,
+        user,
+      }),
+    );
+  },
+  decode: decodeList,
+  correct(text, { encoding }) {
+    // LM Studio and others write numbers whatever they are asked for.
+    if (encoding === 'float') return text;
+    const reply = readObject(JSON.parse(text));
+    const items = readObjects(reply.data);
+    if (items.every(({ embedding }) => typeof embedding === 'string')) return text;
+    const data = items.map((item) => ({ ...item, embedding: encodeVector(readVector(item.embedding)) }));
+    return JSON.stringify({ ...reply, data });
+  },
+};

@@ -1,0 +1,105 @@
+/**
+ * A family is a kind of calls that are no conversations, such as embeddings. It has one form of what is asked
+ * and one of what is answered, and wires: pairs of pure maps between these forms and bodies. Clients speak
+ * some wires, vendors speak all. The rest, from the path to the ledger, is the same for all families
+ * (`define-family.ts`).
+ */
+import type {
+  CallDescription,
+  ClientSide,
+  Fee,
+  InputSize,
+  Labels,
+  Match,
+  Model,
+  ModelFacts,
+  Preferences,
+  Protocol,
+  ReplyContext,
+  UpstreamSide,
+  Usage,
+} from '../../../core/index.ts';
+import type { Lose } from '../wire-kit/losses.ts';
+import type { Fields } from '../wire-kit/vendor-bag.ts';
+
+export interface Family<Ask extends object, Answer> {
+  readonly name: string;
+  /** What its models produce: a word in the `output` of their facts. */
+  readonly makes: string;
+  /** Where its calls go, for errors. */
+  readonly path: string;
+  readonly wires: readonly Wire<Ask, Answer>[];
+  /** Joins the answers to the bodies of one call, in their order. */
+  join(answers: readonly Answer[], ask: Ask): Answer;
+  /** A model that answers without a network. */
+  readonly demo: Demo<Ask, Answer>;
+}
+
+/** A call as its wire read it. */
+export interface ReadAsk<Ask> {
+  readonly model: string;
+  readonly ask: Ask;
+  readonly preferences: Preferences;
+  readonly size: InputSize;
+  readonly labels?: Labels | undefined;
+  /** What the call may be charged for besides tokens. */
+  readonly fees?: readonly Fee[];
+  /** Fields that only this wire knows. */
+  readonly rest: Fields;
+  /** Whether a vendor with the same wire takes the body as it is for a model. */
+  suits(model: Model): boolean;
+}
+
+/** What the body of a vendor says. */
+export interface ReadAnswer<Answer> {
+  readonly answer: Answer;
+  /** Undefined: the vendor reports none, and the call is charged by an estimate. */
+  readonly usage: Usage | undefined;
+}
+
+export interface Wire<Ask extends object, Answer> {
+  /** Its name as a protocol, by which providers state its endpoint. */
+  readonly name: string;
+  readonly errors: Pick<ClientSide, 'encodeError'> & Pick<UpstreamSide, 'decodeError'>;
+  readonly flags?: Protocol['capabilities'];
+  readonly client?: ClientWire<Ask, Answer>;
+  /**
+   * Encodes what is asked as the bodies of one request or several, each with as much as the vendor takes at
+   * once. `rest`: fields that only this wire knows.
+   */
+  encode(ask: Ask, model: Model, { lose, rest }: { lose: Lose; rest: Fields }): readonly Fields[];
+  /** Decodes the reply to one of the bodies. Throws if it is none. */
+  decode(body: unknown, ask: Ask): ReadAnswer<Answer>;
+  /** Corrects a reply that goes on as the vendor wrote it. */
+  correct?(text: string, ask: Ask): string;
+}
+
+/** What clients send and get. */
+export interface ClientWire<Ask, Answer> {
+  /** The call that a path is, without a slash at its end. */
+  match(method: string, path: string): Match | undefined;
+  /** Reads and checks a body. Throws `invalid_request` that names the field. */
+  read(body: unknown, match: Match): ReadAsk<Ask>;
+  /** Names of fields of `Ask` in its bodies, where they differ. */
+  readonly fieldNames?: Readonly<Record<string, string>>;
+  /**
+   * Writes a reply as texts of a size that is quickly written. The last text has the usage, whose place
+   * `usagePath` says.
+   */
+  write(answer: Answer, ask: Ask, about: WriteContext): Iterable<string>;
+  readonly usagePath?: ClientSide['usagePath'];
+  describeCalls(): Promise<readonly CallDescription[]>;
+  /** The SDK that speaks it, and its base URL. */
+  readonly address?: { readonly client: string; readonly path: string };
+}
+
+export interface WriteContext extends Pick<ReplyContext, 'id' | 'model' | 'created'> {
+  readonly usage: Usage;
+}
+
+export interface Demo<Ask, Answer> {
+  readonly model: ModelFacts;
+  /** The name of the wire by which it is asked. */
+  readonly wire: string;
+  answer(ask: Ask): { readonly answer: Answer; readonly usage: Usage };
+}

@@ -1,0 +1,88 @@
+/**
+ * Reads the replies to all bodies of a call, some at once, and writes the client's. Nothing is written before
+ * all are here: half of a list is of no use, and the vendor's refusal can still have its own status.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { RelayedReplies, ReplyContext, Usage } from '../../../core/index.ts';
+import { GatewayError, isGatewayError } from '../../../core/index.ts';
+import type { ClientWire, Family, ReadAnswer, Wire } from './family.ts';
+
+/** Requests of one call that a vendor gets at once. */
+const atOnce = 4;
+
+/** Sums the counts of several replies. A count that one of them lacks is unknown. */
+function sumUsage(usages: readonly (Usage | undefined)[]): Usage | undefined {
+  const [first, ...others] = usages;
+  if (!first) return undefined;
+  let sum: Usage = first;
+  for (const usage of others) {
+    if (!usage) return undefined;
+    const counted = Object.entries(sum).flatMap(([name, count]) => {
+      const more: unknown = Reflect.get(usage, name);
+      return typeof count === 'number' && typeof more === 'number' ? [[name, count + more]] : [];
+    });
+    sum = Object.fromEntries(counted);
+  }
+  return sum;
+}
+
+async function readReply<Ask extends object, Answer>(
+  wire: Wire<Ask, Answer>,
+  ask: Ask,
+  bytes: Uint8Array,
+): Promise<ReadAnswer<Answer>> {
+  try {
+    return wire.decode(JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()), ask);
+  } catch (error) {
+    if (isGatewayError(error)) throw error;
+    throw new GatewayError('upstream_failed', 'The provider sent a reply that could not be read.', {
+      cause: error,
+    });
+  }
+}
+
+/** Reads all replies. After a failure no further body is sent, and those under way end first. */
+async function readAll<Ask extends object, Answer>(
+  wire: Wire<Ask, Answer>,
+  ask: Ask,
+  replies: RelayedReplies,
+): Promise<readonly ReadAnswer<Answer>[]> {
+  const read: ReadAnswer<Answer>[] = [];
+  const failures: unknown[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < replies.count && failures.length === 0) {
+      const index = next;
+      next += 1;
+      try {
+        read[index] = await readReply(wire, ask, await replies.fetch(index));
+      } catch (error) {
+        failures.push(error);
+      }
+      await nextTurn();
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  if (failures.length > 0) throw failures[0];
+  return read;
+}
+
+export async function* relay<Ask extends object, Answer>(
+  family: Pick<Family<Ask, Answer>, 'join'>,
+  [wire, client, ask]: readonly [Wire<Ask, Answer>, ClientWire<Ask, Answer>, Ask],
+  replies: RelayedReplies,
+  { id, model, created }: ReplyContext,
+): AsyncGenerator<string> {
+  const read = await readAll(wire, ask, replies);
+  const usage = sumUsage(read.map((each) => each.usage));
+  if (usage) replies.report(usage);
+  const shown = { ...usage, ...replies.findCharged() };
+  const answer = family.join(
+    read.map((each) => each.answer),
+    ask,
+  );
+  for (const text of client.write(answer, ask, { id, model, created, usage: shown })) {
+    yield text;
+    await nextTurn();
+  }
+}
