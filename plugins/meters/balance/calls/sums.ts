@@ -228,9 +228,13 @@ function addToGroup<Of extends Key>(groups: Groups<Of>, key: Of, added: Sums): v
   addSums(group, added);
 }
 
+function nameKey(table: Table, key: Key): Row {
+  return Object.fromEntries(keys[table].map((column, index) => [column, key[index]]));
+}
+
 function listRecords(table: Table, groups: Groups): Row[] {
   return [...groups.values()].map(({ key, counts, ...sums }) => ({
-    ...Object.fromEntries(keys[table].map((column, index) => [column, key[index]])),
+    ...nameKey(table, key),
     ...sums,
     counts: JSON.stringify(counts),
   }));
@@ -245,7 +249,8 @@ function readKey(table: Table, row: Row): Key {
 
 /** Writes the rows of groups, with what the rows hold already. */
 function* writeGroups(table: Table, groups: Groups): Steps<void> {
-  const [found = []] = yield* askAll([askRecords(sql[`find_${table}`], listRecords(table, groups))]);
+  const sought = [...groups.values()].map(({ key }) => nameKey(table, key));
+  const [found = []] = yield* askAll([askRecords(sql[`find_${table}`], sought)]);
   for (const row of found) {
     addToGroup(groups, readKey(table, row), readSums(row));
   }
