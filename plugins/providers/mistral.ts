@@ -1,4 +1,8 @@
 /** Mistral; https://docs.mistral.ai/api. */
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const mistral = defineChatProvider('mistral', 'MISTRAL', 'https://api.mistral.ai/v1');
+export const mistral = defineChatProvider('mistral', 'MISTRAL', 'https://api.mistral.ai/v1', {
+  endpoints: { 'chat-completions': '/chat/completions', 'mistral-fim': '/fim/completions' },
+  // A text to continue is no message.
+  choose: ({ turns }) => (turns[0]?.at === 'prompt' ? 'mistral-fim' : 'chat-completions'),
+});

@@ -12,6 +12,7 @@ export const openai = defineProvider({
     responses: (_target, operation) => `/responses${responsesPaths[operation] ?? ''}`,
     images: (_target, operation) => (operation === 'edit' ? '/images/edits' : '/images/generations'),
     embeddings: '/embeddings',
+    completions: '/completions',
   },
   choose: chooseWire,
   // https://eu.api.openai.com/v1 and its like keep data in a region.

@@ -2,6 +2,7 @@
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
 export const vllm = defineChatProvider('vllm', 'VLLM', undefined, {
+  endpoints: { 'chat-completions': '/chat/completions', completions: '/completions' },
   models: { discover: '/models' },
   // It may load the model first.
   patience: { firstEvent: 300_000, reply: 600_000 },

@@ -30,7 +30,12 @@ const fileSchema = z.strictObject({
     .record(z.string(), z.strictObject({ days: z.array(z.string()), through: z.iso.date() }))
     .default({}),
   /** Defaults for the models of the file. */
-  defaults: z.strictObject({ capabilities: z.record(z.string(), z.unknown()).default({}) }).prefault({}),
+  defaults: z
+    .strictObject({
+      capabilities: z.record(z.string(), z.unknown()).default({}),
+      protocols: z.array(z.string()).min(1).optional(),
+    })
+    .prefault({}),
   models: z.array(
     z.looseObject({ id: z.string(), capabilities: z.record(z.string(), z.unknown()).default({}) }),
   ),
@@ -84,9 +89,10 @@ export function readCatalogue(file: URL): Model[] {
   const { defaults, calendars, models, asOf, source } = parsed.data;
   return models.map((listed) => {
     const { facts, through } = nameDays(listed, calendars);
+    const { protocols } = defaults;
     const capabilities = mergeFlags(defaults.capabilities, facts.capabilities);
     try {
-      const model = checkModel({ ...facts, capabilities }, file.pathname);
+      const model = checkModel({ protocols, ...facts, capabilities }, file.pathname);
       if (model.price) origins.set(model.price, { asOf, source, holidaysThrough: through });
       return model;
     } catch (error) {

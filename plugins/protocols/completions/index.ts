@@ -1,0 +1,70 @@
+/**
+ * OpenAI's older protocol, which continues a text: for models that complete texts, verbatim, and for any
+ * other as a message. Mistral fills in the middle of a text by a wire of its own.
+ */
+import { z } from 'zod';
+import { definePlugin, type Protocol } from '../../../core/index.ts';
+import { decodeError, encodeError, encodeStreamError } from '../../shared/openai/errors.ts';
+import { describeProtocol } from '../../shared/wire-kit/foreign-fields.ts';
+import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
+import { readRequest, retarget } from './call.ts';
+import { ChunkEncoder, encodeReply, ReplyDecoder, terminator } from './reply.ts';
+import { encodeForMistral, encodeRequest, settings } from './request.ts';
+import { protocolName } from './wire.ts';
+
+const path = '/v1/completions';
+/** Some base URLs have no version. */
+const paths = [path, '/completions'];
+
+export const protocol: Protocol = {
+  name: protocolName,
+  body: 'json',
+  client: {
+    match: (method, called) =>
+      method === 'POST' && paths.includes(called) ? { operation: 'generate' } : undefined,
+    read: readRequest,
+    fieldNames: { ...settings.fieldNames, turns: 'prompt' },
+    encodeEvents: (context) => new ChunkEncoder(context),
+    encodeReply,
+    encodeError,
+    encodeStreamError,
+    keepAlive: ': keep-alive\n\n',
+  },
+  upstream: {
+    buildHeaders: () => ({}),
+    retarget,
+    encodeRequest,
+    decodeEvents: (call) => new ReplyDecoder(call),
+    decodeReply: (body, call) => new ReplyDecoder(call).decodeWhole(body),
+    decodeError,
+    modelPaths: [['model']],
+    ending: 'event',
+    terminator,
+  },
+  describeCalls: async () => (await import('./description.ts')).describeCalls(path),
+};
+
+/** Only vendors speak it. */
+export const mistral: Protocol = {
+  ...protocol,
+  name: 'mistral-fim',
+  client: { ...protocol.client, match: () => undefined },
+  upstream: { ...protocol.upstream, encodeRequest: encodeForMistral },
+  describeCalls: async () => [],
+};
+
+export const completions = definePlugin({
+  name: protocolName,
+  options: z.strictObject({}),
+  apply(host) {
+    host.protocols.add(protocol);
+    host.protocols.add(mistral);
+    host.addAddress({ protocol: protocolName, client: 'openai', path: '/v1' });
+  },
+});
+
+describeProtocol(protocolName, {
+  partly: splitNames('stream_options'),
+  collections: splitNames('logit_bias'),
+  switches: splitNames('echo'),
+});

@@ -1,0 +1,259 @@
+/**
+ * A reply in both directions: choices of text, and their log probabilities in lists side by side. Mistral
+ * answers its wire to fill in the middle in the form of a chat.
+ */
+import {
+  GatewayError,
+  toCount,
+  type CanonicalEvent,
+  type ClientCall,
+  type EventDecoder,
+  type EventEncoder,
+  type ReplyContext,
+  type Usage,
+  type WireEvent,
+} from '../../../core/index.ts';
+import { buildErrorEvent, encodeStreamError } from '../../shared/openai/errors.ts';
+import { isError, readVendorError } from '../../shared/vendors/errors.ts';
+import { readFinish, readWord } from '../../shared/vendors/finish-reason.ts';
+import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
+import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
+import { keepKnown, readList, readObject, readObjects, readText } from '../../shared/wire-kit/values.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+
+export const terminator = 'data: [DONE]\n\n';
+
+function decodeUsage(wire: Fields): Usage | undefined {
+  return keepKnown({
+    input: toCount(wire.prompt_tokens),
+    cacheRead:
+      toCount(readObject(wire.prompt_tokens_details).cached_tokens) ?? toCount(wire.prompt_cache_hit_tokens),
+    output: toCount(wire.completion_tokens),
+  });
+}
+
+/** Log probabilities as chats have them, one for each token. */
+function decodeLogprobs(wire: Fields): Fields[] {
+  const [tops, chances] = [readList(wire.top_logprobs), readList(wire.token_logprobs)];
+  return readList(wire.tokens).map((token, index) => ({
+    token,
+    logprob: chances[index] ?? null,
+    top_logprobs: Object.entries(readObject(tops[index])).map(([other, logprob]) => ({
+      token: other,
+      logprob,
+    })),
+  }));
+}
+
+export class ReplyDecoder implements EventDecoder {
+  readonly #call: ClientCall;
+  readonly #log = new ReplyLog();
+  /** The block of each choice. */
+  readonly #blocks = new Map<number, number>();
+  readonly #finished = new Set<number>();
+  #isStarted = false;
+
+  constructor(call: ClientCall) {
+    this.#call = call;
+  }
+
+  push(wire: WireEvent): CanonicalEvent[] {
+    if (this.#log.isOver) return [];
+    const chunk = parseJson(wire.data);
+    if (wire.data === '[DONE]') this.#end();
+    else if (isObject(chunk)) this.#read(chunk);
+    else if (isError(chunk) || !this.#log.skip(wire)) this.#fail({ error: unreadableEvent });
+    return this.#log.take();
+  }
+
+  end(): CanonicalEvent[] {
+    if (!this.#log.isOver) this.#end();
+    return this.#log.take();
+  }
+
+  /** Reads a completion that is not streamed. Throws if the body is not one. */
+  decodeWhole(body: unknown): CanonicalEvent[] {
+    if (!isObject(body) || (!Array.isArray(body.choices) && !isError(body)))
+      throw new GatewayError('upstream_failed', 'The provider sent a reply that is not a completion.');
+    this.#read(body);
+    for (const index of this.#blocks.keys()) this.#finish(index, 'stop');
+    if (!this.#log.isOver) this.#end();
+    return this.#log.take();
+  }
+
+  #read(chunk: Fields): void {
+    if (isError(chunk)) return this.#fail(chunk);
+    if (!this.#isStarted) this.#log.begin(chunk.id, chunk.model, toCount(chunk.created), {});
+    this.#isStarted = true;
+    for (const [position, choice] of readObjects(chunk.choices).entries())
+      this.#readChoice(choice, toCount(choice.index) ?? position);
+    const usage = decodeUsage(readObject(chunk.usage));
+    if (usage) this.#log.emit({ type: 'usage', usage });
+  }
+
+  #readChoice({ text, message, delta, logprobs, finish_reason: reason }: Fields, index: number): void {
+    const said = readText(text ?? readObject(message ?? delta).content);
+    const block = this.#blocks.get(index) ?? this.#log.startBlock(index, 'text');
+    this.#blocks.set(index, block);
+    if (isObject(logprobs)) this.#log.addLogprobs(index, block, decodeLogprobs(logprobs));
+    this.#log.addText(index, block, said);
+    const word = readWord(reason);
+    if (word !== undefined) this.#finish(index, word);
+  }
+
+  #finish(candidate: number, raw: string): void {
+    if (this.#finished.has(candidate)) return;
+    const unified = readFinish(raw);
+    if (unified === 'error') return this.#fail({ error: `it ended with "${raw}".` });
+    this.#finished.add(candidate);
+    this.#log.endBlock(candidate, this.#blocks.get(candidate) ?? 0);
+    this.#log.emit({ type: 'finish', candidate, reason: { unified, raw } });
+  }
+
+  #fail(body: unknown): void {
+    this.#log.fail(buildErrorEvent(readVendorError(body)));
+  }
+
+  /** Without the last word of each choice the reply was cut. */
+  #end(): void {
+    const { size } = this.#blocks;
+    const wanted = this.#call.stream ? this.#call.candidates : 1;
+    this.#log.end(size > 0 && this.#finished.size === size && size >= wanted);
+  }
+}
+
+/** OpenAI's words for the end of a completion. */
+function encodeFinish(unified: string): string {
+  if (unified === 'length' || unified === 'context-length') return 'length';
+  return unified === 'content-filter' || unified === 'refusal' ? 'content_filter' : 'stop';
+}
+
+/** Log probabilities in lists side by side; `offset` is where the first token begins in the text. */
+function encodeLogprobs(content: readonly unknown[], offset: number): Fields {
+  const entries = content.map(readObject);
+  let at = offset;
+  return {
+    tokens: entries.map(({ token }) => token),
+    token_logprobs: entries.map(({ logprob }) => logprob),
+    top_logprobs: entries.map(({ top_logprobs: tops }) =>
+      Object.fromEntries(readObjects(tops).map(({ token, logprob }) => [readText(token), logprob])),
+    ),
+    text_offset: entries.map(({ token }) => {
+      const begin = at;
+      at += readText(token).length;
+      return begin;
+    }),
+  };
+}
+
+function encodeUsage({ input, output, cacheRead }: Usage): Fields {
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input === undefined || output === undefined ? undefined : input + output,
+    ...(cacheRead ? { prompt_tokens_details: { cached_tokens: cacheRead } } : {}),
+  };
+}
+
+interface Choice {
+  text: string;
+  logprobs: unknown[];
+  finish: string | null;
+}
+
+/** The choices of a reply as they grow. What is no text is reported as lost. */
+class Choices {
+  readonly all = new Map<number, Choice>();
+  readonly #context: ReplyContext;
+  readonly #texts = new Set<number>();
+
+  constructor(context: ReplyContext) {
+    this.#context = context;
+  }
+
+  /** Returns the choice that the event adds to, and what it adds; undefined if it adds nothing. */
+  read(event: CanonicalEvent): readonly [number, Choice] | undefined {
+    if (event.type === 'block-start') {
+      if (event.kind === 'text') this.#texts.add(event.block);
+      else this.#context.reportLoss?.(event.kind, 'completions are texts');
+      return undefined;
+    }
+    if (event.type === 'block-delta' && this.#texts.has(event.block))
+      return this.#add(event.candidate, { text: event.text, logprobs: [], finish: null });
+    if (event.type === 'logprobs' && this.#context.call.decode().logprobs)
+      return this.#add(event.candidate, { text: '', logprobs: event.content, finish: null });
+    if (event.type === 'finish')
+      return this.#add(event.candidate, {
+        text: '',
+        logprobs: [],
+        finish: encodeFinish(event.reason.unified),
+      });
+    return undefined;
+  }
+
+  #add(candidate: number, more: Choice): readonly [number, Choice] {
+    const choice = this.all.get(candidate) ?? { text: '', logprobs: [], finish: null };
+    this.all.set(candidate, choice);
+    choice.text += more.text;
+    choice.logprobs.push(...more.logprobs);
+    choice.finish = more.finish ?? choice.finish;
+    return [candidate, more];
+  }
+}
+
+function encodeChoice(index: number, { text, logprobs, finish }: Choice, offset = 0): Fields {
+  return {
+    text,
+    index,
+    logprobs: logprobs.length > 0 ? encodeLogprobs(logprobs, offset) : null,
+    finish_reason: finish,
+  };
+}
+
+function buildHead({ id, created, model }: ReplyContext): Fields {
+  return { id: `cmpl-${id}`, object: 'text_completion', created, model };
+}
+
+export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
+  const choices = new Choices(context);
+  let usage: Usage = {};
+  for (const event of events) {
+    choices.read(event);
+    if (event.type === 'usage') usage = { ...usage, ...event.usage };
+  }
+  const listed = [...choices.all].toSorted(([one], [other]) => one - other);
+  return {
+    ...buildHead(context),
+    choices: listed.map(([index, choice]) => encodeChoice(index, choice)),
+    usage: encodeUsage(usage),
+  };
+}
+
+export class ChunkEncoder implements EventEncoder {
+  readonly #context: ReplyContext;
+  readonly #choices: Choices;
+  #usage: Usage = {};
+
+  constructor(context: ReplyContext) {
+    this.#context = context;
+    this.#choices = new Choices(context);
+  }
+
+  push(event: CanonicalEvent): string {
+    if (event.type === 'usage') this.#usage = { ...this.#usage, ...event.usage };
+    if (event.type === 'error') return encodeStreamError(new GatewayError('upstream_failed', event.message));
+    if (event.type === 'response-end') {
+      const { usageWanted } = this.#context.call;
+      return (usageWanted ? this.#write([], encodeUsage(this.#usage)) : '') + terminator;
+    }
+    const added = this.#choices.read(event);
+    if (!added) return '';
+    const [index, more] = added;
+    const before = (this.#choices.all.get(index)?.text.length ?? 0) - more.text.length;
+    return this.#write([encodeChoice(index, more, before)]);
+  }
+
+  #write(choices: readonly Fields[], usage?: Fields): string {
+    return `data: ${JSON.stringify({ ...buildHead(this.#context), choices, ...(usage && { usage }) })}\n\n`;
+  }
+}

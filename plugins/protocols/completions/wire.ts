@@ -1,0 +1,68 @@
+/**
+ * The fields of OpenAI's completions: a text that a model continues, or with `suffix` fills in. Unknown
+ * fields pass, `null` means unset.
+ */
+import { z } from 'zod';
+import { providerObject } from '../../shared/wire-kit/provider-object.ts';
+import { createBag } from '../../shared/wire-kit/vendor-bag.ts';
+import { allowInteger, allowNumber, modelId } from '../../shared/wire-kit/wire-check.ts';
+
+export const protocolName = 'completions';
+export const bag = createBag(protocolName);
+
+/** OpenAI continues no more prompts at once, and the numbers of tokens are quickly checked. */
+const mostPrompts = 2048;
+const mostTokens = 1_048_576;
+
+const isTokens = (value: unknown): value is number[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.length <= mostTokens &&
+  value.every((token) => Number.isSafeInteger(token) && token >= 0);
+
+/** What is continued: a text, or the numbers of its tokens. */
+export type Prompt = string | readonly number[];
+
+/** The prompts of a body; undefined if they are none. */
+export function readPrompts(value: unknown): readonly Prompt[] | undefined {
+  if (typeof value === 'string' || isTokens(value)) return [value];
+  if (!Array.isArray(value) || value.length === 0 || value.length > mostPrompts) return undefined;
+  if (value.every((each) => typeof each === 'string')) return value;
+  const tokens = value.reduce(
+    (sum: number, each: unknown) => sum + (Array.isArray(each) ? each.length : 0),
+    0,
+  );
+  return tokens <= mostTokens && value.every(isTokens) ? value : undefined;
+}
+
+const promptText =
+  `a text, an array of at most ${mostPrompts} texts, the numbers of the tokens of one text, or an array of ` +
+  'such arrays';
+
+const stop = z.union(
+  [z.string(), z.array(z.string()).max(16)],
+  'a string, or an array of at most 16 strings',
+);
+
+export const request = z.looseObject({
+  model: modelId,
+  prompt: z.unknown().refine((value) => readPrompts(value) !== undefined, promptText),
+  suffix: z.string().nullish(),
+  max_tokens: allowInteger(0, Number.MAX_SAFE_INTEGER).nullish(),
+  temperature: allowNumber(0, 2).nullish(),
+  top_p: allowNumber(0, 1).nullish(),
+  n: allowInteger(1, 128).nullish(),
+  best_of: allowInteger(1, 128).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  logprobs: allowInteger(0, 20).nullish(),
+  echo: z.boolean().nullish(),
+  stop: stop.nullish(),
+  frequency_penalty: allowNumber(-2, 2).nullish(),
+  presence_penalty: allowNumber(-2, 2).nullish(),
+  seed: z.int().nullish(),
+  user: z.string().nullish(),
+  provider: providerObject.nullish(),
+});
+
+export type Request = z.output<typeof request>;
