@@ -15,6 +15,8 @@ export interface Notice {
   readonly facts?: object;
   /** Delivered even while the outbox cannot be written. */
   readonly isUrgent?: boolean;
+  /** It says that what an earlier notice was about is over. */
+  readonly isOver?: boolean;
 }
 
 export type Outbox = Pick<Notices, 'raise' | 'resolve'> & { readonly name: string };

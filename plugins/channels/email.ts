@@ -52,7 +52,7 @@ export const email = defineChannel({
           subject: `[Tollgate] ${formatTitle(message)}`,
           text: `${message.lines.join('\n\n')}\n`,
           // The same at each attempt, so that mail programs show one of them.
-          messageId: `<${first?.id ?? 'test'}.${message.state}@tollgate.${host}>`,
+          messageId: `<${first?.id}@tollgate.${host}>`,
           headers: { 'auto-submitted': 'auto-generated' },
         });
       },

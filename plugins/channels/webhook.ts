@@ -12,9 +12,9 @@ export const webhook = defineChannel({
     ...channelOptions,
   }),
   open: (options) => ({
-    send: ({ state, event, severity, title, notices }) =>
+    send: ({ event, severity, isOver, title, notices }) =>
       sendSigned(options, {
-        state,
+        state: isOver ? 'resolved' : 'raised',
         event,
         severity,
         title,

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { definePlugin, GatewayError, type Host, type TableRow, type Tables } from '../../core/index.ts';
-import { buildMessage, describeFault, readTold, sendInTime } from '../shared/notices/message.ts';
+import { buildMessage, describeFault, readTold, sendInTime, testEvent } from '../shared/notices/message.ts';
 import { answerClaims, useOutbox, type NoticeOutbox } from '../shared/notices/outbox.ts';
 import { declaration, sql } from '../shared/notices/tables.ts';
 import { createDefiner, listOperationRoutes, roles } from '../shared/operations.ts';
@@ -21,11 +21,10 @@ function toTime(milliseconds: unknown): string | null {
   return milliseconds === null ? null : new Date(Number(milliseconds)).toISOString();
 }
 
-function readDelivery({ channel, state, attempts, due, done, fault }: TableRow): Delivered {
+function readDelivery({ channel, attempts, due, done, fault }: TableRow): Delivered {
   const pending = due === null ? 'failed' : 'pending';
   return {
     channel: String(channel),
-    state: state === 'resolved' ? state : 'raised',
     status: done === null ? pending : 'sent',
     attempts: Number(attempts),
     sent: toTime(done),
@@ -39,7 +38,7 @@ async function listNotices({ read }: Tables, limit: number): Promise<Listed[]> {
   const deliveries = await read({ sql: sql.listDeliveries, values: [limit] });
   const byNotice = Map.groupBy(deliveries, ({ notice }) => String(notice));
   return rows.map((row) => {
-    const { id, event, subject, severity, title, text, accounts = [], at } = readTold(row);
+    const { id, event, subject, severity, title, text, accounts = [], at, isOver = false } = readTold(row);
     return {
       id,
       event,
@@ -49,7 +48,7 @@ async function listNotices({ read }: Tables, limit: number): Promise<Listed[]> {
       text,
       accounts: [...accounts],
       at: new Date(at).toISOString(),
-      resolved: toTime(row.resolved),
+      isOver,
       deliveries: (byNotice.get(id) ?? []).map(readDelivery),
     };
   });
@@ -62,32 +61,30 @@ async function testChannel({ channels }: NoticeOutbox, name: string) {
     throw new GatewayError('not_found', `there is no channel "${name}"; there are: ${known}`, {
       param: 'channel',
     });
-  const about = { id: crypto.randomUUID(), at: Date.now(), event: 'notices.test', subject: name, period: '' };
+  const about = { id: crypto.randomUUID(), at: Date.now(), event: testEvent, subject: name, period: '' };
   const says = { title: 'A test', text: 'This channel gets notices of the gateway.' };
-  const message = buildMessage('test', [{ ...about, ...says, severity: 'info' }]);
   try {
-    if (message) await sendInTime(channel, message);
+    await sendInTime(channel, buildMessage({ ...about, ...says, severity: 'info' }));
     return { channel: name, ok: true, fault: null };
   } catch (error) {
     return { channel: name, ok: false, fault: describeFault(error) };
   }
 }
 
-function formatDelivery({ channel, state, status, attempts, fault }: Delivered): string {
-  const what = state === 'resolved' ? 'end ' : '';
+function formatDelivery({ channel, status, attempts, fault }: Delivered): string {
   const why = status !== 'sent' && fault !== null ? ` (${attempts} tries: ${fault})` : '';
-  return `${channel}: ${what}${status}${why}`;
+  return `${channel}: ${status}${why}`;
 }
 
 function formatNotices(notices: readonly Listed[]): string {
   if (notices.length === 0) return 'There are no notices.';
   return formatTable(
     ['TIME', 'EVENT', 'SUBJECT', 'OVER', 'CHANNELS', 'TEXT'],
-    notices.map(({ at, event, subject, resolved, deliveries, text }) => [
+    notices.map(({ at, event, subject, isOver, deliveries, text }) => [
       at,
       event,
       subject,
-      resolved ?? '',
+      isOver ? 'yes' : '',
       deliveries.map(formatDelivery).join('; '),
       text,
     ]),

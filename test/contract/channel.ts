@@ -41,9 +41,8 @@ export function testChannel({ name, start, plugin, secrets }: ChannelFacts): voi
 
     const open = (timeout = 60): Channel => openChannel(plugin(server, { timeout }));
 
-    async function send(told: readonly Told[], channel = open()): Promise<void> {
-      const message = buildMessage('raised', told);
-      if (message) await channel.send(message);
+    async function send([first, ...rest]: readonly Told[], channel = open()): Promise<void> {
+      if (first) await channel.send(buildMessage(first, ...rest));
     }
 
     async function findFault(work: Promise<unknown>): Promise<string> {

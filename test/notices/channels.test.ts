@@ -70,14 +70,11 @@ it('an e-mail goes to every recipient, and has the same id when it is sent again
   const server = await startMail();
   onTestFinished(() => server.close());
   const channel = openChannel(email({ ...mailOptions, port: server.port, ...mailUser }));
-  const message = buildMessage('raised', [
-    buildTold('Once.\r\nBcc: evil@example.com', { title: 'A\r\nBcc: x' }),
-  ]);
-  if (!message) throw new Error('no message');
+  const message = buildMessage(buildTold('Once.\r\nBcc: evil@example.com', { title: 'A\r\nBcc: x' }));
   await channel.send(message);
   await channel.send(message);
   expect(server.recipients).toEqual([...mailOptions.to, ...mailOptions.to]);
-  expect(server.ids).toEqual(['<id-1.raised@tollgate.localhost>', '<id-1.raised@tollgate.localhost>']);
+  expect(server.ids).toEqual(['<id-1@tollgate.localhost>', '<id-1@tollgate.localhost>']);
 });
 
 it('a mail server without encryption gets neither the password nor the message', async () => {
@@ -86,8 +83,7 @@ it('a mail server without encryption gets neither the password nor the message',
   // Its certificate is of an authority that nobody knows.
   setDefaultCACertificates(trusted);
   const channel = openChannel(email({ ...mailOptions, port: server.port, ...mailUser }));
-  const message = buildMessage('raised', [buildTold('Secret.')]);
-  await expect(message && channel.send(message)).rejects.toThrow(/certificate/);
+  await expect(channel.send(buildMessage(buildTold('Secret.')))).rejects.toThrow(/certificate/);
   expect(server.count()).toBe(0);
 });
 
@@ -95,10 +91,9 @@ it('a channel says for how long the vendor wants no messages', async () => {
   const server: FakeChannel = await startDiscord();
   onTestFinished(() => server.close());
   server.failNext({ status: 429, headers: { 'retry-after': '17' } });
-  const message = buildMessage('raised', [buildTold('Too much.')]);
-  const failure = await (message && openChannel(discord({ url: server.url })).send(message))?.catch(
-    (error: unknown) => error,
-  );
+  const failure: unknown = await openChannel(discord({ url: server.url }))
+    .send(buildMessage(buildTold('Too much.')))
+    .catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(SendError);
   expect(failure).toMatchObject({ retryAfter: 17, message: '127.0.0.1 answered 429' });
 });

@@ -243,10 +243,10 @@ describe.each(Object.entries(kinds))('a gateway on %s tells people in Slack', (_
     expect(expiring).toMatchObject({
       severity: 'warning',
       accounts: ['team', 'company'],
-      resolved: null,
+      isOver: false,
       deliveries: [
-        { channel: 'slack', state: 'raised', status: 'sent', attempts: 1, next: null, fault: null },
-        { channel: 'team-room', state: 'raised', status: 'sent', attempts: 1 },
+        { channel: 'slack', status: 'sent', attempts: 1, next: null, fault: null },
+        { channel: 'team-room', status: 'sent', attempts: 1 },
       ],
     });
     expect(JSON.stringify(listed)).not.toContain(key);
@@ -258,7 +258,7 @@ describe.each(Object.entries(kinds))('a gateway on %s tells people in Slack', (_
       ok: true,
       fault: null,
     });
-    expect(findShown(/^Test: A test\nThis channel gets notices of the gateway\.$/)).toHaveLength(1);
+    expect(findShown(/^Note: A test\nThis channel gets notices of the gateway\.$/)).toHaveLength(1);
     room.failNext({ status: 410 });
     expect(await gateway.verb('notices test', ['slack'])).toEqual({
       channel: 'slack',

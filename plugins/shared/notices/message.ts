@@ -14,8 +14,7 @@ export interface Told extends Notice {
 }
 
 /** One notice, or several of one event. Texts are plain: each channel escapes them. */
-export interface Message extends Pick<Notice, 'event' | 'severity' | 'title'> {
-  readonly state: 'raised' | 'resolved' | 'test';
+export interface Message extends Pick<Notice, 'event' | 'severity' | 'title' | 'isOver'> {
   /** What happened, a line for each notice, of which there are at most eleven. */
   readonly lines: readonly string[];
   readonly notices: readonly Told[];
@@ -49,20 +48,21 @@ export class SendError extends Error {
   }
 }
 
+/** The event of a message that an operator asks for, to see whether a channel works. */
+export const testEvent = 'notices.test';
+
 const mostLines = 10;
 
-/** The message of one or more notices of an event; without one there is none. */
-export function buildMessage(state: Message['state'], notices: readonly Told[]): Message | undefined {
-  const [first] = notices;
-  if (!first) return undefined;
-  const { event, severity, title } = first;
+/** The message of one or more notices of an event. */
+export function buildMessage(...notices: readonly [Told, ...Told[]]): Message {
+  const [{ event, severity, title, isOver = false }] = notices;
   const count = notices.length > 1 ? ` (${notices.length})` : '';
   const more = notices.length - mostLines;
   const lines = notices.slice(0, mostLines).map(({ text }) => text);
   return {
     event,
-    state,
-    severity: state === 'resolved' ? 'info' : severity,
+    isOver,
+    severity: isOver ? 'info' : severity,
     title: `${title}${count}`,
     lines: more > 0 ? [...lines, `And ${more} more.`] : lines,
     notices,
@@ -85,10 +85,9 @@ export function readTold({ id, at, body }: TableRow): Told {
 }
 
 /** The first line of a message: how bad it is, and what happened. */
-export function formatTitle({ severity, state, title }: Message): string {
+export function formatTitle({ severity, isOver, title }: Message): string {
   const words = { info: 'Note', warning: 'Warning', critical: 'Critical' };
-  const over = { raised: words[severity], resolved: 'Over', test: 'Test' };
-  return `${over[state]}: ${title}`;
+  return `${isOver ? 'Over' : words[severity]}: ${title}`;
 }
 
 export interface Sent {

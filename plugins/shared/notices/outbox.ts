@@ -29,7 +29,6 @@ import {
   SendError,
   sendInTime,
   type Channel,
-  type Message,
   type Told,
 } from './message.ts';
 import { declaration, sql } from './tables.ts';
@@ -61,13 +60,11 @@ interface Waiting extends PromiseWithResolvers<boolean> {
 }
 
 interface Due extends Told {
-  readonly state: Message['state'];
   readonly attempts: number;
 }
 
 function readDue(row: TableRow): Due {
-  const state = row.state === 'resolved' ? 'resolved' : 'raised';
-  return { ...readTold(row), state, attempts: Number(row.attempts) };
+  return { ...readTold(row), attempts: Number(row.attempts) };
 }
 
 function joinNames(...names: readonly string[]): string {
@@ -90,9 +87,8 @@ export class NoticeOutbox {
   /** What is in the tables, as far as this process raised it. */
   readonly #known = new LRUCache<string, true>(limitEntries(mostKept));
   readonly #waiting = new Map<string, Waiting>();
-  /** Conditions that a notice was raised of, and those that are over. */
-  #open = new Set<string>();
-  readonly #over = new Map<string, readonly [event: string, subject: string]>();
+  /** The last notice of each condition that this process has not seen the end of. */
+  readonly #open = new LRUCache<string, Notice>(limitEntries(mostKept));
   /** When an urgent notice may be sent to a channel again: never, once it was sent from memory. */
   readonly #urgent = new Map<string, number>();
   readonly #serving = new Map<string, Promise<void>>();
@@ -127,16 +123,18 @@ export class NoticeOutbox {
     const told = { ...notice, id: hash('sha256', name).slice(0, 32), at: Date.now() };
     const waiting = { ...Promise.withResolvers<boolean>(), told };
     this.#waiting.set(name, waiting);
-    this.#open.add(joinNames(notice.event, notice.subject));
+    if (!notice.isOver) this.#open.set(joinNames(notice.event, notice.subject), notice);
     this.#runSoon();
     return waiting.promise;
   }
 
+  /** That a notice of this process is over is a notice too, once by all processes. */
   resolve(event: string, subject: string): void {
     const name = joinNames(event, subject);
-    if (!this.#open.has(name)) return;
-    this.#over.set(name, [event, subject]);
-    this.#runSoon();
+    const notice = this.#open.get(name);
+    if (!notice) return;
+    this.#open.delete(name);
+    void this.raise({ ...notice, period: `end of ${notice.period}`, isOver: true, isUrgent: false });
   }
 
   /** Keeps and delivers notices in these tables from now on. */
@@ -179,20 +177,14 @@ export class NoticeOutbox {
     return this.#running;
   }
 
-  /** Deletes old notices, and learns which conditions other processes have reported. */
+  /** Deletes old notices. */
   async tidy(): Promise<void> {
-    const { write, read } = this.#requireTables();
     const now = Date.now();
-    await write([
+    await this.#requireTables().write([
       { sql: sql.giveUp, values: [now - longestTry] },
       { sql: sql.forget, values: [now - longestKept, mostKept] },
       { sql: sql.tidy },
     ]);
-    const open = await read({ sql: sql.open });
-    const waiting = Array.from(this.#waiting.values(), ({ told }) => told);
-    this.#open = new Set(
-      [...open, ...waiting].map(({ event, subject }) => joinNames(String(event), String(subject))),
-    );
   }
 
   /** Deletes the notices of an account or of keys. */
@@ -225,18 +217,6 @@ export class NoticeOutbox {
 
   async #keep(): Promise<void> {
     await Promise.all(Array.from(this.#waiting, ([name, waiting]) => this.#keepNotice(name, waiting)));
-    const waiting = Array.from(this.#waiting.values(), ({ told }) => joinNames(told.event, told.subject));
-    for (const [name, about] of this.#over) {
-      // First the notice, then that it is over.
-      if (waiting.includes(name)) continue;
-      const values = [...about, Date.now()];
-      await this.#writeInTime([
-        { sql: sql.tellEnd, values },
-        { sql: sql.end, values },
-      ]);
-      this.#over.delete(name);
-      this.#open.delete(name);
-    }
   }
 
   async #keepNotice(name: string, { told, resolve }: Waiting): Promise<void> {
@@ -246,7 +226,7 @@ export class NoticeOutbox {
     const values = [id, event, subject, account, at, JSON.stringify({ event, subject, ...body })];
     const addresses = channels.map((channel) => {
       const times = this.#urgent.get(joinNames(id, channel.name)) === Infinity ? [null, at] : [at, null];
-      return { sql: sql.address, values: [id, channel.name, ...times] };
+      return { sql: sql.address, values: [id, channel.name, at, ...times] };
     });
     try {
       await this.#writeInTime([{ sql: sql.raise, values }, ...addresses]);
@@ -269,10 +249,9 @@ export class NoticeOutbox {
     if (Date.now() < (this.#urgent.get(name) ?? 0)) return;
     this.#urgent.set(name, Date.now() + urgentPause);
     const holder = await workers.askSupervisor(claimTopic, { name, isSent: false });
-    const message = buildMessage('raised', [told]);
-    if (typeof holder === 'number' || !message) return;
+    if (typeof holder === 'number') return;
     try {
-      if (holder !== 'sent') await sendInTime(channel, message);
+      if (holder !== 'sent') await sendInTime(channel, buildMessage(told));
       this.#urgent.set(name, Infinity);
       await workers.askSupervisor(claimTopic, { name, isSent: true });
     } catch (error) {
@@ -307,7 +286,9 @@ export class NoticeOutbox {
     const [held] = await write([{ sql: sql.hold, values: [name, this.#holder, until, Date.now()] }]);
     if (!held?.length) return;
     const due = (await read({ sql: sql.due, values: [name, Date.now()] })).map(readDue);
-    const groups = Map.groupBy(due, ({ id, event, state }) => joinNames(isSingle ? id : event, state));
+    const groups = Map.groupBy(due, ({ id, event, isOver }) =>
+      joinNames(isSingle ? id : event, String(isOver)),
+    );
     // What comes while the channel rests is one message.
     let rest = 0;
     for (const group of [...groups.values()].slice(0, mostMessages)) {
@@ -324,8 +305,9 @@ export class NoticeOutbox {
   /** Sends one message, and notes what became of it. Returns why it was not accepted, if so. */
   async #sendGroup(channel: Channel, group: readonly Due[]): Promise<unknown> {
     const { firstPause = 5000, logger } = this.#options;
-    const message = buildMessage(group[0]?.state ?? 'raised', group);
-    if (!message) return undefined;
+    const [first, ...rest] = group;
+    if (!first) return undefined;
+    const message = buildMessage(first, ...rest);
     const failure: unknown = await sendInTime(channel, message).catch((error: unknown) => error);
     const fault = failure === undefined ? null : describeFault(failure);
     const now = Date.now();
@@ -347,7 +329,7 @@ export class NoticeOutbox {
     await this.#requireTables().write(
       group.map((each) => ({
         sql: sql.note,
-        values: [each.id, each.state, channel.name, findDue(each), sent, fault],
+        values: [each.id, channel.name, findDue(each), sent, fault],
       })),
     );
     return failure;

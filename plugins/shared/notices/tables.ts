@@ -9,11 +9,11 @@ export const declaration: TableDeclaration = {
   migrations: [
     // Times are in milliseconds since the epoch. `id` is the hash of event, subject and period.
     `CREATE TABLE plugin_notices_raised (id text PRIMARY KEY, event text NOT NULL, subject text NOT NULL,
-      account text, at bigint NOT NULL, resolved bigint, body text NOT NULL)`,
+      account text, at bigint NOT NULL, body text NOT NULL)`,
     'CREATE INDEX plugin_notices_by_time ON plugin_notices_raised (at)',
     // `due` is null once it was sent at `done`, or given up because of `fault`.
-    `CREATE TABLE plugin_notices_deliveries (notice text, state text, channel text, at bigint NOT NULL,
-      attempts bigint NOT NULL, due bigint, done bigint, fault text, PRIMARY KEY (notice, state, channel))`,
+    `CREATE TABLE plugin_notices_deliveries (notice text, channel text, at bigint NOT NULL,
+      attempts bigint NOT NULL, due bigint, done bigint, fault text, PRIMARY KEY (notice, channel))`,
     'CREATE INDEX plugin_notices_undone ON plugin_notices_deliveries (done, channel)',
     'CREATE TABLE plugin_notices_channels (name text PRIMARY KEY, until bigint NOT NULL, holder text)',
   ],
@@ -22,19 +22,8 @@ export const declaration: TableDeclaration = {
 export const sql = {
   raise: `INSERT INTO plugin_notices_raised (id, event, subject, account, at, body)
     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING`,
-  // A channel that was added later is not told of what is over.
-  address: `INSERT INTO plugin_notices_deliveries (notice, state, channel, at, attempts, due, done)
-    SELECT id, 'raised', $2, at, 0, CAST($3 AS bigint), CAST($4 AS bigint) FROM plugin_notices_raised
-    WHERE id = $1 AND resolved IS NULL ON CONFLICT (notice, state, channel) DO NOTHING`,
-  /** Tells those who were told of the notice, or will be. */
-  tellEnd: `INSERT INTO plugin_notices_deliveries (notice, state, channel, at, attempts, due)
-    SELECT d.notice, 'resolved', d.channel, CAST($3 AS bigint), 0, CAST($3 AS bigint)
-    FROM plugin_notices_deliveries AS d JOIN plugin_notices_raised AS r ON r.id = d.notice
-    WHERE r.event = $1 AND r.subject = $2 AND r.resolved IS NULL AND d.state = 'raised'
-      AND (d.done IS NOT NULL OR d.due IS NOT NULL) ON CONFLICT (notice, state, channel) DO NOTHING`,
-  end: `UPDATE plugin_notices_raised SET resolved = $3
-    WHERE event = $1 AND subject = $2 AND resolved IS NULL`,
-  open: 'SELECT event, subject FROM plugin_notices_raised WHERE resolved IS NULL',
+  address: `INSERT INTO plugin_notices_deliveries (notice, channel, at, attempts, due, done)
+    VALUES ($1, $2, $3, 0, $4, $5) ON CONFLICT (notice, channel) DO NOTHING`,
   count: `SELECT channel, count(due) AS pending, count(*) - count(due) AS failed,
       coalesce(min(due), 0) AS next
     FROM plugin_notices_deliveries WHERE done IS NULL GROUP BY channel`,
@@ -42,14 +31,14 @@ export const sql = {
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
     WHERE held.until <= $4 RETURNING name`,
   release: 'UPDATE plugin_notices_channels SET until = $3 WHERE name = $1 AND holder = $2',
-  due: `SELECT d.notice AS id, d.state, d.attempts, d.at, r.body
+  due: `SELECT d.notice AS id, d.attempts, d.at, r.body
     FROM plugin_notices_deliveries AS d JOIN plugin_notices_raised AS r ON r.id = d.notice
     WHERE d.channel = $1 AND d.done IS NULL AND d.due <= $2 ORDER BY d.attempts, d.at LIMIT 200`,
-  note: `UPDATE plugin_notices_deliveries SET attempts = attempts + 1, due = $4, done = $5, fault = $6
-    WHERE notice = $1 AND state = $2 AND channel = $3`,
+  note: `UPDATE plugin_notices_deliveries SET attempts = attempts + 1, due = $3, done = $4, fault = $5
+    WHERE notice = $1 AND channel = $2`,
   list: 'SELECT * FROM plugin_notices_raised ORDER BY at DESC, id LIMIT $1',
   listDeliveries: `SELECT * FROM plugin_notices_deliveries WHERE notice IN
-    (SELECT id FROM plugin_notices_raised ORDER BY at DESC, id LIMIT $1) ORDER BY state, channel`,
+    (SELECT id FROM plugin_notices_raised ORDER BY at DESC, id LIMIT $1) ORDER BY channel`,
   // Also of channels that the configuration no longer has.
   giveUp: `UPDATE plugin_notices_deliveries SET due = NULL, fault = coalesce(fault, 'it was not sent in time')
     WHERE done IS NULL AND due IS NOT NULL AND at < $1`,

@@ -4,7 +4,6 @@ import { time } from './values.ts';
 
 const delivery = z.object({
   channel: z.string(),
-  state: z.enum(['raised', 'resolved']).meta({ description: 'What it says: that it began, or is over.' }),
   status: z.enum(['pending', 'sent', 'failed']).meta({ description: '`failed`: it was given up.' }),
   attempts: z.int(),
   sent: time.nullable(),
@@ -22,7 +21,7 @@ export const notice = z
     text: z.string(),
     accounts: z.array(z.string()),
     at: time,
-    resolved: time.nullable().meta({ description: 'When it was over.' }),
+    isOver: z.boolean().meta({ description: 'It says that what an earlier notice was about is over.' }),
     deliveries: z.array(delivery),
   })
   .meta({ title: 'Notice' });

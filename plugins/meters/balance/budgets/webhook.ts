@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Host } from '../../../../core/index.ts';
 import { isEventPattern, raiseNotice } from '../../../shared/notices/events.ts';
-import { checkSigned, sendSigned } from '../../../shared/notices/message.ts';
+import { checkSigned, sendSigned, testEvent } from '../../../shared/notices/message.ts';
 import { longestTry, useOutbox } from '../../../shared/notices/outbox.ts';
 import type { LedgerServiceOptions } from '../ledger-service.ts';
 import type { LedgerMetrics } from '../metrics.ts';
@@ -39,8 +39,8 @@ export function addBudgetWebhook(
     timeout: webhook.timeout * 1000,
     isSingle: true,
     takes: ({ event }) => isEventPattern('budget.*', event),
-    async send({ state, notices: [notice] }) {
-      if (state === 'test') return sendSigned(webhook, { event: 'test', at: new Date().toISOString() });
+    async send({ event, notices: [notice] }) {
+      if (event === testEvent) return sendSigned(webhook, { event: 'test', at: new Date().toISOString() });
       const { warning } = factsSchema.parse(notice?.facts);
       await sendSigned(webhook, warning);
       await store().endWarning({ id: warning.id });
