@@ -178,7 +178,7 @@ describe('a logout at the identity provider', () => {
   it('ends the sessions of its session, as the provider posts it', async () => {
     const [browser, other] = [await house.enter('ann'), await house.enter('ann')];
     using ledger = new DatabaseSync(join(house.gateway.dataFolder, 'ledger.db'), { readOnly: true });
-    const newest = 'SELECT sid FROM plugin_sign_in_sessions ORDER BY created DESC LIMIT 1';
+    const newest = 'SELECT sid FROM plugin_sign_in_sessions ORDER BY rowid DESC LIMIT 1';
     const { sid } = z.object({ sid: z.string() }).parse(ledger.prepare(newest).get());
     const client = await house.identity.provider.Client.find(clientId);
     await client?.backchannelLogout('ann', sid);
@@ -189,6 +189,21 @@ describe('a logout at the identity provider', () => {
   it('ends all sessions of a person if it names no session', async () => {
     const browser = await house.enter('ann');
     expect((await post(await build().sign(signingKey))).status).toBe(200);
+    expect(await readSession(browser)).toMatchObject({ signedIn: false });
+  });
+
+  it('can be posted again if the sessions could not be ended, and ends them then', async () => {
+    const browser = await house.enter('ann');
+    const token = await build().sign(signingKey);
+    using ledger = new DatabaseSync(join(house.gateway.dataFolder, 'ledger.db'), { timeout: 10_000 });
+    ledger.exec(
+      `CREATE TRIGGER refuse BEFORE DELETE ON plugin_sign_in_sessions BEGIN SELECT RAISE(ABORT, 'no'); END`,
+    );
+    const failed = await post(token);
+    ledger.exec('DROP TRIGGER refuse');
+    expect(failed.ok).toBe(false);
+    expect(await readSession(browser)).toMatchObject({ signedIn: true });
+    expect((await post(token)).status).toBe(200);
     expect(await readSession(browser)).toMatchObject({ signedIn: false });
   });
 

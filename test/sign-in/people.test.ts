@@ -49,10 +49,10 @@ describe.each(ledgers)('people in the tables of a %s ledger', (_, open) => {
     await admit();
     const [first, second] = [await start('one'), await start('two')];
     expect(await there.open(first)).toMatchObject({ id: 'p1', sid: 'one', role: 'member', used: null });
-    await there.end({ sid: 'one' });
+    await there.end({ by: 'sid', value: 'one' });
     expect(await here.open(first)).toBeUndefined();
     expect(await here.open(second)).toMatchObject({ accounts: ['search'] });
-    await there.end({ person: 'p1' });
+    await there.end({ by: 'person', value: 'p1' });
     expect(await here.open(second)).toBeUndefined();
   });
 
@@ -121,8 +121,14 @@ describe.each(ledgers)('people in the tables of a %s ledger', (_, open) => {
     expect([await here.open(token), await here.list('', 10)]).toEqual([undefined, []]);
   });
 
-  it('a logout is noted once', async () => {
-    const notes = await Promise.all([here, there].map((each) => each.noteLogout('j1', Date.now() + hour)));
-    expect(notes.toSorted()).toEqual([false, true]);
+  it('a logout counts once, and a session that begins after it stays', async () => {
+    await admit();
+    const before = await start();
+    const logOut = (each: People) => each.logOut({ by: 'person', value: 'p1' }, 'j1', Date.now() + hour);
+    expect((await Promise.all([here, there].map(logOut))).toSorted()).toEqual([false, true]);
+    const after = await start();
+    expect(await logOut(there)).toBe(false);
+    expect(await here.open(before)).toBeUndefined();
+    expect(await here.open(after)).toMatchObject({ id: 'p1' });
   });
 });

@@ -129,7 +129,7 @@ async function finishSignIn(signIn: SignIn, place: Place, request: RouteRequest)
 /** Ends the session of a browser, and the cookie. */
 export async function endSession(signIn: SignIn, place: Place, { headers }: RouteRequest): Promise<string> {
   const session = await findSession(signIn, place, headers, 'POST');
-  if (session) await signIn.people.end({ id: session.session });
+  if (session) await signIn.people.end({ by: 'id', value: session.session });
   return buildCookie(place, '', 0, 'Strict');
 }
 
@@ -215,9 +215,9 @@ export function buildLogoutRoute(signIn: SignIn, place: Place): Route {
     if (token === null || token.length > longestToken)
       throw new GatewayError('invalid_request', 'A logout has a logout_token.');
     const { sub, sid, jti, until } = await provider.verifyLogout(token);
-    if (!(await signIn.people.noteLogout(jti, until)))
+    const value = sid ?? toPersonId(options.issuer, sub ?? '');
+    if (!(await signIn.people.logOut({ by: sid === undefined ? 'person' : 'sid', value }, jti, until)))
       throw new GatewayError('invalid_request', 'This logout token was used before.');
-    await signIn.people.end(sid === undefined ? { person: toPersonId(options.issuer, sub ?? '') } : { sid });
     logger.info({ sid, sub }, 'the identity provider ended sessions');
     return { status: 200, headers: noStore, body: null };
   }

@@ -219,7 +219,7 @@ function buildOAuthRoutes(signIn: SignIn, place: Place): Route[] {
       const session = isOurs ? await signIn.people.open(token) : undefined;
       if (session) {
         failures.forget(address);
-        await signIn.people.end({ id: session.session });
+        await signIn.people.end({ by: 'id', value: session.session });
       }
       return buildOAuthReply({});
     }),
@@ -253,7 +253,8 @@ async function approve(signIn: SignIn, session: SessionRow, device: Device, acco
   const ends = Date.now() + signIn.options.deviceSession * hour;
   const { id: person, sid } = session;
   const { id } = await signIn.people.start({ person, sid, handle, client: device.client, ends });
-  if (!(await signIn.people.answer(device.hash, 'approved', id))) await signIn.people.end({ id });
+  if (!(await signIn.people.answer(device.hash, 'approved', id)))
+    await signIn.people.end({ by: 'id', value: id });
 }
 
 function showForm(

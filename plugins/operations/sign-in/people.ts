@@ -112,7 +112,8 @@ const sql = {
     ORDER BY checked LIMIT $3`,
   unsettled: `
     SELECT * FROM ${people} WHERE (state = 'active') = (suspended IS NOT NULL) ORDER BY id LIMIT $1`,
-  erase: `DELETE FROM ${people} WHERE holder = $1 RETURNING id`,
+  erase: `DELETE FROM ${people} WHERE holder = $1`,
+  eraseSessions: `DELETE FROM ${sessions} WHERE person IN (SELECT id FROM ${people} WHERE holder = $1)`,
   setState: `UPDATE ${people} SET state = $2, author = $3 WHERE id = $1`,
   setHandles: `UPDATE ${people} SET handles = $2 WHERE id = $1`,
   noteCheck: `UPDATE ${people} SET checked = $2, refresh = coalesce($3, refresh) WHERE id = $1`,
@@ -129,9 +130,8 @@ const sql = {
     WHERE sessions.id = $1 AND sessions.ends > $2 AND people.state = 'active'`,
   // The first use counts, for what may be used once.
   use: `UPDATE ${tokens} SET used = $2, ends = $3 WHERE hash = $1 AND used IS NULL`,
-  endTokens: `DELETE FROM ${tokens} WHERE session IN (SELECT id FROM ${sessions} WHERE `,
-  endDevices: `DELETE FROM ${devices} WHERE session IN (SELECT id FROM ${sessions} WHERE `,
-  endSessions: `DELETE FROM ${sessions} WHERE `,
+  end: `DELETE FROM ${sessions} WHERE `,
+  endOnce: ' AND NOT EXISTS (SELECT jti FROM plugin_sign_in_logouts WHERE jti = $2)',
   askDevice: `
     INSERT INTO ${devices} (hash, code, state, client, address, polled, ends)
     SELECT $1, $2, 'waiting', $3, $4, 0, $5 WHERE (SELECT count(*) FROM ${devices}) < $6
@@ -157,7 +157,10 @@ const sweeps = [
 ];
 
 /** Which sessions end: one, those of a person, or those of a session at the identity provider. */
-export type Whose = { readonly [Name in 'id' | 'person' | 'sid']?: string };
+interface Whose {
+  readonly by: 'id' | 'person' | 'sid';
+  readonly value: string;
+}
 
 interface NewSession {
   readonly person: string;
@@ -250,7 +253,7 @@ export class People {
   /** A person who is not active has no sessions. */
   async setState(id: string, state: PersonRow['state'], author: string): Promise<void> {
     await this.#write(sql.setState, id, state, author);
-    if (state !== 'active') await this.end({ person: id });
+    if (state !== 'active') await this.end({ by: 'person', value: id });
   }
 
   /** Starts a session, and makes a token of each kind. */
@@ -288,21 +291,25 @@ export class People {
   async renew(secret: string, { session, used }: SessionRow, kinds: Kinds) {
     const now = Date.now();
     if (used !== null && now - used > grace) {
-      await this.end({ id: session });
+      await this.end({ by: 'id', value: session });
       return undefined;
     }
     const values = [hashSecret(secret), now, now + remembered];
     return this.issue(session, kinds, [{ sql: sql.use, values }]);
   }
 
-  async end(whose: Whose): Promise<void> {
-    const [name = 'id', value = ''] = Object.entries(whose)[0] ?? [];
-    const values = [value];
-    await this.#tables.write([
-      { sql: `${sql.endTokens}${name} = $1)`, values },
-      { sql: `${sql.endDevices}${name} = $1)`, values },
-      { sql: `${sql.endSessions}${name} = $1`, values },
+  /** Their tokens open nothing any more, and are swept away. */
+  async end({ by, value }: Whose): Promise<void> {
+    await this.#write(`${sql.end}${by} = $1`, value);
+  }
+
+  /** Ends sessions because of a logout. False if that was noted before: then it ends none. */
+  async logOut({ by, value }: Whose, jti: string, ends: number): Promise<boolean> {
+    const [, noted = []] = await this.#tables.write([
+      { sql: `${sql.end}${by} = $1${sql.endOnce}`, values: [value, jti] },
+      { sql: sql.noteLogout, values: [jti, ends] },
     ]);
+    return noted.length > 0;
   }
 
   /** False if too many devices wait, or another has the code. */
@@ -336,13 +343,11 @@ export class People {
 
   /** Deletes what is known of a person. Who signs in again is new. */
   async erase(holder: string): Promise<void> {
-    const [row] = await this.#write(sql.erase, holder);
-    if (row) await this.end({ person: String(row.id) });
-  }
-
-  /** False if the logout was noted before. */
-  async noteLogout(jti: string, ends: number): Promise<boolean> {
-    return (await this.#write(sql.noteLogout, jti, ends)).length > 0;
+    const values = [holder];
+    await this.#tables.write([
+      { sql: sql.eraseSessions, values },
+      { sql: sql.erase, values },
+    ]);
   }
 
   async sweep(): Promise<void> {
