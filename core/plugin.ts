@@ -259,7 +259,10 @@ export interface Keyring {
 
 /** What a keyring does for people who sign in. */
 export interface PeopleKeys {
-  /** Makes a key and discards its secret. Resolves with its handle, or undefined without an open account. */
+  /**
+   * Makes a key and discards its secret, unless the holder has one of this name, which must not be disabled.
+   * Resolves with its handle, or undefined without an open account.
+   */
   lend(order: { account: string; holder: string; name: string }): Promise<string | undefined>;
   /** The principal of a handle, as `verify` finds that of a secret. */
   find(handle: string): Promise<Principal | undefined> | Principal | undefined;

@@ -40,9 +40,7 @@ describe.each(ledgers)('people in the tables of a %s ledger', (_, open) => {
     void (await here.admit({ ...known, accounts: [...known.accounts], ...changes }));
   const start = async (sid: string | null = null) => {
     const ends = Date.now() + hour;
-    const session = { person: 'p1', sid, handle: null, client: 'test', ends };
-    const { tokens } = await here.start(session, [{ kind: 'browser', ends }]);
-    return tokens[0] ?? '';
+    return here.start({ person: 'p1', sid, ends });
   };
 
   it('a session that one process starts and another ends has ended for both', async () => {
@@ -100,17 +98,23 @@ describe.each(ledgers)('people in the tables of a %s ledger', (_, open) => {
   });
 
   it('a waiting device is answered once and taken once', async () => {
-    const device = { code: 'BCDFGHJK', client: 'test', address: '::1', ends: Date.now() + hour };
-    expect(await here.askForDevice('gd-one', device)).toBe(true);
-    expect(await there.askForDevice('gd-two', device)).toBe(false);
-    const found = await there.findDevice(device.code);
-    expect(found).toMatchObject({ state: 'waiting', client: 'test' });
-    const hash = found?.hash ?? '';
-    const answers = await Promise.all([here, there].map((each) => each.answer(hash, 'denied', null)));
+    await admit();
+    const [code, ends] = ['BCDFGHJK', Date.now() + hour];
+    expect(await here.askForDevice('gd-one', code, 'test', ends)).toBe(true);
+    await expect(there.askForDevice('gd-two', code, 'test', ends)).rejects.toThrow();
+    expect(await here.poll('gd-two')).toBeUndefined();
+    const found = await there.findDevice(code);
+    expect(found).toMatchObject({ person: null, client: 'test', used: null });
+    expect(await here.open('gd-one')).toBeUndefined();
+    const answer = { person: 'p1', sid: null, ends };
+    const answers = await Promise.all(
+      [here, there].map((each) => each.answer(found?.session ?? '', answer, 'handle')),
+    );
     expect(answers.toSorted()).toEqual([false, true]);
-    const polled = await here.poll('gd-one');
-    expect(polled).toMatchObject({ state: 'denied' });
-    const takes = await Promise.all([here, there].map((each) => each.take({ hash })));
+    expect(await here.findDevice(code)).toBeUndefined();
+    expect(await here.poll('gd-one')).toMatchObject({ person: 'p1' });
+    expect(await there.open('gd-one')).toMatchObject({ id: 'p1', handle: 'handle' });
+    const takes = await Promise.all([here, there].map((each) => each.take('gd-one')));
     expect(takes.toSorted()).toEqual([false, true]);
   });
 

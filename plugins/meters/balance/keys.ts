@@ -141,6 +141,11 @@ function createPeopleKeys(store: () => Store, find: PeopleKeys['find']): PeopleK
   return {
     find,
     async lend({ account, holder, name }) {
+      const held = await store().listKeys({ holder, limit: mostHeld });
+      const known = held.find(
+        (key) => key.account === account && key.name === name && key.rotatedTo === undefined,
+      );
+      if (known && (await find(known.hash))) return known.hash;
       const { kept } = createKeySecret('user');
       const order = { ...kept, kind: 'user', account, holder, name } as const;
       const isMade = await begin(holder, 'sign a device in', kept.id).createKey(order);

@@ -113,11 +113,9 @@ async function finishSignIn(signIn: SignIn, place: Place, request: RouteRequest)
   // Without a way to ask whether the person left, they sign in again within the hour.
   const duration = Math.min(options.session * hour, person.refresh === null ? hour : Infinity);
   const ends = Date.now() + duration;
-  const client = String(headers['user-agent'] ?? 'a browser').slice(0, 200);
-  const session = { person: person.id, sid: identity.sid, handle: null, client, ends };
-  const { tokens } = await people.start(session, [{ kind: 'browser', ends }]);
+  const token = await people.start({ person: person.id, sid: identity.sid, ends });
   logger.info({ address, person: person.holder, role: person.role }, 'a person signed in');
-  const cookie = buildCookie(place, tokens[0] ?? '', Math.floor(duration / 1000), 'Strict');
+  const cookie = buildCookie(place, token, Math.floor(duration / 1000), 'Strict');
   return buildPage({
     title: 'You are signed in',
     body: `<p><a href="${escapeHtml(flow.to)}">Continue</a></p>`,

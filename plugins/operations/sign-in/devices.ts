@@ -113,14 +113,13 @@ async function takeDevice({ people }: SignIn, secret: string, forget: () => void
   const device = await people.poll(secret);
   if (!device) throw new OAuthError('expired_token', 'This code has expired. Begin again.');
   forget();
-  if (Date.now() - device.polled < pause * 1000 - slack)
+  if (Date.now() - (device.used ?? 0) < pause * 1000 - slack)
     throw new OAuthError('slow_down', `Ask every ${pause} seconds.`);
-  if (device.state === 'waiting')
+  if (device.person === null)
     throw new OAuthError('authorization_pending', 'Nobody has confirmed the code yet.');
-  if (!(await people.take(device))) throw new OAuthError('expired_token', 'This code was used.');
-  const session = device.session === null ? undefined : await people.openSession(device.session);
-  if (device.state === 'denied' || !session)
-    throw new OAuthError('access_denied', 'The sign-in was refused.');
+  const session = await people.open(secret);
+  if (!(await people.take(secret))) throw new OAuthError('expired_token', 'This code was used.');
+  if (!session?.handle) throw new OAuthError('access_denied', 'The sign-in was refused.');
   return buildTokenReply(session, await people.issue(session.session, listKinds(session)));
 }
 
@@ -143,7 +142,7 @@ async function renew(signIn: SignIn, secret: string, forget: () => void): Promis
   forget();
   if (!(await isKnown(signIn, session))) throw buildLockout();
   // The check may have changed the accounts.
-  const now = await people.openSession(session.session);
+  const now = await people.open(secret);
   if (!now || !(await findOwnKey(keys, now).catch(toLockout))) throw buildLockout();
   const tokens = await people.renew(secret, session, listKinds(session));
   if (!tokens) throw buildLockout();
@@ -188,11 +187,9 @@ function buildOAuthRoutes(signIn: SignIn, place: Place): Route[] {
       counts.add(address, 'Too many devices sign in from this network. Wait ten minutes.');
       const [secret, code] = [createSecret('device'), createCode()];
       const ends = Date.now() + codeAge * 1000;
-      const client = [readField(form, 'surface'), String(headers['user-agent'] ?? '')]
-        .join(' ')
-        .trim()
-        .slice(0, 200);
-      if (!(await signIn.people.askForDevice(secret, { code, client, address, ends })))
+      const program = `${readField(form, 'surface')} ${headers['user-agent'] ?? ''}`.trim().slice(0, 200);
+      const client = `${program || 'Unknown program'}, from ${address}`;
+      if (!(await signIn.people.askForDevice(secret, code, client, ends)))
         throw new GatewayError('rate_limited', 'Too many devices wait. Try again in a few minutes.');
       const shown = formatCode(code);
       return buildOAuthReply({
@@ -226,18 +223,8 @@ function buildOAuthRoutes(signIn: SignIn, place: Place): Route[] {
   ];
 }
 
-/** The handle of the key that a person's devices use for an account, which is made with the first device. */
-async function lendKey({ keys, people }: SignIn, person: SessionRow, account: string): Promise<string> {
-  const { id, holder, handles } = person;
-  const known = handles[account];
-  // Throws if an operator has disabled it.
-  if (known !== undefined && (await keys.find(known))) return known;
-  const made = await keys.lend({ account, holder, name: 'signed-in devices' });
-  if (made === undefined)
-    throw new GatewayError('forbidden', `The account "${account}" is not open. Ask an operator.`);
-  await people.setHandles(id, { ...handles, [account]: made });
-  return made;
-}
+const buildMissing = (): GatewayError =>
+  new GatewayError('not_found', 'No device waits with this code. Begin again.');
 
 type Device = NonNullable<Awaited<ReturnType<SignIn['people']['findDevice']>>>;
 
@@ -249,19 +236,15 @@ async function approve(signIn: SignIn, session: SessionRow, device: Device, acco
     );
   if (!session.accounts.includes(account))
     throw new GatewayError('forbidden', 'You belong to no account here. Ask an operator.');
-  const handle = await lendKey(signIn, session, account);
+  const { id: person, sid, holder } = session;
+  const handle = await signIn.keys.lend({ account, holder, name: 'signed-in devices' });
+  if (handle === undefined)
+    throw new GatewayError('forbidden', `The account "${account}" is not open. Ask an operator.`);
   const ends = Date.now() + signIn.options.deviceSession * hour;
-  const { id: person, sid } = session;
-  const { id } = await signIn.people.start({ person, sid, handle, client: device.client, ends });
-  if (!(await signIn.people.answer(device.hash, 'approved', id)))
-    await signIn.people.end({ by: 'id', value: id });
+  if (!(await signIn.people.answer(device.session, { person, sid, ends }, handle))) throw buildMissing();
 }
 
-function showForm(
-  session: SessionRow,
-  code: string,
-  known?: { client: string; address: string },
-): RouteReply {
+function showForm(session: SessionRow, code: string, known?: Pick<Device, 'client'>): RouteReply {
   const { name, accounts } = session;
   const choices = accounts.map((each) => `<option>${escapeHtml(each)}</option>`).join('');
   const choose = `<label for="account">Account that pays</label>
@@ -269,7 +252,7 @@ function showForm(
   const only = `<input type="hidden" name="account" value="${escapeHtml(accounts[0] ?? '')}">`;
   const body = known
     ? `<p>A device shows this code:</p><p><code>${escapeHtml(formatCode(code))}</code></p>
-      <p class="dim">${escapeHtml(known.client || 'Unknown program')}, from ${escapeHtml(known.address)}</p>
+      <p class="dim">${escapeHtml(known.client)}</p>
       <p>Confirm only if you began this sign-in yourself and the codes are the same: the device makes calls in
       your name.</p><input type="hidden" name="user_code" value="${escapeHtml(code)}">
       ${accounts.length > 1 ? choose : only}
@@ -302,10 +285,11 @@ async function answerForm(signIn: SignIn, place: Place, counts: NetworkCounts, r
   counts.add(address, 'Too many codes were tried from this network. Wait ten minutes.');
   counts.add(session.id, 'You have tried too many codes. Wait ten minutes.');
   const device = await signIn.people.findDevice(code);
-  if (!device) throw new GatewayError('not_found', 'No device waits with this code. Begin again.');
+  if (!device) throw buildMissing();
   if (answer === 'find') return showForm(session, code, device);
   if (answer !== 'approve') {
-    await signIn.people.answer(device.hash, 'denied', null);
+    const ends = Date.now() + codeAge * 1000;
+    await signIn.people.answer(device.session, { person: session.id, sid: session.sid, ends }, null);
     return buildNote('Refused', 'The device was not signed in.');
   }
   await approve(signIn, session, device, form.get('account') ?? '');

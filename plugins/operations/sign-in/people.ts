@@ -1,7 +1,8 @@
 /**
  * People who signed in, with their sessions in browsers and on devices, in tables beside the ledger, where
- * every process finds them. Of cookies and tokens only hashes are stored. A session ends when its row is
- * deleted, or when its person is no longer active.
+ * every process finds them. Of cookies and tokens only hashes are stored. A device that waits for its person
+ * is a session without one, and its code is one of its tokens. A session ends when its row is deleted, or when
+ * its person is no longer active.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
@@ -14,26 +15,21 @@ export const declaration: TableDeclaration = {
   migrations: [
     // Times are in milliseconds since the epoch. `checked` is when the identity provider last knew the
     // person, `asked` when it was last asked; `refresh` is what it is asked with, sealed. `suspended` lists
-    // keys that were disabled because the person left, and `author` is who changed the state. `handles` has
-    // the keys that devices use, by account.
+    // keys that were disabled because the person left, and `author` is who changed the state.
     `CREATE TABLE plugin_sign_in_people (id text PRIMARY KEY, subject text NOT NULL, holder text NOT NULL,
       name text NOT NULL, role text NOT NULL, accounts text NOT NULL, state text NOT NULL, refresh text,
-      checked bigint NOT NULL, asked bigint NOT NULL, suspended text, handles text NOT NULL,
-      author text NOT NULL, created bigint NOT NULL)`,
+      checked bigint NOT NULL, asked bigint NOT NULL, suspended text, author text NOT NULL,
+      created bigint NOT NULL)`,
     'CREATE INDEX plugin_sign_in_people_by_check ON plugin_sign_in_people (checked)',
-    // `sid` is the identity provider's session; only devices have a `handle`.
-    `CREATE TABLE plugin_sign_in_sessions (id text PRIMARY KEY, person text NOT NULL, sid text, handle text,
-      client text NOT NULL, created bigint NOT NULL, ends bigint NOT NULL)`,
+    // `sid` is the identity provider's session. Only devices have a `client`, which people recognise, and the
+    // `handle` of the key that they use, unless they were refused.
+    `CREATE TABLE plugin_sign_in_sessions (id text PRIMARY KEY, person text, sid text, handle text,
+      client text, ends bigint NOT NULL)`,
     'CREATE INDEX plugin_sign_in_sessions_by_person ON plugin_sign_in_sessions (person)',
     'CREATE INDEX plugin_sign_in_sessions_by_sid ON plugin_sign_in_sessions (sid)',
     `CREATE TABLE plugin_sign_in_tokens (hash text PRIMARY KEY, session text NOT NULL, ends bigint NOT NULL,
       used bigint)`,
     'CREATE INDEX plugin_sign_in_tokens_by_session ON plugin_sign_in_tokens (session)',
-    // Devices that wait for a person to confirm their code.
-    `CREATE TABLE plugin_sign_in_devices (hash text PRIMARY KEY, code text NOT NULL, state text NOT NULL,
-      session text, client text NOT NULL, address text NOT NULL, polled bigint NOT NULL,
-      ends bigint NOT NULL)`,
-    'CREATE UNIQUE INDEX plugin_sign_in_devices_by_code ON plugin_sign_in_devices (code)',
     'CREATE TABLE plugin_sign_in_logouts (jti text PRIMARY KEY, ends bigint NOT NULL)',
   ],
 };
@@ -55,7 +51,6 @@ const personSchema = z.object({
   checked: z.coerce.number(),
   asked: z.coerce.number(),
   suspended: jsonTexts.nullable(),
-  handles: z.string().transform((text) => z.record(z.string(), z.string()).parse(JSON.parse(text))),
   author: z.string(),
   created: z.coerce.number(),
 });
@@ -71,12 +66,10 @@ const sessionSchema = personSchema.extend({
 export type SessionRow = z.output<typeof sessionSchema>;
 
 const deviceSchema = z.object({
-  hash: z.string(),
-  state: z.enum(['waiting', 'approved', 'denied']),
-  session: z.string().nullable(),
+  session: z.string(),
+  person: z.string().nullable(),
   client: z.string(),
-  address: z.string(),
-  polled: z.coerce.number(),
+  used: z.coerce.number().nullable(),
 });
 
 /** What an identity provider says about a person. */
@@ -85,7 +78,6 @@ export type Known = Pick<PersonRow, 'id' | 'subject' | 'holder' | 'name' | 'role
 const people = 'plugin_sign_in_people';
 const sessions = 'plugin_sign_in_sessions';
 const tokens = 'plugin_sign_in_tokens';
-const devices = 'plugin_sign_in_devices';
 /** What is read of a session with its person. */
 const opened = 'people.*, sessions.id AS session, sessions.sid, sessions.handle, sessions.ends';
 const joined = `${sessions} AS sessions JOIN ${people} AS people ON people.id = sessions.person`;
@@ -94,7 +86,7 @@ const sql = {
   // A person keeps the holder of the first time: keys name it. Who was removed stays so.
   admit: `
     INSERT INTO ${people} AS known (id, subject, holder, name, role, accounts, refresh, state, checked, asked,
-      created, handles, author) VALUES ($1, $2, $3, $4, $5, $6, $7, 'active', $8, $8, $8, '{}', $3)
+      created, author) VALUES ($1, $2, $3, $4, $5, $6, $7, 'active', $8, $8, $8, $3)
     ON CONFLICT (id) DO UPDATE SET
       name = excluded.name, role = excluded.role, accounts = excluded.accounts,
       refresh = CASE WHEN known.state = 'refused' THEN excluded.refresh
@@ -115,34 +107,28 @@ const sql = {
   erase: `DELETE FROM ${people} WHERE holder = $1`,
   eraseSessions: `DELETE FROM ${sessions} WHERE person IN (SELECT id FROM ${people} WHERE holder = $1)`,
   setState: `UPDATE ${people} SET state = $2, author = $3 WHERE id = $1`,
-  setHandles: `UPDATE ${people} SET handles = $2 WHERE id = $1`,
   noteCheck: `UPDATE ${people} SET checked = $2, refresh = coalesce($3, refresh) WHERE id = $1`,
   setSuspended: `UPDATE ${people} SET suspended = $2 WHERE id = $1`,
-  start: `
-    INSERT INTO ${sessions} (id, person, sid, handle, client, created, ends)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+  start: `INSERT INTO ${sessions} (id, person, sid, ends) VALUES ($1, $2, $3, $4)`,
   addToken: `INSERT INTO ${tokens} (hash, session, ends) VALUES ($1, $2, $3)`,
   open: `
     SELECT ${opened}, tokens.used FROM ${joined} JOIN ${tokens} AS tokens ON tokens.session = sessions.id
     WHERE tokens.hash = $1 AND tokens.ends > $2 AND sessions.ends > $2 AND people.state = 'active'`,
-  openSession: `
-    SELECT ${opened}, NULL AS used FROM ${joined}
-    WHERE sessions.id = $1 AND sessions.ends > $2 AND people.state = 'active'`,
   // The first use counts, for what may be used once.
   use: `UPDATE ${tokens} SET used = $2, ends = $3 WHERE hash = $1 AND used IS NULL`,
   end: `DELETE FROM ${sessions} WHERE `,
   endOnce: ' AND NOT EXISTS (SELECT jti FROM plugin_sign_in_logouts WHERE jti = $2)',
-  askDevice: `
-    INSERT INTO ${devices} (hash, code, state, client, address, polled, ends)
-    SELECT $1, $2, 'waiting', $3, $4, 0, $5 WHERE (SELECT count(*) FROM ${devices}) < $6
-    ON CONFLICT (code) DO NOTHING RETURNING hash`,
-  findCode: `SELECT * FROM ${devices} WHERE code = $1 AND state = 'waiting' AND ends > $2`,
+  askForDevice: `
+    INSERT INTO ${sessions} (id, client, ends) SELECT $1, $2, $3
+    WHERE (SELECT count(*) FROM ${sessions} WHERE person IS NULL) < $4 RETURNING id`,
+  findDevice: `
+    SELECT session, person, client, used FROM ${tokens} AS tokens
+    JOIN ${sessions} AS sessions ON sessions.id = session WHERE hash = $1 AND tokens.ends > $2`,
   answer: `
-    UPDATE ${devices} SET state = $2, session = $3 WHERE hash = $1 AND state = 'waiting' AND ends > $4
-    RETURNING hash`,
-  poll: `UPDATE ${devices} SET polled = $2 WHERE hash = $1 RETURNING *`,
-  findDevice: `SELECT * FROM ${devices} WHERE hash = $1 AND ends > $2`,
-  take: `DELETE FROM ${devices} WHERE hash = $1 RETURNING session`,
+    UPDATE ${sessions} SET person = $2, sid = $3, handle = $4, ends = $5
+    WHERE id = $1 AND person IS NULL AND ends > $6 RETURNING id`,
+  poll: `UPDATE ${tokens} SET used = $2 WHERE hash = $1`,
+  take: `DELETE FROM ${tokens} WHERE hash = $1 RETURNING session`,
   noteLogout: `
     INSERT INTO plugin_sign_in_logouts (jti, ends) VALUES ($1, $2)
     ON CONFLICT (jti) DO NOTHING RETURNING jti`,
@@ -152,7 +138,6 @@ const sql = {
 const sweeps = [
   `DELETE FROM ${tokens} WHERE ends < $1 OR session NOT IN (SELECT id FROM ${sessions})`,
   `DELETE FROM ${sessions} WHERE ends < $1`,
-  `DELETE FROM ${devices} WHERE ends < $1`,
   'DELETE FROM plugin_sign_in_logouts WHERE ends < $1',
 ];
 
@@ -165,16 +150,6 @@ interface Whose {
 interface NewSession {
   readonly person: string;
   readonly sid: string | null;
-  readonly handle: string | null;
-  /** What signed in, for people to recognise. */
-  readonly client: string;
-  readonly ends: number;
-}
-
-interface NewDevice {
-  readonly code: string;
-  readonly client: string;
-  readonly address: string;
   readonly ends: number;
 }
 
@@ -187,6 +162,10 @@ const grace = 60_000;
 const remembered = 24 * 3_600_000;
 /** Devices that wait at once. */
 const mostDevices = 1000;
+
+function addToken(secret: string, session: string, ends: number): TableStatement {
+  return { sql: sql.addToken, values: [hashSecret(secret), session, ends] };
+}
 
 export class People {
   readonly #tables: Tables;
@@ -241,10 +220,6 @@ export class People {
     await this.#write(sql.setSuspended, id, keys && JSON.stringify(keys));
   }
 
-  async setHandles(id: string, handles: PersonRow['handles']): Promise<void> {
-    await this.#write(sql.setHandles, id, JSON.stringify(handles));
-  }
-
   /** Notes that the identity provider still knows the person, and said no more. */
   async noteCheck(id: string, refresh: string | null): Promise<void> {
     await this.#write(sql.noteCheck, id, Date.now(), refresh);
@@ -256,26 +231,20 @@ export class People {
     if (state !== 'active') await this.end({ by: 'person', value: id });
   }
 
-  /** Starts a session, and makes a token of each kind. */
-  async start({ person, sid, handle, client, ends }: NewSession, kinds: Kinds = []) {
+  /** Starts a session in a browser, and returns its cookie. */
+  async start({ person, sid, ends }: NewSession): Promise<string> {
     const id = randomUUID();
-    const values = [id, person, sid, handle, client, Date.now(), ends];
-    return { id, tokens: await this.issue(id, kinds, [{ sql: sql.start, values }]) };
+    const before = [{ sql: sql.start, values: [id, person, sid, ends] }];
+    const [cookie = ''] = await this.issue(id, [{ kind: 'browser', ends }], before);
+    return cookie;
   }
 
   /** Adds tokens to a session, with what is written before them. */
   async issue(session: string, kinds: Kinds, before: readonly TableStatement[] = []) {
     const made = kinds.map(({ kind, ends }) => ({ secret: createSecret(kind), ends }));
-    const added = made.map(({ secret, ends }) => ({
-      sql: sql.addToken,
-      values: [hashSecret(secret), session, ends],
-    }));
+    const added = made.map(({ secret, ends }) => addToken(secret, session, ends));
     await this.#tables.write([...before, ...added]);
     return made.map(({ secret }) => secret);
-  }
-
-  async openSession(id: string): Promise<SessionRow | undefined> {
-    return (await this.#read(sessionSchema, sql.openSession, id, Date.now()))[0];
   }
 
   /** The session of a cookie or token; undefined if it has ended. */
@@ -312,33 +281,40 @@ export class People {
     return noted.length > 0;
   }
 
-  /** False if too many devices wait, or another has the code. */
-  async askForDevice(secret: string, { code, client, address, ends }: NewDevice): Promise<boolean> {
-    const values = [hashSecret(secret), code, client, address, ends, mostDevices];
-    return (await this.#write(sql.askDevice, ...values)).length > 0;
+  /** False if too many devices wait. Rejects if another has the code. */
+  async askForDevice(secret: string, code: string, client: string, ends: number): Promise<boolean> {
+    const id = randomUUID();
+    const [made = []] = await this.#tables.write([
+      { sql: sql.askForDevice, values: [id, client, ends, mostDevices] },
+      ...[secret, code].map((each) => addToken(each, id, ends)),
+    ]);
+    return made.length > 0;
   }
 
   /** The device that waits with this code. */
   async findDevice(code: string) {
-    return (await this.#read(deviceSchema, sql.findCode, code, Date.now()))[0];
+    const [device] = await this.#read(deviceSchema, sql.findDevice, hashSecret(code), Date.now());
+    return device?.person === null ? device : undefined;
   }
 
-  /** A person's answer to a waiting device; false if it no longer waits. */
-  async answer(hash: string, state: 'approved' | 'denied', session: string | null): Promise<boolean> {
-    return (await this.#write(sql.answer, hash, state, session, Date.now())).length > 0;
+  /** A person's answer to a waiting device, which is no if there is no key; false if it no longer waits. */
+  async answer(device: string, { person, sid, ends }: NewSession, handle: string | null): Promise<boolean> {
+    return (await this.#write(sql.answer, device, person, sid, handle, ends, Date.now())).length > 0;
   }
 
   /** What a device that polls waits for, as it was before; undefined if it has waited too long. */
   async poll(secret: string) {
-    const hash = hashSecret(secret);
-    const [device] = await this.#read(deviceSchema, sql.findDevice, hash, Date.now());
-    if (device) await this.#write(sql.poll, hash, Date.now());
-    return device;
+    const [hash, now] = [hashSecret(secret), Date.now()];
+    const [rows] = await this.#tables.write([
+      { sql: sql.findDevice, values: [hash, now] },
+      { sql: sql.poll, values: [hash, now] },
+    ]);
+    return z.array(deviceSchema).parse(rows)[0];
   }
 
   /** Ends the wait. Of several processes one gets the device. */
-  async take({ hash }: { readonly hash: string }): Promise<boolean> {
-    return (await this.#write(sql.take, hash)).length > 0;
+  async take(secret: string): Promise<boolean> {
+    return (await this.#write(sql.take, hashSecret(secret))).length > 0;
   }
 
   /** Deletes what is known of a person. Who signs in again is new. */
