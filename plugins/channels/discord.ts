@@ -25,6 +25,4 @@ export const discord = defineJsonChannel({
     };
     return { embeds: [embed], allowed_mentions: { parse: [] } };
   },
-  // Discord shows a webhook to those who know its address.
-  check: { method: 'GET' },
 });

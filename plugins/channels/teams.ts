@@ -26,6 +26,4 @@ export const teams = defineJsonChannel({
     const contentType = 'application/vnd.microsoft.card.adaptive';
     return { type: 'message', attachments: [{ contentType, contentUrl: null, content }] };
   },
-  // A workflow takes a POST only, and each one starts it: another method shows that the server is there.
-  check: { method: 'HEAD', accepted: [400, 404, 405] },
 });

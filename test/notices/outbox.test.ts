@@ -40,7 +40,6 @@ function createRecorder(name: string, more: Partial<Channel> = {}): Recorder {
     messages,
     failures,
     takes: () => true,
-    check: async () => undefined,
     async send(message) {
       messages.push(message);
       const failure = failures.shift();

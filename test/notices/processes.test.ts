@@ -96,15 +96,3 @@ it('a gateway that is killed after it sent and before it noted that sends once m
   expect(room.count()).toBe(2);
   expect(await next.stop('SIGTERM')).toMatchObject({ code: 0 });
 });
-
-it('the doctor says which channel cannot be reached, without its address', async () => {
-  const gateway = await start('');
-  const { url } = room;
-  room.failNext({ status: 404 });
-  const report = JSON.stringify(await operated.verb('doctor').catch(String));
-  expect(report).toContain('channel slack');
-  expect(report).toContain('127.0.0.1 answered 404');
-  expect(report).not.toContain('aSecretOfSlack');
-  expect(url).toContain('aSecretOfSlack');
-  await gateway.stop('SIGTERM');
-});

@@ -1,8 +1,8 @@
 /**
  * People who signed in, with their sessions in browsers and on devices, in tables beside the ledger, where
  * every process finds them. Of cookies and tokens only hashes are stored. A device that waits for its person
- * is a session without one, and its code is one of its tokens. A session ends when its row is deleted, or when
- * its person is no longer active.
+ * is a session without one, and its code is one of its tokens. A session ends when its row is deleted, or
+ * when its person is no longer active.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';

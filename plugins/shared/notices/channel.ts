@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { definePlugin, type Plugin, type PluginFactory } from '../../../core/index.ts';
 import { isEventPattern, isKnownPattern } from './events.ts';
-import { sendJson, type Channel, type Message, type Sent } from './message.ts';
+import { sendJson, type Channel, type Message } from './message.ts';
 import { answerClaims, useOutbox } from './outbox.ts';
 
 const severities = ['info', 'warning', 'critical'] as const;
@@ -49,7 +49,7 @@ export interface ChannelSpec<Schema extends z.ZodType<SharedOptions>> {
   /** What the channel is called unless it is named. */
   readonly kind: string;
   readonly options: Schema;
-  open(options: z.output<Schema>): Pick<Channel, 'send' | 'check' | 'isSingle'>;
+  open(options: z.output<Schema>): Pick<Channel, 'send' | 'isSingle'>;
 }
 
 /** Whether a notice is for a channel of these options. */
@@ -94,18 +94,15 @@ export function defineChannel<Schema extends z.ZodType<SharedOptions>>({
 interface JsonChannelSpec {
   readonly kind: string;
   buildBody(message: Message): object;
-  /** A request that shows whether the address takes messages, and is none. */
-  readonly check: Omit<Sent, 'timeout'>;
 }
 
 /** Makes the plugin of a channel whose address, which is all it needs, takes JSON. */
-export function defineJsonChannel({ kind, buildBody, check }: JsonChannelSpec) {
+export function defineJsonChannel({ kind, buildBody }: JsonChannelSpec) {
   return defineChannel({
     kind,
     options: z.strictObject({ url: channelUrl, ...channelOptions }),
     open: ({ url, timeout }) => ({
       send: (message) => sendJson(url, { body: JSON.stringify(buildBody(message)), timeout }),
-      check: () => sendJson(url, { ...check, timeout }),
     }),
   });
 }

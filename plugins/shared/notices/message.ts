@@ -31,8 +31,6 @@ export interface Channel {
   takes(notice: Notice): boolean;
   /** Rejects if the message was not accepted: it is sent again later. */
   send(message: Message): Promise<void>;
-  /** Rejects with the reason if messages cannot be sent. Sends none. */
-  check(): Promise<void>;
   count?(outcome: Outcome): void;
 }
 
@@ -90,13 +88,10 @@ export function formatTitle({ severity, isOver, title }: Message): string {
   return `${isOver ? 'Over' : words[severity]}: ${title}`;
 }
 
-export interface Sent {
-  readonly method?: 'GET' | 'HEAD' | 'POST';
+interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
   /** JSON text. */
-  readonly body?: string;
-  /** Statuses that are as good as 2xx. */
-  readonly accepted?: readonly number[];
+  readonly body: string;
   /** Seconds. */
   readonly timeout: number;
 }
@@ -105,15 +100,13 @@ export interface Sent {
  * Sends JSON to the address of a channel and to no other. Rejects with a `SendError`, which never has the
  * address, unless the reply is good.
  */
-export async function sendJson(
-  url: string,
-  { method = 'POST', headers = {}, body, accepted = [], timeout }: Sent,
-): Promise<void> {
-  const signal = AbortSignal.timeout(timeout * 1000);
-  const init = { method, body: body ?? null, redirect: 'manual', signal } as const;
+export async function sendJson(url: string, { headers = {}, body, timeout }: Sent): Promise<void> {
   const response = await fetch(url, {
-    ...init,
-    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    method: 'POST',
+    body,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(timeout * 1000),
+    headers: { 'content-type': 'application/json', ...headers },
   }).catch((error: unknown) => {
     const { cause } = error instanceof Error ? error : {};
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : getMessage(error);
@@ -121,7 +114,7 @@ export async function sendJson(
   });
   // Only the status matters, and the body may be of any size.
   await response.body?.cancel();
-  if (response.ok || accepted.includes(response.status)) return;
+  if (response.ok) return;
   const wait = Number(response.headers.get('retry-after'));
   throw new SendError(
     `${new URL(url).hostname} answered ${response.status}`,
@@ -140,9 +133,4 @@ export function sendSigned({ url, secret, timeout }: SignedAddress, message: obj
   const time = Math.floor(Date.now() / 1000);
   const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex');
   return sendJson(url, { body, timeout, headers: { 'tollgate-signature': `t=${time},v1=${signature}` } });
-}
-
-/** Any reply of a program shows that the receiver is there. */
-export function checkSigned({ url, timeout }: SignedAddress): Promise<void> {
-  return sendJson(url, { method: 'HEAD', accepted: [400, 401, 403, 404, 405], timeout });
 }

@@ -12,7 +12,6 @@ import {
   isGatewayError,
   withTimeout,
   type Erasure,
-  type Finding,
   type Host,
   type Notice,
   type Supervisor,
@@ -355,20 +354,9 @@ export function answerClaims(supervisor: Supervisor): void {
   });
 }
 
-async function examineChannel({ name, check }: Channel): Promise<Finding> {
-  const subject = `channel ${name}`;
-  try {
-    await check();
-    return { subject, state: 'well', message: 'takes notices' };
-  } catch (error) {
-    const remedy = `check its options; \`tollgate notices test ${name}\` sends a message`;
-    return { subject, state: 'fault', message: describeFault(error), remedy };
-  }
-}
-
 /** The outbox of a configuration. The first plugin that asks for it makes it. */
 export function useOutbox(host: Host): NoticeOutbox {
-  const { hooks, notices, tables, examinations } = host;
+  const { hooks, notices, tables } = host;
   const known = notices.outboxes.find(outboxName);
   if (known instanceof NoticeOutbox) return known;
   const outbox = new NoticeOutbox(host);
@@ -383,9 +371,5 @@ export function useOutbox(host: Host): NoticeOutbox {
   );
   hooks.erase.tapPromise(outboxName, (erasure) => outbox.erase(erasure));
   hooks.close.tapPromise({ name: outboxName, stage: -10 }, () => outbox.stop());
-  examinations.add({
-    name: outboxName,
-    examine: () => Promise.all(Array.from(outbox.channels.values(), examineChannel)),
-  });
   return outbox;
 }

@@ -28,7 +28,6 @@ function findMarks(text: string): string[] {
 export function startDiscord(): Promise<FakeChannel> {
   const token = '/api/webhooks/123/aSecretOfDiscord';
   return startHttpChannel(token, ({ method }, body) => {
-    if (method === 'GET') return { status: 200, text: '{"type":1,"id":"123"}' };
     if (method !== 'POST') return { status: 405 };
     const read = payload.safeParse(body);
     if (!read.success) return { status: 400, text: '{"code":50035,"message":"Invalid Form Body"}' };

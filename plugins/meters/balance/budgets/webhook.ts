@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Host } from '../../../../core/index.ts';
 import { isEventPattern, raiseNotice } from '../../../shared/notices/events.ts';
-import { checkSigned, sendSigned, testEvent } from '../../../shared/notices/message.ts';
+import { sendSigned, testEvent } from '../../../shared/notices/message.ts';
 import { longestTry, useOutbox } from '../../../shared/notices/outbox.ts';
 import type { LedgerServiceOptions } from '../ledger-service.ts';
 import type { LedgerMetrics } from '../metrics.ts';
@@ -45,7 +45,6 @@ export function addBudgetWebhook(
       await sendSigned(webhook, warning);
       await store().endWarning({ id: warning.id });
     },
-    check: () => checkSigned(webhook),
     count: (outcome) => metrics.budgetWebhooks.inc({ outcome: outcomes[outcome] }),
   });
 }
