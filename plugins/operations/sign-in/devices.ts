@@ -24,8 +24,8 @@ import { hour, isKnown, type SignIn } from './check.ts';
 import { buildPage, escapeHtml } from './pages.ts';
 import type { SessionRow } from './people.ts';
 
-/** Seconds: of a code, between two polls, and of a token for calls. */
-const [codeAge, pause, tokenAge] = [600, 5, 900];
+/** Seconds: of a code, and between two polls. */
+const [codeAge, pause] = [600, 5];
 /** Milliseconds of a poll that comes too early and is let through. */
 const slack = 500;
 /** Sign-ins that one address begins, and codes that it tries, in ten minutes. */
@@ -82,24 +82,13 @@ function readField(form: URLSearchParams, name: string): string {
   throw new OAuthError('invalid_request', `"${name}" is sent more than once.`);
 }
 
-/** When a token for calls ends, which is never after its session. */
-function computeEnd({ ends }: SessionRow): number {
-  return Math.min(ends, Date.now() + tokenAge * 1000);
-}
+type Tokens = Awaited<ReturnType<SignIn['people']['issue']>>;
 
-function listKinds(session: SessionRow) {
-  return [
-    { kind: 'access', ends: computeEnd(session) },
-    { kind: 'refresh', ends: session.ends },
-  ] as const;
-}
-
-function buildTokenReply(session: SessionRow, [access, refresh]: readonly string[]): RouteReply {
-  const { name } = session;
+function buildTokenReply({ name }: SessionRow, { access, refresh, until }: Tokens): RouteReply {
   return buildOAuthReply({
     access_token: access,
     token_type: 'Bearer',
-    expires_in: Math.floor((computeEnd(session) - Date.now()) / 1000),
+    expires_in: Math.floor((until - Date.now()) / 1000),
     refresh_token: refresh,
     ...(name.includes('@') && { email: name }),
   });
@@ -120,7 +109,7 @@ async function takeDevice({ people }: SignIn, secret: string, forget: () => void
   const session = await people.open(secret);
   if (!(await people.take(secret))) throw new OAuthError('expired_token', 'This code was used.');
   if (!session?.handle) throw new OAuthError('access_denied', 'The sign-in was refused.');
-  return buildTokenReply(session, await people.issue(session.session, listKinds(session)));
+  return buildTokenReply(session, await people.issue(session));
 }
 
 /** A key that is disabled, or of an account that the person no longer has, ends the sign-in. */
@@ -144,7 +133,7 @@ async function renew(signIn: SignIn, secret: string, forget: () => void): Promis
   // The check may have changed the accounts.
   const now = await people.open(secret);
   if (!now || !(await findOwnKey(keys, now).catch(toLockout))) throw buildLockout();
-  const tokens = await people.renew(secret, session, listKinds(session));
+  const tokens = await people.renew(secret, session);
   if (!tokens) throw buildLockout();
   return buildTokenReply(session, tokens);
 }

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { TableDeclaration, TableRow, Tables, TableStatement } from '../../../core/index.ts';
 import { roleNames } from '../../shared/operations.ts';
-import { createSecret, hashSecret, type SecretKind } from '../../shared/secret.ts';
+import { createSecret, hashSecret } from '../../shared/secret.ts';
 
 export const declaration: TableDeclaration = {
   name: 'sign_in',
@@ -153,9 +153,8 @@ interface NewSession {
   readonly ends: number;
 }
 
-/** The tokens to make, each with the time when it ends. */
-type Kinds = readonly { readonly kind: SecretKind; readonly ends: number }[];
-
+/** Milliseconds of a token for calls. */
+const tokenAge = 900_000;
 /** Milliseconds for which a renewal may be used again: several processes of a client share one. */
 const grace = 60_000;
 /** Milliseconds for which a used renewal is known, and a later use of it ends the session. */
@@ -233,18 +232,18 @@ export class People {
 
   /** Starts a session in a browser, and returns its cookie. */
   async start({ person, sid, ends }: NewSession): Promise<string> {
-    const id = randomUUID();
-    const before = [{ sql: sql.start, values: [id, person, sid, ends] }];
-    const [cookie = ''] = await this.issue(id, [{ kind: 'browser', ends }], before);
+    const [id, cookie] = [randomUUID(), createSecret('browser')];
+    const begin = { sql: sql.start, values: [id, person, sid, ends] };
+    await this.#tables.write([begin, addToken(cookie, id, ends)]);
     return cookie;
   }
 
-  /** Adds tokens to a session, with what is written before them. */
-  async issue(session: string, kinds: Kinds, before: readonly TableStatement[] = []) {
-    const made = kinds.map(({ kind, ends }) => ({ secret: createSecret(kind), ends }));
-    const added = made.map(({ secret, ends }) => addToken(secret, session, ends));
-    await this.#tables.write([...before, ...added]);
-    return made.map(({ secret }) => secret);
+  /** Makes a token for calls, which never outlives its session, and a renewal of it. */
+  async issue({ session, ends }: SessionRow, before: readonly TableStatement[] = []) {
+    const [access, refresh] = [createSecret('access'), createSecret('refresh')];
+    const until = Math.min(ends, Date.now() + tokenAge);
+    await this.#tables.write([...before, addToken(access, session, until), addToken(refresh, session, ends)]);
+    return { access, refresh, until };
   }
 
   /** The session of a cookie or token; undefined if it has ended. */
@@ -257,14 +256,14 @@ export class People {
    * Renews a session once, and again within a short while. A later use of the same renewal means that it was
    * stolen: then the session ends, and the result is undefined.
    */
-  async renew(secret: string, { session, used }: SessionRow, kinds: Kinds) {
-    const now = Date.now();
+  async renew(secret: string, session: SessionRow) {
+    const [{ used }, now] = [session, Date.now()];
     if (used !== null && now - used > grace) {
-      await this.end({ by: 'id', value: session });
+      await this.end({ by: 'id', value: session.session });
       return undefined;
     }
     const values = [hashSecret(secret), now, now + remembered];
-    return this.issue(session, kinds, [{ sql: sql.use, values }]);
+    return this.issue(session, [{ sql: sql.use, values }]);
   }
 
   /** Their tokens open nothing any more, and are swept away. */
