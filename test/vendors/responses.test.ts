@@ -122,6 +122,13 @@ describe('the fake OpenAI, asked something right', () => {
     expect(await runLoop(change)).toMatchObject({ status: 400, text: expect.stringContaining(message) });
   });
 
+  it('takes items and a search as Codex writes them', async () => {
+    const update = { type: 'configuration_update', id: null, reasoning: { effort: 'high' } };
+    const search = { type: 'web_search', external_web_access: true, search_content_types: ['text', 'image'] };
+    const body = { ...good, model: 'gpt-5', tools: [search] };
+    expect(await call({ ...body, input: [user, update, user] })).toMatchObject({ status: 200 });
+  });
+
   it('calls a tool that an item brings', async () => {
     const tools = [{ type: 'namespace', name: 'functions', tools: [{ type: 'custom', name: 'exec' }] }];
     const input = [
@@ -138,6 +145,16 @@ describe('the fake OpenAI, asked something right', () => {
 type Change = [change: object, code: string | null, param: string | null, message?: RegExp];
 
 const bad: Readonly<Record<string, Change>> = {
+  'an effort that an item sets and the model lacks': [
+    {
+      model: 'gpt-5',
+      reasoning: { effort: 'low' },
+      input: [user, { type: 'configuration_update', reasoning: { effort: 'xhigh' } }],
+    },
+    'unsupported_value',
+    'reasoning.effort',
+    /'xhigh' is not supported/,
+  ],
   ...readCases<Record<string, Change>>('responses-refusals.json', import.meta.url),
   'no input': [{ input: undefined }, 'missing_required_parameter', 'input'],
   'more than the model holds': [{ input: 'a '.repeat(128_001) }, 'context_length_exceeded', 'messages'],

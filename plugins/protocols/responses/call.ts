@@ -40,7 +40,7 @@ import {
   createEncoding,
 } from './encoding.ts';
 import { findExpansion, isReference, type Expansion } from './expansion.ts';
-import { hasNativeFields, removeNativeFields } from './native-fields.ts';
+import { applyUpdates, hasNativeFields, removeNativeFields, updateType } from './native-fields.ts';
 import { isGatewayId } from './reply-facts.ts';
 import { decodeRequest, nameMessages } from './settings.ts';
 import { buildReferenceError, checkState } from './state-fields.ts';
@@ -63,6 +63,8 @@ export type ReadItem =
   | { readonly kind: 'image-call'; readonly item: Wire.ImageCall }
   /** Tools that the client offers in the middle of a conversation, as Codex does. */
   | { readonly kind: 'more-tools'; readonly item: Fields; readonly tools: readonly ReadTool[] }
+  /** Settings that the client changes there, as Codex does when it compacts. */
+  | { readonly kind: 'update'; readonly item: Fields & Wire.Update }
   /** `unknownRole`: a message of an unknown role. Without it, another provider's answer is worthless. */
   | { readonly kind: 'other'; readonly item: Fields; readonly unknownRole?: true };
 
@@ -106,6 +108,8 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
     }
     case itemType:
       return { kind: 'other', item: checkWire(Wire.compaction, value, at) };
+    case updateType:
+      return { kind: 'update', item: checkWire(Wire.update, value, at) };
     case 'item_reference':
       throw buildReferenceError(at, 'send the item itself');
     default:
@@ -238,7 +242,7 @@ function readFacts(read: ReadRequest, text: string): CallFacts {
     stream: wire.stream ?? false,
     outputLimit: wire.max_output_tokens ?? undefined,
     candidates: 1,
-    effort: wire.reasoning?.effort ?? undefined,
+    effort: applyUpdates(wire).reasoning?.effort ?? undefined,
     framing: 'events',
     usageWanted: true,
     size: measureInput(read, text),

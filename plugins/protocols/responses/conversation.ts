@@ -158,6 +158,7 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
     case 'image-call':
       return buildAssistantTurn(decodeImageCall(read.item, at), at);
     case 'more-tools':
+    case 'update':
       return buildAssistantTurn(buildForeignBlock(protocolName, read.item, at, 'repeated'), at);
     case 'other': {
       const { item, unknownRole } = read;

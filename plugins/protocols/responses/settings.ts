@@ -42,6 +42,7 @@ import {
 import type { ReadRequest } from './call.ts';
 import { decodeItems, encodeItems } from './conversation.ts';
 import { bag, ToolNames, protocolName, readFlags, type Encoding, createEncoding } from './encoding.ts';
+import { applyUpdates } from './native-fields.ts';
 import { decodeChoice, decodeTools, encodeTools } from './tools.ts';
 import * as Wire from './wire.ts';
 
@@ -112,7 +113,7 @@ export const settings = new Settings<Tracked<Wire.Request>, Sending>(
 );
 
 export function decodeRequest({ wire, items, tools: offered }: ReadRequest): CanonicalRequest {
-  const body = trackReads(wire);
+  const body = trackReads(applyUpdates(wire));
   const { model, stream, include, truncation, instructions, provider: _preferences } = body.seen;
   const { input: _input, tools: _tools, store: _store, background: _background } = body.seen;
   const { previous_response_id: _previous, conversation: _conversation } = body.seen;

@@ -170,7 +170,11 @@ export const request = z.looseObject({
   ...settingFields,
 });
 
+/** What an item changes of the settings, from there on. */
+export const update = z.looseObject({ reasoning: request.shape.reasoning, text: request.shape.text });
+
 export type Request = z.output<typeof request>;
+export type Update = z.output<typeof update>;
 export type Message = z.output<typeof message>;
 export type FunctionCall = z.output<typeof functionCall>;
 export type CustomCall = z.output<typeof customCall>;

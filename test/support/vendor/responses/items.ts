@@ -4,7 +4,20 @@
  */
 import { z } from 'zod';
 import { isObject } from '../../json.ts';
-import { functionName, tool } from './tools.ts';
+import { functionName, schema, tool } from './tools.ts';
+
+export const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
+export const textFormat = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text') }),
+  z.strictObject({ type: z.literal('json_object') }),
+  z.strictObject({
+    type: z.literal('json_schema'),
+    name: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/),
+    description: z.string().nullish(),
+    schema,
+    strict: z.boolean().nullish(),
+  }),
+]);
 
 const idOf = (prefix: string) =>
   z
@@ -180,6 +193,12 @@ const other = z.discriminatedUnion('type', [
     id: idOf('at'),
     role: z.literal('developer'),
     tools: z.array(tool),
+  }),
+  z.strictObject({
+    type: z.literal('configuration_update'),
+    id: z.string().nullish(),
+    reasoning: z.strictObject({ effort: effort.nullish() }).optional(),
+    text: z.strictObject({ format: textFormat }).optional(),
   }),
   z.strictObject({ type: z.literal('compaction'), id: idOf('cmp'), encrypted_content: z.string() }),
   z.strictObject({ type: z.literal('compaction_trigger'), id: z.string().nullish() }),

@@ -3,7 +3,7 @@
  * `rules.ts` and `conversation.ts`.
  */
 import { z } from 'zod';
-import { inputItem } from './items.ts';
+import { effort, inputItem, textFormat } from './items.ts';
 import { functionName, schema, tool, type Tool } from './tools.ts';
 
 const toolChoice = z.union([
@@ -27,17 +27,6 @@ const toolChoice = z.union([
     ]),
   }),
 ]);
-const textFormat = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('text') }),
-  z.strictObject({ type: z.literal('json_object') }),
-  z.strictObject({
-    type: z.literal('json_schema'),
-    name: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/),
-    description: z.string().nullish(),
-    schema,
-    strict: z.boolean().nullish(),
-  }),
-]);
 
 const counted = {
   model: z.string().min(1),
@@ -50,7 +39,7 @@ const counted = {
   conversation: z.union([z.string(), z.strictObject({ id: z.string() })]).nullish(),
   reasoning: z
     .strictObject({
-      effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+      effort: effort.nullish(),
       summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
       generate_summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
       context: z.enum(['auto', 'current_turn', 'all_turns']).nullish(),

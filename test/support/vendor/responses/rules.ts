@@ -49,8 +49,17 @@ const checkReasoningLogprobs: Rule = ({ include }, { efforts }) =>
     ? complain('logprobs are not supported with reasoning models.', 'include', 'unsupported_parameter')
     : undefined;
 
-const checkEffort: Rule = ({ reasoning, model }, { efforts }) => {
-  const wanted = reasoning?.effort;
+/** The effort that holds in the end: an item of the input may change it. */
+function findEffort({ reasoning, input }: CountRequest): string | null | undefined {
+  const updates = (Array.isArray(input) ? input : []).flatMap((item) =>
+    item.type === 'configuration_update' && item.reasoning?.effort !== undefined ? [item.reasoning] : [],
+  );
+  return (updates.at(-1) ?? reasoning)?.effort;
+}
+
+const checkEffort: Rule = (request, { efforts }) => {
+  const { reasoning, model } = request;
+  const wanted = findEffort(request);
   if (!efforts.length) {
     const field = wanted ? 'reasoning.effort' : reasoning?.summary ? 'reasoning.summary' : undefined;
     return field && describeUnsupported(field);

@@ -43,6 +43,11 @@ const searchTool = z.strictObject({
   user_location: location.nullish(),
   filters: z.strictObject({ allowed_domains: z.array(z.string()).nullish() }).nullish(),
   external_web_access: z.boolean().optional(),
+  indexed_web_access: z.boolean().optional(),
+  search_content_types: z.array(z.enum(['text', 'image'])).optional(),
+  image_settings: z
+    .strictObject({ max_results: z.int().optional(), caption: z.boolean().optional() })
+    .optional(),
 });
 const imageTool = z.strictObject({
   type: z.literal('image_generation'),
