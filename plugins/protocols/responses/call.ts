@@ -39,11 +39,10 @@ import {
   type Encoding,
   createEncoding,
 } from './encoding.ts';
-import { findExpansion, isReference, type Expansion } from './expansion.ts';
+import { buildReferenceError, checkState, findExpansion, isReference, type Expansion } from './expansion.ts';
 import { applyUpdates, hasNativeFields, removeNativeFields, updateType } from './native-fields.ts';
 import { isGatewayId } from './reply-facts.ts';
 import { decodeRequest, nameMessages } from './settings.ts';
-import { buildReferenceError, checkState } from './state-fields.ts';
 import { isPreviewSearch, isSearch } from './tools.ts';
 import * as Wire from './wire.ts';
 

@@ -9,6 +9,7 @@ import {
   type BlockOf,
   type CanonicalEvent,
   type CanonicalRequest,
+  type ErrorCode,
   type EventOf,
   type Host,
   type Operation,
@@ -221,35 +222,31 @@ async function* packSummary(
   }
 }
 
-/** Throws if the summary is not whole. The caller pays for it: the model has done the work. */
+/** The caller pays for it: the model has done the work. */
+function refuseSummary(code: ErrorCode, message: string, param?: string): never {
+  throw new GatewayError(code, message, { param, charge: true });
+}
+
+/** Throws if the summary is not whole. */
 function checkSummary(
   summary: string,
   { unified }: EventOf<'finish'>['reason'],
-  { call, grant }: Routed,
+  { call: { outputLimit }, grant }: Routed,
 ): void {
-  const charge = true;
   if (unified === 'length' || unified === 'context-length') {
-    const isGranted = grant.outputLimit !== undefined && grant.outputLimit < (call.outputLimit ?? Infinity);
-    const stated = call.outputLimit === undefined ? 'choose a model that may write more' : 'raise that limit';
-    throw new GatewayError(
+    const isGranted = grant.outputLimit !== undefined && grant.outputLimit < (outputLimit ?? Infinity);
+    const stated = outputLimit === undefined ? 'choose a model that may write more' : 'raise that limit';
+    refuseSummary(
       'invalid_request',
       'The summary of the conversation reached the output limit before it was complete: ' +
         `${isGranted ? 'the credit allows for no longer one' : stated}.`,
-      { param: call.outputLimit === undefined ? undefined : 'max_output_tokens', charge },
+      outputLimit === undefined ? undefined : 'max_output_tokens',
     );
   }
   if (unified === 'refusal' || unified === 'content-filter')
-    throw new GatewayError('content_policy_violation', 'The model refused to summarise the conversation.', {
-      charge,
-    });
+    refuseSummary('content_policy_violation', 'The model refused to summarise the conversation.');
   if (unified !== 'stop' || summary === '')
-    throw new GatewayError(
-      'upstream_failed',
-      'The model ended its turn without a summary of the conversation.',
-      {
-        charge,
-      },
-    );
+    refuseSummary('upstream_failed', 'The model ended its turn without a summary of the conversation.');
 }
 
 /** The user's messages, which OpenAI returns in front of a compaction, each with an id. */

@@ -18,7 +18,7 @@ import {
   type StoredRequest,
   type StoredRoute,
 } from './stored-routes.ts';
-import { conversationState, type Item, type Stored } from './stored.ts';
+import { conversationState, type Item } from './stored.ts';
 
 const mostItems = 20;
 const items = z.array(z.looseObject({}), 'an array of items').max(mostItems);
@@ -26,118 +26,94 @@ const creation = z.looseObject({ items: items.nullish(), metadata: metadataPairs
 const change = z.looseObject({ metadata: metadataPairs });
 const addition = z.looseObject({ items: items.min(1) });
 
-function getId({ params }: StoredRequest): string {
-  return params.id ?? '';
+async function requireConversation({ stored, account, id }: StoredRequest): Promise<Fields> {
+  const found = await stored.find(account, id);
+  if (found?.state === conversationState) return readObject(JSON.parse(found.reply));
+  throw buildNotFound('Conversation', id);
 }
 
-class Conversations {
-  readonly #getStored: () => Stored;
-  readonly #check: (input: unknown) => void;
-
-  constructor(getStored: () => Stored, check: (input: unknown) => void) {
-    this.#getStored = getStored;
-    this.#check = check;
-  }
-
-  async create(request: StoredRequest): Promise<RouteReply> {
-    const { metadata } = checkWire(creation, request.body ?? {});
-    const added = this.#readItems(request);
-    const id = `conv_${randomUUID().replaceAll('-', '')}`;
-    const created = Math.floor(Date.now() / 1000);
-    const made = { id, object: 'conversation', created_at: created, metadata: metadata ?? {} };
-    const { account, key } = request;
-    const reply = JSON.stringify(made);
-    const entry = { account, key, id, state: conversationState, bytes: reply.length, request: '', reply };
-    await this.#getStored().begin(entry);
-    await this.#getStored().addItems(account, id, added);
-    return buildJson(made);
-  }
-
-  async show(request: StoredRequest): Promise<RouteReply> {
-    return buildJson(await this.#require(request));
-  }
-
-  async update(request: StoredRequest): Promise<RouteReply> {
-    const { metadata } = checkWire(change, request.body);
-    const changed = { ...(await this.#require(request)), metadata };
-    await this.#getStored().describe(request.account, getId(request), JSON.stringify(changed));
-    return buildJson(changed);
-  }
-
-  async drop(request: StoredRequest): Promise<RouteReply> {
-    const { id } = await this.#require(request);
-    await this.#getStored().drop(request.account, getId(request));
-    return buildJson({ id, object: 'conversation.deleted', deleted: true });
-  }
-
-  async addItems(request: StoredRequest): Promise<RouteReply> {
-    checkWire(addition, request.body);
-    const added = this.#readItems(request);
-    await this.#require(request);
-    if (!(await this.#getStored().addItems(request.account, getId(request), added)))
-      throw new GatewayError('invalid_request', 'The conversation is full: start another one.');
-    return buildPage(added, new URLSearchParams({ order: 'asc', limit: '100' }));
-  }
-
-  async listItems(request: StoredRequest): Promise<RouteReply> {
-    return buildPage(await this.#list(request), request.query);
-  }
-
-  async showItem(request: StoredRequest): Promise<RouteReply> {
-    return buildJson(completeItem(await this.#find(request)));
-  }
-
-  async dropItem(request: StoredRequest): Promise<RouteReply> {
-    const { id } = await this.#find(request);
-    await this.#getStored().dropItem(request.account, getId(request), id);
-    return this.show(request);
-  }
-
-  async #require(request: StoredRequest): Promise<Fields> {
-    const found = await this.#getStored().find(request.account, getId(request));
-    if (found?.state === conversationState) return readObject(JSON.parse(found.reply));
-    throw buildNotFound('Conversation', getId(request));
-  }
-
-  async #list(request: StoredRequest): Promise<readonly Item[]> {
-    await this.#require(request);
-    return this.#getStored().listItems(request.account, getId(request));
-  }
-
-  async #find(request: StoredRequest): Promise<Item> {
-    const { item } = request.params;
-    const found = (await this.#list(request)).find(({ id }) => id === item);
-    if (found) return found;
-    throw buildNotFound('Item', item);
-  }
-
-  #readItems({ body, text }: StoredRequest): Item[] {
-    const given = readObject(body).items;
-    this.#check(given);
-    return Array.isArray(given) ? nameItems(sliceItems(sliceMember(text, 'items') ?? '[]')) : [];
-  }
+async function listKept(request: StoredRequest): Promise<readonly Item[]> {
+  await requireConversation(request);
+  return request.stored.listItems(request.account, request.id);
 }
 
-/** `check` reads items as a call's input. */
-export function listConversationRoutes(
-  getStored: () => Stored,
-  check: (input: unknown) => void,
-): readonly StoredRoute[] {
-  const kept = new Conversations(getStored, check);
-  const rows = [
-    ['new conversation', 'POST', '', (request) => kept.create(request)],
-    ['conversation', 'GET', '/:id', (request) => kept.show(request)],
-    ['change of a conversation', 'POST', '/:id', (request) => kept.update(request)],
-    ['deletion of a conversation', 'DELETE', '/:id', (request) => kept.drop(request)],
-    ['new items of a conversation', 'POST', '/:id/items', (request) => kept.addItems(request)],
-    ['items of a conversation', 'GET', '/:id/items', (request) => kept.listItems(request)],
-    ['item of a conversation', 'GET', '/:id/items/:item', (request) => kept.showItem(request)],
-    ['deletion from a conversation', 'DELETE', '/:id/items/:item', (request) => kept.dropItem(request)],
-  ] satisfies [string, StoredRoute['method'], string, StoredRoute['handle']][];
-  return rows.map(([name, method, path, handle]) => ({
-    name,
-    method,
-    path: `/conversations${path}`,
-    handle,
-  }));
+async function requireItem(request: StoredRequest): Promise<Item> {
+  const { item } = request.params;
+  const found = (await listKept(request)).find(({ id }) => id === item);
+  if (found) return found;
+  throw buildNotFound('Item', item);
 }
+
+function readItems({ body, text, check }: StoredRequest): Item[] {
+  const given = readObject(body).items;
+  check(given);
+  return Array.isArray(given) ? nameItems(sliceItems(sliceMember(text, 'items') ?? '[]')) : [];
+}
+
+async function create(request: StoredRequest): Promise<RouteReply> {
+  const { account, key, stored } = request;
+  const { metadata } = checkWire(creation, request.body ?? {});
+  const added = readItems(request);
+  const id = `conv_${randomUUID().replaceAll('-', '')}`;
+  const created = Math.floor(Date.now() / 1000);
+  const made = { id, object: 'conversation', created_at: created, metadata: metadata ?? {} };
+  const reply = JSON.stringify(made);
+  await stored.begin({ account, key, id, state: conversationState, bytes: reply.length, request: '', reply });
+  await stored.addItems(account, id, added);
+  return buildJson(made);
+}
+
+async function show(request: StoredRequest): Promise<RouteReply> {
+  return buildJson(await requireConversation(request));
+}
+
+async function update(request: StoredRequest): Promise<RouteReply> {
+  const { metadata } = checkWire(change, request.body);
+  const changed = { ...(await requireConversation(request)), metadata };
+  await request.stored.describe(request.account, request.id, JSON.stringify(changed));
+  return buildJson(changed);
+}
+
+async function drop(request: StoredRequest): Promise<RouteReply> {
+  const { id } = await requireConversation(request);
+  await request.stored.drop(request.account, request.id);
+  return buildJson({ id, object: 'conversation.deleted', deleted: true });
+}
+
+async function addItems(request: StoredRequest): Promise<RouteReply> {
+  checkWire(addition, request.body);
+  const added = readItems(request);
+  await requireConversation(request);
+  if (!(await request.stored.addItems(request.account, request.id, added)))
+    throw new GatewayError('invalid_request', 'The conversation is full: start another one.');
+  return buildPage(added, new URLSearchParams({ order: 'asc', limit: '100' }));
+}
+
+async function dropItem(request: StoredRequest): Promise<RouteReply> {
+  const { id } = await requireItem(request);
+  await request.stored.dropItem(request.account, request.id, id);
+  return show(request);
+}
+
+const path = '/conversations';
+
+export const conversationRoutes: readonly StoredRoute[] = [
+  ['new conversation', 'POST', path, create],
+  ['conversation', 'GET', `${path}/:id`, show],
+  ['change of a conversation', 'POST', `${path}/:id`, update],
+  ['deletion of a conversation', 'DELETE', `${path}/:id`, drop],
+  ['new items of a conversation', 'POST', `${path}/:id/items`, addItems],
+  [
+    'items of a conversation',
+    'GET',
+    `${path}/:id/items`,
+    async (request) => buildPage(await listKept(request), request.query),
+  ],
+  [
+    'item of a conversation',
+    'GET',
+    `${path}/:id/items/:item`,
+    async (request) => buildJson(completeItem(await requireItem(request))),
+  ],
+  ['deletion from a conversation', 'DELETE', `${path}/:id/items/:item`, dropItem],
+];

@@ -18,14 +18,12 @@ const wholeRequest = Wire.request.extend({
   input: z.union([z.string(), z.array(inputItem)]).nullish(),
   tools: z.array(z.union([Wire.ownTool, Wire.anyTool])).nullish(),
 });
-const request = wholeRequest.meta({
-  title: 'ResponseRequest',
-  examples: [{ model: 'demo/echo', input: 'Hello!' }],
-});
-const countRequest = wholeRequest.meta({
-  title: 'ResponseCountRequest',
-  examples: [{ model: 'demo/echo', input: 'Hello!' }],
-});
+const examples = [{ model: 'demo/echo', input: 'Hello!' }];
+const request = wholeRequest.meta({ title: 'ResponseRequest', examples });
+const countRequest = wholeRequest.meta({ title: 'ResponseCountRequest', examples });
+const compactRequest = wholeRequest
+  .pick({ model: true, input: true, instructions: true, provider: true })
+  .meta({ title: 'ResponseCompactRequest', examples });
 
 const usage = z.looseObject({
   input_tokens: count,
@@ -64,15 +62,6 @@ const event = z
     title: 'ResponseEvent',
     description: 'A stream event, identified by its `type`. The last one holds the whole response.',
   });
-
-const compactRequest = z
-  .looseObject({
-    model: Wire.request.shape.model,
-    input: wholeRequest.shape.input,
-    instructions: Wire.request.shape.instructions,
-    provider: Wire.request.shape.provider,
-  })
-  .meta({ title: 'ResponseCompactRequest', examples: [{ model: 'demo/echo', input: 'Hello!' }] });
 
 const compacted = z
   .looseObject({

@@ -24,26 +24,36 @@ const anyJson = { 'application/json': z.looseObject({ object: z.string().optiona
 /** Some base URLs have no version. */
 const bases = ['/v1', ''];
 
-export interface StoredRequest extends RouteRequest {
-  readonly account: string;
-  readonly key: string;
+export interface Kept {
+  readonly stored: Stored;
+  readonly background: Background;
+  /** Throws `invalid_request` if a conversation cannot hold these items. */
+  check(items: unknown): void;
 }
 
-export interface StoredRoute {
-  readonly name: string;
-  readonly method: Route['method'];
-  readonly path: string;
-  handle(request: StoredRequest): Promise<RouteReply>;
+export interface StoredRequest extends RouteRequest, Kept {
+  readonly account: string;
+  readonly key: string;
+  /** The id in the path. */
+  readonly id: string;
 }
+
+export type StoredRoute = readonly [
+  name: string,
+  method: Route['method'],
+  path: string,
+  handle: (request: StoredRequest) => Promise<RouteReply>,
+];
 
 /** The routes at each base, for user keys. */
 export function addRoutes(
   { routes }: Pick<Host, 'routes'>,
   list: readonly StoredRoute[],
   encodeError: Route['encodeError'],
+  getKept: () => Kept,
 ): void {
   for (const base of bases)
-    for (const { name, path, handle, method } of list)
+    for (const [name, method, path, handle] of list)
       routes.add({
         name: `${name} at ${base}/`,
         method,
@@ -53,7 +63,8 @@ export function addRoutes(
         encodeError,
         describe:
           base !== '' && (async () => ({ summary: name, replies: { 200: anyJson }, error: errorSchema })),
-        handle: (request, { account, key }: Principal) => handle({ ...request, account, key }),
+        handle: async (request, { account, key }: Principal) =>
+          handle({ ...request, ...getKept(), account, key, id: request.params.id ?? '' }),
       });
 }
 
@@ -102,15 +113,15 @@ export function buildPage(all: readonly Item[], query: URLSearchParams): RouteRe
   return buildJson(setText(JSON.stringify(list), 'data', `[${page.map(completeItem).join(',')}]`));
 }
 
-export async function requireResponse(stored: Stored, { account, params }: StoredRequest): Promise<Found> {
-  const found = await stored.find(account, params.id);
-  if (!found || found.state === conversationState) throw buildNotFound('Response', params.id);
+async function requireResponse({ stored, account, id }: StoredRequest): Promise<Found> {
+  const found = await stored.find(account, id);
+  if (!found || found.state === conversationState) throw buildNotFound('Response', id);
   return found;
 }
 
-async function listOwnInput(stored: Stored, request: StoredRequest): Promise<RouteReply> {
-  const found = await requireResponse(stored, request);
-  const tail = (request.params.id ?? '').replace(/^resp_/, '');
+async function listOwnInput(request: StoredRequest): Promise<RouteReply> {
+  const found = await requireResponse(request);
+  const tail = request.id.replace(/^resp_/, '');
   const texts = listInput(sliceMember(await found.readRequest(), 'input'));
   const items = texts.map((text, index) => {
     const type: unknown = JSON.parse(sliceMember(text, 'type') ?? '"message"');
@@ -119,47 +130,37 @@ async function listOwnInput(stored: Stored, request: StoredRequest): Promise<Rou
   return buildPage(items, request.query);
 }
 
-export function listResponseRoutes(
-  getStored: () => Stored,
-  getBackground: () => Background,
-): readonly StoredRoute[] {
-  const show = async (request: StoredRequest): Promise<RouteReply> => {
-    const reply = describeRecord(await requireResponse(getStored(), request));
-    const output = await getStored().listItems(request.account, request.params.id ?? '');
-    return buildJson(setText(reply, 'output', `[${output.map(({ text }) => text).join(',')}]`));
-  };
-  const drop = async (request: StoredRequest): Promise<RouteReply> => {
-    await requireResponse(getStored(), request);
-    const { account, params } = request;
-    const id = params.id ?? '';
-    await getStored().drop(account, id);
-    getBackground().stop(account, id);
-    return buildJson({ id, object: 'response', deleted: true });
-  };
-  const cancel = async (request: StoredRequest): Promise<RouteReply> => {
-    const { account, params } = request;
-    await getBackground().cancel(account, params.id ?? '', await requireResponse(getStored(), request));
-    return show(request);
-  };
-  const path = '/responses/:id';
-  return [
-    { name: 'kept response', method: 'GET', path, handle: (request) => show(refuseStream(request)) },
-    { name: 'deletion of a kept response', method: 'DELETE', path, handle: drop },
-    { name: 'cancellation of a kept response', method: 'POST', path: `${path}/cancel`, handle: cancel },
-    {
-      name: 'input of a kept response',
-      method: 'GET',
-      path: `${path}/input_items`,
-      handle: (request) => listOwnInput(getStored(), request),
-    },
-  ];
+async function show(request: StoredRequest): Promise<RouteReply> {
+  if (request.query.get('stream') === 'true')
+    throw new GatewayError(
+      'unsupported_parameter',
+      '"stream" is not supported for a kept response: leave it out, and poll.',
+      { param: 'stream' },
+    );
+  const reply = describeRecord(await requireResponse(request));
+  const output = await request.stored.listItems(request.account, request.id);
+  return buildJson(setText(reply, 'output', `[${output.map(({ text }) => text).join(',')}]`));
 }
 
-function refuseStream(request: StoredRequest): StoredRequest {
-  if (request.query.get('stream') !== 'true') return request;
-  throw new GatewayError(
-    'unsupported_parameter',
-    '"stream" is not supported for a kept response: leave it out, and poll.',
-    { param: 'stream' },
-  );
+async function drop(request: StoredRequest): Promise<RouteReply> {
+  await requireResponse(request);
+  const { account, id, stored, background } = request;
+  await stored.drop(account, id);
+  background.stop(account, id);
+  return buildJson({ id, object: 'response', deleted: true });
 }
+
+async function cancel(request: StoredRequest): Promise<RouteReply> {
+  const { account, id, background } = request;
+  await background.cancel(account, id, await requireResponse(request));
+  return show(request);
+}
+
+const path = '/responses/:id';
+
+export const responseRoutes: readonly StoredRoute[] = [
+  ['kept response', 'GET', path, show],
+  ['deletion of a kept response', 'DELETE', path, drop],
+  ['cancellation of a kept response', 'POST', `${path}/cancel`, cancel],
+  ['input of a kept response', 'GET', `${path}/input_items`, listOwnInput],
+];

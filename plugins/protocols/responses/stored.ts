@@ -82,8 +82,6 @@ function buildCutQuery(where: string): string {
     ) AS ranked WHERE held > $1 OR place > $2`;
 }
 
-const cuts = { one: buildCutQuery('WHERE account = $3'), all: buildCutQuery('') };
-
 function buildDrops(where: string): readonly string[] {
   const due = `FROM plugin_responses_kept WHERE expires <= $1 ${where}`;
   return [
@@ -91,8 +89,6 @@ function buildDrops(where: string): readonly string[] {
     `DELETE ${due}`,
   ];
 }
-
-const drops = { one: buildDrops('AND account = $2'), all: buildDrops('') };
 
 function buildDrop(account: string, id: string): TableStatement[] {
   return [sql.dropItems, sql.drop].map((text) => ({ sql: text, values: [account, id] }));
@@ -200,8 +196,7 @@ export class Stored {
 
   /** Keeps a response that is to run, or a conversation. False if there is one of this id. */
   async begin(entry: Entry): Promise<boolean> {
-    const [made = []] = await this.#tables.write([{ sql: sql.begin, values: await this.#seal(entry) }]);
-    return made.length > 0;
+    return this.#change(sql.begin, await this.#seal(entry));
   }
 
   /** Ends a running response. False if it was cancelled or deleted. */
@@ -221,9 +216,8 @@ export class Stored {
   }
 
   /** Changes the state of a running response. False if it runs no more. */
-  async advance(account: string, id: string, state: string): Promise<boolean> {
-    const [changed = []] = await this.#tables.write([{ sql: sql.advance, values: [account, id, state] }]);
-    return changed.length > 0;
+  advance(account: string, id: string, state: string): Promise<boolean> {
+    return this.#change(sql.advance, [account, id, state]);
   }
 
   /** Shows that a process lives. Resolves with what it is said to run, and in which states. */
@@ -282,22 +276,19 @@ export class Stored {
     const statements = await this.#sealItems(account, owner, items);
     const now = Date.now();
     const values = [account, owner, bytes, now + this.limits.age, now, largest];
-    const [grown = []] = await this.#tables.write([{ sql: sql.grow, values }]);
-    if (grown.length > 0) await this.#tables.write(statements);
-    return grown.length > 0;
+    const isGrown = await this.#change(sql.grow, values);
+    if (isGrown) await this.#tables.write(statements);
+    return isGrown;
   }
 
-  async dropItem(account: string, owner: string, item: string): Promise<boolean> {
-    const [gone = []] = await this.#tables.write([{ sql: sql.dropItem, values: [account, owner, item] }]);
-    return gone.length > 0;
+  dropItem(account: string, owner: string, item: string): Promise<boolean> {
+    return this.#change(sql.dropItem, [account, owner, item]);
   }
 
   /** Replaces what a conversation says of itself. */
   async describe(account: string, id: string, text: string): Promise<void> {
     const reply = await this.#pack(account, `${id} reply`, text);
-    await this.#tables.write([
-      { sql: sql.describe, values: [account, id, reply, Date.now() + this.limits.age] },
-    ]);
+    await this.#change(sql.describe, [account, id, reply, Date.now() + this.limits.age]);
   }
 
   async drop(account: string, id: string): Promise<boolean> {
@@ -307,10 +298,11 @@ export class Stored {
 
   /** Deletes what was used longest ago, of an account or of all, if they have more than the limit. */
   async shrink(most: Bounds, leftShare: number, account?: string): Promise<void> {
-    const whose = account === undefined ? [] : [account];
+    const cuts = buildCutQuery(account === undefined ? '' : 'WHERE account = $3');
     const findCut = async (share: number): Promise<unknown> => {
-      const values = [Math.ceil(most.bytes * share), Math.ceil(most.responses * share), ...whose];
-      const [row] = await this.#tables.read({ sql: account === undefined ? cuts.all : cuts.one, values });
+      const bounds = [Math.ceil(most.bytes * share), Math.ceil(most.responses * share)];
+      const values = account === undefined ? bounds : [...bounds, account];
+      const [row] = await this.#tables.read({ sql: cuts, values });
       return row?.cut ?? undefined;
     };
     if ((await findCut(1)) === undefined) return;
@@ -323,11 +315,16 @@ export class Stored {
     await this.#dropUntil(Date.now());
   }
 
-  #dropUntil(time: number, account?: string): Promise<unknown> {
+  async #dropUntil(time: number, account?: string): Promise<void> {
+    const drops = buildDrops(account === undefined ? '' : 'AND account = $2');
     const values = account === undefined ? [time] : [time, account];
-    return this.#tables.write(
-      (account === undefined ? drops.all : drops.one).map((text) => ({ sql: text, values })),
-    );
+    await this.#tables.write(drops.map((text) => ({ sql: text, values })));
+  }
+
+  /** Whether a statement changed a row. */
+  async #change(text: string, values: readonly TableValue[]): Promise<boolean> {
+    const [rows = []] = await this.#tables.write([{ sql: text, values }]);
+    return rows.length > 0;
   }
 
   async #seal({ account, id, state, bytes, process, request, reply, key }: Entry): Promise<TableValue[]> {
@@ -337,18 +334,8 @@ export class Stored {
     ]);
     const now = Date.now();
     const beat = process === undefined ? null : now;
-    return [
-      account,
-      id,
-      now + this.limits.age,
-      bytes,
-      state,
-      process ?? null,
-      beat,
-      asked,
-      answered,
-      key ?? null,
-    ];
+    const expires = now + this.limits.age;
+    return [account, id, expires, bytes, state, process ?? null, beat, asked, answered, key ?? null];
   }
 
   async #sealItems(account: string, owner: string, items: readonly Item[]): Promise<TableStatement[]> {
@@ -391,10 +378,7 @@ async function eraseListed(tables: Tables, listed: string, whose: string): Promi
   for (let count = 0; ;) {
     const rows = await tables.read({ sql: listed, values: [whose] });
     if (rows.length === 0) return count;
-    for (const { account, id } of rows) {
-      const values = [String(account), String(id)];
-      await tables.write([sql.dropItems, sql.drop].map((text) => ({ sql: text, values })));
-    }
+    for (const { account, id } of rows) await tables.write(buildDrop(String(account), String(id)));
     count += rows.length;
   }
 }

@@ -1,14 +1,18 @@
-/** The option that keeps responses, and everything that it switches on. */
+/**
+ * The option that keeps responses, and everything that it switches on: routes, hooks, and what operators do,
+ * which is to delete those of an account.
+ */
 import { z } from 'zod';
-import { GatewayError, type Host, type Route } from '../../../core/index.ts';
+import { GatewayError, type Host, type Route, type Tables } from '../../../core/index.ts';
 import type { KeyRing } from '../../shared/key-ring.ts';
+import { createDefiner, listOperationRoutes, roles } from '../../shared/operations.ts';
+import { buildCommands, listVerbs } from '../../shared/operator-verbs.ts';
 import { Background } from './background.ts';
 import { ResponsesCall } from './call.ts';
-import { listConversationRoutes } from './conversations.ts';
+import { conversationRoutes } from './conversations.ts';
 import { Keeper } from './keeper.ts';
-import { addOperations } from './stored-operations.ts';
-import { addRoutes, listResponseRoutes } from './stored-routes.ts';
-import { declaration, Stored } from './stored.ts';
+import { addRoutes, responseRoutes, type Kept } from './stored-routes.ts';
+import { declaration, eraseAccount, eraseKeys, Stored } from './stored.ts';
 
 const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const duration = z
@@ -40,11 +44,52 @@ export const storeOptions = z.strictObject({
 
 export type StoreOptions = z.output<typeof storeOptions>;
 
-interface StoringParts {
+interface Context {
+  erase(account: string): Promise<number>;
+}
+
+const operations = [
+  createDefiner<Context>()({
+    route: 'DELETE /admin/responses/:account',
+    summary: 'Delete all stored responses and conversations of an account',
+    roles: roles.manage,
+    run: async ({ erase }, _input, { account }) => ({ account, deleted: await erase(account) }),
+    verbs: {
+      'responses erase <account>': {
+        ask: async (_, { args }) => `Delete all stored responses and conversations of ${args.account}?`,
+        format: ({ account, deleted }) => `Deleted ${deleted} responses and conversations of ${account}.`,
+      },
+    },
+  }),
+];
+
+function addOperations({
+  hooks,
+  tables,
+  routes,
+  commands,
+}: Pick<Host, 'hooks' | 'tables' | 'routes' | 'commands'>): void {
+  async function useTables<Result>(work: (opened: Tables) => Promise<Result>): Promise<Result> {
+    const used = tables.get('ledger').use?.(declaration, work);
+    if (used) return used;
+    throw new Error('the store of the ledger cannot be opened for a command');
+  }
+  const context: Context = { erase: (account) => useTables((opened) => eraseAccount(opened, account)) };
+  hooks.erase.tapPromise('responses', ({ account, keys }) =>
+    useTables(async (opened) => {
+      if (account === undefined) await eraseKeys(opened, keys);
+      else await eraseAccount(opened, account);
+    }),
+  );
+  for (const route of listOperationRoutes(operations, () => context)) routes.add(route);
+  const open = async () => ({ getContext: () => context, close: async () => undefined });
+  const groups = { responses: 'delete stored responses' };
+  for (const command of buildCommands(listVerbs(operations), open, groups)) commands.add(command);
+}
+
+interface StoringParts extends Pick<Kept, 'check'> {
   readonly getRing: () => KeyRing;
   readonly encodeError: Route['encodeError'];
-  /** Throws `invalid_request` if a conversation cannot hold these items. */
-  check(input: unknown): void;
 }
 
 /** Keeps responses, and serves them. Returns the function that gets what is kept. `check` reads items. */
@@ -54,16 +99,13 @@ export function keepResponses(
   { getRing, encodeError, check }: StoringParts,
 ): () => Stored {
   const { hooks, tables, onApplied } = host;
-  let opened:
-    | { readonly stored: Stored; readonly keeper: Keeper; readonly background: Background }
-    | undefined;
+  let opened: (Kept & { readonly keeper: Keeper }) | undefined;
   const getOpened = (): NonNullable<typeof opened> => {
     if (opened) return opened;
     throw new GatewayError('ledger_unavailable', 'Stored responses cannot be read yet; try again soon.', {
       retryAfter: 1,
     });
   };
-  const getStored = (): Stored => getOpened().stored;
   onApplied(() => {
     if (tables.find('ledger')) return;
     throw new Error(
@@ -75,7 +117,7 @@ export function keepResponses(
     const opening = await tables.get('ledger').open(declaration);
     const stored = new Stored(opening, getRing, { age, perAccount, inAll });
     const keeper = new Keeper(stored, host);
-    opened = { stored, keeper, background: new Background(stored, keeper, host) };
+    opened = { stored, keeper, background: new Background(stored, keeper, host), check };
   });
   hooks.replay.tapPromise('responses', (parsed) => {
     const { call, operation } = parsed;
@@ -90,8 +132,7 @@ export function keepResponses(
     opened?.keeper.close();
     await opened?.background.close();
   });
-  const served = listResponseRoutes(getStored, () => getOpened().background);
-  addRoutes(host, [...served, ...listConversationRoutes(getStored, check)], encodeError);
+  addRoutes(host, [...responseRoutes, ...conversationRoutes], encodeError, getOpened);
   addOperations(host);
-  return getStored;
+  return () => getOpened().stored;
 }
