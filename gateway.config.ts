@@ -22,6 +22,8 @@ import { overload } from './plugins/operations/overload.ts';
 import { prometheus } from './plugins/operations/prometheus.ts';
 import { rateLimits } from './plugins/operations/rate-limits.ts';
 import { chatCompletions } from './plugins/protocols/chat-completions/index.ts';
+import { completions } from './plugins/protocols/completions/index.ts';
+import { embeddings } from './plugins/protocols/embeddings/index.ts';
 import { generateContent } from './plugins/protocols/generate-content/index.ts';
 import { images } from './plugins/protocols/images/index.ts';
 import { messages } from './plugins/protocols/messages/index.ts';
@@ -97,6 +99,9 @@ export default defineConfig({
     generateContent(),
     // A call without `quality` gets `auto`: { quality: 'required' } demands it.
     images(),
+    // Texts to continue, and calls that are no conversations.
+    completions(),
+    embeddings(),
     // Who answers. Several may serve one model: the first here is asked first.
     openai(),
     anthropic(),

@@ -120,7 +120,7 @@ describe('models and prices of November 2026', () => {
     'gpt-6.2-sol',
   ])('sends tools with reasoning of %s to the responses endpoint', (upstream) => {
     const { capabilities, protocols } = requireModel('openai', upstream);
-    expect(protocols).toBeUndefined();
+    expect(protocols).toEqual(['chat-completions', 'responses']);
     expect(capabilities).toMatchObject({
       sampling: false,
       wire: {

@@ -173,7 +173,7 @@ describe('what the vendors published', () => {
   it('sends no chat call to a model that only the responses endpoint serves', () => {
     for (const upstream of ['gpt-5-pro', 'gpt-5-codex', 'o3-pro'])
       expect(requireModel('openai', upstream).protocols).toEqual(['responses']);
-    expect(requireModel('openai', 'gpt-5').protocols).toBeUndefined();
+    expect(requireModel('openai', 'gpt-5').protocols).toEqual(['chat-completions', 'responses']);
   });
 
   it('lists no top_k for providers without one, since Gemini CLI sends it and Mistral refuses it', () => {
