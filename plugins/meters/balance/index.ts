@@ -23,7 +23,7 @@ import {
   narrowGrant,
   readBudgetWish,
 } from './admission.ts';
-import { addBudgetWebhook, keepForwarding, webhookOptions } from './budgets/webhook.ts';
+import { keepForwarding } from './budgets/warnings.ts';
 import { keepErasing } from './erasures/keeper.ts';
 import { readClaim, buildClaimError, idempotencyOptions, keepSweeping, findReplay } from './idempotency.ts';
 import { makeFirstKey } from './keys.ts';
@@ -74,12 +74,6 @@ const options = z.strictObject({
   idempotency: idempotencyOptions.prefault({}),
   /** The signed webhook that credits accounts; it is off unless its secret is set. */
   topUps: topUpOptions.optional(),
-  budgets: z
-    .strictObject({
-      /** Sends warnings of budgets, signed, beside the channels of notices. */
-      webhook: webhookOptions.optional(),
-    })
-    .prefault({}),
   /** The notices about accounts and keys. */
   notices: noticeOptions.prefault({}),
   /** Seconds without a heartbeat after which a process is dead. The others then settle its calls. */
@@ -200,9 +194,6 @@ export const balance = definePlugin({
 
     const tables = register(host, chosen, () => opened);
     const watch = new AccountWatch(host, chosen.notices);
-    const { webhook } = chosen.budgets;
-    const forwarding = { logger, metrics, notices: host.notices, hasWebhook: webhook !== undefined };
-    if (webhook) addBudgetWebhook(host, webhook, { store: () => requireOpened(opened).store, metrics });
     hooks.ready.tapPromise('balance', async () => {
       const shared = { ...store, ...times, folder: dataFolder };
       opened = await host.openResource('ledger', shared, open, (service) => service.close());
@@ -212,7 +203,7 @@ export const balance = definePlugin({
         keepErasing(opened.store, host.operations.erase, logger),
         watch.start(opened.store),
         opened.listen(host.notices),
-        keepForwarding({ store: opened.store, ...forwarding }),
+        keepForwarding({ store: opened.store, logger, metrics, notices: host.notices }),
       );
       const notice = await makeFirstKey(opened.store, firstCredit);
       if (notice) host.addNote(notice);

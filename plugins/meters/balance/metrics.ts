@@ -90,11 +90,6 @@ export function registerLedgerMetrics(metrics: Metrics) {
       'event',
       ['threshold', 'exhausted'],
     ),
-    budgetWebhooks: registerBudget('webhooks', 'Tries to deliver a warning.', 'outcome', [
-      'ok',
-      'failed',
-      'given-up',
-    ]),
     lost: defineCounter(metrics, 'tollgate_calls_lost_total', 'Ended calls that could not be stored.'),
     onGroup({ operations: size, seconds: duration }: Pick<GroupAnswer, 'operations' | 'seconds'>) {
       commits.observe(duration);

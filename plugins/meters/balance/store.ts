@@ -156,14 +156,14 @@ export const operations = {
   /** Deletes a budget; false if there is no such budget. */
   deleteBudget: defineWrite<(budget: Readonly<{ id: number; at: number }>) => boolean>(),
   /**
-   * Claims due warnings, and counts an attempt to deliver each. No other caller gets them until `until`.
+   * Claims due warnings, and counts an attempt to hand over each. No other caller gets them until `until`.
    */
   takeWarnings:
     defineWrite<
       (claim: Readonly<{ at: number; until: number; limit: number }>) => readonly budgets.Warning[]
     >(),
-  /** Schedules the next delivery of a warning at `due`; undefined: it is delivered, or abandoned. */
-  endWarning: defineWrite<(warning: Readonly<{ id: number; due?: number | undefined }>) => void>(),
+  /** The warning was handed over, or abandoned. */
+  endWarning: defineWrite<(warning: { readonly id: number }) => void>(),
   /** Writes a document; false if another process wrote it since the version that it `replaces`, or 0. */
   writeDocument:
     defineWrite<(document: Readonly<{ name: string; text: string; replaces: number }>) => boolean>(),

@@ -14,17 +14,14 @@ import type { Store } from './store.ts';
 
 const shortestSecret = 32;
 
-/** A secret that signs messages. */
-export const sharedSecret = z
-  .string()
-  .refine(
-    (secret) => secret.trim().length >= shortestSecret,
-    `the secret has to have at least ${shortestSecret} characters`,
-  );
-
 export const topUpOptions = z.strictObject({
   /** Shared with the sender. An empty or short secret would let anyone sign. */
-  secret: sharedSecret,
+  secret: z
+    .string()
+    .refine(
+      (secret) => secret.trim().length >= shortestSecret,
+      `the secret has to have at least ${shortestSecret} characters`,
+    ),
   path: z.string().startsWith('/').default('/webhooks/top-up'),
   /** Seconds that may lie between sending and arrival. */
   tolerance: z.int().positive().max(3600).default(300),

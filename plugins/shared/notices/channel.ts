@@ -49,7 +49,7 @@ export interface ChannelSpec<Schema extends z.ZodType<SharedOptions>> {
   /** What the channel is called unless it is named. */
   readonly kind: string;
   readonly options: Schema;
-  open(options: z.output<Schema>): Pick<Channel, 'send' | 'isSingle'>;
+  open(options: z.output<Schema>): Pick<Channel, 'send'>;
 }
 
 /** Whether a notice is for a channel of these options. */

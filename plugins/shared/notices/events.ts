@@ -14,8 +14,6 @@ type Texts<Name extends string> = Readonly<Record<Name, string>>;
 interface BudgetFacts extends Texts<'scope' | 'name' | 'per' | 'used' | 'allowed'> {
   readonly id: number;
   readonly threshold: number;
-  /** What the webhook of budgets sends. */
-  readonly warning: object;
 }
 
 interface FallbackFacts extends Texts<'model' | 'first'> {

@@ -26,15 +26,10 @@ export interface Channel {
   /** Milliseconds between messages, and for one to be accepted. */
   readonly every: number;
   readonly timeout: number;
-  /** Whether each notice is a message of its own. */
-  readonly isSingle?: boolean;
   takes(notice: Notice): boolean;
   /** Rejects if the message was not accepted: it is sent again later. */
   send(message: Message): Promise<void>;
-  count?(outcome: Outcome): void;
 }
-
-export type Outcome = 'sent' | 'failed' | 'given-up';
 
 /** Why a channel did not accept a message, and for how many seconds it wants none. */
 export class SendError extends Error {

@@ -280,14 +280,12 @@ export class NoticeOutbox {
   /** Sends what is due, unless another process holds the channel or it rests. Rejects if the tables fail. */
   async #serve(channel: Channel): Promise<void> {
     const { write, read } = this.#requireTables();
-    const { name, timeout, every, isSingle } = channel;
+    const { name, timeout, every } = channel;
     const until = Date.now() + mostMessages * timeout + margin;
     const [held] = await write([{ sql: sql.hold, values: [name, this.#holder, until, Date.now()] }]);
     if (!held?.length) return;
     const due = (await read({ sql: sql.due, values: [name, Date.now()] })).map(readDue);
-    const groups = Map.groupBy(due, ({ id, event, isOver }) =>
-      joinNames(isSingle ? id : event, String(isOver)),
-    );
+    const groups = Map.groupBy(due, ({ event, isOver }) => joinNames(event, String(isOver)));
     // What comes while the channel rests is one message.
     let rest = 0;
     for (const group of [...groups.values()].slice(0, mostMessages)) {
@@ -318,7 +316,6 @@ export class NoticeOutbox {
     const failed = isGivenUp ? 'given-up' : 'failed';
     const outcome = fault === null ? 'sent' : failed;
     this.#attempts.inc({ channel: channel.name, outcome });
-    channel.count?.(outcome);
     if (fault !== null)
       logger.warn(
         { channel: channel.name, event: message.event, notices: group.length, fault, isGivenUp },

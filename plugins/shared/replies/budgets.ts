@@ -41,7 +41,5 @@ export const warning = z
     event: z.enum(['budget.threshold', 'budget.exhausted']),
     at: time,
     budget: z.object({ ...counted, start: time.nullable(), allowed: usd, used: usd, threshold: z.int() }),
-    delivered: z.boolean(),
-    attempts: z.int(),
   })
   .meta({ title: 'BudgetWarning' });

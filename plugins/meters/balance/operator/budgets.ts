@@ -69,7 +69,6 @@ function readNames(store: Store, found: readonly BudgetRecord[]): Promise<Readon
   return readKeyNames(store, [...new Set(ids)]);
 }
 
-/** A warning as it is shown, and as it is delivered. */
 export function describeWarning(warning: Warning) {
   const { id, budget, event, at, start, threshold, used, allowed, scope, subject, per, zone } = warning;
   return {
@@ -269,16 +268,7 @@ export const budgetOperations = [
     roles: roles.read,
     input: numberedPage.extend({ budget: number.optional() }),
     run: async ({ store }, query) =>
-      buildPage(
-        await store.listWarnings(query),
-        query.limit,
-        (warning) => ({
-          ...describeWarning(warning),
-          delivered: warning.due === undefined,
-          attempts: warning.attempts,
-        }),
-        ({ id }) => id,
-      ),
+      buildPage(await store.listWarnings(query), query.limit, describeWarning, ({ id }) => id),
   }),
 ];
 

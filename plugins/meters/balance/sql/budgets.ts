@@ -97,7 +97,7 @@ const sql = nameStatements('budgets', {
     DELETE FROM budget_warnings WHERE id IN (
       SELECT id FROM (SELECT id, at, due FROM budget_warnings ORDER BY id LIMIT 100) AS oldest
         WHERE due IS NULL AND at < $1)`,
-  ended: 'UPDATE budget_warnings SET due = $2 WHERE id = $1',
+  ended: 'UPDATE budget_warnings SET due = NULL WHERE id = $1',
 });
 
 export const findAnyBudget = ask(sql.any);
@@ -199,8 +199,8 @@ export const budgets = {
     for (const { id } of due) yield* askRows(sql.claim, id, until);
     return due.map((warning) => ({ ...warning, attempts: warning.attempts + 1, due: until }));
   },
-  *endWarning({ id, due }) {
-    yield* askRows(sql.ended, id, due);
+  *endWarning({ id }) {
+    yield* askRows(sql.ended, id);
   },
   *hasDueWarnings({ at }) {
     return (yield* askRows(sql.isDue, at)).length > 0;

@@ -5,7 +5,7 @@ import { describePeriod } from './budgets.ts';
 import { bindQuery, chooseView, openForm, reasonField, renderInput } from './form.ts';
 import { renderUsd } from './format.ts';
 import { buildHref, html, notify, setQuery, type Place } from './kit.ts';
-import { renderBadge, renderHead } from './parts.ts';
+import { renderHead } from './parts.ts';
 import { NameInput } from './search.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
@@ -95,14 +95,6 @@ const warningColumns: readonly Column<Warning>[] = [
   ),
   buildColumn('Used', ({ budget }) => budget.used, 'amount'),
   buildColumn('Limit', ({ budget }) => budget.allowed, 'amount'),
-  buildColumn(
-    'Delivered',
-    ({ delivered, attempts }) => (delivered ? `after ${attempts}` : 'no'),
-    ({ delivered, attempts }) =>
-      delivered
-        ? attempts > 0 && renderBadge('sent', 'good')
-        : renderBadge(`tried ${attempts} times`, 'warn'),
-  ),
 ];
 
 const newestFirst = { limit: largestPage, order: 'newest' };
