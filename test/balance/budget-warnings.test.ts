@@ -1,4 +1,4 @@
-/** How warnings are handed over: to the outbox of notices once, whatever the number of processes, or to nobody. */
+/** How warnings are handed over: to the outbox of notices, once whatever the number of processes. */
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { forwardWarnings, type Forwarding } from '../../plugins/meters/balance/budgets/warnings.ts';

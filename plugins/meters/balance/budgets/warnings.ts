@@ -1,6 +1,6 @@
 /**
- * Hands warnings to the outbox of notices, whose channels tell operators: each is logged and counted once. The
- * ledger stores what is due, so a warning survives a restart, and one process at a time hands it over.
+ * Hands warnings to the outbox of notices, whose channels tell operators: each is logged and counted once.
+ * The ledger stores what is due, so a warning survives a restart, and one process at a time hands it over.
  */
 import type { Host } from '../../../../core/index.ts';
 import { raiseNotice } from '../../../shared/notices/events.ts';
