@@ -128,6 +128,20 @@ export function allowNone(read: NonNullable<Flag['read']> = (typed) => typed): N
   return (typed) => (typed === 'none' ? null : read(typed));
 }
 
+/** What an option is called where options are read: `--spend-cap <usd>` is `spendCap`. */
+function nameOption(text: string): string | undefined {
+  return /^--([\w-]+)/.exec(text)?.[1]?.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Options for the fields of an object in the input. `none` is null, which removes what one says. */
+export function nestFlags(object: string, flags: Flags): Flags {
+  const nested = Object.entries(flags).map(([text, stated]) => {
+    const { field = nameOption(text), read, ...flag } = toFlag(stated);
+    return [text, { ...flag, field: `${object}.${field}`, read: allowNone(read) }] as const;
+  });
+  return Object.fromEntries(nested);
+}
+
 interface Place {
   /** As it is written on the command line. */
   readonly text: string;
@@ -152,12 +166,12 @@ function listPlaces({ name, flags = {} }: Named, args: Typed['args'], options: T
     return { text: `<${word}>`, field, typed: args[word], read };
   });
   const typed = Object.entries(flags).flatMap(([text, stated]) => {
-    const [, flag] = /^--([\w-]+)/.exec(text) ?? [];
-    if (flag === undefined) return [];
+    const option = nameOption(text);
+    if (option === undefined) return [];
     const { field, read } = toFlag(stated);
-    const option = flag.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+    const [flag = text] = text.split(' ');
     const value = options[option];
-    return { text: `--${flag}`, field: field ?? option, typed: value === false ? undefined : value, read };
+    return { text: flag, field: field ?? option, typed: value === false ? undefined : value, read };
   });
   return [...places, ...typed];
 }

@@ -16,8 +16,9 @@ import { invitation, newKey } from '../../../shared/replies/accounts.ts';
 import { time } from '../../../shared/replies/values.ts';
 import { hashSecret, isSecret } from '../../../shared/secret.ts';
 import { createKeySecret } from '../keys.ts';
-import { findState, keyTerms } from '../operator/invitations.ts';
+import { findState } from '../operator/invitations.ts';
 import { findKey } from '../operator/key-records.ts';
+import { keyTerms } from '../operator/keys.ts';
 import { buildRouteAction } from '../operator/table.ts';
 import type { InvitationRecord, Store } from '../store.ts';
 

@@ -2,12 +2,11 @@
 import { z } from 'zod';
 import { roles } from '../../../shared/operations.ts';
 import { splitList } from '../../../shared/operator-verbs.ts';
-import type { ListedAccount, NewKey } from '../../../shared/replies/accounts.ts';
-import { issueKey } from '../keys.ts';
+import type { ListedAccount } from '../../../shared/replies/accounts.ts';
 import type { Store, TermsChange } from '../store.ts';
 import { addCredit, buildAccountError, describeRecord, formatBalance, requireRecord } from './accounts.ts';
 import { budgetFlag } from './budgets.ts';
-import { findKey } from './key-records.ts';
+import { keyCreation } from './keys.ts';
 import { defineOperation } from './operation.ts';
 import { accountName, amount, budgetTerms, label } from './reading.ts';
 import { buildParamError, buildRefusal } from './replies.ts';
@@ -26,17 +25,6 @@ async function changeTerms(store: Store, account: string, changes: TermsChange['
   if (changed === 'no_amount') throw buildParamError('allowance.amount', 'say how much, as 100/month');
   if (changed !== 'changed')
     throw buildRefusal('conflict', unchanged[changed], changed === 'closed' ? undefined : 'postpaid');
-}
-
-/** Makes keys, and returns each with its secret. */
-async function createKeys(store: Store, account: string, names: readonly string[]): Promise<NewKey[]> {
-  const made = await Promise.all(names.map((name) => issueKey(store, { account, name })));
-  return Promise.all(
-    made.map(async (each) => {
-      if (!each) throw buildAccountError(account);
-      return { key: each.secret, ...(await findKey(store, each.id)) };
-    }),
-  );
 }
 
 const accountOrder = z
@@ -68,7 +56,8 @@ export const agreementOperations = [
     roles: roles.manage,
     statuses: [201],
     input: accountOrder,
-    async run({ store }, { name: account, parent, credit, postpaid, allowance, budgets, keys }) {
+    async run(ledger, { name: account, parent, credit, postpaid, allowance, budgets, keys }) {
+      const { store } = ledger;
       if (parent !== undefined) await requireRecord(store, parent);
       const isNew = await store.createAccount({ name: account, at: Date.now() });
       if (!isNew) throw buildRefusal('conflict', `there is an account "${account}" already`);
@@ -77,7 +66,9 @@ export const agreementOperations = [
         await store.createBudget({ ...budget, scope: 'account', subject: account, at: Date.now() });
       if (postpaid || allowance) await changeTerms(store, account, { postpaid, allowance });
       if (credit !== undefined) await addCredit(store, { account, amount: credit, kind: 'top-up' });
-      const made = await createKeys(store, account, keys);
+      const made = await Promise.all(
+        keys.map((each) => keyCreation.run(ledger, { input: { account, name: each } })),
+      );
       return { ...describeRecord(await requireRecord(store, account)), keys: made };
     },
     verbs: {

@@ -11,17 +11,10 @@ import { formatTable } from '../../../shared/table.ts';
 import { toKeyId } from '../keys.ts';
 import type { InvitationRecord, Store } from '../store.ts';
 import { buildAccountError } from './accounts.ts';
-import { limitFlags, termFlags } from './keys.ts';
+import { keyTerms, limitFlags, termFlags } from './keys.ts';
 import { defineOperation } from './operation.ts';
-import { accountName, budgetTerms, checkOffered, holder, limits, page, tags } from './reading.ts';
+import { accountName, checkOffered, holder, page } from './reading.ts';
 import { buildPage, buildRefusal, toIso } from './replies.ts';
-
-/** What the key of an invitation may do. */
-export const keyTerms = z.strictObject({
-  limits: limits.default({}),
-  tags: tags.default([]),
-  budgets: z.array(budgetTerms).max(10).default([]),
-});
 
 const units = { m: 60_000, h: 3_600_000, d: 24 * 3_600_000 };
 const longest = 90 * units.d;

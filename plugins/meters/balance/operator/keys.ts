@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { formatUsd, GatewayError, parseUsd, toOneLine } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import {
-  allowNone,
+  nestFlags,
   splitList,
   toNumeric,
   type Fields,
@@ -33,7 +33,15 @@ import {
 } from './reading.ts';
 import { buildPage, buildParamError, buildRefusal, toIso } from './replies.ts';
 
-const keyOrder = z.strictObject({
+/** What a new key may do. */
+export const keyTerms = z.strictObject({
+  limits: limits.default({}),
+  /** Tags that every call of the key gets. */
+  tags: tags.default([]),
+  budgets: z.array(budgetTerms).max(10).default([]),
+});
+
+const keyOrder = keyTerms.extend({
   /** The account that the key belongs to, which is created if no account has this name yet. */
   account: accountName.optional(),
   /** `operator` keys use the admin API, belong to no account and spend nothing. */
@@ -42,11 +50,7 @@ const keyOrder = z.strictObject({
   /** The person or member who gets the key. */
   holder: holder.optional(),
   readOnly: z.boolean().default(false),
-  limits: limits.default({}),
   credit: amount.optional(),
-  /** Tags that every call of the key gets. */
-  tags: tags.default([]),
-  budgets: z.array(budgetTerms).max(10).default([]),
 });
 const longestOverlap = 30 * 24 * 3600;
 
@@ -132,43 +136,27 @@ function formatSecret({ key, account, id, warning }: NewKey): string {
   return lines.join('\n');
 }
 
-export const limitFlags: Flags = {
-  '--spend-cap <usd>': {
-    field: 'limits.spendCap',
-    description: 'lifetime spending limit in USD; "none" removes it, and any limit below',
-    read: allowNone(),
-  },
+export const limitFlags = nestFlags('limits', {
+  '--spend-cap <usd>': 'lifetime spending limit in USD; "none" removes it, and any limit below',
   '--models <ids>': {
-    field: 'limits.models',
     description: 'comma-separated models that it may call; <owner>/* is all of an owner',
-    read: allowNone(splitList),
+    read: splitList,
   },
-  '--expires <time>': {
-    field: 'limits.expires',
-    description: 'expiry date: 2027-01-31 or 2027-01-31T09:30:00Z',
-    read: allowNone(),
-  },
-  '--calls-per-minute <count>': {
-    field: 'limits.callsPerMinute',
-    description: 'how many calls it may make in a minute',
-    read: allowNone(toNumeric),
-  },
+  '--expires <time>': 'expiry date: 2027-01-31 or 2027-01-31T09:30:00Z',
+  '--calls-per-minute <count>': { description: 'how many calls it may make in a minute', read: toNumeric },
   '--networks <cidrs>': {
-    field: 'limits.networks',
     description: 'comma-separated networks of its clients: 10.0.0.0/8,2001:db8::/32',
-    read: allowNone(splitList),
+    read: splitList,
   },
   '--protocols <names>': {
-    field: 'limits.protocols',
     description: 'comma-separated protocols that it may use: messages,responses',
-    read: allowNone(splitList),
+    read: splitList,
   },
   '--operations <names>': {
-    field: 'limits.operations',
     description: 'comma-separated: generate, edit, count, compact, models, stored',
-    read: allowNone(splitList),
+    read: splitList,
   },
-};
+});
 
 /** What else is said of a new key. */
 export const termFlags: Flags = {
@@ -230,7 +218,7 @@ const listing = defineOperation({
   },
 });
 
-const deletion = defineOperation({
+export const keyDeletion = defineOperation({
   route: 'DELETE /admin/keys/:key',
   summary: 'Delete a key; its calls and entries stay',
   roles: roles.manageOwn,
@@ -251,37 +239,70 @@ const deletion = defineOperation({
   },
 });
 
+export const keyCreation = defineOperation({
+  route: 'POST /admin/keys',
+  summary: 'Create a key (and its account if needed)',
+  roles: roles.manageOwn,
+  statuses: [201],
+  input: keyOrder,
+  run: createKey,
+  verbs: {
+    'keys create': {
+      creates: true,
+      flags: {
+        '--account <name>': 'account that pays ("default" unless given)',
+        '--name <label>': 'what the key is for',
+        '--holder <name>': 'the person or member who gets it',
+        '--credit <usd>': 'credit to add to the account',
+        ...termFlags,
+        '--operator': {
+          field: 'kind',
+          description: 'an operator key: it uses the admin API and spends nothing',
+          read: () => 'operator',
+        },
+        '--read-only': 'with --operator: it sees everything and changes nothing',
+        ...limitFlags,
+      },
+      complete: (input) => (input.kind === 'operator' ? input : { account: 'default', ...input }),
+      format: formatSecret,
+    },
+  },
+});
+
+export const keyRotation = defineOperation({
+  route: 'POST /admin/keys/:key/rotate',
+  summary: 'Give a key a new secret; limits and spending stay',
+  roles: roles.manageOwn,
+  statuses: [201],
+  input: z
+    .strictObject({
+      /** Seconds for which the old secret still works. */
+      overlap: z.int('it has to be a whole number of seconds').min(0).max(longestOverlap).default(0),
+    })
+    .prefault({}),
+  async run({ store }, { overlap }, { key }) {
+    const { id, kind } = await findKey(store, key);
+    const { secret, kept } = createKeySecret(kind);
+    const isRotated = await store.rotateKey({ id, until: kept.at + overlap * 1000, key: kept });
+    if (!isRotated) throw buildRefusal('conflict', `the key ${id} was rotated before`);
+    return { key: secret, ...(await findKey(store, kept.id)) };
+  },
+  verbs: {
+    'keys rotate <key>': {
+      flags: {
+        '--overlap <seconds>': {
+          description: 'how long the old secret still works; unless given it stops now, as a leaked one must',
+          read: toNumeric,
+        },
+      },
+      format: formatSecret,
+    },
+  },
+});
+
 export const keyOperations = [
   listing,
-  defineOperation({
-    route: 'POST /admin/keys',
-    summary: 'Create a key (and its account if needed)',
-    roles: roles.manageOwn,
-    statuses: [201],
-    input: keyOrder,
-    run: createKey,
-    verbs: {
-      'keys create': {
-        creates: true,
-        flags: {
-          '--account <name>': 'account that pays ("default" unless given)',
-          '--name <label>': 'what the key is for',
-          '--holder <name>': 'the person or member who gets it',
-          '--credit <usd>': 'credit to add to the account',
-          ...termFlags,
-          '--operator': {
-            field: 'kind',
-            description: 'an operator key: it uses the admin API and spends nothing',
-            read: () => 'operator',
-          },
-          '--read-only': 'with --operator: it sees everything and changes nothing',
-          ...limitFlags,
-        },
-        complete: (input) => (input.kind === 'operator' ? input : { account: 'default', ...input }),
-        format: formatSecret,
-      },
-    },
-  }),
+  keyCreation,
   shown,
   defineOperation({
     route: 'PATCH /admin/keys/:key',
@@ -324,38 +345,8 @@ export const keyOperations = [
       },
     },
   }),
-  deletion,
-  defineOperation({
-    route: 'POST /admin/keys/:key/rotate',
-    summary: 'Give a key a new secret; limits and spending stay',
-    roles: roles.manageOwn,
-    statuses: [201],
-    input: z
-      .strictObject({
-        /** Seconds for which the old secret still works. */
-        overlap: z.int('it has to be a whole number of seconds').min(0).max(longestOverlap).default(0),
-      })
-      .prefault({}),
-    async run({ store }, { overlap }, { key }) {
-      const { id, kind } = await findKey(store, key);
-      const { secret, kept } = createKeySecret(kind);
-      const isRotated = await store.rotateKey({ id, until: kept.at + overlap * 1000, key: kept });
-      if (!isRotated) throw buildRefusal('conflict', `the key ${id} was rotated before`);
-      return { key: secret, ...(await findKey(store, kept.id)) };
-    },
-    verbs: {
-      'keys rotate <key>': {
-        flags: {
-          '--overlap <seconds>': {
-            description:
-              'how long the old secret still works; unless given it stops now, as a leaked one must',
-            read: toNumeric,
-          },
-        },
-        format: formatSecret,
-      },
-    },
-  }),
+  keyDeletion,
+  keyRotation,
 ];
 
 export const keyVerbs: Verbs<Ledger> = {

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { formatUsd } from '../../../../core/index.ts';
-import { allowNone, splitList, toNumeric, type Flags } from '../../../shared/operator-verbs.ts';
+import { nestFlags, splitList, toNumeric } from '../../../shared/operator-verbs.ts';
 import type { AccountDetails, MemberKeys } from '../../../shared/replies/accounts.ts';
 import type { AccountRecord, TeamRow } from '../store.ts';
 import { limits } from './reading.ts';
@@ -94,22 +94,13 @@ export function formatTeam({ above, own, team, children, memberKeys }: AccountDe
   ];
 }
 
-export const memberFlags: Flags = {
-  '<most>': { field: 'memberKeys.most', read: allowNone(toNumeric) },
-  '--spend-cap <usd>': { field: 'memberKeys.spendCap', description: 'the most that each key may spend' },
-  '--models <ids>': {
-    field: 'memberKeys.models',
-    description: 'comma-separated models that the keys may call',
-    read: splitList,
-  },
+export const memberFlags = nestFlags('memberKeys', {
+  '<most>': { field: 'most', read: toNumeric },
+  '--spend-cap <usd>': 'the most that each key may spend',
+  '--models <ids>': { description: 'comma-separated models that the keys may call', read: splitList },
   '--calls-per-minute <count>': {
-    field: 'memberKeys.callsPerMinute',
     description: 'how many calls each key may make in a minute',
     read: toNumeric,
   },
-  '--days <count>': {
-    field: 'memberKeys.days',
-    description: 'days after which a key expires at the latest',
-    read: toNumeric,
-  },
-};
+  '--days <count>': { description: 'days after which a key expires at the latest', read: toNumeric },
+});
