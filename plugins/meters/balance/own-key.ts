@@ -15,17 +15,17 @@ import {
 } from '../../../core/index.ts';
 import { encodeError } from '../../shared/openai/errors.ts';
 import { buildReply, readInput } from '../../shared/operator-routes.ts';
-import { getCurrentPeriod, periodNames } from './budgets/periods.ts';
+import { getCurrentPeriod } from './budgets/periods.ts';
 import { units } from './calls/figures.ts';
 import type { LedgerService } from './ledger-service.ts';
 import { describeRecord, requireRecord as requireAccount } from './operator/accounts.ts';
-import { describePeriod } from './operator/budgets.ts';
+import { describePeriod, listCounted } from './operator/budgets.ts';
 import { listOwnCalls, ownCallQuery } from './operator/calls.ts';
 import { describeKey } from './operator/key-records.ts';
 import { computeTotals } from './operator/overview.ts';
 import { buildNumberSchema } from './operator/reading.ts';
 import { toIso, buildRefusal } from './operator/replies.ts';
-import type { KeyRecord, Scope, Store } from './store.ts';
+import type { KeyRecord, Store } from './store.ts';
 
 const day = units['1d'];
 
@@ -53,26 +53,6 @@ async function computeUsage(store: Store, { account, key }: Principal, days: num
 }
 
 /**
- * The budgets of the key, its account, the teams that the account belongs to, and the tags of its calls. A
- * key is named as it is now: its budgets may be of one that it replaced.
- */
-export async function listCounted(store: Store, { account, key }: Principal, tags: readonly string[]) {
-  const [{ line = [] } = {}] = await store.listAccounts({ wanted: account, limit: 1 });
-  const counted: readonly (readonly [scope: Scope, subject: string])[] = [
-    ['key', key],
-    ['account', account],
-    ...[account, ...line].map((team) => ['team', team] as const),
-    ...tags.map((tag) => ['tag', tag] as const),
-  ];
-  const at = Date.now();
-  const found = counted.map(async ([scope, subject]) => {
-    const budgets = await store.listBudgets({ scope, subject, at, limit: periodNames.length });
-    return budgets.map((budget) => ({ ...budget, scope, subject }));
-  });
-  return (await Promise.all(found)).flat();
-}
-
-/**
  * The balance of the account. What is available to one that pays later is what the budgets of the account
  * and its teams leave, whatever the balance is.
  */
@@ -93,7 +73,7 @@ async function describeOwnBalance(
 
 /** Calls can have more tags, which are unknown before they are made. */
 async function listOwnBudgets(store: Store, principal: Principal, tags: readonly string[]) {
-  return (await listCounted(store, principal, tags)).map((budget) => {
+  return (await listCounted(store, { ...principal, tags })).map((budget) => {
     const { scope, subject, per, zone, hard } = budget;
     return { scope, subject, per, zone, hard, ...describePeriod(budget) };
   });

@@ -1,33 +1,144 @@
 /**
- * The ledger as a member may use it: their own keys and calls, and the figures of their accounts. What this
- * file does not name is refused, so an operation that asks the store for more fails instead of telling it.
+ * The ledger as a member may use it: their own keys and calls, and the figures of their accounts. They make,
+ * rotate and revoke their keys as far as the account's rule allows. Rotating shows a secret. So a key that
+ * may do more than the rule allows can only be rotated with that key itself. What this file does not name is
+ * refused, so an operation that asks the store for more fails instead of telling it.
  */
-import { GatewayError, type Principal } from '../../../core/index.ts';
-import { OwnKeys, refuseMember, type Member } from './own-keys.ts';
-import type { BudgetRecord, CallRow, Store } from './store.ts';
+import { formatUsd, GatewayError, type Principal } from '../../../core/index.ts';
+import { limitNames, type LimitOrder } from './accounts.ts';
+import { buildParamError, buildRefusal, toIso } from './operator/replies.ts';
+import { readRule, type MemberRule } from './operator/teams.ts';
+import type { BudgetRecord, KeyRecord, Store } from './store.ts';
 
 const ownersOnly = 'Only an owner may make and change the keys of operators.';
-
-/** The most keys of a member whose calls are listed together. */
-const mostKeys = 100;
+const day = 24 * 3_600_000;
+/** Keys that one holder may see. `memberRule` allows no more. */
+export const mostListed = 1000;
 
 const none = { accounts: 0, keys: 0, pendingCalls: 0, pendingAmount: 0n, oldestPending: undefined };
 
-function comparePlaces(one: CallRow, other: CallRow): number {
-  return other.ended - one.ended || other.number - one.number;
+/** As a member sees a refusal of their own keys. */
+function refuseMember(what: string): GatewayError {
+  return new GatewayError('forbidden', `A member may not ${what}: ask an operator.`);
 }
 
-type Own = Partial<Store>;
+type Permits = Principal['permits'];
 
-class OwnLedger {
+/** As much as a key may do that a rule, and the key that makes or rotates it, allow. */
+function getMost({ days, most: _most, ...limits }: MemberRule, permits: Permits): LimitOrder {
+  return { ...limits, ...permits, expires: days ? Date.now() + days * day : undefined };
+}
+
+function matchesAny(text: string, allowed: readonly string[]): boolean {
+  return allowed.some((each) => (each.endsWith('*') ? text.startsWith(each.slice(0, -1)) : each === text));
+}
+
+/** The limit that allows more than `most` does. */
+function findWider(asked: LimitOrder, most: LimitOrder): keyof LimitOrder | undefined {
+  return limitNames.find((name) => {
+    const [limit, allowed] = [asked[name] ?? undefined, most[name] ?? undefined];
+    if (allowed === undefined) return false;
+    if (typeof allowed === 'object')
+      return typeof limit !== 'object' || !limit.every((each) => matchesAny(each, allowed));
+    return limit === undefined || typeof limit === 'object' || limit > allowed;
+  });
+}
+
+function formatLimit(name: keyof LimitOrder, limit: LimitOrder[keyof LimitOrder]): string {
+  if (typeof limit === 'bigint') return `${formatUsd(limit)} USD`;
+  if (name === 'expires') return toIso(Number(limit));
+  return typeof limit === 'object' ? (limit?.join(', ') ?? '') : String(limit);
+}
+
+/** What a member's key may do: as much as is allowed, where nothing else is asked for. */
+function applyRule(asked: LimitOrder, rule: MemberRule, permits: Permits): LimitOrder {
+  const most = getMost(rule, permits);
+  const limited = limitNames.reduce<LimitOrder>(
+    (all, name) => ({ ...all, [name]: asked[name] ?? most[name] }),
+    {},
+  );
+  const wider = findWider(limited, most);
+  if (wider === undefined) return limited;
+  throw buildParamError(
+    `limits.${wider}`,
+    permits && wider in permits
+      ? 'the key that makes this one is limited to less'
+      : `your team allows at most ${formatLimit(wider, most[wider])}`,
+  );
+}
+
+/** Who asks for what is their own. */
+export interface Member {
+  readonly held: { readonly holder: string; readonly account?: string };
+  /** Accounts whose keys they make. */
+  readonly accounts: readonly string[];
+  /** The key that asks, and where and for what it may be used; in the console there is none. */
+  readonly key?: string;
+  readonly permits?: Permits;
+}
+
+type Rotation = Parameters<Store['rotateKey']>[0];
+
+/** What a member asks of the ledger, and makes in it. */
+export class OwnLedger {
   readonly #store: Store;
   readonly #member: Member;
-  readonly keys: OwnKeys;
 
   constructor(store: Store, member: Member) {
     this.#store = store;
     this.#member = member;
-    this.keys = new OwnKeys(store, member);
+  }
+
+  listKeys(query: Parameters<Store['listKeys']>[0]): Promise<readonly KeyRecord[]> {
+    return this.#store.listKeys({ ...query, ...this.#member.held });
+  }
+
+  /** Other people's keys get the same error as unknown ones. */
+  async requireKey(id: string): Promise<KeyRecord> {
+    const [key] = await this.listKeys({ ids: [id], limit: 1 });
+    if (key) return key;
+    throw buildRefusal('not_found', `you have no key "${id.slice(0, 100)}"`);
+  }
+
+  /** Undefined if members of the account may make no keys. */
+  async findRule(account = ''): Promise<MemberRule | undefined> {
+    const [record] = await this.#store.listAccounts({ wanted: account, limit: 1 });
+    return record && this.#member.accounts.includes(account) ? readRule(record) : undefined;
+  }
+
+  async requireRule(account = ''): Promise<MemberRule> {
+    const rule = await this.findRule(account);
+    if (rule) return rule;
+    const which = `The account "${account}" lets its members make no keys`;
+    throw new GatewayError('forbidden', `${which}: ask an operator for a key.`);
+  }
+
+  async makeKey(key: Parameters<Store['createKey']>[0]): Promise<true> {
+    const { holder } = this.#member.held;
+    if (key.kind !== 'user' || (key.holder ?? holder) !== holder) throw refuseMember('make keys for others');
+    const rule = await this.requireRule(key.account);
+    const order = { ...key, ...applyRule(key, rule, this.#member.permits), holder, mostHeld: rule.most };
+    if (await this.#store.createKey(order)) return true;
+    const most = `you have ${rule.most} keys already, the most that your team allows: revoke one`;
+    throw buildRefusal('conflict', `${most}. Or your account is closed`);
+  }
+
+  async rotateKey(rotation: Rotation): ReturnType<Store['rotateKey']> {
+    const record = await this.requireKey(rotation.id);
+    if (record.disabled) throw refuseMember('rotate a disabled key');
+    const { key, permits } = this.#member;
+    const rule = await this.requireRule(record.account);
+    const wider = record.id === key ? undefined : findWider(record, getMost(rule, permits));
+    if (wider !== undefined)
+      throw refuseMember(`rotate a key that may do more than they may allow it (${wider})`);
+    return this.#store.rotateKey(rotation);
+  }
+
+  async revokeKey(deletion: Parameters<Store['deleteKey']>[0]): Promise<boolean> {
+    const { account } = await this.requireKey(deletion.id);
+    // A leaked key must not revoke other keys if its holder cannot make new ones.
+    if (this.#member.key !== undefined) await this.requireRule(account);
+    return this.#store.deleteKey(deletion);
   }
 
   /** The account that is asked for, or else the first. Throws if it is not the member's. */
@@ -36,35 +147,28 @@ class OwnLedger {
     throw refuseMember(account === undefined ? 'do this without an account' : `see the account "${account}"`);
   }
 
-  async listCalls(query: Parameters<Store['listCalls']>[0]): Promise<CallRow[]> {
-    const { key } = query;
-    const held =
-      key === undefined ? await this.keys.list({ limit: mostKeys }) : [await this.keys.require(key)];
-    const found = await Promise.all(held.map(({ id }) => this.#store.listCalls({ ...query, key: id })));
-    return found.flat().toSorted(comparePlaces).slice(0, query.limit);
-  }
-
-  async #holds(id: string): Promise<boolean> {
-    return (await this.keys.list({ ids: [id], limit: 1 })).length > 0;
-  }
-
-  /** What counts the calls of the member: their keys, their accounts, and the teams of these. */
-  async isCounted({ scope, subject }: Pick<BudgetRecord, 'scope' | 'subject'>): Promise<boolean> {
-    if (scope === 'tag') return false;
-    if (scope === 'key') return this.#holds(subject);
+  /** What counts the calls of the member, as `team search`: their keys, accounts, and teams of these. */
+  async listCounting(): Promise<ReadonlySet<string>> {
     const { accounts } = this.#member;
-    if (accounts.includes(subject)) return true;
     const found = accounts.map((wanted) => this.#store.listAccounts({ wanted, limit: 1 }));
-    return scope === 'team' && (await Promise.all(found)).flat().some(({ line }) => line.includes(subject));
+    const teams = (await Promise.all(found)).flat().flatMap(({ name, line }) => [name, ...line]);
+    const keys = await this.listKeys({ limit: mostListed });
+    return new Set([
+      ...accounts.map((account) => `account ${account}`),
+      ...teams.map((team) => `team ${team}`),
+      ...keys.map(({ root }) => `key ${root}`),
+    ]);
   }
 
   async isOwnCall(id: string): Promise<boolean> {
     const call = await this.#store.findCall(id);
-    return call !== undefined && this.#holds(call.key);
+    return call !== undefined && (await this.listKeys({ ids: [call.key], limit: 1 })).length > 0;
   }
 }
 
-function buildReads(store: Store, own: OwnLedger, { accounts }: Member): Own {
+type Own = Partial<Store>;
+
+function buildReads(store: Store, own: OwnLedger, { accounts, held }: Member): Own {
   return {
     listAccounts: async ({ after = '', limit, wanted }) => {
       const names = wanted === undefined ? accounts : [own.requireAccount(wanted)];
@@ -76,12 +180,15 @@ function buildReads(store: Store, own: OwnLedger, { accounts }: Member): Own {
     },
     listTeam: async (account) => store.listTeam(own.requireAccount(account)),
     readBalance: async (account) => store.readBalance(own.requireAccount(account)),
-    listKeys: (query) => own.keys.list(query),
+    listKeys: (query) => own.listKeys(query),
     async findLastUses(ids) {
-      const held = await own.keys.list({ ids, limit: ids.length });
+      const held = await own.listKeys({ ids, limit: ids.length });
       return store.findLastUses(held.map(({ id }) => id));
     },
-    listCalls: (query) => own.listCalls(query),
+    async listCalls(query) {
+      if (query.key !== undefined) await own.requireKey(query.key);
+      return store.listCalls({ ...query, holder: held.holder });
+    },
     findCall: async (id) => ((await own.isOwnCall(id)) ? store.findCall(id) : undefined),
     // Of a call that the member may see, or the credit of an account.
     async listEntries(query) {
@@ -98,10 +205,11 @@ function buildReads(store: Store, own: OwnLedger, { accounts }: Member): Own {
     sumTotals: async () => none,
     countUnsummed: () => store.countUnsummed(),
     async listBudgets(query) {
+      const counting = await own.listCounting();
       const found: BudgetRecord[] = [];
       for (let { after = 0 } = query, isMore = true; isMore && found.length < query.limit;) {
         const page = await store.listBudgets({ ...query, after });
-        for (const budget of page) if (await own.isCounted(budget)) found.push(budget);
+        found.push(...page.filter(({ scope, subject }) => counting.has(`${scope} ${subject}`)));
         after = page.at(-1)?.id ?? after;
         isMore = page.length === query.limit && query.id === undefined;
       }
@@ -117,9 +225,9 @@ function buildWrites(store: Store, own: OwnLedger): Own {
       own.requireAccount(name);
       return false;
     },
-    createKey: (key) => own.keys.make(key),
+    createKey: (key) => own.makeKey(key),
     async changeKey({ id, changes: { name, disabled, ...more } }) {
-      await own.keys.require(id);
+      await own.requireKey(id);
       if (disabled === false) throw refuseMember('enable a key');
       if (Object.values(more).some((value) => value !== undefined))
         throw refuseMember('change what a key may do');
@@ -128,11 +236,8 @@ function buildWrites(store: Store, own: OwnLedger): Own {
         changes: { ...(name !== undefined && { name }), ...(disabled && { disabled }) },
       });
     },
-    rotateKey: (rotation) => own.keys.rotate(rotation),
-    async deleteKey(deletion) {
-      await own.keys.revoke(deletion);
-      return true;
-    },
+    rotateKey: (rotation) => own.rotateKey(rotation),
+    deleteKey: (deletion) => own.revokeKey(deletion),
   };
 }
 
@@ -153,21 +258,25 @@ function buildGuards(store: Store): Own {
   };
 }
 
+function replaceMethods(store: Store, allowed: Own, getOther: (name: string | symbol) => unknown): Store {
+  return new Proxy(store, {
+    get: (_store, name) => (Object.hasOwn(allowed, name) ? Reflect.get(allowed, name) : getOther(name)),
+  });
+}
+
+export function narrowToMember(store: Store, member: Member): Store {
+  const own = new OwnLedger(store, member);
+  return replaceMethods(store, { ...buildReads(store, own, member), ...buildWrites(store, own) }, () => {
+    throw refuseMember('do this');
+  });
+}
+
 /** The store as a person may use it. Owners, and callers with an operator key, may use all of it. */
 export function narrowStore(store: Store, { person, holder = '' }: Principal): Store {
   if (person === undefined || person.role === 'owner') return store;
-  const isMember = person.role === 'member';
-  const member = { held: { holder }, accounts: person.accounts };
-  const own = new OwnLedger(store, member);
-  const allowed: Own = isMember
-    ? { ...buildReads(store, own, member), ...buildWrites(store, own) }
-    : buildGuards(store);
-  return new Proxy(store, {
-    get(_store, name) {
-      if (Object.hasOwn(allowed, name)) return Reflect.get(allowed, name);
-      if (isMember) throw refuseMember('do this');
-      const part: unknown = Reflect.get(store, name);
-      return typeof part === 'function' ? part.bind(store) : part;
-    },
+  if (person.role === 'member') return narrowToMember(store, { held: { holder }, accounts: person.accounts });
+  return replaceMethods(store, buildGuards(store), (name) => {
+    const part: unknown = Reflect.get(store, name);
+    return typeof part === 'function' ? part.bind(store) : part;
   });
 }

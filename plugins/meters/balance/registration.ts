@@ -57,7 +57,7 @@ function listRoutes(
     }),
     ...listOwnKeyRoutes(requireService),
     createUsageRoute(getLedger, protocols),
-    ...listOwnKeysRoutes(() => ({ store: getLedger(), offer })),
+    ...listOwnKeysRoutes(() => ({ store: getLedger(), offer, erase })),
     ...listInvitationRoutes(getLedger),
     ...(topUps ? [createTopUpRoute(topUps, getLedger)] : []),
   ];

@@ -16,7 +16,8 @@ import {
 import { noStore } from '../../shared/operator-routes.ts';
 import { formatMoment } from './admission.ts';
 import type { Tightest } from './budgets/sheet.ts';
-import { listCounted, sumSpent } from './own-key.ts';
+import { listCounted } from './operator/budgets.ts';
+import { sumSpent } from './own-key.ts';
 import type { Reserved, ShortBudget, Store } from './store.ts';
 
 const prefix = 'anthropic-ratelimit-unified';
@@ -99,7 +100,7 @@ export function toCapError(refusal: GatewayError, short: Short, at: number): Gat
 
 /** The hard budgets that count the calls of a key, the tightest first. */
 async function listCaps(store: Store, principal: Principal): Promise<Tightest[]> {
-  const found = await listCounted(store, principal, principal.tags ?? []);
+  const found = await listCounted(store, principal);
   return found
     .filter(({ hard }) => hard)
     .map((budget) => ({ left: budget.allowed - budget.used - budget.pending, budget }))

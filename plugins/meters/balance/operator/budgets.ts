@@ -5,7 +5,7 @@ import { roles } from '../../../shared/operations.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
 import type { Verbs } from '../../../shared/operator-verbs.ts';
 import type { Budget } from '../../../shared/replies/budgets.ts';
-import { findReached, scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
+import { findReached, scopes, type BudgetRecord, type Scope, type Warning } from '../budgets/budget.ts';
 import { periodNames } from '../budgets/periods.ts';
 import type { Store } from '../store.ts';
 import { findKey, nameKey, readKeyNames } from './key-records.ts';
@@ -139,17 +139,31 @@ export function formatBudget(budget: Budget): string {
   return toOneLine(parts.filter((part) => part !== false).join('  '));
 }
 
-/** The budgets in which the calls of an account count, whatever their keys and tags. */
-async function listCounting(store: Store, account: string) {
+/** What calls count by. */
+interface Caller {
+  readonly account: string;
+  readonly key?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+}
+
+/**
+ * The budgets of the key, its account, the teams that the account belongs to, and the tags of its calls. A
+ * key is named as it is now: its budgets may be of one that it replaced.
+ */
+export async function listCounted(store: Store, { account, key, tags = [] }: Caller) {
   const [{ line = [] } = {}] = await store.listAccounts({ wanted: account, limit: 1 });
-  const teams = [account, ...line].map((subject) => ({ scope: 'team', subject }));
-  const found = [{ scope: 'account', subject: account }, ...teams].map((counted) =>
-    store.listBudgets({ ...counted, at: Date.now(), limit: periodNames.length }),
-  );
-  return {
-    data: (await Promise.all(found)).flat().map((budget) => describeBudget(budget, new Map())),
-    next: null,
-  };
+  const counted: readonly (readonly [scope: Scope, subject: string])[] = [
+    ...(key === undefined ? [] : [['key', key] as const]),
+    ['account', account],
+    ...[account, ...line].map((team) => ['team', team] as const),
+    ...tags.map((each) => ['tag', each] as const),
+  ];
+  const at = Date.now();
+  const found = counted.map(async ([scope, subject]) => {
+    const budgets = await store.listBudgets({ scope, subject, at, limit: periodNames.length });
+    return budgets.map((budget) => ({ ...budget, scope, subject }));
+  });
+  return (await Promise.all(found)).flat();
 }
 
 export const budgetListing = defineOperation({
@@ -164,7 +178,10 @@ export const budgetListing = defineOperation({
     counting: accountName.optional(),
   }),
   async run({ store }, { subject, counting, ...query }) {
-    if (counting !== undefined) return listCounting(store, counting);
+    if (counting !== undefined) {
+      const found = await listCounted(store, { account: counting });
+      return { data: found.map((budget) => describeBudget(budget, new Map())), next: null };
+    }
     const named = query.scope === 'key' ? await nameKey(store, { key: subject }) : { key: subject };
     const budgets = await store.listBudgets({ ...query, subject: named.key, at: Date.now() });
     const names = await readNames(store, budgets);
