@@ -62,11 +62,16 @@ export interface Operated {
   close(): Promise<void>;
 }
 
-/** Waits until it holds; a busy machine may take its time. */
+/**
+ * Waits until it holds, with two minutes of pauses at most. They grow, because asking takes processor time
+ * from what shall make it true.
+ */
 export async function waitUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let left = 4800; !(await isSo()); left -= 1) {
-    if (left === 0) throw new Error('it never came true');
-    await sleep(25);
+  for (let paused = 0; !(await isSo());) {
+    if (paused > 120_000) throw new Error('it never came true');
+    const pause = Math.min(10 + paused / 10, 200);
+    await sleep(pause);
+    paused += pause;
   }
 }
 
