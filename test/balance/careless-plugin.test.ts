@@ -1,5 +1,5 @@
 /** A careless plugin throws at each step between a reservation and its end: the reservation still ends. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, type Attempt, type Host } from '../../core/index.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
@@ -143,10 +143,6 @@ beforeAll(async () => {
   gateway = await startGateway({ plugins });
   ({ store, key } = await openBooks(gateway));
   await gateway.verb('credit add', ['tester', '5']);
-});
-afterAll(async () => {
-  await store.close();
-  await gateway.close();
 });
 
 async function call(

@@ -53,7 +53,6 @@ describe('the admin API', () => {
       `${file} already exists: name a new file`,
     );
     expect(readFileSync(file, 'utf8')).toBe(written);
-    await harness.close();
   });
 
   it('refuses a fifth export until one of four ends', async () => {

@@ -87,7 +87,6 @@ describe('a plugin that writes with calls', () => {
   });
   afterAll(async () => {
     await store.close();
-    await gateway.close();
   });
   beforeEach(() => {
     calls = well;

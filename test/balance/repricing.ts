@@ -89,7 +89,6 @@ export async function runRepricing({ changes, every, readings, lanes, call }: Re
     return { calls: statuses[200], ...(await expectQuotedPrices(join(folder, 'ledger.db'))) };
   } finally {
     await operated.reset();
-    await operated.close();
   }
 }
 

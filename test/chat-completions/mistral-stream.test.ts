@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -71,10 +71,6 @@ describe('a stream from Mistral', () => {
       ],
     });
   });
-  afterAll(async () => {
-    await gateway.close();
-    await vendor.close();
-  });
 
   async function ask(path: string, fields: object): Promise<Response> {
     const made: unknown = await gateway.verb('keys create', [], { account: 'ann', credit: '5' });
@@ -128,7 +124,6 @@ describe("a chat client, when Mistral's content comes in parts", () => {
   beforeAll(async () => {
     harness = await openOneReply('chat-completions');
   });
-  afterAll(() => harness.close());
 
   it('gets a text and its reasoning in a whole reply', async () => {
     const reply = readGolden('chat-completions', 'content-parts', 'reply.json');

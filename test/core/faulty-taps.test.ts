@@ -173,7 +173,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   process.off('unhandledRejection', lose);
-  await gateway.close();
 });
 
 /** What its client receives: a status and a text, or nothing if it has disconnected. */

@@ -1,5 +1,4 @@
 /** A gateway whose provider is a tap on `dispatch`, and a call to it. */
-import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { ConfigInput } from '../../core/config.ts';
 import {
@@ -54,7 +53,6 @@ export async function openGateway(
   settings: Partial<ConfigInput> = {},
 ): Promise<TestGateway> {
   const gateway = await startGateway({ ...settings, plugins: [plain(), ...plugins] });
-  onTestFinished(() => gateway.close());
   return gateway;
 }
 

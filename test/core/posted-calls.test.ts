@@ -2,16 +2,10 @@
  * Calls that a plugin posts for a client: their events are handed over in order, at the pace of what takes
  * them, and they are charged like the client's own.
  */
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, type PostedCall, type PostedReply } from '../../core/index.ts';
-import { openHarness, type Harness } from '../support/harness.ts';
-
-let harness: Harness | undefined;
-afterEach(async () => {
-  await harness?.close();
-  harness = undefined;
-});
+import { openHarness } from '../support/harness.ts';
 
 const body = { model: 'openai/gpt-4o-mini', stream: true, messages: [{ role: 'user', content: 'Hello!' }] };
 const own = { ...body, stream: false, user: 'poster' };
@@ -31,7 +25,7 @@ async function post(posted: Partial<PostedCall>) {
         return { status: 200, headers: { 'content-type': 'application/json' }, body: Buffer.from('{}') };
       }),
   });
-  harness ??= await openHarness({ plugins: [poster()] });
+  const harness = await openHarness({ plugins: [poster()] });
   harness.vendor.script('*', { text: ['one', 'two', 'three'] });
   expect((await harness.post(own)).status).toBe(200);
   const [reply] = replies;

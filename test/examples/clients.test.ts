@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { parse as parseToml } from 'smol-toml';
-import { afterAll, beforeAll, expect, describe, it } from 'vitest';
+import { beforeAll, expect, describe, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { balance } from '../../plugins/meters/balance/index.ts';
@@ -42,7 +42,6 @@ function openClients(): void {
     gateway = await startGateway({ plugins });
     key = await gateway.newKey({ credit: '5' });
   });
-  afterAll(() => gateway.close());
 }
 
 /** A settings file, with this gateway's address and key where it has those of its reader. */

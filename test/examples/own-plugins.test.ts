@@ -31,7 +31,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await gateway.stop('SIGTERM');
-  await vendor.close();
 });
 
 function post(body: object, user = `me:${key}`, path = '/ask'): Promise<Response> {

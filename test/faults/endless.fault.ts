@@ -1,16 +1,12 @@
 /** A provider that would end its stream with silence, and is never silent. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { startFirehose } from '../support/endless-vendor.ts';
 import { openOperated, type Operated } from '../support/operated.ts';
 
 let operated: Operated;
 beforeAll(async () => {
   operated = await openOperated();
-});
-afterAll(async () => {
-  await operated.reset();
-  await operated.close();
 });
 
 it('two streams of a provider that never falls silent after its end are broken off', async () => {

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createKeyring } from '../../plugins/meters/balance/keys.ts';
 import { createSecret, hashSecret } from '../../plugins/shared/secret.ts';
 import { buildStore, keyRecord } from '../balance/calls.ts';
@@ -132,7 +132,6 @@ describe('half a million guessed keys, five thousand a second,', () => {
     await operated.verb('credit', 'add', 'default', '10000');
   });
   afterEach(() => operated.reset());
-  afterAll(() => operated.close());
 
   it.each([1, 1000])(
     'from %i addresses open nothing and fill nothing, and a client with a key is served meanwhile',

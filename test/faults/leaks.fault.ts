@@ -4,16 +4,12 @@
  */
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { openHeap } from '../support/memory-of.ts';
 import { openOperated, buildStreamedCall, waitUntil, wires, type Operated } from '../support/operated.ts';
 
 let operated: Operated;
 beforeAll(async () => void (operated = await openOperated()));
-afterAll(async () => {
-  await operated.reset();
-  await operated.close();
-});
 
 const canary = {
   prompt: 'canary-of-the-prompt-7f3a',

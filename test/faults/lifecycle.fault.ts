@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { hello, openOperated, type Operated } from '../support/operated.ts';
 import { openSocket } from '../support/raw-socket.ts';
 
@@ -15,7 +15,6 @@ beforeAll(async () => {
   await operated.verb('credit', 'add', 'default', '10000');
 });
 afterEach(() => operated.reset());
-afterAll(() => operated.close());
 
 async function expectCleanLedger(): Promise<void> {
   expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });

@@ -3,7 +3,7 @@
  * little for each.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { startFirehose, type Firehose } from '../support/endless-vendor.ts';
 import { askable, megabyte, readMemory, openHeap } from '../support/memory-of.ts';
 import {
@@ -30,7 +30,6 @@ afterEach(async () => {
   await operated.reset();
   await firehose.close();
 });
-afterAll(() => operated.close());
 
 /** A stream for a client of one protocol, of a model whose provider speaks another. */
 function buildCall(client: Wire, vendor: Wire): { readonly path: string; readonly body: object } {

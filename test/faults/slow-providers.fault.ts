@@ -1,7 +1,7 @@
 /** Providers as slow as the slowest: clients wait for them and notice nothing else. */
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import {
   modelOf,
   openOperated,
@@ -20,10 +20,6 @@ beforeAll(async () => {
   operated = await openOperated();
   operated.configure('}, timeouts: { firstEvent: 700');
   gateway = await operated.start();
-});
-afterAll(async () => {
-  await operated.reset();
-  await operated.close();
 });
 
 const seconds = 1000;

@@ -4,7 +4,7 @@
  * refusals, and configuration reloads.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { askable, megabyte, readMemory, openHeap, computeSlope } from '../support/memory-of.ts';
 import { modelOf, openOperated, buildStreamedCall, wires, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
@@ -14,7 +14,6 @@ beforeAll(async () => {
   operated = await openOperated();
   await operated.verb('credit', 'add', 'default', '100000');
 });
-afterAll(() => operated.close());
 
 const minute = 60_000;
 const minutes = Number(process.env.SOAK_MINUTES ?? 30);

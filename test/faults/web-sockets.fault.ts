@@ -3,7 +3,7 @@
  * `flows/web-socket-memory.test.ts` and `flows/web-socket-faults.test.ts`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeAll, afterAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { readObject } from '../../plugins/shared/wire-kit/values.ts';
 import { askable, computeSlope, megabyte, openHeap, readMemory } from '../support/memory-of.ts';
 import { modelOf, openOperated, waitUntil, type Operated } from '../support/operated.ts';
@@ -27,10 +27,6 @@ beforeAll(async () => {
   );
 });
 afterEach(() => operated.vendors.unscript());
-afterAll(async () => {
-  await operated.reset();
-  await operated.close();
-});
 
 async function openMany(gateway: RunningGateway, count: number): Promise<SocketClient[]> {
   const clients: SocketClient[] = [];

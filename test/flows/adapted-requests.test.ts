@@ -3,7 +3,7 @@
  * gateway adapts each and reports the loss, or refuses it by the name of its field. The providers refuse what
  * the real ones do.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { readCases } from '../support/cases.ts';
 import { keepReply, buildUserEntry, buildConversation } from '../support/continue-conversation.ts';
 import {
@@ -21,7 +21,6 @@ let harness: FourWires;
 beforeAll(async () => {
   harness = await openFourWires();
 });
-afterAll(() => harness.close());
 
 type Body = Readonly<Record<string, unknown>>;
 

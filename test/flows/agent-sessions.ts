@@ -1,5 +1,5 @@
 /** Claude Code, Codex and Gemini CLI with their headers, tools and settings, and a session of two calls. */
-import { afterAll, beforeAll, expect } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import { buildConversation, type Entry } from '../support/continue-conversation.ts';
 import { getModel, openFourWires, type Crossing, type FourWires, type Wire } from '../support/four-wires.ts';
 
@@ -235,5 +235,4 @@ export function openAgents(): void {
   beforeAll(async () => {
     harness = await openFourWires();
   });
-  afterAll(() => harness.close());
 }

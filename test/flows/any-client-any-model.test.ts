@@ -2,7 +2,7 @@
  * The official SDK of every client protocol reaches a provider of every wire, whole and streamed, and pays
  * for it. The providers refuse what the real ones refuse.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { openVendorHarness, readWire, type VendorHarness } from '../support/vendor-harness.ts';
 
@@ -18,7 +18,6 @@ let harness: VendorHarness;
 beforeAll(async () => {
   harness = await openVendorHarness();
 });
-afterAll(() => harness.close());
 
 const pairs = wires.flatMap((client) =>
   wires.flatMap((wire) => (['whole', 'streamed'] as const).map((form) => [client, wire, form] as const)),

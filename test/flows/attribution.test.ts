@@ -3,7 +3,7 @@
  */
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { callLog } from '../../plugins/operations/call-log.ts';
@@ -34,7 +34,6 @@ beforeAll(async () => {
     }),
   );
 });
-afterAll(() => listener.gateway.close());
 
 interface Sent {
   readonly status: number | undefined;

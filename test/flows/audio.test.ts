@@ -2,7 +2,7 @@
  * Audio, in and out: byte for byte to a provider of the client's own protocol, and between the two protocols
  * that have it.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { findCount } from '../../core/index.ts';
 import { getModel, openFourWires, type Crossing, type FourWires, type Wire } from '../support/four-wires.ts';
 import { isObject, type Json } from '../support/json.ts';
@@ -61,7 +61,6 @@ let harness: FourWires;
 beforeAll(async () => {
   harness = await openFourWires();
 });
-afterAll(() => harness.close());
 
 async function ask(client: Client, wire: Wire, stream: boolean): Promise<Crossing> {
   const { id, upstream } = getModel(wire, 'speaking');

@@ -1,5 +1,5 @@
 /** Prepaid accounts: the balance endpoint while the ledger fails, and calls that a balance barely covers. */
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
@@ -12,15 +12,8 @@ import { openHarness, type Harness } from '../support/harness.ts';
 const model = 'openai/gpt-4o-mini';
 const messages = [{ role: 'user' as const, content: 'Hello!' }];
 
-let harness: Harness | undefined;
-afterEach(async () => {
-  await harness?.close();
-  harness = undefined;
-});
-
 async function open(credit: string): Promise<Harness> {
-  harness = await openHarness({ credit });
-  return harness;
+  return openHarness({ credit });
 }
 
 it('the balance endpoint accepts a key by the credential plugins its options name', async () => {
@@ -46,7 +39,7 @@ it('the balance endpoint accepts a key by the credential plugins its options nam
 
 it('the balance endpoint answers with an internal error until the ledger recovers', async () => {
   const ledger = await createTroubledStore('silent');
-  harness = await openHarness({ ledger: { store: ledger.options } });
+  const harness = await openHarness({ ledger: { store: ledger.options } });
   const { gateway, key, balance: ask } = harness;
   const addresses = ['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance'];
   const fetchAll = (secret: string) =>
@@ -68,7 +61,6 @@ it('the balance endpoint answers with an internal error until the ledger recover
   await ledger.end();
   await expect.poll(async () => (await fetchAll(key)).map(([status]) => status)).toEqual([200, 200, 200]);
   await harness.close();
-  harness = undefined;
   await ledger.close();
 });
 

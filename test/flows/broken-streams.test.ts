@@ -2,7 +2,7 @@
  * A provider that breaks off in the middle of a call, or of a line that never ends, for every client protocol
  * and every wire. The contract of the protocols has every other place where a stream may break.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { readStream } from '../contract/replies.ts';
 import { least } from '../matrix/spelling.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
@@ -37,7 +37,6 @@ beforeAll(async () => {
     plugins: [acceptAnyKey(), ...textProtocols(), ...houses],
   });
 });
-afterAll(() => gateway.close());
 
 /** What a client receives of a stream. */
 async function streamReply(

@@ -1,5 +1,5 @@
 /** Budgets as operators use them: on the command line, in the admin API, and as messages to a webhook. */
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Plugin } from '../../core/index.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
@@ -13,11 +13,6 @@ import { ownKey } from '../../plugins/shared/replies/spending.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { receiverSecret as secret, startReceiver } from '../support/receiver.ts';
-
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close();
-});
 
 const made = z.looseObject({ key: z.string(), id: z.string() });
 const budget = z.looseObject({ id: z.int(), subject: z.string() });
@@ -33,7 +28,6 @@ async function start(...more: readonly Plugin[]): Promise<TestGateway> {
       ...more,
     ],
   });
-  closers.push(() => gateway.close());
   return gateway;
 }
 
@@ -157,7 +151,6 @@ it('a call gets its output limit lowered to what its budget covers, as with its 
 
 it('a webhook receives a signed message when a budget refuses its first call', async () => {
   const receiver = await startReceiver();
-  closers.push(receiver.close);
   const gateway = await start(notices(), webhook({ url: receiver.url, secret, events: ['budget.*'] }));
   const { key } = await createKey(gateway);
   await gateway.verb('budgets set', ['account', 'acme', '0/day']);

@@ -3,7 +3,7 @@
  * was said before, by whom and under which signature, no provider ever receives a request it refuses.
  */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { chart, offerTools, tide } from '../matrix/spelling.ts';
 import {
   answerCalls,
@@ -28,7 +28,6 @@ let harness: FourWires;
 beforeAll(async () => {
   harness = await openFourWires();
 });
-afterAll(() => harness.close());
 
 /** One reply on the way: who gives it, what it says, and whether it is streamed. */
 interface Step {

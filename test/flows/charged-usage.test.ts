@@ -2,7 +2,7 @@
  * What a client is charged for is what it reads in its reply: between all pairs of protocols, whole and
  * streamed, if the provider reports no usage, half of it, or figures that cannot be true.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { nameCounts } from '../../core/index.ts';
 import { isObject, type Json } from '../support/json.ts';
 import { openOneReply, type OneReply } from '../support/one-reply.ts';
@@ -134,7 +134,6 @@ function readUsage(client: Wire, text: string, stream: boolean): Json {
 describe.each(wires)('a provider of %s', (wire) => {
   let harness: OneReply;
   beforeAll(async () => void (harness = await openOneReply(wire)));
-  afterAll(() => harness.close());
 
   it.each(cases)('that reports %s: each client reads the figures it is charged for', async (_, reported) => {
     const usage = buildUsage(wire, reported);
@@ -178,7 +177,6 @@ describe.each(wires)('a provider of %s', (wire) => {
 describe('usage that the gateway adds to a stream', () => {
   let harness: OneReply;
   beforeAll(async () => void (harness = await openOneReply('chat-completions')));
-  afterAll(() => harness.close());
   const events = streams['chat-completions']({ usage: undefined });
 
   it('comes once, before the end, with the id and the time of the other chunks', async () => {

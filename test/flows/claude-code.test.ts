@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkModel, definePlugin } from '../../core/index.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
@@ -72,7 +72,6 @@ beforeAll(async () => {
   });
   fourWires = await openFourWires();
 });
-afterAll(() => Promise.all([harness.close(), fourWires.close(), vendor.close()]));
 
 const agent = { 'user-agent': 'claude-code/2.1.332', 'anthropic-version': '2023-06-01' };
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -21,7 +21,6 @@ describe('beside a gateway that runs', () => {
   beforeAll(async () => {
     gateway = await startProcess(environment);
   });
-  afterAll(async () => void (await gateway.stop('SIGKILL')));
 
   it('a copy of the ledger is made, and not restored', async () => {
     const made = await runVerb(['backup', copy, '--json'], environment);
@@ -109,7 +108,6 @@ describe('an error of the command line', () => {
   beforeAll(async () => {
     gateway = await startGateway({ plugins: [balance({ firstCredit: '0' })] });
   });
-  afterAll(() => gateway.close());
 
   it.each<[string, string[], Record<string, string>, string]>([
     ['credit adjust', ['team', '-5'], {}, '--reason is missing: say why'],

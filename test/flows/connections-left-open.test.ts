@@ -1,5 +1,5 @@
 /** A Google provider that leaves its connection open after a reply. The protocol has no last event. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
@@ -33,11 +33,6 @@ beforeAll(async () => {
       testProvider({ name: 'house', endpoints: { 'generate-content': vendor.origin } }),
     ],
   });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await vendor.close();
 });
 
 it('keeps no client waiting, loses no chunk that follows the reason, and is disconnected', async () => {

@@ -1,5 +1,5 @@
 /** Corrections as operators make them: refunds, chargebacks, adjustments, closed accounts, deleted keys. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -11,7 +11,6 @@ let listener: AdminListener;
 beforeAll(async () => {
   listener = await openAdminListener([chatCompletions(), demo({ pace: 0 }), balance({ firstCredit: '0' })]);
 });
-afterAll(() => listener.gateway.close());
 
 const made = z.looseObject({ key: z.string(), id: z.string() });
 const shown = z.looseObject({ used: z.string() });

@@ -5,7 +5,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { formatUsd, type End } from '../../core/index.ts';
 import { postJson } from '../support/post.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
@@ -72,7 +72,6 @@ beforeAll(async () => {
   };
 });
 afterEach(() => harness.vendors.unscript());
-afterAll(() => harness.close());
 
 function formatCharge(end: End | undefined): string {
   if (end?.type !== 'answered') throw new Error('the call was not answered');

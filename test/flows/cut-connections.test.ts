@@ -3,7 +3,7 @@
  * the call is settled once.
  */
 import OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import type { Answered, End } from '../../core/index.ts';
 import { findCount } from '../../core/index.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
@@ -17,7 +17,6 @@ beforeAll(async () => {
   harness = await openHarness({ settings: { timeouts: { idle: 1 } } });
 });
 afterEach(() => harness.vendor.unscript());
-afterAll(() => harness.close());
 
 /** The end of the call that `run` makes. */
 async function runToEnd(run: () => Promise<unknown>): Promise<End> {

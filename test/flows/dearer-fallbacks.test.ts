@@ -3,7 +3,7 @@
  * target, reserves more before the dearer one, and goes there only as far as it is paid for.
  */
 import OpenAI, { type APIPromise } from 'openai';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { calls } from '../../plugins/operations/calls.ts';
@@ -20,11 +20,6 @@ import {
   type ScriptedVendor,
 } from '../support/scripted-vendor.ts';
 import { testProvider } from '../support/test-provider.ts';
-
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close();
-});
 
 const refuse: Conduct = (response) => sendJson(response, { error: { message: 'busy' } }, 503);
 const usage = { prompt_tokens: 12, completion_tokens: 30, total_tokens: 42 };
@@ -57,7 +52,6 @@ async function open(options: Parameters<typeof balance>[0] = {}): Promise<Stage>
       balance({ firstCredit: '0', ...options }),
     ],
   });
-  closers.push(cheap.close, dear.close, () => gateway.close());
   const ask = (apiKey: string, limit = 1000) => {
     const body = {
       model: 'our/cheap',

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
 import { buildEditForm, openGallery, type Gallery } from '../images/gallery.ts';
@@ -29,7 +29,6 @@ beforeAll(
       plugins: [authenticator()],
     })),
 );
-afterAll(() => gallery.close());
 
 const edits = '/v1/images/edits';
 

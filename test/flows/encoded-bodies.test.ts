@@ -2,7 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { BodyBudget } from '../../core/http/bodies.ts';
 import { buildEditForm, makePng, openGallery } from '../images/gallery.ts';
 import { buildPath, getModel, openFourWires, wires, type FourWires } from '../support/four-wires.ts';
@@ -35,7 +35,6 @@ beforeAll(async () => {
   });
   fourWires = await openFourWires();
 });
-afterAll(() => Promise.all([harness.close(), fourWires.close()]));
 
 const body = JSON.stringify({
   model: 'openai/gpt-4o-mini',
@@ -239,5 +238,4 @@ it('a form with a picture may be compressed', async () => {
     body: encode('zstd', new Uint8Array(await form.arrayBuffer())),
   });
   expect([response.status, gallery.painter.requests.length]).toEqual([200, 1]);
-  await gallery.close();
 });

@@ -2,7 +2,7 @@
  * A provider that opens its reply and then fails has sent no content yet: another one answers, and the client
  * never notices.
  */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Plugin } from '../../core/index.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -81,7 +81,6 @@ function buildVendor(name: string, wire: Wire, reads: readonly string[]): Plugin
 
 async function startWithVendors(...vendors: Plugin[]): Promise<TestGateway> {
   const gateway = await startGateway({ plugins: [acceptAnyKey(), ...textProtocols(), ...vendors] });
-  onTestFinished(() => gateway.close());
   return gateway;
 }
 
@@ -192,7 +191,6 @@ it.each<[client: Wire, reason: string, opening: string]>([
       timeouts: { firstEvent: 3 },
       plugins: [acceptAnyKey(), ...textProtocols(), slow],
     });
-    onTestFinished(() => gateway.close());
     const reply = await ask(gateway, client);
     expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining(says)]);
   },

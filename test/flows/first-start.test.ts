@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 
@@ -13,9 +13,6 @@ const data = { TOLLGATE_DATA: makeDataFolder() };
 let gateway: RunningGateway;
 beforeAll(async () => {
   gateway = await startProcess(data);
-});
-afterAll(async () => {
-  if (gateway.child.exitCode === null) await gateway.stop('SIGKILL');
 });
 
 function findFirstKey(): string {

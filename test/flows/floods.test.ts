@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { callLog } from '../../plugins/operations/call-log.ts';
@@ -29,7 +29,6 @@ beforeAll(async () => {
     settings: { server: { maxConnections: most } },
   });
 });
-afterAll(() => harness.close());
 
 it.runIf(onLinux)(
   'six hundred clients that connect while the event loop is busy are all connected, and wait',

@@ -167,7 +167,6 @@ it('an idempotency key is free again when it expires', async () => {
   await sleep(1100);
   expect((await brief.post(body, { headers })).headers.get('idempotent-replayed')).toBeNull();
   expect(brief.vendor.requests).toHaveLength(2);
-  await brief.close();
 });
 
 it.each(['k'.repeat(256), 'caf\u00e9'])(

@@ -2,7 +2,7 @@
  * A client that asks for JSON gets a format the provider enforces, or an instruction in the prompt. The
  * gateway checks what it only asked for in the prompt, and reports a reply that does not match.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Endpoint, ModelFacts } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
@@ -73,10 +73,6 @@ beforeAll(async () => {
   key = books.key;
   await books.store.close();
   await gateway.verb('credit add', ['tester', '5']);
-});
-afterAll(async () => {
-  await gateway.close();
-  await vendor.close();
 });
 
 const schema = {

@@ -2,7 +2,7 @@
  * Every protocol's endpoint refuses what a key may not do, in its own format and before any provider is
  * asked.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { issueKey, type KeyOrder } from '../../plugins/meters/balance/keys.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
@@ -27,10 +27,6 @@ beforeAll(async () => {
   });
   ({ store } = await openBooks(gateway));
   await gateway.verb('credit add', ['tester', '5']);
-});
-afterAll(async () => {
-  await store.close();
-  await gateway.close();
 });
 
 const user = [{ role: 'user', content: 'Hello!' }];

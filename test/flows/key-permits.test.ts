@@ -1,5 +1,5 @@
 /** Keys that may be used from some networks, with some protocols or for some operations only. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { Plugin } from '../../core/index.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { calls } from '../../plugins/operations/calls.ts';
@@ -32,10 +32,6 @@ const plugins = (): Plugin[] => [
 beforeAll(async () => {
   gateway = await startGateway({ server: { trustedProxies: 1 }, plugins: plugins() });
   bare = await startGateway({ dataFolder: gateway.dataFolder, plugins: plugins() });
-});
-afterAll(async () => {
-  await bare.close();
-  await gateway.close();
 });
 
 const createKey = (limits: Record<string, string>): Promise<string> =>

@@ -3,7 +3,7 @@
  * of the client's own protocol receives the client's bytes; another is not asked, or the client learns what
  * was lost.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { readCases } from '../support/cases.ts';
 import { families, sendOwn } from '../support/families.ts';
 import { buildPath } from '../support/four-wires.ts';
@@ -79,7 +79,6 @@ beforeAll(async () => {
     plugins: [acceptAnyKey(), ...textProtocols(), ...houses],
   });
 });
-afterAll(() => gateway.close());
 
 interface Crossed {
   readonly status: number;

@@ -4,7 +4,7 @@ import { Agent, createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { houseModel } from '../support/house-model.ts';
 import { hello, openOperated, waitUntil, wires, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
@@ -13,7 +13,6 @@ import { serve } from '../support/serve.ts';
 let operated: Operated;
 beforeAll(async () => void (operated = await openOperated()));
 afterEach(() => operated.reset());
-afterAll(() => operated.close());
 
 function call(gateway: RunningGateway): Promise<Response> {
   return operated.post(gateway, '/v1/chat/completions', hello);
@@ -66,7 +65,6 @@ it('a data file that changes is reloaded; a provider that is down keeps its mode
   await waitUntil(() => requestCount > 1);
   expect(await hasModel(gateway, 'local/model')).toBe(true);
   await gateway.stop('SIGTERM');
-  await vendor.close();
 });
 
 it('a configuration that changes again and again fails no call', async () => {

@@ -9,7 +9,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { CursorPage } from 'openai/pagination';
-import { beforeAll, afterAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { pluginInterface, type Catalog, type Host } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
@@ -62,8 +62,6 @@ function openListings(): void {
 }
 
 openListings();
-
-afterAll(() => gateway.close());
 
 async function get(
   path: string,
@@ -387,7 +385,6 @@ describe('a provider that lists its own models', () => {
       ),
     );
   });
-  afterAll(() => vendor.close());
 
   it('keeps its place in the configuration, however late its list arrives', async () => {
     let catalog: Catalog | undefined;
@@ -438,7 +435,6 @@ describe('a provider that lists its own models', () => {
       'not offered: "模型", "模型二": its id does not begin with a letter or a digit of ASCII',
     ]);
     await own.close();
-    await local.close();
   });
 
   it('is also asked by the command line, which opens no gateway', async () => {

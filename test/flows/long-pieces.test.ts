@@ -1,5 +1,5 @@
 /** A long part of a stream that arrives at once passes the gateway in pieces, and others run in between. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { definePlugin } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { chunk, ending } from '../support/chat-stream.ts';
@@ -44,10 +44,6 @@ beforeAll(async () => {
       }),
     ],
   });
-});
-afterAll(async () => {
-  await gateway.close();
-  await vendor.close();
 });
 
 it('other calls run between the pieces of a stream that arrived at once', async () => {

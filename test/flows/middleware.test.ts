@@ -1,5 +1,5 @@
 /** Koa middleware of the configuration: before calls and pages, and never in the way of a call's own end. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { checkConfig } from '../../core/config.ts';
 import type { Middleware } from '../../core/index.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
@@ -20,7 +20,6 @@ const fail: Middleware = async (context, next) => {
 
 let harness: Harness;
 beforeAll(async () => void (harness = await openHarness({ settings: { middleware: [note, fail] } })));
-afterAll(() => harness.close());
 
 function call(more: object = {}): Promise<Response> {
   return fetch(`${harness.gateway.url}/v1/chat/completions`, {

@@ -2,7 +2,7 @@
  * Providers of chat-completions that send no finish reason, and tool calls without arguments, as every client
  * sees them.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openOneReply, type OneReply } from '../support/one-reply.ts';
 import { wires } from '../support/replaying-vendor.ts';
 
@@ -41,7 +41,6 @@ const paid = {
 
 let harness: OneReply;
 beforeAll(async () => void (harness = await openOneReply('chat-completions')));
-afterAll(() => harness.close());
 
 describe.each(wires)('a client of %s', (client) => {
   it("receives a reply without a finish reason whole, and pays for the provider's usage", async () => {

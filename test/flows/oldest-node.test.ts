@@ -2,10 +2,10 @@
  * The oldest Node that `engines` allows runs the gateway and its commands, and prints nothing that the newest
  * does not.
  */
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { minVersion } from 'semver';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { postJson } from '../support/post.ts';
 import {
@@ -25,10 +25,6 @@ const data = { TOLLGATE_DATA: makeDataFolder() };
 let gateway: RunningGateway;
 beforeAll(async () => {
   gateway = await startProcess(data, oldest);
-});
-afterAll(async () => {
-  if (gateway.child.exitCode === null) await gateway.stop('SIGKILL');
-  rmSync(data.TOLLGATE_DATA, { recursive: true, force: true });
 });
 
 async function createKey(): Promise<string> {

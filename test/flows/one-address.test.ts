@@ -5,7 +5,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { startDelivered } from '../support/delivered.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
@@ -15,10 +15,6 @@ let key: string;
 beforeAll(async () => {
   gateway = await startDelivered();
   key = await gateway.newKey({ account: 'tester', credit: '5' });
-});
-afterAll(async () => {
-  await gateway.close();
-  vi.unstubAllEnvs();
 });
 
 const model = 'demo/echo';

@@ -2,10 +2,9 @@
  * A process with a low limit of open files, and a flood that takes every connection it can: providers, the
  * ledger and operators keep theirs.
  */
-import { rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { findAdminUrl } from '../support/admin-url.ts';
 import {
   clone,
@@ -40,11 +39,6 @@ beforeAll(async () => {
     (await runVerb(['keys', 'create', '--credit', '5', '--json'], { ...environment, PORT: '0' })).output,
   ));
   gateway = await startProcess(environment, { ...clone, openFiles });
-});
-afterAll(async () => {
-  await gateway.stop('SIGKILL');
-  await vendor.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function callOn(socket: Socket): { heard(): string } {

@@ -1,7 +1,7 @@
 /** A gateway as it is delivered, and calls to its admin API, its command line and its models. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, vi } from 'vitest';
+import { beforeAll } from 'vitest';
 import { z } from 'zod';
 import { askAdmin, type AdminReply } from '../support/admin-listener.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
@@ -60,9 +60,6 @@ export function openProcess(): void {
     adminUrl = findAdminUrl(running.printed());
     secret = readFileSync(join(data, 'operator-secret'), 'utf8').trim();
   });
-  afterAll(async () => {
-    if (running.child.exitCode === null) await running.stop('SIGKILL');
-  });
 }
 
 /** Starts it in this process, which takes less time. */
@@ -72,9 +69,5 @@ export function openGateway(): void {
     gateway = running = await startDelivered();
     adminUrl = findAdminUrl(running.printed);
     secret = readFileSync(join(running.dataFolder, 'operator-secret'), 'utf8').trim();
-  });
-  afterAll(async () => {
-    await running.close();
-    vi.unstubAllEnvs();
   });
 }

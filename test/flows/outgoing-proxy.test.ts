@@ -92,7 +92,6 @@ afterEach(async () => {
   proxy.asked.length = 0;
 });
 afterAll(async () => {
-  await operated.close();
   for (const socket of sockets) socket.destroy();
   for (const close of closers) await close();
 });

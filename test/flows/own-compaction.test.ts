@@ -3,7 +3,7 @@
  * of the gateway opens in every process that has the key, for its own account, and nowhere else.
  */
 import OpenAI from 'openai';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
@@ -78,10 +78,6 @@ beforeAll(async () => {
   gateways.second = await start(folder);
   gateways.guarded = await start(folder, [guard()]);
   gateways.stranger = await start(makeFolder());
-});
-afterAll(async () => {
-  for (const gateway of Object.values(gateways)) await gateway?.close();
-  await Promise.all([own.close(), other.close()]);
 });
 
 const native = 'openai/gpt-5.5';

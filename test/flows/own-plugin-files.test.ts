@@ -1,7 +1,7 @@
 /** Plugins that are files of the operator's own: a reload reads them again, with what they import. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { waitUntil } from '../support/operated.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
 
@@ -41,10 +41,6 @@ beforeAll(async () => {
      };`,
   );
   gateway = await startProcess({ TOLLGATE_CONFIG: join(folder, 'gateway.config.ts') });
-});
-afterAll(async () => {
-  await gateway.stop('SIGTERM');
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function fetchWords(): Promise<string> {

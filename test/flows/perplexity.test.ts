@@ -1,5 +1,5 @@
 /** Clients of every protocol and Perplexity's Agent API: what it is sent, what they get, what it costs. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { UpstreamRequest } from '../../core/provider.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
@@ -31,11 +31,6 @@ beforeAll(async () => {
   });
   ({ store, key } = await openBooks(gateway));
   await gateway.verb('credit add', ['tester', '9']);
-});
-afterAll(async () => {
-  await store.close();
-  await gateway.close();
-  await vendor.close();
 });
 
 function post(path: string, body: object): Promise<Response> {

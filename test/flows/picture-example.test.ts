@@ -1,16 +1,16 @@
 /** The example that makes a picture, and the commands of the README, as a newcomer runs them. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { decode } from 'fast-png';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { makeFolder } from '../support/folder.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
 
 const root = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-pictures-'));
+const folder = makeFolder();
 const data = makeDataFolder();
 let gateway: RunningGateway;
 let environment: NodeJS.ProcessEnv = {};
@@ -19,7 +19,6 @@ beforeAll(async () => {
   const key = /sk-[\w-]+/.exec(gateway.printed())?.[0] ?? '';
   environment = { ...process.env, KEY: key, TOLLGATE_URL: gateway.url };
 });
-afterAll(() => gateway.stop('SIGTERM'));
 
 it('the example saves a real picture of the requested size, and another after the edit', async () => {
   const { stdout } = await run(

@@ -2,7 +2,7 @@
  * A picture that a client names by URL reaches a provider that accepts only bytes, where the operator allows
  * it; each fault is reported at its field.
  */
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { fetchImages } from '../../plugins/operations/fetch-images.ts';
 import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
 import { openGallery } from '../images/gallery.ts';
@@ -111,10 +111,6 @@ function openPictures(): void {
       }),
     ]);
   });
-  afterAll(async () => {
-    await harness.close();
-    await server.close();
-  });
   afterEach(() => {
     server.asked.splice(0);
     harness.vendors.unscript();
@@ -163,7 +159,6 @@ it('a picture named by URL reaches an image model, which edits it', async () => 
   files = undefined;
   expect((await gallery.post('/v1/images/edits', edit)).status).toBe(200);
   expect(files).toEqual([['image', bytes]]);
-  await gallery.close();
 });
 
 it('a picture named by URL is passed on to providers that fetch it themselves', async () => {

@@ -75,6 +75,5 @@ export function openCanaries(): void {
   });
   afterAll(async () => {
     unsubscribe('net.client.socket', note);
-    await harness.close();
   });
 }

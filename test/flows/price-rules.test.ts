@@ -1,5 +1,5 @@
 /** Calls priced by rules: what entries, call records and exports say of the rule, and the audit. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { describeEntry } from '../../plugins/meters/balance/export/lines.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
@@ -47,11 +47,6 @@ beforeAll(async () => {
   });
   ({ store, key } = await openBooks(gateway));
   await gateway.verb('credit add', ['tester', '50']);
-});
-afterAll(async () => {
-  await store.close();
-  await gateway.close();
-  await vendor.close();
 });
 
 async function call(model: string, fields: object = {}): Promise<object> {

@@ -1,13 +1,12 @@
 /** Price updates by the command line beside a running gateway of several workers. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { openOperated, waitUntil, type Operated } from '../support/operated.ts';
 
 let operated: Operated;
 beforeAll(async () => void (operated = await openOperated()));
 afterEach(() => operated.reset());
-afterAll(() => operated.close());
 
 it('the command line updates prices in all workers of a running gateway, and rolls them back', async () => {
   operated.configure('workers: 2', "(await import('tollgate/plugins/operations/catalogue')).catalogue(),");

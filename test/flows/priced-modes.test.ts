@@ -2,7 +2,7 @@
  * Calls that a provider serves in a mode with rates of its own: the gateway reserves the requested mode,
  * charges the mode that the provider reports, and refuses a mode without known rates.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
@@ -62,11 +62,6 @@ beforeAll(async () => {
   });
   ({ store, key } = await openBooks(gateway));
   await gateway.verb('credit add', ['tester', '50']);
-});
-afterAll(async () => {
-  await store.close();
-  await gateway.close();
-  await vendor.close();
 });
 
 const json = (body: object): typeof says => ({ type: 'application/json', body: JSON.stringify(body) });

@@ -2,7 +2,7 @@
  * A client gets what a model refuses on chat-completions: tools of GPT-5.5 over responses, and schemas by
  * JSON mode.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { isObject } from '../support/json.ts';
 import { postJson } from '../support/post.ts';
 import { openVendorHarness, readWire, type VendorHarness } from '../support/vendor-harness.ts';
@@ -11,7 +11,6 @@ let harness: VendorHarness;
 beforeAll(async () => {
   harness = await openVendorHarness();
 });
-afterAll(() => harness.close());
 
 const tools = [
   {

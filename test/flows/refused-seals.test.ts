@@ -2,7 +2,7 @@
  * Reasoning of earlier turns whose signature its provider no longer accepts: the gateway omits it once and
  * reports the loss.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { postJson } from '../support/post.ts';
 import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
 
@@ -11,7 +11,6 @@ beforeAll(async () => {
   harness = await openVendorHarness();
 });
 afterEach(() => harness.vendors.unscript());
-afterAll(() => harness.close());
 
 const forged = Buffer.from('forged').toString('base64');
 const tool = { name: 'look', description: 'Looks.', input_schema: { type: 'object', properties: {} } };

@@ -1,5 +1,5 @@
 /** One gateway whose configuration changes while it works, for better and for worse. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { hello, openOperated, waitUntil, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
@@ -11,7 +11,6 @@ beforeAll(async () => {
   operated.configure('', 'demo()');
   gateway = await operated.start();
 });
-afterAll(() => operated.close());
 
 function call(more: object = {}): Promise<Response> {
   return operated.post(gateway, '/v1/chat/completions', { ...hello, ...more });

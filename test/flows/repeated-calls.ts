@@ -1,5 +1,5 @@
 /** Calls with an idempotency key, a new one for each test, and what they cost. */
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { beforeAll, beforeEach } from 'vitest';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
 import { rateLimits } from '../../plugins/operations/rate-limits.ts';
@@ -126,5 +126,4 @@ export function openOrders(): void {
       ends: harness.gateway.ends.length,
     };
   });
-  afterAll(() => harness.close());
 }

@@ -3,7 +3,7 @@
  * others are served.
  */
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
@@ -36,11 +36,6 @@ beforeAll(async () => {
   await gateway.verb('credit add', ['tester', '5']);
 });
 beforeEach(() => vendor.conduct((response) => sendReply(response)));
-afterAll(async () => {
-  await store.close();
-  await gateway.close();
-  await vendor.close();
-});
 
 const figures = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const sendReply = (response: ServerResponse, content = 'Hello!'): void =>

@@ -1,5 +1,5 @@
 /** Every reply carries an id, and the log tells by this id what the reply is about. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
@@ -48,7 +48,6 @@ let harness: Harness;
 beforeAll(async () => {
   harness = await openHarness({ plugins: [callLog(), messages(), apiKeyHeader(), faulty()] });
 });
-afterAll(() => harness.close());
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

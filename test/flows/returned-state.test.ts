@@ -2,7 +2,7 @@
  * Tool loops with providers that are strict about what they handed out before. In
  * `changed-providers.test.ts` a conversation changes providers.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { postJson } from '../support/post.ts';
 import { wires } from '../support/replaying-vendor.ts';
 import { openVendorHarness, readWire, type VendorHarness } from '../support/vendor-harness.ts';
@@ -24,7 +24,6 @@ let harness: VendorHarness;
 beforeAll(async () => {
   harness = await openVendorHarness();
 });
-afterAll(() => harness.close());
 
 /**
  * The assistant's reasoning, by each of its messages in the last request to a provider of chat-completions.

@@ -1,6 +1,6 @@
 /** What a plugin's own route returns is what its client receives: that status, and those bytes. */
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, isGatewayError, type RouteReply } from '../../core/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -106,7 +106,6 @@ let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startGateway({ plugins: [answering(), careless()] });
 });
-afterAll(() => gateway.close());
 
 it.each(
   replies.map(([name, { status }, body, type], index) => ({ name, status, body, type, path: `/${index}` })),

@@ -248,9 +248,6 @@ it('tokens that Google reads again to continue a reply are charged as reported',
   const call = answer.headers.get('x-request-id') ?? '';
   const [, post] = await books.store.listEntries({ call, limit: 9 });
   expect(post).toMatchObject({ revenue: 8_005_000n + 4000n, flags: [], basis: 'usage' });
-  await books.store.close();
-  await gateway.close();
-  await vendor.close();
 });
 
 it.each<[type: string, preview: string | undefined, charged: bigint]>([

@@ -213,5 +213,4 @@ it('the gateway connects only to its providers, whatever addresses a call names'
   expect([...opened].filter((host) => !known.includes(host))).toEqual([]);
   expect(opened).toContain(new URL(harness.vendor.url).host);
   expect(decoy.bodies).toEqual([]);
-  await decoy.close();
 });

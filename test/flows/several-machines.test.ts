@@ -2,9 +2,9 @@
  * Several machines, each with its own data folder and one database for all: the delivered configuration, and
  * what operators and clients see of it.
  */
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
@@ -18,22 +18,15 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { makeDataFolder, runVerb, startProcess } from '../support/process.ts';
 
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
 /** All machines need the same. */
 const dataKey = Buffer.alloc(32, 7).toString('base64');
 
 function prepareMachine(url: string): Record<string, string> {
-  const folder = makeDataFolder();
-  folders.push(folder);
-  return { TOLLGATE_LEDGER_URL: url, TOLLGATE_DATA: folder, TOLLGATE_DATA_KEY: dataKey };
+  return { TOLLGATE_LEDGER_URL: url, TOLLGATE_DATA: makeDataFolder(), TOLLGATE_DATA_KEY: dataKey };
 }
 
 it('two gateways with one PostgreSQL share keys and accounts', async () => {
-  const { url, drop } = await openDatabase();
+  const { url } = await openDatabase();
   const environments = [prepareMachine(url), prepareMachine(url)];
   const gateways = await Promise.all(environments.map((environment) => startProcess(environment)));
   const { output } = await runVerb(
@@ -60,7 +53,6 @@ it('two gateways with one PostgreSQL share keys and accounts', async () => {
   await Promise.all(gateways.map((gateway) => gateway.stop('SIGTERM')));
   const audited = await runVerb(['audit', '--json'], prepareMachine(url));
   expect([audited.code, JSON.parse(audited.output)]).toMatchObject([0, { ok: true }]);
-  await drop();
 });
 
 describe('two gateways with one PostgreSQL serve operators and clients at either', () => {
@@ -68,11 +60,8 @@ describe('two gateways with one PostgreSQL serve operators and clients at either
   let gateways: TestGateway[];
   let adminUrl: string;
   let secret: string;
-  let drop: () => Promise<void>;
   beforeAll(async () => {
-    const fresh = await openDatabase();
-    ({ drop } = fresh);
-    const store = { kind: 'postgres', url: fresh.url } as const;
+    const store = { kind: 'postgres', url: (await openDatabase()).url } as const;
     const plugins = [bearer(), chatCompletions(), demo({ pace: 1 }), balance({ store, firstCredit: '0' })];
     // One process has one admin listener.
     gateways = [
@@ -84,10 +73,6 @@ describe('two gateways with one PostgreSQL serve operators and clients at either
     secret = readFileSync(join(first?.dataFolder ?? '', 'operator-secret'), 'utf8').trim();
     await callAdmin('POST', '/accounts', { name: 'acme' });
     await callAdmin('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' });
-  });
-  afterAll(async () => {
-    for (const gateway of gateways) await gateway.close();
-    await drop();
   });
 
   async function callAdmin(
@@ -166,7 +151,7 @@ describe('two gateways with one PostgreSQL serve operators and clients at either
 });
 
 it('two gateways have no ledger before the first starts, and the doctor makes none', async () => {
-  const { url, drop } = await openDatabase();
+  const { url } = await openDatabase();
   for (let round = 0; round < 2; round += 1)
     expect((await runVerb(['doctor'], prepareMachine(url))).output).toContain('there is no ledger at');
   await queryDatabase(url, "CREATE ROLE guest LOGIN PASSWORD 'guest'");
@@ -177,5 +162,4 @@ it('two gateways have no ledger before the first starts, and the doctor makes no
   expect((await runVerb(['keys', 'create'], prepareMachine(url))).code).toBe(0);
   expect(await readFault()).toContain('cannot be opened: permission denied');
   await queryDatabase(url, 'DROP ROLE guest');
-  await drop();
 });

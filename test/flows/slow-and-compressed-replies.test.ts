@@ -7,7 +7,7 @@ import { brotliCompressSync, createGzip, deflateSync, gzipSync, zstdCompressSync
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { chunk, ending } from '../support/chat-stream.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -46,10 +46,6 @@ beforeAll(async () => {
       }),
     ],
   });
-});
-afterAll(async () => {
-  await gateway.close();
-  await vendor.close();
 });
 
 const question = 'How is it?';

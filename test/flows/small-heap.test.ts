@@ -3,9 +3,8 @@
  * their calls, and continues to serve others.
  */
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { buildChunk } from '../support/chat-stream.ts';
 import { readMemory, megabyte } from '../support/memory-of.ts';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
@@ -130,11 +129,6 @@ beforeAll(async () => {
   }
   [key = ''] = keys;
   gateway = await startProcess(environment);
-});
-afterAll(async () => {
-  gateway.child.kill('SIGKILL');
-  await vendor.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 interface ClientReply {

@@ -2,7 +2,7 @@
  * A provider that cuts its deltas between the halves of an emoji: clients of every protocol get whole
  * characters, in text, reasoning and arguments of tools.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { wires } from '../support/families.ts';
 import { openOneReply, type OneReply } from '../support/one-reply.ts';
 
@@ -48,7 +48,6 @@ let harness: OneReply;
 beforeAll(async () => {
   harness = await openOneReply('chat-completions');
 });
-afterAll(() => harness.close());
 
 it.each(wires)('a reply cut within characters reaches clients of %s in whole ones', async (client) => {
   const { status, text } = await harness.ask(client, stream, { fields: settings[client] });

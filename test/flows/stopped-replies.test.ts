@@ -65,9 +65,6 @@ beforeAll(async () => {
 afterEach(() => void (stop = undefined));
 afterAll(async () => {
   expect(await books.store.audit()).toMatchObject({ ok: true, pending: 0, findings: [] });
-  await books.store.close();
-  await gateway.close();
-  await vendor.close();
 });
 
 interface Ended {

@@ -1,7 +1,7 @@
 /** A gateway that stores calls, with an operator and a key, and requests for what it stored. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import { z } from 'zod';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
@@ -111,5 +111,4 @@ export function openHistory(): void {
     secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
     key = await createKey('acme', { credit: '5', limits: { spendCap: '3', models: ['house/*', 'demo/*'] } });
   });
-  afterAll(() => gateway.close());
 }

@@ -2,7 +2,7 @@
  * A path without a route gets a not-found error in the format of the protocol whose base URL it is under,
  * whatever a client sends there.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
@@ -15,10 +15,6 @@ beforeAll(async () => {
   rooted = await startGateway({
     plugins: [messages({ mount: '' }), chatCompletions(), generateContent({ mount: '/beta/deeper' })],
   });
-});
-afterAll(async () => {
-  await gateway.close();
-  await rooted.close();
 });
 
 /** The error of each protocol about a path that its message names. */

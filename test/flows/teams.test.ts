@@ -3,7 +3,7 @@
  * give one key, and members who look after their own keys.
  */
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, type Erasure } from '../../core/index.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
@@ -38,13 +38,11 @@ const witness = definePlugin({
 
 describe.each(['sqlite', 'postgres'] as const)('with a ledger in %s', (kind) => {
   let open: AdminListener;
-  let drop: (() => Promise<void>) | undefined;
   /** The ledger, as another process opens it. */
   let openStore: () => Promise<Store>;
 
   beforeAll(async () => {
     const database = kind === 'postgres' ? await openDatabase() : undefined;
-    drop = database?.drop;
     const store = database ? ({ kind: 'postgres', url: database.url } as const) : undefined;
     erased.length = 0;
     open = await openAdminListener([
@@ -62,11 +60,6 @@ describe.each(['sqlite', 'postgres'] as const)('with a ledger in %s', (kind) => 
     await open.ask('PATCH', '/accounts/search', { parent: 'company' });
     await open.ask('PATCH', '/accounts/ads', { parent: 'company' });
     await open.ask('PATCH', '/accounts/ads-lab', { parent: 'ads' });
-  });
-
-  afterAll(async () => {
-    await open.gateway.close();
-    await drop?.();
   });
 
   async function send(method: string, path: string, key: string, body?: unknown) {

@@ -1,6 +1,6 @@
 /** Money without chores: accounts that are credited each month by themselves, and accounts that pay later. */
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
@@ -24,7 +24,6 @@ beforeAll(async () => {
   const plugins = [chatCompletions(), demo({ pace: 0 }), balance({ firstCredit: '0', lease: 0.3 })];
   listener = await openAdminListener(plugins, { dataFolder: folder });
 });
-afterAll(() => listener.gateway.close());
 
 const ask: AdminListener['ask'] = (...request) => listener.ask(...request);
 

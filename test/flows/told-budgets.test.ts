@@ -1,6 +1,6 @@
 /** What callers are told of their budgets: in the headers of a reply, and in the fields of other gateways. */
 import Anthropic from '@anthropic-ai/sdk';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
@@ -15,7 +15,6 @@ beforeAll(async () => {
   });
   await gateway.verb('accounts create', ['company']);
 });
-afterAll(() => gateway.close());
 
 const made = z.looseObject({ key: z.string(), id: z.string() });
 const createKey = async (account: string, options: Record<string, string> = {}) =>

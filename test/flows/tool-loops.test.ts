@@ -9,7 +9,7 @@ import AnthropicBefore from 'anthropic-sdk-0';
 import { GoogleGenAI as GoogleGenAIBefore } from 'google-genai-2';
 import OpenAI from 'openai';
 import OpenAIBefore from 'openai-6';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { getModel, openFourWires, wires, type FourWires, type Wire } from '../support/four-wires.ts';
 import { createSdkClients } from '../support/sdk-clients.ts';
 
@@ -36,7 +36,6 @@ let harness: FourWires;
 beforeAll(async () => {
   harness = await openFourWires();
 });
-afterAll(() => harness.close());
 
 function scriptLoop(wire: Wire): void {
   for (const kind of kinds) {

@@ -2,7 +2,7 @@
  * Faults that pass in a moment: with one provider and one key, official SDKs that never retry get their
  * replies.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { health } from '../../plugins/routing/health.ts';
@@ -48,7 +48,6 @@ beforeAll(async () => {
   harness = await openVendorHarness([health()]);
 });
 afterEach(() => harness.vendors.unscript());
-afterAll(() => harness.close());
 
 describe.each(Object.entries(faults))('%s, once', (_, fault) => {
   it.each(wires.flatMap((wire) => forms.map((form) => [wire, form] as const)))(
@@ -103,7 +102,6 @@ it('a client that disconnects ends the wait for the next attempt', async () => {
   expect(end).toMatchObject({ type: 'failed', error: { code: 'client_gone' }, charge: { cost: 0n } });
   expect([end?.attempts.length, busy.bodies.length]).toEqual([1, 1]);
   await gateway.close();
-  await busy.close();
 });
 
 /** OpenAI's error on its responses wire, which others send with a 400. */

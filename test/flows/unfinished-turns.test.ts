@@ -75,7 +75,6 @@ describe.each(wires)('a client of %s', (client) => {
         charge: { basis: 'usage', uses: withCounts({ input: 9, output: 4 }) },
       });
     }
-    await harness.close();
   });
 
   it.each(['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'SOMETHING_NEW'])(
@@ -102,7 +101,6 @@ describe.each(wires)('a client of %s', (client) => {
       expect([status, text]).toEqual([200, expect.stringMatching(unfinished[client])]);
       expect(text).not.toMatch(finished);
     }
-    await harness.close();
   });
 });
 
@@ -200,7 +198,6 @@ describe.each(wires)('a client of %s, at a vendor of chat-completions', (client)
       expect([status, text]).toEqual([200, expect.stringMatching(new RegExp(endings[ending].join('|')))]);
       if (ending === 'cut' || ending === 'filtered') expect(text).not.toMatch(clean);
     }
-    await harness.close();
   });
 
   it('gets an error if the vendor lost its network', async () => {
@@ -210,7 +207,6 @@ describe.each(wires)('a client of %s, at a vendor of chat-completions', (client)
       expect([end.error?.code, text]).toEqual(['upstream_failed', expect.stringContaining('network_error')]);
       expect(text).not.toMatch(clean);
     }
-    await harness.close();
   });
 });
 
@@ -255,7 +251,6 @@ describe.each(wires.filter((wire) => wire !== 'generate-content'))('a client of 
     );
     const [call] = fold(decodeAll(decoder, readStream(Buffer.from(text)))).candidates[0]?.calls ?? [];
     expect(() => JSON.parse(call?.arguments ?? ''), text).toThrow(SyntaxError);
-    await harness.close();
   });
 });
 
@@ -265,7 +260,6 @@ it('a chat client can still read the word of the vendor', async () => {
     const { text } = await harness.ask('chat-completions', reply);
     expect(text).toContain('"finish_reason":"content_filter","native_finish_reason":"sensitive"');
   }
-  await harness.close();
 });
 
 it("a client of the provider's own protocol receives its own word, unchanged", async () => {
@@ -282,5 +276,4 @@ it("a client of the provider's own protocol receives its own word, unchanged", a
     ...buildBroken('UNEXPECTED_TOOL_CALL'),
     modelVersion: 'house/model',
   });
-  await gemini.close();
 });

@@ -134,8 +134,6 @@ it('a search that Codex always offers is omitted and reported as lost if its pri
   expect(vendor.bodies.map((text): unknown => JSON.parse(text))).toEqual([
     { ...body, model: 'upstream-model', tools: [shell] },
   ]);
-  await gateway.close();
-  await vendor.close();
 });
 
 it('a search without a request and without a known price makes a call suspect', async () => {

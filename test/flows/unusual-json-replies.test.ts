@@ -6,14 +6,10 @@ import { chatReply, messagesReply } from '../support/replies.ts';
 
 it('a JSON reply is read with a byte order mark, which no client receives', async () => {
   const house = await openOneReply('chat-completions');
-  try {
-    for (const client of wires) {
-      const { status, text } = await house.ask(client, `\ufeff${JSON.stringify(chatReply('Héllo'))}`);
-      expect([status, JSON.parse(text)], client).toEqual([200, expect.anything()]);
-      expect(text, client).toContain('Héllo');
-    }
-  } finally {
-    await house.close();
+  for (const client of wires) {
+    const { status, text } = await house.ask(client, `\ufeff${JSON.stringify(chatReply('Héllo'))}`);
+    expect([status, JSON.parse(text)], client).toEqual([200, expect.anything()]);
+    expect(text, client).toContain('Héllo');
   }
 });
 
@@ -22,14 +18,10 @@ it("a JSON reply keeps the digits of numbers in a tool's input, streamed or not"
   const input = '{"user":1234567890123456789,"share":1.0}';
   const call = { type: 'tool_use', id: 'toolu_1', name: 'look', input: 'INPUT' };
   const reply = JSON.stringify(messagesReply('', { content: [call], stop_reason: 'tool_use' }));
-  try {
-    for (const client of wires) {
-      for (const stream of client === 'messages' ? [false] : [false, true]) {
-        const { text } = await house.ask(client, reply.replace('"INPUT"', input), { stream });
-        expect(text.replaceAll('\\"', '"'), `${client}, streamed: ${stream}`).toContain(input);
-      }
+  for (const client of wires) {
+    for (const stream of client === 'messages' ? [false] : [false, true]) {
+      const { text } = await house.ask(client, reply.replace('"INPUT"', input), { stream });
+      expect(text.replaceAll('\\"', '"'), `${client}, streamed: ${stream}`).toContain(input);
     }
-  } finally {
-    await house.close();
   }
 });

@@ -4,7 +4,7 @@
  * of error and the vendor's reason, except where these concern our key, and never a reply that looks
  * complete.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { errorTable, type ErrorCode } from '../../core/index.ts';
 import { minimax } from '../../plugins/providers/minimax.ts';
 import { health } from '../../plugins/routing/health.ts';
@@ -135,9 +135,6 @@ function findStatus(client: Wire, code: ErrorCode): number {
 const harnesses = new Map<Wire, OneReply>();
 beforeAll(async () => {
   for (const wire of wires) harnesses.set(wire, await openOneReply(wire));
-});
-afterAll(async () => {
-  for (const harness of harnesses.values()) await harness.close();
 });
 
 type Asked = Awaited<ReturnType<OneReply['ask']>>;

@@ -33,11 +33,7 @@ const replyWell: Conduct = (response, _, body) => {
   else sendJson(response, whole);
 };
 
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  vi.useRealTimers();
-  for (const close of closing.splice(0)) await close();
-});
+afterEach(() => void vi.useRealTimers());
 
 const standAt = (origin: string): Plugin =>
   testProvider({ name: 'v', endpoints: { 'chat-completions': `${origin}/v1/chat/completions` } });
@@ -51,10 +47,6 @@ async function open(
     timeouts,
     plugins: [acceptAnyKey(), chatCompletions(), standAt(vendor.origin)],
   });
-  closing.push(
-    () => gateway.close(),
-    () => vendor.close(),
-  );
   return { vendor, gateway };
 }
 
@@ -150,7 +142,7 @@ it('a connection that closes after long work is followed by attempts on others',
 it('a client that disconnects before there is a connection ends its call, and owes nothing', async () => {
   // The server never speaks TLS.
   const silent = createServer();
-  const { port, close } = await serve(silent);
+  const { port } = await serve(silent);
   const gateway = await startGateway({
     timeouts: { connect: 120 },
     plugins: [
@@ -159,7 +151,6 @@ it('a client that disconnects before there is a connection ends its call, and ow
       openai({ apiKey: 'k', baseUrl: `https://127.0.0.1:${port}`, onAbort: 'drain' }),
     ],
   });
-  closing.push(close, () => gateway.close());
   const controller = new AbortController();
   const left = call(gateway, { model: 'openai/gpt-4.1-mini' }, controller.signal).catch(() => 'left');
   await once(silent, 'connection');

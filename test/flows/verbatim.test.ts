@@ -1,5 +1,5 @@
 /** The verbatim lane over real sockets: bytes compared, both ways. */
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { readCases } from '../support/cases.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 
@@ -10,7 +10,6 @@ beforeAll(async () => {
   harness = await openHarness();
 });
 afterEach(() => harness.vendor.unscript());
-afterAll(() => harness.close());
 
 function readArrived(): string {
   return harness.vendor.requests.at(-1)?.body.toString() ?? '';

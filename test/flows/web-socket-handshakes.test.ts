@@ -3,7 +3,7 @@
  * open.
  */
 import type Koa from 'koa';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { webSockets } from '../../plugins/protocols/responses/web-sockets.ts';
 import { cerebras } from '../../plugins/providers/cerebras.ts';
@@ -38,7 +38,6 @@ afterEach(async () => {
   for (const { socket } of opened) socket.terminate();
   await Promise.all(opened.splice(0).map(({ closed }) => closed));
 });
-afterAll(() => harness.close());
 
 async function connect(key = harness.key, headers: Record<string, string> = {}): Promise<SocketClient> {
   const client = await openSocket(harness.gateway.url, key, { headers });

@@ -2,7 +2,7 @@
  * WebSockets while the gateway stops, reads its configuration again, or runs as several processes: no
  * response is lost, and no connection outlives what it needs.
  */
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { readObject } from '../../plugins/shared/wire-kit/values.ts';
 import { modelOf, openOperated, waitUntil, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
@@ -15,7 +15,6 @@ const call = { model, input: 'Hello there.' };
 let operated: Operated;
 beforeAll(async () => void (operated = await openOperated()));
 afterEach(() => operated.reset());
-afterAll(() => operated.close());
 
 async function start(server = ''): Promise<RunningGateway> {
   operated.configure(server, plugin);

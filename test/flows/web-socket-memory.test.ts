@@ -1,15 +1,11 @@
 /** What an open WebSocket holds. The long form is `faults/web-sockets.fault.ts`. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { askable, openHeap } from '../support/memory-of.ts';
 import { modelOf, openOperated, waitUntil, type Operated } from '../support/operated.ts';
 import { openSocket } from '../support/web-socket.ts';
 
 let operated: Operated;
 beforeAll(async () => void (operated = await openOperated()));
-afterAll(async () => {
-  await operated.reset();
-  await operated.close();
-});
 
 const kilobyte = 1024;
 const count = 200;

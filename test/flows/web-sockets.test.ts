@@ -5,7 +5,7 @@
 import OpenAI from 'openai';
 import type { Response, ResponseInput } from 'openai/resources/responses/responses';
 import { ResponsesWS } from 'openai/resources/responses/ws';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { webSockets } from '../../plugins/protocols/responses/web-sockets.ts';
 import { readObject } from '../../plugins/shared/wire-kit/values.ts';
 import { buildPath, getModel, openFourWires, wires, type FourWires } from '../support/four-wires.ts';
@@ -21,7 +21,6 @@ beforeAll(async () => {
 afterEach(() => {
   for (const { socket } of opened.splice(0)) socket.close();
 });
-afterAll(() => harness.close());
 
 async function connect(): Promise<SocketClient> {
   const client = await openSocket(harness.gateway.url, harness.key);

@@ -3,7 +3,7 @@
  * and small calls are served meanwhile, and each is cut with an error in its client's protocol.
  */
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
@@ -22,7 +22,6 @@ beforeAll(async () => {
   });
   poorKey = await harness.gateway.newKey({ account: 'poor', credit: '0.01' });
 });
-afterAll(() => harness.close());
 
 /** A short call, made long by blanks. */
 const buildText = (length: number): string =>

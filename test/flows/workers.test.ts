@@ -1,6 +1,6 @@
 /** Several processes on one port: to clients and operators they are one gateway. */
 import { availableParallelism } from 'node:os';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
 import { hello, openOperated, waitUntil, type Operated } from '../support/operated.ts';
 import { postJson } from '../support/post.ts';
@@ -11,7 +11,6 @@ import { countSockets, listChildren } from '../support/worker-processes.ts';
 let operated: Operated;
 beforeAll(async () => void (operated = await openOperated()));
 afterEach(() => operated.vendors.unscript());
-afterAll(() => operated.close());
 
 /** Makes a call on a new connection, because the system deals connections, not calls, out among workers. */
 async function call({ url }: RunningGateway): Promise<number> {

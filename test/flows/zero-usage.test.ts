@@ -2,7 +2,7 @@
  * Replies their provider bills nothing for: Anthropic answers the result of a programmatic tool call without
  * asking its model.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openOneReply, type OneReply } from '../support/one-reply.ts';
 import { withCounts } from '../support/rates.ts';
 import { wires } from '../support/replaying-vendor.ts';
@@ -49,7 +49,6 @@ const free = {
 describe('a message that is complete in its first event', () => {
   let harness: OneReply;
   beforeAll(async () => void (harness = await openOneReply('messages')));
-  afterAll(() => harness.close());
 
   it.each(wires)(
     'reaches a client of %s whole, and costs what the provider bills: nothing',
@@ -156,6 +155,5 @@ describe('a provider that reports zero tokens', () => {
       expect([status, text]).toEqual([200, expect.stringContaining('x_7')]);
       expect(end).toMatchObject(free);
     }
-    await harness.close();
   });
 });

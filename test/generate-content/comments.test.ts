@@ -15,5 +15,4 @@ it('comments between events reach no client of the same protocol', async () => {
   const house = await openOneReply('generate-content');
   const { text } = await house.ask('generate-content', [`${first}\n\n: ping`, `${last}\n\n: ping`]);
   expect(text).toBe(`data: ${first}\n\ndata: ${last}\n\n`);
-  await house.close();
 });

@@ -1,6 +1,6 @@
 /** The protocol over real sockets: clients of Google call a gateway, and it calls a fake of Google. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { google } from '../../plugins/providers/google.ts';
@@ -38,10 +38,6 @@ beforeAll(async () => {
   harness = await openHarness({
     plugins: [googleApiKey(), generateContent(), google({ apiKey: 'googles-key', baseUrl: vendor.origin })],
   });
-});
-afterAll(async () => {
-  await harness.close();
-  await vendor.close();
 });
 
 function post(path: string, body: unknown): Promise<Response> {

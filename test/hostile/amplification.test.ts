@@ -160,7 +160,6 @@ describe('a reply', () => {
       plugins: [acceptAnyKey(), chatCompletions(), responses(), generateContent(), ...vendors],
     });
   });
-  afterAll(() => gateway.close());
 
   async function measureReply(path: string, body: object, status = 200): Promise<number> {
     return measureWork(reply.length, async () => {

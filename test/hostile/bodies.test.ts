@@ -151,7 +151,6 @@ afterEach(async () => {
   // The process survives.
   expect((await harness.post({ model, messages })).status).toBe(200);
 });
-afterAll(() => harness.close());
 
 async function readRefusal(
   body: unknown,

@@ -20,7 +20,6 @@ beforeAll(
       },
     })),
 );
-afterAll(() => harness.close());
 
 /** The gateway's ends of connections, by the ports of their clients. */
 const accepted = new Map<number | undefined, Socket>();

@@ -1,5 +1,5 @@
 /** Bodies that `JSON.parse` would read for seconds are refused before it reads them. */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { checkArguments } from '../../core/crossing/tool-results.ts';
 import { parseJson } from '../../core/http/json-body.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -164,7 +164,6 @@ describe('the gateway', () => {
       ],
     });
   });
-  afterAll(() => gateway.close());
 
   it.each([
     ['open lists', '['.repeat(5 * million), 'nested deeper than 128 levels'],

@@ -1,12 +1,11 @@
 /** Clients whose sockets behave unusually: they half-close early, reset, or encode their bodies twice. */
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { openSocket, sendRaw } from '../support/raw-socket.ts';
 
 let harness: Harness;
 beforeAll(async () => void (harness = await openHarness()));
-afterAll(() => harness.close());
 
 const buildBody = (stream: boolean): string =>
   JSON.stringify({ model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hello!' }] });

@@ -1,5 +1,5 @@
 /** Failures of image calls: a picture is never made twice for one call, and nothing is charged for none. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../core/config.ts';
 import type { CanonicalEvent, ErrorCode } from '../../core/index.ts';
 import { defineProvider } from '../../plugins/shared/kit.ts';
@@ -31,10 +31,6 @@ beforeAll(async () => {
   gallery = await openPair();
 });
 afterEach(() => gallery.painter.unscript());
-afterAll(async () => {
-  await gallery.close();
-  await second.close();
-});
 
 const path = '/v1/images/generations';
 const wanted = { model: 'openai/gpt-image-1.5', prompt: 'A lighthouse', quality: 'low' };
@@ -330,6 +326,5 @@ describe('the reserved cost', () => {
     expect(poor.painter.requests).toEqual([]);
     const cheap = await poor.post(path, { ...wanted, model: 'openai/gpt-image-1-mini' });
     expect(cheap.status).toBe(200);
-    await poor.close();
   });
 });

@@ -1,6 +1,6 @@
 /** A gateway with a provider of images, one of generate-content, an account and a key. */
 import OpenAI, { toFile } from 'openai';
-import { afterAll, afterEach, beforeAll } from 'vitest';
+import { afterEach, beforeAll } from 'vitest';
 import type { ConfigInput } from '../../core/config.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
@@ -101,7 +101,6 @@ export function useGallery(): void {
     gallery.painter.unscript();
     gallery.gemini.unscript();
   });
-  afterAll(() => gallery.close());
 }
 
 export function makePng(shade = 9): Buffer {

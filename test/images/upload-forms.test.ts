@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { buildEditForm, jpegBytes, makePng, openGallery, type Gallery } from './gallery.ts';
 
 const edits = '/v1/images/edits';
 
 let gallery: Gallery;
 beforeAll(async () => void (gallery = await openGallery({ settings: { server: { bodyLimit: 1_000_000 } } })));
-afterAll(() => gallery.close());
 
 const form = { 'content-type': 'multipart/form-data; boundary=there' };
 

@@ -15,7 +15,6 @@ beforeAll(
     void (gallery = await openGallery({ settings: { dataFolder, server: { bodyLimit: 1_000_000 } } })),
 );
 afterAll(async () => {
-  await gallery.close();
   rmSync(dataFolder, { recursive: true, force: true });
 });
 

@@ -1,12 +1,11 @@
 /** A Claude client that offers a search reads another vendor's in blocks, as Claude Code needs them. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { getModel, openFourWires, wires, type FourWires } from '../support/four-wires.ts';
 
 let harness: FourWires;
 beforeAll(async () => {
   harness = await openFourWires();
 });
-afterAll(() => harness.close());
 
 const user = { role: 'user', content: 'What is new?' };
 const search = { type: 'web_search_20250305', name: 'web_search' };

@@ -1,5 +1,5 @@
 /** A summary that Anthropic wrote takes the place of the messages before it, and a client keeps only that. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { sendOwn } from '../support/families.ts';
 import { getModel, openFourWires, wires, type FourWires } from '../support/four-wires.ts';
 
@@ -7,7 +7,6 @@ let harness: FourWires;
 beforeAll(async () => {
   harness = await openFourWires();
 });
-afterAll(() => harness.close());
 
 const summary = { type: 'compaction', content: 'The harbour is calm.', signature: 'c2ln' };
 const messages = [

@@ -1,6 +1,6 @@
 /** Notices of several processes, of one that is killed, and of a ledger that is away. */
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { lock } from '../balance/ledger-file.ts';
 import type { FakeChannel } from '../support/channels/http.ts';
 import { startSlack } from '../support/channels/slack.ts';
@@ -15,7 +15,6 @@ afterEach(async () => {
   await operated.reset();
   await room.close();
 });
-afterAll(() => operated.close());
 
 async function start(server: string, more = ''): Promise<RunningGateway> {
   operated.configure(

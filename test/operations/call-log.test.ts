@@ -25,10 +25,7 @@ beforeAll(async () => {
   const baseUrl = `https://127.0.0.1:${port}/v1`;
   harness = await openHarness({ plugins: [callLog(), groq({ apiKey: 'key', baseUrl })] });
 });
-afterAll(async () => {
-  await harness.close();
-  untrusted.close();
-});
+afterAll(() => void untrusted.close());
 
 /** The log lines of calls, once there are `count`. */
 async function readCallLines(count: number): Promise<Record<string, unknown>[]> {

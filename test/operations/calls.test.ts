@@ -2,7 +2,7 @@
  * The memory of past calls is bounded by bytes as well as by number: a hostile client makes long ones for
  * free.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { calls } from '../../plugins/operations/calls.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
@@ -22,7 +22,6 @@ beforeAll(async () => {
     plugins: [acceptAnyKey(), chatCompletions(), messages(), refusing, calls({ most: 100 })],
   });
 });
-afterAll(() => gateway.close());
 
 /** Returns the call's id. */
 async function call(fields: object): Promise<string> {

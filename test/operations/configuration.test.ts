@@ -1,7 +1,7 @@
 /** The configuration over HTTP: how an operator reads and changes it, in a process of its own. */
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { askAdmin, type AdminReply } from '../support/admin-listener.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { closePages, hasBrowser } from '../support/browser.ts';
@@ -101,9 +101,6 @@ beforeAll(async () => {
   gateway = await startProcess({ TOLLGATE_CONFIG: file, TOLLGATE_DATA: folder, ...secrets });
   adminUrl = findAdminUrl(gateway.printed());
   secret = readFileSync(join(folder, 'operator-secret'), 'utf8').trim();
-});
-afterAll(async () => {
-  if (gateway.child.exitCode === null) await gateway.stop('SIGKILL');
 });
 
 const texts: string[] = [];

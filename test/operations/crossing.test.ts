@@ -1,6 +1,6 @@
 /** Previews of the requests that a call would send, over the admin listener: nothing leaves the gateway. */
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, type UpstreamRequest } from '../../core/index.ts';
 import { crossing } from '../../plugins/operations/crossing.ts';
@@ -68,7 +68,6 @@ beforeAll(async () => {
     crossing(),
   ]);
 });
-afterAll(() => listener.gateway.close());
 
 const shown = z.object({
   protocol: z.string(),

@@ -2,7 +2,7 @@
  * One picture, fetched from a URL that a stranger names: what is refused, and that the gateway never connects
  * to a private address.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   createReach,
   fetchPicture,
@@ -26,7 +26,6 @@ beforeAll(async () => {
     types: ['image/png', 'image/jpeg'],
   };
 });
-afterAll(() => server.close());
 beforeEach(() => void server.asked.splice(0));
 
 /** A name server that resolves every name to this machine. */

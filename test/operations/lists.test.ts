@@ -2,7 +2,7 @@
  * What operators look for: sessions of agents with what their clients lost, names by a few letters, what
  * other operators did, and prices that they change by hand.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openConsole, type ConsoleHarness } from '../support/operated-console.ts';
 import { postJson } from '../support/post.ts';
@@ -44,7 +44,6 @@ beforeAll(async () => {
   ];
   await open.harness.gateway.ended(3);
 });
-afterAll(() => open.close());
 
 it('sessions have the sums of their calls, and what their client lost at a provider', async () => {
   const { body } = await ask('sessions');

@@ -52,7 +52,6 @@ async function start(limits: Limits, plugins: readonly Plugin[] = [namedKey()]):
   });
   onTestFinished(async () => {
     await gateway.close();
-    await vendor.close();
   });
   return gateway;
 }
@@ -201,7 +200,6 @@ it.each([
 describe.each(['sqlite', 'postgres'] as const)('with a ledger in %s', (kind) => {
   it('gateways count the calls of a team together, and follow when an account moves', async () => {
     const database = kind === 'postgres' ? await openDatabase() : undefined;
-    if (database) onTestFinished(() => database.drop());
     const store = database ? { kind: 'postgres' as const, url: database.url } : { kind: 'sqlite' as const };
     const limits: Limits = { shared: true, limits: [{ per: 'team', team: 'company', requests: 2 }] };
     const keyed = (): Plugin[] => [bearer(), balance({ store, firstCredit: '0' })];

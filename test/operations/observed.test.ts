@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parser } from '@prometheus-io/lezer-promql';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
@@ -78,7 +78,6 @@ beforeAll(async () => {
   }
   text = await (await fetch(`${gateway.url}/metrics`)).text();
 });
-afterAll(async () => void (await gateway.stop('SIGTERM')));
 
 function listOffered(): Set<string> {
   return new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name));

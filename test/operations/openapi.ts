@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, beforeAll, vi } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, GatewayError, type Host } from '../../core/index.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
@@ -119,7 +119,5 @@ export function openDocument(): void {
   });
   afterAll(async () => {
     ajv.removeSchema('document');
-    await gateway.close();
-    vi.unstubAllEnvs();
   });
 }

@@ -26,7 +26,6 @@ beforeAll(async () => {
   harness = await openHarness({ plugins: [opentelemetry()] });
 });
 afterAll(async () => {
-  await harness.close();
   trace.disable();
   propagation.disable();
 });

@@ -13,7 +13,6 @@ describe.runIf(hasBrowser)("the operators' API viewer", () => {
   });
   afterAll(async () => {
     await closePages();
-    await open.close();
   });
 
   /** Opens a call of the page, fills it in, and returns the status and body that the page shows for it. */

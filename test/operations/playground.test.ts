@@ -1,5 +1,5 @@
 /** Calls of the console's playground: on the admin listener, with a user key, and paid as always. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { openConsole, type ConsoleHarness } from '../support/operated-console.ts';
 import { postJson } from '../support/post.ts';
 
@@ -7,7 +7,6 @@ let open: ConsoleHarness;
 beforeAll(async () => {
   open = await openConsole();
 });
-afterAll(() => open.close());
 
 function call(
   headers: Readonly<Record<string, string>>,

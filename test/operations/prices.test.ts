@@ -5,7 +5,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { formatUsd, parseUsd, type Plugin } from '../../core/index.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
@@ -59,11 +59,8 @@ async function open(
   ...more: Plugin[]
 ): Promise<void> {
   harness = await openHarness({ plugins: [catalogue(prices ? { prices } : {}), prometheus(), ...more] });
-  opened.push(harness);
   harness.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage });
 }
-
-const opened: Harness[] = [];
 
 async function update(
   source: string,
@@ -95,10 +92,6 @@ const catalogueCost = formatUsd((1000n * parseUsd('0.15') + 100n * parseUsd('0.6
 
 beforeAll(async () => {
   web = await startScriptedVendor((response) => void response.writeHead(404).end());
-});
-afterAll(() => web.close());
-afterEach(async () => {
-  for (const each of opened.splice(0)) await each.close();
 });
 
 import * as fc from 'fast-check';

@@ -8,9 +8,9 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { testProvider } from '../support/test-provider.ts';
-import { anyKey, call, closeGateways, openVendor, running, start, vendor, answerWell } from './limited.ts';
+import { anyKey, call, forgetGateways, openVendor, running, start, vendor, answerWell } from './limited.ts';
 
-closeGateways();
+forgetGateways();
 
 async function startOne(
   limits: Parameters<typeof rateLimits>[0],

@@ -1,5 +1,5 @@
 /** Limits that processes count together, and limits of addresses without a key. */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
@@ -16,7 +16,7 @@ import {
   startAnother,
   anyKey,
   call,
-  closeGateways,
+  forgetGateways,
   openVendor,
   running,
   start,
@@ -24,7 +24,7 @@ import {
   answerWell,
 } from './limited.ts';
 
-closeGateways();
+forgetGateways();
 
 it('gateways that share a ledger in PostgreSQL count requests and concurrent calls together', async () => {
   const database = await openDatabase();
@@ -51,7 +51,6 @@ it('gateways that share a ledger in PostgreSQL count requests and concurrent cal
   expect(await store.audit()).toMatchObject({ ok: true, pending: 0 });
   await store.close();
   // The gateways close behind the test, and do without the database.
-  onTestFinished(() => database.drop());
 });
 
 describe('public pages', () => {

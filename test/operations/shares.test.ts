@@ -13,7 +13,7 @@ import { chunk, ending } from '../support/chat-stream.ts';
 import { openDatabase } from '../support/database.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
-import { answerWell, call, closeGateways, start, startAnother, vendor } from './limited.ts';
+import { answerWell, call, forgetGateways, start, startAnother, vendor } from './limited.ts';
 
 const accounts = ['a', 'b', 'c', 'd'];
 const weights: Readonly<Record<string, number>> = { a: 1, b: 2, c: 5, d: 0.5 };
@@ -175,7 +175,7 @@ it.each([
 });
 
 describe.each(['this process', 'a ledger in PostgreSQL'])('places counted in %s', (place) => {
-  closeGateways();
+  forgetGateways();
   const isShared = place !== 'this process';
 
   interface Opened {
@@ -194,7 +194,6 @@ describe.each(['this process', 'a ledger in PostgreSQL'])('places counted in %s'
       const store = await openPostgres({ url: database.url });
       for (const account of ['a', 'b']) await openAccount(store, account, 10n ** 12n);
       await store.close();
-      onTestFinished(() => database.drop());
       ledger = [balance({ store: { kind: 'postgres', url: database.url }, firstCredit: '0' })];
     }
     const limits = Object.assign({ shared: isShared }, { shares });

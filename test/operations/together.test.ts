@@ -1,5 +1,5 @@
 /** What several workers share: each other's calls, and the running calls and usage of keys and accounts. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
 import { hello, openOperated, buildStreamedCall, waitUntil, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
@@ -8,7 +8,6 @@ import { countSockets, listChildren } from '../support/worker-processes.ts';
 let operated: Operated;
 beforeAll(async () => void (operated = await openOperated()));
 afterEach(() => operated.vendors.unscript());
-afterAll(() => operated.close());
 
 /**
  * Makes each request on a new connection, because the system deals connections, not calls, out among workers.
@@ -41,11 +40,13 @@ async function start(limits: string): Promise<RunningGateway> {
 }
 
 /** Allows six concurrent calls. The first two tests share it. */
-let concurrent: RunningGateway | undefined;
+let concurrent: RunningGateway;
 
 describe('several workers', () => {
+  beforeAll(async () => void (concurrent = await start('{ perKey: { parallel: 6 } }')));
+
   it('return every call to the key that made it, whichever of them made it', async () => {
-    const gateway = (concurrent ??= await start('{ perKey: { parallel: 6 } }'));
+    const gateway = concurrent;
     const made = await Promise.all(
       Array.from({ length: 3 }, () => ask(gateway, '/v1/chat/completions', hello)),
     );
@@ -64,7 +65,7 @@ describe('several workers', () => {
 
   // Only Linux lists the children of a process.
   it.runIf(onLinux)('count concurrent calls together, without those of a dead worker', async () => {
-    const gateway = (concurrent ??= await start('{ perKey: { parallel: 6 } }'));
+    const gateway = concurrent;
     const release = operated.hold();
     const streams = await Promise.all(Array.from({ length: 8 }, () => operated.stream(gateway)));
     expect(streams.map(({ status }) => status).toSorted()).toEqual([

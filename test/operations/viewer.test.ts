@@ -12,7 +12,6 @@ let harness: Harness;
 beforeAll(async () => {
   harness = await openHarness({ plugins: [openapi()] });
 });
-afterAll(() => harness.close());
 
 it('the viewer loads everything it needs from the gateway alone', async () => {
   const page = await fetch(`${harness.gateway.url}/docs`);

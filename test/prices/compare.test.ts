@@ -155,6 +155,5 @@ describe('the list of a vendor', () => {
     expect([...listings.keys()].toSorted()).toEqual(['anthropic', 'google', 'openai']);
     expect(listings.get('openai')?.get('m')).toBe('2027-01-01');
     expect(faults).toEqual([expect.stringMatching(/^mistral .* answered 401$/)]);
-    await vendor.close();
   });
 });

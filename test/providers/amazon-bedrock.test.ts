@@ -113,7 +113,6 @@ describe('credentials', () => {
     expect((await other.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello })).status).toBe(
       200,
     );
-    await other.close();
   });
 
   it('that are temporary sign with their token, are fetched once, and again before they expire', async () => {
@@ -137,7 +136,6 @@ describe('credentials', () => {
     expect([await call(), requestCount]).toEqual(['session-1', 1]);
     expect([await call(), requestCount]).toEqual(['session-1', 2]);
     expect(await call()).toBe('session-2');
-    await other.close();
   });
 
   it("that cannot be obtained are the provider's failure, without the library's error text", async () => {

@@ -2,7 +2,7 @@
  * Azure OpenAI through a whole gateway: both kinds of addresses, key and token, before a fake that knows no
  * others; and keys, time and errors there.
  */
-import { afterAll, afterEach, beforeAll, vi, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, vi, describe, expect, it } from 'vitest';
 import { azure } from '../../plugins/providers/azure.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
@@ -35,10 +35,6 @@ function openAzure(): void {
     cloud.vendor.unscript();
     cloud.painter.unscript();
     cloud.full.clear();
-  });
-  afterAll(async () => {
-    await Promise.all([harness.close(), old.close()]);
-    await cloud.close();
   });
 }
 
@@ -100,7 +96,6 @@ describe('the address', () => {
     );
     expect((await preview.post('/v1/chat/completions', { model, messages: hello })).status).toBe(200);
     expect(getLastPath()).toBe('/openai/v1/chat/completions?api-version=preview');
-    await preview.close();
   });
 
   it('names a deployment that exists, or the model is reported as missing', async () => {
@@ -222,7 +217,6 @@ it('several keys take turns, and one at its limit rests alone', async () => {
   expect(
     cloud.arrived.slice(before).filter(({ headers }) => headers['api-key'] === key).length,
   ).toBeLessThanOrEqual(2);
-  await both.close();
 });
 
 describe('the time it has', () => {
@@ -233,7 +227,6 @@ describe('the time it has', () => {
     cloud.vendor.script('*', { text: 'a', hold: 'forever' });
     const response = await hasty.post('/v1/chat/completions', { model, messages: hello });
     expect([response.status, await response.json()]).toMatchObject([504, { error: { code: 'timeout' } }]);
-    await hasty.close();
   });
 });
 

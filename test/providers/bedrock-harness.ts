@@ -1,5 +1,5 @@
 /** A gateway in front of a fake Amazon Bedrock. */
-import { afterAll, afterEach, beforeAll } from 'vitest';
+import { afterEach, beforeAll } from 'vitest';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { keys, startBedrock, type Bedrock } from '../support/cloud/bedrock.ts';
 import { openCloudHarness, type CloudHarness } from '../support/cloud/harness.ts';
@@ -27,8 +27,4 @@ export function openBedrock(): void {
     );
   });
   afterEach(() => cloud.vendor.unscript());
-  afterAll(async () => {
-    await harness.close();
-    await cloud.close();
-  });
 }

@@ -1,13 +1,13 @@
 /** Gemini and Claude on Vertex through a whole gateway, before a fake that checks who signs in and how. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { getRate } from '../../core/index.ts';
 import { googleVertex } from '../../plugins/providers/google-vertex.ts';
 import { startSignIn, type SignIn } from '../support/cloud/google-sign-in.ts';
 import { expectToolLoop, openCloudHarness, type CloudHarness } from '../support/cloud/harness.ts';
 import { startVertex, type Vertex } from '../support/cloud/vertex.ts';
+import { makeFolder } from '../support/folder.ts';
 import { createHost } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 import { refusals } from '../support/vendor/index.ts';
@@ -37,11 +37,6 @@ beforeAll(async () => {
 });
 afterEach(() => {
   for (const vendor of [cloud.claude, cloud.gemini]) vendor.unscript();
-});
-afterAll(async () => {
-  await harness.close();
-  await cloud.close();
-  await signIn.close();
 });
 
 describe.each(['claude', 'gemini'] as const)('%s', (which) => {
@@ -226,7 +221,7 @@ describe('a token', () => {
 
 describe('without a key in the configuration', () => {
   it('the file signs in that GOOGLE_APPLICATION_CREDENTIALS names', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-'));
+    const folder = makeFolder();
     writeFileSync(join(folder, 'key.json'), JSON.stringify(signIn.account));
     vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', join(folder, 'key.json'));
     const other = await openCloudHarness(
@@ -237,7 +232,6 @@ describe('without a key in the configuration', () => {
     expect(signIn.given).toBe(before + 1);
     await other.close();
     vi.unstubAllEnvs();
-    rmSync(folder, { recursive: true });
   });
 });
 

@@ -1,5 +1,5 @@
 /** A provider with several keys: each signs its own calls, and one at its limit leaves the others to work. */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
@@ -48,10 +48,6 @@ describe('over sockets', () => {
         health(),
       ],
     });
-  });
-  afterAll(async () => {
-    await gateway.close();
-    await vendor.close();
   });
 
   async function call(): Promise<Response> {
@@ -116,8 +112,6 @@ it("the provider's own timeout applies, if it states one", async () => {
     messages: [{ role: 'user', content: 'Hi' }],
   });
   expect([response.status, await response.json()]).toMatchObject([504, { error: { code: 'timeout' } }]);
-  await gateway.close();
-  await silent.close();
 });
 
 it('an empty list of keys is refused by its path', () => {

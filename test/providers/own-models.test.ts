@@ -102,20 +102,16 @@ describe('a model that the catalogue does not have', () => {
         { options: openai.options },
       ),
     });
-    try {
-      harness.vendor.script('house-model', {
-        text: ['Yes.'],
-        usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
-      });
-      const reply = await harness.client.chat.completions.create({
-        model: 'openai/house-model',
-        messages: [{ role: 'user', content: 'Hi' }],
-      });
-      expect(reply.model).toBe('openai/house-model');
-      expect((await harness.balance()).used).toBe((7 * 10 + 3 * 100) / 1e6);
-    } finally {
-      await harness.close();
-    }
+    harness.vendor.script('house-model', {
+      text: ['Yes.'],
+      usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
+    });
+    const reply = await harness.client.chat.completions.create({
+      model: 'openai/house-model',
+      messages: [{ role: 'user', content: 'Hi' }],
+    });
+    expect(reply.model).toBe('openai/house-model');
+    expect((await harness.balance()).used).toBe((7 * 10 + 3 * 100) / 1e6);
   });
 });
 

@@ -1,12 +1,11 @@
 /** A client that demands a search, as `tool_choice: { type: "web_search" }`, of a model of another wire. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { getModel, openFourWires, type FourWires } from '../support/four-wires.ts';
 
 let harness: FourWires;
 beforeAll(async () => {
   harness = await openFourWires();
 });
-afterAll(() => harness.close());
 
 const find = { type: 'function', name: 'find', parameters: { type: 'object', properties: {} } };
 

@@ -1,6 +1,6 @@
 /** The verbatim lane of this protocol over real sockets, with a vendor that sends what each test scripts. */
 import { createServer } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
@@ -35,11 +35,6 @@ beforeAll(async () => {
     ],
   });
   key = await gateway.newKey({ account: 'tester', credit: '5' });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await vendor.close();
 });
 
 async function post(body: string): Promise<{ status: number; text: string; headers: Headers }> {

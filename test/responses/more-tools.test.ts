@@ -1,5 +1,5 @@
 /** Tools that a client offers in an item of `input`, as Codex does, instead of in `tools`. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { getModel, openFourWires, wires, type FourWires, type Wire } from '../support/four-wires.ts';
 import { makeCall, user } from './bodies.ts';
 
@@ -35,7 +35,6 @@ describe('tools in an item, for any provider', () => {
   beforeAll(async () => {
     harness = await openFourWires();
   });
-  afterAll(() => harness.close());
 
   it.each(wires)('are offered by %s like any other', async (wire) => {
     const { status, text, headers, sent } = await harness.ask('responses', getModel(wire).id, offered(find));

@@ -2,7 +2,7 @@
  * Errors about what one client named: that client receives the provider's message, and no other client is
  * affected.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -24,10 +24,6 @@ beforeAll(async () => {
     testProvider({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }),
   );
   gateway = await startGateway({ plugins: [acceptAnyKey(), chatCompletions(), health(), ...providers] });
-});
-afterAll(async () => {
-  await gateway.close();
-  await Promise.all([first.close(), second.close()]);
 });
 
 async function ask(): Promise<Response> {

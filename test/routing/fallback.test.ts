@@ -3,7 +3,7 @@
  * gets.
  */
 import { createServer } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { chunk, ending } from '../support/chat-stream.ts';
@@ -239,12 +239,6 @@ beforeAll(async () => {
     refused: await startHarness(closed.origin),
     unreachable: await startHarness(`https://127.0.0.1:${mute.port}`, short),
   };
-});
-afterAll(async () => {
-  for (const each of Object.values(gateways)) await each.close();
-  await faulty.close();
-  await sound.close();
-  await mute.close();
 });
 
 interface ClientReply {

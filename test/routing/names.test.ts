@@ -1,5 +1,5 @@
 /** Model names that are not ids: bare names of the catalogue, the operator's aliases, and weighted splits. */
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { calls } from '../../plugins/operations/calls.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -87,11 +87,6 @@ beforeAll(async () => {
   key = await createKey();
 });
 afterEach(() => vi.restoreAllMocks());
-afterAll(async () => {
-  await gateway.close();
-  await vendor.close();
-  await down.close();
-});
 
 function ask(model: string, more: object = {}, headers: Record<string, string> = {}): Promise<Response> {
   return postJson(

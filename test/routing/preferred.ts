@@ -1,5 +1,5 @@
 /** A gateway with several providers of its models, and a call with a preference. */
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { beforeAll, beforeEach } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { calls } from '../../plugins/operations/calls.ts';
 import { aliases } from '../../plugins/routing/aliases.ts';
@@ -101,11 +101,6 @@ export function openPreferred(): void {
       ],
     });
     keys = [await createKey('tester'), await createKey('somebody-else')];
-  });
-  afterAll(async () => {
-    await gateway.close();
-    await vendor.close();
-    await down.close();
   });
   beforeEach(() => down.conduct(refuse));
 }

@@ -23,15 +23,8 @@ const refusal =
   '{"error":{"message":"Too many requests for key sk-secret-of-the-house-1234567890.","type":"rate_limit"}}';
 
 let status: number;
-let listeners: AdminListener[];
-beforeEach(() => {
-  status = 200;
-  listeners = [];
-});
-afterEach(async () => {
-  vi.useRealTimers();
-  for (const listener of listeners) await listener.gateway.close();
-});
+beforeEach(() => void (status = 200));
+afterEach(() => void vi.useRealTimers());
 
 const open = (...plugins: Parameters<typeof openAdminListener>[0]): Promise<AdminListener> =>
   openIn({}, plugins);
@@ -48,9 +41,7 @@ async function openIn(
     health(),
     ...plugins,
   ];
-  const listener = await openAdminListener(list, settings);
-  listeners.push(listener);
-  return listener;
+  return openAdminListener(list, settings);
 }
 
 /** Makes a call. Returns its status and the provider that answered. */
@@ -166,9 +157,11 @@ it('a provider out of service gets no calls even if alone; clients read when to 
 
 it('a provider out of service stays so in a gateway that starts again', async () => {
   const dataFolder = makeDataFolder();
+  let last: AdminListener | undefined;
   const restart = async (): Promise<AdminListener> => {
-    await listeners.pop()?.gateway.close();
-    return openIn({ dataFolder });
+    await last?.gateway.close();
+    last = await openIn({ dataFolder });
+    return last;
   };
   const first = await restart();
   await first.ask('POST', '/providers/first/rest', { seconds: 600, reason: 'maintenance' });
@@ -250,23 +243,19 @@ it('the test of a provider asks each key for free, and says how long it took', a
       response.writeHead(status, { date: new Date().toUTCString() }).end('{"data":[]}');
     }),
   );
-  try {
-    const listener = await open(openai({ apiKey: ['good-key', 'bad-key'], baseUrl: `${server.origin}/v1` }));
-    const { body, text } = await listener.ask('POST', '/providers/openai/test');
-    expect(body).toMatchObject({
-      results: [
-        { key: 1, ok: true, milliseconds: expect.any(Number) },
-        {
-          key: 2,
-          ok: false,
-          findings: expect.arrayContaining([expect.objectContaining({ state: 'fault' })]),
-        },
-      ],
-    });
-    expect(text).not.toMatch(/good-key|bad-key/);
-    await listener.ask('POST', '/providers/openai/test', { key: 1 });
-    expect(asked.toSorted()).toEqual(['Bearer bad-key', 'Bearer good-key', 'Bearer good-key']);
-  } finally {
-    await server.close();
-  }
+  const listener = await open(openai({ apiKey: ['good-key', 'bad-key'], baseUrl: `${server.origin}/v1` }));
+  const { body, text } = await listener.ask('POST', '/providers/openai/test');
+  expect(body).toMatchObject({
+    results: [
+      { key: 1, ok: true, milliseconds: expect.any(Number) },
+      {
+        key: 2,
+        ok: false,
+        findings: expect.arrayContaining([expect.objectContaining({ state: 'fault' })]),
+      },
+    ],
+  });
+  expect(text).not.toMatch(/good-key|bad-key/);
+  await listener.ask('POST', '/providers/openai/test', { key: 1 });
+  expect(asked.toSorted()).toEqual(['Bearer bad-key', 'Bearer good-key', 'Bearer good-key']);
 });

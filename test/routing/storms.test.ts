@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { health } from '../../plugins/routing/health.ts';
@@ -197,10 +197,6 @@ beforeAll(async () => {
     startHarness(['only'], [rateLimits({ perKey: { parallel: 1 } })]),
   ]);
   gateways = { two, one, limited };
-});
-afterAll(async () => {
-  await Promise.all(Object.values(gateways).map((gateway) => gateway.close()));
-  await vendor.close();
 });
 
 const model = 'house/model';

@@ -1,6 +1,6 @@
 /** Responses in the background: polled, cancelled, charged once, and failed if they were cut. */
 import OpenAI from 'openai';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { getModel, openFourWires, wires, type FourWires, type Wire } from '../support/four-wires.ts';
 import type { Scenario } from '../support/vendor/index.ts';
 
@@ -10,7 +10,6 @@ beforeAll(async () => {
   harness = await openFourWires({ store: { for: '1h' } });
   openai = new OpenAI({ apiKey: harness.key, baseURL: `${harness.gateway.url}/v1`, maxRetries: 0 });
 });
-afterAll(() => harness.close());
 
 type Response = OpenAI.Responses.Response;
 

@@ -1,7 +1,7 @@
 /** Conversations: their items by the SDK of OpenAI, and calls that read and extend them. */
 import fc from 'fast-check';
 import OpenAI, { NotFoundError } from 'openai';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { getModel, openFourWires, wires, type FourWires } from '../support/four-wires.ts';
 
 let harness: FourWires;
@@ -10,7 +10,6 @@ beforeAll(async () => {
   harness = await openFourWires({ store: { for: '1h' } });
   openai = new OpenAI({ apiKey: harness.key, baseURL: `${harness.gateway.url}/v1`, maxRetries: 0 });
 });
-afterAll(() => harness.close());
 
 async function listTexts(id: string, order: 'asc' | 'desc' = 'asc'): Promise<string[]> {
   const texts: string[] = [];

@@ -17,7 +17,7 @@ import { generateText, isStepCount, streamText, tool, type ModelMessage } from '
 import { generateText as generateText6, stepCountIs, streamText as streamText6, tool as tool6 } from 'ai-6';
 import { createOpenAI as createOpenAI6 } from 'ai-sdk-openai-3';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openFourWires, wires, type FourWires } from '../support/four-wires.ts';
 import { answers, listFaults, questions, scriptTurns } from './five-turns.ts';
@@ -29,7 +29,6 @@ beforeAll(async () => {
   harness = await openFourWires({ store: { for: '1h' } });
   settings = { apiKey: harness.key, baseURL: `${harness.gateway.url}/v1` };
 });
-afterAll(() => harness.close());
 
 /** Whether the client has referred to something that the gateway keeps. */
 function countReferences(from: number): number {

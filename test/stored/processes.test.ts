@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../support/database.ts';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 import { startResponsesVendor } from '../support/vendor/index.ts';
@@ -12,7 +12,6 @@ let vendor: Awaited<ReturnType<typeof startResponsesVendor>>;
 beforeAll(async () => {
   vendor = await startResponsesVendor();
 });
-afterAll(() => vendor.close());
 
 const model = 'openai/gpt-4o-mini';
 const dataKey = Buffer.alloc(32, 7).toString('base64');

@@ -1,6 +1,6 @@
 /** Requests that refer to stored responses, by the SDK of OpenAI, towards vendors of all four wires. */
 import OpenAI from 'openai';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { getModel, openFourWires, wires, type FourWires } from '../support/four-wires.ts';
 
 let harness: FourWires;
@@ -9,7 +9,6 @@ beforeAll(async () => {
   harness = await openFourWires({ store: { for: '1h' } });
   openai = new OpenAI({ apiKey: harness.key, baseURL: `${harness.gateway.url}/v1`, maxRetries: 0 });
 });
-afterAll(() => harness.close());
 
 const tools: OpenAI.Responses.FunctionTool[] = [
   {

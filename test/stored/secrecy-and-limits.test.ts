@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import OpenAI, { BadRequestError, NotFoundError } from 'openai';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { metrics } from '../../core/host/metrics.ts';
 import { getModel, openFourWires, type FourWires } from '../support/four-wires.ts';
 
@@ -17,7 +17,6 @@ beforeAll(async () => {
   const other = await harness.gateway.newKey({ account: 'stranger', credit: '5' });
   stranger = new OpenAI({ apiKey: other, baseURL, maxRetries: 0 });
 });
-afterAll(() => harness.close());
 
 const { id: model, upstream } = getModel('responses', 'thinking');
 
@@ -175,5 +174,4 @@ it('a fault of the store fails no call, and is said in log and metrics', async (
   expect(broken.gateway.log.join('')).toMatch(/"result":"failed".*a response is not kept: .*no such table/);
   const counted = await metrics.getSingleMetric('tollgate_stored_responses_total')?.get();
   expect(counted?.values.find(({ labels }) => labels.result === 'failed')?.value).toBeGreaterThan(0);
-  await broken.close();
 });

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
+import { closeInTime } from './closing.ts';
 import type { TestGateway } from './gateway.ts';
 
 export async function openBooks({
@@ -9,5 +10,6 @@ export async function openBooks({
   newKey,
 }: TestGateway): Promise<{ readonly store: Store; readonly key: string }> {
   const store = await openSqlite({ file: join(dataFolder, 'ledger.db') });
+  closeInTime(() => store.close());
   return { store, key: await newKey({ account: 'tester' }) };
 }

@@ -1,5 +1,8 @@
-/** A fresh database for a test, on the one PostgreSQL of its run. */
+/**
+ * A fresh database for a test, on the one PostgreSQL of its run. It is dropped when its test or file ends.
+ */
 import { inject } from 'vitest';
+import { closeInTime } from './closing.ts';
 import { createDatabase, type Database } from './postgres.ts';
 
 declare module 'vitest' {
@@ -12,5 +15,6 @@ declare module 'vitest' {
 export async function openDatabase(): Promise<Database> {
   const reply = await fetch(inject('postgres'));
   if (!reply.ok) throw new Error(await reply.text());
-  return createDatabase(await reply.text());
+  const { url, drop } = await createDatabase(await reply.text());
+  return { url, drop: closeInTime(drop) };
 }

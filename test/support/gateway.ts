@@ -9,6 +9,7 @@ import { checkConfig, type ConfigInput } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
 import { definePlugin, type End, type PluginFactory } from '../../core/index.ts';
 import { openServer } from '../../core/server.ts';
+import { closeInTime } from './closing.ts';
 import { makeFolder } from './folder.ts';
 
 export interface TestGateway {
@@ -99,10 +100,10 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
         waiting.add(check);
         check();
       }),
-    async close() {
+    close: closeInTime(async () => {
       await listening.close();
       await gateway.close();
       if (!input.dataFolder) rmSync(dataFolder, { recursive: true, force: true });
-    },
+    }),
   };
 }

@@ -59,7 +59,6 @@ export interface Operated {
   hold(): () => void;
   /** What must hold after each test: nothing runs, and the vendors are reset. */
   reset(): Promise<void>;
-  close(): Promise<void>;
 }
 
 /**
@@ -196,10 +195,6 @@ export async function openOperated(): Promise<Operated> {
       vendors.unscript();
       await killAll();
       configure();
-    },
-    async close() {
-      await killAll();
-      await vendors.close();
     },
   };
 }

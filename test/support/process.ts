@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
+import { closeInTime } from './closing.ts';
 import { findFreePort } from './free-port.ts';
 
 export { makeFolder as makeDataFolder } from './folder.ts';
@@ -133,7 +134,7 @@ export function runVerb(
   return finished;
 }
 
-/** Starts `tollgate start` on free ports and waits until it is ready. */
+/** Starts `tollgate start` on free ports and waits until it is ready. It ends with its test or file. */
 export async function startProcess(
   environment: Readonly<Record<string, string>> = {},
   copy = clone,
@@ -143,6 +144,10 @@ export async function startProcess(
     { PORT: String(await findFreePort()), TOLLGATE_ADMIN_PORT: '0', ...environment },
     copy,
   );
+  closeInTime(async () => {
+    child.kill('SIGKILL');
+    await finished;
+  });
   const ready = new Promise<string>((resolve, reject) => {
     const look = (): void => {
       const [, url] = /is ready at (\S+)/.exec(printed()) ?? [];

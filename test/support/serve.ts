@@ -1,12 +1,13 @@
 /** Listens on a free port of loopback. */
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
+import { closeInTime } from './closing.ts';
 
 export interface Served {
   readonly origin: string;
   readonly port: number;
   openConnections(): number;
-  /** Ends every connection and stops. */
+  /** Ends every connection and stops, by itself when its test or file ends. */
   close(): Promise<void>;
 }
 
@@ -23,11 +24,11 @@ export async function serve(server: Server): Promise<Served> {
     origin: `http://127.0.0.1:${address.port}`,
     port: address.port,
     openConnections: () => sockets.size,
-    async close() {
+    close: closeInTime(async () => {
       const closed = once(server, 'close');
       server.close();
       for (const socket of sockets) socket.destroy();
       await closed;
-    },
+    }),
   };
 }

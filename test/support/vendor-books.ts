@@ -1,5 +1,5 @@
 /** A gateway with a fake of every vendor, and its ledger with a key. They last for the tests of one file. */
-import { afterAll, beforeAll } from 'vitest';
+import { beforeAll } from 'vitest';
 import { openBooks } from './books.ts';
 import { openVendorHarness, type VendorHarness } from './vendor-harness.ts';
 
@@ -11,9 +11,5 @@ export function useVendorBooks(): void {
   beforeAll(async () => {
     const harness = await openVendorHarness();
     books = { harness, ...(await openBooks(harness.gateway)) };
-  });
-  afterAll(async () => {
-    await books.store.close();
-    await books.harness.close();
   });
 }

@@ -1,6 +1,6 @@
 /** The fake Google accepts, refuses and replies as the real one does, with the same error messages. */
 import { GoogleGenAI, type Content, type Part } from '@google/genai';
-import { afterAll, afterEach, beforeAll, expect, describe, it } from 'vitest';
+import { afterEach, beforeAll, expect, describe, it } from 'vitest';
 import { readCases } from '../support/cases.ts';
 import { createCaller, type Caller } from '../support/vendor/call.ts';
 import {
@@ -32,7 +32,6 @@ function useGoogle(): void {
     call = createCaller(vendor, buildPath(old), { 'x-goog-api-key': vendor.key });
   });
   afterEach(() => vendor.unscript());
-  afterAll(() => vendor.close());
 }
 
 /** Checks that a change to a valid request is refused. */

@@ -1,6 +1,6 @@
 /** The fake Anthropic accepts, refuses and replies as the real one does, with the same error messages. */
 import Anthropic from '@anthropic-ai/sdk';
-import { afterAll, afterEach, beforeAll, expect, describe, it } from 'vitest';
+import { afterEach, beforeAll, expect, describe, it } from 'vitest';
 import { readCases } from '../support/cases.ts';
 import { createCaller, type Caller } from '../support/vendor/call.ts';
 import { startMessagesVendor, type MessagesRequest, messagesRefusals } from '../support/vendor/messages.ts';
@@ -26,7 +26,6 @@ function useAnthropic(): void {
     });
   });
   afterEach(() => vendor.unscript());
-  afterAll(() => vendor.close());
 }
 
 /** Checks that a change to a valid request is refused. */

@@ -1,7 +1,7 @@
 /** The fake OpenAI accepts, refuses and replies as the real one does, with the same error messages. */
 import OpenAI from 'openai';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readCases } from '../support/cases.ts';
 import { createCaller, type Caller } from '../support/vendor/call.ts';
 import { startResponsesVendor, type ResponsesRequest } from '../support/vendor/responses.ts';
@@ -21,7 +21,6 @@ function useOpenai(): void {
     call = createCaller(vendor, '/v1/responses', { authorization: `Bearer ${vendor.key}` });
   });
   afterEach(() => vendor.unscript());
-  afterAll(() => vendor.close());
 }
 
 useOpenai();

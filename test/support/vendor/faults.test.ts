@@ -3,7 +3,7 @@
  * tests.
  */
 import { connect } from 'node:net';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { createChatCaller, question, readData, type Caller } from './call.ts';
 import { startVendor, type Vendor } from './chat-completions.ts';
 
@@ -44,7 +44,6 @@ beforeEach(async () => {
   vendor = await startVendor();
   ask = createChatCaller(vendor);
 });
-afterEach(() => vendor.close());
 
 it.each(['fin', 'half-close'] as const)(
   'a scripted fault %s ends the connection after two events and before the end of the message',

@@ -1,5 +1,5 @@
 /** The vendor refuses what the real one was recorded refusing, in the same shapes. */
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { readCases } from '../cases.ts';
 import { createChatCaller, question, type Caller } from './call.ts';
 import { refusals, startVendor, type Vendor } from './chat-completions.ts';
@@ -26,7 +26,6 @@ beforeAll(async () => {
   ask = createChatCaller(vendor);
 });
 afterEach(() => vendor.unscript());
-afterAll(() => vendor.close());
 
 it.each(Object.entries(bad))('the vendor refuses %s by its field', async (_, [change, code, param]) => {
   const { status, text } = await ask({ ...question, ...change });

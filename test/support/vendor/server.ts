@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { closeInTime } from '../closing.ts';
 import { serve } from '../serve.ts';
 import type { Sent } from './delivery.ts';
 
@@ -189,13 +190,13 @@ export async function listen(answer: Answer, welcome: readonly string[] = []): P
     requests,
     journal,
     openConnections,
-    async close() {
+    close: closeInTime(async () => {
       await Promise.all([close(), ...running]);
       if (failures.length)
         throw new AggregateError(
           failures,
           `the fake vendor could not answer: ${failures.map(String).join('; ')}`,
         );
-    },
+    }),
   };
 }

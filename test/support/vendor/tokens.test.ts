@@ -1,5 +1,5 @@
 /** What the vendor says of tokens, by which other tests reckon. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { createChatCaller, question, readData, type Caller } from './call.ts';
 import { startVendor, type Vendor } from './chat-completions.ts';
 
@@ -9,7 +9,6 @@ beforeAll(async () => {
   vendor = await startVendor();
   ask = createChatCaller(vendor);
 });
-afterAll(() => vendor.close());
 
 it('the vendor counts by its rule in a JSON reply', async () => {
   vendor.script('gpt-4o-mini', { text: 'Four score, and seven.' });
