@@ -1,7 +1,9 @@
-import { z } from 'zod';
 /** What is asked of embedding models and what they answer, whatever the wire. */
+import { z } from 'zod';
 import { createFlagReader, GatewayError, type Model } from '../../../core/index.ts';
+import type { Part as BodyPart } from '../../shared/family/family.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
+import { countNumbers, readVector, type Vector } from './vectors.ts';
 
 /** A part of an input that is more than a text. */
 export type Part =
@@ -36,14 +38,12 @@ export interface EmbeddingAsk {
   /** How the client wants the numbers: as JSON, or in base64 as 32-bit floats, little end first. */
   readonly encoding: 'float' | 'base64';
   readonly purpose?: Purpose | undefined;
-  readonly title?: string | undefined;
+  /** Titles of the inputs, in their order. */
+  readonly titles?: readonly (string | undefined)[] | undefined;
   /** What to do with a text that is too long. Default: refuse it. */
   readonly truncate?: 'none' | 'start' | 'end' | undefined;
   readonly user?: string | undefined;
 }
-
-/** Numbers, or base64 of them. */
-export type Vector = readonly number[] | string;
 
 /** What the catalogue says of a model, by the name of its wire. */
 export const flagsSchema = z.strictObject({
@@ -58,8 +58,11 @@ export const flagsSchema = z.strictObject({
   tokens: z.boolean().default(false),
   /** Whether its vendor can write base64. */
   base64: z.boolean().default(true),
-  /** Inputs of one request at most. */
+  /** Inputs of one request at most, and bytes of all of them. One input is never cut. */
   inputs: z.int().positive().optional(),
+  bytes: z.int().positive().optional(),
+  /** Whether it tells purposes apart. */
+  purposes: z.boolean().default(true),
 });
 export type Flags = z.output<typeof flagsSchema>;
 
@@ -112,19 +115,97 @@ export function requireTexts({ inputs }: EmbeddingAsk, { id }: Model): string[] 
   });
 }
 
-/** Cuts the inputs into lists of so many. */
-export function chunk<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
-  const chunks: (readonly Item[])[] = [];
-  for (let at = 0; at < items.length; at += size) chunks.push(items.slice(at, at + size));
-  return chunks;
+/** What one request takes. */
+export interface Share {
+  readonly inputs: number;
+  readonly bytes?: number | undefined;
+}
+
+/** Numbers in JSON are long, so that many vectors of them are asked for in parts that are quickly read. */
+const mostInNumbers = 256;
+
+/** The share of a request: what the vendor takes, unless the catalogue says less. */
+export function getShare({ inputs, bytes, base64 }: Flags, most: Share): Share {
+  const usual = Math.min(inputs ?? most.inputs, base64 ? Infinity : mostInNumbers);
+  return { inputs: usual, bytes: bytes ?? most.bytes };
+}
+
+/** What a vendor is asked for that can write both: numbers if the client wants them and they are few. */
+export function chooseEncoding({ inputs, encoding }: EmbeddingAsk): 'float' | 'base64' {
+  return inputs.length > mostInNumbers ? 'base64' : encoding;
+}
+
+/** Splits the inputs into those of each request. */
+export function split<Item extends Input>(
+  items: readonly Item[],
+  { inputs, bytes = Infinity }: Share,
+): (readonly Item[])[] {
+  const shares: Item[][] = [];
+  let free = 0;
+  for (const item of items) {
+    const size = bytes === Infinity ? 0 : measure(item);
+    const current = shares.at(-1);
+    if (current && current.length < inputs && size <= free) current.push(item);
+    else {
+      shares.push([item]);
+      free = bytes;
+    }
+    free -= size;
+  }
+  return shares;
+}
+
+function measure(input: Input): number {
+  return typeof input === 'string' ? Buffer.byteLength(input) : JSON.stringify(input).length;
+}
+
+function countAnswered({ inputs }: EmbeddingAsk, share: Share, index: number): number {
+  if (share.bytes !== undefined) return split(inputs, share)[index]?.length ?? 0;
+  return Math.min(share.inputs, inputs.length - index * share.inputs);
+}
+
+/** Which of the bodies was answered, and how the inputs were split into them. */
+export type Answered = readonly [part: BodyPart | undefined, findShare: (model: Model) => Share];
+
+/** Reads the vectors of a reply. Throws unless there is one, of the right length, for each input. */
+export function readVectors(
+  values: readonly unknown[],
+  ask: EmbeddingAsk,
+  [part, findShare]: Answered,
+): readonly Vector[] {
+  const expected = part ? countAnswered(ask, findShare(part.model), part.index) : ask.inputs.length;
+  if (values.length !== expected)
+    throw new GatewayError(
+      'upstream_failed',
+      `The provider sent ${values.length} vectors for ${expected} inputs.`,
+    );
+  return checkLengths(values.map(readVector), ask);
+}
+
+/** Throws unless all vectors have the length that was asked for, or one length. */
+export function checkLengths(
+  vectors: readonly Vector[],
+  { dimensions }: Pick<EmbeddingAsk, 'dimensions'>,
+): readonly Vector[] {
+  const [first] = vectors;
+  const length = dimensions ?? (first && countNumbers(first));
+  const wrong = vectors.find((vector) => countNumbers(vector) !== length);
+  if (wrong === undefined) return vectors;
+  throw new GatewayError(
+    'upstream_failed',
+    `The provider sent a vector of ${countNumbers(wrong)} dimensions where ${length} were expected.`,
+  );
+}
+
+export type Words = Readonly<Partial<Record<Purpose, string>>>;
+
+/** Reports that a wire has no titles. */
+export function loseTitles({ titles }: EmbeddingAsk, lose: Lose): void {
+  if (titles?.some((title) => title !== undefined)) lose('titles', 'the vendor has no such field');
 }
 
 /** A vendor's word for the purpose; a loss if it has none. */
-export function findWord(
-  { purpose }: EmbeddingAsk,
-  words: Readonly<Partial<Record<Purpose, string>>>,
-  lose: Lose,
-): string | undefined {
+export function findWord({ purpose }: EmbeddingAsk, words: Words, lose: Lose): string | undefined {
   if (purpose === undefined) return undefined;
   const word = words[purpose];
   if (word === undefined) lose('purpose', `the vendor has no word for "${purpose}"`, 'model');

@@ -1,9 +1,10 @@
 /** Embeddings: texts in, vectors out. */
 import { hash } from 'node:crypto';
 import { defineFamily } from '../../shared/family/define-family.ts';
-import type { EmbeddingAsk, Input, Vector } from './ask.ts';
+import { checkLengths, type EmbeddingAsk, type Input } from './ask.ts';
 import { cohere } from './cohere.ts';
 import { openai, wireName } from './openai.ts';
+import type { Vector } from './vectors.ts';
 
 const [usual, bytesPerToken] = [64, 4];
 
@@ -12,7 +13,7 @@ function writeInput(input: Input): string {
 }
 
 /** A vector of length one, from the text's hash: the same text has the same one. */
-function embed(input: Input, dimensions: number): number[] {
+function makeVector(input: Input, dimensions: number): number[] {
   const bytes = hash('sha512', writeInput(input), 'buffer');
   const raw = Array.from({ length: dimensions }, (_, at) => (bytes[at % bytes.length] ?? 0) - 127.5);
   const length = Math.hypot(...raw);
@@ -24,10 +25,7 @@ export const embeddings = defineFamily<EmbeddingAsk, readonly Vector[]>({
   makes: 'embeddings',
   path: '/v1/embeddings',
   wires: [openai, cohere],
-  join: (answers, { inputs }) => {
-    const vectors = answers.flat();
-    return vectors.slice(0, inputs.length);
-  },
+  join: (answers, ask) => checkLengths(answers.flat(), ask),
   demo: {
     wire: wireName,
     model: {
@@ -45,7 +43,7 @@ export const embeddings = defineFamily<EmbeddingAsk, readonly Vector[]>({
       capabilities: { wire: { [wireName]: { dimensions: { least: 1, most: 3072 }, tokens: true } } },
     },
     answer: ({ inputs, dimensions = usual }) => ({
-      answer: inputs.map((input) => embed(input, dimensions)),
+      answer: inputs.map((input) => makeVector(input, dimensions)),
       usage: {
         input: inputs.reduce(
           (sum, input) => sum + Math.ceil(Buffer.byteLength(writeInput(input)) / bytesPerToken),

@@ -1,30 +1,34 @@
 /**
- * OpenAI's wire, which most vendors speak; https://platform.openai.com/docs/api-reference/embeddings. Its SDKs
- * ask for base64 if their callers say nothing. `input_type` and `truncate` are not OpenAI's: clients of
+ * OpenAI's wire, which most vendors speak; https://platform.openai.com/docs/api-reference/embeddings. Its
+ * SDKs ask for base64 if their callers say nothing. `input_type` and `truncate` are not OpenAI's: clients of
  * Cohere, Voyage and NVIDIA send them.
  */
 import { z } from 'zod';
-import type { Usage } from '../../../core/index.ts';
-import { toCount } from '../../../core/index.ts';
-import type { ClientWire, ReadAsk, Wire } from '../../shared/family/family.ts';
+import { GatewayError, toCount, type Model, type Usage } from '../../../core/index.ts';
+import type { ClientWire, ReadAnswer, ReadAsk, Wire } from '../../shared/family/family.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { readLabels } from '../../shared/wire-kit/read-call.ts';
-import { readObject, readObjects } from '../../shared/wire-kit/values.ts';
+import { readList, readObject, readObjects } from '../../shared/wire-kit/values.ts';
 import { overlay, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { allowInteger, checkWire, modelId } from '../../shared/wire-kit/wire-check.ts';
 import {
   checkDimensions,
-  chunk,
+  chooseEncoding,
   createReader,
-  requireTexts,
   flagsSchema,
+  getShare,
+  loseTitles,
+  readVectors,
+  requireTexts,
+  split,
+  type Answered,
   type EmbeddingAsk,
   type Input,
   type Purpose,
-  type Vector,
+  type Share,
 } from './ask.ts';
-import { encodeVector, readVector, writeVector } from './vectors.ts';
+import { encodeVector, readVector, writeVector, type Vector } from './vectors.ts';
 
 export const wireName = 'embeddings';
 export const readFlags = createReader(wireName);
@@ -56,8 +60,8 @@ function readInputs(value: unknown): readonly Input[] | undefined {
 }
 
 const inputText =
-  `a text that is not empty, an array of at most ${mostInputs} of them, the numbers of the tokens of one text, ` +
-  'or an array of such arrays';
+  `a text that is not empty, an array of at most ${mostInputs} of them, the numbers of the tokens of one ` +
+  'text, or an array of such arrays';
 
 /** The words of Cohere, Voyage, Jina and NVIDIA, and those of the gateway. */
 export const purposesByWord: Readonly<Record<string, Purpose>> = {
@@ -131,7 +135,8 @@ const client: ClientWire<EmbeddingAsk, readonly Vector[]> = {
   *write(vectors, { encoding }, { model, usage }) {
     let text = '{"object":"list","data":[';
     for (const [index, vector] of vectors.entries()) {
-      text += `${index > 0 ? ',' : ''}{"object":"embedding","index":${index},"embedding":${writeVector(vector, encoding)}}`;
+      const head = `${index > 0 ? ',' : ''}{"object":"embedding","index":${index}`;
+      text += `${head},"embedding":${writeVector(vector, encoding)}}`;
       if (text.length < quicklyWritten) continue;
       yield text;
       text = '';
@@ -149,9 +154,11 @@ const quicklyWritten = 512 * 1024;
 
 function takesAsIs(
   { inputs, encoding, purpose, truncate }: EmbeddingAsk,
-  { tokens, base64 }: ReturnType<typeof readFlags>,
+  flags: ReturnType<typeof readFlags>,
 ): boolean {
+  const { tokens, base64 } = flags;
   return (
+    inputs.length <= getShare({ ...flags, base64: encoding === 'base64' }, { inputs: mostInputs }).inputs &&
     (base64 || encoding === 'float') &&
     (tokens || typeof inputs[0] === 'string') &&
     purpose === undefined &&
@@ -164,16 +171,30 @@ export function decodeUsage(wire: Fields): Usage | undefined {
   return input === undefined ? undefined : { input, output: 0 };
 }
 
-/** Decodes a list of vectors in OpenAI's form, in the order of their indexes. */
-export function decodeList(body: unknown): { answer: Vector[]; usage: Usage | undefined } {
-  const { data, usage } = readObject(body);
-  const items = readObjects(data);
-  const ordered = items.toSorted((one, other) => Number(one.index ?? 0) - Number(other.index ?? 0));
-  return {
-    answer: ordered.map(({ embedding }) => readVector(embedding)),
-    usage: decodeUsage(readObject(usage)),
-  };
+/** The items in the order of their indexes, which are numbers from 0, or missing. */
+function sortByIndex(items: readonly Fields[]): readonly Fields[] {
+  const sorted: Fields[] = [];
+  for (const [position, item] of items.entries()) {
+    const index = toCount(item.index) ?? position;
+    if (index >= items.length || sorted[index])
+      throw new GatewayError('upstream_failed', 'The provider sent vectors whose order is not known.');
+    sorted[index] = item;
+  }
+  return sorted;
 }
+
+/** Decodes a list of vectors in OpenAI's form. */
+export function decodeList(
+  body: unknown,
+  ask: EmbeddingAsk,
+  answered: Answered,
+): ReadAnswer<readonly Vector[]> {
+  const { data, usage } = readObject(body);
+  const vectors = sortByIndex(readList(data).map(readObject)).map(({ embedding }) => embedding);
+  return { answer: readVectors(vectors, ask, answered), usage: decodeUsage(readObject(usage)) };
+}
+
+const findShare = (model: Model): Share => getShare(readFlags(model), { inputs: mostInputs });
 
 export const openai: Wire<EmbeddingAsk, readonly Vector[]> = {
   name: wireName,
@@ -183,22 +204,23 @@ export const openai: Wire<EmbeddingAsk, readonly Vector[]> = {
   encode(ask, model, { lose, rest }) {
     const flags = readFlags(model);
     checkDimensions(ask, model, flags);
-    const { dimensions, encoding, purpose, truncate, user } = ask;
+    loseTitles(ask, lose);
+    const { dimensions, purpose, truncate, user } = ask;
     if (purpose !== undefined) lose('purpose', 'the vendor does not tell purposes apart', 'model');
     if (truncate !== undefined && truncate !== 'none')
       lose('truncate', 'the vendor refuses texts that are too long', 'model');
     const inputs = flags.tokens && ask.inputs.every(isEncoded) ? ask.inputs : requireTexts(ask, model);
-    return chunk(inputs, flags.inputs ?? mostInputs).map((input) =>
+    return split(inputs, findShare(model)).map((input) =>
       overlay(rest, {
         model: model.upstream,
         input,
         dimensions,
-        encoding_format: flags.base64 ? encoding : undefined,
+        encoding_format: flags.base64 ? chooseEncoding(ask) : undefined,
         user,
       }),
     );
   },
-  decode: decodeList,
+  decode: (body, ask, part) => decodeList(body, ask, [part, findShare]),
   correct(text, { encoding }) {
     // LM Studio and others write numbers whatever they are asked for.
     if (encoding === 'float') return text;

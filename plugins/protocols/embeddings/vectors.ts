@@ -1,15 +1,39 @@
 /** Vectors as JSON and as base64 of 32-bit floats, little end first, as OpenAI's clients read it. */
 import { GatewayError } from '../../../core/index.ts';
-import type { Vector } from './ask.ts';
+
+/** Numbers, or base64 of them. */
+export type Vector = readonly number[] | string;
 
 const bytesPerNumber = 4;
 
+/** A larger number, or none, would be no number as a 32-bit float and no JSON. */
+const largest = 3.4e38;
+
+function isUsable(value: unknown): value is number {
+  return typeof value === 'number' && Math.abs(value) <= largest;
+}
+
+/** Buffer leaves out what is no base64, and then the length is another one. */
+function isEncoded(text: string): boolean {
+  const bytes = Buffer.from(text, 'base64');
+  const padding = text.endsWith('==') ? 2 : Number(text.endsWith('='));
+  if (bytes.length === 0 || bytes.length % bytesPerNumber > 0) return false;
+  if (bytes.length !== Math.floor(((text.length - padding) * 3) / 4)) return false;
+  for (let at = 0; at < bytes.length; at += bytesPerNumber)
+    if (!isUsable(bytes.readFloatLE(at))) return false;
+  return true;
+}
+
 /** Throws if it is neither numbers nor base64 of them. */
 export function readVector(value: unknown): Vector {
-  if (typeof value === 'string' && value !== '') return value;
-  if (Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'number'))
-    return value;
+  if (typeof value === 'string' && isEncoded(value)) return value;
+  if (Array.isArray(value) && value.length > 0 && value.every(isUsable)) return value;
   throw new GatewayError('upstream_failed', 'The provider sent a vector that could not be read.');
+}
+
+/** How many numbers the vector has. */
+export function countNumbers(vector: Vector): number {
+  return typeof vector === 'string' ? Buffer.byteLength(vector, 'base64') / bytesPerNumber : vector.length;
 }
 
 /** The vector in base64. */

@@ -50,6 +50,12 @@ export interface ReadAsk<Ask> {
   suits(model: Model): boolean;
 }
 
+/** Which of a call's bodies a reply answers. */
+export interface Part {
+  readonly model: Model;
+  readonly index: number;
+}
+
 /** What the body of a vendor says. */
 export interface ReadAnswer<Answer> {
   readonly answer: Answer;
@@ -68,8 +74,11 @@ export interface Wire<Ask extends object, Answer> {
    * once. `rest`: fields that only this wire knows.
    */
   encode(ask: Ask, model: Model, { lose, rest }: { lose: Lose; rest: Fields }): readonly Fields[];
-  /** Decodes the reply to one of the bodies. Throws if it is none. */
-  decode(body: unknown, ask: Ask): ReadAnswer<Answer>;
+  /**
+   * Decodes the reply to one of the bodies. Throws if it is none, or if it does not answer all of its body.
+   * `part` is absent if the client's own body went on, which asks for everything.
+   */
+  decode(body: unknown, ask: Ask, part?: Part): ReadAnswer<Answer>;
   /** Corrects a reply that goes on as the vendor wrote it. */
   correct?(text: string, ask: Ask): string;
 }

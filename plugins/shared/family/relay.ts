@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RelayedReplies, ReplyContext, Usage } from '../../../core/index.ts';
 import { GatewayError, isGatewayError } from '../../../core/index.ts';
-import type { ClientWire, Family, ReadAnswer, Wire } from './family.ts';
+import type { ClientWire, Family, Part, ReadAnswer, Wire } from './family.ts';
 
 /** Requests of one call that a vendor gets at once. */
 const atOnce = 4;
@@ -30,9 +30,11 @@ async function readReply<Ask extends object, Answer>(
   wire: Wire<Ask, Answer>,
   ask: Ask,
   bytes: Uint8Array,
+  part: Part,
 ): Promise<ReadAnswer<Answer>> {
   try {
-    return wire.decode(JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()), ask);
+    const body: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString());
+    return wire.decode(body, ask, part);
   } catch (error) {
     if (isGatewayError(error)) throw error;
     throw new GatewayError('upstream_failed', 'The provider sent a reply that could not be read.', {
@@ -55,7 +57,8 @@ async function readAll<Ask extends object, Answer>(
       const index = next;
       next += 1;
       try {
-        read[index] = await readReply(wire, ask, await replies.fetch(index));
+        const bytes = await replies.fetch(index);
+        read[index] = await readReply(wire, ask, bytes, { model: replies.model, index });
       } catch (error) {
         failures.push(error);
       }
