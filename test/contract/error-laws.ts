@@ -11,25 +11,14 @@ import { decodeAll, fold, readStream } from './replies.ts';
 
 const codes = Object.keys(errorTable).filter((code): code is ErrorCode => code in errorTable);
 
-export function testErrors({ client, upstream }: Protocol, call: ClientCall): void {
+/** Errors before a reply begins, of the gateway and of the vendor. */
+export function testRefusals({ client, upstream }: Pick<Protocol, 'client' | 'upstream'>): void {
   it.each(codes)('reports %s with its status and message', (code) => {
     const error = new GatewayError(code, 'What went "wrong" – here.', { param: 'model' });
     const { status, body } = client.encodeError(error, 'exchange-1');
     expect(status).toBeGreaterThanOrEqual(400);
     // A protocol may add text of its own around it, by which its clients recognise the error.
-    const expected = JSON.stringify(error.message).slice(1, -1);
-    expect(JSON.stringify(body)).toContain(expected);
-    expect(client.encodeStreamError(error, call, true)).toContain(expected);
-  });
-
-  it('ends a stream with an error in a way its own reader takes for one', () => {
-    const frames = client.encodeStreamError(
-      new GatewayError('upstream_failed', 'The provider broke off.'),
-      call,
-      true,
-    );
-    const { complete, error } = fold(decodeAll(upstream.decodeEvents(call), readStream(Buffer.from(frames))));
-    expect([complete, error]).toEqual([false, 'The provider broke off.']);
+    expect(JSON.stringify(body)).toContain(JSON.stringify(error.message).slice(1, -1));
   });
 
   it.each([
@@ -61,5 +50,25 @@ export function testErrors({ client, upstream }: Protocol, call: ClientCall): vo
       expect(error.message.length).toBeLessThan(2000);
       if (status !== 400) expect(error.message).not.toContain('acme-org');
     }
+  });
+}
+
+export function testErrors(protocol: Protocol, call: ClientCall): void {
+  const { client, upstream } = protocol;
+  testRefusals(protocol);
+
+  it.each(codes)('reports %s with its message in a stream', (code) => {
+    const error = new GatewayError(code, 'What went "wrong" – here.', { param: 'model' });
+    expect(client.encodeStreamError(error, call, true)).toContain(JSON.stringify(error.message).slice(1, -1));
+  });
+
+  it('ends a stream with an error in a way its own reader takes for one', () => {
+    const frames = client.encodeStreamError(
+      new GatewayError('upstream_failed', 'The provider broke off.'),
+      call,
+      true,
+    );
+    const { complete, error } = fold(decodeAll(upstream.decodeEvents(call), readStream(Buffer.from(frames))));
+    expect([complete, error]).toEqual([false, 'The provider broke off.']);
   });
 }
