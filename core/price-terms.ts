@@ -200,6 +200,8 @@ export interface Fee {
    * loss instead of refusing the call.
    */
   readonly spared?: boolean;
+  /** How many the call likely uses. It is charged for them if the provider reports nothing. Default: none. */
+  readonly expected?: number;
 }
 
 /** Counts all searches of a call that offers the preview tool as that tool's: replies do not tell. */

@@ -9,6 +9,7 @@ import { facts, findCount, replaceUses, type Use, type Used } from '../canonical
 import type { Charge, Routed, Progress } from '../exchange.ts';
 import type { Model } from '../model-facts.ts';
 import { findRate, getRate, standard, usualMode, type Price } from '../price-terms.ts';
+import type { ClientCall } from '../protocol.ts';
 import type { Offer } from '../provider.ts';
 import type { Nano } from '../util/money.ts';
 import {
@@ -137,8 +138,16 @@ function completeFigures(outcome: Outcome, exchange: Routed, tally: Progress, re
     return { used: { ...reported, uses }, basis: 'usage', suspect: false };
   const input = findCount(uses, 'input') ?? estimateInput(exchange.call, model);
   const output = estimateOutput(outcome, exchange, reported, { bytes: tally.deliveredBytes, images });
-  const estimated = replaceUses(uses, [{ unit: 'input', count: input }, ...output]);
+  const likely = listLikelyUses(exchange.call, uses);
+  const estimated = replaceUses(uses, [{ unit: 'input', count: input }, ...output, ...likely]);
   return { used: { ...reported, uses: estimated }, basis: 'estimate', suspect: false };
+}
+
+/** What the call states that it likely uses, as far as the provider has not reported it. */
+function listLikelyUses({ fees = [] }: ClientCall, uses: readonly Use[]): Use[] {
+  return fees.flatMap(({ name: unit, expected: count }) =>
+    count === undefined || findCount(uses, unit) !== undefined ? [] : [{ unit, count }],
+  );
 }
 
 /** Whether the provider has reported all figures. A reply that was drained to its end has them as well. */

@@ -346,3 +346,30 @@ it('the check of usage charges a call that the gateway cannot decode', () => {
     suspect: false,
   });
 });
+
+it('a provider that reports nothing is charged for what the call likely uses of other units', () => {
+  const { attempt, call, ...others } = exchange;
+  const searches = target('house', { input: '0', output: '0', search: '0.002' });
+  const fees = [{ name: 'search', field: 'documents', most: 7, expected: 3, spared: true }] as const;
+  const charge = (usage: Usage | undefined, outcome: 'completed' | 'left-before-output'): NamedCharge => {
+    const tally = new Tally();
+    if (usage) tally.read({ type: 'usage', usage });
+    if (outcome === 'completed') tally.read({ type: 'response-end' });
+    return chargeOf(
+      outcome,
+      {
+        ...others,
+        getRequest: () => exchange.getRequest(),
+        call: Object.assign(Object.create(call), { fees }),
+        attempt: { ...attempt, signal: attempt.signal, sent: true, target: searches },
+      },
+      tally,
+    );
+  };
+  expect(charge(undefined, 'completed')).toMatchObject({ cost: 6_000_000n, basis: 'estimate' });
+  expect(charge(undefined, 'left-before-output')).toMatchObject({ cost: 6_000_000n, basis: 'estimate' });
+  const reported = charge({ input: 0, output: 0, search: 5 }, 'completed');
+  expect(reported).toMatchObject({ cost: 10_000_000n, basis: 'usage', suspect: false });
+  const excessive = charge({ input: 0, output: 0, search: 8 }, 'completed');
+  expect(excessive).toMatchObject({ cost: 14_000_000n, suspect: true });
+});
