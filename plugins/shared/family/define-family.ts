@@ -37,7 +37,7 @@ class FamilyCall extends ReadCall {
   readonly #suits: (model: Target['model']) => boolean;
 
   constructor({ suits, ...read }: ReadAsk<object>, { wire, family }: { wire: string; family: string }) {
-    const { model, ask, preferences, size, labels, fees = [], rest } = read;
+    const { model, ask, preferences, size, labels, defaulted, fees = [], rest } = read;
     super(
       {
         model,
@@ -51,6 +51,7 @@ class FamilyCall extends ReadCall {
         preferences,
         carriesState: false,
         labels,
+        defaulted,
       },
       () => ({ model, stream: false, turns: [], task: { family, ask }, ...createBag(wire).keep(rest) }),
     );

@@ -42,6 +42,8 @@ export interface ReadAsk<Ask> {
   readonly preferences: Preferences;
   readonly size: InputSize;
   readonly labels?: Labels | undefined;
+  /** Required fields that the client left out, of which the default holds. */
+  readonly defaulted?: readonly string[];
   /** What the call may be charged for besides tokens. */
   readonly fees?: readonly Fee[];
   /** Fields that only this wire knows. */
