@@ -200,7 +200,7 @@ export interface Fee {
    * loss instead of refusing the call.
    */
   readonly spared?: boolean;
-  /** How many the call likely uses. It is charged for them if the provider reports nothing. Default: none. */
+  /** How many the call likely uses. It is charged for them if the provider reports none. Default: 0. */
   readonly expected?: number;
 }
 

@@ -134,19 +134,21 @@ function completeFigures(outcome: Outcome, exchange: Routed, tally: Progress, re
   // broke off, nothing is charged for it.
   const images = Math.min(outcome === 'aborted' ? tally.imagesShown : tally.images, exchange.call.candidates);
   const uses = countImages(reported.uses, price, images);
-  if (isKnown(outcome, tally) && isComplete(uses, price))
+  const likely = listLikelyUses(exchange.call, uses, price);
+  if (isKnown(outcome, tally) && isComplete(uses, price) && likely.length === 0)
     return { used: { ...reported, uses }, basis: 'usage', suspect: false };
   const input = findCount(uses, 'input') ?? estimateInput(exchange.call, model);
   const output = estimateOutput(outcome, exchange, reported, { bytes: tally.deliveredBytes, images });
-  const likely = listLikelyUses(exchange.call, uses);
   const estimated = replaceUses(uses, [{ unit: 'input', count: input }, ...output, ...likely]);
   return { used: { ...reported, uses: estimated }, basis: 'estimate', suspect: false };
 }
 
-/** What the call states that it likely uses, as far as the provider has not reported it. */
-function listLikelyUses({ fees = [] }: ClientCall, uses: readonly Use[]): Use[] {
+/** What has a price and is likely used, as the call states, but is not reported. */
+function listLikelyUses({ fees = [] }: ClientCall, uses: readonly Use[], price: Price): Use[] {
   return fees.flatMap(({ name: unit, expected: count }) =>
-    count === undefined || findCount(uses, unit) !== undefined ? [] : [{ unit, count }],
+    count === undefined || findCount(uses, unit) !== undefined || !findRate([price], { unit })
+      ? []
+      : [{ unit, count }],
   );
 }
 

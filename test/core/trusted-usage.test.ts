@@ -347,7 +347,7 @@ it('the check of usage charges a call that the gateway cannot decode', () => {
   });
 });
 
-it('a provider that reports nothing is charged for what the call likely uses of other units', () => {
+it('a call whose provider does not report the unit of its price is charged for what it likely uses', () => {
   const { attempt, call, ...others } = exchange;
   const searches = target('house', { input: '0', output: '0', search: '0.002' });
   const fees = [{ name: 'search', field: 'documents', most: 7, expected: 3, spared: true }] as const;
@@ -368,6 +368,11 @@ it('a provider that reports nothing is charged for what the call likely uses of 
   };
   expect(charge(undefined, 'completed')).toMatchObject({ cost: 6_000_000n, basis: 'estimate' });
   expect(charge(undefined, 'left-before-output')).toMatchObject({ cost: 6_000_000n, basis: 'estimate' });
+  // Tokens alone are no figure by which such a model is priced.
+  expect(charge({ input: 40, output: 0 }, 'completed')).toMatchObject({
+    cost: 6_000_000n,
+    basis: 'estimate',
+  });
   const reported = charge({ input: 0, output: 0, search: 5 }, 'completed');
   expect(reported).toMatchObject({ cost: 10_000_000n, basis: 'usage', suspect: false });
   const excessive = charge({ input: 0, output: 0, search: 8 }, 'completed');
