@@ -4,4 +4,6 @@
  */
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const together = defineChatProvider('together', 'TOGETHER', 'https://api.together.ai/v1');
+export const together = defineChatProvider('together', 'TOGETHER', 'https://api.together.ai/v1', {
+  endpoints: { 'chat-completions': '/chat/completions', rerank: '/rerank' },
+});

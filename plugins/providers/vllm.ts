@@ -2,7 +2,11 @@
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
 export const vllm = defineChatProvider('vllm', 'VLLM', undefined, {
-  endpoints: { 'chat-completions': '/chat/completions', completions: '/completions' },
+  endpoints: {
+    'chat-completions': '/chat/completions',
+    completions: '/completions',
+    rerank: '/rerank',
+  },
   models: { discover: '/models' },
   // It may load the model first.
   patience: { firstEvent: 300_000, reply: 600_000 },

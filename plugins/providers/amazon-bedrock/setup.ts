@@ -137,6 +137,7 @@ export function buildEndpoints(base: string): Provider['endpoints'] {
   return {
     'chat-completions': `${openai}/chat/completions`,
     responses: (_target, operation) => `${openai}/responses${operation === 'count' ? '/input_tokens' : ''}`,
+    'bedrock-rerank': ({ model }) => `${base}/model/${toPathName('generate', model.upstream)}/invoke`,
     messages: ({ model }, operation, stream) =>
       `${base}/model/${toPathName(operation, model.upstream)}/${toMethod(operation, stream)}`,
   };

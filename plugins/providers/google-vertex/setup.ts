@@ -77,12 +77,21 @@ export function buildCountRequest(
   return { url, body: '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}' };
 }
 
+/** The ranking API has hosts of its own, in two multi-regions and for the world. */
+function buildRankingAddress({ base, project, location }: Place): string {
+  const [area = ''] = /^(?:us|eu)\b|^(?:us|eu)(?=rope)/.exec(location) ?? [];
+  const host = `https://${area && `${area}-`}discoveryengine.googleapis.com`;
+  const place = `${base === `https://${toHost(location)}` ? host : base}/v1/projects/${project}`;
+  return `${place}/locations/${area || 'global'}/rankingConfigs/default_ranking_config:rank`;
+}
+
 export function buildEndpoints({ base, project, location }: Place): Provider['endpoints'] {
   const place = `${base}/v1/projects/${project}/locations/${location}`;
   const publishers = `${place}/publishers`;
   return {
     // Open models; the body names them.
     'chat-completions': `${place}/endpoints/openapi/chat/completions`,
+    'google-rank': buildRankingAddress({ base, project, location }),
     'generate-content': (...call) => `${publishers}/google/${buildGeminiPath(...call)}`,
     messages({ model }, operation, stream) {
       // Counting has a model of its own; the body names the model to count for.

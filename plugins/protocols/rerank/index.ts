@@ -1,0 +1,52 @@
+/** Rerank: a query and documents in, a score for each document out. */
+import { defineFamily } from '../../shared/family/define-family.ts';
+import { joinResults, toSearches, type RerankAsk, type Result } from './ask.ts';
+import { cohere, jina, wireName } from './clients.ts';
+import { vendorWires } from './vendors.ts';
+
+/** What is read of a text, so that thousands of them are quickly read. */
+const mostCharacters = 500;
+
+function listWords(text: string): Set<string> {
+  return new Set(
+    text
+      .slice(0, mostCharacters)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu),
+  );
+}
+
+/** The share of the query's words that a text has. */
+function computeShare(words: ReadonlySet<string>, text: string): number {
+  return words.intersection(listWords(text)).size / Math.max(1, words.size);
+}
+
+export const rerank = defineFamily<RerankAsk, readonly Result[]>({
+  name: 'rerank',
+  makes: 'scores',
+  path: '/v1/rerank',
+  wires: [jina, cohere, ...vendorWires],
+  join: joinResults,
+  demo: {
+    wire: wireName,
+    model: {
+      id: 'demo/rank',
+      created: '2026-11-27',
+      upstream: 'rank',
+      name: 'Demo Rank',
+      description:
+        'Scores documents offline by the words they share with the query, at a small price that is real.',
+      contextLength: 8192,
+      outputLimit: 1,
+      input: ['text'],
+      output: ['scores'],
+      price: { input: '0', output: '0', search: '0.001' },
+      protocols: [wireName],
+    },
+    answer({ query, texts }) {
+      const words = listWords(query);
+      const answer = texts.map((text, index) => ({ index, score: computeShare(words, text) }));
+      return { answer, usage: { input: 0, output: 0, search: toSearches(texts.length) } };
+    },
+  },
+});
