@@ -1,14 +1,23 @@
 /** Accounts with their balances, keys, budgets, statement and usage, and what corrects them. */
 import type { ListedAccount, AccountDetails } from '../../../shared/replies/accounts.ts';
 import type { Statement } from '../../../shared/replies/spending.ts';
-import { call, largestPage, mayChange, session, useList, useData, buildUrl } from './api.ts';
+import { call, largestPage, session, useList, useData, buildUrl } from './api.ts';
 import { BudgetBars, Budgets } from './budgets.ts';
 import { buildUsageColumns } from './call-columns.ts';
 import { bindQuery, chooseView, renderSelect, openForm, amountField, reasonField } from './form.ts';
 import { renderUsd } from './format.ts';
 import { openNewKey, openNewOperatorKey, Keys } from './keys.ts';
 import { html, notify, useMemo, buildHref, type Place } from './kit.ts';
-import { renderHead, renderProblem, renderState, renderTiles, RowMenu } from './parts.ts';
+import {
+  renderAccounts,
+  renderAction,
+  renderHead,
+  renderProblem,
+  renderState,
+  renderTiles,
+  RowMenu,
+  type Action,
+} from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 import { buildSpentTile, Members, openErasure, openMove, renderChildren } from './team.ts';
 import { openNewAccount, openTerms, renderTerms } from './terms.ts';
@@ -39,11 +48,11 @@ function openState(account: string, state: string): void {
         name: 'state',
         label: 'State',
         type: 'select',
-        value: state,
         options: states,
         hint: 'A closed account cannot be opened again.',
       },
     ],
+    values: { state },
     submit: 'Change',
     send: (values) => call('PATCH /admin/accounts/:account/state', { account }, values),
   });
@@ -151,24 +160,17 @@ function UsageOf({ account }: { readonly account: string }) {
 
 function renderChanges(account: string, data: AccountDetails) {
   const { state, parent } = data;
-  const items = [
-    mayChange('PATCH /admin/accounts/:account/terms') && ['Terms', () => openTerms(data)],
-    mayChange('POST /admin/adjustments') && ['Adjust', () => openAdjustment(account)],
-    mayChange('PATCH /admin/accounts/:account') && ['Move', () => openMove(account, parent)],
-    mayChange('PATCH /admin/accounts/:account/state') && [
-      state === 'open' ? 'Disable / close' : 'Change state',
-      () => openState(account, state),
-    ],
-    mayChange('POST /admin/erasures') && ['Erase', () => openErasure('account', account)],
+  const change = state === 'open' ? 'Disable / close' : 'Change state';
+  const items: readonly Action[] = [
+    ['Terms', () => openTerms(data), 'PATCH /admin/accounts/:account/terms'],
+    ['Adjust', () => openAdjustment(account), 'POST /admin/adjustments'],
+    ['Move', () => openMove(account, parent), 'PATCH /admin/accounts/:account'],
+    [change, () => openState(account, state), 'PATCH /admin/accounts/:account/state'],
+    ['Erase', () => openErasure('account', account), 'POST /admin/erasures'],
   ];
-  return html`${
-      mayChange('POST /admin/credits') &&
-      html`<button onClick=${() => openCredit(account)}>Add credit</button>`
-    }
-    ${
-      mayChange('POST /admin/keys') &&
-      html`<button class="primary" onClick=${() => openNewKey(account)}>New key</button>`
-    } <${RowMenu} of=${`the account ${account}`} id="account-menu" items=${items} />`;
+  return html`${renderAction('Add credit', () => openCredit(account), 'POST /admin/credits')}
+    ${renderAction('New key', () => openNewKey(account), 'POST /admin/keys', 'primary')}
+    <${RowMenu} of=${`the account ${account}`} items=${items} />`;
 }
 
 function Account({ account }: { readonly account: string }) {
@@ -181,15 +183,13 @@ function Account({ account }: { readonly account: string }) {
     ['statement', 'Statement', () => html`<${StatementOf} account=${account} />`],
     ['usage', 'Usage', () => html`<${UsageOf} account=${account} />`],
   ]);
-  const above = data?.above.map(
-    (name, index) => html`${index > 0 && ', '}<a href=${buildHref(['accounts', name])}>${name}</a>`,
-  );
   const title = html`${account} ${renderClosed(data?.state)}`;
   if (!data && error) return html`${renderHead(title)} ${renderProblem(error)}`;
   const credits = Object.entries(data?.credits ?? {}).filter(([, amount]) => amount !== '0');
   const links = html`<a class="button" href=${buildHref('calls', { account })}>Calls</a>`;
   return html`${renderHead(title, html`${links}${data && renderChanges(account, data)}`)}
-    ${renderProblem(error)} ${data && data.above.length > 0 && html`<p class="dim">In the team ${above}</p>`}
+    ${renderProblem(error)}
+    ${data && data.above.length > 0 && html`<p class="dim">In the team ${renderAccounts(data.above)}</p>`}
     ${renderTiles(
       ['Available', renderUsd(data?.available), (data && renderTerms(data)) || 'for new calls'],
       ['Reserved', renderUsd(data?.pending), 'by running calls'],
@@ -242,9 +242,6 @@ const columns: readonly Column<TreeRow>[] = [
 
 function Accounts() {
   const accounts = useList('GET /admin/accounts', { limit: largestPage });
-  const create =
-    mayChange('POST /admin/accounts') &&
-    html`<button class="primary" onClick=${() => openNewAccount()}>Create the first account</button>`;
   return renderTable({
     name: 'Accounts',
     columns,
@@ -252,7 +249,7 @@ function Accounts() {
     rows: accounts.rows && sortByTree(accounts.rows),
     getKey: ({ account }) => account,
     empty: html`<p>No accounts yet. An account has a prepaid balance that its keys spend.</p>
-      ${create}`,
+      ${renderAction('Create the first account', () => openNewAccount(), 'POST /admin/accounts', 'primary')}`,
   });
 }
 
@@ -267,11 +264,10 @@ function All() {
   const create =
     view === 'operators'
       ? // An operator key has the rights of an owner.
-        role === 'owner' && html`<button onClick=${openNewOperatorKey}>New operator key</button>`
-      : mayChange('POST /admin/accounts') &&
-        html`<button onClick=${() => openNewAccount()}>New account</button>`;
-  const newKey = html`<button class="primary" onClick=${() => openNewKey()}>New key</button>`;
-  return html`${renderHead('Accounts and keys', mayChange('POST /admin/keys') && html`${create}${newKey}`)}
+        role === 'owner' && renderAction('New operator key', openNewOperatorKey, 'POST /admin/keys')
+      : renderAction('New account', () => openNewAccount(), 'POST /admin/accounts');
+  const newKey = renderAction('New key', () => openNewKey(), 'POST /admin/keys', 'primary');
+  return html`${renderHead('Accounts and keys', html`${create}${newKey}`)}
     <p>${choice}</p>
     ${render()}`;
 }

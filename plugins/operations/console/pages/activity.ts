@@ -1,11 +1,11 @@
 /** What happened besides calls: what operators did, warnings of budgets, and credit with its corrections. */
 import type { Replies } from '../../../shared/replies/routes.ts';
-import { call, largestPage, mayChange, useList } from './api.ts';
+import { call, largestPage, useList } from './api.ts';
 import { describePeriod } from './budgets.ts';
 import { bindQuery, chooseView, openForm, reasonField, renderInput } from './form.ts';
 import { renderUsd } from './format.ts';
 import { buildHref, html, notify, setQuery, type Place } from './kit.ts';
-import { renderHead } from './parts.ts';
+import { renderAction, renderHead } from './parts.ts';
 import { NameInput } from './search.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
@@ -145,9 +145,7 @@ function Credits() {
     name: 'Credit and corrections',
     columns: creditColumns,
     ...list,
-    tools:
-      mayChange('POST /admin/chargebacks') &&
-      html`<button onClick=${openChargeback}>Record a chargeback</button>`,
+    tools: renderAction('Record a chargeback', openChargeback, 'POST /admin/chargebacks'),
     empty: 'No credit was added yet.',
   });
 }

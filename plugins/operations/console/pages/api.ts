@@ -91,8 +91,10 @@ export async function checkSession(): Promise<void> {
   if (now && !now.signedIn) endSession(true);
 }
 
+export type Operation = keyof Replies;
+
 /** Whether to show what runs an operation: the gateway refuses it to other roles, and to read-only keys. */
-export function mayChange(operation: keyof Replies): boolean {
+export function mayChange(operation: Operation): boolean {
   const { readOnly, may } = session.value ?? {};
   return may ? may.includes(operation) : !readOnly;
 }

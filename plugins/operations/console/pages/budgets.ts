@@ -1,29 +1,26 @@
 /** Budgets: what a key, an account, a team or a tag may spend in a period, and how much of it is left. */
 import type { Budget } from '../../../shared/replies/budgets.ts';
 import type { OwnBudget } from '../../../shared/replies/spending.ts';
-import { call, largestPage, mayChange, useList } from './api.ts';
-import { renderDialogForm, openForm, splitWords, type Field, type Values } from './form.ts';
+import { call, largestPage, useList } from './api.ts';
+import { renderDialogForm, openForm, type Field, type Values } from './form.ts';
 import { parseUsd, renderTime, renderUsd } from './format.ts';
 import { html } from './kit.ts';
-import { renderBadge, confirmAction, RowMenu } from './parts.ts';
-import { buildColumn, type Column, renderTable } from './table.ts';
+import { renderBadge, confirmAction, renderAction, type Action } from './parts.ts';
+import { buildActions, buildColumn, type Column, renderTable } from './table.ts';
 
-function buildTermFields({ limit = '', hard = true, thresholds = [50, 80, 100] }: Partial<Budget>): Field[] {
-  return [
-    { name: 'limit', label: 'Limit in USD', isRequired: true, value: limit },
-    {
-      name: 'hard',
-      label: 'Refuse calls beyond it',
-      type: 'checkbox',
-      value: hard ? 'on' : '',
-      hint: 'Otherwise the budget only warns.',
-    },
-    { name: 'thresholds', label: 'Warn at (%)', value: thresholds.join(', ') },
-  ];
-}
+const termFields: readonly Field[] = [
+  { name: 'limit', label: 'Limit in USD', isRequired: true },
+  {
+    name: 'hard',
+    label: 'Refuse calls beyond it',
+    type: 'checkbox',
+    hint: 'Otherwise the budget only warns.',
+  },
+  { name: 'thresholds', label: 'Warn at (%)', type: 'words' },
+];
 
-function readTerms({ limit, hard, thresholds }: Values): object {
-  return { limit, hard: hard === 'on', thresholds: splitWords(thresholds).map(Number) };
+function readTerms({ thresholds, ...terms }: Values): object {
+  return { ...terms, thresholds: Array.isArray(thresholds) ? thresholds.map(Number) : [] };
 }
 
 const ofWhom: readonly Field[] = [
@@ -53,13 +50,13 @@ function openNew(account: string | undefined): void {
     title: account === undefined ? 'Create a budget' : `Create a budget for ${account}`,
     fields: [
       ...(account === undefined ? ofWhom : [ofTeam]),
-      { name: 'per', label: 'For each', type: 'select', value: 'month', options: periods },
-      { name: 'zone', label: 'Time zone', value: zone, isRequired: true },
-      ...buildTermFields({}),
+      { name: 'per', label: 'For each', type: 'select', options: periods },
+      { name: 'zone', label: 'Time zone', isRequired: true },
+      ...termFields,
     ],
+    values: { per: 'month', zone, hard: true, thresholds: [50, 80, 100] },
     submit: 'Create budget',
-    send: ({ scope = 'account', subject = account, per, zone, ...values }) =>
-      call('POST /admin/budgets', {}, { scope, subject, per, zone, ...readTerms(values) }),
+    send: (values) => call('POST /admin/budgets', {}, { subject: account, ...readTerms(values) }),
   });
 }
 
@@ -76,14 +73,12 @@ function openChange(budget: Budget): void {
       { name: 'until', label: 'Until', type: 'datetime-local', isRequired: true },
     ],
     submit: 'Raise',
-    send({ amount, until = '' }) {
-      const order = { amount, until: new Date(until).toISOString() };
-      return call('POST /admin/budgets/:budget/raises', { budget: budget.id }, order);
-    },
+    send: (order) => call('POST /admin/budgets/:budget/raises', { budget: budget.id }, order),
   });
   openForm({
     title: `Change the budget: ${describeBudget(budget)}`,
-    fields: buildTermFields(budget),
+    fields: termFields,
+    values: { ...budget },
     submit: 'Save',
     send: (values) => call('PATCH /admin/budgets/:budget', { budget: budget.id }, readTerms(values)),
     more: html`<h3>Raise it for a time</h3>
@@ -142,10 +137,10 @@ const columns: readonly Column<Budget & Budget['current']>[] = [
   buildColumn('Limit', 'allowed', 'amount'),
   buildColumn('Used', 'used', 'amount'),
   buildColumn('Reserved', 'pending', 'amount'),
-  buildColumn('', undefined, renderActions),
+  buildActions((budget) => `the budget: ${describeBudget(budget)}`, listActions),
 ];
 
-function renderActions(budget: Budget) {
+function listActions(budget: Budget): readonly Action[] {
   const remove = (): void =>
     confirmAction({
       title: `Delete the budget: ${describeBudget(budget)}?`,
@@ -153,15 +148,10 @@ function renderActions(budget: Budget) {
       button: 'Delete',
       act: () => call('DELETE /admin/budgets/:budget', { budget: budget.id }),
     });
-  const items = [
-    ['Change', () => openChange(budget)],
-    ['Delete', remove],
+  return [
+    ['Change', () => openChange(budget), 'PATCH /admin/budgets/:budget'],
+    ['Delete', remove, 'DELETE /admin/budgets/:budget'],
   ];
-  const of = `the budget: ${describeBudget(budget)}`;
-  return (
-    mayChange('PATCH /admin/budgets/:budget') &&
-    html`<${RowMenu} of=${of} id=${`menu-${budget.id}`} items=${items} />`
-  );
 }
 
 function renderBar(budget: Shown) {
@@ -201,8 +191,7 @@ export function Budgets({ account }: { readonly account?: string }) {
     ...budgets,
     rows: budgets.rows?.map((budget) => ({ ...budget, ...budget.current })),
     getKey: ({ id }) => String(id),
-    tools:
-      mayChange('POST /admin/budgets') && html`<button onClick=${() => openNew(account)}>New budget</button>`,
+    tools: renderAction('New budget', () => openNew(account), 'POST /admin/budgets'),
     empty: 'No budgets yet. A budget limits spending in a period, in addition to the balance.',
   });
 }

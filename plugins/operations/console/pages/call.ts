@@ -1,12 +1,12 @@
 /** One call: its times as a waterfall, what it cost line by line, what was lost, and how it was routed. */
 import type { CallDetail, Loss, CostLine } from '../../../shared/replies/calls.ts';
-import { call as callApi, mayChange, useData } from './api.ts';
+import { call as callApi, useData } from './api.ts';
 import { renderOutcome } from './call-columns.ts';
 import { amountField, openForm, reasonField } from './form.ts';
 import { formatCount, formatDuration, nameUnit, renderTime, renderUsd } from './format.ts';
 import { html, notify, type ComponentChildren, buildHref } from './kit.ts';
 import { renderLoss, describeLoss } from './marked-json.ts';
-import { renderBadge, renderState, renderFacts, renderHead, renderProblem } from './parts.ts';
+import { renderAction, renderBadge, renderState, renderFacts, renderHead, renderProblem } from './parts.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
 type Entry = CallDetail['entries'][number];
@@ -256,10 +256,8 @@ function renderSections(call: CallDetail) {
 function openRefund(id: string, cost: string): void {
   openForm({
     title: 'Refund this call',
-    fields: [
-      { ...amountField, value: cost, hint: 'At most what the call cost. A call is refunded once.' },
-      reasonField,
-    ],
+    fields: [{ ...amountField, hint: 'At most what the call cost. A call is refunded once.' }, reasonField],
+    values: { amount: cost },
     submit: 'Refund',
     async send(values) {
       const { status } = await callApi('POST /admin/refunds', {}, { call: id, ...values });
@@ -274,8 +272,7 @@ export function CallDetail({ id }: { readonly id: string }) {
     call &&
     call.cost !== '0' &&
     call.refunded === null &&
-    mayChange('POST /admin/refunds') &&
-    html`<button onClick=${() => openRefund(id, call.cost)}>Refund</button>`;
+    renderAction('Refund', () => openRefund(id, call.cost), 'POST /admin/refunds');
   return html`${renderHead(
     html`Call <span class="mono">${id}</span>`,
     html`${refund}<a class="button" href=${buildHref('calls')}>All calls</a>`,

@@ -165,9 +165,9 @@ export interface Field {
   readonly name: string;
   readonly label: string;
   readonly hint?: string;
-  readonly type?: 'text' | 'password' | 'number' | 'datetime-local' | 'select' | 'checkbox';
+  /** What is typed, and so what is sent: words become a list, a local time becomes one in UTC. */
+  readonly type?: 'text' | 'password' | 'number' | 'datetime-local' | 'select' | 'checkbox' | 'words';
   readonly options?: Parameters<typeof renderOptions>[0];
-  readonly value?: string;
   readonly placeholder?: string;
   readonly isRequired?: boolean;
 }
@@ -180,14 +180,33 @@ export const reasonField: Field = {
   hint: 'Stored in the books with your name.',
 };
 
-export type Values = Readonly<Partial<Record<string, string>>>;
+type Value = string | number | boolean | readonly string[] | null | undefined;
+export type Values = Readonly<Record<string, Value>>;
+
+/** A value as its field shows it. */
+function toText(value: unknown, type: Field['type']): string {
+  if (type === 'datetime-local') return toLocalTime(value);
+  if (Array.isArray(value)) return value.join(', ');
+  if (type === 'checkbox') return value === true ? 'on' : '';
+  return String(value ?? '');
+}
+
+/** What is sent for a text. */
+function readText(text: string, type: Field['type']): Value {
+  if (type === 'checkbox') return text === 'on';
+  if (type === 'words') return splitWords(text);
+  if (type === 'number') return Number(text);
+  return type === 'datetime-local' ? new Date(text).toISOString() : text;
+}
 
 interface FormProps {
   readonly fields: readonly Field[];
+  /** What the fields show at first, by their names. */
+  readonly values?: Readonly<Record<string, unknown>>;
   readonly submit: string;
   readonly isDangerous?: boolean;
-  /** Receives the trimmed texts of required and filled fields; a checked box is `on`. */
-  send(values: Values): Promise<unknown>;
+  /** Receives what is filled in, and what differs from `values`: null if it was emptied. */
+  send(values: Values, changed: Values): Promise<unknown>;
 }
 
 interface Fault {
@@ -203,8 +222,8 @@ function readFault(error: unknown, fields: readonly Field[]): Fault {
   return { text: field === undefined ? text : text.replace(`${param}: `, ''), field };
 }
 
-function renderControl(field: Field, id: string, isWrong: boolean) {
-  const { name, type = 'text', options = [], value = '', placeholder = '', isRequired = false } = field;
+function renderControl(field: Field, value: string, id: string, isWrong: boolean) {
+  const { name, type = 'text', options = [], placeholder = '', isRequired = false } = field;
   const common = {
     id,
     name,
@@ -220,7 +239,7 @@ function renderControl(field: Field, id: string, isWrong: boolean) {
     return html`<input ...${common} type="checkbox" defaultChecked=${value === 'on'} />`;
   return html`<input
     ...${common}
-    type=${type}
+    type=${type === 'words' ? 'text' : type}
     step=${type === 'datetime-local' ? '1' : 'any'}
     defaultValue=${value}
     placeholder=${placeholder}
@@ -229,7 +248,7 @@ function renderControl(field: Field, id: string, isWrong: boolean) {
   />`;
 }
 
-function Form({ fields, submit, isDangerous = false, send }: FormProps) {
+function Form({ fields, values = {}, submit, isDangerous = false, send }: FormProps) {
   const prefix = useId();
   const fault = useSignal<Fault | undefined>(undefined);
   const isBusy = useSignal(false);
@@ -247,11 +266,16 @@ function Form({ fields, submit, isDangerous = false, send }: FormProps) {
     isBusy.value = true;
     fault.value = undefined;
     try {
-      const typed = fields.flatMap(({ name, isRequired }) => {
+      const typed = fields.map(({ name, type, isRequired = type === 'checkbox' }) => {
         const text = String(data.get(name) ?? '').trim();
-        return text === '' && !isRequired ? [] : [[name, text]];
+        const value = text === '' && !isRequired ? null : readText(text, type);
+        return { name, value, isChanged: toText(value, type) !== toText(values[name], type) };
       });
-      await send(Object.fromEntries(typed));
+      const toPair = ({ name, value }: (typeof typed)[number]) => [name, value] as const;
+      await send(
+        Object.fromEntries(typed.filter(({ value }) => value !== null).map(toPair)),
+        Object.fromEntries(typed.filter(({ isChanged }) => isChanged).map(toPair)),
+      );
     } catch (error) {
       // Escape may have closed the form, which then cannot show it.
       if (form.isConnected) fault.value = readFault(error, fields);
@@ -266,7 +290,7 @@ function Form({ fields, submit, isDangerous = false, send }: FormProps) {
     const isWrong = fault.value?.field === field.name;
     return html`<div class=${`field ${field.type ?? 'text'}`}>
       <label for=${id}>${field.label}</label>
-      ${renderControl(field, id, isWrong)}
+      ${renderControl(field, toText(values[field.name], field.type), id, isWrong)}
       <small id=${`${id}-hint`} class=${isWrong ? 'fault' : 'dim'}
         >${isWrong ? fault.value?.text : field.hint}</small
       >
@@ -295,9 +319,9 @@ interface FormDialog extends FormProps {
 export function renderDialogForm({ send, ...props }: FormProps) {
   return renderForm({
     ...props,
-    async send(values) {
+    async send(...values) {
       const before = dialog.value;
-      await send(values);
+      await send(...values);
       if (dialog.value === before) closeDialog();
     },
   });
@@ -308,13 +332,21 @@ export function openForm({ title, intro, more, ...props }: FormDialog): void {
 }
 
 /** Words of a text, separated by commas or spaces. */
-export function splitWords(text = ''): string[] {
+function splitWords(text: string): string[] {
   return text.split(/[\s,]+/).filter(Boolean);
 }
 
+/** Names in a text, which may have spaces. */
+export function splitNames(text: Value): string[] {
+  return String(text ?? '')
+    .split(',')
+    .map((each) => each.trim())
+    .filter(Boolean);
+}
+
 /** A moment in the format of a `datetime-local` input, with seconds. */
-export function toLocalTime(iso: string | null | undefined): string {
-  const date = new Date(iso ?? '');
+export function toLocalTime(iso: unknown): string {
+  const date = new Date(typeof iso === 'string' ? iso : '');
   if (Number.isNaN(date.getTime())) return '';
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }

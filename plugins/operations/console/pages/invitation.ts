@@ -2,12 +2,11 @@
  * What someone sees who opens the link of an invitation: who invites them, and a button that gives the key.
  * The secret is in the fragment of the link, which browsers do not send, and leaves the address at once.
  */
-import type { NewKey } from '../../../shared/replies/accounts.ts';
 import { call } from './api.ts';
 import { renderTime } from './format.ts';
 import { getMessage, html, signal, useEffect, useSignal } from './kit.ts';
-import { renderSecret, type SecretPlace } from './own-keys.ts';
 import { renderHead, renderProblem, runAction } from './parts.ts';
+import { openNewSecret, type SecretPlace } from './secrets.ts';
 
 /** The secret of the link that was opened; empty if none was. */
 export const invitation = signal('');
@@ -30,25 +29,20 @@ interface Props {
 export function Invitation({ place, start }: Props) {
   const found = useSignal<{ account: string; name: string; expires: string } | undefined>(undefined);
   const fault = useSignal<string | undefined>(undefined);
-  const made = useSignal<NewKey | undefined>(undefined);
   const secret = invitation.value;
   useEffect(() => {
-    [found.value, fault.value, made.value] = [undefined, undefined, undefined];
+    [found.value, fault.value] = [undefined, undefined];
     call('POST /v1/invitations/look', {}, { invitation: secret }).then(
       (reply) => (found.value = reply),
       (error: unknown) => (fault.value = getMessage(error)),
     );
   }, [secret]);
   const redeem = async (): Promise<void> => {
-    made.value = await call('POST /v1/invitations/redeem', {}, { invitation: secret });
-  };
-  const goOn = (): void => {
-    start(made.value?.key ?? '');
+    const made = await call('POST /v1/invitations/redeem', {}, { invitation: secret });
     invitation.value = '';
+    start(made.key);
+    openNewSecret(made, place);
   };
-  if (made.value && place)
-    return html`${renderSecret(made.value, place)}
-      <p><button class="primary" onClick=${goOn}>Go on with this key</button></p>`;
   return html`<section class="card">
     ${renderHead('You are invited', undefined, 'h2')} ${renderProblem(fault.value)}
     ${

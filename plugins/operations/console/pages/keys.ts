@@ -1,95 +1,77 @@
 /** Keys in a table, and the dialogs that create, limit and rotate them and show a new secret once. */
 import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
 import type { Model } from '../../../shared/replies/models.ts';
-import { call, largestPage, mayChange, session, useList } from './api.ts';
-import { ClientSettings, getPublicUrl } from './client-settings.ts';
-import { toLocalTime, openForm, splitWords, type Field, type Values } from './form.ts';
+import { call, largestPage, session, useList } from './api.ts';
+import { getPublicUrl } from './client-settings.ts';
+import { openForm, type Field } from './form.ts';
 import { renderTime } from './format.ts';
-import { html, openDialog, buildHref, useMemo } from './kit.ts';
-import { runAction, renderBadge, renderState, confirmAction, RowMenu, renderCode } from './parts.ts';
-import { buildColumn, type Column, renderTable } from './table.ts';
+import { html, buildHref, useMemo } from './kit.ts';
+import { runAction, renderAccounts, renderBadge, renderState, confirmAction, type Action } from './parts.ts';
+import { openNewSecret } from './secrets.ts';
+import { buildActions, buildColumn, type Column, renderTable } from './table.ts';
 
-function buildLimitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
-  const expiry: Field = {
+const listHint = 'Leave empty for all.';
+
+export const spendCapField: Field = {
+  name: 'spendCap',
+  label: 'Spend cap in USD',
+  hint: 'The most the key may ever spend. Leave empty for no cap.',
+};
+export const modelsField: Field = {
+  name: 'models',
+  label: 'Models',
+  type: 'words',
+  placeholder: 'openai/*, anthropic/claude-sonnet-5',
+  hint: 'Model ids, or prefixes such as openai/*. Leave empty for all models.',
+};
+/** Limits of operator keys, which spend nothing. */
+const accessFields: readonly Field[] = [
+  {
+    name: 'networks',
+    label: 'Networks',
+    type: 'words',
+    placeholder: '203.0.113.0/24, 2001:db8::/32',
+    hint: `Addresses that it may be used from. ${listHint}`,
+  },
+  {
     name: 'expires',
     label: 'Expires',
     type: 'datetime-local',
-    value: toLocalTime(limits?.expires),
     hint: 'Local time. Leave empty for a key that never expires.',
-  };
-  const networks: Field = {
-    name: 'networks',
-    label: 'Networks',
-    value: limits?.networks?.join(', ') ?? '',
-    placeholder: '203.0.113.0/24, 2001:db8::/32',
-    hint: 'Addresses that it may be used from. Leave empty for all.',
-  };
-  if (kind === 'operator') return [expiry, networks];
-  return [
-    {
-      name: 'spendCap',
-      label: 'Spend cap in USD',
-      value: limits?.spendCap ?? '',
-      hint: 'The most the key may ever spend. Leave empty for no cap.',
-    },
-    {
-      name: 'models',
-      label: 'Models',
-      value: limits?.models?.join(', ') ?? '',
-      placeholder: 'openai/*, anthropic/claude-sonnet-5',
-      hint: 'Model ids, or prefixes such as openai/*. Leave empty for all models.',
-    },
-    {
-      name: 'callsPerMinute',
-      label: 'Calls per minute',
-      type: 'number',
-      value: String(limits?.callsPerMinute ?? ''),
-      hint: 'Leave empty for no limit.',
-    },
-    networks,
-    {
-      name: 'protocols',
-      label: 'Protocols',
-      value: limits?.protocols?.join(', ') ?? '',
-      placeholder: 'chat-completions, messages',
-      hint: 'Protocols of its clients. Leave empty for all.',
-    },
-    {
-      name: 'operations',
-      label: 'Operations',
-      value: limits?.operations?.join(', ') ?? '',
-      placeholder: 'generate, count, models',
-      hint: 'Of generate, edit, count, compact, models and stored. Leave empty for all.',
-    },
-    expiry,
-  ];
-}
-
-const buildTagField = (tags: readonly string[] = []): Field => ({
+  },
+];
+const limitFields: readonly Field[] = [
+  spendCapField,
+  modelsField,
+  {
+    name: 'callsPerMinute',
+    label: 'Calls per minute',
+    type: 'number',
+    hint: 'Leave empty for no limit.',
+  },
+  {
+    name: 'protocols',
+    label: 'Protocols',
+    type: 'words',
+    placeholder: 'chat-completions, messages',
+    hint: `Protocols of its clients. ${listHint}`,
+  },
+  {
+    name: 'operations',
+    label: 'Operations',
+    type: 'words',
+    placeholder: 'generate, count, models',
+    hint: `Of generate, edit, count, compact, models and stored. ${listHint}`,
+  },
+  ...accessFields,
+];
+const tagsField: Field = {
   name: 'tags',
   label: 'Tags',
-  value: tags.join(', '),
+  type: 'words',
   placeholder: 'team:search, research',
   hint: 'Added to every call of the key, for budgets and the overview.',
-});
-
-/** Limits in the API's form; null removes one. */
-function readLimits(kind: Key['kind'], { spendCap, callsPerMinute, expires, ...lists }: Values) {
-  const readList = (text: string | undefined): string[] | null => (text ? splitWords(text) : null);
-  const usual = {
-    expires: expires === undefined ? null : new Date(expires).toISOString(),
-    networks: readList(lists['networks']),
-  };
-  if (kind === 'operator') return usual;
-  return {
-    ...usual,
-    spendCap: spendCap ?? null,
-    models: readList(lists['models']),
-    protocols: readList(lists['protocols']),
-    operations: readList(lists['operations']),
-    callsPerMinute: callsPerMinute === undefined ? null : Number(callsPerMinute),
-  };
-}
+};
 
 /** Models that a key may call and that write text. Without a list of models on offer there are none. */
 async function listModels({ limits }: NewKey): Promise<string[]> {
@@ -105,28 +87,11 @@ async function listModels({ limits }: NewKey): Promise<string[]> {
     .map(({ id }) => id);
 }
 
-/** The secret, which no later page can show, with settings that hold it. */
 async function showSecret(made: NewKey): Promise<void> {
   const asked = made.kind === 'user' ? call('GET /console/facts') : undefined;
   // The secret is shown whatever happens to the settings.
   const facts = await asked?.catch(() => undefined);
-  const models = facts ? await listModels(made) : [];
-  openDialog(
-    'Copy the secret now',
-    html`<p>Copy it now: it will not be shown again. The gateway stores only its hash.</p>
-      <div class="secret">${renderCode(made.key, 'Copy secret')}</div>
-      ${made.warning && html`<p class="hint">${made.warning}</p>`}
-      ${
-        facts &&
-        html`<h3>Settings for clients</h3>
-          <${ClientSettings}
-            facts=${facts}
-            base=${getPublicUrl(facts)}
-            apiKey=${made.key}
-            models=${models}
-          />`
-      }`,
-  );
+  openNewSecret(made, facts && { facts, url: getPublicUrl(facts), models: await listModels(made) });
 }
 
 const accountField: Field = {
@@ -147,13 +112,12 @@ export function openNewKey(account?: string): void {
         label: 'Credit to add in USD',
         hint: 'Optional. Added to the balance of the account.',
       },
-      ...buildLimitFields('user'),
-      buildTagField(),
+      ...limitFields,
+      tagsField,
     ],
     submit: 'Create key',
-    async send({ account: typed, name, credit, tags, ...values }) {
-      const limits = readLimits('user', values);
-      const order = { account: account ?? typed, name, credit, limits, tags: splitWords(tags) };
+    async send({ account: typed, name, credit, tags, ...limits }) {
+      const order = { account: account ?? typed, name, credit, limits, tags };
       await showSecret(await call('POST /admin/keys', {}, order));
     },
   });
@@ -171,37 +135,27 @@ export function openNewOperatorKey(): void {
         type: 'checkbox',
         hint: 'Can see everything and change nothing.',
       },
-      ...buildLimitFields('operator'),
+      ...accessFields,
     ],
     submit: 'Create key',
-    async send({ name, readOnly, ...values }) {
-      const limits = readLimits('operator', values);
-      const order = { kind: 'operator', name, limits, readOnly: readOnly === 'on' };
-      await showSecret(await call('POST /admin/keys', {}, order));
+    async send({ name, readOnly, ...limits }) {
+      await showSecret(await call('POST /admin/keys', {}, { kind: 'operator', name, limits, readOnly }));
     },
   });
 }
 
 function openLimits(key: Key): void {
-  const before: Readonly<Record<string, unknown>> = { ...key.limits };
-  const isUser = key.kind === 'user';
   openForm({
     title: `Change the key …${key.lastFour}`,
     fields: [
-      { name: 'name', label: 'Name', value: key.name },
-      ...buildLimitFields(key.kind, key.limits),
-      ...(isUser ? [buildTagField(key.tags)] : []),
+      { name: 'name', label: 'Name' },
+      ...(key.kind === 'user' ? [...limitFields, tagsField] : accessFields),
     ],
+    values: { ...key, ...key.limits },
     submit: 'Save',
-    send({ name = '', tags, ...values }) {
-      const { expires, ...others } = readLimits(key.kind, values);
-      // The field shows no milliseconds, and an hour that comes twice only once.
-      const isKept = toLocalTime(expires) === toLocalTime(key.limits.expires);
-      const changed = Object.entries(isKept ? others : { ...others, expires }).filter(
-        ([limit, value]) => String(value) !== String(before[limit] ?? null),
-      );
-      const limits = changed.length > 0 ? Object.fromEntries(changed) : undefined;
-      const order = { name, limits, tags: isUser ? splitWords(tags) : undefined };
+    send(_, { name, tags, ...changed }) {
+      const limits = Object.keys(changed).length > 0 ? changed : undefined;
+      const order = { name: name === null ? '' : name, limits, tags: tags === null ? [] : tags };
       return call('PATCH /admin/keys/:key', { key: key.id }, order);
     },
   });
@@ -220,7 +174,7 @@ function openRotation(key: Key): void {
   openForm({
     title: `Rotate the key …${key.lastFour}`,
     intro: 'A new secret takes over the account, the limits and the spending of this one.',
-    fields: [{ name: 'overlap', label: 'The old secret', type: 'select', value: '0', options: overlaps }],
+    fields: [{ name: 'overlap', label: 'The old secret', type: 'select', options: overlaps }],
     submit: 'Rotate',
     async send({ overlap }) {
       const order = { overlap: Number(overlap) };
@@ -241,11 +195,10 @@ export function confirmDisable({ id, lastFour }: Pick<Key, 'id' | 'lastFour'>): 
   });
 }
 
-function renderActions(key: Key) {
-  if (!mayChange('PATCH /admin/keys/:key')) return null;
+function listActions(key: Key): readonly Action[] {
   const { role = 'owner' } = session.value ?? {};
   // An operator key has the rights of an owner.
-  if (key.kind === 'operator' && role !== 'owner') return null;
+  if (key.kind === 'operator' && role !== 'owner') return [];
   const remove = (): void =>
     confirmAction({
       title: `Delete the key …${key.lastFour}?`,
@@ -254,15 +207,15 @@ function renderActions(key: Key) {
       done: 'The key is deleted.',
       act: () => call('DELETE /admin/keys/:key', { key: key.id }),
     });
-  const items = [
-    ['Change', () => openLimits(key)],
-    key.rotatedTo === null && ['Rotate', () => openRotation(key)],
-    key.disabled
-      ? ['Enable', () => void runAction(() => setDisabled(key.id, false), 'The key works again.')]
-      : ['Disable', () => confirmDisable(key)],
-    ['Delete', remove],
+  const allow = (): void => void runAction(() => setDisabled(key.id, false), 'The key works again.');
+  const change = 'PATCH /admin/keys/:key';
+  const rotation: Action = ['Rotate', () => openRotation(key), 'POST /admin/keys/:key/rotate'];
+  return [
+    ['Change', () => openLimits(key), change],
+    ...(key.rotatedTo === null ? [rotation] : []),
+    key.disabled ? ['Enable', allow, change] : ['Disable', () => confirmDisable(key), change],
+    ['Delete', remove, 'DELETE /admin/keys/:key'],
   ];
-  return html`<${RowMenu} of=${`the key ${key.name || key.id}`} id=${`menu-${key.id}`} items=${items} />`;
 }
 
 export function getState({ disabled, rotatedTo, limits: { expires } }: Key): string {
@@ -296,7 +249,7 @@ function buildColumns({ kind, account: owner }: KeysProps): Column<Key>[] {
   const account = buildColumn<Key>(
     'Account',
     (key) => key.account,
-    ({ account: name }) => name && html`<a href=${buildHref(['accounts', name])}>${name}</a>`,
+    ({ account: name }) => name && renderAccounts([name]),
   );
   return [
     buildColumn(
@@ -319,7 +272,7 @@ function buildColumns({ kind, account: owner }: KeysProps): Column<Key>[] {
     ...(kind === 'operator' ? [] : spending),
     buildColumn('Expires', ({ limits }) => limits.expires, 'time'),
     kind === 'operator' ? buildColumn<Key>('Created', 'created', 'time') : lastUse,
-    buildColumn('', undefined, renderActions),
+    buildActions(({ name, id }) => `the key ${name || id}`, listActions),
   ];
 }
 

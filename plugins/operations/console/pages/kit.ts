@@ -101,7 +101,11 @@ function readPlace(): Place {
 }
 
 export const place = signal(readPlace());
-window.addEventListener('hashchange', () => (place.value = readPlace()));
+window.addEventListener('hashchange', () => {
+  // A link in a dialog, or a step back, leads to a page that the dialog would cover.
+  closeDialog();
+  place.value = readPlace();
+});
 
 /** The link to a page. Its parts are escaped: href('calls', id). */
 export function buildHref(path: string | readonly string[], params?: Params): string {

@@ -7,8 +7,8 @@
  * it, `buildHref` makes links. `useData` and `useList` of `api.ts` load from the API, `call` changes things;
  * types of replies are in `plugins/shared/replies`. The parts of a page are functions in `parts.ts`,
  * `table.ts` and `form.ts`. Amounts are decimal strings, which `renderUsd` shows. `openDialog`, `openForm`
- * and `notify` show what comes above the page. Show what runs an operation only if `mayChange` of it. Style
- * sheets are in `style/`; classes are shared.
+ * and `notify` show what comes above the page. `renderAction` and `buildActions` show what runs an operation
+ * to those who may run it. Style sheets are in `style/`; classes are shared.
  */
 import { Component } from 'preact';
 import { call, endSession, session } from './api.ts';
@@ -23,13 +23,12 @@ import {
   getMessage,
   render,
   useEffect,
-  useLayoutEffect,
   useRef,
   buildHref,
   place,
 } from './kit.ts';
 import { listPages, type Page, pages, openPalette } from './navigation.ts';
-import { renderNotice, renderProblem, runAction } from './parts.ts';
+import { Dialog, renderProblem, runAction } from './parts.ts';
 
 const renderLink = (to: string) =>
   html`<p><a class="button" href=${to}>Sign in with your organisation</a></p>`;
@@ -51,35 +50,6 @@ function renderSignIn() {
       },
     })}
   </main>`;
-}
-
-function Dialog() {
-  const element = useRef<HTMLDialogElement>(null);
-  const open = dialog.value;
-  useLayoutEffect(() => {
-    if (!open) return element.current?.close();
-    if (!element.current?.open) element.current?.showModal();
-    element.current?.scrollTo(0, 0);
-    // Also in a dialog that was open: the focus is lost with the form that it had.
-    // A new secret is copied first: a second press of Enter does not close what shows it only once.
-    const field = element.current?.querySelector<HTMLElement>('input, select, .secret button');
-    (field ?? element.current?.querySelector('button'))?.focus();
-  }, [open]);
-  const header =
-    open &&
-    open.style !== 'palette' &&
-    html`<header>
-      <h2>${open.title}</h2>
-      <button class="quiet" aria-label="Close" onClick=${closeDialog}>✕</button>
-    </header>`;
-  return html`<dialog
-    ref=${element}
-    class=${open?.style}
-    onClose=${() => !element.current?.open && closeDialog()}
-    aria-label=${open?.title}
-  >
-    ${header} ${open && html`${open.body}${renderNotice()}`}
-  </dialog>`;
 }
 
 /** Shows what went wrong in a page, and keeps the rest of the console usable. */
@@ -169,14 +139,12 @@ function Shell() {
         <${Navigation} />
         <main class="page" id="content" tabindex="-1"><${Current} /></main>`
     : renderSignIn();
-  return html`${inner}<${Dialog} />${!dialog.value && renderNotice()}`;
+  return html`${inner}<${Dialog} />`;
 }
 
 window.addEventListener('keydown', onKey);
 keepFocus();
 keepPosition();
-// A link in a dialog, or a step back, leads to a page that the dialog would cover.
-window.addEventListener('hashchange', closeDialog);
 effect(() => {
   if (session.value?.signedIn === false) closeDialog();
 });

@@ -1,10 +1,10 @@
 /** All models on offer: prices with their date and source, limits, modalities, and providers in order. */
 import type { Model, Offer } from '../../../shared/replies/models.ts';
-import { mayChange, useData } from './api.ts';
+import { useData } from './api.ts';
 import { bindQuery, renderSelect } from './form.ts';
 import { formatCount, formatShort, formatThings, findRate, nameRate, renderUsd } from './format.ts';
 import { html, openDialog, useMemo, buildHref, type Place } from './kit.ts';
-import { renderBadge, renderCode, renderFacts, renderHead } from './parts.ts';
+import { renderAction, renderBadge, renderCode, renderFacts, renderHead } from './parts.ts';
 import { openPrice } from './prices.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
@@ -62,7 +62,6 @@ function splitPrice(price: Offer['price']) {
 function openModel(model: Model, example: string): void {
   const [offer] = model.offers;
   const { rates, further } = splitPrice(offer?.price ?? null);
-  const change = html`<button onClick=${() => openPrice(model.id)}>Change the price</button>`;
   const abilities = [model.tools && 'tools', model.structured_output && 'structured output'];
   openDialog(
     model.id,
@@ -89,7 +88,7 @@ function openModel(model: Model, example: string): void {
       ${renderSources(model)}
       <div class="row start">
         <a class="button" href=${buildHref('calls', { model: model.id })}>Calls of this model</a>
-        ${offer?.price && mayChange('POST /admin/prices') && change}
+        ${offer?.price && renderAction('Change the price', () => openPrice(model.id), 'POST /admin/prices')}
       </div>`,
     'wide',
   );

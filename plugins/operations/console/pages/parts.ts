@@ -1,16 +1,20 @@
 /**
  * Small parts that many pages show. They are plain functions, so that TypeScript checks their arguments.
  */
-import { reload } from './api.ts';
+import { mayChange, reload, type Operation } from './api.ts';
 import {
   type ComponentChildren,
+  buildHref,
   closeDialog,
   copyText,
+  dialog,
   html,
   getMessage,
   notice,
   notify,
   openDialog,
+  useId,
+  useLayoutEffect,
   useRef,
 } from './kit.ts';
 
@@ -74,6 +78,13 @@ export function renderCode(text: string, label = 'Copy') {
   </div>`;
 }
 
+/** Names of accounts, which lead to their pages. */
+export function renderAccounts(names: readonly string[]) {
+  return names.map(
+    (name, index) => html`${index > 0 && ', '}<a href=${buildHref(['accounts', name])}>${name}</a>`,
+  );
+}
+
 function isEmpty(value: ComponentChildren): boolean {
   return (value ?? '') === '' || value === false || (Array.isArray(value) && value.length === 0);
 }
@@ -97,10 +108,41 @@ export function renderFacts(all: readonly (readonly [name: string, value: Compon
  * The line at the bottom of a page that `notify` fills. While a dialog is open it has to be inside it: a
  * dialog covers all else, and screen readers hear nothing of it.
  */
-export function renderNotice() {
+function renderNotice() {
   return html`<div class=${`notice ${notice.value?.isError ? 'bad' : ''}`} role="status">
     ${notice.value?.text}
   </div>`;
+}
+
+/** The dialog that is open, if any, and the line of `notify`, wherever it is seen and heard. */
+export function Dialog() {
+  const element = useRef<HTMLDialogElement>(null);
+  const open = dialog.value;
+  useLayoutEffect(() => {
+    if (!open) return element.current?.close();
+    if (!element.current?.open) element.current?.showModal();
+    element.current?.scrollTo(0, 0);
+    // Also in a dialog that was open: the focus is lost with the form that it had.
+    // A new secret is copied first: a second press of Enter does not close what shows it only once.
+    const field = element.current?.querySelector<HTMLElement>('input, select, .secret button');
+    (field ?? element.current?.querySelector('button'))?.focus();
+  }, [open]);
+  const header =
+    open &&
+    open.style !== 'palette' &&
+    html`<header>
+      <h2>${open.title}</h2>
+      <button class="quiet" aria-label="Close" onClick=${closeDialog}>✕</button>
+    </header>`;
+  return html`<dialog
+      ref=${element}
+      class=${open?.style}
+      onClose=${() => !element.current?.open && closeDialog()}
+      aria-label=${open?.title}
+    >
+      ${header} ${open && html`${open.body}${renderNotice()}`}
+    </dialog>
+    ${!open && renderNotice()}`;
 }
 
 /** Runs a button's action, and shows its success or failure. */
@@ -138,27 +180,34 @@ export function confirmAction({ title, text, button, done, act }: Question): voi
   );
 }
 
+/** What it does, or where the file is that it downloads, and the operation that the session has to allow. */
+export type Action = readonly [title: string, act: (() => void) | string, operation?: Operation];
+
+/** A button for those who may run an operation. */
+export function renderAction(title: string, act: () => void, operation: Operation, style = '') {
+  return mayChange(operation) && html`<button class=${style} onClick=${act}>${title}</button>`;
+}
+
 interface MenuProps {
   /** The subject of the actions: `the key laptop`. */
   readonly of: string;
-  /** Tells this menu from the others of the page. */
-  readonly id: string;
-  /** What each does, or where the file is that it downloads. */
-  readonly items: readonly (readonly [title: string, act: (() => void) | string] | false)[];
+  readonly items: readonly Action[];
   /** What the button says, if it is not one of a row. */
   readonly label?: string;
 }
 
 /** A button that opens a menu of what can be done with a row of a table, or with all of them, if anything. */
-export function RowMenu({ of, id, items, label }: MenuProps) {
+export function RowMenu({ of, items, label }: MenuProps) {
   const list = useRef<HTMLDivElement>(null);
-  if (!items.some(Boolean)) return null;
+  const id = useId();
+  const allowed = items.filter(([, , operation]) => operation === undefined || mayChange(operation));
+  if (allowed.length === 0) return null;
   const choose = (act?: () => void): void => {
     // First, so that the focus returns here from a dialog that the choice opens.
     list.current?.hidePopover();
     act?.();
   };
-  const renderItem = ([title, act]: readonly [string, (() => void) | string]) =>
+  const renderItem = ([title, act]: Action) =>
     typeof act === 'string'
       ? html`<a href=${act} download onClick=${() => choose()}>${title}</a>`
       : html`<button class="quiet" onClick=${() => choose(act)}>${title}</button>`;
@@ -166,5 +215,5 @@ export function RowMenu({ of, id, items, label }: MenuProps) {
   return html`<button class="quiet" aria-label=${name} title=${name && 'Actions'} popovertarget=${id}>
       ${label ?? '⋯'}
     </button>
-    <div class="menu" popover id=${id} ref=${list}>${items.map((item) => item && renderItem(item))}</div>`;
+    <div class="menu" popover id=${id} ref=${list}>${allowed.map(renderItem)}</div>`;
 }

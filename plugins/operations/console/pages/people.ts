@@ -1,15 +1,15 @@
 /** The people who have signed in at the identity provider, and who of them may do so again. */
 import type { Replies } from '../../../shared/replies/routes.ts';
-import { call, largestPage, mayChange, useList } from './api.ts';
-import { buildHref, html } from './kit.ts';
-import { confirmAction, renderBadge, renderHead, runAction } from './parts.ts';
-import { buildColumn, type Column, renderTable } from './table.ts';
+import { call, largestPage, useList } from './api.ts';
+import { html } from './kit.ts';
+import { confirmAction, renderAccounts, renderBadge, renderHead, runAction, type Action } from './parts.ts';
+import { buildActions, buildColumn, type Column, renderTable } from './table.ts';
 
 type Person = Replies['GET /admin/people']['data'][number];
 
 const tones = { active: 'good', refused: 'warn', removed: 'bad' } as const;
 
-function renderActions({ id: person, name, state }: Person) {
+function listActions({ id: person, name, state }: Person): readonly Action[] {
   const remove = (): void =>
     confirmAction({
       title: `Remove ${name}?`,
@@ -19,16 +19,10 @@ function renderActions({ id: person, name, state }: Person) {
       act: () => call('DELETE /admin/people/:person', { person }),
     });
   const restore = () => call('POST /admin/people/:person/restore', { person });
-  if (state !== 'removed')
-    return (
-      mayChange('DELETE /admin/people/:person') &&
-      html`<button class="quiet" aria-label=${`Remove ${name}`} onClick=${remove}>Remove</button>`
-    );
   const onRestore = (): void => void runAction(restore, `${name} may sign in again.`);
-  return (
-    mayChange('POST /admin/people/:person/restore') &&
-    html`<button class="quiet" aria-label=${`Restore ${name}`} onClick=${onRestore}>Restore</button>`
-  );
+  return state === 'removed'
+    ? [['Restore', onRestore, 'POST /admin/people/:person/restore']]
+    : [['Remove', remove, 'DELETE /admin/people/:person']];
 }
 
 const columns: readonly Column<Person>[] = [
@@ -37,14 +31,11 @@ const columns: readonly Column<Person>[] = [
   buildColumn(
     'Accounts',
     ({ accounts }) => accounts.join(', '),
-    ({ accounts }) =>
-      accounts.map(
-        (name, index) => html`${index > 0 && ', '}<a href=${buildHref(['accounts', name])}>${name}</a>`,
-      ),
+    ({ accounts }) => renderAccounts(accounts),
   ),
   buildColumn('State', 'state', ({ state }) => renderBadge(state, tones[state])),
   buildColumn('Last checked', 'checked', 'time'),
-  buildColumn('', undefined, renderActions),
+  buildActions(({ name }) => name, listActions),
 ];
 
 export function Page() {

@@ -74,7 +74,7 @@ function KeyChooser() {
       {
         fields: [{ ...keyField, hint: 'Never stored: it stays in this page.' }],
         submit: 'Use this key',
-        send: async ({ key = '' }) => void (playgroundKey.value = key),
+        send: async ({ key }) => void (playgroundKey.value = String(key)),
       },
       'paste',
     );
@@ -83,8 +83,9 @@ function KeyChooser() {
       {
         fields: [
           { name: 'account', label: 'Account', type: 'select', options: names, isRequired: true },
-          { name: 'spendCap', label: 'At most (USD)', value: '1' },
+          { name: 'spendCap', label: 'At most (USD)' },
         ],
+        values: { spendCap: '1' },
         submit: 'Make a key',
         send: createKey,
       },

@@ -5,9 +5,17 @@ import { call, mayChange, useData, useList } from './api.ts';
 import { bindQuery, bindState, chooseView, openForm, renderDialogForm, type Field } from './form.ts';
 import { formatThings, nameRate, renderTime, renderUsd } from './format.ts';
 import { buildHref, html, openDialog, useSignal } from './kit.ts';
-import { confirmAction, renderBadge, renderHead, RowMenu, runAction, type Tone } from './parts.ts';
+import {
+  confirmAction,
+  renderAction,
+  renderBadge,
+  renderHead,
+  runAction,
+  type Action,
+  type Tone,
+} from './parts.ts';
 import { NameInput } from './search.ts';
-import { buildColumn, type Column, renderTable } from './table.ts';
+import { buildActions, buildColumn, type Column, renderTable } from './table.ts';
 
 type Update = Replies['GET /admin/prices']['data'][number];
 type Markup = Replies['GET /admin/markups']['data'][number];
@@ -21,8 +29,8 @@ function listRates({ offers: [offer] }: Model): { readonly name: string; readonl
 }
 
 function buildRateFields(model: Model | undefined): Field[] {
-  const rates = model ? listRates(model) : ['input', 'output'].map((name) => ({ name, rate: '' }));
-  return rates.map(({ name, rate }) => ({ name, label: `${nameRate({ unit: name })} in USD`, value: rate }));
+  const rates = model ? listRates(model) : [{ name: 'input' }, { name: 'output' }];
+  return rates.map(({ name }) => ({ name, label: `${nameRate({ unit: name })} in USD` }));
 }
 
 function PriceForm({ id = '' }: { readonly id?: string }) {
@@ -39,7 +47,7 @@ function PriceForm({ id = '' }: { readonly id?: string }) {
     () => chosen.value,
     (text) => (chosen.value = text.trim()),
   );
-  const before = new Map(model && listRates(model).map(({ name, rate }) => [name, rate]));
+  const rates = model && listRates(model).map(({ name, rate }) => [name, rate] as const);
   return html`<p>
       What the vendor charges, for a million tokens or for one of another unit. Markups come on top.
     </p>
@@ -47,13 +55,10 @@ function PriceForm({ id = '' }: { readonly id?: string }) {
     <div key=${model?.id}>
       ${renderDialogForm({
         fields: [...buildRateFields(model), from],
+        values: Object.fromEntries(rates ?? []),
         submit: 'Change the price',
-        send({ from: local, ...typed }) {
-          const changed = Object.entries(typed).filter(([name, rate]) => rate !== before.get(name));
-          const rates = Object.fromEntries(changed);
-          const at = local === undefined ? undefined : new Date(local).toISOString();
-          return call('POST /admin/prices', {}, { model: chosen.value, rates, from: at });
-        },
+        send: (_, { from: at, ...changed }) =>
+          call('POST /admin/prices', {}, { model: chosen.value, rates: changed, from: at }),
       })}
     </div>`;
 }
@@ -138,26 +143,17 @@ function openMarkup(markup: Markup = {}): void {
     title: 'Set a markup',
     intro: 'What is charged above the vendor’s price. The most specific one holds: key, account, model.',
     fields: [
-      {
-        name: 'percent',
-        label: 'Percent',
-        value: markup.percent ?? '',
-        hint: '10 is a tenth more, -10 a discount.',
-      },
-      { name: 'fixed', label: 'USD for each call', value: markup.fixed ?? '' },
-      ...selectors.map((name) => ({
-        name,
-        label: `Only for the ${name}`,
-        value: markup[name] ?? '',
-        hint: hints[name],
-      })),
+      { name: 'percent', label: 'Percent', hint: '10 is a tenth more, -10 a discount.' },
+      { name: 'fixed', label: 'USD for each call' },
+      ...selectors.map((name) => ({ name, label: `Only for the ${name}`, hint: hints[name] })),
     ],
+    values: { ...markup },
     submit: 'Set the markup',
     send: (values) => call('POST /admin/markups', {}, values),
   });
 }
 
-function renderMarkupActions(markup: Markup) {
+function listActions(markup: Markup): readonly Action[] {
   const { account, key, model } = markup;
   const remove = (): void =>
     confirmAction({
@@ -166,15 +162,10 @@ function renderMarkupActions(markup: Markup) {
       button: 'Remove',
       act: () => call('DELETE /admin/markups', { account, key, model }),
     });
-  const items = [
-    ['Change', () => openMarkup(markup)],
-    ['Remove', remove],
+  return [
+    ['Change', () => openMarkup(markup), 'POST /admin/markups'],
+    ['Remove', remove, 'DELETE /admin/markups'],
   ];
-  const of = `the markup of ${describeSubject(markup)}`;
-  return (
-    mayChange('POST /admin/markups') &&
-    html`<${RowMenu} of=${of} id=${`markup-${account} ${key} ${model}`} items=${items} />`
-  );
 }
 
 const markupColumns: readonly Column<Markup>[] = [
@@ -185,7 +176,7 @@ const markupColumns: readonly Column<Markup>[] = [
   ),
   buildColumn('Percent', ({ percent }) => percent, undefined, 'figure'),
   buildColumn('Each call', ({ fixed }) => fixed, 'amount'),
-  buildColumn('', undefined, renderMarkupActions),
+  buildActions((markup) => `the markup of ${describeSubject(markup)}`, listActions),
 ];
 
 function Markups() {
@@ -203,13 +194,8 @@ export function Page() {
     ['changes', 'Price changes', () => html`<${Updates} />`],
     ['markups', 'Markups', () => html`<${Markups} />`],
   ]);
-  const tools = html`${
-    mayChange('POST /admin/markups') && html`<button onClick=${() => openMarkup()}>Set a markup</button>`
-  }
-  ${
-    mayChange('POST /admin/prices') &&
-    html`<button class="primary" onClick=${() => openPrice()}>Change a price</button>`
-  }`;
+  const tools = html`${renderAction('Set a markup', () => openMarkup(), 'POST /admin/markups')}
+  ${renderAction('Change a price', () => openPrice(), 'POST /admin/prices', 'primary')}`;
   return html`${renderHead('Prices', tools)}
     <p>${choice}</p>
     ${render()}`;

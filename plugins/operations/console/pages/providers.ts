@@ -26,9 +26,10 @@ function openRest(provider: string, part: Part): void {
     title: `Pause: ${namePart(provider, part)}`,
     intro: 'It gets no calls until the time is over, even after a restart. Running calls finish.',
     fields: [
-      { name: 'seconds', label: 'For', type: 'select', value: '3600', options: rests },
+      { name: 'seconds', label: 'For', type: 'select', options: rests },
       { name: 'reason', label: 'Reason', hint: 'Shown here to other operators.' },
     ],
+    values: { seconds: '3600' },
     submit: 'Pause',
     isDangerous: true,
     send({ seconds, reason }) {

@@ -30,10 +30,11 @@ import { invitation, Invitation } from './invitation.ts';
 import { keepFocus, switchTheme, theme } from './kept.ts';
 import { html, place, render, useSignal } from './kit.ts';
 import { OwnCallPage, UsageChart } from './own-key.ts';
-import { OwnKeys, type SecretPlace } from './own-keys.ts';
-import { renderCode, renderNotice, renderProblem, renderFacts, renderHead, renderTiles } from './parts.ts';
+import { OwnKeys } from './own-keys.ts';
+import { Dialog, renderCode, renderProblem, renderFacts, renderHead, renderTiles } from './parts.ts';
 import type { CallPlace } from './playground-run.ts';
 import { playgroundKey as key, forgetWork, Stage } from './playground.ts';
+import type { SecretPlace } from './secrets.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
 const ownUsage: readonly Column<OwnKey['usage']['data'][number]>[] = [
@@ -223,15 +224,15 @@ function renderKeyForm() {
     ${renderForm({
       fields: [{ name: 'key', label: 'API key', type: 'password', isRequired: true, placeholder: 'sk-…' }],
       submit: 'Show my usage',
-      async send({ key: typed = '' }) {
-        await call('GET /v1/key', {}, undefined, typed);
-        key.value = typed;
+      async send({ key: typed }) {
+        await call('GET /v1/key', {}, undefined, String(typed));
+        key.value = String(typed);
       },
     })}
   </section>`;
 }
 
-const switchKey = (secret: string): string => (key.value = secret);
+const switchKey = (secret: string): void => void (key.value = secret);
 
 function getSecretPlace({ facts, url, listing }: Offer): SecretPlace {
   return { facts, url, models: listing.data?.data.filter(writesText).map(({ id }) => id) ?? [] };
@@ -250,6 +251,7 @@ function Holder(offer: Offer) {
     base: '',
     find: (id) => call('GET /v1/calls/:id', { id }, undefined, key.value),
   };
+  const secretPlace = getSecretPlace(offer);
   const [section, id] = place.value.path;
   if (section === 'calls' && id !== undefined) return html`<${OwnCallPage} id=${id} apiKey=${key.value} />`;
   const { choice, render } = chooseView(view, [
@@ -257,7 +259,7 @@ function Holder(offer: Offer) {
     [
       'keys',
       'My keys',
-      () => html`<${OwnKeys} ...${getSecretPlace(offer)} apiKey=${key.value} switchKey=${switchKey} />`,
+      () => html`<${OwnKeys} ...${{ apiKey: key.value, place: secretPlace, switchKey }} />`,
     ],
     [
       'playground',
@@ -297,7 +299,7 @@ function Public() {
       ${invitation.value !== '' && html`<${Invitation} place=${place} start=${switchKey} />`}
       ${key.value === '' ? stranger : offer && html`<${Holder} ...${offer} />`}
     </main>
-    ${renderNotice()}`;
+    <${Dialog} />`;
 }
 
 keepFocus();

@@ -14,7 +14,7 @@ import {
 } from './format.ts';
 import { useKept } from './kept.ts';
 import { type ComponentChildren, copyText, html, saveFile, useMemo } from './kit.ts';
-import { renderProblem, RowMenu } from './parts.ts';
+import { renderProblem, RowMenu, type Action } from './parts.ts';
 
 type Value = string | number | boolean | null | undefined;
 type Cell<Row> = (row: Row) => ComponentChildren;
@@ -70,6 +70,14 @@ export function buildColumn<Row>(
   return typeof show === 'string'
     ? { title, getValue, kind: show }
     : { title, getValue, renderCell: show, kind };
+}
+
+/** The menu of what can be done with a row, which `name` names. */
+export function buildActions<Row>(
+  name: (row: Row) => string,
+  list: (row: Row) => readonly Action[],
+): Column<Row> {
+  return buildColumn('', undefined, (row: Row) => html`<${RowMenu} of=${name(row)} items=${list(row)} />`);
 }
 
 interface TableProps<Row> {
@@ -230,7 +238,7 @@ function renderTools<Row>(
     <span class="dim" role="status">
       ${rows && describeCount(shown.length, rows.length, loadMore !== undefined)}
     </span>
-    <${RowMenu} of=${name} label="Export" id=${`export-${file}`} items=${items} />
+    <${RowMenu} of=${name} label="Export" items=${items} />
   </div>`;
 }
 

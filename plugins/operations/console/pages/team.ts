@@ -1,12 +1,21 @@
 /** An account as a team: the accounts below it, its members, invitations, and how all of it is erased. */
 import type { AccountDetails, Invitation, Key } from '../../../shared/replies/accounts.ts';
-import { ApiError, call, largestPage, mayChange, useList } from './api.ts';
+import { ApiError, call, largestPage, useList } from './api.ts';
 import { getPublicUrl } from './client-settings.ts';
-import { openForm, splitWords, type Field, type Values } from './form.ts';
+import { openForm, splitNames } from './form.ts';
 import { formatThings, formatUsd, parseUsd, renderUsd } from './format.ts';
-import { buildHref, getMessage, go, html, notify, openDialog } from './kit.ts';
-import { confirmAction, renderBadge, renderCode, renderState, RowMenu } from './parts.ts';
-import { buildColumn, type Column, renderTable } from './table.ts';
+import { modelsField, spendCapField } from './keys.ts';
+import { getMessage, go, html, notify } from './kit.ts';
+import {
+  confirmAction,
+  renderAccounts,
+  renderAction,
+  renderBadge,
+  renderState,
+  type Action,
+} from './parts.ts';
+import { openSecrets } from './secrets.ts';
+import { buildActions, buildColumn, type Column, renderTable } from './table.ts';
 
 export function openMove(account: string, parent: string | null): void {
   openForm({
@@ -16,32 +25,16 @@ export function openMove(account: string, parent: string | null): void {
       {
         name: 'parent',
         label: 'Into the team',
-        value: parent ?? '',
         hint: 'The name of an account. Leave empty to move it to the top.',
       },
     ],
+    values: { parent },
     submit: 'Move',
     send: ({ parent: into = null }) => call('PATCH /admin/accounts/:account', { account }, { parent: into }),
   });
 }
 
-const limitFields: readonly Field[] = [
-  { name: 'spendCap', label: 'Spend cap of each key in USD', hint: 'Leave empty for no cap.' },
-  {
-    name: 'models',
-    label: 'Models',
-    placeholder: 'openai/*, anthropic/claude-sonnet-5',
-    hint: 'Leave empty for all models.',
-  },
-];
-
-function readLimits({ spendCap, models }: Values) {
-  return { spendCap: spendCap ?? null, models: models === undefined ? null : splitWords(models) };
-}
-
 export function openMemberKeys(account: string, rule: AccountDetails['memberKeys']): void {
-  const { most = 0, spendCap = null, models = null, days = null, callsPerMinute = null } = rule ?? {};
-  const known: Values = { spendCap: spendCap ?? '', models: models?.join(', ') ?? '' };
   openForm({
     title: `What members of ${account} may do`,
     intro: 'Members make, rotate and revoke keys of their own on the page for key holders.',
@@ -50,27 +43,21 @@ export function openMemberKeys(account: string, rule: AccountDetails['memberKeys
         name: 'most',
         label: 'Keys of each member',
         type: 'number',
-        value: String(most),
         hint: '0: they make none.',
       },
-      ...limitFields.map((field) => ({ ...field, value: known[field.name] ?? '' })),
+      spendCapField,
+      modelsField,
       {
         name: 'days',
         label: 'Days until a key expires',
         type: 'number',
-        value: String(days ?? ''),
         hint: 'Leave empty for never.',
       },
     ],
+    values: { most: 0, ...rule },
     submit: 'Save',
-    send({ most: count = '0', days: lasts, ...limits }) {
-      const allowed = {
-        most: Number(count),
-        ...readLimits(limits),
-        callsPerMinute,
-        days: lasts === undefined ? null : Number(lasts),
-      };
-      const memberKeys = allowed.most === 0 ? null : allowed;
+    send({ most = 0, ...limits }) {
+      const memberKeys = most === 0 ? null : { most, ...limits, callsPerMinute: rule?.callsPerMinute };
       return call('PATCH /admin/accounts/:account/members', { account }, { memberKeys });
     },
   });
@@ -112,23 +99,15 @@ export function openInvitation(account: string): void {
       },
       { name: 'for', label: 'The link works for', type: 'select', options: durations },
       { name: 'budget', label: 'Budget of each key in USD a month', hint: 'Leave empty for none.' },
-      ...limitFields,
+      spendCapField,
+      modelsField,
     ],
     submit: 'Create the links',
-    async send({ name = '', for: lasts, budget, ...limits }) {
-      const names = name.split(',').map((each) => each.trim());
+    async send({ name, for: lasts, budget, ...limits }) {
       const budgets = budget === undefined ? [] : [{ limit: budget, per: 'month' }];
-      const order = { account, for: lasts, budgets, limits: readLimits(limits) };
-      const links = await createLinks(names.filter(Boolean), order);
-      openDialog(
-        'Send these links',
-        html`<p>Each gives a key once, to the first person who opens it. They will not be shown again.</p>
-          ${links.map(
-            ([invited, link]) =>
-              html`<h3>${invited}</h3>
-                <div class="secret">${renderCode(link, 'Copy link')}</div>`,
-          )}`,
-      );
+      const links = await createLinks(splitNames(name), { account, for: lasts, budgets, limits });
+      const about = 'Each gives a key once, to the first person who opens it. They will not be shown again.';
+      openSecrets('Send these links', about, links);
     },
   });
 }
@@ -157,9 +136,7 @@ const childColumns: readonly Column<AccountDetails['children'][number]>[] = [
   buildColumn(
     'Account',
     'account',
-    ({ account, state }) =>
-      html`<a href=${buildHref(['accounts', account])}>${account}</a>
-        ${state !== 'open' && renderState(state)}`,
+    ({ account, state }) => html`${renderAccounts([account])} ${state !== 'open' && renderState(state)}`,
   ),
   buildColumn('Spent with all below it', ({ team }) => team.spent, 'amount'),
   buildColumn('Calls', ({ team }) => team.calls, 'count'),
@@ -174,8 +151,7 @@ export function renderChildren(details: AccountDetails | undefined, create: () =
     columns: childColumns,
     rows: details?.children,
     getKey: ({ account }) => account,
-    tools:
-      mayChange('POST /admin/accounts') && html`<button onClick=${create}>New account in this team</button>`,
+    tools: renderAction('New account in this team', create, 'POST /admin/accounts'),
     empty: 'No accounts below it. A team is an account with accounts below it, which share its budgets.',
   });
 }
@@ -193,20 +169,13 @@ const memberColumns: readonly Column<Member>[] = [
     ({ keys }) => formatUsd(keys.reduce((sum, { used }) => sum + parseUsd(used), 0n)),
     'amount',
   ),
-  buildColumn(
-    '',
-    undefined,
-    ({ name }) =>
-      mayChange('POST /admin/erasures') &&
-      html`<${RowMenu}
-        of=${`the member ${name}`}
-        id=${`member-${encodeURIComponent(name)}`}
-        items=${[['Erase', () => openErasure('holder', name)]]}
-      />`,
+  buildActions(
+    ({ name }) => `the member ${name}`,
+    ({ name }) => [['Erase', () => openErasure('holder', name), 'POST /admin/erasures']],
   ),
 ];
 
-function renderWithdrawal({ id, name, state }: Invitation) {
+function listActions({ id, name, state }: Invitation): readonly Action[] {
   const remove = (): void =>
     confirmAction({
       title: `Withdraw the invitation of ${name}?`,
@@ -214,8 +183,7 @@ function renderWithdrawal({ id, name, state }: Invitation) {
       button: 'Withdraw',
       act: () => call('DELETE /admin/invitations/:invitation', { invitation: id }),
     });
-  const isShown = state === 'open' && mayChange('DELETE /admin/invitations/:invitation');
-  return isShown && html`<button class="quiet" onClick=${remove}>Withdraw</button>`;
+  return state === 'open' ? [['Withdraw', remove, 'DELETE /admin/invitations/:invitation']] : [];
 }
 
 const tones = { open: 'plain', redeemed: 'good', withdrawn: 'warn', expired: 'warn' } as const;
@@ -225,7 +193,7 @@ const invitationColumns: readonly Column<Invitation>[] = [
   buildColumn('State', 'state', ({ state }) => renderBadge(state, tones[state])),
   buildColumn('Expires', 'expires', 'time'),
   buildColumn('Created', 'created', 'time'),
-  buildColumn('', undefined, renderWithdrawal),
+  buildActions(({ name }) => `the invitation of ${name}`, listActions),
 ];
 
 /** Holders of an account's keys, and who was invited. */
@@ -249,11 +217,12 @@ export function Members({
       tools: html`<span class="dim">
           ${rule ? `Each may have ${formatThings(rule.most, 'key')}.` : 'They make no keys of their own.'}
         </span>
-        ${
-          mayChange('POST /admin/invitations') &&
-          html`<button onClick=${() => openMemberKeys(account, rule)}>What they may do</button>
-            <button onClick=${() => openInvitation(account)}>Invite</button>`
-        }`,
+        ${renderAction(
+          'What they may do',
+          () => openMemberKeys(account, rule),
+          'PATCH /admin/accounts/:account/members',
+        )}
+        ${renderAction('Invite', () => openInvitation(account), 'POST /admin/invitations')}`,
       empty: 'No members yet. A member holds keys of this account. Invite one, or name the holder of a key.',
     })}
     <h2>Invitations</h2>

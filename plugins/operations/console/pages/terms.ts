@@ -1,57 +1,36 @@
 /** The dialogs of what is agreed with an account: when it is created, with its keys, and later. */
-import type { AccountDetails, Allowance, NewKey } from '../../../shared/replies/accounts.ts';
+import type { AccountDetails } from '../../../shared/replies/accounts.ts';
 import { call } from './api.ts';
-import { openForm, type Field, type Values } from './form.ts';
+import { openForm, splitNames, type Field, type Values } from './form.ts';
 import { formatDollars, renderTime } from './format.ts';
-import { buildHref, go, html, openDialog } from './kit.ts';
-import { renderCode } from './parts.ts';
+import { buildHref, go, html } from './kit.ts';
+import { openSecrets } from './secrets.ts';
 
 const local = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** Fields of an allowance, with the names that the API has for them. */
-function buildAllowanceFields(allowance: Partial<Allowance> | null): Field[] {
-  const { amount = '', per = 'month', mode = 'add', zone = local } = allowance ?? {};
-  return [
-    {
-      name: 'amount',
-      label: 'Allowance in USD',
-      value: amount,
-      placeholder: '100',
-      hint: 'Credited at the start of each period. Leave empty for none.',
-    },
-    { name: 'per', label: 'For each', type: 'select', value: per, options: ['month', 'week', 'day'] },
-    {
-      name: 'mode',
-      label: 'What is left of it',
-      type: 'select',
-      value: mode,
-      options: [
-        ['add', 'stays: the next one is added'],
-        ['reset', 'is taken back before the next one'],
-      ],
-    },
-    { name: 'zone', label: 'Time zone', value: zone },
-  ];
-}
+const allowanceFields: readonly Field[] = [
+  {
+    name: 'amount',
+    label: 'Allowance in USD',
+    placeholder: '100',
+    hint: 'Credited at the start of each period. Leave empty for none.',
+  },
+  { name: 'per', label: 'For each', type: 'select', options: ['month', 'week', 'day'] },
+  {
+    name: 'mode',
+    label: 'What is left of it',
+    type: 'select',
+    options: [
+      ['add', 'stays: the next one is added'],
+      ['reset', 'is taken back before the next one'],
+    ],
+  },
+  { name: 'zone', label: 'Time zone' },
+];
 
 function readAllowance({ amount, per, mode, zone }: Values) {
   return amount === undefined ? undefined : { amount, per, mode, zone };
-}
-
-/** Secrets that no later page can show. A step to another page would close them. */
-function showSecrets(account: string, keys: readonly NewKey[]): void {
-  openDialog(
-    'Copy the secrets now',
-    html`<p>Copy them now: they will not be shown again. The gateway stores only their hashes.</p>
-      ${keys.map(
-        ({ name, key }) =>
-          html`<h3>${name}</h3>
-            <div class="secret">${renderCode(key, 'Copy secret')}</div>`,
-      )}
-      <div class="row">
-        <a class="button" href=${buildHref(['accounts', account])}>Done: open ${account}</a>
-      </div>`,
-  );
 }
 
 export function openNewAccount(parent?: string): void {
@@ -64,7 +43,7 @@ export function openNewAccount(parent?: string): void {
         isRequired: true,
         hint: 'Letters, digits and . _ - @ : + are allowed. The name cannot be changed later.',
       },
-      ...buildAllowanceFields(null),
+      ...allowanceFields,
       {
         name: 'keys',
         label: 'Keys',
@@ -73,13 +52,21 @@ export function openNewAccount(parent?: string): void {
       },
       { name: 'credit', label: 'Credit to add in USD', hint: 'Optional. Added once.' },
     ],
+    values: { zone: local },
     submit: 'Create account',
-    async send({ name = '', credit, keys = '', ...terms }) {
-      const names = keys.split(',').map((each) => each.trim());
-      const order = { name, parent, credit, allowance: readAllowance(terms), keys: names.filter(Boolean) };
-      const made = await call('POST /admin/accounts', {}, order);
-      if (made.keys.length > 0) showSecrets(name, made.keys);
-      else go(['accounts', name]);
+    async send({ name, credit, keys, ...terms }) {
+      const order = { name, parent, credit, allowance: readAllowance(terms), keys: splitNames(keys) };
+      const { account, keys: made } = await call('POST /admin/accounts', {}, order);
+      const page = buildHref(['accounts', account]);
+      // A step to another page would close the secrets.
+      if (made.length > 0)
+        openSecrets(
+          'Copy the secrets now',
+          'Copy them now: they will not be shown again. The gateway stores only their hashes.',
+          made.map((key) => [key.name, key.key]),
+          html`<div class="row"><a class="button" href=${page}>Done: open ${account}</a></div>`,
+        );
+      else go(['accounts', account]);
     },
   });
 }
@@ -88,18 +75,18 @@ export function openTerms({ account, postpaid, allowance }: AccountDetails): voi
   openForm({
     title: `Terms of ${account}`,
     fields: [
-      ...buildAllowanceFields(allowance),
+      ...allowanceFields,
       {
         name: 'postpaid',
         label: 'Pays later',
         type: 'checkbox',
-        value: postpaid ? 'on' : '',
         hint: 'Its budgets limit it, and not its balance. One has to count it and refuse calls.',
       },
     ],
+    values: { zone: local, ...allowance, postpaid },
     submit: 'Save',
     send({ postpaid: pays, ...terms }) {
-      const order = { postpaid: pays === 'on', allowance: readAllowance(terms) ?? null };
+      const order = { postpaid: pays, allowance: readAllowance(terms) ?? null };
       return call('PATCH /admin/accounts/:account/terms', { account }, order);
     },
   });
