@@ -19,17 +19,17 @@ const verbs: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'change
 function describeAction(action: string): string {
   const [, method = '', path = ''] = /^([A-Z]+) \/(?:admin|v1)\/(.+)$/.exec(action) ?? [];
   if (method === '') return action;
-  const words = path.split('/').filter((part) => !part.startsWith(':'));
-  const [first = '', ...rest] = words.map((word) => word.replace(/s$/, ''));
+  const [name = '', ...rest] = path.split('/').filter((part) => !part.startsWith(':'));
+  const one = name.replace(/s$/, '');
   // What a last word says is done with what its path names, as in `/admin/keys/:key/rotate`.
-  if (method === 'POST' && rest.length > 0) return `${rest.join(' ')} ${first}`;
-  return words[0] === first ? first : [verbs[method] ?? method, first, ...rest].join(' ');
+  if (method === 'POST' && rest.length > 0) return `${rest.join(' ').replace(/s$/, '')} ${one}`;
+  return name === one ? one : [verbs[method] ?? method, one, ...rest].join(' ');
 }
 
 /** Where a subject is shown. */
 function findSubjectPage({ action, subject }: Action): string | undefined {
   if (subject === '') return undefined;
-  if (/accounts|credits?\b|adjust|POST \/admin\/keys$|keys create/.test(action))
+  if (/accounts|credits?\b|adjust|POST .*\/(keys$|invitations)|keys create/.test(action))
     return buildHref(['accounts', subject]);
   if (/keys/.test(action)) return buildHref('calls', { key: subject });
   if (/refund/.test(action)) return buildHref(['calls', subject]);

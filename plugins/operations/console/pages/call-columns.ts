@@ -16,14 +16,15 @@ interface Usage {
 
 /** How much of each unit was used, one a line. */
 export function buildUsesColumn<Row>(read: (row: Row) => CallDetail['uses']): Column<Row> {
+  const list = (row: Row) => read(row).filter(({ count }) => count > 0);
   return buildColumn(
     'Used',
     (row) =>
-      read(row)
+      list(row)
         .map((use) => `${use.count} ${nameUnit(use)}`)
         .join(', '),
     (row) =>
-      read(row).map(
+      list(row).map(
         (use) => html`<div>${formatCount(use.count)} <span class="dim">${nameUnit(use)}</span></div>`,
       ),
     'figure',

@@ -30,8 +30,9 @@ import {
 import { listPages, type Page, pages, openPalette } from './navigation.ts';
 import { Dialog, renderProblem, runAction } from './parts.ts';
 
+/** Most people have no operator secret, so this comes first where it can be had. */
 const renderLink = (to: string) =>
-  html`<p><a class="button" href=${to}>Sign in with your organisation</a></p>`;
+  html`<p><a class="button primary" href=${to}>Sign in with your organisation</a></p>`;
 
 function renderSignIn() {
   return html`<main class="sign-in">
@@ -86,7 +87,7 @@ const signOut = (): Promise<void> =>
 
 function renderWho() {
   const { name, key, role, readOnly } = session.value ?? {};
-  if (name !== undefined) return html`<p class="dim" title=${key}>${name}<br />${role}</p>`;
+  if (name !== undefined) return html`<p class="dim" title=${key}>${name} <br />${role}</p>`;
   return readOnly && html`<p class="dim">This key is read-only.</p>`;
 }
 

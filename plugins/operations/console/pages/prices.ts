@@ -174,7 +174,12 @@ const markupColumns: readonly Column<Markup>[] = [
       ? describeSubject(markup)
       : html`<a href=${buildHref(['accounts', markup.account])}>${describeSubject(markup)}</a>`,
   ),
-  buildColumn('Percent', ({ percent }) => percent, undefined, 'figure'),
+  buildColumn(
+    'Percent',
+    ({ percent }) => percent,
+    ({ percent }) => percent && `${percent} %`,
+    'figure',
+  ),
   buildColumn('Each call', ({ fixed }) => fixed, 'amount'),
   buildActions((markup) => `the markup of ${describeSubject(markup)}`, listActions),
 ];

@@ -269,11 +269,7 @@ function Holder(offer: Offer) {
     ['models', 'Models', () => renderModels(listing)],
     ['addresses', 'Addresses', () => renderAddresses(offer)],
   ]);
-  return html`<div class="row start tabs">
-      ${choice}
-      <span class="space"></span>
-      <button onClick=${forgetWork}>Sign out</button>
-    </div>
+  return html`<p>${choice}</p>
     ${render()}`;
 }
 
@@ -287,14 +283,15 @@ function Public() {
     ${renderModels(listing)}`;
   return html`<main class="public" tabindex="-1">
       <header class="head">
-        <div>
-          <h1>Tollgate</h1>
-          <p class="dim">
-            A gateway to models of many providers: one key, one balance, the client you already use.
-          </p>
+        <h1>Tollgate</h1>
+        <div class="actions">
+          <button class="quiet" onClick=${switchTheme}>Theme: ${theme}</button>
+          ${key.value !== '' && html`<button onClick=${forgetWork}>Sign out</button>`}
         </div>
-        <button class="quiet" onClick=${switchTheme}>Theme: ${theme}</button>
       </header>
+      <p class="dim">
+        A gateway to models of many providers: one key, one balance, the client you already use.
+      </p>
       ${renderProblem(error)}
       ${invitation.value !== '' && html`<${Invitation} place=${place} start=${switchKey} />`}
       ${key.value === '' ? stranger : offer && html`<${Holder} ...${offer} />`}
