@@ -42,7 +42,6 @@ const places = [
   'accounts/tester',
   'accounts/tester?show=team',
   'accounts/tester?show=members',
-  'accounts/tester?show=budgets',
   'accounts/tester?show=statement',
   'accounts/tester?show=usage',
   'models',

@@ -79,8 +79,8 @@ describe.runIf(hasBrowser)('the terms of accounts in the console', () => {
   });
 
   it('let an account with a budget pay later, whose statement says what to invoice', async () => {
-    await go('accounts/design?show=budgets');
-    await button('New budget').click();
+    await go('accounts/design');
+    await chooseOfPage('New budget');
     await submit('Create budget', { 'Limit in USD': '300' });
     await rows('Budgets').getByText('$300.00').first().waitFor();
     await chooseOfPage('Terms');

@@ -44,7 +44,8 @@ const listButtons = (page: Page): Promise<string[]> => page.locator('main > .hea
 describe.runIf(hasBrowser)('a signed-in person', () => {
   it('sees the buttons of an account that the role allows, and no others', async () => {
     const seen: Record<string, string[]> = {};
-    const all = ['Add credit', 'New key', 'Terms', 'Adjust', 'Move', 'Disable / close', 'Erase'];
+    const changes = ['Terms', 'New budget', 'Adjust', 'Move', 'Disable / close', 'Erase'];
+    const all = ['Add credit', 'New key', ...changes];
     for (const subject of ['ann', 'abe', 'bea', 'vic']) {
       const page = await enter(subject, 'accounts/search');
       const found = (await listButtons(page)).map((text) => text.trim());
@@ -54,7 +55,7 @@ describe.runIf(hasBrowser)('a signed-in person', () => {
     expect(seen).toEqual({
       ann: all,
       abe: all.filter((name) => name !== 'Adjust'),
-      bea: ['Add credit', 'Terms', 'Adjust'],
+      bea: ['Add credit', 'Terms', 'New budget', 'Adjust'],
       vic: [],
     });
   });

@@ -108,7 +108,6 @@ const pages: Readonly<Record<string, string>> = {
   keys: 'accounts?show=keys',
   operators: 'accounts?show=operators',
   budgets: 'accounts?show=budgets',
-  'account-budgets': 'accounts/search?show=budgets',
   usage: 'accounts/search?show=usage',
   team: 'accounts/search?show=team',
   members: 'accounts/search?show=members',

@@ -2,7 +2,7 @@
 import type { ListedAccount, AccountDetails } from '../../../shared/replies/accounts.ts';
 import type { Statement } from '../../../shared/replies/spending.ts';
 import { call, largestPage, session, useList, useData, buildUrl } from './api.ts';
-import { BudgetBars, Budgets } from './budgets.ts';
+import { Budgets, openNewBudget } from './budgets.ts';
 import { buildUsageColumns } from './call-columns.ts';
 import { bindQuery, chooseView, renderSelect, openForm, amountField, reasonField } from './form.ts';
 import { renderUsd } from './format.ts';
@@ -163,6 +163,7 @@ function renderChanges(account: string, data: AccountDetails) {
   const change = state === 'open' ? 'Disable / close' : 'Change state';
   const items: readonly Action[] = [
     ['Terms', () => openTerms(data), 'PATCH /admin/accounts/:account/terms'],
+    ['New budget', () => openNewBudget(account), 'POST /admin/budgets'],
     ['Adjust', () => openAdjustment(account), 'POST /admin/adjustments'],
     ['Move', () => openMove(account, parent), 'PATCH /admin/accounts/:account'],
     [change, () => openState(account, state), 'PATCH /admin/accounts/:account/state'],
@@ -179,7 +180,6 @@ function Account({ account }: { readonly account: string }) {
     ['keys', 'Keys', () => html`<${Keys} kind="user" account=${account} />`],
     ['team', 'Team', () => renderChildren(data, () => openNewAccount(account))],
     ['members', 'Members', () => html`<${Members} account=${account} details=${data} />`],
-    ['budgets', 'Budgets', () => html`<${Budgets} account=${account} />`],
     ['statement', 'Statement', () => html`<${StatementOf} account=${account} />`],
     ['usage', 'Usage', () => html`<${UsageOf} account=${account} />`],
   ]);
@@ -200,7 +200,7 @@ function Account({ account }: { readonly account: string }) {
         credits.map(([kind, amount], index) => html`${index > 0 && ', '}${kind} ${renderUsd(amount)}`),
       ],
     )}
-    <${BudgetBars} account=${account} />
+    <${Budgets} account=${account} />
     <p>${choice}</p>
     ${render()}`;
 }

@@ -5,7 +5,7 @@ import { call, largestPage, useList } from './api.ts';
 import { renderDialogForm, openForm, type Field, type Values } from './form.ts';
 import { parseUsd, renderTime, renderUsd } from './format.ts';
 import { html } from './kit.ts';
-import { renderBadge, confirmAction, renderAction, type Action } from './parts.ts';
+import { renderBadge, confirmAction, renderAction, renderProblem, type Action } from './parts.ts';
 import { buildActions, buildColumn, type Column, renderTable } from './table.ts';
 
 const termFields: readonly Field[] = [
@@ -44,7 +44,7 @@ const ofTeam: Field = {
 };
 const periods = ['hour', 'day', 'week', 'month', 'total'];
 
-function openNew(account: string | undefined): void {
+export function openNewBudget(account?: string): void {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   openForm({
     title: account === undefined ? 'Create a budget' : `Create a budget for ${account}`,
@@ -113,7 +113,7 @@ function renderUse(budget: Shown) {
     ${` ${share} % `}${reached > 0 && renderBadge(`${reached} % reached`, reached < 100 ? 'warn' : 'bad')}`;
 }
 
-const columns: readonly Column<Budget & Budget['current']>[] = [
+const columns: readonly Column<Shown>[] = [
   buildColumn(
     'Budget',
     ({ scope, subject, per, key_name: name = '' }) => [scope, name, subject, per].filter(Boolean).join(' '),
@@ -123,6 +123,7 @@ const columns: readonly Column<Budget & Budget['current']>[] = [
         ${!budget.hard && renderBadge('only warns')}
         ${budget.key_name && html`<br /><span class="mono dim">${budget.subject}</span>`}`,
   ),
+  buildColumn('Use', computeShare, renderUse, 'wide'),
   // In one cell, since a phone shows two columns.
   buildColumn(
     'Left',
@@ -133,10 +134,12 @@ const columns: readonly Column<Budget & Budget['current']>[] = [
     },
     'figure',
   ),
-  buildColumn('Use', computeShare, renderUse),
   buildColumn('Limit', 'allowed', 'amount'),
   buildColumn('Used', 'used', 'amount'),
   buildColumn('Reserved', 'pending', 'amount'),
+];
+const changeable: readonly Column<Budget & Budget['current']>[] = [
+  ...columns,
   buildActions((budget) => `the budget: ${describeBudget(budget)}`, listActions),
 ];
 
@@ -154,44 +157,29 @@ function listActions(budget: Budget): readonly Action[] {
   ];
 }
 
-function renderBar(budget: Shown) {
-  const { left, allowed, used, pending, resets, hard } = budget;
-  const reserved = parseUsd(pending) > 0n && html`, ${renderUsd(pending)} reserved`;
-  const end = resets && html`${'; a new period begins '}${renderTime(resets, 'brief')}`;
-  return html`<li>
-    <div class="row">
-      <span class="space">${describeBudget(budget)} ${!hard && renderBadge('only warns')}</span>
-      <span><strong>${renderUsd(left)}</strong> left of ${renderUsd(allowed)}</span>
-    </div>
-    ${renderUse(budget)}${' '}
-    <small class="dim">${renderUsd(used)} spent${reserved}${end}</small>
-  </li>`;
-}
+/** The first is the one that leaves the least. */
+const sortByLeft = <Row extends Shown>(rows: readonly Row[]): readonly Row[] =>
+  rows.toSorted((one, other) => (parseUsd(one.left) < parseUsd(other.left) ? -1 : 1));
 
-/** Budgets as bars with what is left and when they reset, the one that leaves the least first. */
+/** The budgets that count a key, for its holder. */
 export function renderBudgets(budgets: readonly Shown[]) {
-  const sorted = budgets.toSorted((one, other) => (parseUsd(one.left) < parseUsd(other.left) ? -1 : 1));
-  return html`<ul class="card budgets" aria-label="Budgets">
-    ${sorted.map(renderBar)}
-  </ul>`;
+  const empty = 'No budget limits this key.';
+  return renderTable({ name: 'Budgets', columns, rows: sortByLeft(budgets), isPlain: true, empty });
 }
 
-/** A bar for each budget that counts the calls of an account. */
-export function BudgetBars({ account }: { readonly account: string }) {
-  const { rows = [] } = useList('GET /admin/budgets', { counting: account, limit: largestPage });
-  return rows.length > 0 && renderBudgets(rows.map((budget) => ({ ...budget, ...budget.current })));
-}
-
+/** All budgets, or those that count the calls of an account: on its page, whose menu makes one. */
 export function Budgets({ account }: { readonly account?: string }) {
-  const whose = account === undefined ? {} : { counting: account };
-  const budgets = useList('GET /admin/budgets', { ...whose, limit: largestPage });
+  const list = useList('GET /admin/budgets', { counting: account, limit: largestPage });
+  const rows = list.rows?.map((budget) => ({ ...budget, ...budget.current }));
+  if (account !== undefined && !rows?.length) return renderProblem(list.error);
   return renderTable({
     name: 'Budgets',
-    columns,
-    ...budgets,
-    rows: budgets.rows?.map((budget) => ({ ...budget, ...budget.current })),
+    columns: changeable,
+    ...list,
+    rows: rows && sortByLeft(rows),
     getKey: ({ id }) => String(id),
-    tools: renderAction('New budget', () => openNew(account), 'POST /admin/budgets'),
+    isPlain: account !== undefined,
+    tools: renderAction('New budget', () => openNewBudget(), 'POST /admin/budgets'),
     empty: 'No budgets yet. A budget limits spending in a period, in addition to the balance.',
   });
 }

@@ -96,14 +96,7 @@ function KeyView({ apiKey }: { readonly apiKey: string }) {
       ${own && renderLimits(own)}
     </section>
     <h2>Budgets</h2>
-    ${
-      own &&
-      (own.budgets.length > 0
-        ? renderBudgets(
-            own.budgets.map((each) => (each.scope === 'key' ? { ...each, key_name: title } : each)),
-          )
-        : html`<p class="dim">No budget limits this key.</p>`)
-    }
+    ${own && renderBudgets(own.budgets.map((each) => ({ ...each, key_name: each.scope === 'key' ? title : '' })))}
     <h2>Usage</h2>
     ${own && own.usage.data.length > 0 && html`<${UsageChart} usage=${own.usage} />`}
     ${renderTable({
