@@ -80,6 +80,7 @@ function KeyView({ apiKey }: { readonly apiKey: string }) {
   const { balance, limits } = own ?? {};
   const [available, limit] = own ? findAvailable(own) : [];
   const title = `${own?.name ?? ''} …${own?.last_four ?? ''}`;
+  const budgets = own?.budgets.map((each) => ({ ...each, key_name: each.scope === 'key' ? title : '' }));
   return html`${renderProblem(error)}
     ${renderTiles(
       ['Available', renderUsd(available), limit],
@@ -96,7 +97,7 @@ function KeyView({ apiKey }: { readonly apiKey: string }) {
       ${own && renderLimits(own)}
     </section>
     <h2>Budgets</h2>
-    ${own && renderBudgets(own.budgets.map((each) => ({ ...each, key_name: each.scope === 'key' ? title : '' })))}
+    ${budgets && renderBudgets(budgets)}
     <h2>Usage</h2>
     ${own && own.usage.data.length > 0 && html`<${UsageChart} usage=${own.usage} />`}
     ${renderTable({
