@@ -181,6 +181,8 @@ export interface Replay {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
+  /** Text that precedes `body`, sent as it comes. */
+  readonly stream?: AsyncIterable<string>;
 }
 
 /** A reply as it was sent, kept for a `replay` tap, without headers that hold for that call only. */

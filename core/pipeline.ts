@@ -23,6 +23,7 @@ import {
   type Planned,
   type Received,
   type Refused,
+  type Replay,
   type Routed,
   type Target,
   mark,
@@ -90,7 +91,7 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
       checkReplay(replay, principal, asked?.model.id ?? parsed.call.model);
       // A replay has its own request id, whatever the stored headers say.
       client.reply.setHead(replay.status, { ...replay.headers, ...buildIdHeaders(parsed.id) });
-      client.reply.finish(replay.body);
+      await sendReplay(core, replay, parsed, client);
       return { type: 'replayed', exchange: parsed, replay, ...buildEndFacts(parsed, []) };
     }
     const planned = advance(parsed, { targets: await routeCall(core, parsed) });
@@ -107,6 +108,23 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
     sendError(client, end.error, exchange.call);
     return end;
   }
+}
+
+/** What a replay sends as it comes ends with the client. */
+async function sendReplay(
+  core: Core,
+  replay: Replay,
+  { cancellation }: Parsed,
+  client: Client,
+): Promise<void> {
+  const { reply, protocol } = client;
+  if (replay.stream && protocol.client.keepAlive)
+    reply.keepAlive(protocol.client.keepAlive, core.keepAliveEvery);
+  for await (const text of replay.stream ?? []) {
+    if (cancellation.clientLeft) break;
+    await reply.write(text);
+  }
+  reply.finish(replay.body);
 }
 
 /** Reads and checks what the body of a call says. */

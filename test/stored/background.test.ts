@@ -67,15 +67,74 @@ it('a response whose vendor fails has failed, and says why', async () => {
   expect(failed.error?.message).toContain('No sea.');
 });
 
-it.each([
-  [{ store: false }, 'store'],
-  [{ stream: true }, 'stream'],
-] as const)('a background response with %j is refused', async (fields, param) => {
+it('a background response that is not to be kept is refused', async () => {
   const model = script('responses', { text: ['Calm.'] });
-  const refused: Promise<unknown> = openai.post('/responses', {
-    body: { model, input: 'Ahoy', background: true, ...fields },
+  const body = { model, input: 'Ahoy', background: true, store: false };
+  await expect(openai.responses.create(body)).rejects.toMatchObject({ status: 400, param: 'store' });
+});
+
+type StreamEvent = OpenAI.Responses.ResponseStreamEvent;
+
+function getResponse(event: StreamEvent | undefined): Response | undefined {
+  return event && 'response' in event ? event.response : undefined;
+}
+
+it.each(wires)('a response in the background is streamed, and again from any event, on %s', async (wire) => {
+  const model = script(wire, { text: ['Calm', ' sea.'] });
+  const request = { model, input: 'The sea?', background: true, stream: true } as const;
+  const events: StreamEvent[] = await Array.fromAsync(await openai.responses.create(request));
+  const id = getResponse(events[0])?.id ?? '';
+  const last = getResponse(events.at(-1));
+  expect([events[0]?.type, events.at(-1)?.type]).toEqual(['response.created', 'response.completed']);
+  expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
+  expect([last?.id, last?.background, last?.status]).toEqual([id, true, 'completed']);
+  const kept = await openai.responses.retrieve(id);
+  expect([kept.output, kept.output_text, kept.usage]).toEqual([last?.output, 'Calm sea.', last?.usage]);
+  const again = await Array.fromAsync(await openai.responses.retrieve(id, { stream: true }));
+  expect(again).toEqual(events);
+  const after = { stream: true, starting_after: 2 } as const;
+  expect(await Array.fromAsync(await openai.responses.retrieve(id, after))).toEqual(events.slice(3));
+});
+
+it('a response goes on when the client of its stream leaves, and can be followed again', async () => {
+  const model = script('responses', { text: ['Calm.'], hold: 'forever', holdAfter: 3 });
+  const request = { model, input: 'The sea?', background: true, stream: true } as const;
+  const left = await openai.responses.create(request);
+  let id = '';
+  for await (const event of left) {
+    id = getResponse(event)?.id ?? '';
+    break;
+  }
+  const followed = await openai.responses.retrieve(id, { stream: true });
+  const seen: string[] = [];
+  for await (const event of followed) {
+    seen.push(event.type);
+    if (seen.length === 1) expect((await openai.responses.cancel(id)).status).toBe('cancelled');
+  }
+  expect([seen[0], seen.at(-1)]).toEqual(['response.created', 'response.cancelled']);
+});
+
+it('a stream of a response whose vendor fails ends with why', async () => {
+  const model = script('responses', {
+    reply: { status: 400, body: { error: { message: 'No sea.', type: 'invalid_request_error' } } },
   });
-  await expect(refused).rejects.toMatchObject({ status: 400, param });
+  const request = { model, input: 'The sea?', background: true, stream: true } as const;
+  const events = await Array.fromAsync(await openai.responses.create(request));
+  expect(events.map(({ type }) => type)).toEqual(['response.failed']);
+  expect(getResponse(events[0])?.error?.message).toContain('No sea.');
+});
+
+it('the events of a response that was not streamed, and a place that is no number, are refused', async () => {
+  const model = script('responses', { text: ['Calm.'] });
+  const { id } = await openai.responses.create({ model, input: 'The sea?', background: true });
+  await waitFor(id, 'completed');
+  const refused = { status: 400, param: 'stream', message: expect.stringContaining('poll') };
+  await expect(openai.responses.retrieve(id, { stream: true })).rejects.toMatchObject(refused);
+  const query = { stream: 'true', starting_after: '-1' };
+  await expect(openai.get(`/responses/${id}`, { query })).rejects.toMatchObject({
+    status: 400,
+    param: 'starting_after',
+  });
 });
 
 it('the same Idempotency-Key starts one response', async () => {

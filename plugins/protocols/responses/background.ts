@@ -1,6 +1,7 @@
 /**
- * Responses that run in the background. Each is recorded before its call starts, and again at its end. A
- * process writes a beat while it runs responses: without one for a minute they have failed.
+ * Responses that run in the background. Each is recorded before its call starts, and again at its end, which
+ * a stream of it shows last. A process writes a beat while it runs responses: without one for a minute they
+ * have failed.
  */
 import { hash, randomUUID } from 'node:crypto';
 import {
@@ -14,6 +15,8 @@ import {
 import { buildErrorBody } from '../../shared/openai/errors.ts';
 import { readObject, readString } from '../../shared/wire-kit/values.ts';
 import type { ResponsesCall } from './call.ts';
+import { EventLog } from './event-log.ts';
+import { setOutput, setText } from './expansion.ts';
 import { buildRecord, type Keeper } from './keeper.ts';
 import { makeId, ResponseObject } from './reply-facts.ts';
 import { computeSize, runningStates, type Found, type Stored } from './stored.ts';
@@ -21,6 +24,8 @@ import { computeSize, runningStates, type Found, type Stored } from './stored.ts
 /** Milliseconds between two beats, and without one until a response has failed. */
 const beatEvery = 2000;
 const longestSilence = 60_000;
+/** Characters of the events of all responses, and milliseconds that they are there after the end of one. */
+const [largestOfLogs, longestLog] = [64 * 1024 * 1024, 60_000];
 /** Responses of an account that one process runs at once. */
 const mostAtOnce = 100;
 /** Milliseconds that a stop waits for the last records. */
@@ -33,6 +38,8 @@ interface Run {
   /** The record while it runs. */
   readonly record: string;
   readonly parsed: Parsed;
+  /** Its events, if they are streamed. */
+  readonly log: EventLog | undefined;
 }
 
 interface Running extends Pick<Run, 'account' | 'id'> {
@@ -42,6 +49,8 @@ interface Running extends Pick<Run, 'account' | 'id'> {
   readonly ended: Promise<void>;
 }
 
+/** Events that hold the whole response, with an id that is the provider's. */
+const lifecycle = /"type":\s*"response\.(?:created|queued|in_progress)"/;
 /** The events that end a response. */
 const ending = /"type":\s*"response\.(?:completed|incomplete|failed)"/;
 const stopped = new GatewayError('internal', 'The gateway that ran this response stopped.');
@@ -53,6 +62,13 @@ function describeFailure(record: string, body: unknown): string {
   return splice(record, [
     { path: ['status'], value: 'failed' },
     { path: ['error'], value: { code: readString(code) ?? 'server_error', message } },
+  ]);
+}
+
+function nameResponse(data: string, id: string): string {
+  return splice(data, [
+    { path: ['response', 'id'], value: id },
+    { path: ['response', 'background'], value: true },
   ]);
 }
 
@@ -68,6 +84,13 @@ function buildReplay(record: string): Replay {
   return { status: 200, headers: { 'content-type': 'application/json' }, body: Buffer.from(record) };
 }
 
+/** The name of an account's response. */
+function nameRun(account: string, id: string): string {
+  return JSON.stringify([account, id]);
+}
+
+export const streamHeaders = { 'content-type': 'text/event-stream', 'cache-control': 'no-store' };
+
 export class Background {
   readonly #stored: Stored;
   readonly #keeper: Keeper;
@@ -76,6 +99,8 @@ export class Background {
   /** By the ids of their exchanges. */
   readonly #running = new Map<string, Running>();
   readonly #beating: NodeJS.Timeout;
+  readonly #logs = new Map<string, EventLog>();
+  readonly #room = { left: largestOfLogs };
 
   constructor(stored: Stored, keeper: Keeper, host: Pick<Host, 'postCall' | 'logger'>) {
     this.#stored = stored;
@@ -99,32 +124,49 @@ export class Background {
 
   /** Starts a response, and returns its record. The same `Idempotency-Key` gets the same response. */
   async start(parsed: Parsed, call: ResponsesCall): Promise<Replay> {
-    const { account } = parsed.principal;
+    const { account, key } = parsed.principal;
     const own = [...this.#running.values()].filter((run) => run.account === account);
     if (own.length >= mostAtOnce)
       throw new GatewayError(
         'rate_limited',
         `This account runs ${mostAtOnce} responses in the background. Try again later.`,
       );
-    const key = parsed.headers['idempotency-key'];
-    const name = key === undefined ? parsed.id : hash('sha256', JSON.stringify([account, key])).slice(0, 32);
+    const once = parsed.headers['idempotency-key'];
+    const name =
+      once === undefined ? parsed.id : hash('sha256', JSON.stringify([account, once])).slice(0, 32);
     const id = makeId('resp', name);
     const created = Math.floor(parsed.receivedAt / 1000);
     const object = new ResponseObject({ id: name, model: call.model, created, call });
     const queued = { status: 'queued', incomplete_details: null, error: null } as const;
     const record = JSON.stringify({ ...object.encode(queued, []), id });
     const bytes = computeSize(parsed.bytes, record, []);
-    const entry = { account, id, state: 'queued', bytes, request: parsed.bytes, reply: record };
-    if (!(await this.#stored.begin({ ...entry, key: parsed.principal.key, process: this.#process }))) {
-      const first = await this.#stored.find(account, id);
-      return buildReplay(first ? describeRecord(first) : record);
+    const entry = { account, key, id, state: 'queued', bytes, request: parsed.bytes, reply: record };
+    const isNew = await this.#stored.begin({ ...entry, process: this.#process });
+    if (isNew) {
+      const log = call.stream ? new EventLog(this.#room) : undefined;
+      if (log) this.#logs.set(nameRun(account, id), log);
+      await this.#run({ account, id, call, record, parsed, log });
     }
-    await this.#run({ account, id, call, record, parsed });
-    return buildReplay(record);
+    if (call.stream)
+      return { status: 200, headers: streamHeaders, body: Buffer.of(), stream: this.follow(account, id) };
+    const first = isNew ? undefined : await this.#stored.find(account, id);
+    return buildReplay(first ? describeRecord(first) : record);
+  }
+
+  /** The events of a response after the one of this number, as server-sent events. */
+  follow(account: string, id: string, after = -1): AsyncGenerator<string> {
+    const log = this.#logs.get(nameRun(account, id));
+    if (log) return log.follow(after);
+    throw new GatewayError(
+      'unsupported_parameter',
+      'The events of this response are not here: it was created without "stream", it ended a while ago, ' +
+        'or another process of the gateway runs it. Leave "stream" out, and poll.',
+      { param: 'stream' },
+    );
   }
 
   async #run(run: Run): Promise<void> {
-    const { account, id, parsed } = run;
+    const { account, id, parsed, log } = run;
     const edits = [
       { path: ['background'], value: undefined },
       { path: ['stream'], value: true },
@@ -136,15 +178,36 @@ export class Background {
       signal: leaving.signal,
       take(data) {
         if (ending.test(data)) response = sliceMember(data, 'response');
+        else if (data.startsWith('{') && !leaving.signal.aborted)
+          log?.add(lifecycle.test(data) ? nameResponse(data, id) : data);
         return undefined;
       },
     });
     const ended = end
       .then(({ text }) => this.#finish(run, response, text))
       .catch((error: unknown) => this.#host.logger.error({ error }, 'a response in the background failed'))
+      .then(() => log && this.#endLog(run, log))
       .finally(() => void this.#running.delete(exchange));
     this.#running.set(exchange, { account, id, leaving, ended });
     void this.#stored.advance(account, id, 'in_progress').catch(() => undefined);
+  }
+
+  /** The last event shows what was recorded, so that a client finds the same when it asks for it. */
+  async #endLog({ account, id }: Run, log: EventLog): Promise<void> {
+    const [found, output] = await Promise.all([
+      this.#stored.find(account, id).catch(() => undefined),
+      this.#stored.listItems(account, id).catch(() => []),
+    ]);
+    if (found) {
+      const event = { type: `response.${found.state}`, sequence_number: log.lastNumber + 1 };
+      log.add(setText(JSON.stringify(event), 'response', setOutput(describeRecord(found), output)));
+    }
+    log.end();
+    const forget = (): void => {
+      this.#logs.delete(nameRun(account, id));
+      log.forget();
+    };
+    setTimeout(forget, longestLog).unref();
   }
 
   /** Records the response, or the error in its place. */
@@ -189,9 +252,8 @@ export class Background {
     const alive = new Set(
       rows
         .filter(({ state }) => state !== 'cancelled')
-        .map(({ account, id }) => JSON.stringify([account, id])),
+        .map(({ account, id }) => nameRun(String(account), String(id))),
     );
-    for (const { leaving, account, id } of begun)
-      if (!alive.has(JSON.stringify([account, id]))) leaving.abort();
+    for (const { leaving, account, id } of begun) if (!alive.has(nameRun(account, id))) leaving.abort();
   }
 }

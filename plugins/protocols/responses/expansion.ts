@@ -64,6 +64,11 @@ export function setText(json: string, name: string, text: string, edits: readonl
   return before + text + after;
 }
 
+/** A record with the items that are kept beside it. */
+export function setOutput(record: string, output: readonly Item[]): string {
+  return setText(record, 'output', `[${output.map(({ text }) => text).join(',')}]`);
+}
+
 /** The items of a response's output, with their ids. */
 export function listOutput(reply: string): Item[] {
   return sliceItems(sliceMember(reply, 'output') ?? '[]').map((text) => {
@@ -104,8 +109,6 @@ export function checkState(wire: Wire.Request, operation: Operation, keeps: bool
   if (!keeps) refuse('background', 'needs stored responses, and the gateway stores none: leave it out');
   if (wire.store === false)
     throw buildFieldError('store', 'is false, and a background response is read from the store', 'true');
-  if (wire.stream)
-    refuse('stream', 'is not supported together with "background": leave it out, and poll the response');
 }
 
 function refuse(param: string, problem: string): never {

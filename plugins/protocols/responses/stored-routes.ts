@@ -1,4 +1,5 @@
 /** Serves what is kept: responses, what they were asked, and their deletion. */
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import {
   GatewayError,
@@ -14,8 +15,8 @@ import {
 import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
 import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
-import { describeRecord, type Background } from './background.ts';
-import { listInput, setText } from './expansion.ts';
+import { describeRecord, streamHeaders, type Background } from './background.ts';
+import { listInput, setOutput, setText } from './expansion.ts';
 import { makeItemId } from './reply-facts.ts';
 import { conversationState, type Found, type Item, type Stored } from './stored.ts';
 
@@ -130,16 +131,18 @@ async function listOwnInput(request: StoredRequest): Promise<RouteReply> {
   return buildPage(items, request.query);
 }
 
+function followEvents({ account, id, query, background }: StoredRequest): RouteReply {
+  const after = query.get('starting_after');
+  if (after !== null && !/^\d{1,15}$/.test(after))
+    throw buildFieldError('starting_after', 'is no number of an event', 'the last "sequence_number"');
+  const events = background.follow(account, id, after === null ? -1 : Number(after));
+  return { status: 200, headers: streamHeaders, body: Readable.from(events) };
+}
+
 async function show(request: StoredRequest): Promise<RouteReply> {
-  if (request.query.get('stream') === 'true')
-    throw new GatewayError(
-      'unsupported_parameter',
-      '"stream" is not supported for a kept response: leave it out, and poll.',
-      { param: 'stream' },
-    );
   const reply = describeRecord(await requireResponse(request));
-  const output = await request.stored.listItems(request.account, request.id);
-  return buildJson(setText(reply, 'output', `[${output.map(({ text }) => text).join(',')}]`));
+  if (request.query.get('stream') === 'true') return followEvents(request);
+  return buildJson(setOutput(reply, await request.stored.listItems(request.account, request.id)));
 }
 
 async function drop(request: StoredRequest): Promise<RouteReply> {
