@@ -40,9 +40,10 @@ export class EventLog {
     this.#wake();
   }
 
-  /** Gives back the room. Who follows it still reads to its end. */
+  /** Gives back the room. A client that is still behind gets no more. */
   forget(): void {
     this.#room.left += this.#length;
+    this.#events.length = 0;
   }
 
   #wake(): void {
