@@ -98,7 +98,7 @@ class HandedReply extends Reply {
 }
 
 /** The client's own request, whose credentials the call has. */
-interface Origin extends Pick<Received, 'path' | 'transport'> {
+export interface CallOrigin extends Pick<Received, 'path' | 'transport'> {
   readonly protocol: Protocol;
   readonly headers: IncomingHttpHeaders;
   readonly query?: URLSearchParams;
@@ -107,7 +107,7 @@ interface Origin extends Pick<Received, 'path' | 'transport'> {
 
 const encoder = new TextEncoder();
 
-export function postCall(core: Core, origin: Origin, { body, signal, take }: PostedCall): PostedReply {
+export function postCall(core: Core, origin: CallOrigin, { body, signal, take }: PostedCall): PostedReply {
   const { protocol, path, headers, query, remoteAddress, transport } = origin;
   const querystring = String(query ?? '');
   const match = protocol.client.match('POST', path, querystring) ?? { operation: 'generate' };

@@ -17,7 +17,7 @@ import { Arrival, buildIdHeaders, createRequestId, readCallPath, readTarget } fr
 import { buildErrorHeaders } from './http/reply-headers.ts';
 import type { Upgrade, UpgradedConnection } from './plugin.ts';
 import type { ErrorReply } from './protocol.ts';
-import { postCall } from './take-call.ts';
+import { postCall, type CallOrigin } from './take-call.ts';
 import { GatewayError, toGatewayError } from './util/errors.ts';
 
 /** A request to upgrade, with the socket that Node no longer manages. */
@@ -45,11 +45,8 @@ interface Context {
 }
 
 /** What the calls of a connection have in common. */
-interface Origin {
+interface Origin extends Pick<CallOrigin, 'path' | 'headers' | 'remoteAddress'> {
   readonly upgrade: Upgrade;
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly remoteAddress: string | undefined;
 }
 
 /**

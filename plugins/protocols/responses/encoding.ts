@@ -16,6 +16,8 @@ import { createBag, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { isKnownPart } from './wire.ts';
 
 export const protocolName = 'responses';
+/** Some base URLs have no version. */
+export const bases = ['/v1', ''];
 export const bag = createBag(protocolName);
 describeOpenaiProtocol(protocolName);
 export const dialect: Dialect = { protocol: protocolName, bag, nests: false, isKnownPart };

@@ -23,7 +23,7 @@ import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { checkOwnItems, parts, readRequest, ResponsesCall, type ReadingRules } from './call.ts';
 import { tapCompaction } from './compaction.ts';
-import { protocolName, flagsSchema, readFlags } from './encoding.ts';
+import { bases, protocolName, flagsSchema, readFlags } from './encoding.ts';
 import { createExpander } from './expansion.ts';
 import { ReplyDecoder } from './reply-in.ts';
 import { encodeStreamError, ReplyEncoder, terminator, encodeReply } from './reply-out.ts';
@@ -51,15 +51,13 @@ export const count: CountSide = {
 /** What the gateway resolves itself. */
 const references = ['previous_response_id', 'conversation', 'background'] as const;
 
-/** Some base URLs have no version. */
-const operations: ReadonlyMap<string, Operation> = new Map([
-  ['/v1/responses', 'generate'],
-  ['/v1/responses/input_tokens', 'count'],
-  ['/v1/responses/compact', 'compact'],
-  ['/responses', 'generate'],
-  ['/responses/input_tokens', 'count'],
-  ['/responses/compact', 'compact'],
-]);
+const operations: ReadonlyMap<string, Operation> = new Map(
+  bases.flatMap((base): [string, Operation][] => [
+    [`${base}/responses`, 'generate'],
+    [`${base}/responses/input_tokens`, 'count'],
+    [`${base}/responses/compact`, 'compact'],
+  ]),
+);
 
 /** This protocol's names of canonical fields, for the paths of losses. */
 const fieldNames = {

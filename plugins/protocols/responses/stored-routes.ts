@@ -16,14 +16,12 @@ import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
 import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
 import { describeRecord, streamHeaders, type Background } from './background.ts';
+import { bases } from './encoding.ts';
 import { listInput, setOutput, setText } from './expansion.ts';
 import { makeItemId } from './reply-facts.ts';
 import { conversationState, type Found, type Item, type Stored } from './stored.ts';
 
 const anyJson = { 'application/json': z.looseObject({ object: z.string().optional() }) };
-
-/** Some base URLs have no version. */
-const bases = ['/v1', ''];
 
 export interface Kept {
   readonly stored: Stored;

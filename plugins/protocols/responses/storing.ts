@@ -14,14 +14,11 @@ import { Keeper } from './keeper.ts';
 import { addRoutes, responseRoutes, type Kept } from './stored-routes.ts';
 import { declaration, eraseAccount, eraseKeys, Stored } from './stored.ts';
 
-const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const units = new Map(Object.entries({ s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }));
 const duration = z
   .string()
   .regex(/^[1-9]\d{0,5}[smhd]$/, 'a number and a unit: "90s", "30m", "1h" or "7d"')
-  .transform((text) => {
-    const [unit = 's'] = (['s', 'm', 'h', 'd'] as const).filter((each) => text.endsWith(each));
-    return Number(text.slice(0, -1)) * units[unit];
-  });
+  .transform((text) => Number.parseInt(text, 10) * (units.get(text.slice(-1)) ?? 0));
 
 const megabyte = 1024 * 1024;
 

@@ -8,7 +8,7 @@ import { WebSocketServer } from 'ws';
 import { z } from 'zod';
 import { definePlugin, secondsOption } from '../../../core/index.ts';
 import { defineGauge } from '../../shared/metric.ts';
-import { protocolName } from './encoding.ts';
+import { bases, protocolName } from './encoding.ts';
 import { Connection } from './web-sockets/connection.ts';
 import { Memory } from './web-sockets/memory.ts';
 import type { TurnContext } from './web-sockets/turn.ts';
@@ -47,8 +47,7 @@ export const socketOptions = z.strictObject({
 
 export type SocketOptions = z.output<typeof socketOptions>;
 
-/** Some base URLs have no version. */
-const paths: ReadonlySet<string> = new Set(['/v1/responses', '/responses']);
+const paths: ReadonlySet<string> = new Set(bases.map((base) => `${base}/responses`));
 
 export const webSockets = definePlugin({
   name: 'web-sockets',

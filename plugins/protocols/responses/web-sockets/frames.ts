@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { ErrorReply, GatewayError } from '../../../../core/index.ts';
 import { encodeError } from '../../../shared/openai/errors.ts';
+import { readMember, readObject } from '../../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../../shared/wire-kit/wire-check.ts';
 
@@ -74,16 +75,10 @@ export function encodeErrorFrame(
 /** An error that the connection itself finds, with a code of OpenAI's for sockets in place of its own. */
 export function encodeOwnError(error: GatewayError, streamId: string | undefined, code?: string): string {
   const { status, body } = encodeError(error);
-  const { error: words } = z.object({ error: z.looseObject({}) }).parse(body);
+  const words = { ...readObject(readMember(body, 'error')), ...(code === undefined ? {} : { code }) };
   const { retryAfter } = error.details;
-  return encodeErrorFrame(
-    {
-      status,
-      body: { error: code === undefined ? words : { ...words, code } },
-      headers: retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfter)) },
-    },
-    streamId,
-  );
+  const headers = retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfter)) };
+  return encodeErrorFrame({ status, body: { error: words }, headers }, streamId);
 }
 
 /** Steering reaches into a response while it is made, and vendors are called by HTTP, which cannot. */
