@@ -269,7 +269,7 @@ it('a text has names on one line, without links and not too long, and no secret 
   expect(notices[0]?.text).toMatch(
     /^The key “evil\ufffdhttps:evil\.example\/x+” \(k\) expires on 2030-01-01\./,
   );
-  expect(notices[0]?.text.length).toBeLessThan(220);
+  expect(notices[0]?.text.length).toBeLessThan(320);
   expect(notices[1]?.text).toContain('no\ufffdentry for ••••');
   vi.unstubAllEnvs();
 });

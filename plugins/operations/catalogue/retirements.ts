@@ -17,11 +17,12 @@ export function raiseRetirements(
     const model = catalog.find(id)[0]?.model;
     if (!model?.expires || Date.parse(model.expires) - Date.now() > days * day) continue;
     const { expires, successor } = model;
+    const advice = successor ? `Its successor is “${successor}”.` : 'Choose another one.';
     void raiseNotice(
       notices,
       'model.retires',
       { subject: model.id, period: expires },
-      { model: model.id, expires, successor: successor ?? undefined },
+      { model: model.id, expires, successor, advice },
     );
   }
 }

@@ -1,138 +1,122 @@
 /**
- * The events of which operators get notices: how severe each is, what it says, and of what. Names that others
- * chose are quoted and cannot be links; channels escape what has a meaning in their own markup.
+ * The events of which operators get notices: how severe each is, and what it says of which facts. Names that
+ * others chose cannot be links; channels escape what has a meaning in their own markup.
  */
 import { hideSecrets, toOneLine, type Notice, type Notices } from '../../../core/index.ts';
 
-interface Event<Facts> extends Pick<Notice, 'severity' | 'title' | 'isUrgent'> {
-  describe(facts: Facts): string;
+interface Event extends Pick<Notice, 'severity' | 'title' | 'isUrgent'> {
+  /** Sentences, with the names of facts in braces. */
+  readonly text: readonly string[];
 }
 
 /** Amounts are decimal strings in USD, and dates ISO days. */
-type Texts<Name extends string> = Readonly<Record<Name, string>>;
-
-interface BudgetFacts extends Texts<'scope' | 'name' | 'per' | 'used' | 'allowed'> {
-  readonly id: number;
-  readonly threshold: number;
-}
-
-interface FallbackFacts extends Texts<'model' | 'first'> {
-  readonly others: readonly string[];
-  readonly minutes: number;
-}
-
-interface KeyFacts extends Texts<'provider'> {
-  readonly key: number;
-  readonly status: number;
-  readonly models: readonly string[];
-}
-
-/** A name on one line, which no reader turns into a link. */
-function quote(name: string): string {
-  return `“${toOneLine(name).replaceAll('://', ':').slice(0, 100)}”`;
-}
-
-/** The first names of a list, which may be long. */
-function quoteAll(names: readonly string[]): string {
-  const more = names.length > 5 ? ` and ${names.length - 5} more` : '';
-  return names.slice(0, 5).map(quote).join(', ') + more;
-}
-
-function shorten(reason: string): string {
-  return hideSecrets(toOneLine(reason)).slice(0, 200);
-}
-
-function describeBudget({ scope, name, per, used, allowed }: BudgetFacts): string {
-  const period = per === 'total' ? 'in all' : `in this ${per}`;
-  return `of the ${scope} ${quote(name)}: ${used} of ${allowed} USD are used ${period}.`;
-}
-
 const events = {
   'balance.low': {
     severity: 'warning',
     title: 'A balance is low',
-    describe: ({ account, left, limit }: Texts<'account' | 'left' | 'limit'>) =>
-      `The account ${quote(account)} has ${left} USD left, less than ${limit}. Add credit before its calls ` +
-      'are refused.',
+    text: [
+      'The account “{account}” has {left} USD left, less than {limit}.',
+      'Add credit before its calls are refused.',
+    ],
   },
   'budget.exhausted': {
     severity: 'critical',
     title: 'A budget refuses calls',
-    describe: (facts: BudgetFacts) => `The budget ${facts.id} refuses calls ${describeBudget(facts)}`,
+    text: ['The budget {id} refuses calls of the {scope} “{name}”: {used} of {allowed} USD are used {when}.'],
   },
   'budget.threshold': {
     severity: 'warning',
     title: 'A budget is nearly used up',
-    describe: (facts: BudgetFacts) =>
-      `The budget ${facts.id} has reached ${facts.threshold} % ${describeBudget(facts)}`,
+    text: [
+      'The budget {id} has reached {threshold} % of the {scope} “{name}”:',
+      '{used} of {allowed} USD are used {when}.',
+    ],
   },
   'key.expires': {
     severity: 'warning',
     title: 'A key expires soon',
-    describe: ({ id, name, expires }: Texts<'id' | 'name' | 'expires'>) =>
-      `The key ${quote(name)} (${id}) expires on ${expires}. Rotate it or give it more time.`,
+    text: ['The key “{name}” ({id}) expires on {expires}.', 'Rotate it or give it more time.'],
   },
   'ledger.audit': {
     severity: 'critical',
     title: 'The books break a rule',
-    describe: ({ findings }: { readonly findings: number }) =>
-      `The audit found ${findings} faults. \`tollgate audit\` lists them.`,
+    text: ['The audit found {findings} faults.', '`tollgate audit` lists them.'],
   },
   'ledger.unreachable': {
     severity: 'critical',
     title: 'The ledger cannot be used',
     isUrgent: true,
-    describe: ({ machine, reason }: Texts<'machine' | 'reason'>) =>
-      `The gateway on ${quote(machine)} cannot use its ledger and refuses all calls: ${shorten(reason)}. ` +
+    text: [
+      'The gateway on “{machine}” cannot use its ledger and refuses all calls: {reason}.',
       'Check its disk or database server.',
+    ],
   },
   'model.on_fallback': {
     severity: 'warning',
     title: 'A model lives on its fallback',
-    describe: ({ model, first, others, minutes }: FallbackFacts) =>
-      `For ${minutes} minutes ${first} has answered no call for ${quote(model)}, and ${others.join(', ')} ` +
-      'answers instead. See the providers page for its errors.',
+    text: [
+      'For {minutes} minutes {first} has answered no call for “{model}”, and {others} answers instead.',
+      'See the providers page for its errors.',
+    ],
   },
   'model.retires': {
     severity: 'warning',
     title: 'A model retires soon',
-    describe({ model, expires, successor }: Texts<'model' | 'expires'> & { successor: string | undefined }) {
-      const next = successor === undefined ? 'Choose another one.' : `Its successor is ${quote(successor)}.`;
-      return `The model ${quote(model)} is served until ${expires}, and clients call it. ${next}`;
-    },
+    text: ['The model “{model}” is served until {expires}, and clients call it.', '{advice}'],
   },
   'price.feed_failed': {
     severity: 'warning',
     title: 'The price feed fails',
-    describe: ({ source, reason }: Texts<'source' | 'reason'>) =>
-      `The price feed ${quote(source)} could not be applied, and prices stay as they are: ${shorten(reason)}`,
+    text: ['The price feed “{source}” could not be applied, and prices stay as they are: {reason}'],
   },
   'price.held': {
     severity: 'warning',
     title: 'New prices wait for you',
-    describe: ({ update, models }: Readonly<Record<'update' | 'models', number>>) =>
-      `The price update ${update} of ${models} models is held back. \`tollgate prices list\` shows it.`,
+    text: ['The price update {update} of {models} models is held back.', '`tollgate prices list` shows it.'],
   },
   'price.missing': {
     severity: 'info',
     title: 'Models have no price',
-    describe: ({ provider, models }: Texts<'provider'> & { models: readonly string[] }) =>
-      `${provider} has models that are not offered, because nothing states their price: ` +
-      `${quoteAll(models)}. The options "price" and "models" of the provider state one.`,
+    text: [
+      '{provider} has models that are not offered, because nothing states their price: {models}.',
+      'The options "price" and "models" of the provider state one.',
+    ],
   },
   'provider.key_refused': {
     severity: 'critical',
     title: 'A provider refuses our key',
-    describe: ({ provider, key, status, models }: KeyFacts) =>
-      `${provider} answers ${status} to key ${key}, for ${quoteAll(models)}. Replace the key, or check its ` +
-      'rights and its credit.',
+    text: [
+      '{provider} answers {status} to key {key}, for {models}.',
+      'Replace the key, or check its rights and its credit.',
+    ],
   },
-} as const satisfies Record<string, Event<never>>;
+} as const satisfies Record<string, Event>;
 
 export type EventName = keyof typeof events;
-/** What each event is about, beside its subject. */
-type EventFacts = { readonly [Name in EventName]: Parameters<(typeof events)[Name]['describe']>[0] };
-const table: { readonly [Name in EventName]: Event<EventFacts[Name]> } = events;
+
+type FactName<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | FactName<Rest> : never;
+
+/** What a notice of an event is about, beside its subject: what its text names, and more for programs. */
+type Facts<Name extends EventName> = Readonly<
+  Record<FactName<(typeof events)[Name]['text'][number]>, string | number | readonly string[]> &
+    Record<string, unknown>
+>;
+
+/** A fact on one line, which no reader turns into a link. Of a list, which may be long, the first ones. */
+function formatFact(fact: unknown, most = 200): string {
+  if (!Array.isArray(fact))
+    return hideSecrets(toOneLine(String(fact)))
+      .replaceAll('://', ':')
+      .slice(0, most);
+  const more = fact.length > 5 ? ` and ${fact.length - 5} more` : '';
+  const first = fact.slice(0, 5).map((each) => `“${formatFact(each, 100)}”`);
+  return first.join(', ') + more;
+}
+
+function formatText(text: Event['text'], facts: object): string {
+  const known = new Map<string, unknown>(Object.entries(facts));
+  return text.join(' ').replaceAll(/\{(\w+)\}/g, (_, name) => formatFact(known.get(String(name))));
+}
 
 /** Whether a pattern such as `budget.*` names an event. */
 export function isEventPattern(pattern: string, event: string): boolean {
@@ -160,10 +144,11 @@ export function raiseNotice<Name extends EventName>(
   notices: Notices,
   event: Name,
   { subject, period = nameDay(), accounts = [] }: About,
-  facts: EventFacts[Name],
+  facts: Facts<Name>,
 ): Promise<boolean> {
-  const { describe, isUrgent = false, ...kind } = table[event];
-  return notices.raise({ ...kind, isUrgent, event, subject, period, text: describe(facts), accounts, facts });
+  const { text, isUrgent = false, ...kind }: Event = events[event];
+  const said = formatText(text, facts);
+  return notices.raise({ ...kind, isUrgent, event, subject, period, text: said, accounts, facts });
 }
 
 /** Tells operators that it is over. */

@@ -21,7 +21,8 @@ const patience = 60_000;
 
 /** Returns whether it is kept. */
 async function raiseWarning(warning: Warning, { store, notices }: Forwarding): Promise<boolean> {
-  const { id, event, scope, subject } = warning;
+  const { id, event, scope, subject, per } = warning;
+  const when = per === 'total' ? 'in all' : `in this ${per}`;
   const [key] = scope === 'key' ? await store.listKeys({ ids: [subject], limit: 1 }) : [];
   const account = scope === 'key' ? key?.account : subject;
   const accounts = scope === 'tag' ? [] : await listLine(store, account);
@@ -29,7 +30,7 @@ async function raiseWarning(warning: Warning, { store, notices }: Forwarding): P
     notices,
     `budget.${event}`,
     { subject: `budget ${warning.budget}`, period: `warning ${id}`, accounts },
-    { ...describeWarning(warning).budget, name: key?.name || subject },
+    { ...describeWarning(warning).budget, name: key?.name || subject, when },
   );
 }
 
