@@ -214,6 +214,26 @@ describe('a device', () => {
     expect(Date.parse(active?.resets_at ?? '') / 1000).toBe(resets);
   });
 
+  it('shares one key with other devices of its person, and gets none while that is off', async () => {
+    const listSchema = z.object({ data: z.array(z.looseObject({ id: z.string() })) });
+    const list = async () => {
+      const found = listSchema.parse(await (await house.ask('GET', '/admin/keys')).json());
+      return found.data.filter(({ name, holder }) => name === lent && String(holder).startsWith('mia@'));
+    };
+    const lent = 'signed-in devices';
+    for (let devices = 0; devices < 2; devices += 1) await signIn('mia');
+    const [key, ...others] = await list();
+    expect(others).toEqual([]);
+    await house.ask('PATCH', `/admin/keys/${key?.id}`, { disabled: true });
+    // The key is known for a second.
+    await sleep(1500);
+    const begun = await begin();
+    const refused = await confirm(await house.enter('mia', 'public'), begun.verification_uri_complete);
+    expect(refused.status).toBe(401);
+    expect(await list()).toHaveLength(1);
+    await house.ask('PATCH', `/admin/keys/${key?.id}`, { disabled: false });
+  });
+
   it('leaves keys as they are: 402 in place of 429, and no headers of a device', async () => {
     const made = z
       .object({ key: z.string() })
