@@ -2,15 +2,14 @@
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
 import { describeJson, operatorError } from '../../shared/operator-routes.ts';
+import { key, newKey, ownKeys } from '../../shared/replies/accounts.ts';
 import { ownCall } from '../../shared/replies/calls.ts';
 import { credited } from '../../shared/replies/ledger.ts';
-import { ownKey as ownKeyReply } from '../../shared/replies/spending.ts';
+import { ownKey } from '../../shared/replies/spending.ts';
 import { describeList } from '../../shared/replies/values.ts';
-import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
+export { errorSchema as ownError } from '../../shared/wire-kit/reply-schemas.ts';
 import { creditOrder } from './operator/accounts.ts';
-import { ownCallQuery } from './operator/calls.ts';
 import { reference } from './operator/reading.ts';
-import { keyQuery } from './own-key.ts';
 
 const refusal = z.object({ error: z.string(), is_active: z.literal(false) }).meta({ title: 'BalanceError' });
 const balance = z
@@ -41,16 +40,11 @@ export const topUp: Description = {
   error: operatorError,
 };
 
-export const ownCalls: Description = {
-  summary: 'Ended calls of the key, newest first',
-  query: ownCallQuery,
-  replies: { 200: describeJson(describeList(ownCall)) },
-  error: errorSchema,
-};
-
-export const ownKey: Description = {
-  summary: 'Balance, limits, budgets and usage of the key',
-  query: keyQuery,
-  replies: { 200: describeJson(ownKeyReply) },
-  error: errorSchema,
+/** Replies to what a key's holder asks. */
+export const ownReplies = {
+  key: ownKey,
+  calls: describeList(ownCall),
+  keys: ownKeys,
+  newKey,
+  revokedKey: key.extend({ deleted: z.literal(true) }),
 };

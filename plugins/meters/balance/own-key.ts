@@ -5,7 +5,6 @@ import {
   GatewayError,
   isGatewayError,
   parseUsd,
-  toGatewayError,
   toUsdNumber,
   type Archive,
   type Nano,
@@ -13,14 +12,12 @@ import {
   type Route,
   type RouteReply,
 } from '../../../core/index.ts';
-import { encodeError } from '../../shared/openai/errors.ts';
-import { buildReply, readInput } from '../../shared/operator-routes.ts';
+import { buildReply } from '../../shared/operator-routes.ts';
 import { getCurrentPeriod } from './budgets/periods.ts';
 import { units } from './calls/figures.ts';
 import type { LedgerService } from './ledger-service.ts';
 import { describeRecord, requireRecord as requireAccount } from './operator/accounts.ts';
 import { describePeriod, listCounted } from './operator/budgets.ts';
-import { listOwnCalls, ownCallQuery } from './operator/calls.ts';
 import { describeKey } from './operator/key-records.ts';
 import { computeTotals } from './operator/overview.ts';
 import { buildNumberSchema } from './operator/reading.ts';
@@ -144,7 +141,11 @@ async function describeForOpenRouter(
   };
 }
 
-async function describeOwnKey(store: Store, principal: Principal, { days }: z.output<typeof keyQuery>) {
+export async function describeOwnKey(
+  store: Store,
+  principal: Principal,
+  { days }: z.output<typeof keyQuery>,
+) {
   const record = await requireRecord(store, principal);
   const { spendCap, used, pending } = record;
   const { spendCap: spend_cap, callsPerMinute: calls_per_minute, ...limits } = describeKey(record).limits;
@@ -216,36 +217,4 @@ export function createArchive(opened: () => LedgerService): Archive {
       return call && { ...call, holder: made?.holder };
     },
   };
-}
-
-/** `opened` is the ledger of this process. */
-export function listOwnKeyRoutes(opened: () => LedgerService): Route[] {
-  const shared = {
-    method: 'GET',
-    access: 'user',
-    encodeError: (error: unknown) => encodeError(toGatewayError(error)),
-  } as const;
-  return [
-    {
-      ...shared,
-      name: 'own key',
-      path: '/v1/key',
-      describe: async () => (await import('./description.ts')).ownKey,
-      async handle({ query }, principal) {
-        const asked = readInput(keyQuery, Object.fromEntries(query));
-        return buildReply(await describeOwnKey(opened().store, principal, asked));
-      },
-    },
-    {
-      ...shared,
-      name: 'own calls',
-      path: '/v1/calls',
-      describe: async () => (await import('./description.ts')).ownCalls,
-      async handle({ query }, principal) {
-        const asked = readInput(ownCallQuery, Object.fromEntries(query));
-        await opened().calls.flush();
-        return buildReply(await listOwnCalls(opened().store, principal, asked));
-      },
-    },
-  ];
 }

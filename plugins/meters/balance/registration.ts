@@ -10,8 +10,8 @@ import { openStore, type storeOptions } from './open-store.ts';
 import { createExamination } from './operator/audit.ts';
 import { createOffer, type Offer } from './operator/reading.ts';
 import { buildRouteAction, listCommands, operations } from './operator/table.ts';
-import { createArchive, listBalanceRoutes, listOwnKeyRoutes } from './own-key.ts';
-import { listOwnKeysRoutes } from './own-keys.ts';
+import { createArchive, listBalanceRoutes } from './own-key.ts';
+import { listOwnRoutes } from './own-routes.ts';
 import { narrowStore } from './own-store.ts';
 import { createDocumentStore, createStoreUser, PluginTables } from './plugin-tables.ts';
 import { createUsageRoute } from './spend-caps.ts';
@@ -55,9 +55,11 @@ function listRoutes(
         flush: () => calls.flush(),
       };
     }),
-    ...listOwnKeyRoutes(requireService),
     createUsageRoute(getLedger, protocols),
-    ...listOwnKeysRoutes(() => ({ store: getLedger(), offer, erase })),
+    ...listOwnRoutes(() => {
+      const { store, calls } = requireService();
+      return { store, offer, erase, flush: () => calls.flush() };
+    }),
     ...listInvitationRoutes(getLedger),
     ...(topUps ? [createTopUpRoute(topUps, getLedger)] : []),
   ];
