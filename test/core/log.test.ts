@@ -1,12 +1,11 @@
-import fs, { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import fs, { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { createLogger, flushLog } from '../../core/cli/log.ts';
+import { makeFolder } from '../support/folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-log-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = makeFolder();
 afterEach(() => vi.restoreAllMocks());
 
 function readLines(file: string): string[] {

@@ -2,13 +2,13 @@
  * Wrong options, of any plugin and at any depth: the error names the file, the plugin, the option and the
  * known ones.
  */
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkConfig, settingsSchema } from '../../core/config.ts';
 import { definePlugin } from '../../core/index.ts';
+import { makeFolder } from '../support/folder.ts';
 import { listBundledPlugins } from '../support/inventory.ts';
 import { listOptionRows } from '../support/option-rows.ts';
 import { runVerb } from '../support/process.ts';
@@ -44,8 +44,7 @@ const sample = definePlugin({
   apply: () => undefined,
 });
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-options-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = makeFolder();
 
 /** Options as a user writes them without a compiler. */
 function eraseType(options: unknown): never {

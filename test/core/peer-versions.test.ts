@@ -1,13 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { checkPeer } from '../../core/cli/self-resolution.ts';
+import { makeFolder } from '../support/folder.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-peers-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = makeFolder();
 
 /** Imports tollgate as a module of a package would that states this about itself. */
 function createPeerCheck(name: string, facts: object, module = 'index.js'): () => void {

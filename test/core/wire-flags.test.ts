@@ -1,17 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { Catalog } from '../../core/catalog.ts';
 import { checkModel, createFlagReader, type Provider } from '../../core/index.ts';
 import { type Model } from '../../core/model-facts.ts';
 import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
+import { makeFolder } from '../support/folder.ts';
 import { buildModelFacts } from '../support/test-provider.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-flags-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = makeFolder();
 
 const schema = z.strictObject({
   short: z.boolean().default(false),

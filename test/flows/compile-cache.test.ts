@@ -1,17 +1,14 @@
 /** Every start after the first finds compiled sources in Node's compile cache. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { makeFolder } from '../support/folder.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
 
-const cache = mkdtempSync(join(tmpdir(), 'tollgate-cache-'));
+const cache = makeFolder();
 
 beforeAll(async () => {
   const first = await startProcess({ TOLLGATE_DATA: makeDataFolder(), NODE_COMPILE_CACHE: cache });
   await first.stop('SIGTERM');
 });
-afterAll(() => rmSync(cache, { recursive: true, force: true }));
 
 it('the second start strips no types and compiles no file', async () => {
   const gateway = await startProcess({

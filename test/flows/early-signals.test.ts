@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { waitUntil } from '../support/operated.ts';
 import { clone, makeDataFolder, runAlone, runVerb } from '../support/process.ts';
 import { serve } from '../support/serve.ts';
@@ -46,7 +46,6 @@ afterEach(() => {
   running.clear();
   rmSync(gate, { force: true });
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Starting {
   readonly child: ChildProcess;

@@ -1,7 +1,7 @@
 /** A file `.env` beside the configuration: who reads it, when, and what is wrong with its lines. */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { loadEnvFile } from '../../core/cli/load-config.ts';
 import { waitUntil } from '../support/operated.ts';
@@ -11,7 +11,6 @@ const folder = makeDataFolder();
 const config = join(folder, 'gateway.config.ts');
 const envFile = join(folder, '.env');
 const copy = { entry: clone.entry, folder };
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A gateway of two workers that shows its variables, and which worker answers. */
 function writeConfig(comment = ''): void {

@@ -1,5 +1,5 @@
 /** Several processes on one port with one PostgreSQL: a connection that is lost refuses no call. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
@@ -39,7 +39,6 @@ END $$`;
 
 it('workers answer all of many calls at once, even if the database ends their connections', async () => {
   const folder = makeDataFolder();
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const { url, drop } = await openDatabase();
   onTestFinished(drop);
   const ledger = await openPostgres({ url });
