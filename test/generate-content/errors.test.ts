@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { errorTable, GatewayError } from '../../core/index.ts';
-import { decodeError, encodeError } from '../../plugins/protocols/generate-content/errors.ts';
+import { decodeError, encodeError } from '../../plugins/shared/google/errors.ts';
 
 describe("an error of the gateway in Google's format", () => {
   it.each([

@@ -3,8 +3,8 @@
  * make bad ones backtrack. A vendor's error, which several of them read, is tried as a whole.
  */
 import { describe, expect, it } from 'vitest';
-import { decodeError as decodeGoogleError } from '../../plugins/protocols/generate-content/errors.ts';
 import { decodeError as decodeMessagesError } from '../../plugins/protocols/messages/encoding.ts';
+import { decodeError as decodeGoogleError } from '../../plugins/shared/google/errors.ts';
 import { decodeError as decodeOpenAiError } from '../../plugins/shared/openai/errors.ts';
 import { findPatterns, type Pattern } from '../support/patterns.ts';
 

@@ -1,13 +1,13 @@
 /** Error replies of each family of protocols, how it decodes them and encodes ours. */
 import type { GatewayError } from '../../core/index.ts';
 import {
-  decodeError as decodeGoogle,
-  encodeError as encodeGoogle,
-} from '../../plugins/protocols/generate-content/errors.ts';
-import {
   decodeError as decodeMessages,
   encodeError as encodeMessages,
 } from '../../plugins/protocols/messages/encoding.ts';
+import {
+  decodeError as decodeGoogle,
+  encodeError as encodeGoogle,
+} from '../../plugins/shared/google/errors.ts';
 import {
   decodeError as decodeOpenai,
   encodeError as encodeOpenai,

@@ -15,6 +15,7 @@ import {
   type Route,
   type RouteRequest,
 } from '../../../core/index.ts';
+import { decodeError, encodeError } from '../../shared/google/errors.ts';
 import {
   describeListed,
   formatPricing,
@@ -25,7 +26,6 @@ import {
 import { readObject, readTokens } from '../../shared/wire-kit/values.ts';
 import { parts, readRequest, GenerateCall, limitPath } from './call.ts';
 import { protocolName, flagsSchema } from './encoding.ts';
-import { decodeError, encodeError } from './errors.ts';
 import { ReplyDecoder } from './reply-in.ts';
 import { ChunkEncoder, encodeStreamError, encodeReply } from './reply-out.ts';
 import { encodeRequest, fieldNames } from './request.ts';

@@ -13,6 +13,7 @@ import {
   type BlockKind,
   type Opaque,
 } from '../../../core/index.ts';
+import { readStreamError } from '../../shared/google/errors.ts';
 import { isError } from '../../shared/vendors/errors.ts';
 import { unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
@@ -24,7 +25,6 @@ import { readList, readMember, readObject, readObjects, readText } from '../../s
 import { isObject, pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { GenerateCall } from './call.ts';
 import { bag, fitName, makeCallId, readSignature } from './encoding.ts';
-import { readStreamError } from './errors.ts';
 import {
   Searches,
   countFields,

@@ -14,13 +14,13 @@ import {
   type Opaque,
   type Annotation,
 } from '../../../core/index.ts';
+import { buildErrorBody } from '../../shared/google/errors.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
 import { type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName, writeSignature } from './encoding.ts';
-import { buildErrorBody } from './errors.ts';
 import { encodeUsage, encodeFinish, encodeGrounding, isCited, encodeLogprobs } from './reply-facts.ts';
 
 export class ChunkEncoder implements EventEncoder {

@@ -5,11 +5,13 @@ import {
   buildErrorEvent,
   selectClientStatus,
   readVendorError,
-} from '../../shared/vendors/errors.ts';
-import { parseJson } from '../../shared/wire-kit/event-data.ts';
-import { readObject, readList, readObjects, readText } from '../../shared/wire-kit/values.ts';
-import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { protocolName } from './encoding.ts';
+} from '../vendors/errors.ts';
+import { parseJson } from '../wire-kit/event-data.ts';
+import { readObject, readList, readObjects, readText } from '../wire-kit/values.ts';
+import type { Fields } from '../wire-kit/vendor-bag.ts';
+
+/** Clients of all of Google's wires can read an error of any of them as Google wrote it. */
+const family = 'generate-content';
 
 /** The RPC statuses by HTTP status. Any other is `INVALID_ARGUMENT`. */
 const rpcStatuses: ReadonlyMap<number, string> = new Map([
@@ -58,9 +60,8 @@ export function buildErrorBody(error: GatewayError): { error: Fields } {
   const code = readHttpStatus(error);
   const known = rpcStatuses.get(code) ?? 'INVALID_ARGUMENT';
   const status = error.code === 'outcome_not_kept' ? 'ALREADY_EXISTS' : known;
-  if (vendor?.family !== protocolName)
-    return { error: { code, message, status, details: encodeDetails(error) } };
-  const passed = selectClientStatus(error, protocolName);
+  if (vendor?.family !== family) return { error: { code, message, status, details: encodeDetails(error) } };
+  const passed = selectClientStatus(error, family);
   if (passed !== undefined) return { error: { code: passed, status, ...vendor.body, message } };
   return { error: { details: encodeDetails(error), ...vendor.body, code, message, status } };
 }
@@ -69,7 +70,7 @@ export function buildErrorBody(error: GatewayError): { error: Fields } {
 export function encodeError(error: GatewayError, match?: Match): ErrorReply {
   const body = buildErrorBody(error);
   return {
-    status: selectClientStatus(error, protocolName) ?? readHttpStatus(error),
+    status: selectClientStatus(error, family) ?? readHttpStatus(error),
     body: match?.framing === 'array' ? [body] : body,
   };
 }
@@ -86,7 +87,7 @@ function readField(error: Fields): string | undefined {
 
 /** Turns a provider's status and error body into an error that is safe to show to the client. */
 export function decodeError(status: number, text: string): GatewayError {
-  const error = decodeVendorError(protocolName, status, text);
+  const error = decodeVendorError(family, status, text);
   const { fields: wire } = readVendorError(parseJson(text));
   const param = error.details.param ?? (error.details.vendor ? readField(wire) : undefined);
   const retryAfter = readSeconds(findDetail(wire, 'RetryInfo').retryDelay);
@@ -96,5 +97,5 @@ export function decodeError(status: number, text: string): GatewayError {
 export function readStreamError(body: unknown): EventOf<'error'> {
   const error = readVendorError(body);
   const { status } = error.fields;
-  return buildErrorEvent(protocolName, { ...error, code: typeof status === 'string' ? status : undefined });
+  return buildErrorEvent(family, { ...error, code: typeof status === 'string' ? status : undefined });
 }
