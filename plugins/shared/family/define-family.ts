@@ -37,7 +37,7 @@ class FamilyCall extends ReadCall {
   readonly #suits: (model: Target['model']) => boolean;
 
   constructor({ suits, ...read }: ReadAsk<object>, { wire, family }: { wire: string; family: string }) {
-    const { model, ask, preferences, size, labels, defaulted, fees = [], rest } = read;
+    const { model, ask, preferences, size, labels, defaulted, fees = [], rest, names } = read;
     super(
       {
         model,
@@ -53,7 +53,10 @@ class FamilyCall extends ReadCall {
         labels,
         defaulted,
       },
-      () => ({ model, stream: false, turns: [], task: { family, ask }, ...createBag(wire).keep(rest) }),
+      () => {
+        const task = { family, ask };
+        return { model, stream: false, turns: [], task, names, ...createBag(wire).keep(rest) };
+      },
     );
     this.#suits = suits;
   }

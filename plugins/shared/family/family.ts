@@ -48,6 +48,8 @@ export interface ReadAsk<Ask> {
   readonly fees?: readonly Fee[];
   /** Fields that only this wire knows. */
   readonly rest: Fields;
+  /** Names of fields of `ask` in this body, if they depend on it. */
+  readonly names?: Readonly<Record<string, string>>;
   /** Whether a vendor with the same wire takes the body as it is for a model. */
   suits(model: Model): boolean;
 }
