@@ -23,6 +23,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** What clients of one wire send and read. */
 export interface FamilyClient {
+  readonly wire: string;
   readonly path: string;
   /** Bodies that each of the vendors can answer. No member has a value that means the same as none. */
   readonly bodies: fc.Arbitrary<Fields>;
@@ -48,8 +49,9 @@ export interface FamilyVendor {
 
 export interface FamilyFacts {
   readonly plugin: Plugin;
-  /** By the names of the wires. */
-  readonly clients: Readonly<Record<string, FamilyClient>>;
+  /** One or several of each wire that clients speak. */
+  readonly clients: readonly FamilyClient[];
+  /** One of each wire, by its name. */
   readonly vendors: Readonly<Record<string, FamilyVendor>>;
 }
 
@@ -328,15 +330,18 @@ export function testFamily({ plugin, clients, vendors }: FamilyFacts): void {
       testRefusals(find(name));
     });
 
-    describe.each(Object.entries(clients))('a client of %s', (name, client) => {
-      const protocol = find(name);
-      testClient(protocol, client);
+    describe.each(clients.map((client) => [client.wire, client.path, client] as const))(
+      'a client of %s at %s',
+      (name, _path, client) => {
+        const protocol = find(name);
+        testClient(protocol, client);
 
-      describe.each(Object.entries(vendors))('and a vendor of %s', (wire, vendor) => {
-        const pair = { protocol, wire: find(wire), client, vendor };
-        testCrossing(pair);
-        testHostileReplies(pair);
-      });
-    });
+        describe.each(Object.entries(vendors))('and a vendor of %s', (wire, vendor) => {
+          const pair = { protocol, wire: find(wire), client, vendor };
+          testCrossing(pair);
+          testHostileReplies(pair);
+        });
+      },
+    );
   });
 }

@@ -6,7 +6,7 @@ import { character, word } from '../support/arbitrary.ts';
 import { fromWire, toVector } from './vectors.ts';
 
 /** Lengths that all fake vendors have. */
-export const lengths = [256, 512, 1024] as const;
+export const lengths = [8, 16, 32] as const;
 
 const text = fc.string({ unit: character, minLength: 1, maxLength: 8 });
 
@@ -24,7 +24,7 @@ const reply = z.strictObject({
   usage: z.strictObject({ prompt_tokens: z.int(), total_tokens: z.int() }),
 });
 
-const openai: FamilyClient = {
+const openai: Omit<FamilyClient, 'wire'> = {
   path: '/v1/embeddings',
   bodies: fc.record(
     {
@@ -52,4 +52,69 @@ const openai: FamilyClient = {
   },
 };
 
-export const clients = { embeddings: openai };
+const taskType = fc.constantFrom(
+  'RETRIEVAL_QUERY',
+  'RETRIEVAL_DOCUMENT',
+  'CLASSIFICATION',
+  'FACT_VERIFICATION',
+);
+
+const shared = {
+  taskType,
+  outputDimensionality: fc.constantFrom(...lengths),
+  x_unknown: fc.integer(),
+};
+
+const settings = { ...shared, title: word };
+
+const content = fc.array(text, { minLength: 1, maxLength: 3 }).map((texts) => ({
+  role: 'user',
+  parts: texts.map((each) => ({ text: each })),
+}));
+
+const contentBody = z.looseObject({
+  content: z.looseObject({ parts: z.array(z.looseObject({ text: z.string() })) }),
+  outputDimensionality: z.number().optional(),
+});
+type ContentBody = z.output<typeof contentBody>;
+
+function expectVector({ content: { parts }, outputDimensionality: length }: ContentBody): number[] {
+  return toVector(parts.map(({ text: each }) => each).join('\n'), length);
+}
+
+const usageMetadata = z.looseObject({ promptTokenCount: z.int(), totalTokenCount: z.int() });
+const values = z.strictObject({ values: z.array(z.number()) });
+const singleReply = z.strictObject({ embedding: values, usageMetadata });
+const batchReply = z.strictObject({ embeddings: z.array(values), usageMetadata });
+
+const embedContent: Omit<FamilyClient, 'wire'> = {
+  path: '/v1beta/models/house/embed:embedContent',
+  bodies: fc.record({ content, ...settings }, { requiredKeys: ['content'] }),
+  readAnswers: (body) => [fromWire(singleReply.parse(body).embedding.values)],
+  expectAnswers: (body) => [expectVector(contentBody.parse(body))],
+};
+
+const batchBody = z.looseObject({ requests: z.array(contentBody) });
+
+const batchEmbedContents: Omit<FamilyClient, 'wire'> = {
+  path: '/beta/v1/models/house/embed:batchEmbedContents',
+  bodies: fc
+    .tuple(
+      fc.array(fc.record({ content, title: word }, { requiredKeys: ['content'] }), {
+        minLength: 1,
+        maxLength: 4,
+      }),
+      fc.record(shared, { requiredKeys: [] }),
+    )
+    .map(([requests, alike]) => ({
+      requests: requests.map((each) => ({ model: 'models/house/embed', ...alike, ...each })),
+    })),
+  readAnswers: (body) => batchReply.parse(body).embeddings.map(({ values: vector }) => fromWire(vector)),
+  expectAnswers: (body) => batchBody.parse(body).requests.map(expectVector),
+};
+
+export const clients: readonly FamilyClient[] = [
+  { wire: 'embeddings', ...openai },
+  { wire: 'embed-content', ...embedContent },
+  { wire: 'embed-content', ...batchEmbedContents },
+];

@@ -82,4 +82,90 @@ const cohere: FamilyVendor = {
   toUsage: toInput,
 };
 
-export const vendors: Readonly<Record<string, FamilyVendor>> = { embeddings: openai, 'cohere-embed': cohere };
+const taskTypes = [
+  'RETRIEVAL_QUERY',
+  'RETRIEVAL_DOCUMENT',
+  'SEMANTIC_SIMILARITY',
+  'CLASSIFICATION',
+  'CLUSTERING',
+  'QUESTION_ANSWERING',
+  'FACT_VERIFICATION',
+  'CODE_RETRIEVAL_QUERY',
+] as const;
+
+const geminiContent = z.strictObject({
+  parts: z.array(z.strictObject({ text: z.string().min(1) })).min(1),
+});
+const geminiSettings = {
+  taskType: z.enum(taskTypes).optional(),
+  title: z.string().optional(),
+  outputDimensionality: dimension,
+};
+
+const geminiBody = z.strictObject({
+  requests: z
+    .array(
+      z.strictObject({
+        model: z.literal('models/embed'),
+        content: geminiContent,
+        x_unknown: z.number().optional(),
+        ...geminiSettings,
+      }),
+    )
+    .min(1)
+    .max(100),
+});
+
+/** One part is its text, and several are what they are. */
+function toAsked({ parts }: z.output<typeof geminiContent>): unknown {
+  const [first, ...others] = parts.map(({ text }) => text);
+  return others.length === 0 ? first : [first, ...others].join('\n');
+}
+
+const gemini: FamilyVendor = {
+  model: makeModel('embed-content', { inputs: 2 }),
+  answer(body, tokens) {
+    const { requests } = geminiBody.parse(body);
+    const embeddings = requests.map(({ content, outputDimensionality: length }) => ({
+      values: toVector(toAsked(content), length),
+    }));
+    return { embeddings, usageMetadata: { promptTokenCount: tokens, promptTokensDetails: [] } };
+  },
+  toUsage: toInput,
+};
+
+const predictBody = z.strictObject({
+  instances: z
+    .array(
+      z.strictObject({
+        content: z.string().min(1),
+        task_type: z.enum(taskTypes).optional(),
+        title: z.string().optional(),
+      }),
+    )
+    .min(1)
+    .max(250),
+  parameters: z.strictObject({ autoTruncate: z.boolean(), outputDimensionality: dimension }),
+});
+
+const predict: FamilyVendor = {
+  model: makeModel('vertex-predict', { inputs: 2 }),
+  answer(body, tokens) {
+    const { instances, parameters } = predictBody.parse(body);
+    const predictions = instances.map(({ content }, index) => ({
+      embeddings: {
+        values: toVector(content, parameters.outputDimensionality),
+        statistics: { token_count: index === 0 ? tokens : 0, truncated: false },
+      },
+    }));
+    return { predictions, metadata: { billableCharacterCount: 7 } };
+  },
+  toUsage: toInput,
+};
+
+export const vendors: Readonly<Record<string, FamilyVendor>> = {
+  embeddings: openai,
+  'embed-content': gemini,
+  'cohere-embed': cohere,
+  'vertex-predict': predict,
+};

@@ -1,6 +1,6 @@
 /** What is asked of embedding models and what they answer, whatever the wire. */
 import { z } from 'zod';
-import { createFlagReader, GatewayError, type Model } from '../../../core/index.ts';
+import { createFlagReader, GatewayError, type InputSize, type Model } from '../../../core/index.ts';
 import type { Part as BodyPart } from '../../shared/family/family.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { countNumbers, readVector, type Vector } from './vectors.ts';
@@ -43,6 +43,8 @@ export interface EmbeddingAsk {
   /** What to do with a text that is too long. Default: refuse it. */
   readonly truncate?: 'none' | 'start' | 'end' | undefined;
   readonly user?: string | undefined;
+  /** Whether the client's reply is one vector and not a list. */
+  readonly isAlone?: boolean | undefined;
 }
 
 /** What the catalogue says of a model, by the name of its wire. */
@@ -93,6 +95,22 @@ export function checkDimensions(
     `The model "${id}" has no vectors of ${asked} dimensions: ${known ? `send ${known}` : 'leave it out'}.`,
     { param: 'dimensions' },
   );
+}
+
+/** Bounds the input. */
+export function measureInputs(inputs: readonly Input[]): InputSize {
+  let [textBytes, images, mediaBytes] = [0, 0, 0];
+  for (const input of inputs) {
+    if (typeof input === 'string') textBytes += Buffer.byteLength(input);
+    else
+      for (const part of input) {
+        if (typeof part === 'number') textBytes += 1;
+        else if (part.type === 'text') textBytes += Buffer.byteLength(part.text);
+        else if (part.kind === 'image') images += 1;
+        else mediaBytes += Math.ceil(part.data.length * 0.75);
+      }
+  }
+  return { textBytes, images, mediaBytes, items: inputs.length };
 }
 
 /** The inputs as texts. Throws for what a wire of texts cannot carry. */

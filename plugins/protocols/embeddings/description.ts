@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
+import { batchBody, singleBody } from './google-client.ts';
 import { request } from './openai.ts';
 
 const input = z
@@ -36,6 +37,46 @@ export function describeOpenai(): CallDescription[] {
       body: { 'application/json': body },
       replies: { 200: { 'application/json': reply } },
       error: errorSchema,
+    },
+  ];
+}
+
+const googleError = z
+  .object({
+    error: z.looseObject({ code: z.int(), message: z.string(), status: z.string() }),
+  })
+  .meta({ title: 'EmbedContentError' });
+
+const embedding = z.looseObject({ values: z.array(z.number()) });
+const usageMetadata = z.looseObject({ promptTokenCount: count, totalTokenCount: count });
+const content = { parts: [{ text: 'A lighthouse' }] };
+
+/** Google's two calls. */
+export function describeGoogle(): CallDescription[] {
+  const single = singleBody.meta({ title: 'EmbedContentRequest', examples: [{ content }] });
+  const batch = batchBody.meta({
+    title: 'BatchEmbedContentsRequest',
+    examples: [{ requests: [{ content }] }],
+  });
+  const one = z.looseObject({ embedding, usageMetadata }).meta({ title: 'EmbedContentResponse' });
+  const several = z
+    .looseObject({ embeddings: z.array(embedding), usageMetadata })
+    .meta({ title: 'BatchEmbedContentsResponse' });
+  const shared = { method: 'POST', error: googleError } as const;
+  return [
+    {
+      ...shared,
+      path: '/beta/v1beta/models/{model}:embedContent',
+      summary: 'Make one vector of a content',
+      body: { 'application/json': single },
+      replies: { 200: { 'application/json': one } },
+    },
+    {
+      ...shared,
+      path: '/beta/v1beta/models/{model}:batchEmbedContents',
+      summary: 'Make a vector of each content',
+      body: { 'application/json': batch },
+      replies: { 200: { 'application/json': several } },
     },
   ];
 }

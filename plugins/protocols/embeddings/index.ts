@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { defineFamily } from '../../shared/family/define-family.ts';
 import { checkLengths, type EmbeddingAsk, type Input } from './ask.ts';
 import { cohere } from './cohere.ts';
+import { google, predict } from './google.ts';
 import { openai, wireName } from './openai.ts';
 import type { Vector } from './vectors.ts';
 
@@ -24,7 +25,7 @@ export const embeddings = defineFamily<EmbeddingAsk, readonly Vector[]>({
   name: 'embeddings',
   makes: 'embeddings',
   path: '/v1/embeddings',
-  wires: [openai, cohere],
+  wires: [openai, google, cohere, predict],
   join: (answers, ask) => checkLengths(answers.flat(), ask),
   demo: {
     wire: wireName,

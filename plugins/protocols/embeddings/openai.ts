@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { GatewayError, toCount, type Model, type Usage } from '../../../core/index.ts';
-import type { ClientWire, ReadAnswer, ReadAsk, Wire } from '../../shared/family/family.ts';
+import type { ClientWire, ReadAnswer, Wire } from '../../shared/family/family.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { readLabels } from '../../shared/wire-kit/read-call.ts';
@@ -19,6 +19,7 @@ import {
   flagsSchema,
   getShare,
   loseTitles,
+  measureInputs,
   readVectors,
   requireTexts,
   split,
@@ -28,7 +29,7 @@ import {
   type Purpose,
   type Share,
 } from './ask.ts';
-import { encodeVector, readVector, writeVector, type Vector } from './vectors.ts';
+import { encodeVector, quicklyWritten, readVector, writeVector, type Vector } from './vectors.ts';
 
 export const wireName = 'embeddings';
 export const readFlags = createReader(wireName);
@@ -90,21 +91,6 @@ export const request = z.looseObject({
 
 const known = new Set(Object.keys(request.shape));
 
-export function measureInputs(inputs: readonly Input[]): ReadAsk<EmbeddingAsk>['size'] {
-  let [textBytes, images, mediaBytes] = [0, 0, 0];
-  for (const input of inputs) {
-    if (typeof input === 'string') textBytes += Buffer.byteLength(input);
-    else
-      for (const part of input) {
-        if (typeof part === 'number') textBytes += 1;
-        else if (part.type === 'text') textBytes += Buffer.byteLength(part.text);
-        else if (part.kind === 'image') images += 1;
-        else mediaBytes += Math.ceil(part.data.length * 0.75);
-      }
-  }
-  return { textBytes, images, mediaBytes, items: inputs.length };
-}
-
 export const paths: ReadonlySet<string> = new Set(['/v1/embeddings', '/embeddings']);
 
 const client: ClientWire<EmbeddingAsk, readonly Vector[]> = {
@@ -148,9 +134,6 @@ const client: ClientWire<EmbeddingAsk, readonly Vector[]> = {
   address: { client: 'openai', path: '/v1' },
   describeCalls: async () => (await import('./description.ts')).describeOpenai(),
 };
-
-/** Characters that are written in a few milliseconds. */
-const quicklyWritten = 512 * 1024;
 
 function takesAsIs(
   { inputs, encoding, purpose, truncate }: EmbeddingAsk,

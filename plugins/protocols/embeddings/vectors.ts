@@ -55,6 +55,9 @@ function decodeBase64(text: string): number[] {
   return numbers;
 }
 
+/** Characters that are written in a few milliseconds. */
+export const quicklyWritten = 512 * 1024;
+
 /** The vector as the text of a JSON value. */
 export function writeVector(vector: Vector, encoding: 'float' | 'base64'): string {
   if (encoding === 'base64') return `"${encodeVector(vector)}"`;
