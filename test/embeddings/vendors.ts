@@ -163,9 +163,119 @@ const predict: FamilyVendor = {
   toUsage: toInput,
 };
 
+/** A vendor with a body of its own and OpenAI's reply. */
+function defineDialect(
+  wire: string,
+  flags: object,
+  settings: z.ZodRawShape,
+  read: (body: Readonly<Record<string, unknown>>) => { readonly length: unknown; readonly encoding: unknown },
+): FamilyVendor {
+  const schema = z.strictObject({ model: z.literal('embed'), input: texts, ...settings });
+  return {
+    model: makeModel(wire, flags),
+    answer(body, tokens) {
+      const asked = schema.parse(body);
+      const { length, encoding } = read(asked);
+      const data = asked.input.map((each, index) => ({
+        object: 'embedding',
+        index,
+        embedding: write(toVector(each, dimension.parse(length)), z.string().optional().parse(encoding)),
+      }));
+      return { object: 'list', data, model: 'embed', usage: { total_tokens: tokens } };
+    },
+    toUsage: toInput,
+  };
+}
+
+const encodings = z.enum(['float', 'base64']);
+
+const mistral = defineDialect(
+  'mistral-embed',
+  { bytes: 9 },
+  { output_dimension: dimension, encoding_format: encodings.optional() },
+  ({ output_dimension: length, encoding_format: encoding }) => ({ length, encoding }),
+);
+
+const voyage = defineDialect(
+  'voyage-embed',
+  { inputs: 3 },
+  {
+    input_type: z.enum(['query', 'document']).optional(),
+    truncation: z.boolean(),
+    output_dimension: dimension,
+    encoding_format: z.literal('base64').optional(),
+  },
+  ({ output_dimension: length, encoding_format: encoding }) => ({ length, encoding }),
+);
+
+const jina = defineDialect(
+  'jina-embed',
+  {},
+  {
+    task: z
+      .enum(['retrieval.query', 'retrieval.passage', 'text-matching', 'classification', 'separation'])
+      .optional(),
+    truncate: z.boolean(),
+    dimensions: dimension,
+    embedding_type: encodings,
+  },
+  ({ dimensions: length, embedding_type: encoding }) => ({ length, encoding }),
+);
+
+const nvidia = defineDialect(
+  'nvidia-embed',
+  { inputs: 2, base64: false },
+  {
+    input_type: z.enum(['query', 'passage']),
+    truncate: z.enum(['NONE', 'START', 'END']),
+    dimensions: dimension,
+    encoding_format: encodings,
+    user: z.string().optional(),
+  },
+  ({ dimensions: length, encoding_format: encoding }) => ({ length, encoding }),
+);
+
+const ollamaBody = z.strictObject({
+  model: z.literal('embed'),
+  input: texts,
+  dimensions: dimension,
+  truncate: z.boolean(),
+});
+
+const ollama: FamilyVendor = {
+  model: makeModel('ollama-embed', { inputs: 2 }),
+  answer(body, tokens) {
+    const { input, dimensions } = ollamaBody.parse(body);
+    const embeddings = input.map((each) => toVector(each, dimensions));
+    return { model: 'embed', embeddings, total_duration: 9, load_duration: 1, prompt_eval_count: tokens };
+  },
+  toUsage: toInput,
+};
+
+const titanBody = z.strictObject({
+  inputText: z.string().min(1),
+  dimensions: dimension,
+  normalize: z.literal(true),
+});
+
+const titan: FamilyVendor = {
+  model: makeModel('titan-embed'),
+  answer(body, tokens) {
+    const { inputText, dimensions } = titanBody.parse(body);
+    return { embedding: toVector(inputText, dimensions), inputTextTokenCount: tokens };
+  },
+  toUsage: toInput,
+};
+
 export const vendors: Readonly<Record<string, FamilyVendor>> = {
   embeddings: openai,
   'embed-content': gemini,
   'cohere-embed': cohere,
   'vertex-predict': predict,
+  'titan-embed': titan,
+  'ollama-embed': ollama,
+  'mistral-embed': mistral,
+  'voyage-embed': voyage,
+  'jina-embed': jina,
+  'nvidia-embed': nvidia,
 };

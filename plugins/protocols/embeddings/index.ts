@@ -3,7 +3,9 @@ import { hash } from 'node:crypto';
 import { defineFamily } from '../../shared/family/define-family.ts';
 import { checkLengths, type EmbeddingAsk, type Input } from './ask.ts';
 import { cohere } from './cohere.ts';
+import { dialects } from './dialects.ts';
 import { google, predict } from './google.ts';
+import { ollama, titan } from './numbers.ts';
 import { openai, wireName } from './openai.ts';
 import type { Vector } from './vectors.ts';
 
@@ -25,7 +27,7 @@ export const embeddings = defineFamily<EmbeddingAsk, readonly Vector[]>({
   name: 'embeddings',
   makes: 'embeddings',
   path: '/v1/embeddings',
-  wires: [openai, google, cohere, predict],
+  wires: [openai, google, cohere, predict, titan, ollama, ...dialects],
   join: (answers, ask) => checkLengths(answers.flat(), ask),
   demo: {
     wire: wireName,
