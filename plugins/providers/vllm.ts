@@ -6,6 +6,8 @@ export const vllm = defineChatProvider('vllm', 'VLLM', undefined, {
     'chat-completions': '/chat/completions',
     completions: '/completions',
     rerank: '/rerank',
+    // For Text Embeddings Inference, which serves its other calls as vLLM does.
+    'tei-rerank': '/../rerank',
   },
   models: { discover: '/models' },
   // It may load the model first.

@@ -2,59 +2,38 @@
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
-import { request } from './clients.ts';
+import { request } from './client.ts';
 
-const examples = [
-  { model: 'demo/rank', query: 'a lamp for ships', documents: ['A lighthouse is a lamp for ships.', 'Tea'] },
-];
-
-const documents = z.array(z.union([z.string(), z.looseObject({})])).meta({
-  description: 'Texts, or objects: of these counts `text`, or the members that `rank_fields` names, or all.',
+const documents = [{ text: 'A lighthouse is a lamp for ships.' }, 'Tea'];
+const body = request.meta({
+  title: 'RerankRequest',
+  description:
+    'Of a document that is an object, `text` counts, or the members that `rank_fields` names, or all.',
+  examples: [{ model: 'demo/rank', query: 'a lamp for ships', documents }],
 });
-
-const body = request.extend({ documents }).meta({ title: 'RerankRequest', examples });
 
 const result = z.looseObject({
   index: count.meta({ description: "The document's place in the request." }),
   relevance_score: z.number(),
   document: z.looseObject({}).optional(),
 });
+const results = z.array(result).meta({ description: 'The best first.' });
+const billed = z.looseObject({ search_units: count.optional(), input_tokens: count.optional() });
+const meta = z.looseObject({ billed_units: billed });
+const usage = z.looseObject({ total_tokens: count.optional() });
 
-const meta = z.looseObject({
-  billed_units: z.looseObject({ search_units: count.optional(), input_tokens: count.optional() }).optional(),
-});
-
-const reply = z
-  .looseObject({
-    results: z.array(result).meta({ description: 'The best first.' }),
-    usage: z.looseObject({ total_tokens: count.optional() }),
-    meta: meta.optional(),
-  })
-  .meta({ title: 'RerankResult' });
-
-const cohereReply = z
-  .looseObject({ id: z.string().optional(), results: z.array(result), meta })
-  .meta({ title: 'CohereRerankResult' });
-
-const cohereError = z.looseObject({ message: z.string() }).meta({ title: 'CohereError' });
-
-function describe(path: string, summary: string, reply200: z.ZodType, error: z.ZodType): CallDescription[] {
-  return [
-    {
-      method: 'POST',
-      path,
-      summary,
-      body: { 'application/json': body },
-      replies: { 200: { 'application/json': reply200 } },
-      error,
-    },
-  ];
+function describe(path: string, summary: string, reply: z.ZodType, error: z.ZodType): CallDescription[] {
+  const replies = { 200: { 'application/json': reply } };
+  return [{ method: 'POST', path, summary, body: { 'application/json': body }, replies, error }];
 }
 
 export function describeJina(): CallDescription[] {
+  const reply = z.looseObject({ results, usage, meta: meta.optional() }).meta({ title: 'RerankResult' });
   return describe('/v1/rerank', 'Sort documents by how well they answer a query', reply, errorSchema);
 }
 
 export function describeCohere(): CallDescription[] {
-  return describe('/v2/rerank', "The same in Cohere's form", cohereReply, cohereError);
+  const reply = z.looseObject({ results, meta }).meta({ title: 'CohereRerankResult' });
+  const error = z.looseObject({ message: z.string() }).meta({ title: 'CohereError' });
+  return describe('/v2/rerank', "The same in Cohere's form", reply, error);
 }

@@ -1,8 +1,7 @@
 /** Rerank: a query and documents in, a score for each document out. */
 import { defineFamily } from '../../shared/family/define-family.ts';
 import { joinResults, toSearches, type RerankAsk, type Result } from './ask.ts';
-import { cohere, jina, wireName } from './clients.ts';
-import { vendorWires } from './vendors.ts';
+import { wireName, wires } from './wires.ts';
 
 /** What is read of a text, so that thousands of them are quickly read. */
 const mostCharacters = 500;
@@ -25,7 +24,7 @@ export const rerank = defineFamily<RerankAsk, readonly Result[]>({
   name: 'rerank',
   makes: 'scores',
   path: '/v1/rerank',
-  wires: [jina, cohere, ...vendorWires],
+  wires,
   join: joinResults,
   demo: {
     wire: wireName,
