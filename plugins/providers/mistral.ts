@@ -2,7 +2,11 @@
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
 export const mistral = defineChatProvider('mistral', 'MISTRAL', 'https://api.mistral.ai/v1', {
-  endpoints: { 'chat-completions': '/chat/completions', 'mistral-fim': '/fim/completions' },
+  endpoints: {
+    'chat-completions': '/chat/completions',
+    'mistral-fim': '/fim/completions',
+    moderations: '/moderations',
+  },
   // A text to continue is no message.
   choose: ({ turns }) => (turns[0]?.at === 'prompt' ? 'mistral-fim' : 'chat-completions'),
 });

@@ -13,6 +13,7 @@ export const openai = defineProvider({
     images: (_target, operation) => (operation === 'edit' ? '/images/edits' : '/images/generations'),
     embeddings: '/embeddings',
     completions: '/completions',
+    moderations: '/moderations',
   },
   choose: chooseWire,
   // https://eu.api.openai.com/v1 and its like keep data in a region.

@@ -1,0 +1,26 @@
+/** Describes the endpoint for the OpenAPI document. Fields that providers add pass too. */
+import { z } from 'zod';
+import type { CallDescription } from '../../../core/index.ts';
+import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
+import { request } from './wire.ts';
+
+const examples = [{ model: 'demo/guard', input: 'Tea or coffee?' }];
+const body = request.meta({ title: 'ModerationRequest', examples });
+
+const verdict = z.looseObject({
+  flagged: z.boolean().optional(),
+  categories: z.record(z.string(), z.boolean().nullable()),
+  category_scores: z.record(z.string(), z.number()),
+});
+const results = z
+  .array(verdict)
+  .meta({ description: "One for each input; categories are the vendor's own." });
+const reply = z
+  .looseObject({ id: z.string(), model: z.string(), results })
+  .meta({ title: 'ModerationResult' });
+
+export function describeCalls(): CallDescription[] {
+  const [path, summary] = ['/v1/moderations', 'Judge texts and pictures'];
+  const replies = { 200: { 'application/json': reply } };
+  return [{ method: 'POST', path, summary, body: { 'application/json': body }, replies, error: errorSchema }];
+}

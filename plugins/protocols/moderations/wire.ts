@@ -1,0 +1,103 @@
+/**
+ * OpenAI's wire, https://platform.openai.com/docs/api-reference/moderations, which Mistral has for texts. Each
+ * vendor has categories of its own, which reach the client as they are.
+ */
+import { z } from 'zod';
+import { GatewayError, toCount, type InputSize, type Model } from '../../../core/index.ts';
+import type { Wire } from '../../shared/family/family.ts';
+import { decodeError, encodeError } from '../../shared/openai/errors.ts';
+import { refuse } from '../../shared/wire-kit/losses.ts';
+import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
+import { readObject } from '../../shared/wire-kit/values.ts';
+import { isObject, overlay, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { checkWire, mediaUrl, modelId } from '../../shared/wire-kit/wire-check.ts';
+
+const mostInputs = 1000;
+const url = z.looseObject({ url: mediaUrl });
+const part = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text'), text: z.string() }),
+  z.looseObject({ type: z.literal('image_url'), image_url: url }),
+]);
+
+/** A list of parts is one input, and a list of texts is as many. */
+export const request = z.looseObject({
+  model: modelId.nullish(),
+  input: z.union([
+    z.string(),
+    z.array(z.string()).min(1).max(mostInputs),
+    z.array(part).min(1).max(mostInputs),
+  ]),
+  provider: providerObject.nullish(),
+});
+
+const known = new Set(Object.keys(request.shape));
+
+export type ModerationAsk = Pick<z.output<typeof request>, 'input'>;
+
+/** What the vendor says of each input. */
+export type Verdicts = readonly Fields[];
+
+/** What OpenAI takes if a call names no model. */
+const usualModel = 'openai/omni-moderation-latest';
+
+const isText = (item: unknown): item is string => typeof item === 'string';
+const isPicture = (item: unknown): boolean => isObject(item) && item.type === 'image_url';
+
+/** The inputs as texts, which is all that most models take. */
+export function listTexts({ input }: ModerationAsk): readonly string[] {
+  if (isText(input)) return [input];
+  if (input.every(isText)) return input;
+  return [input.flatMap((item) => (!isText(item) && item.type === 'text' ? item.text : [])).join('\n')];
+}
+
+function measureInput(ask: ModerationAsk): InputSize {
+  const texts = listTexts(ask);
+  const textBytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  const images = isText(ask.input) ? 0 : ask.input.filter(isPicture).length;
+  return { textBytes, images, mediaBytes: 0, items: texts.length };
+}
+
+function takesAsIs({ input }: ModerationAsk, model: Model): boolean {
+  return isText(input) || isText(input[0]) || model.input.includes('image');
+}
+
+export const wire: Wire<ModerationAsk, Verdicts> = {
+  name: 'moderations',
+  errors: { encodeError, decodeError },
+  client: {
+    match: (method, path) =>
+      method === 'POST' && (path === '/v1/moderations' || path === '/moderations')
+        ? { operation: 'generate' }
+        : undefined,
+    read(body) {
+      const { model, input, provider, ...others } = checkWire(request, body);
+      return {
+        model: model ?? usualModel,
+        ask: { input },
+        preferences: readPreferences(provider),
+        size: measureInput({ input }),
+        defaulted: model ? [] : ['model'],
+        rest: pickUnread(others, known),
+        suits: (offered) => takesAsIs({ input }, offered),
+      };
+    },
+    *write(results, _ask, { id, model, usage: { input = 0 } }) {
+      yield JSON.stringify({ id, model, results, usage: { prompt_tokens: input, total_tokens: input } });
+    },
+    describeCalls: async () => (await import('./description.ts')).describeCalls(),
+  },
+  encode(ask, model, { rest }) {
+    const [isWhole, { input }] = [takesAsIs(ask, model), ask];
+    const picture = isWhole || isText(input) ? -1 : input.findIndex(isPicture);
+    if (picture >= 0)
+      refuse(`input[${picture}]`, `The model "${model.id}" takes texts only: leave pictures out.`);
+    return [overlay(rest, { model: model.upstream, input: isWhole ? input : listTexts(ask)[0] })];
+  },
+  decode(body, ask) {
+    const { results, usage } = readObject(body);
+    if (!Array.isArray(results) || !results.every(isObject) || results.length !== listTexts(ask).length)
+      throw new GatewayError('upstream_failed', 'The provider sent verdicts that could not be read.');
+    const tokens = toCount(readObject(usage).prompt_tokens) ?? toCount(readObject(usage).total_tokens);
+    return { answer: results, usage: tokens ? { input: tokens, output: 0 } : undefined };
+  },
+};
