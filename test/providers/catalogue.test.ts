@@ -1,9 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { isModality } from '../../core/model-facts.ts';
 import { readCatalogue } from '../../plugins/shared/provider/catalogue-file.ts';
 import { nameRates } from '../support/rates.ts';
 import { catalogues, getFileUrl, models, vendors } from './catalogues.ts';
+
+type Listed = (typeof models)[number];
+
+function listNamed(isWanted: (model: Listed) => boolean): (readonly [name: string, model: Listed])[] {
+  return models.filter(isWanted).map((model) => [`${model.vendor}: ${model.id}`, model] as const);
+}
 
 describe('every catalogue file', () => {
   it.each(vendors)('%s is valid, is dated and states the source of its facts', (vendor) => {
@@ -22,11 +29,26 @@ describe('every catalogue file', () => {
     });
     const counts = new Set(['contextLength', 'outputLimit', 'above', 'imageTokens', 'min', 'max']);
     const own = new Set(['low', 'medium', 'high', 'xhigh', '1K', '2K', '4K', '0.5K', '512', 'auto']);
-    const size = /^(multiple|longestEdge|leastPixels|mostPixels|mostRatio)$/;
+    // Numbers in a list are lengths of vectors.
+    const size = /^(multiple|longestEdge|leastPixels|mostPixels|mostRatio|least|most|inputs|\d+)$/;
     expect(numbers.filter((name) => !counts.has(name) && !own.has(name) && !size.test(name))).toEqual([]);
   });
 
-  it.each(models.map((model) => [`${model.vendor}: ${model.id}`, model] as const))(
+  it.each(listNamed(({ output }) => !output.some(isModality)))(
+    '%s is a model of one thing that is no conversation, free or sold by tokens or by searches',
+    (_, { output, price, free = false, outputLimit, input, protocols = [] }) => {
+      expect([output.length, outputLimit, protocols.length]).toEqual([1, 1, 1]);
+      expect(input).toContain('text');
+      expect(free).toBe(output[0] === 'categories');
+      if (!price) return;
+      const { input: token, search } = nameRates(price);
+      const isPlausible =
+        token > 0n ? token < 1_000_000_000n : search !== undefined && search < 10_000_000n && search > 0n;
+      expect(isPlausible).toBe(true);
+    },
+  );
+
+  it.each(listNamed(({ output }) => output.some(isModality)))(
     '%s is a model of text, pictures or sound sold at a plausible price',
     (_, model) => {
       const price: ReturnType<typeof nameRates> = model.price

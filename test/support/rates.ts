@@ -26,6 +26,7 @@ interface Rates {
   readonly request?: bigint;
   readonly webSearch?: bigint;
   readonly previewSearch?: bigint;
+  readonly search?: bigint;
 }
 
 interface NamedRates extends Rates {
