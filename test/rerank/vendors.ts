@@ -1,6 +1,7 @@
 /**
  * Fake vendors of each wire of rerankers, as strict as the real ones: a field that they do not know, or a
- * document too many, is refused. A document's score is its length.
+ * document too many, is refused. `x_unknown` is a field that only the vendor and its clients know. A
+ * document's score is its length.
  */
 import { z } from 'zod';
 
@@ -27,6 +28,7 @@ const cohereBody = z.strictObject({
   top_n: top,
   max_tokens_per_doc: z.int().positive().optional(),
   priority: z.int().min(0).max(999).optional(),
+  x_unknown: z.int().optional(),
 });
 
 export function answerCohere(body: unknown, billed: object): object {
@@ -45,6 +47,7 @@ const jinaBody = z.strictObject({
   top_n: top,
   return_documents: z.boolean().optional(),
   truncation: z.boolean().optional(),
+  x_unknown: z.int().optional(),
 });
 
 export function answerJina(body: unknown, tokens: number): object {

@@ -2,16 +2,11 @@
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
-import { request } from './wire.ts';
+import { request, verdict } from './wire.ts';
 
 const examples = [{ model: 'demo/guard', input: 'Tea or coffee?' }];
 const body = request.meta({ title: 'ModerationRequest', examples });
 
-const verdict = z.looseObject({
-  flagged: z.boolean().optional(),
-  categories: z.record(z.string(), z.boolean().nullable()),
-  category_scores: z.record(z.string(), z.number()),
-});
 const results = z
   .array(verdict)
   .meta({ description: "One for each input; categories are the vendor's own." });

@@ -35,6 +35,11 @@ const known = new Set(Object.keys(request.shape));
 export type ModerationAsk = Pick<z.output<typeof request>, 'input'>;
 
 /** What the vendor says of each input. */
+export const verdict = z.looseObject({
+  flagged: z.boolean().optional(),
+  categories: z.record(z.string(), z.boolean().nullable()),
+  category_scores: z.record(z.string(), z.number()),
+});
 export type Verdicts = readonly Fields[];
 
 /** What OpenAI takes if a call names no model. */
@@ -95,9 +100,10 @@ export const wire: Wire<ModerationAsk, Verdicts> = {
   },
   decode(body, ask) {
     const { results, usage } = readObject(body);
-    if (!Array.isArray(results) || !results.every(isObject) || results.length !== listTexts(ask).length)
+    const answer = z.array(verdict).length(listTexts(ask).length).safeParse(results).data;
+    if (!answer)
       throw new GatewayError('upstream_failed', 'The provider sent verdicts that could not be read.');
     const tokens = toCount(readObject(usage).prompt_tokens) ?? toCount(readObject(usage).total_tokens);
-    return { answer: results, usage: tokens ? { input: tokens, output: 0 } : undefined };
+    return { answer, usage: tokens ? { input: tokens, output: 0 } : undefined };
   },
 };
