@@ -27,6 +27,8 @@ import { embeddings } from './plugins/protocols/embeddings/index.ts';
 import { generateContent } from './plugins/protocols/generate-content/index.ts';
 import { images } from './plugins/protocols/images/index.ts';
 import { messages } from './plugins/protocols/messages/index.ts';
+import { moderations } from './plugins/protocols/moderations/index.ts';
+import { rerank } from './plugins/protocols/rerank/index.ts';
 import { responses } from './plugins/protocols/responses/index.ts';
 import { webSockets } from './plugins/protocols/responses/web-sockets.ts';
 import { alibaba } from './plugins/providers/alibaba.ts';
@@ -99,9 +101,11 @@ export default defineConfig({
     generateContent(),
     // A call without `quality` gets `auto`: { quality: 'required' } demands it.
     images(),
-    // Texts to continue, and calls that are no conversations.
+    // Texts to continue, and calls that are no conversations: vectors, scores and categories of texts.
     completions(),
     embeddings(),
+    rerank(),
+    moderations(),
     // Who answers. Several may serve one model: the first here is asked first.
     openai(),
     anthropic(),

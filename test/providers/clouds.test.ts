@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { CanonicalRequest, Plugin, Target } from '../../core/index.ts';
 import { freePrice, getRate } from '../../core/index.ts';
+import { isModality } from '../../core/model-facts.ts';
 import { toRegionalPrice } from '../../core/price.ts';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { azure } from '../../plugins/providers/azure.ts';
@@ -54,7 +55,7 @@ describe.each(files)('the catalogue of %s', (name) => {
       contextLength,
       description,
       protocols,
-    } of models) {
+    } of models.filter((model) => model.output.some(isModality))) {
       expect(makers, upstream).toContain(id);
       const rates = nameRates(price ?? freePrice);
       expect(rates.input > 0n && rates.output >= rates.input, upstream).toBe(true);

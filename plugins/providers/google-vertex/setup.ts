@@ -79,7 +79,7 @@ export function buildCountRequest(
 
 /** The ranking API has hosts of its own, in two multi-regions and for the world. */
 function buildRankingAddress({ base, project, location }: Place): string {
-  const [area = ''] = /^(?:us|eu)\b|^(?:us|eu)(?=rope)/.exec(location) ?? [];
+  const [area = ''] = /^(?:us|eu)/.exec(location) ?? [];
   const host = `https://${area && `${area}-`}discoveryengine.googleapis.com`;
   const place = `${base === `https://${toHost(location)}` ? host : base}/v1/projects/${project}`;
   return `${place}/locations/${area || 'global'}/rankingConfigs/default_ranking_config:rank`;
