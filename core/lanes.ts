@@ -8,8 +8,8 @@ import type { CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
 import { buildReplyContext, findChargedUsage } from './crossing/charged-usage.ts';
 import { applyStopSequences, checkJson, unwrapAnswers } from './crossing/emulations.ts';
+import { joinReplies } from './crossing/joined-reply.ts';
 import type { Pieces, EncodedBody, ReplyLane } from './crossing/pieces.ts';
-import { relayReplies } from './crossing/relayed-reply.ts';
 import { isStream } from './crossing/reply-body.ts';
 import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-events.ts';
 import { restoreRequest, type Restored } from './crossing/restore.ts';
@@ -121,7 +121,7 @@ export function crossReply(
   const streamed = isStream(response);
   if (verbatim && streamed === call.stream)
     return streamed ? forwardStream(exchange, response, reading) : forwardReply(exchange, response, reading);
-  if (protocol.client.relay) return relayReplies(exchange, [response, ...fetchOthers], reading);
+  if (protocol.client.joinReplies) return joinReplies(exchange, [response, ...fetchOthers], reading);
   const decode = streamed ? decodeStream : decodeWholeReply;
   const { tally } = reading;
   let batches = decode(target.protocol, exchange, response, reading);

@@ -153,7 +153,7 @@ export interface ReplyContext {
 }
 
 /** The provider's replies to the bodies of one call. */
-export interface RelayedReplies {
+export interface VendorReplies {
   /** The protocol that the provider speaks. */
   readonly wire: Protocol;
   readonly model: Model;
@@ -227,7 +227,7 @@ export interface ClientSide {
    * one does not hold the event loop. The first piece comes when the reply is sure to be whole, and the last
    * one holds the usage. Absent: replies cross as events.
    */
-  relay?(replies: RelayedReplies, context: ReplyContext): AsyncIterable<string | Uint8Array>;
+  joinReplies?(replies: VendorReplies, context: ReplyContext): AsyncIterable<string | Uint8Array>;
   /** Writes an error before the first byte of a reply: status and body. */
   encodeError(error: GatewayError, id: string, match?: Match): ErrorReply;
   /** Writes an error inside a stream: frames that end it and never look complete. `begun`: some was sent. */
@@ -270,7 +270,7 @@ export interface EncodedRequest {
   /** Sent as JSON, or as it is if `contentType` says what it is. */
   readonly body: unknown;
   readonly contentType?: string | undefined;
-  /** Further bodies of the same call, which are sent as `relay` asks for their replies. */
+  /** Further bodies of the same call, which are sent as `joinReplies` asks for their replies. */
   readonly others?: readonly unknown[];
   /** The provider's operation, if it is not the client's: a conversation about a picture is an edit. */
   readonly operation?: Operation;

@@ -34,7 +34,7 @@ export function createTargetFinder(catalog: Catalog, protocols: Registry<Protoco
       );
       const wires = spoken.flatMap((other) => {
         const wire = protocols.find(other);
-        return wire && wire.makes === client.makes && makes(offer.model, wire) ? wire : [];
+        return wire && wire.makes === client.makes && canMake(offer.model, wire) ? wire : [];
       });
       const protocol = wires.includes(client) ? client : wires[0];
       return protocol ? [{ ...offer, protocol, ...(wires.length > 1 ? { wires } : {}) }] : [];
@@ -47,7 +47,7 @@ export function createTargetFinder(catalog: Catalog, protocols: Registry<Protoco
   };
 }
 
-function makes({ output }: Model, { makes: wanted }: Protocol): boolean {
+function canMake({ output }: Model, { makes: wanted }: Protocol): boolean {
   return wanted === undefined ? output.some(isModality) : output.includes(wanted);
 }
 

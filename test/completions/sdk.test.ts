@@ -116,7 +116,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([gateway.close(), openaiVendor.close(), mistralVendor.close()]));
 
-it("a model that completes texts gets the body as it was sent, and its cost is the vendor's figure", async () => {
+it("a model that completes texts gets the body as sent, and its cost is the vendor's figure", async () => {
   const { data, response } = await client.completions
     .create({ model: instruct, prompt: 'Once', max_tokens: 20, logprobs: 2, echo: true })
     .withResponse();

@@ -109,7 +109,7 @@ async function relay(
 ): Promise<Relayed> {
   const call = readCall(protocol, client.path, body);
   const reported: Usage[] = [];
-  const written = protocol.client.relay?.(
+  const written = protocol.client.joinReplies?.(
     {
       wire,
       model: vendor.model,

@@ -41,6 +41,7 @@ function judge(input: unknown): z.output<typeof verdict>[] {
 }
 
 const client: FamilyClient = {
+  wire: 'moderations',
   path: '/v1/moderations',
   bodies: fc.record(
     {
@@ -84,6 +85,6 @@ const vendor: FamilyVendor = {
 
 testFamily({
   plugin: moderations(),
-  clients: { moderations: client },
+  clients: [client],
   vendors: { moderations: vendor },
 });

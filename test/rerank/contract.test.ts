@@ -57,8 +57,11 @@ const result = z.strictObject({
   document: z.unknown().optional(),
 });
 
-function makeClient(path: string, reply: z.ZodType<{ results: z.output<typeof result>[] }>): FamilyClient {
+type Reply = z.ZodType<{ results: z.output<typeof result>[] }>;
+
+function makeClient(wire: string, path: string, reply: Reply): FamilyClient {
   return {
+    wire,
     path,
     bodies,
     local: ['model', 'top_n', 'return_documents'],
@@ -125,9 +128,9 @@ const vendors: Readonly<Record<string, FamilyVendor>> = {
 
 testFamily({
   plugin: rerank(),
-  clients: {
-    rerank: makeClient('/v1/rerank', jinaReply),
-    'cohere-rerank': makeClient('/v2/rerank', cohereReply),
-  },
+  clients: [
+    makeClient('rerank', '/v1/rerank', jinaReply),
+    makeClient('cohere-rerank', '/v2/rerank', cohereReply),
+  ],
   vendors,
 });

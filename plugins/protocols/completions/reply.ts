@@ -195,7 +195,7 @@ class Choices {
     const choice = this.all.get(candidate) ?? { text: '', logprobs: [], finish: null };
     this.all.set(candidate, choice);
     choice.text += more.text;
-    choice.logprobs.push(...more.logprobs);
+    choice.logprobs = choice.logprobs.concat(more.logprobs);
     choice.finish = more.finish ?? choice.finish;
     return [candidate, more];
   }

@@ -1,7 +1,7 @@
 /** What is asked of embedding models and what they answer, whatever the wire. */
 import { z } from 'zod';
 import { createFlagReader, GatewayError, type InputSize, type Model } from '../../../core/index.ts';
-import type { Part as BodyPart } from '../../shared/family/family.ts';
+import type { Part as BodyPart } from '../../shared/family/wires.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { countNumbers, readVector, type Vector } from './vectors.ts';
 

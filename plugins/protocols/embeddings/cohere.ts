@@ -3,7 +3,7 @@
  * and models from version 3 on need a purpose.
  */
 import { toCount, type Model } from '../../../core/index.ts';
-import type { Wire } from '../../shared/family/family.ts';
+import type { Wire } from '../../shared/family/wires.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
 import { readList, readObject } from '../../shared/wire-kit/values.ts';
 import { overlay } from '../../shared/wire-kit/vendor-bag.ts';

@@ -1,9 +1,9 @@
 /**
- * Wires like OpenAI's, with other names of fields: Mistral's, Voyage's, Jina's and NVIDIA's. Their replies are
- * OpenAI's. Voyage and Jina cut long texts unless they are told not to.
+ * Wires like OpenAI's, with other names of fields: Mistral's, Voyage's, Jina's and NVIDIA's. Their replies
+ * are OpenAI's. Voyage and Jina cut long texts unless a call forbids it.
  */
 import type { Model } from '../../../core/index.ts';
-import type { Wire } from '../../shared/family/family.ts';
+import type { Wire } from '../../shared/family/wires.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Match } from '../../../core/index.ts';
-import type { ClientWire, ReadAsk } from '../../shared/family/family.ts';
+import type { ClientWire, ReadAsk } from '../../shared/family/wires.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import {
   nestFields,

@@ -4,7 +4,7 @@
  * models of Vertex, `predict`; https://cloud.google.com/vertex-ai/generative-ai/docs/embeddings.
  */
 import { toCount, type GatewayError, type Model } from '../../../core/index.ts';
-import type { Wire } from '../../shared/family/family.ts';
+import type { Wire } from '../../shared/family/wires.ts';
 import { decodeError, encodeError } from '../../shared/google/errors.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { readList, readObject, readObjects } from '../../shared/wire-kit/values.ts';

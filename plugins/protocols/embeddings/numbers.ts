@@ -1,6 +1,6 @@
 /** Wires whose replies are only numbers: Ollama's own, and Titan's, which takes one text a call. */
 import { toCount, type Model } from '../../../core/index.ts';
-import type { Wire } from '../../shared/family/family.ts';
+import type { Wire } from '../../shared/family/wires.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { readList, readObject } from '../../shared/wire-kit/values.ts';
@@ -35,7 +35,7 @@ function findOllamaShare(model: Model): Share {
   return getShare({ ...readOllama(model), base64: false }, { inputs: 256 });
 }
 
-/** Its copy of OpenAI's wire cuts long texts, and cannot be told not to; https://docs.ollama.com/api/embed. */
+/** Its copy of OpenAI's wire cuts long texts, and no field forbids it; https://docs.ollama.com/api/embed. */
 export const ollama: Wire<EmbeddingAsk, readonly Vector[]> = {
   name: ollamaName,
   errors,

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { GatewayError, toCount, type Model, type Usage } from '../../../core/index.ts';
-import type { ClientWire, ReadAnswer, Wire } from '../../shared/family/family.ts';
+import type { ClientWire, ReadAnswer, Wire } from '../../shared/family/wires.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { readLabels } from '../../shared/wire-kit/read-call.ts';

@@ -1,10 +1,10 @@
 /**
- * OpenAI's wire, https://platform.openai.com/docs/api-reference/moderations, which Mistral has for texts. Each
- * vendor has categories of its own, which reach the client as they are.
+ * OpenAI's wire, which Mistral has for texts; https://platform.openai.com/docs/api-reference/moderations.
+ * Each vendor has categories of its own, which reach the client as they are.
  */
 import { z } from 'zod';
 import { GatewayError, toCount, type InputSize, type Model } from '../../../core/index.ts';
-import type { Wire } from '../../shared/family/family.ts';
+import type { Wire } from '../../shared/family/wires.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
 import { refuse } from '../../shared/wire-kit/losses.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';

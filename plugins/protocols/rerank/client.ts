@@ -4,7 +4,7 @@
  * expect the documents back, and read `usage` or `meta`.
  */
 import { z } from 'zod';
-import type { ClientWire } from '../../shared/family/family.ts';
+import type { ClientWire } from '../../shared/family/wires.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { pickUnread } from '../../shared/wire-kit/vendor-bag.ts';
 import { allowInteger, checkWire, modelId } from '../../shared/wire-kit/wire-check.ts';

@@ -1,6 +1,6 @@
 /** The wires: clients speak the first two, vendors speak all. */
 import { toCount } from '../../../core/index.ts';
-import type { ReadAnswer, Wire } from '../../shared/family/family.ts';
+import type { ReadAnswer, Wire } from '../../shared/family/wires.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';

@@ -19,8 +19,8 @@ import { listForeignFields } from '../wire-kit/foreign-fields.ts';
 import { collectLosses } from '../wire-kit/losses.ts';
 import { ReadCall } from '../wire-kit/read-call.ts';
 import { createBag } from '../wire-kit/vendor-bag.ts';
-import type { ClientWire, Family, ReadAsk, Wire } from './family.ts';
-import { relay } from './relay.ts';
+import { writeJoined } from './join-replies.ts';
+import type { ClientWire, Family, ReadAsk, Wire } from './wires.ts';
 
 /** What a request of a family holds, so that no wire of another family reads it. */
 interface Task<Ask> {
@@ -107,10 +107,10 @@ function buildClient<Ask extends object, Answer>(
       return JSON.parse([...(texts ?? [])].join(''));
     },
     ...(client && {
-      relay(replies, context) {
+      joinReplies(replies, context) {
         const own = family.wires.find(({ name }) => name === replies.wire.name);
         if (!own) throw new GatewayError('internal', `${replies.wire.name} is no wire of ${family.name}.`);
-        return relay(family, [own, client, getAsk(replies.request)], replies, context);
+        return writeJoined(family, [own, client, getAsk(replies.request)], replies, context);
       },
       ...(client.usagePath && { usagePath: client.usagePath }),
     }),

@@ -11,13 +11,13 @@ import { toCutError, type Reading } from './reply-events.ts';
 
 type Reply = UpstreamResponse | (() => Promise<UpstreamResponse>);
 
-export async function* relayReplies(
+export async function* joinReplies(
   exchange: Routed,
   replies: readonly Reply[],
   { tally, memory }: Reading,
 ): AsyncGenerator<Piece> {
   const { target } = exchange.attempt;
-  const pieces = exchange.protocol.client.relay?.(
+  const pieces = exchange.protocol.client.joinReplies?.(
     {
       wire: target.protocol,
       model: target.model,

@@ -3,9 +3,9 @@
  * all are here: half of a list is of no use, and the vendor's refusal can still have its own status.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { RelayedReplies, ReplyContext, Usage } from '../../../core/index.ts';
+import type { VendorReplies, ReplyContext, Usage } from '../../../core/index.ts';
 import { GatewayError, isGatewayError } from '../../../core/index.ts';
-import type { ClientWire, Family, Part, ReadAnswer, Wire } from './family.ts';
+import type { ClientWire, Family, Part, ReadAnswer, Wire } from './wires.ts';
 
 /** Requests of one call that a vendor gets at once. */
 const atOnce = 4;
@@ -47,12 +47,12 @@ async function readReply<Ask extends object, Answer>(
 async function readAll<Ask extends object, Answer>(
   wire: Wire<Ask, Answer>,
   ask: Ask,
-  replies: RelayedReplies,
+  replies: VendorReplies,
 ): Promise<readonly ReadAnswer<Answer>[]> {
   const read: ReadAnswer<Answer>[] = [];
   const failures: unknown[] = [];
   let next = 0;
-  const work = async (): Promise<void> => {
+  const readNext = async (): Promise<void> => {
     while (next < replies.count && failures.length === 0) {
       const index = next;
       next += 1;
@@ -65,15 +65,15 @@ async function readAll<Ask extends object, Answer>(
       await nextTurn();
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await Promise.all(Array.from({ length: atOnce }, readNext));
   if (failures.length > 0) throw failures[0];
   return read;
 }
 
-export async function* relay<Ask extends object, Answer>(
+export async function* writeJoined<Ask extends object, Answer>(
   family: Pick<Family<Ask, Answer>, 'join'>,
   [wire, client, ask]: readonly [Wire<Ask, Answer>, ClientWire<Ask, Answer>, Ask],
-  replies: RelayedReplies,
+  replies: VendorReplies,
   { id, model, created }: ReplyContext,
 ): AsyncGenerator<string> {
   const read = await readAll(wire, ask, replies);
