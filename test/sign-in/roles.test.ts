@@ -173,7 +173,10 @@ describe('a member', () => {
     expect((await house.ask('GET', '/admin/accounts/a-new-one')).status).toBe(404);
   });
 
-  it('sees no key, call or account of others, and the figures of the own team', async () => {
+  it('sees no key, call or account of others, the figures of the own team, and no margin', async () => {
+    expect((await house.ask('POST', '/admin/markups', { account: 'search', percent: '50' })).status).toBe(
+      201,
+    );
     const foreign = keySchema.parse(
       await (await house.ask('POST', '/admin/keys', { account: 'search' })).json(),
     );
@@ -215,7 +218,15 @@ describe('a member', () => {
     ])
       expect([403, 404], path).toContain((await ask('member', 'GET', path)).status);
     const overview = await ask('member', 'GET', '/admin/overview');
-    expect(await overview.json()).toMatchObject({ totals: { calls: 2 }, audit: null });
+    expect(await overview.json()).toMatchObject({ totals: { calls: 2, margin: '0' }, audit: null });
+    const whole = await (await ask('owner', 'GET', '/admin/overview')).json();
+    expect(whole).not.toMatchObject({ totals: { margin: '0' } });
+    expect(own).toMatchObject([{ margin: '0' }]);
+    const detail = await ask('member', 'GET', `/admin/calls/${String(own[0]?.id)}`);
+    expect(await detail.json()).toMatchObject({ margin: '0' });
+    expect(await (await ask('member', 'GET', '/admin/usage')).json()).toMatchObject({
+      data: [{ margin: '0' }],
+    });
     expect((await ask('member', 'GET', '/admin/accounts/search/statement')).status).toBe(200);
     expect(await (await ask('member', 'GET', '/admin/usage?by=account')).json()).toMatchObject({
       data: [{ account: 'search' }],

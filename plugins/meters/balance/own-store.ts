@@ -168,7 +168,14 @@ export class OwnLedger {
 
 type Own = Partial<Store>;
 
+/** What vendors bill is known to operators alone: to a member it equals what is charged. */
+function hideMargin<Row extends { readonly margin: bigint }>(row: Row): Row {
+  return { ...row, margin: 0n };
+}
+
 function buildReads(store: Store, own: OwnLedger, { accounts, held }: Member): Own {
+  const listOwn: Store['listEntries'] = async (query) =>
+    (await store.listEntries(query)).map((entry) => ({ ...entry, vendor: undefined }));
   return {
     listAccounts: async ({ after = '', limit, wanted }) => {
       const names = wanted === undefined ? accounts : [own.requireAccount(wanted)];
@@ -187,19 +194,29 @@ function buildReads(store: Store, own: OwnLedger, { accounts, held }: Member): O
     },
     async listCalls(query) {
       if (query.key !== undefined) await own.requireKey(query.key);
-      return store.listCalls({ ...query, holder: held.holder });
+      const calls = await store.listCalls({ ...query, holder: held.holder });
+      return calls.map(hideMargin);
     },
-    findCall: async (id) => ((await own.isOwnCall(id)) ? store.findCall(id) : undefined),
+    async findCall(id) {
+      const call = (await own.isOwnCall(id)) ? await store.findCall(id) : undefined;
+      return call && hideMargin(call);
+    },
     // Of a call that the member may see, or the credit of an account.
     async listEntries(query) {
-      if (query.call !== undefined && (await own.isOwnCall(query.call))) return store.listEntries(query);
+      if (query.call !== undefined && (await own.isOwnCall(query.call))) return listOwn(query);
       const call = query.reference?.replace(/^refund:/, '');
-      if (call !== undefined && (await own.isOwnCall(call))) return store.listEntries(query);
+      if (call !== undefined && (await own.isOwnCall(call))) return listOwn(query);
       if (query.kinds?.join('') !== 'credit') throw refuseMember('see these entries');
       return store.listEntries({ ...query, account: own.requireAccount(query.account) });
     },
-    sumUsage: async (query) => store.sumUsage({ ...query, account: own.requireAccount(query.account) }),
-    sumCalls: async (query) => store.sumCalls({ ...query, account: own.requireAccount(query.account) }),
+    async sumUsage(query) {
+      const rows = await store.sumUsage({ ...query, account: own.requireAccount(query.account) });
+      return rows.map((row) => ({ ...row, vendor: row.cost }));
+    },
+    async sumCalls(query) {
+      const rows = await store.sumCalls({ ...query, account: own.requireAccount(query.account) });
+      return rows.map(hideMargin);
+    },
     sumCreditsBefore: async (query) =>
       store.sumCreditsBefore({ ...query, account: own.requireAccount(query.account) }),
     sumTotals: async () => none,

@@ -208,8 +208,9 @@ function renderFigures(call: CallDetail) {
     ['Cost', html`${renderUsd(call.cost)} <span class="dim">${bases[call.cost_basis]}</span>`],
     ['Reserved', renderUsd(call.reserved)],
     ['Refunded', call.refunded && renderUsd(call.refunded)],
-    ['Vendor', renderUsd(call.vendor_cost)],
-    ['Margin', renderUsd(call.margin)],
+    ...(Number(call.margin) === 0
+      ? []
+      : [['Vendor', renderUsd(call.vendor_cost)] as const, ['Margin', renderUsd(call.margin)] as const]),
     ...call.uses.map((use) => [`Used: ${nameUnit(use)}`, formatCount(use.count)] as const),
   ]);
 }

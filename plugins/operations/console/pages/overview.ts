@@ -180,8 +180,12 @@ function buildColumns(data: Overview): Column<OverviewSeries>[] {
         html`<i class=${getColourClass(data.series.indexOf(series))}></i> ${renderName(data, series)}`,
     ),
     buildColumn('Spend', ({ totals }) => totals.cost, 'amount'),
-    buildColumn('Vendor', ({ totals }) => totals.vendor_cost, 'amount'),
-    buildColumn('Margin', ({ totals }) => totals.margin, 'amount'),
+    ...(Number(data.totals.margin) === 0
+      ? []
+      : [
+          buildColumn<OverviewSeries>('Vendor', ({ totals }) => totals.vendor_cost, 'amount'),
+          buildColumn<OverviewSeries>('Margin', ({ totals }) => totals.margin, 'amount'),
+        ]),
     buildColumn('Calls', ({ totals }) => totals.calls, 'count'),
     buildColumn(
       'Errors',
@@ -249,7 +253,9 @@ function renderTotals(data: Overview | undefined, former: Overview['totals'] | u
       renderUsd(totals?.cost),
       compare(
         ({ cost }) => Number(cost),
-        totals && html`vendors ${renderUsd(totals.vendor_cost)}, margin ${renderUsd(totals.margin)}`,
+        totals &&
+          Number(totals.margin) !== 0 &&
+          html`vendors ${renderUsd(totals.vendor_cost)}, margin ${renderUsd(totals.margin)}`,
       ),
     ],
     [
