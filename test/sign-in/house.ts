@@ -103,7 +103,7 @@ export async function openHouse(): Promise<House> {
       messages(),
       responses({ store: { for: '1h' } }),
       demo(),
-      balance({ firstCredit: '0' }),
+      balance({ firstCredit: '0', markup: [{ account: 'search', percent: '50' }] }),
       calls(),
       claudeCode(),
       catalogue(),

@@ -174,9 +174,6 @@ describe('a member', () => {
   });
 
   it('sees no key, call or account of others, the figures of the own team, and no margin', async () => {
-    expect((await house.ask('POST', '/admin/markups', { account: 'search', percent: '50' })).status).toBe(
-      201,
-    );
     const foreign = keySchema.parse(
       await (await house.ask('POST', '/admin/keys', { account: 'search' })).json(),
     );
