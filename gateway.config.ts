@@ -44,6 +44,7 @@ import { googleVertex } from './plugins/providers/google-vertex.ts';
 import { google } from './plugins/providers/google.ts';
 import { groq } from './plugins/providers/groq.ts';
 import { huggingface } from './plugins/providers/huggingface.ts';
+import { jina } from './plugins/providers/jina.ts';
 import { meta } from './plugins/providers/meta.ts';
 import { minimax } from './plugins/providers/minimax.ts';
 import { mistral } from './plugins/providers/mistral.ts';
@@ -55,6 +56,7 @@ import { openrouter } from './plugins/providers/openrouter.ts';
 import { perplexity } from './plugins/providers/perplexity.ts';
 import { together } from './plugins/providers/together.ts';
 import { vllm } from './plugins/providers/vllm.ts';
+import { voyage } from './plugins/providers/voyage.ts';
 import { xai } from './plugins/providers/xai.ts';
 import { zai } from './plugins/providers/zai.ts';
 import { affinity } from './plugins/routing/affinity.ts';
@@ -126,6 +128,8 @@ export default defineConfig({
     cohere(),
     huggingface(),
     nvidia(),
+    voyage(),
+    jina(),
     openrouter(),
     // Clouds; each needs a package of its own for signing, which it names.
     azure(),

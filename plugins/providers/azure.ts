@@ -1,5 +1,5 @@
 /**
- * Azure OpenAI: chat-completions, responses and images of deployments;
+ * Azure OpenAI: chat-completions, responses, images and embeddings of deployments;
  * https://learn.microsoft.com/azure/ai-services/openai.
  */
 import { definePlugin } from '../../core/index.ts';

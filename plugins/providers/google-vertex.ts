@@ -1,5 +1,6 @@
 /**
- * Google Vertex AI: Gemini by generate-content, Claude by messages, and open models by chat-completions;
+ * Google Vertex AI: Gemini by generate-content, Claude by messages, open models by chat-completions, and
+ * embeddings;
  * https://cloud.google.com/vertex-ai/generative-ai/docs.
  */
 import { definePlugin, toRegional } from '../../core/index.ts';

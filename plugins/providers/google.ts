@@ -1,5 +1,5 @@
 /** Google's Gemini API; https://ai.google.dev/api. The URL holds the model and the operation. */
-import { buildGeminiPath } from '../shared/cloud/address.ts';
+import { buildGeminiPath, checkUrlPath } from '../shared/cloud/address.ts';
 import { defineProvider } from '../shared/provider/define-provider.ts';
 
 export const google = defineProvider({
@@ -8,6 +8,7 @@ export const google = defineProvider({
   baseUrl: 'https://generativelanguage.googleapis.com',
   endpoints: {
     'generate-content': (...call) => `/v1beta/${buildGeminiPath(...call)}`,
+    'embed-content': ({ model }) => `/v1beta/models/${checkUrlPath(model.upstream)}:batchEmbedContents`,
   },
   models: new URL('catalogue/google.json', import.meta.url),
   probe: { path: '/v1beta/models' },

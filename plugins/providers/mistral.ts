@@ -5,6 +5,7 @@ export const mistral = defineChatProvider('mistral', 'MISTRAL', 'https://api.mis
   endpoints: {
     'chat-completions': '/chat/completions',
     'mistral-fim': '/fim/completions',
+    'mistral-embed': '/embeddings',
     moderations: '/moderations',
   },
   // A text to continue is no message.

@@ -1,4 +1,6 @@
 /** NVIDIA NIM; https://docs.api.nvidia.com/nim. */
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const nvidia = defineChatProvider('nvidia', 'NVIDIA', 'https://integrate.api.nvidia.com/v1');
+export const nvidia = defineChatProvider('nvidia', 'NVIDIA', 'https://integrate.api.nvidia.com/v1', {
+  endpoints: { 'chat-completions': '/chat/completions', 'nvidia-embed': '/embeddings' },
+});

@@ -2,7 +2,11 @@
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
 export const ollama = defineChatProvider('ollama', 'OLLAMA', undefined, {
-  endpoints: { 'chat-completions': '/chat/completions', completions: '/completions' },
+  endpoints: {
+    'chat-completions': '/chat/completions',
+    completions: '/completions',
+    'ollama-embed': '/../api/embed',
+  },
   models: { discover: '/models' },
   // It may load the model first.
   patience: { firstEvent: 300_000, reply: 600_000 },

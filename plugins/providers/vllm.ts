@@ -5,6 +5,7 @@ export const vllm = defineChatProvider('vllm', 'VLLM', undefined, {
   endpoints: {
     'chat-completions': '/chat/completions',
     completions: '/completions',
+    embeddings: '/embeddings',
     rerank: '/rerank',
     // For Text Embeddings Inference, which serves its other calls as vLLM does.
     'tei-rerank': '/../rerank',

@@ -22,6 +22,8 @@ export const vendors = [
   'cohere',
   'huggingface',
   'nvidia',
+  'voyage',
+  'jina',
 ];
 
 export function getFileUrl(vendor: string): URL {

@@ -31,6 +31,8 @@ const openModels = [
   'nvidia/nemotron-3-nano-30b-a3b',
   'nvidia/nemotron-nano-12b-v2-vl',
   'nvidia/nvidia-nemotron-nano-9b-v2',
+  'google/text-embedding-005',
+  'amazon/titan-embed-text-v2',
 ];
 
 describe.each(files)('the catalogue of %s', (name) => {
@@ -43,7 +45,7 @@ describe.each(files)('the catalogue of %s', (name) => {
   });
 
   it('sells text, and pictures if it says how, at plausible prices, under ids that their makers use', () => {
-    const makers = ['openai', 'google', 'anthropic', 'huggingface', 'mistral', 'xai']
+    const makers = ['openai', 'google', 'anthropic', 'huggingface', 'mistral', 'xai', 'cohere']
       .flatMap((maker) => readCatalogue(getFileUrl(maker)).map(({ id }) => id))
       .concat(openModels);
     for (const {
@@ -58,9 +60,11 @@ describe.each(files)('the catalogue of %s', (name) => {
     } of models.filter((model) => model.output.some(isModality))) {
       expect(makers, upstream).toContain(id);
       const rates = nameRates(price ?? freePrice);
-      expect(rates.input > 0n && rates.output >= rates.input, upstream).toBe(true);
+      // Vectors are not counted.
+      const isCounted = !output.includes('embeddings');
+      expect(rates.input > 0n && (rates.output >= rates.input || !isCounted), upstream).toBe(true);
       expect([output, outputLimit <= contextLength, description.endsWith('.')], upstream).toEqual([
-        protocols?.includes('images') ? ['image'] : ['text'],
+        isCounted ? [protocols?.includes('images') ? 'image' : 'text'] : ['embeddings'],
         true,
         true,
       ]);
@@ -84,7 +88,7 @@ it('Bedrock sells a model with the same limits everywhere, and for a tenth more 
       else expect({ ...price, name: undefined, regional: undefined }, upstream).toEqual(dearer);
     }
   }
-  expect(new Set(sameEverywhere)).toEqual(new Set(['anthropic/claude-sonnet-4-0']));
+  expect(new Set(sameEverywhere)).toEqual(new Set(['anthropic/claude-sonnet-4-0', 'cohere/embed-v4.0']));
 });
 
 const clouds: Readonly<

@@ -5,7 +5,13 @@
  */
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { z } from 'zod';
-import { readEnvironment, type Model, type Operation, type Provider } from '../../../core/index.ts';
+import {
+  readEnvironment,
+  type Endpoint,
+  type Model,
+  type Operation,
+  type Provider,
+} from '../../../core/index.ts';
 import { ExpiringCredential, loadOptional } from '../../shared/cloud/credential.ts';
 import { signWithHeaders } from '../../shared/provider/offer.ts';
 import { addressSchema, keySchema, secretSchema, vendorOptions } from '../../shared/provider/options.ts';
@@ -134,12 +140,15 @@ export function buildListingAddress(base: string): string {
 
 export function buildEndpoints(base: string): Provider['endpoints'] {
   const openai = `${base}/openai/v1`;
+  const invoke: Endpoint = ({ model }) => `${base}/model/${encodeURIComponent(model.upstream)}/invoke`;
   return {
     'chat-completions': `${openai}/chat/completions`,
     responses: (_target, operation) => `${openai}/responses${operation === 'count' ? '/input_tokens' : ''}`,
     'bedrock-rerank': ({ model }) => `${base}/model/${toPathName('generate', model.upstream)}/invoke`,
     messages: ({ model }, operation, stream) =>
       `${base}/model/${toPathName(operation, model.upstream)}/${toMethod(operation, stream)}`,
+    'cohere-embed': invoke,
+    'titan-embed': invoke,
   };
 }
 

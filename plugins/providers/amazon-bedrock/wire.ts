@@ -15,6 +15,7 @@ import {
 } from '../../../core/index.ts';
 import { toBodyText } from '../../shared/cloud/address.ts';
 import { joinPatterns } from '../../shared/wire-kit/join-patterns.ts';
+import { readObject } from '../../shared/wire-kit/values.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { toServerSentEvents } from './frames.ts';
 
@@ -25,6 +26,7 @@ export function wrap(
   { model, protocol }: Target,
   operation: Operation,
 ): UpstreamRequest {
+  if (protocol.name === 'cohere-embed') return wrapTexts(request);
   // OpenAI's APIs are served as they are.
   if (protocol.name !== 'messages') return request;
   const betas = request.headers['anthropic-beta'];
@@ -46,6 +48,26 @@ export function wrap(
     headers,
     body: JSON.stringify({ input: { invokeModel: { body: Buffer.from(body).toString('base64') } } }),
   };
+}
+
+/** Bedrock's words for the end of a text that Cohere calls its start and its end. */
+const ends: Readonly<Record<string, string>> = { START: 'LEFT', END: 'RIGHT' };
+
+/** The texts for Cohere's models. They are as long as a whole body, but only its short members change. */
+function wrapTexts(request: UpstreamRequest): UpstreamRequest {
+  const text = toBodyText(request);
+  const { truncate } = readObject(JSON.parse(text));
+  const end = typeof truncate === 'string' ? ends[truncate] : undefined;
+  const edits: Edit[] = [{ path: ['model'], value: undefined }];
+  if (end !== undefined) edits.push({ path: ['truncate'], value: end });
+  return { ...request, body: splice(text, edits) };
+}
+
+/** Cohere's replies say nothing of tokens here; a header does. */
+async function* addTokens(body: AsyncIterable<Uint8Array>, tokens: number): AsyncGenerator<Uint8Array> {
+  const text = Buffer.concat(await Array.fromAsync(body)).toString('utf8');
+  const meta = { billed_units: { input_tokens: tokens } };
+  yield Buffer.from(splice(text, [{ path: ['meta'], value: meta }]));
 }
 
 function readHeader({ headers }: UpstreamResponse, name: string): string {
@@ -113,11 +135,14 @@ async function* renameCount(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
 
 export function unwrap(
   response: UpstreamResponse,
-  _target: Target,
+  { protocol }: Pick<Target, 'protocol'>,
   operation: Operation,
 ): UpstreamResponse | Promise<UpstreamResponse> {
   const status = correctStatus(response, operation);
   if (status === 400) return correctRefusal(response);
+  const tokens = toCount(Number(readHeader(response, 'x-amzn-bedrock-input-token-count') || NaN));
+  if (protocol.name === 'cohere-embed' && status === 200 && tokens !== undefined)
+    return { ...response, body: addTokens(response.body, tokens) };
   if (operation === 'count' && status === 200) return { ...response, body: renameCount(response.body) };
   if (!readHeader(response, 'content-type').startsWith('application/vnd.amazon.eventstream')) {
     return status === response.status ? response : { ...response, status };

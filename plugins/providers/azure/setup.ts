@@ -96,6 +96,7 @@ export function buildEndpoints(base: string, version: string | undefined): Provi
   return {
     'chat-completions': (target) => `${buildDeploymentRoot(target)}/chat/completions${query}`,
     responses: (_target, operation) => `${root}/responses${responsesPaths[operation] ?? ''}${query}`,
+    embeddings: (target) => `${buildDeploymentRoot(target)}/embeddings${query}`,
     images: (target, operation) =>
       `${buildDeploymentRoot(target)}/images/${operation === 'edit' ? 'edits' : 'generations'}${query}`,
   };

@@ -93,6 +93,9 @@ export function buildEndpoints({ base, project, location }: Place): Provider['en
     'chat-completions': `${place}/endpoints/openapi/chat/completions`,
     'google-rank': buildRankingAddress({ base, project, location }),
     'generate-content': (...call) => `${publishers}/google/${buildGeminiPath(...call)}`,
+    'embed-content': ({ model }) =>
+      `${publishers}/google/models/${checkUrlPath(model.upstream)}:embedContent`,
+    'vertex-predict': ({ model }) => `${publishers}/google/models/${checkUrlPath(model.upstream)}:predict`,
     messages({ model }, operation, stream) {
       // Counting has a model of its own; the body names the model to count for.
       const name = operation === 'count' ? 'count-tokens' : checkUrlPath(model.upstream);

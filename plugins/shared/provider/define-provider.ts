@@ -36,8 +36,13 @@ export interface ProviderSpec {
   readonly buildCredential?: (key: string) => Readonly<Record<string, string>>;
 }
 
+/** A path that begins with `/..` is beside the base URL, and never above its host. */
+function joinPath(base: string, path: string): string {
+  return path.startsWith('/..') ? new URL(base + path).href : base + path;
+}
+
 function joinEndpoint(base: string, path: Endpoint): Endpoint {
-  return typeof path === 'string' ? base + path : (...call) => base + path(...call);
+  return typeof path === 'string' ? joinPath(base, path) : (...call) => joinPath(base, path(...call));
 }
 
 function buildBearer(key: string): Record<string, string> {
@@ -74,7 +79,7 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
       offerVendor(host, {
         provider: { name, endpoints, choose, routes, patience },
         keys: shown.map(signWithHeaders),
-        probe: { ...asked, url: base + path, variable: spec.env.key },
+        probe: { ...asked, url: joinPath(base, path), variable: spec.env.key },
         options,
         ...(models instanceof URL
           ? { catalogue: models, choose: (all) => (isRegional?.(base) ? all.map(toRegional) : all) }
