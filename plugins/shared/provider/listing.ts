@@ -123,12 +123,23 @@ function readExpiry({ shutdown_date: gone, expiration_date: last }: Listed): str
   return new Date(Date.parse(gone) - oneDay).toISOString().slice(0, 10);
 }
 
+/** What models of embeddings are called by lists that do not say what a model makes. */
+const embeddingName = /embed|\b(?:bge|gte|e5|minilm)\b/i;
+
+/** Rerankers are named after the same models, and make no vectors. */
+function makesEmbeddings({ id, architecture }: Listed): boolean {
+  const stated = architecture?.output_modalities ?? [];
+  if (stated.length > 0) return stated.every((modality) => modality === 'embeddings');
+  return embeddingName.test(id) && !/rerank/i.test(id);
+}
+
 function readFacts(provider: string, listed: Listed, unknownContext: number): object {
   const name = listed.name ?? listed.id;
   const { context_length: stated, max_model_len: served, meta } = listed;
   const contextLength = findCount(stated, served, meta?.n_ctx) ?? unknownContext;
   const input = listed.architecture?.input_modalities?.filter((modality) => knownModalities.has(modality));
   const parameters = listed.supported_parameters;
+  const embeds = makesEmbeddings(listed);
   return {
     id: buildId(provider, listed),
     upstream: listed.id,
@@ -137,9 +148,9 @@ function readFacts(provider: string, listed: Listed, unknownContext: number): ob
     created: readCreated(listed),
     expires: readExpiry(listed),
     contextLength,
-    outputLimit: findCount(listed.top_provider?.max_completion_tokens) ?? contextLength,
+    outputLimit: embeds ? 1 : (findCount(listed.top_provider?.max_completion_tokens) ?? contextLength),
     input: input?.length ? input : ['text'],
-    output: ['text'],
+    output: [embeds ? 'embeddings' : 'text'],
     supportedParameters: parameters ?? [],
     ...(parameters && {
       capabilities: {
@@ -166,7 +177,10 @@ function readModel(
 ): Model {
   const listed = listedSchema.parse(row);
   const theirs = readPrice(listed.pricing);
-  if (listed.architecture?.output_modalities?.some((modality) => modality !== 'text'))
+  if (
+    !makesEmbeddings(listed) &&
+    listed.architecture?.output_modalities?.some((modality) => modality !== 'text')
+  )
     throw new Error('it makes more than text');
   const own = models[buildId(provider, listed)] || {};
   if (!free && !price && !theirs && !own.price && !own.free) throw new Error(withoutPrice);
