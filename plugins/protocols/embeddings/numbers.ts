@@ -35,7 +35,7 @@ function findOllamaShare(model: Model): Share {
   return getShare({ ...readOllama(model), base64: false }, { inputs: 256 });
 }
 
-/** Its copy of OpenAI's wire cuts long texts, and no field forbids it; https://docs.ollama.com/api/embed. */
+/** Its copy of OpenAI's wire always cuts long texts; https://docs.ollama.com/api/embed. */
 export const ollama: Wire<EmbeddingAsk, readonly Vector[]> = {
   name: ollamaName,
   errors,

@@ -111,6 +111,9 @@ const methods: Readonly<Record<string, Pick<Match, 'operation' | 'stream'>>> = {
 
 const generationMethods = Object.keys(methods);
 
+/** The methods of models that hold no conversations. */
+const embeddingMethods = ['embedContent', 'batchEmbedContents'];
+
 /** The hint in the 404 for any other path. */
 const servedMethods = `served here are models with the methods ${generationMethods.join(', ')}`;
 
@@ -158,7 +161,8 @@ const listedRates: ListedRates = {
 
 /** A GET of a call's path arrives here, because the listing matches any name. */
 function refuseCall(name: string): GatewayError | undefined {
-  if (!generationMethods.some((method) => name.endsWith(`:${method}`))) return undefined;
+  if (![...generationMethods, ...embeddingMethods].some((method) => name.endsWith(`:${method}`)))
+    return undefined;
   return new GatewayError('method_not_allowed', 'A method of a model does not support GET: send POST.', {
     headers: { allow: 'POST' },
   });
@@ -172,7 +176,7 @@ function describeModel(model: Model): Record<string, unknown> {
     displayName: model.name,
     inputTokenLimit: model.contextLength,
     outputTokenLimit: model.outputLimit,
-    supportedGenerationMethods: generationMethods,
+    supportedGenerationMethods: model.output.includes('embeddings') ? embeddingMethods : generationMethods,
     pricing: {
       ...formatPricing(model.price, listedRates),
       web_search: getRate(model.price, 'webSearch') ?? '0',
