@@ -1,5 +1,5 @@
 /**
- * The credential of the generate-content protocol, in one of three places: `x-partner-api-key`, Google's own
+ * The credential of Google's protocols, in one of three places: `x-partner-api-key`, Google's own
  * `x-goog-api-key`, and `?key=`. If a client also sends `Authorization`, this key counts.
  */
 import { defineCredential } from '../shared/credential.ts';
@@ -7,7 +7,7 @@ import { defineCredential } from '../shared/credential.ts';
 export const googleApiKey = defineCredential({
   name: 'google-api-key',
   before: 'bearer',
-  usual: ['generate-content'],
+  usual: ['generate-content', 'embed-content'],
   openapi: {
     'x-goog-api-key': { type: 'apiKey', in: 'header', name: 'x-goog-api-key' },
     'x-partner-api-key': { type: 'apiKey', in: 'header', name: 'x-partner-api-key' },

@@ -33,6 +33,8 @@ const providerNames: Readonly<Record<string, string>> = {
 const operationNames: Readonly<Record<string, string>> = {
   'generate-content': 'generate_content',
   images: 'generate_content',
+  embeddings: 'embeddings',
+  'embed-content': 'embeddings',
 };
 
 /** What the call asked for, which is on its own span and on those of its attempts. */
