@@ -24,12 +24,14 @@ function write(vector: readonly number[], encoding: string | undefined): unknown
   return encoding === 'base64' ? toBase64(vector) : vector;
 }
 
-const dimension = z.literal(lengths).optional();
+/** Those of the models at random, and of the catalogue. */
+const dimension = z.literal([...lengths, 256, 512, 1024]).optional();
+const modelName = z.string().regex(/^[\w./:-]+$/);
 const texts = z.array(z.string().min(1)).min(1);
 
 const openaiBody = z.strictObject({
-  model: z.literal('embed'),
-  input: texts.max(2048),
+  model: modelName,
+  input: z.union([z.string().min(1), texts.max(2048)]),
   dimensions: dimension,
   encoding_format: z.enum(['float', 'base64']).optional(),
   user: z.string().optional(),
@@ -40,15 +42,14 @@ const openai: FamilyVendor = {
   model: makeModel('embeddings', { inputs: 3 }),
   answer(body, tokens) {
     const { input, dimensions, encoding_format: encoding } = openaiBody.parse(body);
-    const data = input.map((each, index) => ({
+    const data = [input].flat().map((each, index) => ({
       object: 'embedding',
       index,
       embedding: write(toVector(each, dimensions), encoding),
     }));
     return {
       object: 'list',
-      // The order of the list is not promised.
-      data: data.toReversed(),
+      data,
       model: 'embed',
       usage: { prompt_tokens: tokens, total_tokens: tokens },
     };
@@ -57,7 +58,7 @@ const openai: FamilyVendor = {
 };
 
 const cohereBody = z.strictObject({
-  model: z.literal('embed'),
+  model: modelName,
   texts: texts.max(96),
   input_type: z.enum(['search_document', 'search_query', 'classification', 'clustering']),
   embedding_types: z.array(z.enum(['float', 'base64'])).length(1),
@@ -106,7 +107,7 @@ const geminiBody = z.strictObject({
   requests: z
     .array(
       z.strictObject({
-        model: z.literal('models/embed'),
+        model: z.string().startsWith('models/'),
         content: geminiContent,
         x_unknown: z.number().optional(),
         ...geminiSettings,
@@ -170,7 +171,7 @@ function defineDialect(
   settings: z.ZodRawShape,
   read: (body: Readonly<Record<string, unknown>>) => { readonly length: unknown; readonly encoding: unknown },
 ): FamilyVendor {
-  const schema = z.strictObject({ model: z.literal('embed'), input: texts, ...settings });
+  const schema = z.strictObject({ model: modelName, input: texts, ...settings });
   return {
     model: makeModel(wire, flags),
     answer(body, tokens) {
@@ -236,7 +237,7 @@ const nvidia = defineDialect(
 );
 
 const ollamaBody = z.strictObject({
-  model: z.literal('embed'),
+  model: modelName,
   input: texts,
   dimensions: dimension,
   truncate: z.boolean(),
