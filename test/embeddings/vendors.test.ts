@@ -229,11 +229,7 @@ it('a list whose second part fails costs nothing, and none of it is sent', async
     else answer(response, request, body);
   });
   const input = Array.from({ length: 200 }, (_, at) => `text ${at}`);
-  const call = client.embeddings.create({
-    model: 'cohere/embed-v4.0',
-    input,
-    ...{ provider: { only: ['cohere'] } },
-  });
+  const call = client.embeddings.create({ ...readName('cohere: cohere/embed-v4.0'), input });
   await expect(call).rejects.toMatchObject({ status: 400 });
   expect(gateway.ends.at(-1)?.type).toBe('failed');
 });

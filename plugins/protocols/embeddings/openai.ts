@@ -206,7 +206,7 @@ export const openai: Wire<EmbeddingAsk, readonly Vector[]> = {
   decode: (body, ask, part) => decodeList(body, ask, [part, findShare]),
   correct(text, { encoding }) {
     // LM Studio and others write numbers whatever they are asked for.
-    if (encoding === 'float') return text;
+    if (encoding === 'float' || !/"embedding"\s*:\s*\[/.test(text)) return text;
     const reply = readObject(JSON.parse(text));
     const items = readObjects(reply.data);
     if (items.every(({ embedding }) => typeof embedding === 'string')) return text;

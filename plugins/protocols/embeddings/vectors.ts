@@ -1,10 +1,12 @@
 /** Vectors as JSON and as base64 of 32-bit floats, little end first, as OpenAI's clients read it. */
+import { endianness } from 'node:os';
 import { GatewayError } from '../../../core/index.ts';
 
 /** Numbers, or base64 of them. */
 export type Vector = readonly number[] | string;
 
 const bytesPerNumber = 4;
+const isBigEnded = endianness() === 'BE';
 
 /** A larger number, or none, would be no number as a 32-bit float and no JSON. */
 const largest = 3.4e38;
@@ -15,13 +17,20 @@ function isUsable(value: unknown): value is number {
 
 /** Buffer leaves out what is no base64, and then the length is another one. */
 function isEncoded(text: string): boolean {
-  const bytes = Buffer.from(text, 'base64');
   const padding = text.endsWith('==') ? 2 : Number(text.endsWith('='));
-  if (bytes.length === 0 || bytes.length % bytesPerNumber > 0) return false;
-  if (bytes.length !== Math.floor(((text.length - padding) * 3) / 4)) return false;
-  for (let at = 0; at < bytes.length; at += bytesPerNumber)
-    if (!isUsable(bytes.readFloatLE(at))) return false;
-  return true;
+  const length = Math.floor(((text.length - padding) * 3) / 4);
+  const numbers = decodeBase64(text);
+  return length > 0 && length === numbers.byteLength && numbers.every(isUsable);
+}
+
+/** The numbers, as many as there are whole ones. */
+function decodeBase64(text: string): Float32Array {
+  const bytes = Buffer.from(text, 'base64');
+  const numbers = new Float32Array(Math.floor(bytes.length / bytesPerNumber));
+  const copy = Buffer.from(numbers.buffer);
+  bytes.copy(copy);
+  if (isBigEnded) copy.swap32();
+  return numbers;
 }
 
 /** Throws if it is neither numbers nor base64 of them. */
@@ -42,17 +51,8 @@ export function encodeVector(vector: Vector): string {
 }
 
 function encodeBase64(numbers: readonly number[]): string {
-  const bytes = Buffer.allocUnsafe(numbers.length * bytesPerNumber);
-  for (const [index, number] of numbers.entries()) bytes.writeFloatLE(number, index * bytesPerNumber);
-  return bytes.toString('base64');
-}
-
-function decodeBase64(text: string): number[] {
-  const bytes = Buffer.from(text, 'base64');
-  const numbers = Array.from<number>({ length: Math.floor(bytes.length / bytesPerNumber) });
-  for (let index = 0; index < numbers.length; index += 1)
-    numbers[index] = bytes.readFloatLE(index * bytesPerNumber);
-  return numbers;
+  const bytes = Buffer.from(new Float32Array(numbers).buffer);
+  return (isBigEnded ? bytes.swap32() : bytes).toString('base64');
 }
 
 /** Characters that are written in a few milliseconds. */
