@@ -123,3 +123,94 @@ it("a call without a model gets OpenAI's usual one, and is told so", async () =>
   const named = await client.moderations.create({ model: 'demo/guard', input: 'tea' }).withResponse();
   expect(named.response.headers.get('x-tollgate-defaulted')).toBeNull();
 });
+
+it('Mistral gets texts, and its own categories reach the client', async () => {
+  const { results } = await client.moderations.create({
+    model: 'mistral/mistral-moderation-2603',
+    input: ['bad words', 'tea'],
+  });
+  expect(results).toEqual([
+    expect.objectContaining({ flagged: true, categories: { violence_and_threats: true } }),
+    {
+      flagged: false,
+      categories: { violence_and_threats: false },
+      category_scores: { violence_and_threats: 1.5e-7 },
+    },
+  ]);
+});
+
+it('parts reach a model of texts as one text, and a picture is refused by name', async () => {
+  const model = 'mistral/mistral-moderation-2603';
+  const parts = ['bad', 'words'].map((text) => ({ type: 'text' as const, text }));
+  const { results } = await client.moderations.create({ model, input: parts });
+  expect(results).toHaveLength(1);
+  expect(JSON.parse(vendor.bodies.at(-1) ?? '')).toEqual({
+    model: 'mistral-moderation-2603',
+    input: 'bad\nwords',
+  });
+  const asked = vendor.bodies.length;
+  await expect(client.moderations.create({ model, input: [...parts, picture] })).rejects.toMatchObject({
+    status: 400,
+    param: 'input[2]',
+    message: expect.stringContaining('takes texts only'),
+  });
+  expect(vendor.bodies).toHaveLength(asked);
+});
+
+async function post(body: object): Promise<Response> {
+  return fetch(`${gateway.url}/moderations`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+it.each([
+  ['input', {}],
+  ['input', { input: [] }],
+  ['input', { input: 7 }],
+  ['input[1]', { input: ['a', 7] }],
+  ['input', { input: ['a', { type: 'text', text: 'b' }] }],
+  ['input[0].type', { input: [{ type: 'audio' }] }],
+  ['input[0].image_url', { input: [{ type: 'image_url' }] }],
+  [
+    'input[0].image_url.url',
+    { input: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,*' } }] },
+  ],
+  ['model', { input: 'a', model: 7 }],
+  ['provider.fallback', { input: 'a', provider: { fallback: ['demo/guard'] } }],
+])('a wrong %s gets a 400 that names it: %j', async (param, body) => {
+  const response = await post({ model: 'demo/guard', ...body });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { param } });
+});
+
+it("the vendor's refusal and a reply that is no verdict have their statuses", async () => {
+  const body = { model: 'openai/omni-moderation-latest', input: 'a', x_unknown: 1 };
+  await expect(client.moderations.create(body)).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining('not accepted'),
+  });
+  for (const results of [undefined, [], [{ flagged: true }], judge(['a', 'b'], 'violence')]) {
+    vendor.conduct((response) => sendJson(response, { id: 'modr-1', model: 'm', results }));
+    const refused = client.moderations.create({ input: 'a' });
+    await expect(refused).rejects.toMatchObject({ status: 502 });
+  }
+});
+
+it('a client that leaves costs nothing, and its call has an entry', async () => {
+  const before = gateway.ends.length;
+  const leaving = new AbortController();
+  vendor.conduct(() => leaving.abort());
+  await expect(client.moderations.create({ input: 'a' }, { signal: leaving.signal })).rejects.toThrow();
+  expect((await gateway.ended(before + 1)).at(-1)).toMatchObject({ charge: { cost: 0n } });
+});
+
+it('the demo flags a few words', async () => {
+  const { results } = await client.moderations.create({
+    model: 'demo/guard',
+    input: ['Tea or coffee?', 'I will attack you.'],
+  });
+  expect(results.map(({ flagged }) => flagged)).toEqual([false, true]);
+  expect(results[1]?.category_scores).toEqual({ harassment: 0, 'self-harm': 0, violence: 1 });
+});

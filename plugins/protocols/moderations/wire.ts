@@ -19,13 +19,18 @@ const part = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('image_url'), image_url: url }),
 ]);
 
+const isText = (item: unknown): item is string => typeof item === 'string';
+const items = z
+  .array(z.union([z.string(), part]))
+  .min(1)
+  .max(mostInputs);
+
 /** A list of parts is one input, and a list of texts is as many. */
 export const request = z.looseObject({
   model: modelId.nullish(),
   input: z.union([
     z.string(),
-    z.array(z.string()).min(1).max(mostInputs),
-    z.array(part).min(1).max(mostInputs),
+    items.refine((list) => list.every(isText) || !list.some(isText), 'texts, or parts, and not both'),
   ]),
   provider: providerObject.nullish(),
 });
@@ -45,7 +50,6 @@ export type Verdicts = readonly Fields[];
 /** What OpenAI takes if a call names no model. */
 const usualModel = 'openai/omni-moderation-latest';
 
-const isText = (item: unknown): item is string => typeof item === 'string';
 const isPicture = (item: unknown): boolean => isObject(item) && item.type === 'image_url';
 
 /** The inputs as texts, which is all that most models take. */
