@@ -1,4 +1,4 @@
-/** Google's ranking API and Text Embeddings Inference through a gateway: addresses, parts, and what is charged. */
+/** Google's ranking API and Text Embeddings Inference through a gateway: addresses, parts and charges. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { bearer } from '../../plugins/auth/bearer.ts';

@@ -11,6 +11,7 @@ import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { cohere } from '../../plugins/providers/cohere.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { vllm } from '../../plugins/providers/vllm.ts';
+import { bareNames } from '../../plugins/routing/bare-names.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import {
@@ -63,6 +64,7 @@ beforeAll(async () => {
       }),
       amazonBedrock({ region: 'eu-west-1', apiKey: 'bedrock-key', baseUrl: origin }),
       demo(),
+      bareNames(),
       preferences(),
       balance({}),
     ],
@@ -242,6 +244,20 @@ it('a vendor that bills nothing, or the wrong unit, is charged by an estimate', 
     expect(response.headers.get('x-tollgate-cost')).toBe('0.0025');
     expect(await response.json()).toMatchObject({ meta: { billed_units: { search_units: 1 } } });
   }
+});
+
+it.each([
+  ['/v1/rerank', ['usage']],
+  ['/v2/rerank', ['meta', 'billed_units']],
+])('a reply of %s has the cost beside its usage, if it is asked for', async (path, place) => {
+  const call = { model: 'cohere/rerank-v4.0-pro', query: 'q', documents };
+  const response = await post(path, call, { 'x-tollgate-cost': 'reply' });
+  expect(await response.json()).toHaveProperty([...place, 'cost'], 0.0025);
+});
+
+it('a bare name finds its model', async () => {
+  const response = await post('/v1/rerank', { model: 'rerank-v4.0-pro', query: 'q', documents });
+  expect(response.headers.get('x-tollgate-model')).toBe('cohere/rerank-v4.0-pro');
 });
 
 it('a client that leaves pays for the searches that were sent', async () => {

@@ -20,17 +20,14 @@ const part = z.discriminatedUnion('type', [
 ]);
 
 const isText = (item: unknown): item is string => typeof item === 'string';
-const items = z
-  .array(z.union([z.string(), part]))
-  .min(1)
-  .max(mostInputs);
+const items = z.array(z.union([z.string(), part])).min(1);
 
 /** A list of parts is one input, and a list of texts is as many. */
 export const request = z.looseObject({
   model: modelId.nullish(),
   input: z.union([
     z.string(),
-    items.refine((list) => list.every(isText) || !list.some(isText), 'texts, or parts, and not both'),
+    items.max(mostInputs).refine((list) => list.every(isText) || !list.some(isText), 'texts, or parts'),
   ]),
   provider: providerObject.nullish(),
 });
