@@ -2,9 +2,8 @@
 import { readCases } from '../support/cases.ts';
 
 export const echo = 'demo/echo';
-export const painter = 'demo/painter';
 
-export type Words = 'openai' | 'anthropic' | 'google';
+export type Words = 'openai' | 'anthropic' | 'google' | 'cohere';
 
 export interface Endpoint {
   readonly path: string;

@@ -11,6 +11,8 @@ import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { calls } from '../../plugins/operations/calls.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
+import { moderations } from '../../plugins/protocols/moderations/index.ts';
+import { rerank } from '../../plugins/protocols/rerank/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { character } from '../support/arbitrary.ts';
@@ -18,7 +20,7 @@ import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
-import { echo, endpoints, painter, type Endpoint, type Words } from './endpoints.ts';
+import { echo, endpoints, type Endpoint, type Words } from './endpoints.ts';
 
 /** Providers that refuse everything: the test only needs the request to be translated for them. */
 const refusing = ['responses', 'messages', 'generate-content'];
@@ -129,13 +131,18 @@ const hostileInput: fc.Arbitrary<Input> = fc
     const endpoint = {
       path: path.replace(echo, model),
       words,
-      body: 'contents' in body || body.model === painter ? body : { ...body, model },
+      body: body.model === echo ? { ...body, model } : body,
     };
     if (junk) return { endpoint, body: Buffer.from(junk) };
     const base = 'stream' in endpoint.body ? { ...endpoint.body, stream } : endpoint.body;
     const text = JSON.stringify(changes.reduce<unknown>(applyChange, base)) ?? '';
     return { endpoint, body: text.slice(0, Math.ceil(text.length * cut)) };
   });
+
+/** Whether an endpoint reaches this model of its own and no other. */
+function isMade(model: unknown): model is string {
+  return typeof model === 'string' && model !== echo;
+}
 
 const corpus = join(import.meta.dirname, 'corpus');
 
@@ -150,7 +157,7 @@ export function readCorpus(): { readonly name: string; readonly input: Input }[]
           name: `${file} at ${endpoint.path} for ${model}`,
           input: {
             endpoint,
-            body: Buffer.from(bytes.replaceAll('MODEL', body.model === painter ? painter : model), 'latin1'),
+            body: Buffer.from(bytes.replaceAll('MODEL', isMade(body.model) ? body.model : model), 'latin1'),
           },
         };
       }),
@@ -177,6 +184,7 @@ const statuses = new Set([200, 400, 402, 403, 404, 409, 413, 415, 422, 429, 501]
 
 /** Whether an error has the protocol's format. */
 function isSaid(words: Words, body: unknown): boolean {
+  if (isObject(body) && words === 'cohere') return typeof body.message === 'string' && body.message !== '';
   if (!isObject(body) || !isObject(body.error)) return false;
   const { error } = body;
   if (typeof error.message !== 'string' || error.message === '') return false;
@@ -192,6 +200,8 @@ export async function openHostileHarness(): Promise<HostileHarness> {
       bearer(),
       ...textProtocols(),
       images(),
+      rerank(),
+      moderations(),
       demo({ pace: 0 }),
       ...refusing.map((wire) =>
         tappedVendor(`${wire}-house`, [wire], () => refusal, { id: `house/${wire}`, contextLength: 100_000 }),
