@@ -61,7 +61,7 @@ it.each([
     let watching = setImmediate(countTurn);
     const lengths: number[] = [];
     const turnsAt: number[] = [];
-    const written = client.client.relay?.(
+    const written = client.client.joinReplies?.(
       {
         wire: client,
         model,

@@ -1,16 +1,18 @@
-/** Google's ranking API and Text Embeddings Inference through a gateway: addresses, parts and charges. */
+/** Google's, Jina's, Voyage's and Hugging Face's APIs through a gateway: addresses, parts and charges. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { rerank } from '../../plugins/protocols/rerank/index.ts';
 import { googleVertex } from '../../plugins/providers/google-vertex.ts';
+import { jina } from '../../plugins/providers/jina.ts';
 import { vllm } from '../../plugins/providers/vllm.ts';
+import { voyage } from '../../plugins/providers/voyage.ts';
 import { startSignIn, type SignIn } from '../support/cloud/google-sign-in.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { createHost } from '../support/host.ts';
 import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { answerGoogle, answerTei } from './vendors.ts';
+import { answerGoogle, answerJina, answerTei, answerVoyage } from './vendors.ts';
 
 let signIn: SignIn;
 let vendor: ScriptedVendor;
@@ -26,6 +28,8 @@ beforeAll(async () => {
     if (url === ranking && headers.authorization === `Bearer ${signIn.token}`)
       sendJson(response, answerGoogle(JSON.parse(body)));
     else if (url === '/rerank') sendJson(response, answerTei(JSON.parse(body)));
+    else if (url === '/jina/rerank') sendJson(response, answerJina(JSON.parse(body), 70));
+    else if (url === '/voyage/rerank') sendJson(response, answerVoyage(JSON.parse(body), 70));
     else sendJson(response, { data: [] }, url === '/v1/models' ? 200 : 404);
   });
   const { origin: baseUrl } = vendor;
@@ -44,6 +48,8 @@ beforeAll(async () => {
           },
         },
       }),
+      jina({ apiKey: 'jina-key', baseUrl: `${baseUrl}/jina` }),
+      voyage({ apiKey: 'voyage-key', baseUrl: `${baseUrl}/voyage` }),
       balance({}),
     ],
   });
@@ -82,6 +88,19 @@ it('Text Embeddings Inference gets 32 texts at once, and its tokens are estimate
   const bytes = many.reduce((sum, { length }) => sum + length + 'what is best'.length, 0);
   expect(response.headers.get('x-tollgate-cost')).toBe(String(Math.ceil(bytes / 4) / 1e6));
   expect(gateway.ends.at(-1)).toMatchObject({ charge: { basis: 'estimate', suspect: false } });
+});
+
+it.each(['jina/jina-reranker-v3.5', 'voyage/rerank-3'])('%s is charged by its tokens', async (model) => {
+  const response = await rank(model, ['ab', 'abcd', 'a']);
+  expect(await response.json()).toMatchObject({
+    model,
+    results: [
+      { index: 1, relevance_score: 4 / 1024 },
+      { index: 0, relevance_score: 2 / 1024 },
+    ],
+    usage: { total_tokens: 70 },
+  });
+  expect(response.headers.get('x-tollgate-cost')).toBe('0.0000035');
 });
 
 it.each([
