@@ -30,11 +30,7 @@ function writeValue(value: unknown): string {
 }
 
 /** The text of a document: its `text`, or the members that are named, or all of them, a line for each. */
-export function readDocument(
-  document: Document,
-  index: number,
-  names: readonly string[] | undefined,
-): string {
+export function readDocument(document: Document, index: number, names?: readonly string[]): string {
   if (typeof document === 'string') return document;
   if (!names && typeof document.text === 'string') return document.text;
   const param = `documents[${index}]`;
@@ -107,10 +103,8 @@ export function readResults(list: unknown): Result[] {
 }
 
 /** Joins the results of lists of documents that were scored one by one, the best first. */
-export function joinResults(
-  answers: readonly (readonly Result[])[],
-  { documents, count }: RerankAsk,
-): readonly Result[] {
+export function joinResults(answers: readonly (readonly Result[])[], ask: RerankAsk): readonly Result[] {
+  const { documents, count } = ask;
   if (answers.length === 0) return [];
   let before = 0;
   const joined: Result[] = [];

@@ -17,13 +17,12 @@ const mostTokens = 1_000_000;
 /** Characters that are written in a few milliseconds. */
 const quicklyWritten = 512 * 1024;
 
+const document = z.union([z.string(), z.looseObject({})], 'a text, or an object with "text"');
+
 export const request = z.looseObject({
   model: modelId,
   query: z.string().min(1),
-  documents: z
-    .array(z.union([z.string(), z.looseObject({})], 'a text, or an object with "text"'))
-    .min(1)
-    .max(mostDocuments),
+  documents: z.array(document).min(1).max(mostDocuments),
   top_n: allowInteger(1, mostTokens).nullish(),
   return_documents: z.boolean().nullish(),
   rank_fields: z.array(z.string().min(1)).min(1).max(100).nullish(),
