@@ -376,3 +376,12 @@ it('a chat with a model of scores gets a 400 that says where it is called', asyn
     error: { message: 'The model "demo/echo" does not make scores.', param: 'model' },
   });
 });
+
+it('the listing of models has those of scores, with the price of a search', async () => {
+  const response = await fetch(`${gateway.url}/v1/models/demo/rank`);
+  expect(await response.json()).toMatchObject({
+    id: 'demo/rank',
+    architecture: { output_modalities: ['scores'] },
+    pricing: { search: '0.001' },
+  });
+});
