@@ -2,6 +2,7 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../core/config.ts';
 import type { CanonicalEvent, ErrorCode } from '../../core/index.ts';
+import { embeddings } from '../../plugins/protocols/embeddings/index.ts';
 import { defineProvider } from '../../plugins/shared/kit.ts';
 import { withCounts } from '../support/rates.ts';
 import { refusals } from '../support/vendor/chat-completions/refusals.ts';
@@ -23,7 +24,9 @@ function openPair(settings: Partial<ConfigInput> = {}): Promise<Gallery> {
     },
     models: new URL('../../plugins/providers/catalogue/openai.json', import.meta.url),
   });
-  return openGallery({ plugins: [other({ apiKey: second.key, baseUrl: second.url })], settings });
+  // The catalogue has flags of this protocol, which the provider does not speak.
+  const plugins = [other({ apiKey: second.key, baseUrl: second.url }), embeddings()];
+  return openGallery({ plugins, settings });
 }
 
 beforeAll(async () => {

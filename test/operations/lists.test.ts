@@ -85,7 +85,7 @@ async function find(query: string): Promise<string[]> {
 
 it('a search finds keys, accounts, models, providers, calls and sessions that exist', async () => {
   await send('keys', { account: 'analytics', name: 'ada' });
-  expect(await find('text=ada')).toEqual(['key ada']);
+  expect(await find('text=ada')).toEqual(['key ada', 'model openai/text-embedding-ada-002']);
   expect(await find('text=ANALY')).toEqual(['account analytics']);
   expect(await find('text=gpt-4o-mini&kind=model')).toContain(`model ${model}`);
   expect(await find('text=&kind=provider')).toEqual(

@@ -9,6 +9,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { opentelemetry } from '../../plugins/operations/opentelemetry.ts';
+import { embeddings } from '../../plugins/protocols/embeddings/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { defineProvider } from '../../plugins/shared/kit.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
@@ -99,8 +100,9 @@ describe('the trace of a call', () => {
       endpoints: { 'chat-completions': '/chat/completions' },
       models: new URL('../../plugins/providers/catalogue/openai.json', import.meta.url),
     });
-    // The catalogue also has flags of this protocol, which the provider does not speak.
-    const other = await openHarness({ plugins: [opentelemetry(), responses()], provider });
+    // The catalogue also has flags of these protocols, which the provider does not speak.
+    const plugins = [opentelemetry(), responses(), embeddings()];
+    const other = await openHarness({ plugins, provider });
     await (await other.post(body)).text();
     await other.close();
     const client = exporter.getFinishedSpans().find(({ kind }) => kind === SpanKind.CLIENT);
