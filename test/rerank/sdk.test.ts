@@ -334,6 +334,17 @@ it.each([
   expect(response.headers.get('x-tollgate-cost') ?? '0').toBe('0');
 });
 
+it('the demo scores more documents than one request takes', async () => {
+  const many = Array.from({ length: 2500 }, (_, at) => (at === 2400 ? 'A lamp for ships.' : 'Tea'));
+  const { results } = await client.rerank({
+    model: 'demo/rank',
+    query: 'a lamp for ships',
+    documents: many,
+    topN: 1,
+  });
+  expect(results).toEqual([{ index: 2400, relevanceScore: 1 }]);
+});
+
 it('the demo scores by the words that a document shares with the query, and sells searches', async () => {
   const { data, rawResponse } = await client
     .rerank({
