@@ -140,6 +140,87 @@ it.each([
   },
 );
 
+const gone = Array.from({ length: 100_000 }, () => 0);
+
+it.each<[string, string, Endpoint['words'], object]>([
+  ['embeddings', '/v1/embeddings', 'openai', { model: 'demo/embed', input: [...gone, 'a'] }],
+  [
+    'embed-content',
+    '/beta/v1beta/models/demo/embed:batchEmbedContents',
+    'google',
+    { requests: gone.map(() => ({ content: 0 })).slice(0, 90_000) },
+  ],
+  ['rerank', '/v1/rerank', 'openai', { model: 'demo/rank', query: 'a', documents: gone }],
+  ['cohere-rerank', '/v2/rerank', 'cohere', { model: 'demo/rank', query: 'a', documents: gone }],
+  ['moderations', '/v1/moderations', 'openai', { model: 'demo/guard', input: gone }],
+  ['completions', '/v1/completions', 'openai', { model: 'demo/echo', prompt: [...gone, 'a'] }],
+])('a list without a valid entry is refused in linear time by %s', async (_, path, words, body) => {
+  expect(await measureRequest(path, words, body)).toBeLessThan(most);
+});
+
+const each = (length: number, make: (at: number) => unknown): unknown[] =>
+  Array.from({ length }, (_, at) => make(at));
+
+it.each<[string, string, Endpoint['words'], object]>([
+  [
+    '2,048 texts',
+    '/v1/embeddings',
+    'openai',
+    { model: 'house/titan-embed', input: each(2048, (at) => `${at} ${'a'.repeat(500)}`) },
+  ],
+  ['2,048 short texts', '/v1/embeddings', 'openai', { model: 'house/embeddings', input: each(2048, String) }],
+  ['numbers of tokens', '/v1/embeddings', 'openai', { model: 'demo/embed', input: each(490_000, Number) }],
+  [
+    'lists of tokens',
+    '/v1/embeddings',
+    'openai',
+    { model: 'house/embeddings', input: each(2048, () => each(200, Number)) },
+  ],
+  [
+    '100 contents of many parts',
+    '/beta/v1beta/models/house/embed-content:batchEmbedContents',
+    'google',
+    { requests: each(100, () => ({ content: { parts: each(200, () => ({ text: 'a' })) } })) },
+  ],
+  [
+    '10,000 documents',
+    '/v1/rerank',
+    'openai',
+    { model: 'house/tei-rerank', query: 'a'.repeat(500), documents: each(10_000, String) },
+  ],
+  [
+    'documents of many fields',
+    '/v1/rerank',
+    'openai',
+    { model: 'house/rerank', query: 'a', documents: each(40, () => makeFields(2000)) },
+  ],
+  [
+    'many names of fields',
+    '/v1/rerank',
+    'openai',
+    {
+      model: 'house/rerank',
+      query: 'a',
+      documents: each(9000, () => makeFields(9)),
+      rank_fields: each(100, (at) => `a${at}`),
+    },
+  ],
+  [
+    '1,000 texts to judge',
+    '/v1/moderations',
+    'openai',
+    { model: 'house/moderations', input: each(1000, () => 'b'.repeat(500)) },
+  ],
+  [
+    '2,048 prompts',
+    '/v1/completions',
+    'openai',
+    { model: 'demo/echo', prompt: each(2048, String), max_tokens: 1 },
+  ],
+])('a body of %s is read and translated in linear time', async (_, path, words, body) => {
+  expect(await measureRequest(path, words, body)).toBeLessThan(most);
+});
+
 it.each([{}, []])(
   'a list without a valid entry and of empty entries is refused where it is long: %j',
   async (empty) => {

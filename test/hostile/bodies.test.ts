@@ -109,13 +109,13 @@ function* breakTexts(value: unknown, path = ''): Generator<Doubled> {
 describe.each(endpoints.filter(({ path }) => !path.endsWith('/edits')))('$path', (endpoint) => {
   const refuse = async (text: string, place: string, message: string): Promise<void> => {
     const response = await hostile.send({ endpoint, body: text });
-    const said = {
+    const error = {
       openai: { error: { message, param: place } },
       anthropic: { error: { message } },
       google: { error: { message, status: 'INVALID_ARGUMENT' } },
       cohere: { message },
     }[endpoint.words];
-    expect([response.status, JSON.parse(response.text)]).toMatchObject([400, said]);
+    expect([response.status, JSON.parse(response.text)]).toMatchObject([400, error]);
   };
 
   it('refuses a body that contains any of its fields twice, and names the field', async () => {

@@ -1,8 +1,6 @@
 /** A sound request of each endpoint, for hostile inputs to change. */
 import { readCases } from '../support/cases.ts';
 
-export const echo = 'demo/echo';
-
 export type Words = 'openai' | 'anthropic' | 'google' | 'cohere';
 
 export interface Endpoint {

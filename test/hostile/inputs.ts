@@ -7,9 +7,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request as send } from 'node:http';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import type { Plugin } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { calls } from '../../plugins/operations/calls.ts';
+import { completions } from '../../plugins/protocols/completions/index.ts';
+import { embeddings } from '../../plugins/protocols/embeddings/index.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { moderations } from '../../plugins/protocols/moderations/index.ts';
 import { rerank } from '../../plugins/protocols/rerank/index.ts';
@@ -18,13 +21,46 @@ import { preferences } from '../../plugins/routing/preferences.ts';
 import { character } from '../support/arbitrary.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { createHost } from '../support/host.ts';
 import { isObject } from '../support/json.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
-import { echo, endpoints, type Endpoint, type Words } from './endpoints.ts';
+import { endpoints, type Endpoint, type Words } from './endpoints.ts';
+
+const families = (): Plugin[] => [embeddings(), rerank(), moderations()];
+const demos: Readonly<Record<string, string>> = {
+  text: 'demo/echo',
+  embeddings: 'demo/embed',
+  scores: 'demo/rank',
+  categories: 'demo/guard',
+};
+
+interface Refusing {
+  readonly wire: string;
+  readonly makes: string;
+  readonly flags?: Readonly<Record<string, Record<string, unknown>>>;
+}
 
 /** Providers that refuse everything: the test only needs the request to be translated for them. */
-const refusing = ['responses', 'messages', 'generate-content'];
-const models = [echo, ...refusing.map((wire) => `house/${wire}`)];
+const refusing: readonly Refusing[] = [
+  ...['responses', 'messages', 'generate-content'].map((wire) => ({ wire, makes: 'text' })),
+  ...[...createHost(families()).protocols.list()].map(({ name: wire, makes = '' }) => ({
+    wire,
+    makes,
+    flags: makes === 'embeddings' ? { [wire]: { dimensions: { least: 1, most: 3072 } } } : {},
+  })),
+];
+
+/** The models that make what the endpoint's model makes, the demo's first. */
+function listModels({ path, body }: Endpoint): string[] {
+  const demo = String(body.model ?? /models\/(.+):/.exec(path)?.[1]);
+  return [demo, ...refusing.flatMap(({ wire, makes }) => (demos[makes] === demo ? `house/${wire}` : []))];
+}
+
+/** The endpoint with this model in place of the demo's. */
+function moveTo(endpoint: Endpoint, model: string): Endpoint {
+  const [demo = ''] = listModels(endpoint);
+  return JSON.parse(JSON.stringify(endpoint).replaceAll(demo, model));
+}
 
 const refusal = {
   status: 400,
@@ -121,28 +157,20 @@ export interface Input {
 const hostileInput: fc.Arbitrary<Input> = fc
   .record({
     endpoint: fc.constantFrom(...endpoints),
-    model: fc.constantFrom(...models),
+    turn: fc.nat(),
     changes: fc.array(change, { minLength: 1, maxLength: 3 }),
     stream: fc.boolean(),
     cut: fc.oneof({ weight: 9, arbitrary: fc.constant(1) }, fc.double({ min: 0, max: 1, noNaN: true })),
     junk: fc.option(fc.uint8Array({ maxLength: 60 }), { freq: 30 }),
   })
-  .map(({ endpoint: { path, words, body }, model, changes, stream, cut, junk }) => {
-    const endpoint = {
-      path: path.replace(echo, model),
-      words,
-      body: body.model === echo ? { ...body, model } : body,
-    };
+  .map(({ endpoint: of, turn, changes, stream, cut, junk }) => {
+    const models = listModels(of);
+    const endpoint = moveTo(of, models[turn % models.length] ?? '');
     if (junk) return { endpoint, body: Buffer.from(junk) };
     const base = 'stream' in endpoint.body ? { ...endpoint.body, stream } : endpoint.body;
     const text = JSON.stringify(changes.reduce<unknown>(applyChange, base)) ?? '';
     return { endpoint, body: text.slice(0, Math.ceil(text.length * cut)) };
   });
-
-/** Whether an endpoint reaches this model of its own and no other. */
-function isMade(model: unknown): model is string {
-  return typeof model === 'string' && model !== echo;
-}
 
 const corpus = join(import.meta.dirname, 'corpus');
 
@@ -150,17 +178,14 @@ const corpus = join(import.meta.dirname, 'corpus');
 export function readCorpus(): { readonly name: string; readonly input: Input }[] {
   return readdirSync(corpus).flatMap((file) => {
     const bytes = readFileSync(join(corpus, file)).toString('latin1');
-    return endpoints.flatMap(({ path, words, body }) =>
-      models.map((model) => {
-        const endpoint = { path: path.replace(echo, model), words, body };
-        return {
-          name: `${file} at ${endpoint.path} for ${model}`,
-          input: {
-            endpoint,
-            body: Buffer.from(bytes.replaceAll('MODEL', isMade(body.model) ? body.model : model), 'latin1'),
-          },
-        };
-      }),
+    return endpoints.flatMap((endpoint) =>
+      listModels(endpoint).map((model) => ({
+        name: `${file} at ${endpoint.path} for ${model}`,
+        input: {
+          endpoint: moveTo(endpoint, model),
+          body: Buffer.from(bytes.replaceAll('MODEL', model), 'latin1'),
+        },
+      })),
     );
   });
 }
@@ -184,7 +209,7 @@ const statuses = new Set([200, 400, 402, 403, 404, 409, 413, 415, 422, 429, 501]
 
 /** Whether an error has the protocol's format. */
 function isSaid(words: Words, body: unknown): boolean {
-  if (isObject(body) && words === 'cohere') return typeof body.message === 'string' && body.message !== '';
+  if (words === 'cohere') return isObject(body) && typeof body.message === 'string' && body.message !== '';
   if (!isObject(body) || !isObject(body.error)) return false;
   const { error } = body;
   if (typeof error.message !== 'string' || error.message === '') return false;
@@ -200,11 +225,16 @@ export async function openHostileHarness(): Promise<HostileHarness> {
       bearer(),
       ...textProtocols(),
       images(),
-      rerank(),
-      moderations(),
+      completions(),
+      ...families(),
       demo({ pace: 0 }),
-      ...refusing.map((wire) =>
-        tappedVendor(`${wire}-house`, [wire], () => refusal, { id: `house/${wire}`, contextLength: 100_000 }),
+      ...refusing.map(({ wire, makes, flags = {} }) =>
+        tappedVendor(`${wire}-house`, [wire], () => refusal, {
+          id: `house/${wire}`,
+          contextLength: 100_000,
+          output: [makes],
+          capabilities: { wire: flags },
+        }),
       ),
       preferences(),
       calls(),
