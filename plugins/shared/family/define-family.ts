@@ -20,7 +20,7 @@ import { listForeignFields } from '../wire-kit/foreign-fields.ts';
 import { collectLosses } from '../wire-kit/losses.ts';
 import { ReadCall } from '../wire-kit/read-call.ts';
 import { createBag } from '../wire-kit/vendor-bag.ts';
-import { writeJoined } from './join-replies.ts';
+import { dropZeros, writeJoined } from './join-replies.ts';
 import type { ClientWire, Family, ReadAsk, Wire } from './wires.ts';
 
 /** What a request of a family holds, so that no wire of another family reads it. */
@@ -158,7 +158,7 @@ function buildProtocol<Ask extends object, Answer>(
         throw new GatewayError('upstream_failed', neverStreamed);
       },
       decodeReply(body, call) {
-        const { usage } = wire.decode(body, readAsk(family, call.decode()));
+        const usage = dropZeros(wire.decode(body, readAsk(family, call.decode())).usage);
         return [
           { type: 'response-start' },
           ...(usage ? [{ type: 'usage', usage } as const] : []),

@@ -10,6 +10,13 @@ import type { ClientWire, Family, Part, ReadAnswer, Wire } from './wires.ts';
 /** Requests of one call that a vendor gets at once. */
 const atOnce = 4;
 
+/** Some vendors write 0 for what they do not count. No usage: core makes an estimate and says so. */
+export function dropZeros(usage: Usage | undefined): Usage | undefined {
+  return usage && Object.values(usage).some((count) => typeof count === 'number' && count > 0)
+    ? usage
+    : undefined;
+}
+
 /** Sums the counts of several replies. A count that one of them lacks is unknown. */
 function sumUsage(usages: readonly (Usage | undefined)[]): Usage | undefined {
   const [first, ...others] = usages;
@@ -77,7 +84,7 @@ export async function* writeJoined<Ask extends object, Answer>(
   { id, model, created }: ReplyContext,
 ): AsyncGenerator<string> {
   const read = await readAll(wire, ask, replies);
-  const usage = sumUsage(read.map((each) => each.usage));
+  const usage = sumUsage(read.map((each) => dropZeros(each.usage)));
   if (usage) replies.report(usage);
   const shown = { ...usage, ...replies.findCharged() };
   const answer = family.join(
