@@ -4,9 +4,12 @@
  */
 import type { Socket } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { completions } from '../../plugins/protocols/completions/index.ts';
+import { embeddings } from '../../plugins/protocols/embeddings/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
+import { rerank } from '../../plugins/protocols/rerank/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { openSocket } from '../support/raw-socket.ts';
@@ -17,7 +20,7 @@ let harness: Harness;
 let poorKey = '';
 beforeAll(async () => {
   harness = await openHarness({
-    plugins: [responses(), messages(), generateContent(), images()],
+    plugins: [responses(), messages(), generateContent(), images(), completions(), embeddings(), rerank()],
     settings: { server: { bodyLimit, bodiesLimit: 4 * bodyLimit } },
   });
   poorKey = await harness.gateway.newKey({ account: 'poor', credit: '0.01' });
@@ -73,21 +76,28 @@ it('sixteen withheld bodies leave room for other keys, and small bodies of the s
 });
 
 describe.concurrent('a withheld body', () => {
-  it.each([
+  it.for<[path: string, type: string, error: object]>([
     ['/v1/chat/completions', 'application/json', { error: { type: 'invalid_request_error' } }],
     ['/v1/responses', 'application/json', { error: { type: 'invalid_request_error' } }],
     ['/v1/images/generations', 'application/json', { error: { type: 'invalid_request_error' } }],
     ['/v1/images/edits', 'multipart/form-data; boundary=b', { error: { type: 'invalid_request_error' } }],
     ['/alpha/v1/messages', 'application/json', { type: 'error', error: { type: 'invalid_request_error' } }],
     [`/beta/v1beta/models/${model}:generateContent`, 'application/json', { error: { code: 408 } }],
-  ])('at %s, sent as %s, is cut with a 408 of its protocol', async (path, type, error) => {
-    const key = await harness.gateway.newKey({ account: 'slow', credit: '1' });
-    const { socket, readHeard } = await withhold(path, key, bodyLimit / 5, type);
-    await expect.poll(() => socket.readableEnded || socket.destroyed).toBe(true);
-    const [head = '', body = ''] = readHeard().split('\r\n\r\n');
-    expect(head).toMatch(/^HTTP\/1\.1 408/);
-    expect(head).toMatch(/connection: close/i);
-    expect(JSON.parse(body)).toMatchObject(error);
-    expect(body).toContain('arrives too slowly');
-  });
+    ['/v1/embeddings', 'application/json', { error: { type: 'invalid_request_error' } }],
+    ['/beta/v1beta/models/demo/embed:embedContent', 'application/json', { error: { code: 408 } }],
+    ['/v2/rerank', 'application/json', { message: expect.any(String) }],
+    ['/v1/completions', 'application/json', { error: { type: 'invalid_request_error' } }],
+  ])(
+    'at %s, sent as %s, is cut with a 408 of its protocol',
+    async ([path, type, error], { expect: claim }) => {
+      const key = await harness.gateway.newKey({ account: 'slow', credit: '1' });
+      const { socket, readHeard } = await withhold(path, key, bodyLimit / 5, type);
+      await claim.poll(() => socket.readableEnded || socket.destroyed).toBe(true);
+      const [head = '', body = ''] = readHeard().split('\r\n\r\n');
+      claim(head).toMatch(/^HTTP\/1\.1 408/);
+      claim(head).toMatch(/connection: close/i);
+      claim(JSON.parse(body)).toMatchObject(error);
+      claim(body).toContain('arrives too slowly');
+    },
+  );
 });

@@ -9,6 +9,8 @@ export interface ScriptedVendor {
   readonly origin: string;
   /** Bodies of the requests that arrived whole, in order. */
   readonly bodies: readonly string[];
+  /** Requests that are neither answered nor broken off. */
+  openRequests(): number;
   /** Sets what it does from now on. */
   conduct(next: Conduct): void;
   close(): Promise<void>;
@@ -27,12 +29,14 @@ export function sendJson(
 export async function startScriptedVendor(first: Conduct): Promise<ScriptedVendor> {
   let current = first;
   const bodies: string[] = [];
+  let open = 0;
   const server = createServer(async (request, response) => {
-    response.on('error', () => undefined);
+    open += 1;
+    response.on('error', () => undefined).once('close', () => (open -= 1));
     const body = Buffer.concat(await Array.fromAsync(request)).toString();
     bodies.push(body);
     current(response, request, body);
   });
   const { origin, close } = await serve(server);
-  return { origin, close, bodies, conduct: (next) => void (current = next) };
+  return { origin, close, bodies, openRequests: () => open, conduct: (next) => void (current = next) };
 }
