@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { VendorReplies, ReplyContext, Usage } from '../../../core/index.ts';
-import { GatewayError, isGatewayError } from '../../../core/index.ts';
+import { GatewayError, isGatewayError, takeTurn } from '../../../core/index.ts';
 import type { ClientWire, Family, Part, ReadAnswer, Wire } from './wires.ts';
 
 /** Requests of one call that a vendor gets at once. */
@@ -39,6 +39,8 @@ async function readReply<Ask extends object, Answer>(
   bytes: Uint8Array,
   part: Part,
 ): Promise<ReadAnswer<Answer>> {
+  // Those of several bodies may arrive at once.
+  await takeTurn(bytes.length);
   try {
     const body: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString());
     return wire.decode(body, ask, part);
