@@ -11,6 +11,7 @@ import type { Dispatcher } from './dispatch.ts';
 import { metrics } from './host/metrics.ts';
 import {
   createNotes,
+  findUnreadable,
   nameFile,
   runNamed,
   takeNotes,
@@ -179,10 +180,14 @@ export function createGateway(config: Config, logger: Logger, control: Control =
     ...notes,
     describe,
     check,
+    /** Reads the secrets that the configuration refers to, and returns why some cannot be read. */
+    findUnreadable: () => findUnreadable(notes),
     /** Checks the routes and runs the `ready` hook. Hooks cannot be tapped afterwards. */
     async open(): Promise<void> {
       await check();
       tightenFolder(config.dataFolder);
+      // A provider whose key is missing must not keep the others from serving.
+      for (const fault of await findUnreadable(notes)) logger.error(fault);
       dispatcher = await tapDispatcher(hooks, timeouts);
       await hooks.ready.promise().catch((error: unknown) => Promise.reject(toConfigError(file, error)));
       freezeTaps(hooks);

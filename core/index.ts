@@ -98,6 +98,8 @@ export { readOwnVersion } from './util/own-version.ts';
 export { PluginError } from './util/plugin-error.ts';
 export { fileMode, makeFolder, restrictAccess } from './util/private-files.ts';
 export { Running } from './util/running.ts';
+export { allowReference, isReference, openSecret } from './util/secret-references.ts';
+export type { Secret, SecretValues } from './util/secret-references.ts';
 export { detach, hideSecrets, listSecrets, toOneLine } from './util/text.ts';
 export { longestDeadline, secondsOption, withTimeout } from './util/timeouts.ts';
 export { takeTurn } from './util/turns.ts';

@@ -38,18 +38,13 @@ import { checkRequestHeaders } from './http/request-headers.ts';
 import { crossReply, encodeTranslated, encodeVerbatim, isVerbatim } from './lanes.ts';
 import { boundLosses, toLossError, type Loss } from './loss.ts';
 import type { ReadBody } from './protocol.ts';
-import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
-import {
-  toAttemptError,
-  buildFinalError,
-  classifyNoOutput,
-  decodeRefusal,
-  type Skipped,
-} from './upstream/failures.ts';
+import type { UpstreamResponse } from './provider.ts';
+import { toAttemptError, buildFinalError, classifyNoOutput, type Skipped } from './upstream/failures.ts';
 import { planFirstAttempt, type Next, type NoneLeft } from './upstream/retries.ts';
+import { sendSigned } from './upstream/signed-requests.ts';
 import { allowTargets } from './upstream/targets.ts';
-import { canCountTokens, translateCount, estimateCount, isCountUnsupported } from './upstream/token-count.ts';
-import { buildRequest, reportLoweredLimit } from './upstream/upstream-request.ts';
+import { canCountTokens, translateCount, estimateCount } from './upstream/token-count.ts';
+import { reportLoweredLimit } from './upstream/upstream-request.ts';
 import { GatewayError, isGatewayError, toGatewayError } from './util/errors.ts';
 import { rejectAfterCancel, withTimeout } from './util/timeouts.ts';
 
@@ -272,16 +267,13 @@ async function sendRequest(
   shortened?: ChangedRequest,
 ): Promise<StartedReply> {
   const { routed, tally } = running;
-  const { target } = routed.attempt;
   const encoded = await encodeCall(core, routed, shortened);
   refuseLosses(core, routed, encoded.losses);
   const losses = [...encoded.losses, ...boundLosses(shortened?.losses ?? []), ...reportLoweredLimit(routed)];
   routed.attempt.losses = losses;
 
-  const { request, response } = await dispatchBody(core, routed, memory, encoded);
-  if (routed.operation === 'count' && isCountUnsupported(response))
-    return awaitOutput(running, memory, estimateCount(routed), estimate);
-  if (response.status !== 200) throw await decodeRefusal(target, response, request);
+  const response = await dispatchBody(core, routed, memory, encoded);
+  if (response.status !== 200) return awaitOutput(running, memory, estimateCount(routed), estimate);
   const pieces =
     routed.operation === 'count'
       ? translateCount(routed, response)
@@ -292,33 +284,30 @@ async function sendRequest(
           {
             ...encoded,
             transform: createTransform(core, routed),
-            fetchOthers: encoded.others?.map((body) => async () => {
-              const other = await dispatchBody(core, routed, memory, { ...encoded, body });
-              if (other.response.status === 200) return other.response;
-              throw await decodeRefusal(target, other.response, other.request);
-            }),
+            fetchOthers: encoded.others?.map(
+              (body) => () => dispatchBody(core, routed, memory, { ...encoded, body }),
+            ),
           },
         );
   return await awaitOutput(running, memory, pieces, { losses, estimated: false });
 }
 
 /** Signs and sends one body of a call. */
-async function dispatchBody(
+function dispatchBody(
   { hooks }: Core,
   routed: Routed,
   memory: ReplyMemory,
   encoded: EncodedBody,
-): Promise<{ readonly request: UpstreamRequest; readonly response: UpstreamResponse }> {
+): Promise<UpstreamResponse> {
   const { target } = routed.attempt;
-  const request = await buildRequest(routed, encoded);
-  const wrapped = await hooks.dispatch.promise(request, routed);
-  if (!wrapped) throw new GatewayError('internal', 'No plugin dispatched the call.');
   const { unwrap } = target.provider;
-  const response = unwrap
-    ? await unwrapCounted(wrapped, memory, (whole) => unwrap(whole, target, encoded.operation))
-    : wrapped;
-  routed.attempt.status = response.status;
-  return { request, response };
+  return sendSigned(routed, encoded, async (request) => {
+    const wrapped = await hooks.dispatch.promise(request, routed);
+    if (!wrapped) throw new GatewayError('internal', 'No plugin dispatched the call.');
+    return unwrap
+      ? await unwrapCounted(wrapped, memory, (whole) => unwrap(whole, target, encoded.operation))
+      : wrapped;
+  });
 }
 
 /** The body for an attempt's target, in one of the two lanes. */

@@ -17,6 +17,7 @@ import type { Operations } from './operations.ts';
 import type { ClientAddress, Description, ErrorReply, Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
 import type { Entries, Registry } from './util/registry.ts';
+import type { Secret, SecretSchema } from './util/secret-references.ts';
 
 /** Version of the plugin interface. It changes when plugins written for the last one could not run. */
 export const pluginInterface = 1;
@@ -111,6 +112,11 @@ export interface Host {
   onApplied(look: () => void): void;
   /** Names a data file (full path) that the plugin has read. A change reloads the configuration. */
   watchFile(file: string): void;
+  /**
+   * Opens a secret that an option or a variable states, or refers to (`allowReference`). `tollgate check` and
+   * `tollgate doctor` say if it cannot be read. `schema` checks each value.
+   */
+  openSecret(text: string, schema?: SecretSchema): Secret;
   /** Adds a line to the output of the start. */
   addNote(line: string): void;
   /** Says that the plugin is off, and what switches it on: `set OPENAI_API_KEY`. */

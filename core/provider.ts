@@ -44,6 +44,8 @@ export interface Provider {
     | undefined;
   /** Returns the finished request with our credential on it. */
   sign(request: UpstreamRequest): UpstreamRequest | Promise<UpstreamRequest>;
+  /** The vendor refused the credential on this request: returns it with another, or undefined without one. */
+  readonly renew?: (request: UpstreamRequest) => Promise<UpstreamRequest | undefined>;
 }
 
 /** An absolute URL. Or a function that makes one, if the provider counts or edits at another path. */

@@ -165,7 +165,9 @@ async function describeConfig(): Promise<CommandResult> {
   const protocols = [...gateway.protocols.list()].map(({ name }) => name);
   const off = [...gateway.off].map(([name, remedy]) => `off: ${name} (${remedy})`);
   const { lacks, warnings } = gateway.describe();
+  const faults = await gateway.findUnreadable();
   await gateway.close();
+  if (faults.length > 0) throw new ConfigError(`${config.file}: ${faults.join('; ')}`);
   const verdict = lacks.length > 0 ? ', but cannot serve calls yet.' : '.';
   const lines = [
     `The configuration is valid${verdict}`,

@@ -167,7 +167,10 @@ async function examinePlugins(config: Config, logger: Logger): Promise<Finding[]
   try {
     await gateway.check();
     const examined = await Promise.all([...gateway.examinations.list()].map(({ examine }) => examine()));
-    return [examineProviders(gateway), ...examined.flat()];
+    const unreadable = (await gateway.findUnreadable()).map((fault) =>
+      buildFinding('secrets', 'fault', fault, 'the gateway has to be able to read it as its own user'),
+    );
+    return [examineProviders(gateway), ...unreadable, ...examined.flat()];
   } finally {
     await gateway.close();
   }

@@ -123,7 +123,9 @@ async function tryConfig(first: Config, file: string, logger: Logger): ReturnTyp
   const trial = createGateway(next, logger);
   try {
     await trial.check();
-    return { ...trial.describe(), waiting: listUnchangeable(first.server, next.server) };
+    const [facts, faults] = [trial.describe(), await trial.findUnreadable()];
+    const warnings = [...facts.warnings, ...faults];
+    return { ...facts, warnings, waiting: listUnchangeable(first.server, next.server) };
   } finally {
     await trial.close();
   }

@@ -2,8 +2,9 @@
 import type { Logger } from 'pino';
 import type { Host, Plugin } from '../plugin.ts';
 import type { ClientAddress } from '../protocol.ts';
-import { ConfigError } from '../util/errors.ts';
+import { ConfigError, getMessage } from '../util/errors.ts';
 import { toPluginError, describeReason } from '../util/plugin-error.ts';
+import { openSecret, type Secret } from '../util/secret-references.ts';
 
 export interface Example {
   readonly line: string;
@@ -20,19 +21,37 @@ export interface PluginNotes {
   /** Data files that plugins read. A change reloads the configuration. */
   readonly files: Set<string>;
   readonly checks: (() => void)[];
+  /** The secrets that plugins have opened. */
+  readonly secrets: Secret[];
 }
 
 export function createNotes(): PluginNotes {
-  return { notes: [], examples: [], addresses: [], off: new Map(), files: new Set(), checks: [] };
+  return {
+    notes: [],
+    examples: [],
+    addresses: [],
+    off: new Map(),
+    files: new Set(),
+    checks: [],
+    secrets: [],
+  };
 }
 
 export function takeNotes(
-  { notes, examples, addresses, off, files, checks }: PluginNotes,
+  { notes, examples, addresses, off, files, checks, secrets }: PluginNotes,
   plugin: Plugin,
   file: string,
   logger: Logger,
-): Pick<Host, 'onApplied' | 'watchFile' | 'addNote' | 'noteOff' | 'addAddress' | 'addExample'> {
+): Pick<
+  Host,
+  'onApplied' | 'watchFile' | 'openSecret' | 'addNote' | 'noteOff' | 'addAddress' | 'addExample'
+> {
   return {
+    openSecret(text, schema) {
+      const secret = openSecret(text, schema, (message) => logger.warn(message));
+      secrets.push(secret);
+      return secret;
+    },
     onApplied: (check) => void checks.push(() => runNamed(plugin, 'onApplied', file, check)),
     watchFile: (read) => void files.add(read),
     addNote: (line) => void notes.push(line),
@@ -43,6 +62,12 @@ export function takeNotes(
     addAddress: (address) => void addresses.push(address),
     addExample: (line, output = 'text') => void examples.push({ line, output }),
   };
+}
+
+/** Reads all secrets. Returns why some cannot be read. */
+export async function findUnreadable({ secrets }: PluginNotes): Promise<string[]> {
+  const read = await Promise.allSettled(secrets.map(async (secret) => secret.read()));
+  return [...new Set(read.flatMap((each) => (each.status === 'rejected' ? getMessage(each.reason) : [])))];
 }
 
 export function runNamed(plugin: Plugin, what: string, file: string, action: () => unknown): void {

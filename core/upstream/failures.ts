@@ -182,6 +182,11 @@ function readRefusedStatus({ details }: GatewayError, { status }: Attempt): numb
   return status === 200 ? (details.vendor?.status ?? status) : status;
 }
 
+/** Whether another key may help. Some vendors refuse a wrong key with 400. */
+export function isKeyRefused({ code }: GatewayError, { status }: UpstreamResponse): boolean {
+  return status === 401 || (status === 400 && code === 'upstream_failed');
+}
+
 export function classifyFailure(error: GatewayError, attempt: Attempt): FailureKind {
   const { code, details } = error;
   const { sent } = attempt;

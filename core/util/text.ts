@@ -1,15 +1,19 @@
 /** Texts as people may read them: without the secrets of this process, and on one line. */
+import { isReference, listReadSecrets } from './secret-references.ts';
 
 const secretVariable = /KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL/i;
 
-/** Secrets of the environment that a text could repeat. */
+const shortestSecret = 6;
+
+/** Secrets of the environment, and those that references named, which a text could repeat. */
 export function listSecrets(): string[] {
-  return Object.entries(process.env).flatMap(([name, value]) =>
-    value !== undefined && value.length >= 6 && secretVariable.test(name) ? [value] : [],
+  const stated = Object.entries(process.env).flatMap(([name, value = '']) =>
+    secretVariable.test(name) && !isReference(value) ? [value] : [],
   );
+  return [...stated, ...listReadSecrets()].filter((value) => value.length >= shortestSecret);
 }
 
-/** A text without the secrets of the environment, and without the passwords of URLs. */
+/** A text without the secrets of the environment and of references, and without the passwords of URLs. */
 export function hideSecrets(text: string): string {
   const plain = listSecrets().reduce((rest, secret) => rest.replaceAll(secret, '••••'), text);
   return plain

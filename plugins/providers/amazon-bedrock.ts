@@ -8,7 +8,7 @@ import {
   optionsSchema,
   findPlace,
   filterModels,
-  createSigner,
+  createSigning,
 } from './amazon-bedrock/setup.ts';
 import { unwrap, wrap } from './amazon-bedrock/wire.ts';
 
@@ -24,7 +24,7 @@ export const amazonBedrock = definePlugin({
     const { base, region, credentials } = place;
     offerVendor(host, {
       provider: { name: 'amazon-bedrock', endpoints: buildEndpoints(base), choose: chooseWire, wrap, unwrap },
-      keys: credentials.map((credential) => ({ sign: createSigner(region, credential) })),
+      keys: credentials.map((credential) => createSigning(host, region, credential)),
       probe: {
         url: buildListingAddress(base),
         variable: 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK',

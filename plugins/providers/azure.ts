@@ -4,7 +4,8 @@
  */
 import { definePlugin } from '../../core/index.ts';
 import { chooseWire } from '../shared/openai/choose-wire.ts';
-import { offerVendor, signWithHeaders } from '../shared/provider/offer.ts';
+import { offerVendor } from '../shared/provider/offer.ts';
+import { signWithKey } from '../shared/provider/sign-with-key.ts';
 import {
   buildEndpoints,
   buildListingAddress,
@@ -25,7 +26,7 @@ export const azure = definePlugin({
       keys:
         apiKey === undefined
           ? [signWithToken()]
-          : [apiKey].flat().map((key) => signWithHeaders({ 'api-key': key })),
+          : [apiKey].flat().map((text) => signWithKey(host, 'azure', text, (key) => ({ 'api-key': key }))),
       probe: {
         url: buildListingAddress(baseUrl, apiVersion),
         variable: 'AZURE_OPENAI_API_KEY, or who this machine is to Entra ID',

@@ -6,7 +6,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readEnvironment, type Host } from '../../core/index.ts';
+import { allowReference, readEnvironment, type Host } from '../../core/index.ts';
 import { readPrivateFile } from './private-file.ts';
 
 const variable = 'TOLLGATE_DATA_KEY';
@@ -23,13 +23,10 @@ function parseKeys(text: string): readonly Buffer[] | undefined {
   return words.map((word) => Buffer.from(word, 'base64'));
 }
 
-/** One or more keys in base64, instead of the file. */
-export const dataKeySchema = z.string().transform((text, context) => {
-  const keys = parseKeys(text);
-  if (keys) return keys;
-  context.addIssue({ code: 'custom', message: form });
-  return z.NEVER;
-});
+const plainSchema = z.string().refine((text) => parseKeys(text) !== undefined, form);
+
+/** One or more keys in base64, or a reference to them, instead of the file. */
+export const dataKeySchema = allowReference(plainSchema);
 
 /** Begins all sealed data, and so all sealed texts: three bytes are four characters. */
 const mark = Buffer.from('tg1');
@@ -128,13 +125,22 @@ export class KeyRing {
  * configuration is refused.
  */
 export function useKeyRing(
-  { hooks, tables, dataFolder, onApplied }: Pick<Host, 'hooks' | 'tables' | 'dataFolder' | 'onApplied'>,
+  {
+    hooks,
+    tables,
+    dataFolder,
+    onApplied,
+    openSecret,
+    watchFile,
+  }: Pick<Host, 'hooks' | 'tables' | 'dataFolder' | 'onApplied' | 'openSecret' | 'watchFile'>,
   name: string,
   given = readEnvironment(variable, dataKeySchema),
 ): () => KeyRing {
-  let ring = given && new KeyRing(given);
+  const stated = given === undefined ? undefined : openSecret(given, plainSchema);
+  if (stated?.file !== undefined) watchFile(stated.file);
+  let ring: KeyRing | undefined;
   onApplied(() => {
-    if (ring || tables.find('ledger')?.isShared !== true) return;
+    if (stated || tables.find('ledger')?.isShared !== true) return;
     throw new Error(
       'several gateways can share this ledger, and all of them need one key for what they seal: ' +
         `set ${variable} to ${howToMake}, the same for each gateway`,
@@ -142,7 +148,8 @@ export function useKeyRing(
   });
   // The ledger opens first: it says best what is wrong with a data folder.
   hooks.ready.tapPromise({ name, stage: 1 }, async () => {
-    ring ??= new KeyRing(readKeyFile(join(dataFolder, fileName)));
+    const keys = stated ? parseKeys((await stated.read()).join(' ')) : undefined;
+    ring = new KeyRing(keys ?? readKeyFile(join(dataFolder, fileName)));
   });
   return () => {
     if (!ring) throw new Error('the key ring is not open yet');

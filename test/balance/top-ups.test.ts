@@ -1,7 +1,7 @@
 /** The top-up webhook: which messages it accepts, and that it credits each once. */
 import { createHmac } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { RouteReply } from '../../core/index.ts';
+import { openSecret, type RouteReply } from '../../core/index.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import type { Credit, Store } from '../../plugins/meters/balance/store.ts';
 import { checkSignature, createTopUpRoute } from '../../plugins/meters/balance/top-ups.ts';
@@ -74,7 +74,7 @@ const credited: Partial<Store> = {
     pending: 0n,
   }),
 };
-const route = createTopUpRoute(options, () => buildStore(credited));
+const route = createTopUpRoute({ openSecret }, options, () => buildStore(credited));
 
 function post(text: string, header = sign(text, Math.floor(Date.now() / 1000))): Promise<RouteReply> {
   const headers = { 'tollgate-signature': header };

@@ -131,11 +131,14 @@ it('a key file that holds something else stops the start, and is not repeated', 
 it('processes that start at once agree on the key', async () => {
   const folder = makeFolder();
   const module = join(import.meta.dirname, '../../plugins/shared/key-ring.ts');
+  const core = join(import.meta.dirname, '../../core/index.ts');
   const script = `
+    import { openSecret } from ${JSON.stringify(core)};
     import { useKeyRing } from ${JSON.stringify(module)};
     let ready;
     const hooks = { ready: { tapPromise: (_, tap) => { ready = tap; } } };
-    const ring = useKeyRing({ hooks, dataFolder: ${JSON.stringify(folder)}, onApplied() {} }, 'user');
+    const host = { hooks, dataFolder: ${JSON.stringify(folder)}, openSecret, onApplied() {}, watchFile() {} };
+    const ring = useKeyRing(host, 'user');
     await ready();
     process.stdout.write(ring().sealText('notes', 'ada', Buffer.from('calm')));`;
   const run = promisify(execFile);

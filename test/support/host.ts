@@ -29,6 +29,7 @@ import { Notices } from '../../core/notices.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
 import { Registry } from '../../core/util/registry.ts';
+import { openSecret } from '../../core/util/secret-references.ts';
 
 const emptyConfig = {
   file: 'test',
@@ -125,6 +126,7 @@ export function createHost(
       return resources.get(key) as Thing | Promise<Thing>;
     },
     watchFile: () => undefined,
+    openSecret,
     addNote: () => undefined,
     noteOff: () => undefined,
     addAddress: () => undefined,

@@ -31,7 +31,7 @@ import { LedgerService } from './ledger-service.ts';
 import { Markups, markupSchema, followMarkups } from './markups.ts';
 import { registerLedgerMetrics } from './metrics.ts';
 import { AccountWatch, noticeOptions } from './notices.ts';
-import { openStore, storeOptions } from './open-store.ts';
+import { followAddress, openStore, storeOptions, type StoreOptions } from './open-store.ts';
 import type { PluginTables } from './plugin-tables.ts';
 import { PriceBook } from './prices.ts';
 import { register, requireOpened } from './registration.ts';
@@ -182,9 +182,10 @@ export const balance = definePlugin({
     let opened: LedgerService | undefined;
     const stops: (() => void)[] = [];
 
-    async function open(): Promise<LedgerService> {
+    const readStore = followAddress(host, store);
+    async function open(at: StoreOptions): Promise<LedgerService> {
       return new LedgerService({
-        store: await openStore(store, dataFolder, { onGroup: metrics.onGroup, lease: times.lease }),
+        store: await openStore(at, dataFolder, { onGroup: metrics.onGroup, lease: times.lease }),
         logger,
         metrics,
         workers: host.workers,
@@ -195,8 +196,14 @@ export const balance = definePlugin({
     const tables = register(host, chosen, () => opened);
     const watch = new AccountWatch(host, chosen.notices);
     hooks.ready.tapPromise('balance', async () => {
-      const shared = { ...store, ...times, folder: dataFolder };
-      opened = await host.openResource('ledger', shared, open, (service) => service.close());
+      const at = await readStore();
+      const shared = { ...at, ...times, folder: dataFolder };
+      opened = await host.openResource(
+        'ledger',
+        shared,
+        () => open(at),
+        (service) => service.close(),
+      );
       stops.push(
         keepSweeping(opened.store),
         await followMarkups(opened.store, { markups, configured: chosen.markup }, logger),

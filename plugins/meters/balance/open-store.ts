@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { allowReference, openSecret, type Host } from '../../../core/index.ts';
 import type { GroupListener } from './queue.ts';
 import { openSqlite } from './sqlite/open.ts';
 import type { Store } from './store.ts';
@@ -14,6 +15,8 @@ const variable = 'TOLLGATE_LEDGER_URL';
 const form = 'postgres://user:password@host:5432/name';
 const addressed = `needs the address of the database, here or in ${variable}: ${form}`;
 
+const urlSchema = z.string().refine((url) => /^postgres(ql)?:/.test(url) && URL.canParse(url), addressed);
+
 export const storeOptions = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('sqlite'),
@@ -22,11 +25,8 @@ export const storeOptions = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('postgres'),
-    /** Read from `TOLLGATE_LEDGER_URL` unless given. It never appears in logs or errors. */
-    url: z
-      .string()
-      .refine((url) => /^postgres(ql)?:/.test(url) && URL.canParse(url), addressed)
-      .prefault(() => process.env[variable] ?? ''),
+    /** The address, or a reference to it; `TOLLGATE_LEDGER_URL` unless given. Logs and errors never have it. */
+    url: allowReference(urlSchema).prefault(() => process.env[variable] ?? ''),
     /** How many connections of each process read; one more writes. */
     connections: z.int().positive().default(4),
   }),
@@ -78,6 +78,20 @@ export function isMissing(file: string): boolean {
   }
 }
 
+/**
+ * Returns the function that reads where the ledger is now. A changed file reloads the configuration, which
+ * opens the ledger at its new address.
+ */
+export function followAddress(
+  host: Pick<Host, 'openSecret' | 'watchFile'>,
+  options: StoreOptions,
+): () => Promise<StoreOptions> {
+  if (options.kind !== 'postgres') return async () => options;
+  const secret = host.openSecret(options.url, urlSchema);
+  if (secret.file !== undefined) host.watchFile(secret.file);
+  return async () => ({ ...options, url: (await secret.read())[0] });
+}
+
 export async function openStore(
   options: StoreOptions,
   dataFolder: string,
@@ -87,7 +101,8 @@ export async function openStore(
   if (options.kind === 'postgres') {
     // Loaded only here: most gateways do not need its client.
     const { openPostgres } = await import('./postgres/open.ts');
-    return openPostgres({ url: options.url, connections: options.connections, mustExist, ...serving });
+    const [url] = await openSecret(options.url, urlSchema).read();
+    return openPostgres({ url, connections: options.connections, mustExist, ...serving });
   }
   const file = getLedgerFile(options, dataFolder);
   if (mustExist && isMissing(file)) throw new NoLedger(file);

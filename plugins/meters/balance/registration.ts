@@ -34,7 +34,7 @@ interface Chosen {
 
 /** `requireService` gives the ledger of this process, and throws until it is open. */
 function listRoutes(
-  { operations: { erase }, protocols }: Host,
+  { operations: { erase }, protocols, openSecret }: Host,
   { addresses, topUps }: Chosen,
   requireService: () => LedgerService,
   offer: Offer,
@@ -61,7 +61,7 @@ function listRoutes(
       return { store, offer, erase, flush: () => calls.flush() };
     }),
     ...listInvitationRoutes(getLedger),
-    ...(topUps ? [createTopUpRoute(topUps, getLedger)] : []),
+    ...(topUps ? [createTopUpRoute({ openSecret }, topUps, getLedger)] : []),
   ];
 }
 

@@ -6,7 +6,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { GatewayError, type Route } from '../../../core/index.ts';
+import { allowReference, GatewayError, type Host, type Route } from '../../../core/index.ts';
 import { buildErrorReply, buildReply, readInput } from '../../shared/operator-routes.ts';
 import { addCredit, creditOrder } from './operator/accounts.ts';
 import { reference } from './operator/reading.ts';
@@ -14,14 +14,16 @@ import type { Store } from './store.ts';
 
 const shortestSecret = 32;
 
+const secretSchema = z
+  .string()
+  .refine(
+    (secret) => secret.trim().length >= shortestSecret,
+    `the secret has to have at least ${shortestSecret} characters`,
+  );
+
 export const topUpOptions = z.strictObject({
   /** Shared with the sender. An empty or short secret would let anyone sign. */
-  secret: z
-    .string()
-    .refine(
-      (secret) => secret.trim().length >= shortestSecret,
-      `the secret has to have at least ${shortestSecret} characters`,
-    ),
+  secret: allowReference(secretSchema),
   path: z.string().startsWith('/').default('/webhooks/top-up'),
   /** Seconds that may lie between sending and arrival. */
   tolerance: z.int().positive().max(3600).default(300),
@@ -41,14 +43,16 @@ const header = 'tollgate-signature';
 export function checkSignature(
   value: unknown,
   body: string,
-  { secret, tolerance }: TopUpOptions,
+  { secret, tolerance }: Pick<TopUpOptions, 'tolerance'> & { readonly secret: string | readonly string[] },
   now: number,
 ): void {
   const parts = (typeof value === 'string' ? value : '').split(',').map((part) => part.trim());
   const time = parts.find((part) => /^t=\d{1,12}$/.test(part))?.slice(2) ?? '';
   const signatures = parts.filter((part) => /^v1=[0-9a-f]{64}$/.test(part)).map((part) => part.slice(3));
-  const expected = createHmac('sha256', secret).update(`${time}.${body}`).digest();
-  const isSigned = signatures.some((signature) => timingSafeEqual(Buffer.from(signature, 'hex'), expected));
+  const isSigned = [secret].flat().some((each) => {
+    const expected = createHmac('sha256', each).update(`${time}.${body}`).digest();
+    return signatures.some((signature) => timingSafeEqual(Buffer.from(signature, 'hex'), expected));
+  });
   if (!isSigned || time === '')
     throw new GatewayError(
       'forbidden',
@@ -62,7 +66,12 @@ export function checkSignature(
   }
 }
 
-export function createTopUpRoute(options: TopUpOptions, store: () => Store): Route {
+export function createTopUpRoute(
+  { openSecret }: Pick<Host, 'openSecret'>,
+  options: TopUpOptions,
+  store: () => Store,
+): Route {
+  const secret = openSecret(options.secret, secretSchema);
   return {
     name: 'top-ups',
     method: 'POST',
@@ -71,7 +80,8 @@ export function createTopUpRoute(options: TopUpOptions, store: () => Store): Rou
     encodeError: buildErrorReply,
     describe: async () => (await import('./description.ts')).topUp,
     async handle({ headers, body, text }) {
-      checkSignature(headers[header], text, options, Date.now());
+      const { tolerance } = options;
+      checkSignature(headers[header], text, { tolerance, secret: await secret.read() }, Date.now());
       const credit = readInput(message, body);
       const { status, account, total } = await addCredit(store(), credit);
       return buildReply({ status, account, reference: credit.reference, total });

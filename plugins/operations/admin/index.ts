@@ -7,7 +7,13 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { definePlugin, type Keyring } from '../../../core/index.ts';
+import {
+  allowReference,
+  definePlugin,
+  type Keyring,
+  type Secret,
+  type SecretValues,
+} from '../../../core/index.ts';
 import { readPrivateFile } from '../../shared/private-file.ts';
 import { createSecret } from '../../shared/secret.ts';
 
@@ -19,11 +25,13 @@ function isUsable(secret: string): boolean {
   return secret.length >= shortest && !/\s/.test(secret);
 }
 
+const secretSchema = z.string().refine((secret) => isUsable(secret.trim()), rule);
+
 const options = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   port: z.int().min(0).max(65_535).default(8788),
-  /** The secret, instead of a file: for gateways that share one. */
-  secret: z.string().trim().refine(isUsable, rule).optional(),
+  /** The secret, or a reference to it, instead of a file: for gateways that share one. */
+  secret: allowReference(secretSchema).optional(),
   /** The file of the secret; `operator-secret` in the data folder unless given. */
   secretFile: z.string().min(1).optional(),
 });
@@ -51,12 +59,17 @@ function digest(text: string): Buffer {
  * Digests are compared instead of texts: they have the same length, and the time of the comparison reveals
  * nothing about the secret.
  */
-function createKeyring(kept: () => Buffer | undefined): Keyring {
+function createKeyring(getKept: () => Secret | undefined): Keyring {
+  let values: SecretValues | undefined;
+  let digests: readonly Buffer[] = [];
   return {
     name: 'admin',
     async verify(secret) {
-      const known = kept();
-      if (!known || !timingSafeEqual(digest(secret), known)) return undefined;
+      const read = await getKept()?.read();
+      if (read !== values) digests = read?.map((value) => digest(value.trim())) ?? [];
+      values = read;
+      const shown = digest(secret);
+      if (!digests.some((known) => timingSafeEqual(shown, known))) return undefined;
       return { kind: 'operator', account: '', key: 'operator-secret' };
     },
   };
@@ -83,7 +96,8 @@ export const admin = definePlugin({
   options,
   apply(host, { secret, secretFile = join(host.dataFolder, 'operator-secret'), ...address }) {
     checkOwnPort(address, host.operations.listener);
-    let kept: Buffer | undefined;
+    let kept: Secret | undefined;
+    const stated = secret === undefined ? undefined : host.openSecret(secret, secretSchema);
     let waiting: Promise<void> | undefined;
     const closing = new AbortController();
     host.keyrings.add(createKeyring(() => kept));
@@ -111,7 +125,8 @@ export const admin = definePlugin({
     }
 
     host.hooks.ready.tapPromise('admin', async () => {
-      kept = digest(secret ?? readSecret(secretFile));
+      kept = stated ?? host.openSecret(readSecret(secretFile));
+      await kept.read();
       const url = await openListener();
       if (url !== undefined)
         return host.addNote(

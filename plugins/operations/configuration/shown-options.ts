@@ -4,7 +4,7 @@
  * like a key.
  */
 import { z } from 'zod';
-import { hideSecrets, listSecrets, type GivenOptions } from '../../../core/index.ts';
+import { hideSecrets, isReference, listSecrets, type GivenOptions } from '../../../core/index.ts';
 import type { Option, OptionChange } from '../../shared/replies/configuration.ts';
 
 interface Leaf extends Option {
@@ -27,7 +27,7 @@ function isFields(value: unknown): value is Fields {
 }
 
 function isSecretText(value: unknown, name: string, schema: Fields): boolean {
-  if (typeof value !== 'string' || value === '') return false;
+  if (typeof value !== 'string' || value === '' || isReference(value)) return false;
   return schema.secret === true || secretName.test(name) || looksSecret.test(value);
 }
 

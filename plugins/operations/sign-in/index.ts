@@ -46,7 +46,7 @@ export const signIn = definePlugin({
     const getRing = useKeyRing(host, 'sign-in');
     const parts: SignIn = {
       options: chosen,
-      provider: new Provider(chosen),
+      provider: new Provider(chosen, host),
       logger,
       routes,
       get ring() {

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { allowReference } from '../../../core/index.ts';
 import { roleNames, type Role } from '../../shared/operations.ts';
 import type { Known } from './people.ts';
 import type { Claims, Identity } from './provider.ts';
@@ -31,7 +32,7 @@ export const options = z.strictObject({
   /** The identity provider, as its discovery document names it. */
   issuer: address,
   clientId: z.string().min(1),
-  clientSecret: z.string().min(1),
+  clientSecret: allowReference(z.string().min(1)),
   /** Where browsers and devices reach the public listener. */
   publicUrl: origin,
   /** Where browsers reach the admin listener; without it people cannot sign in to the console. */

@@ -6,7 +6,7 @@
 import type { createRemoteJWKSet } from 'jose';
 import type { Configuration, TokenEndpointResponse, TokenEndpointResponseHelpers } from 'openid-client';
 import { z } from 'zod';
-import { GatewayError, getMessage } from '../../../core/index.ts';
+import { GatewayError, getMessage, type Host, type Secret } from '../../../core/index.ts';
 import { isLoopback } from './options.ts';
 import type { Options } from './options.ts';
 
@@ -52,16 +52,21 @@ type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers;
 
 export class Provider {
   readonly #options: Options;
+  readonly #secret: Secret;
   #found: Promise<Configuration> | undefined;
   #keys: ReturnType<typeof createRemoteJWKSet> | undefined;
 
-  constructor(options: Options) {
+  constructor(options: Options, { openSecret, watchFile }: Pick<Host, 'openSecret' | 'watchFile'>) {
     this.#options = options;
+    this.#secret = openSecret(options.clientSecret);
+    // A change reloads the configuration, and so makes another provider.
+    if (this.#secret.file !== undefined) watchFile(this.#secret.file);
   }
 
   async #open() {
     const oidc = await import('openid-client');
-    const { issuer, clientId, clientSecret } = this.#options;
+    const { issuer, clientId } = this.#options;
+    const [clientSecret] = await this.#secret.read();
     const execute = isLoopback(issuer) ? [oidc.allowInsecureRequests] : [];
     this.#found ??= oidc.discovery(new URL(issuer), clientId, clientSecret, undefined, {
       timeout: patience,

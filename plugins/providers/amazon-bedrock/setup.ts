@@ -6,20 +6,25 @@
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { z } from 'zod';
 import {
+  allowReference,
+  isReference,
+  openSecret,
   readEnvironment,
   type Endpoint,
+  type Host,
   type Model,
   type Operation,
   type Provider,
 } from '../../../core/index.ts';
 import { ExpiringCredential, loadOptional } from '../../shared/cloud/credential.ts';
-import { signWithHeaders } from '../../shared/provider/offer.ts';
+import type { Signing } from '../../shared/provider/offer.ts';
 import { addressSchema, keySchema, secretSchema, vendorOptions } from '../../shared/provider/options.ts';
+import { signWithKey } from '../../shared/provider/sign-with-key.ts';
 
 const identitySchema = z.looseObject({
-  accessKeyId: z.string().min(1),
-  secretAccessKey: z.string().min(1),
-  sessionToken: z.string().optional(),
+  accessKeyId: allowReference(z.string().min(1)),
+  secretAccessKey: allowReference(z.string().min(1)),
+  sessionToken: allowReference(z.string()).optional(),
   /** When temporary credentials expire. */
   expiration: z.date().optional(),
 });
@@ -181,10 +186,44 @@ export class Sha256 {
   }
 }
 
-export function createSigner(region: string, credential: Credential): Provider['sign'] {
-  if (typeof credential === 'string') return signWithHeaders({ authorization: `Bearer ${credential}` }).sign;
+/** Signs with an API key, or with an access key. */
+export function createSigning(host: Host, region: string, credential: Credential): Signing {
+  return typeof credential === 'string'
+    ? signWithKey(host, 'amazon-bedrock', credential, (key) => ({ authorization: `Bearer ${key}` }))
+    : { sign: createSigner(region, credential, host.openSecret) };
+}
+
+/** For how long an access key is used that is referred to. */
+const referred = 5 * 60_000;
+
+/** Returns a function that reads what an access key refers to. */
+function openIdentity(
+  { accessKeyId, secretAccessKey, sessionToken, expiration }: Identity,
+  open: Host['openSecret'],
+): () => Promise<Identity> {
+  const texts = [accessKeyId, secretAccessKey, sessionToken].flatMap((text) => text ?? []);
+  const secrets = texts.map((text) => open(text));
+  return async () => {
+    const read = await Promise.all(secrets.map(async (secret) => (await secret.read())[0]));
+    const [id = '', secret = '', token] = read;
+    const until = texts.some(isReference) ? new Date(Date.now() + referred) : expiration;
+    return {
+      accessKeyId: id,
+      secretAccessKey: secret,
+      ...(token !== undefined && { sessionToken: token }),
+      ...(until && { expiration: until }),
+    };
+  };
+}
+
+export function createSigner(
+  region: string,
+  credential: Exclude<Credential, string>,
+  open: Host['openSecret'] = openSecret,
+): Provider['sign'] {
+  const fetchIdentity = typeof credential === 'function' ? credential : openIdentity(credential, open);
   const identity = new ExpiringCredential('amazon-bedrock', async () => {
-    const value = typeof credential === 'function' ? await credential() : credential;
+    const value = await fetchIdentity();
     return { value, expires: value.expiration?.getTime() ?? Infinity };
   });
   return async (request) => {

@@ -3,7 +3,13 @@
  * and how often it may send.
  */
 import { z } from 'zod';
-import { definePlugin, type Plugin, type PluginFactory } from '../../../core/index.ts';
+import {
+  allowReference,
+  definePlugin,
+  type Host,
+  type Plugin,
+  type PluginFactory,
+} from '../../../core/index.ts';
 import { isEventPattern, isKnownPattern } from './events.ts';
 import { sendJson, type Channel, type Message } from './message.ts';
 import { answerClaims, useOutbox } from './outbox.ts';
@@ -37,19 +43,18 @@ export const channelOptions = {
 type SharedOptions = z.output<z.ZodObject<typeof channelOptions>>;
 
 /** The address of a channel, which lets anyone who knows it send. Only a program here may get plain HTTP. */
-export const channelUrl = z
-  .url({ protocol: /^https?$/ })
-  .refine((url) => {
-    const { protocol, hostname } = new URL(url);
-    return protocol === 'https:' || /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
-  }, 'has to be an https address')
-  .meta({ secret: true });
+const addressSchema = z.url({ protocol: /^https?$/ }).refine((url) => {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+}, 'has to be an https address');
+export const channelUrl = allowReference(addressSchema);
 
 export interface ChannelSpec<Schema extends z.ZodType<SharedOptions>> {
   /** What the channel is called unless it is named. */
   readonly kind: string;
   readonly options: Schema;
-  open(options: z.output<Schema>): Pick<Channel, 'send'>;
+  /** `openSecret` opens options that may be references. */
+  open(options: z.output<Schema>, openSecret: Host['openSecret']): Pick<Channel, 'send'>;
 }
 
 /** Whether a notice is for a channel of these options. */
@@ -81,7 +86,7 @@ export function defineChannel<Schema extends z.ZodType<SharedOptions>>({
           every: every * 1000,
           timeout: timeout * 1000,
           takes: createFilter(chosen),
-          ...open(chosen),
+          ...open(chosen, host.openSecret),
         });
       },
       supervise: answerClaims,
@@ -101,8 +106,14 @@ export function defineJsonChannel({ kind, buildBody }: JsonChannelSpec) {
   return defineChannel({
     kind,
     options: z.strictObject({ url: channelUrl, ...channelOptions }),
-    open: ({ url, timeout }) => ({
-      send: (message) => sendJson(url, { body: JSON.stringify(buildBody(message)), timeout }),
-    }),
+    open({ url, timeout }, openSecret) {
+      const address = openSecret(url, addressSchema);
+      return {
+        async send(message) {
+          const [current] = await address.read();
+          await sendJson(current, { body: JSON.stringify(buildBody(message)), timeout });
+        },
+      };
+    },
   });
 }

@@ -11,6 +11,7 @@ import { watchListing } from './discovery.ts';
 import type { Probe } from './examine-vendor.ts';
 import { offerVendor, signWithHeaders } from './offer.ts';
 import { addressSchema, optionsSchema, secretSchema } from './options.ts';
+import { signWithKey } from './sign-with-key.ts';
 
 export interface ProviderSpec {
   readonly name: string;
@@ -71,14 +72,15 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
         return;
       }
       const { name, models, choose, routes, patience, isRegional, probe } = spec;
-      const shown = keys.length > 0 ? keys.map(spec.buildCredential ?? buildBearer) : [{}];
+      const build = spec.buildCredential ?? buildBearer;
+      const signed = keys.map((key) => signWithKey(host, name, key, build));
       const endpoints = Object.fromEntries(
         Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, joinEndpoint(base, path)]),
       );
       const { path, ...asked } = probe ?? { path: models instanceof URL ? '' : models.discover };
       offerVendor(host, {
         provider: { name, endpoints, choose, routes, patience },
-        keys: shown.map(signWithHeaders),
+        keys: signed.length > 0 ? signed : [signWithHeaders({})],
         probe: { ...asked, url: joinPath(base, path), variable: spec.env.key },
         options,
         ...(models instanceof URL
@@ -87,7 +89,7 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
               discover: (provider, key) =>
                 watchListing(host, provider, {
                   url: base + models.discover,
-                  headers: shown[key] ?? {},
+                  key: keys[key],
                   options,
                 }),
             }),

@@ -8,6 +8,7 @@ import { keepThroughReloads } from '../kept.ts';
 import { raiseNotice, resolveNotice } from '../notices/events.ts';
 import { readListing, withoutPrice, type LeftOut } from './listing.ts';
 import type { ProviderOptions } from './options.ts';
+import { fetchSigned } from './sign-with-key.ts';
 
 const patienceForListing = 5000;
 
@@ -48,7 +49,8 @@ function reportLeftOut(
 
 interface Source {
   readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
+  /** As the operator states it, or refers to it. Lists that were read with another key are not used. */
+  readonly key: string | undefined;
   readonly options: ProviderOptions;
 }
 
@@ -56,18 +58,16 @@ interface Source {
 export function watchListing(
   { hooks, catalog, logger, notices, openResource }: Host,
   provider: Provider,
-  { url, headers, options }: Source,
+  { url, key, options }: Source,
 ): void {
   const known: Listed = {};
-  const settings = { provider: provider.name, url, headers, options };
+  const settings = { provider: provider.name, url, key, options };
   const getListed = keepThroughReloads({ hooks, openResource }, 'listing', known, settings);
   const look = async (): Promise<void> => {
     try {
-      const response = await fetch(url, {
-        headers,
-        redirect: 'error',
-        signal: AbortSignal.timeout(patienceForListing),
-      });
+      const request = { method: 'GET', url, headers: {}, body: '' } as const;
+      const limits = { redirect: 'error', signal: AbortSignal.timeout(patienceForListing) } as const;
+      const response = await fetchSigned(provider, request, limits);
       if (!response.ok) throw new Error(`the provider answered ${response.status}`);
       const leftOut: LeftOut[] = [];
       const listed = getListed();

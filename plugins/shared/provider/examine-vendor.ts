@@ -9,6 +9,7 @@ import {
   type Provider,
   type UpstreamRequest,
 } from '../../../core/index.ts';
+import { fetchSigned } from './sign-with-key.ts';
 
 /** A free request that shows whether the provider is up and accepts the key. */
 export interface Probe {
@@ -72,14 +73,14 @@ export async function examineVendor(provider: Provider, probe: Probe): Promise<F
   const subject =
     provider.credential === undefined ? provider.name : `${provider.name}, key ${provider.credential}`;
   const { host } = new URL(probe.url);
-  let signed: UpstreamRequest;
+  const request = buildRequest(probe);
   try {
-    signed = await provider.sign(buildRequest(probe));
+    await provider.sign(request);
   } catch (error) {
     const message = `requests cannot be signed: ${getMessage(error)}`;
     return [{ subject, state: 'fault', message, remedy: `check ${probe.variable}` }];
   }
-  return ask(signed, subject, host, probe);
+  return ask(provider, request, subject, { ...probe, host });
 }
 
 function buildRequest({ url, headers = {}, body }: Probe): UpstreamRequest {
@@ -101,20 +102,15 @@ function describeReason(error: unknown): string {
 }
 
 async function ask(
-  { method, url, headers, body }: UpstreamRequest,
+  provider: Provider,
+  request: UpstreamRequest,
   subject: string,
-  host: string,
-  { variable, missing }: Probe,
+  { variable, missing, host }: Probe & { readonly host: string },
 ): Promise<Finding[]> {
   try {
     const asked = Date.now();
-    const response = await fetch(url, {
-      method,
-      headers,
-      ...(method === 'GET' ? {} : { body }),
-      redirect: 'manual',
-      signal: AbortSignal.timeout(patience),
-    });
+    const limits = { redirect: 'manual', signal: AbortSignal.timeout(patience) } as const;
+    const response = await fetchSigned(provider, request, limits);
     const now = (asked + Date.now()) / 2;
     await response.body?.cancel();
     const status = missing && response.status === 404 ? 200 : response.status;

@@ -9,7 +9,7 @@ import { addProvider, type Probe } from './examine-vendor.ts';
 import { buildDrainLimits, type ProviderOptions } from './options.ts';
 import { applyOwnModels } from './own-models.ts';
 
-type Signing = Pick<Provider, 'sign' | 'unwrap'>;
+export type Signing = Pick<Provider, 'sign' | 'unwrap' | 'renew'>;
 
 interface Vendor {
   /** Everything about the provider except how it signs, and what the operator's options say. */

@@ -1,6 +1,12 @@
 /** Options that providers share: keys, address, models, timeouts, and what happens when a client leaves. */
 import { z } from 'zod';
-import { longestDeadline, priceSchema, secondsOption, type DrainLimits } from '../../../core/index.ts';
+import {
+  allowReference,
+  longestDeadline,
+  priceSchema,
+  secondsOption,
+  type DrainLimits,
+} from '../../../core/index.ts';
 import { ownModelsSchema } from './own-models.ts';
 
 const drainSchema = z.strictObject({
@@ -32,9 +38,11 @@ export const patienceSchema = z
   .optional();
 
 /** Characters that a header can hold: a key with a line break would fail every call without saying why. */
-export const secretSchema = z
+export const plainSecret = z
   .string()
   .regex(/^[!-~]+$/, 'has to be a key: letters, digits and signs, without a space or a line break');
+/** A key, or a reference to where it is. */
+export const secretSchema = allowReference(plainSecret);
 /** One key, or several that take turns. */
 export const keySchema = z.union([secretSchema, z.array(secretSchema).min(1)]);
 

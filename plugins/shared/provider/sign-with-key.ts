@@ -1,0 +1,78 @@
+/**
+ * Signs with a key that the operator states or refers to. If the vendor refuses a key that is referred to,
+ * the reference is read again, and the call shows the next key that it has.
+ */
+import {
+  getMessage,
+  GatewayError,
+  isReference,
+  type Host,
+  type UpstreamRequest,
+} from '../../../core/index.ts';
+import { signWithHeaders, type Signing } from './offer.ts';
+import { plainSecret } from './options.ts';
+
+/** Milliseconds for which a refused key is not shown, if there is another: a new one may not count yet. */
+const rest = 60_000;
+
+type Build = (key: string) => Readonly<Record<string, string>>;
+
+export function signWithKey(
+  { openSecret, logger }: Pick<Host, 'openSecret' | 'logger'>,
+  provider: string,
+  text: string,
+  build: Build,
+): Signing {
+  if (!isReference(text)) return signWithHeaders(build(text));
+  const secret = openSecret(text, plainSecret);
+  const refused = new Map<string, number>();
+  const isResting = (key: string): boolean => (refused.get(key) ?? -Infinity) > performance.now() - rest;
+  const show = (request: UpstreamRequest, key: string): UpstreamRequest => ({
+    ...request,
+    headers: { ...request.headers, ...build(key) },
+  });
+  const hasKey = ({ headers }: UpstreamRequest, key: string): boolean =>
+    Object.entries(build(key)).every(([name, value]) => headers[name] === value);
+  const read = async (): Promise<readonly [string, ...string[]]> => {
+    try {
+      return await secret.read();
+    } catch (error) {
+      throw new GatewayError('upstream_failed', `The key of the provider "${provider}" cannot be read.`, {
+        cause: getMessage(error),
+      });
+    }
+  };
+  return {
+    async sign(request) {
+      const keys = await read();
+      return show(request, keys.find((key) => !isResting(key)) ?? keys[0]);
+    },
+    async renew(request) {
+      const keys: readonly string[] = await secret.renew().catch(() => []);
+      const old = keys.find((key) => hasKey(request, key));
+      const next = keys.find((key) => key !== old && !isResting(key));
+      if (next === undefined) return undefined;
+      // Keys that are no longer there are forgotten.
+      for (const key of refused.keys()) if (!keys.includes(key)) refused.delete(key);
+      if (old !== undefined) refused.set(old, performance.now());
+      logger.warn(`${provider} refused a key of ${text}: the next one is shown`);
+      return show(request, next);
+    },
+  };
+}
+
+/** Sends a request of the gateway's own, once more if the vendor refuses the key and there is another. */
+export async function fetchSigned(
+  { sign, renew }: Signing,
+  request: UpstreamRequest,
+  init: Pick<RequestInit, 'redirect' | 'signal'>,
+): Promise<Response> {
+  const send = ({ method, url, headers, body }: UpstreamRequest): Promise<Response> =>
+    fetch(url, { ...init, method, headers, ...(method === 'GET' ? {} : { body }) });
+  const signed = await sign(request);
+  const response = await send(signed);
+  const again = response.status === 401 ? await renew?.(signed) : undefined;
+  if (!again) return response;
+  await response.body?.cancel();
+  return send(again);
+}
