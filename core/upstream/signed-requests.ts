@@ -1,6 +1,6 @@
 /**
- * Sends a signed request, again if the provider refuses the key and there is another by now: keys are replaced
- * while calls go on, and no call should fail for that.
+ * Sends a signed request, again if the provider refuses the key and there is another by now: keys are
+ * replaced while calls go on, and no call should fail for that.
  */
 import type { EncodedBody } from '../crossing/pieces.ts';
 import type { Routed } from '../exchange.ts';

@@ -25,7 +25,7 @@ export const storeOptions = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('postgres'),
-    /** The address, or a reference to it; `TOLLGATE_LEDGER_URL` unless given. Logs and errors never have it. */
+    /** The address, or a reference to it; `TOLLGATE_LEDGER_URL` unless given. No log or error has it. */
     url: allowReference(urlSchema).prefault(() => process.env[variable] ?? ''),
     /** How many connections of each process read; one more writes. */
     connections: z.int().positive().default(4),
