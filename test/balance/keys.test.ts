@@ -1,4 +1,7 @@
 /** Secrets, and how the keyring finds their owners. */
+import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createKeyring, toKeyId } from '../../plugins/meters/balance/keys.ts';
 import type { KeyRecord, Store } from '../../plugins/meters/balance/store.ts';
@@ -47,6 +50,45 @@ it('a secret has one kind: the checksum covers its prefix', () => {
     false,
   ]);
   expect(isSecret(operators.replace('gw-', 'sk-'))).toBe(false);
+});
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+it('the pattern in SECURITY.md finds every kind of secret in a text, and neighbours of none', () => {
+  const policy = readFileSync(join(import.meta.dirname, '../../.github/SECURITY.md'), 'utf8');
+  const [, published = ''] = /^```\n(.+)\n```$/m.exec(policy) ?? [];
+  const kinds = ['user', 'operator', 'invitation', 'browser', 'device', 'access', 'refresh'] as const;
+  for (const kind of kinds) {
+    const secret = createSecret(kind);
+    const found = [...`KEY="${secret}" # ${secret}.`.matchAll(new RegExp(published, 'g'))];
+    expect(found.map(([text]) => text)).toEqual([secret, secret]);
+  }
+  for (const other of [`task-${genuine.slice(3)}`, `${genuine}0`, 'sk-proj-abc', genuine.slice(0, -1)])
+    expect(new RegExp(published).test(other), other).toBe(false);
+});
+
+it('of random texts with the form of a key none passes, and one ending in 62 to the sixth', () => {
+  const pick = (): string => alphabet.charAt(randomInt(alphabet.length));
+  const texts = Array.from({ length: 50_000 }, () => `sk-${Array.from({ length: 42 }, pick).join('')}`);
+  expect(texts.filter((text) => isSecret(text))).toEqual([]);
+  // The last two places of the six have one right pair among all.
+  const ends = [...alphabet].flatMap((one) => [...alphabet].map((other) => one + other));
+  const passing = ends.filter((end) => isSecret(genuine.slice(0, -2) + end));
+  expect([ends.length, passing]).toEqual([3844, [genuine.slice(-2)]]);
+});
+
+it('a key with two neighbours exchanged, one left out or one twice is refused', () => {
+  for (let at = 3; at + 1 < genuine.length; at += 1) {
+    const [before, one, other, after] = [
+      genuine.slice(0, at),
+      genuine[at],
+      genuine[at + 1],
+      genuine.slice(at + 2),
+    ];
+    if (one !== other) expect(isSecret(`${before}${other}${one}${after}`), `exchanged ${at}`).toBe(false);
+    expect(isSecret(`${before}${other}${after}`), `left out ${at}`).toBe(false);
+    expect(isSecret(`${before}${one}${one}${other}${after}`), `twice ${at}`).toBe(false);
+  }
 });
 
 it('a secret is stored as its SHA-256', () => {

@@ -17,7 +17,7 @@ function writeSecrets(texts: Readonly<Record<string, string>>): Record<string, s
 }
 
 it('check and doctor name each reference that cannot be read, and no value', async () => {
-  const variables = {
+  const variables: Record<string, string> = {
     ...writeSecrets({ OPENAI_API_KEY: 'a canary in two words', MISTRAL_API_KEY: 'fine-canary' }),
     DEEPSEEK_API_KEY: 'env:NOT_THERE',
     TOLLGATE_SLACK_WEBHOOK: 'exec:/nowhere/at/all',

@@ -17,9 +17,8 @@ import {
   type Provider,
 } from '../../../core/index.ts';
 import { ExpiringCredential, loadOptional } from '../../shared/cloud/credential.ts';
-import type { Signing } from '../../shared/provider/offer.ts';
 import { addressSchema, keySchema, secretSchema, vendorOptions } from '../../shared/provider/options.ts';
-import { signWithKey } from '../../shared/provider/sign-with-key.ts';
+import { signWithKey, type Signing } from '../../shared/provider/sign-with-key.ts';
 
 const identitySchema = z.looseObject({
   accessKeyId: allowReference(z.string().min(1)),

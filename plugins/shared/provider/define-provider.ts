@@ -9,9 +9,9 @@ import {
 } from '../../../core/index.ts';
 import { watchListing } from './discovery.ts';
 import type { Probe } from './examine-vendor.ts';
-import { offerVendor, signWithHeaders } from './offer.ts';
+import { offerVendor } from './offer.ts';
 import { addressSchema, optionsSchema, secretSchema } from './options.ts';
-import { signWithKey } from './sign-with-key.ts';
+import { signWithHeaders, signWithKey } from './sign-with-key.ts';
 
 export interface ProviderSpec {
   readonly name: string;

@@ -8,8 +8,7 @@ import { readCatalogue } from './catalogue-file.ts';
 import { addProvider, type Probe } from './examine-vendor.ts';
 import { buildDrainLimits, type ProviderOptions } from './options.ts';
 import { applyOwnModels } from './own-models.ts';
-
-export type Signing = Pick<Provider, 'sign' | 'unwrap' | 'renew'>;
+import type { Signing } from './sign-with-key.ts';
 
 interface Vendor {
   /** Everything about the provider except how it signs, and what the operator's options say. */
@@ -23,11 +22,6 @@ interface Vendor {
   /** Chooses which of the file's models are offered, and by which names; all of them unless given. */
   choose?(models: readonly Model[]): readonly Model[];
   readonly options: Pick<ProviderOptions, 'models' | 'onAbort' | 'timeouts'>;
-}
-
-/** Shows the same headers with each request. */
-export function signWithHeaders(shown: Readonly<Record<string, string>>): Signing {
-  return { sign: (request) => ({ ...request, headers: { ...request.headers, ...shown } }) };
 }
 
 export function offerVendor(

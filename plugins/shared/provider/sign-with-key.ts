@@ -7,13 +7,20 @@ import {
   GatewayError,
   isReference,
   type Host,
+  type Provider,
   type UpstreamRequest,
 } from '../../../core/index.ts';
-import { signWithHeaders, type Signing } from './offer.ts';
 import { plainSecret } from './options.ts';
 
 /** Milliseconds for which a refused key is not shown, if there is another: a new one may not count yet. */
 const rest = 60_000;
+
+export type Signing = Pick<Provider, 'sign' | 'unwrap' | 'renew'>;
+
+/** Shows the same headers with each request. */
+export function signWithHeaders(shown: Readonly<Record<string, string>>): Signing {
+  return { sign: (request) => ({ ...request, headers: { ...request.headers, ...shown } }) };
+}
 
 type Build = (key: string) => Readonly<Record<string, string>>;
 
