@@ -95,7 +95,7 @@ export interface Spec<Context, Name extends RouteName, Input extends z.ZodType> 
   run(context: Context, input: z.output<Input>, params: Params<Name>, asked: Asked): Promise<Replies[Name]>;
 }
 
-const methods = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** The method and the path of a route. */
 export function splitRoute(route: string): { method: (typeof methods)[number]; path: string } {
@@ -211,7 +211,9 @@ export function listOperationRoutes<Context>(
         if (file) return file.send(reply);
         if (csv && isCsv)
           return buildSheet([csv.name, ...Object.values(request.params)].join('-'), csv.format(reply));
-        const isRepeated = 'status' in reply && reply.status === 'already_credited';
+        const isRepeated =
+          ('status' in reply && reply.status === 'already_credited') ||
+          ('made' in reply && (!reply.made || reply.dryRun));
         return buildReply(reply, isRepeated ? 200 : statuses.at(-1));
       },
     };

@@ -135,6 +135,8 @@ export interface NewKey extends rows.RecordOf<typeof identityFields>, LimitOrder
   readonly holder?: string | undefined;
   /** Makes the key only if its holder has fewer keys of the account. */
   readonly mostHeld?: number | undefined;
+  /** Makes the key only if no other key of the account has its name. */
+  readonly onlyNamed?: true;
   /** Makes the key only in a ledger that has none. */
   readonly onlyFirst?: true;
 }

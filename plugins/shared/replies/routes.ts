@@ -25,12 +25,14 @@ import { modelList, priceUpdate } from './models.ts';
 import { channelTest, notice } from './notices.ts';
 import { providerHealth, providerTest } from './providers.ts';
 import { overview, sessions, statement } from './spending.ts';
+import { stated } from './stated.ts';
 import { describeList, describeNumberedList, type Reply } from './values.ts';
 
 const schemas = {
   'GET /admin/accounts': describeList(listedAccount),
   'POST /admin/accounts': newAccount,
   'GET /admin/accounts/:account': accountDetails,
+  'PUT /admin/accounts/:account': stated,
   'PATCH /admin/accounts/:account': account.extend({ parent: z.string().nullable() }),
   'PATCH /admin/accounts/:account/members': account.extend({ memberKeys: accountDetails.shape.memberKeys }),
   'PATCH /admin/accounts/:account/state': account.extend({ state: listedAccount.shape.state }),
@@ -43,6 +45,7 @@ const schemas = {
   'GET /admin/budgets': describeNumberedList(budget),
   'POST /admin/budgets': budget,
   'GET /admin/budgets/:budget': budget,
+  'PUT /admin/budgets/:budget': stated,
   'PATCH /admin/budgets/:budget': budget,
   'DELETE /admin/budgets/:budget': budget,
   'POST /admin/budgets/:budget/raises': budget,
@@ -69,6 +72,7 @@ const schemas = {
   'GET /admin/keys': describeList(key),
   'POST /admin/keys': newKey,
   'GET /admin/keys/:key': key,
+  'PUT /admin/keys/:key': stated,
   'PATCH /admin/keys/:key': key,
   'DELETE /admin/keys/:key': key.extend({ deleted: z.literal(true) }).meta({ title: 'DeletedKey' }),
   'POST /admin/keys/:key/rotate': newKey,

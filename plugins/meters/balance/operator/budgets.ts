@@ -93,9 +93,19 @@ function buildBudgetError(id: unknown): GatewayError {
   return buildRefusal('not_found', `there is no budget ${String(id)}; the list of budgets has their numbers`);
 }
 
+/** What a name such as `team:company:month` says; undefined if it is none. */
+export function readBudgetName(name: string) {
+  const [, scope, subject, per] = /^(\w+):(.+):(\w+)$/.exec(name) ?? [];
+  return budgetOrder.pick({ scope: true, subject: true, per: true }).safeParse({ scope, subject, per }).data;
+}
+
 async function findBudget(store: Store, wanted: unknown): Promise<Budget> {
   const { data: id } = number.safeParse(wanted);
-  const [found] = id === undefined ? [] : await store.listBudgets({ id, limit: 1, at: Date.now() });
+  const named = readBudgetName(String(wanted));
+  const subject = named?.scope === 'key' ? (await findKey(store, named.subject)).id : named?.subject;
+  const query = named ? { scope: named.scope, subject, limit: periodNames.length } : { id, limit: 1 };
+  const listed = (id ?? named) ? await store.listBudgets({ ...query, at: Date.now() }) : [];
+  const found = listed.find(({ per }) => named === undefined || per === named.per);
   if (!found) throw buildBudgetError(wanted);
   return describeBudget(found, await readNames(store, [found]));
 }

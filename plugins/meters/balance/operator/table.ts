@@ -11,6 +11,7 @@ import { markupOperations, markupVerbs } from '../markups.ts';
 import type { Store, Action } from '../store.ts';
 import { accountOperations, accountVerbs } from './accounts.ts';
 import { agreementOperations } from './agreements.ts';
+import { applyVerbs } from './apply.ts';
 import { auditOperations } from './audit.ts';
 import { budgetOperations, budgetVerbs } from './budgets.ts';
 import { callOperations, callVerbs } from './calls.ts';
@@ -26,6 +27,7 @@ import { toIso, buildPage } from './replies.ts';
 import { reportOperations } from './reports.ts';
 import { searchOperations } from './search.ts';
 import { sessionOperations } from './sessions.ts';
+import { statedOperations } from './stated.ts';
 import { statementOperations } from './statement.ts';
 
 /** Characters of a body or of options that are stored. */
@@ -128,6 +130,7 @@ export const operations: readonly Operation<Ledger>[] = [
   ...sessionOperations,
   ...actionOperations,
   ...auditOperations,
+  ...statedOperations,
 ];
 
 const verbs: Verbs<Ledger> = {
@@ -138,6 +141,7 @@ const verbs: Verbs<Ledger> = {
   ...markupVerbs,
   ...callVerbs,
   ...exportVerbs,
+  ...applyVerbs,
 };
 
 /** What the verbs with a first word in common are for. */

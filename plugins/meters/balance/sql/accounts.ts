@@ -37,6 +37,8 @@ const sql = nameStatements('accounts', {
   setMemberKeys: 'UPDATE accounts SET member_keys = $2 WHERE name = $1 RETURNING id',
   held: `SELECT count(*) AS number FROM keys
     WHERE account = $1 AND holder = $2 AND deleted IS NULL AND rotated_to IS NULL`,
+  named: `SELECT id FROM keys
+    WHERE account = $1 AND name = $2 AND deleted IS NULL AND rotated_to IS NULL LIMIT 1`,
   setState: `
     UPDATE accounts SET state = $2,
       allowance_due = CASE WHEN $2 = 'closed' THEN NULL ELSE allowance_due END
@@ -138,6 +140,7 @@ export const accounts = {
       const [held] = yield* askRows(sql.held, owner, key.holder);
       if (!held || readCount(held, 'number') >= key.mostHeld) return false;
     }
+    if (key.onlyNamed && (yield* askRows(sql.named, owner, name)).length > 0) return false;
     const tags = key.tags?.length ? JSON.stringify(key.tags) : null;
     const kept = [id, name, kind, owner, key.holder, tags, key.readOnly ?? false];
     const limits = encodeLimits(key).map(([, value]) => value);

@@ -169,7 +169,7 @@ export async function call<Name extends keyof Sent>(
   key?: string,
 ): Promise<Sent[Name]> {
   const [method = ''] = route.split(' ');
-  const sent = method === 'POST' || method === 'PATCH' ? { body: JSON.stringify(body ?? {}) } : {};
+  const sent = ['POST', 'PUT', 'PATCH'].includes(method) ? { body: JSON.stringify(body ?? {}) } : {};
   const reply = await ask<Sent[Name]>(buildUrl(route, fields), key, { method, ...sent });
   if (changing.test(route)) reload();
   return reply;
