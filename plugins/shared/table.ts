@@ -5,6 +5,15 @@ function isNumber(cell: string): boolean {
   return cell === '' || /^-?\d[\d.]*$/.test(cell);
 }
 
+/** One fact a line, its name before it; further lines of a fact stand below its first. */
+export function formatFacts(facts: Readonly<Record<string, string>>): string {
+  const width = Object.keys(facts).reduce((most, { length }) => Math.max(most, length), 0);
+  return Object.entries(facts)
+    .map(([name, value]) => `${name.padEnd(width)}  ${value.replaceAll('\n', `\n${' '.repeat(width + 2)}`)}`)
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
 /**
  * Aligns columns, numbers to the right. Leaves out columns in which no row has anything. `totals` is a last
  * row below a line.

@@ -4,6 +4,8 @@
  */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { formatDetails } from '../../plugins/meters/balance/operator/call-details.ts';
+import { replies } from '../../plugins/shared/replies/routes.ts';
 import {
   readAdmin,
   adminUrl,
@@ -111,6 +113,32 @@ it('stored calls show attempts, steps, the routing and the entries of a call', a
       },
     ],
   });
+});
+
+it('a call is shown to people with its attempts, steps, cost by unit, and what it lost', async () => {
+  const lossy = { provider: { ignore: ['demo'], order: ['failing', 'answering'] } };
+  const text = formatDetails(
+    replies['GET /admin/calls/:id'].parse(await readAdmin(`/calls/${await call(lossy)}`)),
+  );
+  expect(text).toContain(
+    'asked     house/model, chat-completions, generate\nanswered  house/model by answering\n',
+  );
+  expect(text).toContain(`key       laptop (${key.id})\n`);
+  expect(text).toMatch(/^cost {6}0\.015 USD by usage, rule standard, 0\.015 to the vendor, \S+ reserved$/m);
+  expect(text).toMatch(/\nAttempts\n.*\n1 {2}failing {4}house\/model {2}upstream_failed {5}500 /);
+  expect(text).toMatch(/\n2 {2}failing .*\n3 {2}answering {2}house\/model {2}completed /);
+  expect(text).toMatch(/\nTime in ms\nSTEP .*\nauthenticate .*\n[^]*\nsettle .*/);
+  expect(text).toMatch(
+    /\nCost by unit\n.*\ninput +9 +1000 +1000000 +0\.009\noutput +3 +2000 +1000000 +0\.006$/,
+  );
+});
+
+it('a refused call is shown to people with the reason and without tables that have no rows', async () => {
+  const id = await call({ model: 'house/unknown' });
+  const text = formatDetails(replies['GET /admin/calls/:id'].parse(await readAdmin(`/calls/${id}`)));
+  expect(text).toMatch(/^answered {2}no provider was called\noutcome {3}refused, status 404, model_not_/m);
+  expect(text).toMatch(/^because {3}The model "house\/unknown" does not exist/m);
+  expect(text).not.toMatch(/Attempts|Cost by unit|Lost/);
 });
 
 it('stored calls are found by filters, in pages and as CSV; a wrong one is refused by name', async () => {

@@ -3,10 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { makeDataFolder, runAlone, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
+
+const keySchema = z.object({ key: z.string() });
 
 it('the command line prints its version', async () => {
   const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -36,7 +39,7 @@ describe('beside a gateway that runs', () => {
   });
 
   it.each([
-    [[], /^\S+Z {2}\S+ {2}default {2}\S+ {2}demo\/echo {2}demo {2}completed {2}.*\n$/],
+    [[], /^\S+Z {2}\S+ {2}default {2}first key {2}demo\/echo {2}demo {2}completed {2}.*\n$/],
     [['--json'], /^\{"id":"\S+".*"model":"demo\/echo".*\}\n$/],
   ])('the command line prints calls as they end, with %j', async (options, line) => {
     const [, key = ''] = /export KEY=(\S+)/.exec(gateway.printed()) ?? [];
@@ -62,6 +65,36 @@ describe('beside a gateway that runs', () => {
       code: 0,
       output: expect.stringMatching(line),
     });
+  });
+
+  it('the command line names keys, says why a call was refused, and lists dearest usage first', async () => {
+    const [, first = ''] = /export KEY=(\S+)/.exec(gateway.printed()) ?? [];
+    const create = ['keys', 'create', '--account', 'acme', '--name', 'ada', '--credit', '5', '--json'];
+    const { key } = keySchema.parse(JSON.parse((await runVerb(create, environment)).output));
+    const post = async (secret: string, path: string, body: object): Promise<void> => {
+      const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+      const sent = { method: 'POST', headers, body: JSON.stringify(body) };
+      await (await fetch(gateway.url + path, sent)).text();
+    };
+    const messages = [{ role: 'user', content: 'Hello!' }];
+    await post(first, '/v1/chat/completions', { model: 'demo/echo', messages });
+    await post(first, '/v1/chat/completions', { model: 'demo/none', messages });
+    await post(key, '/v1/images/generations', { model: 'demo/paint', prompt: 'a', quality: 'low' });
+    await post(key, '/v1/images/generations', { model: 'demo/paint', prompt: 'a', quality: 'low' });
+    const list = (...words: string[]) => runVerb(['calls', 'list', ...words], environment);
+    await expect
+      .poll(async () => (await list('--account', 'acme')).output, { timeout: 60_000 })
+      .toMatch(/^2 calls/m);
+    expect((await list('--account', 'acme')).output).toMatch(/ acme {2,}ada {2,}demo\/paint .* completed /);
+    expect((await list('--outcome', 'refused')).output).toMatch(
+      / default {2,}first key {2,}demo\/none {2,}refused {2,}model_not_found /,
+    );
+    const { output: table } = await runVerb(['usage', '--by', 'key'], environment);
+    expect(table).toMatch(/^KEY +NAME .*\n\w+ +ada .*\n\w+ +first key /);
+    expect(table).toMatch(/refused ones, are not counted\.\n$/);
+    const { output: days } = await runVerb(['usage', '--by', 'day,key'], environment);
+    expect(days).toMatch(/^DAY +KEY +NAME /);
+    expect((await runVerb(['models', 'demo'], environment)).output).toMatch(/^demo\/paint .* image 0\.002 /m);
   });
 
   // The last one, since it stops the gateway.

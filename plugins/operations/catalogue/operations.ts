@@ -8,6 +8,7 @@ import {
   findKind,
   formatUsd,
   GatewayError,
+  nameKind,
   toUsed,
   trimDecimal,
   type Catalog,
@@ -81,6 +82,9 @@ export interface Prices extends PriceWork {
 
 const defineOperation = createDefiner<Prices>();
 
+/** Units of tools, which a call may use besides. */
+const sideUnits = new Set(['webSearch', 'previewSearch', 'fileSearch', 'container']);
+
 type ListedModel = Replies['GET /admin/models']['data'][number];
 
 function listProviders({ offers }: ListedModel): string[] {
@@ -94,6 +98,15 @@ const listRates = ({ offers: [first] }: ListedModel) => first?.price?.rates ?? [
 function showRate(model: ListedModel, unit: string): string {
   const found = listRates(model).find((rate) => rate.unit === unit && rate.modality === undefined);
   return model.offers[0]?.price ? (found?.rate ?? '') : 'free';
+}
+
+/** The rates of what a call is for if that is no token of text: a picture, a second, a page. */
+function showUnitRates(model: ListedModel): string {
+  const found = listRates(model).filter(({ unit, modality }) => {
+    const kind = findKind(unit);
+    return unit === 'output' ? modality !== undefined : kind?.per === 1 && !sideUnits.has(unit);
+  });
+  return found.map((each) => `${nameKind(each)} ${each.rate}`).join(', ');
 }
 
 function toListed(model: ListedModel): object {
@@ -124,13 +137,14 @@ function explainNoModels({ data }: Replies['GET /admin/models'], owner: string |
 
 function formatModels(models: readonly ListedModel[]): string {
   return formatTable(
-    ['MODEL', 'INPUT', 'OUTPUT', 'CONTEXT', 'PROVIDERS', 'LAST DAY'],
+    ['MODEL', 'INPUT', 'OUTPUT', 'PER UNIT', 'CONTEXT', 'PROVIDERS', 'LAST DAY'],
     models.map((model) => {
       const { id, context_length, expires } = model;
       return [
         id,
         showRate(model, 'input'),
         showRate(model, 'output'),
+        showUnitRates(model),
         String(context_length),
         listProviders(model).join(', '),
         expires ?? '',

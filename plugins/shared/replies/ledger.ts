@@ -70,6 +70,7 @@ const usageRow = z.looseObject({
   /** The columns that it is grouped by. */
   account: z.string().optional(),
   key: z.string().optional(),
+  key_name: z.string().optional().meta({ description: 'What the key is called.' }),
   model: z.string().optional(),
   day: z.string().optional(),
   calls: z.int(),

@@ -33,6 +33,7 @@ import { formatTable } from '../../../shared/table.ts';
 import { describeEntry } from '../export/lines.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
 import { nameRefund } from './accounts.ts';
+import { formatDetails } from './call-details.ts';
 import { formatCsv, formatUses } from './csv.ts';
 import { nameKey, readKeyNames } from './key-records.ts';
 import { findOwners } from './keys.ts';
@@ -174,14 +175,15 @@ async function readCallDetails(store: Store, id: string) {
   };
 }
 
-const headings = 'ENDED CALL ACCOUNT KEY MODEL PROVIDER OUTCOME MS USED USD'.split(' ');
+const headings = 'ENDED CALL ACCOUNT KEY MODEL PROVIDER OUTCOME REASON MS USED USD'.split(' ');
 
 type ListedCall = Replies['GET /admin/calls']['data'][number];
 
 function formatCallCells(call: ListedCall): string[] {
-  const { ended, id, account, key, model, provider, outcome, duration_ms: duration, uses, cost } = call;
-  const cells = [ended, id, account, key, model, provider, outcome, duration, formatUses(uses), cost];
-  return cells.map((cell) => String(cell ?? ''));
+  const { ended, id, account, key_name: key = call.key, model, provider, outcome, cost } = call;
+  const { error_code: reason, duration_ms: duration } = call;
+  const cells = [ended, id, account, key, model, provider, outcome, reason, duration];
+  return [...cells, formatUses(call.uses), cost].map((cell) => String(cell ?? ''));
 }
 
 function formatCalls({ data }: Replies['GET /admin/calls']): string {
@@ -265,8 +267,8 @@ export const callOperations = [
     },
     verbs: {
       'calls show <id>': {
-        description: 'show a call with all its details, as JSON',
-        format: (call) => JSON.stringify(call, null, 2),
+        description: 'show what was asked, where it went, how long it took, what it cost and what was lost',
+        format: formatDetails,
       },
     },
   }),

@@ -12,7 +12,7 @@ import {
   type Verbs,
 } from '../../../shared/operator-verbs.ts';
 import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
-import { formatTable } from '../../../shared/table.ts';
+import { formatFacts, formatTable } from '../../../shared/table.ts';
 import { issueKey, createKeySecret, isKeyId } from '../keys.ts';
 import type { KeyRecord } from '../store.ts';
 import { addCredit, shownAccount } from './accounts.ts';
@@ -370,14 +370,9 @@ export const keyVerbs: Verbs<Ledger> = {
         used: `${used} USD, and ${pending} reserved`,
         limits: formatLimits(limits) || 'none',
         tags: tags.join(', ') || 'none',
-        budgets: budgets.map(formatBudget).join(`\n${' '.repeat(9)}`) || 'none',
+        budgets: budgets.map(formatBudget).join('\n') || 'none',
       };
-      return {
-        json: { ...key, budgets },
-        text: Object.entries(facts)
-          .map(([fact, value]) => `${fact.padEnd(8)} ${value}`.trimEnd())
-          .join('\n'),
-      };
+      return { json: { ...key, budgets }, text: formatFacts(facts) };
     },
   },
 };

@@ -9,7 +9,7 @@ import { formatTable } from '../../../shared/table.ts';
 import { columnNames, describeEntry, flattenEntry } from '../export/lines.ts';
 import { entryKinds, usageGroups } from '../store.ts';
 import { formatCsv, formatUses } from './csv.ts';
-import { nameKey } from './key-records.ts';
+import { nameKey, readKeyNames } from './key-records.ts';
 import { findOwners } from './keys.ts';
 import { defineOperation, only } from './operation.ts';
 import { accountName, page, buildNumberSchema, period, checkPeriod } from './reading.ts';
@@ -28,6 +28,7 @@ const narrowing = {
   ...period,
 };
 
+const figures = ['calls', 'input', 'output', 'cost', 'vendorCost', 'margin', 'uses'];
 /** The columns of usage that are counts. */
 const sums = new Set(['calls', 'input', 'output']);
 /** Columns in USD, with their headings. */
@@ -44,18 +45,33 @@ function joinUses({ uses, ...row }: UsageRow): Record<string, unknown> {
   return { ...row, uses: formatUses(uses) };
 }
 
-function formatUsage({ data: found }: Replies['GET /admin/usage']): string {
+/** The dearest rows first. If they are grouped by day before all else, the days stay in order. */
+function sortBySpend(by: readonly string[], rows: readonly UsageRow[]): UsageRow[] {
+  const dearest = rows.toSorted((one, other) => Number(parseUsd(other.cost) - parseUsd(one.cost)));
+  return by[0] === 'day' ? dearest.toSorted((one, other) => compareTexts(one.day, other.day)) : dearest;
+}
+
+function compareTexts(one = '', other = ''): number {
+  return Number(one > other) - Number(one < other);
+}
+
+function formatUsage({ by, data: found }: Replies['GET /admin/usage']): string {
   if (found.length === 0) return 'There is no usage.';
-  const data = found.map(joinUses);
-  const columns = Object.keys(data[0] ?? {});
+  const data = sortBySpend(by, found).map(({ uses, ...row }) =>
+    joinUses({ ...row, uses: uses.filter(({ count }) => count > 0) }),
+  );
+  const columns = [...by.flatMap((name) => (name === 'key' ? ['key', 'key_name'] : [name])), ...figures];
   const rows = data.map((row) => columns.map((column) => String(row[column] ?? '')));
   const totals = columns.map((column, place) => {
     if (money.has(column)) return formatUsd(rows.reduce((sum, row) => sum + parseUsd(row[place] ?? '0'), 0n));
     if (!sums.has(column)) return '';
     return String(rows.reduce((sum, row) => sum + Number(row[place]), 0));
   });
-  const headings = columns.map((column) => money.get(column) ?? column.toUpperCase());
-  return formatTable(headings, rows, rows.length > 1 ? totals : undefined);
+  const headings = columns.map(
+    (column) => money.get(column) ?? (column === 'key_name' ? 'NAME' : column.toUpperCase()),
+  );
+  const table = formatTable(headings, rows, rows.length > 1 ? totals : undefined);
+  return `${table}\nCalls that were not charged, such as refused ones, are not counted.`;
 }
 
 export const reportOperations = [
@@ -72,10 +88,12 @@ export const reportOperations = [
     ),
     async run({ store }, query) {
       const rows = await store.sumUsage(await nameKey(store, query));
+      const names = await readKeyNames(store, [...new Set(rows.flatMap(({ key }) => key || []))]);
       return {
         by: query.by,
         data: rows.map(({ calls, uses, cost, vendor, ...group }) => ({
           ...group,
+          key_name: names.get(group.key ?? '') || undefined,
           calls,
           input: findCount(uses, 'input') ?? 0,
           output: findCount(uses, 'output') ?? 0,
@@ -88,11 +106,7 @@ export const reportOperations = [
     },
     csv: {
       name: 'usage',
-      format: ({ by, data }) =>
-        formatCsv(
-          [...by, 'calls', 'input', 'output', 'cost', 'vendorCost', 'margin', 'uses'],
-          data.map(joinUses),
-        ),
+      format: ({ by, data }) => formatCsv([...by, ...figures], data.map(joinUses)),
     },
     verbs: {
       usage: {

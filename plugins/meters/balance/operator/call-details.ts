@@ -1,0 +1,94 @@
+/**
+ * A call as a person reads it: what was asked and by whom, where it went, how long each step took, what it
+ * cost by unit, and what was lost on the way.
+ */
+import { toOneLine } from '../../../../core/index.ts';
+import { formatTag } from '../../../shared/calls/tag-text.ts';
+import type { Replies } from '../../../shared/replies/routes.ts';
+import { formatFacts, formatTable } from '../../../shared/table.ts';
+import { formatUses } from './csv.ts';
+
+type Details = Replies['GET /admin/calls/:id'];
+
+/** The words that there are, with what stands between them. */
+function joinWords(words: readonly (string | null | undefined | false)[], between = ', '): string {
+  return words.filter(Boolean).map(String).map(toOneLine).join(between);
+}
+
+function formatMs(milliseconds: number | null | undefined): string {
+  return typeof milliseconds === 'number' ? String(Math.round(milliseconds)) : '';
+}
+
+function listFacts(call: Details): Record<string, string> {
+  const { key, key_name: name, error, first_event_ms: first, refunded, rule } = call;
+  const known = {
+    call: call.id,
+    ended: joinWords([
+      call.ended,
+      `${call.duration_ms} ms after it came`,
+      first !== null && `first event after ${first} ms`,
+    ]),
+    account: call.account ?? '',
+    key: name ? `${toOneLine(name)} (${key})` : (key ?? ''),
+    client: joinWords([call.address, call.client]),
+    tags: joinWords(Object.entries(call.tags).map(([tag, value]) => formatTag(tag, value))),
+    asked: joinWords([call.model ?? 'no model', call.protocol, call.operation, call.stream && 'streamed']),
+    answered: call.provider === null ? 'no provider was called' : `${call.answered_by} by ${call.provider}`,
+    outcome: joinWords([call.outcome, `status ${call.status}`, call.error_code]),
+    because: toOneLine(error?.message ?? ''),
+    flags: call.flags.join(', '),
+    used: formatUses(call.uses.filter(({ count }) => count > 0)),
+    cost: joinWords([
+      call.cost_basis === 'none' ? `${call.cost} USD` : `${call.cost} USD by ${call.cost_basis}`,
+      rule && `rule ${rule}`,
+      `${call.vendor_cost} to the vendor`,
+      `${call.reserved} reserved`,
+      refunded !== null && `${refunded} refunded`,
+    ]),
+  };
+  return Object.fromEntries(Object.entries(known).filter(([, value]) => value !== ''));
+}
+
+/** A table below a line that names it; nothing without rows. */
+function formatSection(name: string, headings: string, rows: readonly (readonly string[])[]): string[] {
+  return rows.length === 0 ? [] : [`\n${name}\n${formatTable(headings.split(' '), rows)}`];
+}
+
+/** What every attempt lost and what the reply did, each once. */
+function listLosses({ losses, losses_omitted: omitted, attempts }: Details): string[][] {
+  const all = [...attempts.flatMap((attempt) => attempt.losses), ...losses];
+  const rows = new Map(all.map(({ path, code, reason }) => [`${path} ${code}`, [path, code, reason]]));
+  return [...rows.values(), ...(omitted ? [[`and ${omitted} more`]] : [])];
+}
+
+export function formatDetails(call: Details): string {
+  const attempts = call.attempts.map((each) => [
+    String(each.number),
+    each.provider + (each.key === undefined ? '' : ` key ${each.key}`),
+    each.model,
+    each.outcome,
+    String(each.status ?? ''),
+    formatMs(each.start_ms),
+    formatMs(each.first_event_ms),
+    formatMs(each.duration_ms),
+    joinWords([each.message, each.cause]),
+  ]);
+  const steps = call.routing
+    .filter(({ removed, reason }) => removed.length > 0 || reason !== null)
+    .map(({ by, reason, removed }) => [by, joinWords(removed.map(({ provider }) => provider)), reason ?? '']);
+  const bill = call.entries
+    .flatMap(({ lines }) => lines)
+    .map(({ kind, units, price, per, amount }) => [kind, String(units), price, String(per), amount]);
+  return [
+    formatFacts(listFacts(call)),
+    ...formatSection('Routing', 'BY REMOVED REASON', steps),
+    ...formatSection('Attempts', '# PROVIDER MODEL OUTCOME STATUS START FIRST MS MESSAGE', attempts),
+    ...formatSection(
+      'Time in ms',
+      'STEP START MS',
+      call.timing.map((step) => [step.name, formatMs(step.start_ms), formatMs(step.duration_ms)]),
+    ),
+    ...formatSection('Cost by unit', 'UNIT COUNT USD PER AMOUNT', bill),
+    ...formatSection('Lost', 'FIELD CODE REASON', listLosses(call)),
+  ].join('\n');
+}
