@@ -1,4 +1,7 @@
-/** Copies of the ledger that cannot be made or restored, and what the commands say of them. */
+/**
+ * Copies of the ledger that cannot be made or restored, and what the commands say of them; and tables that a
+ * command makes.
+ */
 import { existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
@@ -51,4 +54,22 @@ it('a copy of the ledger is refused if it is not a ledger, and the ledger stays 
   }
   expect(readdirSync(folder).filter((name) => name.includes('incoming'))).toEqual([]);
   expect((await runVerb(['accounts', 'list'], environment)).output).toContain('team');
+});
+
+it('a ledger is made by `migrate`, which gives no key and no credit, and adds what a newer version needs', async () => {
+  const folder = makeDataFolder();
+  const migrate = () => runVerb(['migrate', '--json'], { TOLLGATE_DATA: folder, TOLLGATE_FIRST_CREDIT: '5' });
+  expect(await migrate()).toMatchObject({ code: 0, output: '{"ok":true}\n' });
+  const ledger = join(folder, 'ledger.db');
+  withDatabase(ledger, (database) => {
+    for (const table of ['accounts', 'keys', 'entries'])
+      expect(database.prepare(`SELECT count(*) AS rows FROM ${table}`).get()).toEqual({ rows: 0n });
+    database.exec('DROP TABLE invitations');
+  });
+  expect(await migrate()).toMatchObject({ code: 0 });
+  withDatabase(ledger, (database) => {
+    expect(database.prepare('SELECT count(*) AS rows FROM invitations').get()).toEqual({ rows: 0n });
+    database.exec('PRAGMA user_version = 1000');
+  });
+  expect(await migrate()).toMatchObject({ code: 1, errors: expect.stringContaining('a newer one wrote it') });
 });

@@ -1,6 +1,6 @@
 /** What the ledger adds to the host beside its hooks: health, doctor, keys, tables, routes and commands. */
 import type { z } from 'zod';
-import { GatewayError, type Host, type Route } from '../../../core/index.ts';
+import { GatewayError, type Command, type Host, type Route } from '../../../core/index.ts';
 import { isChange, listOperationRoutes } from '../../shared/operations.ts';
 import { listBackupCommands } from './backup.ts';
 import { listInvitationRoutes } from './invitations/routes.ts';
@@ -65,6 +65,18 @@ function listRoutes(
   ];
 }
 
+/** For a cluster that brings the tables up to date before it replaces the first gateway. */
+function createMigrateCommand(open: () => Promise<Store>): Command {
+  return {
+    name: 'migrate',
+    description: 'make the ledger, or bring its tables up to date, as a start does',
+    async run() {
+      await (await open()).close();
+      return { json: { ok: true }, text: 'The tables of the ledger are up to date.' };
+    },
+  };
+}
+
 /** Returns the tables of plugins, whose statements the ledger runs with its own. */
 export function register(host: Host, chosen: Chosen, opened: () => LedgerService | undefined): PluginTables {
   const { store } = chosen;
@@ -92,6 +104,7 @@ export function register(host: Host, chosen: Chosen, opened: () => LedgerService
   for (const command of [
     ...listCommands(open, { offer, erase: host.operations.erase }),
     ...listBackupCommands(store, host.dataFolder),
+    createMigrateCommand(open),
   ])
     host.commands.add(command);
   return tables;
