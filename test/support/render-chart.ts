@@ -1,0 +1,90 @@
+/**
+ * `npm run helm`: lints the chart, renders its sets of values, and compares the output with what is committed;
+ * `-- --update` writes it. All manifests are checked against the schemas of the oldest Kubernetes that the
+ * chart supports and of the newest known here. It needs Go and Python, which bring Helm and the schemas.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, join } from 'node:path';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+
+const helmVersion = 'v4.3.1';
+const schemasVersion = '1.37.0';
+const kubernetesVersions = ['1.30.0', '1.37.0'];
+
+const chart = join(import.meta.dirname, '../../examples/deploy/helm');
+const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'tollgate');
+
+function run(command: string, args: readonly string[], more: Record<string, string> = {}): string {
+  const env = { ...process.env, ...more };
+  return execFileSync(command, args, { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+/** Installs Helm once; the output of other versions differs in comments. */
+function installHelm(): string {
+  const folder = join(cache, `helm-${helmVersion}`);
+  const program = join(folder, 'helm');
+  if (!existsSync(program))
+    run('go', ['install', `helm.sh/helm/v4/cmd/helm@${helmVersion}`], { GOBIN: folder });
+  return program;
+}
+
+/** Unpacks the JSON schemas of Kubernetes, which a package of PyPI has. */
+function installSchemas(): string {
+  const folder = join(cache, `kubernetes-validate-${schemasVersion}`);
+  const wheel = `kubernetes_validate-${schemasVersion}-py3-none-any.whl`;
+  if (!existsSync(join(folder, 'kubernetes_validate'))) {
+    mkdirSync(folder, { recursive: true });
+    const wanted = `kubernetes-validate==${schemasVersion}`;
+    run('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', folder, wanted]);
+    run('python3', ['-m', 'zipfile', '--extract', join(folder, wheel), folder]);
+  }
+  return join(folder, 'kubernetes_validate/kubernetes-json-schema');
+}
+
+const kindSchema = z.object({ apiVersion: z.string(), kind: z.string() });
+
+/** The name of a kind's schema: `deployment-apps-v1`, `service-v1`. Undefined: Kubernetes itself has no such kind. */
+function nameSchema(manifest: unknown): string | undefined {
+  const { apiVersion, kind } = kindSchema.parse(manifest);
+  const [version, group = ''] = apiVersion.split('/').toReversed();
+  if (group.includes('.') && !group.endsWith('.k8s.io')) return undefined;
+  return [kind.toLowerCase(), group.split('.')[0], version].filter(Boolean).join('-');
+}
+
+/** What the schemas of a version say against the manifests of a set. */
+function listFaults(rendered: string, version: string, schemas: string): string[] {
+  const folder = join(schemas, `v${version}-local-strict`);
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false });
+  ajv.addSchema(JSON.parse(readFileSync(join(folder, '_definitions.json'), 'utf8')));
+  const checks = new Map<string, ValidateFunction>();
+  return parseAllDocuments(rendered).flatMap((document) => {
+    const manifest: unknown = document.toJS();
+    const name = manifest === null ? undefined : nameSchema(manifest);
+    if (name === undefined) return [];
+    const check = checks.getOrInsertComputed(name, () =>
+      ajv.compile(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'))),
+    );
+    return check(manifest) ? [] : [`${name} of Kubernetes ${version}: ${ajv.errorsText(check.errors)}`];
+  });
+}
+
+const helm = installHelm();
+const schemas = installSchemas();
+const faults: string[] = [];
+mkdirSync(join(chart, 'rendered'), { recursive: true });
+for (const file of globSync('sets/*.yaml', { cwd: chart }).toSorted()) {
+  const [values, kept] = [join(chart, file), join(chart, 'rendered', basename(file))];
+  run(helm, ['lint', '--strict', '--quiet', '--values', values, chart]);
+  const rendered = run(helm, ['template', 'tollgate', chart, '--namespace', 'tollgate', '--values', values]);
+  const found = kubernetesVersions.flatMap((version) => listFaults(rendered, version, schemas));
+  faults.push(...found.map((fault) => `${file}: ${fault}`));
+  if (process.argv.includes('--update')) writeFileSync(kept, rendered);
+  else if (!existsSync(kept) || readFileSync(kept, 'utf8') !== rendered)
+    faults.push(`${file}: the output differs from ${kept}; npm run helm -- --update writes it`);
+}
+process.stdout.write(faults.map((fault) => `${fault}\n`).join('') || 'The chart renders as committed.\n');
+if (faults.length > 0) process.exitCode = 1;
