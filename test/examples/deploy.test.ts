@@ -26,54 +26,23 @@ import type { Config } from '../../core/config.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { openDatabase } from '../support/database.ts';
+import {
+  ends,
+  environment,
+  findLast,
+  findUnread,
+  folder,
+  listInstalled,
+  readDeployed,
+  root,
+  stages,
+} from '../support/deployment.ts';
 import { postJson } from '../support/post.ts';
 import { runAlone, startProcess, type Copy } from '../support/process.ts';
 
-const root = join(import.meta.dirname, '../..');
-const folder = join(root, 'examples/deploy');
-const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
 let config: Config;
 
-/** Seconds that the gateway may need from the signal to its end: its drain, and twice what ends may take. */
-const ends = 12;
 const computeStopTime = (): number => config.server.drain / 1000 + ends;
-
-const sources =
-  globSync('{core,plugins}/**/*.{ts,js}', { cwd: root })
-    .map((path) => readFileSync(join(root, path), 'utf8'))
-    .join('\n') + readFileSync(join(root, 'gateway.config.ts'), 'utf8');
-
-/** The variables of these that nothing in the gateway reads. */
-function findUnread(names: readonly string[]): string[] {
-  return names.filter((name) => name !== 'NODE_ENV' && !new RegExp(`\\b${name}\\b`).test(sources));
-}
-
-interface Instruction {
-  readonly word: string;
-  readonly rest: string;
-}
-
-/** The instructions of a Dockerfile by their stages. */
-function parseStages(text: string): Instruction[][] {
-  const lines = text
-    .replaceAll(/^#.*\n/gm, '')
-    .replaceAll(/\\\n\s*/g, '')
-    .split('\n')
-    .filter((line) => line.trim() !== '');
-  const stages: Instruction[][] = [];
-  for (const line of lines) {
-    const [, word = '', rest = ''] = /^(\w+)\s+(.*)$/.exec(line) ?? [];
-    if (word === 'FROM') stages.push([]);
-    stages.at(-1)?.push({ word, rest });
-  }
-  return stages;
-}
-
-const stages = parseStages(read('Dockerfile'));
-const final = stages.at(-1) ?? [];
-
-const findLast = (word: string): string =>
-  final.findLast((instruction) => instruction.word === word)?.rest ?? '';
 
 const variables = z.record(z.string(), z.string());
 
@@ -87,12 +56,6 @@ openDeployment();
 
 const run = promisify(execFile);
 const words = z.array(z.string());
-
-const environment = Object.fromEntries(
-  findLast('ENV')
-    .split(' ')
-    .map((pair) => pair.split('=') as [string, string]),
-);
 
 it('the Dockerfile builds in stages, on a Node the project runs on, pinned to its major version', () => {
   expect(stages.length).toBe(2);
@@ -118,7 +81,7 @@ it('the Dockerfile starts the gateway without a shell, which would keep signals 
 });
 
 it('the Dockerfile copies nothing that its .dockerignore keeps out', () => {
-  const allowed = read('Dockerfile.dockerignore')
+  const allowed = readDeployed('Dockerfile.dockerignore')
     .split('\n')
     .filter((line) => line.startsWith('!'))
     .map((line) => line.slice(1));
@@ -149,13 +112,10 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
 
   /** Links what npm installs for production, which takes npm eight seconds of processor time. */
   function linkPackages(): void {
-    expect(existsSync(join(place, 'package.json'))).toBe(true);
-    const lock: unknown = JSON.parse(readFileSync(join(place, 'package-lock.json'), 'utf8'));
-    const { packages } = z
-      .object({ packages: z.record(z.string(), z.object({ dev: z.boolean().optional() })) })
-      .parse(lock);
-    for (const [path, { dev }] of Object.entries(packages)) {
-      if (dev || !/^node_modules\/(@[^/]+\/)?[^/]+$/.test(path)) continue;
+    const installed = listInstalled(place);
+    expect(installed).toEqual(expect.arrayContaining(['node_modules/koa', 'node_modules/@azure/identity']));
+    for (const path of installed) {
+      if (!/^node_modules\/(@[^/]+\/)?[^/]+$/.test(path)) continue;
       mkdirSync(join(place, path, '..'), { recursive: true });
       symlinkSync(join(root, path), join(place, path));
     }
@@ -178,7 +138,7 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
     const { PATH = '', HOME = '' } = process.env;
     for (const { word, rest } of stages.flat()) {
       if (word === 'COPY' && !rest.startsWith('--from')) copy(rest);
-      if (rest === 'npm ci --omit=dev --ignore-scripts') linkPackages();
+      if (rest.startsWith('npm install --omit=dev --ignore-scripts ')) linkPackages();
       // The folders that it makes are made here when they are needed.
       else if (word === 'RUN' && !rest.startsWith('mkdir '))
         await run('sh', ['-c', rest], { cwd: place, env: { PATH, HOME, ...set } });
@@ -272,7 +232,7 @@ describe('the compose file', () => {
     services: z.object({ gateway: gatewaySchema, database: serviceSchema }),
     volumes: z.record(z.string(), z.null()),
   });
-  const { services, volumes } = schema.parse(parse(read('compose.yaml')));
+  const { services, volumes } = schema.parse(parse(readDeployed('compose.yaml')));
   const { gateway, database } = services;
 
   it('builds the Dockerfile and runs the delivered configuration, with variables that are read', () => {
@@ -368,7 +328,7 @@ const manifestSchema = z.looseObject({ kind: z.string(), metadata: z.looseObject
 const manifests = new Map(
   globSync('kubernetes/*.yaml', { cwd: folder })
     .flatMap((path) =>
-      parseAllDocuments(read(path)).map((document) =>
+      parseAllDocuments(readDeployed(path)).map((document) =>
         manifestSchema.parse(document.toJS({ maxAliasCount: 0 })),
       ),
     )
