@@ -2,7 +2,7 @@
  * Finds and loads the configuration file, and the variables beside it. An error names the file, the plugin,
  * the option and the options there are.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseEnv } from 'node:util';
@@ -57,14 +57,16 @@ export async function loadConfig(path: string): Promise<Config> {
         'that exports its configuration as default; "tollgate init" writes one',
     );
   redirectImports();
-  const address = pathToFileURL(path);
+  // Node never looks again where a link leads, and Kubernetes updates files by a link to another folder.
+  const real = realpathSync(path);
+  const address = pathToFileURL(real);
   readings += 1;
   address.searchParams.set('reading', String(readings));
   let module: unknown;
   try {
     module = await import(address.href);
   } catch (error) {
-    throw new ConfigError(`${path}: ${describeLoadFault(error, path)}`, { cause: error });
+    throw new ConfigError(`${path}: ${describeLoadFault(error, real)}`, { cause: error });
   }
   if (typeof module !== 'object' || module === null || !('default' in module))
     throw new ConfigError(`${path}: it has to export its configuration as default`);

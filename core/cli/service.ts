@@ -4,7 +4,7 @@
  * refused and changes nothing. Stopping lets running calls finish for a while, then ends them in their own
  * protocol.
  */
-import { type FSWatcher, statSync, watch } from 'node:fs';
+import { existsSync, type FSWatcher, statSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
@@ -131,6 +131,11 @@ async function tryConfig(first: Config, file: string, logger: Logger): ReturnTyp
   }
 }
 
+/** Without those that are gone: Kubernetes puts each version of a configuration into a folder of its own. */
+function listOwnModules(): string[] {
+  return [...ownModules].filter((file) => existsSync(file));
+}
+
 /** Opens the gateway of a configuration. Throws if it cannot. */
 export async function serve(first: Config, logger: Logger) {
   let config = first;
@@ -144,7 +149,7 @@ export async function serve(first: Config, logger: Logger) {
   /** Replaced configurations that still have calls, each with its end. */
   const leaving = new Map<Gateway, Promise<void>>();
   let stopping = false;
-  const listFiles = (): string[] => [config.file, ...ownModules, ...gateway.files];
+  const listFiles = (): string[] => [config.file, ...listOwnModules(), ...gateway.files];
   const watcher = watchFiles(listFiles(), () => void reload(), logger);
 
   async function replace(): Promise<Outcome> {
