@@ -1,6 +1,6 @@
 /**
- * The Helm chart, without Helm: its values against their schema, and what it renders for three sets of them against
- * the gateway that it starts and against itself. `npm run helm` renders again.
+ * The Helm chart, without Helm: its values against their schema, and what it renders for three sets of them
+ * against the gateway that it starts and against itself. `npm run helm` renders again.
  */
 import { globSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -279,7 +279,7 @@ it('the cluster grows and shrinks by its load, and Prometheus finds the service 
   expect(found.map(({ metadata }) => metadata.name)).toEqual(['tollgate']);
 });
 
-it('the locked-down set lets nobody but its operators at the admin listener, and calls nobody but the proxy', () => {
+it('the locked-down set lets only operators at the admin listener, and calls by the proxy alone', () => {
   const manifests = readRendered('locked-down');
   expect(manifests.has('Service tollgate-admin')).toBe(false);
   const { ingress = [], egress = [] } = manifests.get('NetworkPolicy tollgate')?.spec ?? {};
@@ -290,7 +290,7 @@ it('the locked-down set lets nobody but its operators at the admin listener, and
   expect(findPod(manifests, gatewayName).container.image).toMatch(/@sha256:[0-9a-f]{64}$/);
 });
 
-/** Puts a ConfigMap where the kubelet does: each version in a folder of its own, behind a link that it replaces. */
+/** Puts a ConfigMap where the kubelet does: each version in its own folder, behind a link that is replaced. */
 function mountConfig(folder: string, version: number, files: Readonly<Record<string, string>>): void {
   mkdirSync(join(folder, `..v${version}`));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, `..v${version}`, name), text);
@@ -300,7 +300,7 @@ function mountConfig(folder: string, version: number, files: Readonly<Record<str
   for (const name of Object.keys(files)) symlinkSync(join('..data', name), join(folder, name));
 }
 
-it('the cluster starts after its job, and reads a configuration again that the kubelet has updated', async () => {
+it('the cluster starts after its job, and reads again what the kubelet has updated', async () => {
   const manifests = readRendered('cluster');
   const files = manifests.get('ConfigMap tollgate')?.data ?? {};
   const config = makeDataFolder();

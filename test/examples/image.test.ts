@@ -1,6 +1,6 @@
 /**
- * The image without an engine: `npm run image` follows the Dockerfile in a root file system of its own, and runs
- * the result with the rights and the mounts that engines and Kubernetes give it.
+ * The image without an engine: `npm run image` follows the Dockerfile in a root file system of its own, and
+ * runs the result with the rights and the mounts that engines and Kubernetes give it.
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';

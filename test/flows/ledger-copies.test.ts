@@ -56,7 +56,7 @@ it('a copy of the ledger is refused if it is not a ledger, and the ledger stays 
   expect((await runVerb(['accounts', 'list'], environment)).output).toContain('team');
 });
 
-it('a ledger is made by `migrate`, which gives no key and no credit, and adds what a newer version needs', async () => {
+it('`migrate` makes a ledger without key and credit, and adds what a newer version needs', async () => {
   const folder = makeDataFolder();
   const migrate = () => runVerb(['migrate', '--json'], { TOLLGATE_DATA: folder, TOLLGATE_FIRST_CREDIT: '5' });
   expect(await migrate()).toMatchObject({ code: 0, output: '{"ok":true}\n' });

@@ -1,9 +1,10 @@
 /**
- * `npm run helm`: lints the chart, renders its sets of values, and compares the output with what is committed;
- * `-- --update` writes it. All manifests are checked against the schemas of the oldest Kubernetes that the
- * chart supports and of the newest known here. It needs Go and Python, which bring Helm and the schemas.
+ * `npm run helm`: lints the chart, renders its sets of values, and compares the output with what is
+ * committed; `-- --update` writes it. All manifests are checked against the schemas of the oldest Kubernetes
+ * that the chart supports and of the newest known here. It needs Go and Python, which bring Helm and the
+ * schemas.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -47,7 +48,7 @@ function installSchemas(): string {
 
 const kindSchema = z.object({ apiVersion: z.string(), kind: z.string() });
 
-/** The name of a kind's schema: `deployment-apps-v1`, `service-v1`. Undefined: Kubernetes itself has no such kind. */
+/** The name of a kind's schema, as `deployment-apps-v1`; undefined for kinds that others add to Kubernetes. */
 function nameSchema(manifest: unknown): string | undefined {
   const { apiVersion, kind } = kindSchema.parse(manifest);
   const [version, group = ''] = apiVersion.split('/').toReversed();
@@ -72,9 +73,29 @@ function listFaults(rendered: string, version: string, schemas: string): string[
   });
 }
 
+/** Values that do not fit together, each with how the refusal begins. */
+const refused = [
+  ['replicas=2', 'ledger.postgres.name is empty: several gateways'],
+  ['autoscaling.enabled=true', 'ledger.postgres.name is empty: several gateways'],
+  ['ledger.postgres.name=a', 'secrets.dataKey.name is empty: a ledger in PostgreSQL'],
+  ['ledger.postgres.name=a,secrets.dataKey.name=a,replicas=2', 'secrets.operator.name is empty: several'],
+  ['config.files.a=b', 'config.files has no gateway.config.ts'],
+  ['config.files.a=b,config.existing=c', 'config.files and config.existing exclude each other'],
+  ['ingress.enabled=true', 'ingress.host is empty: an ingress'],
+  ['replica=2', "additional properties 'replica' not allowed"],
+];
+
+/** The values that the chart renders although it should refuse them. */
+function listAccepted(helm: string): string[] {
+  return refused.flatMap(([set = '', message = '']) => {
+    const { stderr } = spawnSync(helm, ['template', chart, '--set', set], { encoding: 'utf8' });
+    return stderr.includes(message) ? [] : [`--set ${set} is not refused with "${message}": ${stderr}`];
+  });
+}
+
 const helm = installHelm();
 const schemas = installSchemas();
-const faults: string[] = [];
+const faults = listAccepted(helm);
 mkdirSync(join(chart, 'rendered'), { recursive: true });
 for (const file of globSync('sets/*.yaml', { cwd: chart }).toSorted()) {
   const [values, kept] = [join(chart, file), join(chart, 'rendered', basename(file))];

@@ -1,8 +1,8 @@
 /**
  * `npm run image`: follows the Dockerfile without an engine, in a root file system of its own, and runs the
  * result as an engine does: by the image's user as process 1, the root read-only, `/data` a volume. It prints
- * as JSON what it saw. It needs Linux and root. The packages are copies of installed ones; with `-- --npm` npm
- * installs them, as in a build.
+ * as JSON what it saw. It needs Linux and root. The packages are copies of installed ones; with `-- --npm`
+ * npm installs them, as in a build.
  */
 import { execFileSync, spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { once } from 'node:events';
