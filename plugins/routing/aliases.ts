@@ -12,8 +12,14 @@ const oneStar = /^[^*]*(?:\*[^*]*)?$/;
 const name = z.string().min(1).max(200).regex(oneStar, 'may have one *');
 
 const split = z
-  .array(z.strictObject({ model: name, weight: z.number().positive().max(1e6).default(1) }))
-  .min(1);
+  .array(
+    z.strictObject({
+      model: name,
+      /** 0: only a fallback of the others. */
+      weight: z.number().nonnegative().max(1e6).default(1),
+    }),
+  )
+  .refine((models) => models.some(({ weight }) => weight > 0), 'needs a model whose weight is not 0');
 
 type Split = z.output<typeof split>;
 
@@ -76,6 +82,14 @@ function chooseFirst<Each extends { readonly weight: number }>(
 /** Printable, and short: part of a name comes from the client. */
 const canBeHeader = /^[!-~]{1,200}$/;
 
+/** Whether the catalogue itself has the name: it wins over an alias. */
+function isCatalogued(asked: string, targets: readonly Target[]): boolean {
+  return targets.some(
+    ({ model: { id, canonicalSlug, aliases: others } }) =>
+      [id, canonicalSlug].includes(asked) || others.includes(asked),
+  );
+}
+
 export const aliases = definePlugin({
   name: 'aliases',
   /** Own name → model, or models with weights. */
@@ -88,15 +102,11 @@ export const aliases = definePlugin({
   apply(host, options) {
     const known = sortAliases(Object.entries(options).map(([pattern, models]) => ({ pattern, models })));
     if (known.length === 0) return;
-    host.catalog.addNames((asked) => {
-      const models = findModels(known, asked);
-      // A call to several is decided in `route`, where the conversation is known.
-      return models?.length === 1 ? models.map(({ model }) => model) : [];
-    });
+    // A call to several is decided in `route`, where the conversation is known.
+    host.catalog.addNames((asked) => (findModels(known, asked) ?? []).slice(0, 1).map(({ model }) => model));
     host.hooks.route.tap({ name: 'aliases', stage: stages.aliases }, (targets, parsed) => {
-      if (targets.length > 0) return targets;
       const models = findModels(known, parsed.call.model);
-      if (!models || models.length < 2) return targets;
+      if (!models || models.length < 2 || isCatalogued(parsed.call.model, targets)) return targets;
       const served = models
         .map(({ model, weight }) => ({ weight, found: host.findTargets(model, parsed.protocol) }))
         .filter(({ found }) => found.length > 0);

@@ -73,6 +73,10 @@ beforeAll(async () => {
           { model: 'gpt-mini' },
           { model: 'unknown/nothing' },
         ],
+        'gemini-flash': [{ model: 'openai/gpt-4o' }, { model: 'google/gemini-flash', weight: 0 }],
+        'openai/gpt-4o': [{ model: 'house/broken' }, { model: 'google/gemini-flash' }],
+        'openai/gpt-4o-2024-11-*': [{ model: 'house/broken' }, { model: 'google/gemini-flash' }],
+        'house/reserve': [{ model: 'house/broken' }, { model: 'openai/gpt-4o', weight: 0 }],
         'house/shaky': [
           { model: 'house/broken', weight: 1e6 },
           { model: 'openai/gpt-4o', weight: 1e-6 },
@@ -211,8 +215,22 @@ it('a weighted split falls back to its other models', async () => {
   expect(record).toMatchObject({ model: 'house/shaky', answered_by: 'openai/gpt-4o' });
 });
 
+it('a model of weight 0 gets calls only when another one of the split fails', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(0.999_999);
+  const response = await ask('house/reserve');
+  expect(response.headers.get('x-tollgate-model')).toBe('openai/gpt-4o');
+  expect(response.headers.get('x-tollgate-alias')).toBe('house/reserve');
+});
+
+it('a weighted split comes before a bare name, and after an id and its other names', async () => {
+  expect(await askForModel('gemini-flash')).toBe('openai/gpt-4o');
+  expect(await askForModel('openai/gpt-4o')).toBe('openai/gpt-4o');
+  expect(await askForModel('openai/gpt-4o-2024-11-20')).toBe('openai/gpt-4o');
+});
+
 it('options that are contradictory are refused by name', () => {
   expect(() => aliases({ 'a*b*': 'openai/gpt-4o' })).toThrow('may have one *');
-  expect(() => aliases({ fast: [{ model: 'a/b', weight: 0 }] })).toThrow('fast.0.weight');
+  expect(() => aliases({ fast: [{ model: 'a/b', weight: 0 }] })).toThrow('whose weight is not 0');
+  expect(() => aliases({ fast: [{ model: 'a/b', weight: -1 }] })).toThrow('fast.0.weight');
   expect(() => aliases({ fast: [] })).toThrow('option "fast"');
 });
