@@ -342,6 +342,17 @@ function addOwnVerbs(program: Program): void {
     const written = await writeFirstConfig(logger, flags);
     return { json: written, text: formatSummary(written) };
   }).option('--force', 'replace an existing file');
+  program
+    .command('import <kind> <file>')
+    .description("write a configuration from another gateway's: import litellm config.yaml")
+    .option('--json', 'print one JSON object')
+    .option('--force', 'replace an existing file')
+    .action(async (kind: string, source: string, { json, force }: Flags) => {
+      if (envFault !== undefined) throw envFault;
+      const { importConfig, formatImport } = await import('./import.ts');
+      const imported = await importConfig(kind, source, force);
+      printResult({ json: imported, text: formatImport(imported) }, json);
+    });
 }
 
 async function main(): Promise<void> {

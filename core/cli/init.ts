@@ -32,9 +32,25 @@ function chooseFileName(): string {
   return type === 'module' ? 'gateway.config.js' : 'gateway.config.mjs';
 }
 
-/** Package names to import from, in place of the project's own paths. */
-function toPackageNames(text: string): string {
-  return text
+/** Where the configuration goes. Throws a `ConfigError` if it exists and `force` is not set. */
+export function chooseFile(force: boolean): string {
+  const file = resolve(process.env.TOLLGATE_CONFIG || chooseFileName());
+  if (existsSync(file) && !force)
+    throw new ConfigError(`${file} already exists and was not changed; --force replaces it`);
+  return file;
+}
+
+export function writeFile(file: string, text: string, force: boolean): void {
+  try {
+    writeFileSync(file, text, { flag: force ? 'w' : 'wx' });
+  } catch (error) {
+    throw new ConfigError(`${file} cannot be written: ${describeReason(error)}`, { cause: error });
+  }
+}
+
+/** The project's own configuration, with package names to import from in place of paths. */
+export function readTemplate(): string {
+  return readFileSync(template, 'utf8')
     .replaceAll("'./core/index.ts'", "'tollgate'")
     .replaceAll(/'\.(\/plugins\/[\w/-]+?)(?:\/index)?\.ts'/g, "'tollgate$1'");
 }
@@ -73,11 +89,9 @@ function omitProvider(text: string, { name, from }: Listed, remedy: string): str
 
 /** Writes the file. Throws a `ConfigError` if it exists and `force` is not set. */
 export async function writeFirstConfig(logger: Logger, { force = false }: { readonly force?: boolean }) {
-  const file = resolve(process.env.TOLLGATE_CONFIG || chooseFileName());
-  if (existsSync(file) && !force)
-    throw new ConfigError(`${file} already exists and was not changed; --force replaces it`);
+  const file = chooseFile(force);
   redirectImports();
-  let text = toPackageNames(readFileSync(template, 'utf8'));
+  let text = readTemplate();
   const providers = listProviders(text);
   const plugins = await Promise.all(providers.map(makePlugin));
   // The providers themselves decide whether they are on, as at a start.
@@ -94,11 +108,7 @@ export async function writeFirstConfig(logger: Logger, { force = false }: { read
       text = omitProvider(text, provider, remedy);
     }
   }
-  try {
-    writeFileSync(file, text, { flag: force ? 'w' : 'wx' });
-  } catch (error) {
-    throw new ConfigError(`${file} cannot be written: ${describeReason(error)}`, { cause: error });
-  }
+  writeFile(file, text, force);
   return { file, on, off };
 }
 

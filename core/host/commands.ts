@@ -3,7 +3,7 @@ import type { Command } from '../plugin.ts';
 import { Registry } from '../util/registry.ts';
 
 /** Verbs of the gateway itself, with what each does. */
-export const ownVerbs = new Set(['start', 'check', 'doctor', 'init']);
+export const ownVerbs = new Set(['start', 'check', 'doctor', 'init', 'import']);
 
 /** The words of a verb, and its arguments in commander's syntax. */
 export function splitVerb({ name }: Pick<Command, 'name'>): {

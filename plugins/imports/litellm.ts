@@ -1,0 +1,105 @@
+/**
+ * Turns a configuration of LiteLLM into one of this gateway, and names what has no counterpart line by line.
+ * Keys stay in variables: none is written.
+ */
+import { Deployments, toVariable, type UsedProvider } from './litellm/deployments.ts';
+import { readNames } from './litellm/names.ts';
+import { Source } from './litellm/source.ts';
+import words from './litellm/words.json' with { type: 'json' };
+
+/** A value as JavaScript, in which `$$process.env.NAME` is code. Everything else stays a text. */
+function writeValue(value: unknown): string {
+  const spaced = JSON.stringify(value, undefined, 1).replaceAll(/\n\s*/g, ' ');
+  return spaced.replaceAll(/"((?:[^"\\]|\\.)*)"(:?)/g, (whole, text: string, colon: string) => {
+    const isName = colon !== '' && /^[a-z]\w*$/i.test(text);
+    if (isName || /^\$\$process\.env\.\w+$/.test(text)) return text.replace('$$', () => '') + colon;
+    return /['\\]/.test(text) ? whole : `'${text}'${colon}`;
+  });
+}
+
+function toCamelCase(name: string): string {
+  return name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** A provider's line in the list of plugins. It is off while none of its keys is set. */
+function writeProvider([name, { keys, options, models }]: [string, UsedProvider]): string {
+  const code = [...keys].map((key) => `process.env.${key}`);
+  const isOn = code.length > 1 ? `(${code.join(' || ')}) && ` : code.map((key) => `${key} && `).join('');
+  const apiKey = code.length > 1 ? `[${code.join(', ')}].flatMap((key) => key || [])` : code[0];
+  const others = { ...options, ...(Object.keys(models).length > 0 && { models }) };
+  const given = Object.entries(others).map(([option, value]) => `${option}: ${writeValue(value)}`);
+  if (apiKey !== undefined) given.unshift(`apiKey: ${apiKey}`);
+  return `    ${isOn}${toCamelCase(name)}(${given.length > 0 ? `{ ${given.join(', ')} }` : ''}),\n`;
+}
+
+/** A server that speaks chat completions, as a provider of the configuration's own. */
+function defineServer(name: string): string {
+  const prefix = toVariable(name);
+  return `const ${toCamelCase(name)} = defineProvider({
+  name: '${name}',
+  env: { key: '${prefix}_API_KEY', baseUrl: '${prefix}_BASE_URL' },
+  endpoints: { 'chat-completions': '/chat/completions', embeddings: '/embeddings' },
+  models: { discover: '/models' },
+});\n\n`;
+}
+
+/** Changes one place of the text. Throws if the project's own configuration no longer has it. */
+function replace(text: string, place: string, by: string): string {
+  const pattern = new RegExp(place, 'gm');
+  if (text.search(pattern) < 0) throw new Error(`the delivered configuration lacks ${place}`);
+  return text.replaceAll(pattern, () => by);
+}
+
+function writeProviders(template: string, { providers }: Deployments): string {
+  const names = [...providers.keys()];
+  const [own, bundled] = [false, true].map((wanted) =>
+    names.filter((name) => providers.get(name)?.isBundled === wanted),
+  );
+  const imports = bundled?.map(
+    (name) => `import { ${toCamelCase(name)} } from 'tollgate/plugins/providers/${name}';\n`,
+  );
+  if (own?.length) imports?.unshift("import { defineProvider } from 'tollgate/kit';\n");
+  const lines = [...providers].map(writeProvider).join('');
+  let text = replace(template, String.raw`^ {4}openai\([^]*^ {4}demo\(\),\n`, lines);
+  text = replace(text, "^(?:import .* from 'tollgate/plugins/providers/.*\n)+", imports?.join('') ?? '');
+  return own?.length ? replace(text, '^(?=export default)', own.map(defineServer).join('')) : text;
+}
+
+/** Makes the changes of the table whose setting is there, with its value in place of `$`. */
+function writeSettings(template: string, source: Source): string {
+  let text = template;
+  const done = new Set<string>();
+  for (const [setting = '', wanted = '', place = '', by = ''] of words.edits) {
+    const path = setting.split('.').map((name) => (name === '0' ? 0 : name));
+    const value = done.has(place) ? undefined : source.readEdit(path, wanted);
+    if (value === undefined || place === '') continue;
+    done.add(place);
+    text = replace(text, place, by.replace('$', value));
+  }
+  // The configuration has this one anyway.
+  for (const list of ['callbacks', 'success_callback', 'failure_callback', 'service_callback'])
+    for (const path of source.list(['litellm_settings', list])) source.readEdit(path, 'prometheus');
+  return text;
+}
+
+/** `template` is the project's own configuration. */
+export function convert(written: string, template: string) {
+  const source = new Source(written);
+  const deployments = new Deployments(source);
+  const { limits, providers } = deployments;
+  const names = Object.entries(readNames(source, deployments));
+  let text = writeProviders(template, deployments);
+  const calls = source.readNumber(['general_settings', 'global_max_parallel_requests']);
+  const limited = { ...(limits.length > 0 && { limits }), ...(calls && { shares: { calls } }) };
+  if (Object.keys(limited).length > 0)
+    text = replace(text, String.raw`^ {4}rateLimits\(\)`, `    rateLimits(${writeValue(limited)})`);
+  text = writeSettings(text, source);
+  if (names.length > 0) {
+    const lines = names.map(([name, models]) => `      ${writeValue({ [name]: models }).slice(2, -2)},\n`);
+    const use = "import { aliases } from 'tollgate/plugins/routing/aliases';\n";
+    text = replace(text, "^(?=import .*'tollgate/plugins/routing/balanced')", use);
+    text = replace(text, String.raw`^(?= {4}bareNames\(\))`, `    aliases({\n${lines.join('')}    }),\n`);
+  }
+  const remarks = source.listRemarks(words.remarks);
+  return { text, remarks, variables: [...providers.values()].flatMap(({ keys }) => [...keys]) };
+}
