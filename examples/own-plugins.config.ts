@@ -8,6 +8,7 @@ import { balance } from 'tollgate/plugins/meters/balance';
 import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
 import { demo } from 'tollgate/plugins/providers/demo';
 import { basic } from './auth.ts';
+import { cache } from './cache.ts';
 import { guard } from './guard.ts';
 import { allowance } from './meter.ts';
 import { hidePath, nameServer } from './middleware.ts';
@@ -33,6 +34,7 @@ export default defineConfig({
     allowance({ tokensPerDay: 1000 }),
     spending(),
     guard({ words: ['hunter2'] }),
+    cache({ keep: 60 }),
     balance(),
   ],
 });

@@ -117,6 +117,25 @@ it('the guard stops a reply that holds a word of its list, and the caller pays f
   expect([harmless.status, await harmless.json()]).toMatchObject([200, { model: 'demo/echo' }]);
 });
 
+it('the cache gives an account the same bytes again, at no cost, and no other call', async () => {
+  const asked = { model: 'demo/echo', ask: 'Say it twice.' };
+  const [first, again] = [await post(asked), await post(asked)];
+  expect([first, again].map(({ headers }) => headers.get('x-cache'))).toEqual([null, 'hit']);
+  expect(Number(first.headers.get('x-tollgate-cost'))).toBeGreaterThan(0);
+  expect(again.headers.get('x-tollgate-cost')).toBe('0');
+  expect(await again.text()).toBe(await first.text());
+  const streamed = { ...asked, stream: true };
+  const [stream, repeated] = [await (await post(streamed)).text(), await post(streamed)];
+  expect(repeated.headers.get('x-cache')).toBe('hit');
+  expect(await repeated.text()).toBe(stream);
+  const other = await runVerb(['keys', 'create', '--account', 'other', '--credit', '1', '--json'], {
+    TOLLGATE_CONFIG: configFile,
+    TOLLGATE_DATA: data,
+  });
+  const theirs = await post(asked, `me:${/sk-[\w-]+/.exec(other.output)?.[0]}`);
+  expect([theirs.status, theirs.headers.get('x-cache')]).toEqual([200, null]);
+});
+
 it('the plugin with tables of its own counts each call with its cost', async () => {
   const look = async () => {
     const authorization = `Basic ${Buffer.from(`me:${key}`).toString('base64')}`;
@@ -124,7 +143,7 @@ it('the plugin with tables of its own counts each call with its cost', async () 
     return spent.parse(await reply.json());
   };
   const before = await look();
-  const reply = await post({ model: 'demo/echo', ask: 'Hello!' });
+  const reply = await post({ model: 'demo/echo', ask: 'Hello, books!' });
   const cost = Math.round(Number(reply.headers.get('x-tollgate-cost')) * 1e9);
   expect(cost).toBeGreaterThan(0);
   expect(await look()).toEqual({ calls: before.calls + 1, nanoUsd: before.nanoUsd + cost });
@@ -146,7 +165,7 @@ it('the meter refuses calls beyond the tokens of a day, and says when to retry',
   const reply = await post({ model: 'demo/echo', ask: 'word '.repeat(1200) });
   expect(reply.status).toBe(200);
   await reply.text();
-  const refused = await post({ model: 'demo/echo', ask: 'Hello!' });
+  const refused = await post({ model: 'demo/echo', ask: 'Hello, meter!' });
   expect([refused.status, await refused.json()]).toMatchObject([
     429,
     { error: { message: 'The 1000 tokens of today are used up.' } },
