@@ -14,9 +14,9 @@ export const verbs: ReadonlySet<string> = new Set(
   decrypt dedupe define delete deliver derive descend describe detach detect diagnose digest disable
   disconnect discover dispatch divide download drain draw drop echo edit emit encode end enqueue
   ensure enter erase escape estimate examine exclude expand
-  expire explain export extend extract fail fetch fill filter
+  expire explain import export extend extract fail fetch fill filter
   find finish fit fits flatten flush fold follow forget format forward freeze gather get give go group
-  grow guard guess handle has hash hear hide hold holds hosts identify ignore import init inline insert instructs
+  grow guard guess handle has hash hear hide hold holds hosts identify ignore init inline insert instructs
   is isolate issue join judge keep lacks learn leave lend lift limit list listen lists load locate lock log
   look lose lower make map mark match matches may measure merge migrate mix move moves multiply must
   name names narrow needs nest note notify offer omit
