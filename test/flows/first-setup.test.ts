@@ -114,7 +114,9 @@ it('a start prints providers, URLs, examples, once the key, and takes empty for 
   const printed = gateway.printed();
   await gateway.stop('SIGTERM');
   expect(printed).not.toContain('0.0.0.0');
-  expect(printed).toMatch(new RegExp(`openai +${gateway.url}/v1 +chat-completions, responses, images\n`));
+  expect(printed).toMatch(
+    new RegExp(`openai +${gateway.url}/v1 +chat-completions, responses, images, embeddings\n`),
+  );
   expect(printed).toMatch(new RegExp(`@anthropic-ai/sdk +${gateway.url}/alpha +messages\n`));
   expect(printed).toMatch(new RegExp(`@google/genai +${gateway.url}/beta +generate-content\n`));
   expect(printed).toMatch(/^Providers: demo(?:, demo-[a-z]+)*\.\nOff: xai \(set XAI_API_KEY\)\.\n/m);
