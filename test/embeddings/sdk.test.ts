@@ -8,6 +8,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { embeddings } from '../../plugins/protocols/embeddings/index.ts';
 import { cohere } from '../../plugins/providers/cohere.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { aliases } from '../../plugins/routing/aliases.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 
@@ -45,6 +46,7 @@ beforeAll(async () => {
       embeddings(),
       cohere({ apiKey: 'vendor-key', baseUrl: `${vendor.origin}/compatibility/v1` }),
       demo(),
+      aliases({ 'house/embed': [{ model: 'cohere/embed-v4.0' }, { model: 'demo/embed', weight: 0 }] }),
       balance({}),
     ],
   });
@@ -98,4 +100,11 @@ it('a chat with a model of embeddings gets a 400 that says where it is called', 
   await expect(client.embeddings.create({ model: 'demo/echo', input: 'a' })).rejects.toThrow(
     'The model "demo/echo" does not make embeddings.',
   );
+});
+
+it('a call fails rather than go to another model, whose vectors mean something else', async () => {
+  vendor.conduct((response) => sendJson(response, { message: 'it is down' }, 503));
+  await expect(client.embeddings.create({ model: 'house/embed', input: 'a' })).rejects.toMatchObject({
+    status: 503,
+  });
 });

@@ -234,9 +234,12 @@ export function defineFamily<Ask extends object, Answer>(
         if (wire.client?.address) host.addAddress({ protocol: wire.name, ...wire.client.address });
       }
       offerDemo(host, family);
-      host.hooks.route.tap({ name: family.name, stage: -1 }, (targets, { protocol, call }) => {
+      // Runs after the taps that add targets, as an alias of several models does.
+      const because = 'answers of two models cannot be compared';
+      host.hooks.route.tap({ name: family.name, stage: 1, because }, (targets, { protocol, call }) => {
         if (targets.length === 0) explainMissing(host, family, protocol, call.model);
-        return targets;
+        if (protocol.makes !== family.makes) return targets;
+        return targets.filter(({ model }) => model.id === targets[0]?.model.id);
       });
     },
   });
