@@ -128,7 +128,8 @@ it('the ledger has the figure of the vendor for any usage, whatever the length',
       fc.integer({ min: 1, max: 2000 }),
       fc.double({ min: 0, max: 1, noNaN: true }),
       async ([name, rate], length, share) => {
-        tokens = Math.floor(share * length);
+        // A usage of nothing is no usage.
+        tokens = Math.max(1, Math.floor(share * length));
         const input = 'x'.repeat(length);
         const { data, response } = await client.embeddings
           .create({ ...readName(name), input })
