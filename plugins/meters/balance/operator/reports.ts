@@ -74,53 +74,55 @@ function formatUsage({ by, data: found }: Replies['GET /admin/usage']): string {
   return `${table}\nCalls that were not charged, such as refused ones, are not counted.`;
 }
 
-export const reportOperations = [
-  defineOperation({
-    route: 'GET /admin/usage',
-    summary: 'Show calls, tokens and what they cost, by key, model and day',
-    roles: roles.readOwn,
-    input: checkPeriod(
-      z.strictObject({
-        ...narrowing,
-        model: z.string().max(200).optional(),
-        by: groups.prefault('key,model,day'),
-      }),
-    ),
-    async run({ store }, query) {
-      const rows = await store.sumUsage(await nameKey(store, query));
-      const names = await readKeyNames(store, [...new Set(rows.flatMap(({ key }) => key || []))]);
-      return {
-        by: query.by,
-        data: rows.map(({ calls, uses, cost, vendor, ...group }) => ({
-          ...group,
-          key_name: names.get(group.key ?? '') || undefined,
-          calls,
-          input: findCount(uses, 'input') ?? 0,
-          output: findCount(uses, 'output') ?? 0,
-          cost: formatUsd(cost),
-          vendorCost: formatUsd(vendor),
-          margin: formatUsd(cost - vendor),
-          uses,
-        })),
-      };
-    },
-    csv: {
-      name: 'usage',
-      format: ({ by, data }) => formatCsv([...by, ...figures], data.map(joinUses)),
-    },
-    verbs: {
-      usage: {
-        flags: {
-          '--by <groups>': `comma-separated groups: ${usageGroups.join(', ')}`,
-          ...only.owner,
-          ...only.model,
-          ...only.period,
-        },
-        complete: findOwners,
-        format: formatUsage,
+export const usageReport = defineOperation({
+  route: 'GET /admin/usage',
+  summary: 'Show calls, tokens and what they cost, by key, model and day',
+  roles: roles.readOwn,
+  input: checkPeriod(
+    z.strictObject({
+      ...narrowing,
+      model: z.string().max(200).optional(),
+      by: groups.prefault('key,model,day'),
+    }),
+  ),
+  async run({ store }, query) {
+    const rows = await store.sumUsage(await nameKey(store, query));
+    const names = await readKeyNames(store, [...new Set(rows.flatMap(({ key }) => key || []))]);
+    return {
+      by: query.by,
+      data: rows.map(({ calls, uses, cost, vendor, ...group }) => ({
+        ...group,
+        key_name: names.get(group.key ?? '') || undefined,
+        calls,
+        input: findCount(uses, 'input') ?? 0,
+        output: findCount(uses, 'output') ?? 0,
+        cost: formatUsd(cost),
+        vendorCost: formatUsd(vendor),
+        margin: formatUsd(cost - vendor),
+        uses,
+      })),
+    };
+  },
+  csv: {
+    name: 'usage',
+    format: ({ by, data }) => formatCsv([...by, ...figures], data.map(joinUses)),
+  },
+  verbs: {
+    usage: {
+      flags: {
+        '--by <groups>': `comma-separated groups: ${usageGroups.join(', ')}`,
+        ...only.owner,
+        ...only.model,
+        ...only.period,
       },
+      complete: findOwners,
+      format: formatUsage,
     },
-  }),
+  },
+});
+
+export const reportOperations = [
+  usageReport,
   defineOperation({
     route: 'GET /admin/entries',
     summary: 'List entries of the ledger',

@@ -23,6 +23,7 @@ import { keyOperations, keyVerbs } from './keys.ts';
 import { type Ledger, defineOperation } from './operation.ts';
 import { overviewOperations } from './overview.ts';
 import { buildNumberSchema, checkPeriod, label, period } from './reading.ts';
+import { reconcileVerbs } from './reconcile.ts';
 import { toIso, buildPage } from './replies.ts';
 import { reportOperations } from './reports.ts';
 import { searchOperations } from './search.ts';
@@ -142,6 +143,7 @@ const verbs: Verbs<Ledger> = {
   ...callVerbs,
   ...exportVerbs,
   ...applyVerbs,
+  ...reconcileVerbs,
 };
 
 /** What the verbs with a first word in common are for. */

@@ -1,0 +1,134 @@
+/** Reads rows of a vendor's bill: from files, in a stream and within limits, or page by page from its API. */
+import { createReadStream } from 'node:fs';
+import { z } from 'zod';
+import { getMessage } from '../../../../core/index.ts';
+import { dayColumns, type Api, type Row } from './vendors.ts';
+
+const mebibyte = 1024 * 1024;
+/** Of a file, and of a page of an API. */
+const longest = 256 * mebibyte;
+const longestRow = mebibyte;
+/** Lines before the names of the columns: Google's cost table has eight. */
+const mostBefore = 50;
+const mostPages = 400;
+const timeout = 60_000;
+
+async function* decodeText(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > longest) throw new Error(`it has more than ${longest / mebibyte} MiB`);
+    yield decoder.decode(chunk, { stream: true });
+  }
+}
+
+function splitCells(row: string): string[] {
+  const cells = `,${row}`.matchAll(/,("(?:[^"]|"")*"|[^,]*)/g);
+  return [...cells].map(([, cell = '']) =>
+    cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell,
+  );
+}
+
+/** The rows of a CSV file. A quoted cell may have several lines: a row ends with an even number of quotes. */
+async function* readCsv(texts: AsyncIterable<string>): AsyncGenerator<string[]> {
+  let [rest, row, isOpen] = ['', '', false];
+  for await (const text of texts) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      row += line;
+      if ((line.split('"').length - 1) % 2 === 1) isOpen = !isOpen;
+      if (isOpen) continue;
+      yield splitCells(row.replace(/\r$/, ''));
+      row = '';
+    }
+    if (row.length + rest.length > longestRow) throw new Error('a row has more than 1 MiB: is it CSV?');
+  }
+  if (row + rest !== '') yield splitCells(row + rest);
+}
+
+function nameColumn(heading: string): string {
+  if (/\([^)$]{1,5}\)$/.test(heading)) throw new Error(`the column "${heading}" is not in USD`);
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_|_$/g, '');
+}
+
+async function* nameCells(rows: AsyncIterable<readonly string[]>): AsyncGenerator<Row> {
+  let columns: readonly string[] | undefined;
+  const facts: Record<string, string> = {};
+  let lines = 0;
+  for await (const cells of rows) {
+    lines += 1;
+    if (columns)
+      yield { ...facts, ...Object.fromEntries(columns.map((name, place) => [name, cells[place] ?? ''])) };
+    else if (cells[0] === 'Currency') facts.currency = cells[1] ?? '';
+    else if (lines > mostBefore) break;
+    else if (cells.map(nameColumn).some((name) => dayColumns.includes(name))) columns = cells.map(nameColumn);
+  }
+  if (!columns) throw new Error(`it has no column with days, named ${dayColumns.join(', ')}`);
+}
+
+const page = z.object({
+  data: z.array(z.looseObject({ results: z.array(z.looseObject({})) })),
+  next_page: z.string().nullish(),
+});
+const pages = z.union([z.array(page), page.transform((each) => [each])]);
+
+function flattenCells(value: object, prefix = ''): [string, string][] {
+  return Object.entries(value).flatMap(([name, each]: [string, unknown]) => {
+    if (typeof each === 'object' && each !== null) return flattenCells(each, `${prefix}${name}_`);
+    return typeof each === 'string' || typeof each === 'number' ? [[prefix + name, String(each)]] : [];
+  });
+}
+
+function listRows({ data }: z.output<typeof page>): Row[] {
+  return data.flatMap(({ results, ...bucket }) =>
+    results.map((result) => Object.fromEntries([...flattenCells(bucket), ...flattenCells(result)])),
+  );
+}
+
+async function readPages(chunks: AsyncIterable<Uint8Array>) {
+  const read = pages.safeParse(JSON.parse((await Array.fromAsync(decodeText(chunks))).join('')));
+  if (read.success) return read.data;
+  throw new Error('it is no page of a usage API, and no list of pages');
+}
+
+/** The rows of a file: CSV, or pages of the API as JSON. */
+export async function* readFile(file: string): AsyncGenerator<Row> {
+  try {
+    const chunks = createReadStream(file);
+    if (file.endsWith('.json')) for (const each of await readPages(chunks)) yield* listRows(each);
+    else yield* nameCells(readCsv(decodeText(chunks)));
+  } catch (error) {
+    throw new Error(`${file}: ${getMessage(error)}`, { cause: error });
+  }
+}
+
+async function fetchPage(url: URL, { variable, getHeaders }: Api) {
+  const key = process.env[variable];
+  if (!key) throw new Error(`name a file, or set ${variable} to an admin key of the vendor`);
+  const signal = AbortSignal.timeout(timeout);
+  const response = await fetch(url, { headers: getHeaders(key), redirect: 'error', signal });
+  if (response.ok && response.body) return (await readPages(response.body))[0];
+  const remedy = [401, 403].includes(response.status) ? `: ${variable} has to be an admin key` : '';
+  throw new Error(`${url.origin}${url.pathname} replied with status ${response.status}${remedy}`);
+}
+
+/** The rows of a vendor's API, up to the day `to` and without it. */
+export async function* fetchRows(api: Api, from: string, to: string, base = api.url): AsyncGenerator<Row> {
+  for (const path of api.paths) {
+    const url = new URL(`${base.replace(/\/$/, '')}/${path}`);
+    const asked = { ...api.getPeriod(from, to), bucket_width: '1d', limit: '31' };
+    for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
+    for (let count = 1, next: string | null | undefined = ''; typeof next === 'string'; count += 1) {
+      if (count > mostPages) throw new Error(`${path} has more than ${mostPages} pages: shorten the period`);
+      const found = await fetchPage(url, api);
+      if (found) yield* listRows(found);
+      next = found?.next_page;
+      url.searchParams.set('page', next ?? '');
+    }
+  }
+}
