@@ -297,6 +297,11 @@ it("Anthropic's API states cents and counts each kind of input", async () => {
   );
   vi.stubEnv('ANTHROPIC_ADMIN_KEY', '');
   await expect(reconcile(store, ['anthropic'], options)).rejects.toThrow('set ANTHROPIC_ADMIN_KEY');
+  vi.stubEnv('ANTHROPIC_ADMIN_KEY', admin);
+  await vendor.close();
+  await expect(reconcile(store, ['anthropic'], options)).rejects.toThrow(
+    /^http:\S+ could not be reached: \w/,
+  );
 });
 
 it("the files of Anthropic's console have dollars and the names that people read", async () => {
@@ -441,7 +446,7 @@ it('what is wrong with a bill or an option is named', async () => {
     /the bill is in eur/,
   );
   expect(await tryFile('openai', costHeadings, `${second},,,1,usd,,`)).toMatch(
-    /group the export by line item/,
+    /it has no models: export costs by line item/,
   );
   expect(await tryFile('openai', costHeadings, `"${'x'.repeat(2_000_000)}`)).toMatch(
     /a row has more than 1 MiB/,

@@ -133,6 +133,17 @@ it('a call is shown to people with its attempts, steps, cost by unit, and what i
   );
 });
 
+it('a call is shown to people with each loss once, of its attempts and of its reply', async () => {
+  const detail = replies['GET /admin/calls/:id'].parse(await readAdmin(`/calls/${await call({})}`));
+  const seed = { path: 'seed', code: 'unsupported', reason: 'the target has no seed' };
+  const logprobs = { path: 'logprobs', code: 'unsupported', reason: 'the target has none' };
+  const attempts = detail.attempts.map((attempt) => ({ ...attempt, losses: [seed, logprobs] }));
+  const text = formatDetails({ ...detail, attempts, losses: [seed], losses_omitted: 3 });
+  expect(text).toMatch(
+    /\nLost\nFIELD .*\nseed +unsupported +the target has no seed\nlogprobs .*\nand 3 more$/,
+  );
+});
+
 it('a refused call is shown to people with the reason and without tables that have no rows', async () => {
   const id = await call({ model: 'house/unknown' });
   const text = formatDetails(replies['GET /admin/calls/:id'].parse(await readAdmin(`/calls/${id}`)));

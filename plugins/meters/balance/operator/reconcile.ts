@@ -44,6 +44,8 @@ async function readLines(vendor: Vendor, files: readonly string[], asked: Order)
   const lines: BillLine[] = [];
   for await (const row of openBill(vendor, files, asked)) {
     const line = vendor.readLine(row);
+    if (line?.model === '')
+      throw new Error('it has no models: export costs by line item or description, and usage by model');
     if (line) lines.push(line);
     if (lines.length > mostLines) throw new Error(`the bill has more than ${mostLines} lines: shorten it`);
   }
@@ -106,10 +108,9 @@ const tools: readonly (readonly [RegExp, readonly string[]])[] = [
 ];
 
 /** A charge without a model, divided among the models by how often each used the tool that day. */
-function divideCharge({ day, model, cost = 0n }: BillLine, ledger: readonly LedgerPart[]): Part[] {
+function divideCharge({ day, model, cost = 0n }: BillLine, ledger: readonly LedgerPart[] = []): Part[] {
   const [, units = []] = tools.find(([pattern]) => pattern.test(model)) ?? [];
   const used = ledger
-    .filter((part) => part.day === day)
     .flatMap(({ name, uses }) => uses.map(({ unit, count }) => ({ name, unit, count })))
     .filter(({ unit }) => units.includes(unit));
   const all = BigInt(used.reduce((sum, { count }) => sum + count, 0));
@@ -124,9 +125,10 @@ async function compareBill(client: OperatorClient<Ledger>, asked: Order, files: 
   const { from, to, zone, isDaily, within } = days;
   const ledger = await readLedger(client, asked.providers ?? vendor.providers, days);
   const known = new Set(ledger.map(({ name }) => name));
+  const byDay = Map.groupBy(ledger, ({ day }) => day);
   const bill = within.flatMap((given): Part[] => {
     const line = isDaily ? given : { ...given, day: from };
-    if (line.isTool) return divideCharge(line, ledger);
+    if (line.isTool) return divideCharge(line, byDay.get(line.day));
     return [{ ...line, side: 'bill', name: vendor.findName(line.model, known) }];
   });
   const parts = [...bill, ...ledger];

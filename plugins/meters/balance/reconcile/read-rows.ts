@@ -71,11 +71,11 @@ async function* nameCells(rows: AsyncIterable<readonly string[]>): AsyncGenerato
   if (!columns) throw new Error(`it has no column with days, named ${dayColumns.join(', ')}`);
 }
 
-const page = z.object({
+const pageSchema = z.object({
   data: z.array(z.looseObject({ results: z.array(z.looseObject({})) })),
   next_page: z.string().nullish(),
 });
-const pages = z.union([z.array(page), page.transform((each) => [each])]);
+type Page = z.output<typeof pageSchema>;
 
 function flattenCells(value: object, prefix = ''): [string, string][] {
   return Object.entries(value).flatMap(([name, each]: [string, unknown]) => {
@@ -84,16 +84,18 @@ function flattenCells(value: object, prefix = ''): [string, string][] {
   });
 }
 
-function listRows({ data }: z.output<typeof page>): Row[] {
+function listRows({ data }: Page): Row[] {
   return data.flatMap(({ results, ...bucket }) =>
     results.map((result) => Object.fromEntries([...flattenCells(bucket), ...flattenCells(result)])),
   );
 }
 
-async function readPages(chunks: AsyncIterable<Uint8Array>) {
-  const read = pages.safeParse(JSON.parse((await Array.fromAsync(decodeText(chunks))).join('')));
-  if (read.success) return read.data;
-  throw new Error('it is no page of a usage API, and no list of pages');
+/** A page of an API, or a list of pages. */
+async function readPages(chunks: AsyncIterable<Uint8Array>): Promise<Page[]> {
+  const value: unknown = JSON.parse((await Array.fromAsync(decodeText(chunks))).join(''));
+  const { data } = z.array(pageSchema).safeParse([value].flat());
+  if (!data) throw new Error('it is no page of a usage API, and no list of pages');
+  return data;
 }
 
 /** The rows of a file: CSV, or pages of the API as JSON. */
@@ -107,11 +109,15 @@ export async function* readFile(file: string): AsyncGenerator<Row> {
   }
 }
 
-async function fetchPage(url: URL, { variable, getHeaders }: Api) {
+async function fetchPage(url: URL, { variable, getHeaders }: Api): Promise<Page | undefined> {
   const key = process.env[variable];
   if (!key) throw new Error(`name a file, or set ${variable} to an admin key of the vendor`);
   const signal = AbortSignal.timeout(timeout);
-  const response = await fetch(url, { headers: getHeaders(key), redirect: 'error', signal });
+  const asked = { headers: getHeaders(key), redirect: 'error', signal } as const;
+  const response = await fetch(url, asked).catch((error: unknown) => {
+    const cause = error instanceof Error ? (error.cause ?? error) : error;
+    throw new Error(`${url.origin} could not be reached: ${getMessage(cause)}`, { cause });
+  });
   if (response.ok && response.body) return (await readPages(response.body))[0];
   const remedy = [401, 403].includes(response.status) ? `: ${variable} has to be an admin key` : '';
   throw new Error(`${url.origin}${url.pathname} replied with status ${response.status}${remedy}`);

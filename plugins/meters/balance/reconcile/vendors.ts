@@ -104,28 +104,24 @@ function readOpenAiLine(row: Row): BillLine | undefined {
   const day = readDay(row);
   if (!amount) return { day, model, input: sumCounts(input_tokens), output: sumCounts(output_tokens) };
   requireUsd(row.amount_currency);
-  if (item === '') throw new Error('the costs have no line items: group the export by line item');
-  const [head = ''] = item.replace(/^\w+ \| /, '').split(',');
   const isTool = !item.includes(',');
-  return { day, model: isTool ? item : head.replace(/ .*/, ''), isTool, cost: toNano(amount) };
+  const named = item.replace(/^\w+ \| /, '').replace(/[ ,].*/, '');
+  return { day, model: isTool ? item : named, isTool, cost: toNano(amount) };
 }
 
 /** Anthropic's API states cents, and the file of the console dollars. */
-function readAnthropicLine(row: Row): BillLine | undefined {
-  const { cost_usd: dollars, amount: cents, cost_type: type = 'token' } = row;
-  const day = readDay(row);
+function readAnthropicLine(row: Row): BillLine {
+  const { cost_usd: dollars, amount: cents, cost_type: type = 'token', description = type } = row;
+  const [day, cost] = [readDay(row), dollars || cents];
   const model = row.model || row.model_version || '';
-  const cost = dollars || cents;
   if (!cost) {
-    const counts = Object.keys(row).filter((name) => /input_tokens/.test(name));
-    const input = sumCounts(...counts.map((name) => row[name]));
+    const kinds = Object.keys(row).filter((name) => name.includes('input_tokens'));
+    const input = sumCounts(...kinds.map((name) => row[name]));
     return { day, model, input, output: sumCounts(row.output_tokens, row.usage_output_tokens) };
   }
   requireUsd(row.currency);
   const isTool = !type.startsWith('token');
-  const shown = isTool ? row.description || type : model;
-  if (shown === '') throw new Error('the costs have no models: group the report by description');
-  return { day, model: shown, isTool, cost: toNano(cost, !dollars) };
+  return { day, model: isTool ? description : model, isTool, cost: toNano(cost, !dollars) };
 }
 
 /** Google's console has days of Pacific time, and its export to BigQuery times in UTC. */
