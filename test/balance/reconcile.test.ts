@@ -457,7 +457,10 @@ it('what is wrong with a bill or an option is named', async () => {
   expect(await tryFile('google', googleHeadings.replace('Cost ($)', 'Cost (€)'))).toMatch(
     /Cost \(€\)" is not in USD/,
   );
-  expect(await tryFile('google', googleHeadings)).toBe('the bill has no line about a model in these days');
+  expect(await tryFile('google', googleHeadings)).toBe('the bill has no line about a model');
+  const today = new Date().toISOString().slice(0, 10);
+  const begun = `${Date.parse(today) / 1000},,,,1,usd,"a, input",`;
+  expect(await tryFile('openai', costHeadings, begun)).toMatch(/ \(today counts if --to names it\)$/);
   expect(await fault(['openai', write('bad.json', ['{"data":[{"results":1}]}'])])).toMatch(
     /no page of a usage API/,
   );

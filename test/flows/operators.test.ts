@@ -1,7 +1,7 @@
 /**
  * The gateway as an operator runs it: a process of its own, its admin API, and the command line beside it.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -131,6 +131,32 @@ it('the command line works on a gateway elsewhere with --url, and reports its st
   expect(await runRemote('keys', 'delete', 'far', '--yes')).toMatchObject({ id, deleted: true });
   // Nothing of it is in the ledger of this shell.
   expect((await runVerb(['keys', 'list'], elsewhere)).errors).toMatch(/there is no ledger/);
+});
+
+it('a bill is compared with a gateway elsewhere, and the command fails if they differ', async () => {
+  const elsewhere = { TOLLGATE_DATA: makeDataFolder(), TOLLGATE_OPERATOR_KEY: secret };
+  const { key } = made.parse(await runJson('keys', 'create', '--account', 'billed', '--credit', '1'));
+  expect(await fetchStatus(key)).toBe(200);
+  const usage = await runJson('usage', '--by', 'day,model');
+  const [{ day, cost }] = z
+    .tuple([z.object({ day: z.string(), cost: z.string() })])
+    .rest(z.unknown())
+    .parse(usage);
+  const file = join(makeFolder(), 'costs.csv');
+  const compare = async (usd: string, ...words: string[]) => {
+    const line = `${Date.parse(day) / 1000},${usd},usd,"echo, input"`;
+    writeFileSync(file, `start_time,amount_value,amount_currency,line_item\n${line}\n`);
+    const options = ['--providers', 'demo', '--to', day, '--url', adminUrl];
+    return runVerb(['reconcile', 'openai', file, ...options, ...words], elsewhere);
+  };
+  expect(await compare(cost, '--json')).toMatchObject({
+    code: 0,
+    output: expect.stringMatching(/^\{"ok":true,/),
+  });
+  expect(await compare('7')).toMatchObject({
+    code: 1,
+    output: expect.stringMatching(/demo\/echo +7 .* money differs, and the bill has no tokens\n$/),
+  });
 });
 
 it('the command line says in its own words what is wrong with a gateway elsewhere', async () => {

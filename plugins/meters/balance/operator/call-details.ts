@@ -10,9 +10,9 @@ import { formatUses } from './csv.ts';
 
 type Details = Replies['GET /admin/calls/:id'];
 
-/** The words that there are, with what stands between them. */
-function joinWords(words: readonly (string | null | undefined | false)[], between = ', '): string {
-  return words.filter(Boolean).map(String).map(toOneLine).join(between);
+/** The words that there are. */
+function joinWords(words: readonly (string | null | undefined | false)[]): string {
+  return words.filter(Boolean).map(String).map(toOneLine).join(', ');
 }
 
 function formatMs(milliseconds: number | null | undefined): string {

@@ -62,7 +62,8 @@ function findDays(lines: readonly BillLine[], asked: Order) {
   const last = [days.at(-1) ?? '', yesterday].toSorted()[0] ?? '';
   const { from = days[0] ?? '', to = last } = asked;
   const within = lines.filter(({ day, until = day }) => day <= to && until >= from);
-  if (within.length === 0) throw new Error('the bill has no line about a model in these days');
+  const period = lines.length > 0 ? ` from ${from} to ${to} (today counts if --to names it)` : '';
+  if (within.length === 0) throw new Error(`the bill has no line about a model${period}`);
   const cut = within.find(({ day, until = day }) => day < from || until > to);
   if (cut) throw new Error(`the bill has a line from ${cut.day} to ${cut.until}: leave out --from and --to`);
   const count = (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
@@ -153,7 +154,8 @@ async function compareBill(client: OperatorClient<Ledger>, asked: Order, files: 
 function formatReconciled(found: Awaited<ReturnType<typeof compareBill>>): string {
   const { vendor, from, to, zone, by, bill, ledger, tolerance, differences, hint } = found;
   const headings = ['DAY', 'MODEL', 'BILL USD', 'LEDGER USD', 'BILL TOKENS', 'LEDGER TOKENS', 'WHAT DIFFERS'];
-  const formatTokens = ({ input, output }: typeof bill): string => `${input} in, ${output} out`;
+  const formatTokens = ({ input, output }: typeof bill): string =>
+    input + output > 0 ? `${input} in, ${output} out` : '';
   const rows = differences.map(({ day, model, what, bill: theirs, ledger: own }) => {
     const figures = [theirs.cost, own.cost, formatTokens(theirs), formatTokens(own)];
     return [by === 'day' ? day : '', model, ...figures, what];
