@@ -137,6 +137,7 @@ describe('the operations of the document', () => {
       'POST /admin/crossing',
       'POST /admin/markups',
       'POST /admin/refunds',
+      'PUT /admin/budgets/{budget}',
     ]);
     const ownersOnly = listed.filter(({ isRead, roles }) => !isRead && !roles.includes('admin'));
     expect(ownersOnly.map(({ name }) => name).toSorted()).toEqual([

@@ -38,7 +38,7 @@ async function readEntries(file: string): Promise<readonly Entry[]> {
   }
 }
 
-function stateEntry(
+function applyEntry(
   { call }: OperatorClient<Ledger>,
   { kind, name, ...state }: Entry,
   dryRun: boolean,
@@ -76,7 +76,7 @@ export const applyVerbs: Verbs<Ledger> = {
       const isDry = options.dryRun === true;
       const replies: Stated[] = [];
       for (const [index, entry] of (await readEntries(file)).entries()) {
-        const reply = await stateEntry(client, entry, isDry).catch((error: unknown) => {
+        const reply = await applyEntry(client, entry, isDry).catch((error: unknown) => {
           const place = `${file}: ${index} (${entry.kind} ${entry.name})`;
           throw new Error(`${place}: ${getMessage(error)}`, { cause: error });
         });

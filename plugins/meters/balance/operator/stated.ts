@@ -93,7 +93,7 @@ interface Counted {
   readonly dryRun: boolean;
 }
 
-async function stateBudget(
+async function applyBudget(
   ledger: Ledger,
   counted: Counted,
   terms: z.output<typeof budgetState>,
@@ -120,21 +120,21 @@ async function stateBudget(
   const order = { ...usualBudget, ...rest, ...(zone !== undefined && { zone }), limit: terms.limit };
   const created = await store.createBudget({ ...order, scope, subject: subject ?? '', per, at });
   // Somebody else made it just now.
-  if (created.status === 'exists') return stateBudget(ledger, counted, terms);
+  if (created.status === 'exists') return applyBudget(ledger, counted, terms);
   if (created.status === 'not_found')
     throw buildRefusal('not_found', `there is no ${scope} "${subject}" to make a budget for`);
   return { id: created.id, made: true, changes };
 }
 
 /** States the budgets of an account or key. Returns what changes, by their periods. */
-async function stateBudgets(
+async function applyBudgets(
   ledger: Ledger,
   of: Omit<Counted, 'per'>,
   orders: z.output<typeof budgets>,
 ): Promise<Changes> {
   let all: Changes = [];
   for (const { per, ...terms } of orders) {
-    const { changes } = await stateBudget(ledger, { ...of, per }, terms);
+    const { changes } = await applyBudget(ledger, { ...of, per }, terms);
     all = [...all, ...changes.map((change) => ({ ...change, path: `budgets.${per}.${change.path}` }))];
   }
   return all;
@@ -148,7 +148,12 @@ const patches: readonly (readonly [RouteName, ...(readonly string[])])[] = [
   ['PATCH /admin/accounts/:account/state', 'state'],
 ];
 
-async function patchAccount(ledger: Ledger, account: string, after: Fields, changes: Changes): Promise<void> {
+async function changeAccount(
+  ledger: Ledger,
+  account: string,
+  after: Fields,
+  changes: Changes,
+): Promise<void> {
   const changed = new Set(changes.map(({ path }) => path.replace(/\..*/s, '')));
   for (const [route, ...names] of patches) {
     const wanted = names.filter((name) => changed.has(name));
@@ -159,7 +164,7 @@ async function patchAccount(ledger: Ledger, account: string, after: Fields, chan
   }
 }
 
-async function stateAccount(
+async function applyAccount(
   ledger: Ledger,
   state: z.output<typeof accountState>,
   account: string,
@@ -182,13 +187,13 @@ async function stateAccount(
   const changes = listChanges({ ...before }, after);
   if (!isDry && !known && !(await store.createAccount({ name: account, at: Date.now() }))) {
     const [other] = await store.listAccounts({ wanted: account, limit: 1 });
-    if (other) return stateAccount(ledger, state, account);
+    if (other) return applyAccount(ledger, state, account);
     throw buildRefusal('conflict', `"${account}" was erased: its name is not used again`);
   }
   const scope = { scope: 'account', subject: known || !isDry ? account : undefined, dryRun: isDry } as const;
   // An account that pays later needs a budget first.
-  const more = await stateBudgets(ledger, scope, orders);
-  if (!isDry) await patchAccount(ledger, account, after, changes);
+  const more = await applyBudgets(ledger, scope, orders);
+  if (!isDry) await changeAccount(ledger, account, after, changes);
   const what = { kind: 'account', name: account, id: null, made: !known, dryRun: isDry } as const;
   return describeOutcome(what, [...changes, ...more]);
 }
@@ -204,7 +209,7 @@ async function findNamed({ store }: Ledger, account: string, name: string): Prom
   return key;
 }
 
-async function stateKey(ledger: Ledger, state: z.output<typeof keyState>, name: string): Promise<Stated> {
+async function applyKey(ledger: Ledger, state: z.output<typeof keyState>, name: string): Promise<Stated> {
   const { store, offer } = ledger;
   const { account, budgets: orders, dryRun: isDry, limits = {}, holder, disabled, tags } = state;
   await reading.checkOffered(limits, offer);
@@ -228,7 +233,7 @@ async function stateKey(ledger: Ledger, state: z.output<typeof keyState>, name: 
     await store.createAccount({ name: account, at: Date.now() });
     const order = { account, name, tags: tags ?? [], holder: holder ?? undefined, ...limits };
     const issued = await issueKey(store, { ...order, onlyNamed: true });
-    if (!issued && (await findNamed(ledger, account, name))) return stateKey(ledger, state, name);
+    if (!issued && (await findNamed(ledger, account, name))) return applyKey(ledger, state, name);
     if (!issued)
       throw buildRefusal('conflict', `the account "${account}" is closed and gets no keys`, 'account');
     ({ id, secret } = issued);
@@ -236,7 +241,7 @@ async function stateKey(ledger: Ledger, state: z.output<typeof keyState>, name: 
   const rest = reading.keepStated({ holder, disabled, tags, ...limits });
   if (!isDry && id !== undefined && changes.length > 0) await store.changeKey({ id, changes: rest });
   const of = { scope: 'key', subject: id, dryRun: isDry } as const;
-  const all = [...changes, ...(await stateBudgets(ledger, of, orders))];
+  const all = [...changes, ...(await applyBudgets(ledger, of, orders))];
   const what = { kind: 'key', name, id: id ?? null, made: !known, dryRun: isDry } as const;
   const outcome = describeOutcome(what, all);
   return secret === undefined ? outcome : { ...outcome, key: secret };
@@ -254,7 +259,7 @@ export const statedAccount = defineOperation({
   statuses: [200, 201],
   input: accountState,
   run: (ledger, state, { account }) =>
-    stateAccount(ledger, state, reading.readName(account, reading.accountName)),
+    applyAccount(ledger, state, reading.readName(account, reading.accountName)),
 });
 
 export const statedKey = defineOperation({
@@ -264,7 +269,7 @@ export const statedKey = defineOperation({
   roles: roles.manage,
   statuses: [200, 201],
   input: keyState,
-  run: (ledger, state, { key }) => stateKey(ledger, state, reading.readName(key, reading.label.min(1))),
+  run: (ledger, state, { key }) => applyKey(ledger, state, reading.readName(key, reading.label.min(1))),
 });
 
 export const statedBudget = defineOperation({
@@ -278,7 +283,7 @@ export const statedBudget = defineOperation({
     const named = readBudgetName(name);
     if (!named) throw buildParamError('budget', 'name it by scope, subject and period: team:company:month');
     const subject = await findSubject(ledger, named, isDry);
-    const { id, made, changes } = await stateBudget(ledger, { ...named, subject, dryRun: isDry }, terms);
+    const { id, made, changes } = await applyBudget(ledger, { ...named, subject, dryRun: isDry }, terms);
     return describeOutcome({ kind: 'budget', name, id, made, dryRun: isDry }, changes);
   },
 });
