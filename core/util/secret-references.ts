@@ -96,7 +96,7 @@ export function allowReference(schema: SecretSchema) {
   return checked.meta({ secret: true });
 }
 
-async function readPlace(kind: Kind, place: string): Promise<string> {
+async function readPlace({ kind, place }: Split): Promise<string> {
   if (kind === 'env') return process.env[place] ?? '';
   if (kind === 'file') {
     const facts = await stat(place);
@@ -122,13 +122,12 @@ function describeFailure(error: unknown): string {
   return code ?? ('cmd' in error ? 'it was ended' : error.message);
 }
 
-/** What to do with a failure while older values can be used. */
+/** Hears of a failure while older values can be used. */
 type Warn = (message: string) => void;
 
 class Reference implements Secret {
   readonly file: string | undefined;
-  readonly #kind: Kind;
-  readonly #place: string;
+  readonly #at: Split;
   readonly #schema: SecretSchema;
   readonly #warn: Warn;
   #values: SecretValues | undefined;
@@ -136,27 +135,26 @@ class Reference implements Secret {
   #readAt = -Infinity;
   #reading: Promise<SecretValues> | undefined;
 
-  constructor({ kind, place }: Split, schema: SecretSchema, warn: Warn) {
-    this.file = kind === 'file' ? place : undefined;
-    this.#kind = kind;
-    this.#place = place;
+  constructor(at: Split, schema: SecretSchema, warn: Warn) {
+    this.file = at.kind === 'file' ? at.place : undefined;
+    this.#at = at;
     this.#schema = schema;
     this.#warn = warn;
   }
 
   read(): SecretValues | Promise<SecretValues> {
-    const isFresh = performance.now() - this.#readAt < (this.#fault ? rest : lifetimes[this.#kind]);
+    const isFresh = performance.now() - this.#readAt < (this.#fault ? rest : lifetimes[this.#at.kind]);
     if (isFresh && this.#values) return this.#values;
     if (isFresh && this.#fault) return Promise.reject(this.#fault);
     const reading = this.#load(0);
     // A command may take long, and what it said before is probably still right.
-    if (this.#kind !== 'exec' || !this.#values) return reading;
+    if (this.#at.kind !== 'exec' || !this.#values) return reading;
     reading.catch(() => undefined);
     return this.#values;
   }
 
   renew(): Promise<SecretValues> {
-    return this.#load(this.#kind === 'exec' ? this.#readAt + rest - performance.now() : 0);
+    return this.#load(this.#at.kind === 'exec' ? this.#readAt + rest - performance.now() : 0);
   }
 
   #load(wait: number): Promise<SecretValues> {
@@ -172,7 +170,7 @@ class Reference implements Secret {
       this.#fault = undefined;
       return this.#values;
     } catch (error) {
-      const message = `the secret ${this.#kind}:${this.#place} cannot be read: ${describeFailure(error)}`;
+      const message = `the secret ${this.#at.kind}:${this.#at.place} cannot be read: ${describeFailure(error)}`;
       if (!this.#fault && this.#values) this.#warn(`${message}; what it said before is used`);
       this.#fault = new Error(message);
       if (this.#values) return this.#values;
@@ -183,10 +181,10 @@ class Reference implements Secret {
   }
 
   async #readValues(): Promise<SecretValues> {
-    const text = await readPlace(this.#kind, this.#place);
+    const text = await readPlace(this.#at);
     const lines = text.split('\n').flatMap((line) => line.trim() || []);
     const [first, ...others] = lines;
-    if (first === undefined) throw new Error(this.#kind === 'env' ? 'it is not set' : 'it is empty');
+    if (first === undefined) throw new Error(this.#at.kind === 'env' ? 'it is not set' : 'it is empty');
     if (others.length >= mostValues) throw new Error(`it has more than ${mostValues} lines`);
     remember(lines);
     for (const line of lines)

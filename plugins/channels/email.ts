@@ -26,38 +26,34 @@ export const email = defineChannel({
       path: ['encryption'],
       message: 'a password is not sent without encryption',
     }),
-  open({ host, port, encryption, user, password, from, to, timeout }, openSecret) {
-    const secret = password === undefined ? undefined : openSecret(password);
-    return {
-      async send(message) {
-        const [first] = message.notices;
-        const longest = timeout * 1000;
-        const [pass] = (await secret?.read()) ?? [];
-        // It takes as long to load as a small gateway.
-        const { createTransport } = await import('nodemailer');
-        const transport = createTransport({
-          host,
-          port,
-          secure: encryption === 'tls',
-          requireTLS: encryption === 'starttls',
-          ignoreTLS: encryption === 'none',
-          ...(user !== undefined && { auth: { user, pass } }),
-          connectionTimeout: longest,
-          greetingTimeout: longest,
-          socketTimeout: longest,
-          disableFileAccess: true,
-          disableUrlAccess: true,
-        });
-        await transport.sendMail({
-          from,
-          to,
-          subject: `[Tollgate] ${formatTitle(message)}`,
-          text: `${message.lines.join('\n\n')}\n`,
-          // The same at each attempt, so that mail programs show one of them.
-          messageId: `<${first?.id}@tollgate.${host}>`,
-          headers: { 'auto-submitted': 'auto-generated' },
-        });
-      },
-    };
-  },
+  open: ({ host, port, encryption, user, password, from, to, timeout }) => ({
+    async send(message) {
+      const [first] = message.notices;
+      const longest = timeout * 1000;
+      // It takes as long to load as a small gateway.
+      const { createTransport } = await import('nodemailer');
+      const transport = createTransport({
+        host,
+        port,
+        secure: encryption === 'tls',
+        requireTLS: encryption === 'starttls',
+        ignoreTLS: encryption === 'none',
+        ...(user !== undefined && { auth: { user, pass: password } }),
+        connectionTimeout: longest,
+        greetingTimeout: longest,
+        socketTimeout: longest,
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      });
+      await transport.sendMail({
+        from,
+        to,
+        subject: `[Tollgate] ${formatTitle(message)}`,
+        text: `${message.lines.join('\n\n')}\n`,
+        // The same at each attempt, so that mail programs show one of them.
+        messageId: `<${first?.id}@tollgate.${host}>`,
+        headers: { 'auto-submitted': 'auto-generated' },
+      });
+    },
+  }),
 });

@@ -10,6 +10,7 @@ import {
   getMessage,
   GatewayError,
   isGatewayError,
+  openSecret,
   type Command,
   type CommandOption,
   type CommandResult,
@@ -331,11 +332,12 @@ function buildRequest(base: string, route: RouteName, { params = {}, input }: As
 
 /** Runs operations on the gateway whose admin listener has this URL. */
 function createRemote<Context>(base: string): OperatorClient<Context>['call'] {
-  const key = process.env.TOLLGATE_OPERATOR_KEY;
-  if (!key) throw new Error('--url needs the key of an operator in TOLLGATE_OPERATOR_KEY');
+  const stated = process.env.TOLLGATE_OPERATOR_KEY;
+  if (!stated) throw new Error('--url needs the key of an operator in TOLLGATE_OPERATOR_KEY');
   return async (operation, asked = {}) => {
     if (operation.input) readInput(operation.input, asked.input);
     const [url, request] = buildRequest(base, operation.route, asked);
+    const [key] = await openSecret(stated).read();
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const response = await fetch(url, { ...request, headers }).catch((error: unknown) => {
       const cause = error instanceof Error ? (error.cause ?? error) : error;

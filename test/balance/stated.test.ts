@@ -154,7 +154,7 @@ describe.each(ledgers)('a ledger in %s', (_, open) => {
     const file = join(makeFolder(), 'ledger.json');
     const list = [
       { kind: 'account', name: 'filed', parent: 'filed-above' },
-      { kind: 'key', name: 'ci', account: 'filed', budgets: [{ limit: '2', per: 'day' }] },
+      { kind: 'key', name: 'ci', account: 'filed', limits: { spendCap: '2' } },
       { kind: 'budget', name: 'key:ci:month', limit: '10' },
     ];
     const write = (entries: unknown): void => writeFileSync(file, JSON.stringify(entries));
@@ -174,7 +174,7 @@ describe.each(ledgers)('a ledger in %s', (_, open) => {
     write([{ kind: 'account', name: 'filed-above' }, ...list]);
     await apply();
     expect(lines[2]).toMatch(
-      /^created key ci: budgets\.day\.limit null → "2", its secret, shown this once: sk-/,
+      /^created key ci: limits\.spendCap null → "2", its secret, shown this once: sk-/,
     );
     expect(await apply()).toMatchObject({ text: '0 created, 0 changed, 4 unchanged.' });
     expect(lines[0]).toBe('unchanged account filed-above');

@@ -7,13 +7,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import {
-  allowReference,
-  definePlugin,
-  type Keyring,
-  type Secret,
-  type SecretValues,
-} from '../../../core/index.ts';
+import { allowReference, definePlugin, type Keyring, type Secret } from '../../../core/index.ts';
 import { readPrivateFile } from '../../shared/private-file.ts';
 import { createSecret } from '../../shared/secret.ts';
 
@@ -59,17 +53,12 @@ function digest(text: string): Buffer {
  * Digests are compared instead of texts: they have the same length, and the time of the comparison reveals
  * nothing about the secret.
  */
-function createKeyring(getKept: () => Secret | undefined): Keyring {
-  let values: SecretValues | undefined;
-  let digests: readonly Buffer[] = [];
+function createKeyring(kept: () => Secret | undefined): Keyring {
   return {
     name: 'admin',
     async verify(secret) {
-      const read = await getKept()?.read();
-      if (read !== values) digests = read?.map((value) => digest(value.trim())) ?? [];
-      values = read;
-      const shown = digest(secret);
-      if (!digests.some((known) => timingSafeEqual(shown, known))) return undefined;
+      const [shown, known = []] = [digest(secret), await kept()?.read()];
+      if (!known.some((each) => timingSafeEqual(shown, digest(each.trim())))) return undefined;
       return { kind: 'operator', account: '', key: 'operator-secret' };
     },
   };

@@ -187,43 +187,27 @@ export class Sha256 {
 
 /** Signs with an API key, or with an access key. */
 export function createSigning(host: Host, region: string, credential: Credential): Signing {
-  return typeof credential === 'string'
-    ? signWithKey(host, 'amazon-bedrock', credential, (key) => ({ authorization: `Bearer ${key}` }))
-    : { sign: createSigner(region, credential, host.openSecret) };
+  if (typeof credential === 'string')
+    return signWithKey(host, 'amazon-bedrock', credential, (key) => ({ authorization: `Bearer ${key}` }));
+  for (const text of Object.values(credential)) if (typeof text === 'string') host.openSecret(text);
+  return { sign: createSigner(region, credential) };
 }
 
-/** For how long an access key is used that is referred to. */
+const fields = ['accessKeyId', 'secretAccessKey', 'sessionToken'] as const;
+/** Milliseconds for which an access key is used that is referred to. */
 const referred = 5 * 60_000;
 
-/** Returns a function that reads what an access key refers to. */
-function openIdentity(
-  { accessKeyId, secretAccessKey, sessionToken, expiration }: Identity,
-  open: Host['openSecret'],
-): () => Promise<Identity> {
-  const texts = [accessKeyId, secretAccessKey, sessionToken].flatMap((text) => text ?? []);
-  const secrets = texts.map((text) => open(text));
-  return async () => {
-    const read = await Promise.all(secrets.map(async (secret) => (await secret.read())[0]));
-    const [id = '', secret = '', token] = read;
-    const until = texts.some(isReference) ? new Date(Date.now() + referred) : expiration;
-    return {
-      accessKeyId: id,
-      secretAccessKey: secret,
-      ...(token !== undefined && { sessionToken: token }),
-      ...(until && { expiration: until }),
-    };
-  };
-}
-
-export function createSigner(
-  region: string,
-  credential: Exclude<Credential, string>,
-  open: Host['openSecret'] = openSecret,
-): Provider['sign'] {
-  const fetchIdentity = typeof credential === 'function' ? credential : openIdentity(credential, open);
+export function createSigner(region: string, credential: Exclude<Credential, string>): Provider['sign'] {
   const identity = new ExpiringCredential('amazon-bedrock', async () => {
-    const value = await fetchIdentity();
-    return { value, expires: value.expiration?.getTime() ?? Infinity };
+    const value = { ...(typeof credential === 'function' ? await credential() : credential) };
+    let expires = value.expiration?.getTime() ?? Infinity;
+    for (const name of fields) {
+      const text = value[name];
+      if (text === undefined || !isReference(text)) continue;
+      [value[name]] = await openSecret(text).read();
+      expires = Date.now() + referred;
+    }
+    return { value, expires };
   });
   return async (request) => {
     const { SignatureV4 } = await loadOptional(

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import {
   allowReference,
   definePlugin,
-  type Host,
+  isReference,
   type Plugin,
   type PluginFactory,
 } from '../../../core/index.ts';
@@ -43,18 +43,19 @@ export const channelOptions = {
 type SharedOptions = z.output<z.ZodObject<typeof channelOptions>>;
 
 /** The address of a channel, which lets anyone who knows it send. Only a program here may get plain HTTP. */
-const addressSchema = z.url({ protocol: /^https?$/ }).refine((url) => {
-  const { protocol, hostname } = new URL(url);
-  return protocol === 'https:' || /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
-}, 'has to be an https address');
-export const channelUrl = allowReference(addressSchema);
+export const channelUrl = allowReference(
+  z.url({ protocol: /^https?$/ }).refine((url) => {
+    const { protocol, hostname } = new URL(url);
+    return protocol === 'https:' || /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+  }, 'has to be an https address'),
+);
 
 export interface ChannelSpec<Schema extends z.ZodType<SharedOptions>> {
   /** What the channel is called unless it is named. */
   readonly kind: string;
   readonly options: Schema;
-  /** `openSecret` opens options that may be references. */
-  open(options: z.output<Schema>, openSecret: Host['openSecret']): Pick<Channel, 'send'>;
+  /** Runs before each message if an option is a reference, with what that refers to. */
+  open(options: z.output<Schema>): Pick<Channel, 'send'>;
 }
 
 /** Whether a notice is for a channel of these options. */
@@ -81,12 +82,20 @@ export function defineChannel<Schema extends z.ZodType<SharedOptions>>({
         const { name = kind, every, timeout } = chosen;
         const unknown = chosen.events?.find((pattern) => !isKnownPattern(pattern, host.plugins));
         if (unknown !== undefined) throw new Error(`events: there is no event ${unknown}`);
+        const secrets = Object.entries(chosen).flatMap(([option, value]) =>
+          typeof value === 'string' && isReference(value) ? [[option, host.openSecret(value)] as const] : [],
+        );
+        const readOptions = async (): Promise<z.output<Schema>> => {
+          const read = secrets.map(async ([option, secret]) => [option, (await secret.read())[0]]);
+          return options.parse({ ...chosen, ...Object.fromEntries(await Promise.all(read)) });
+        };
         useOutbox(host).channels.set(name, {
           name,
           every: every * 1000,
           timeout: timeout * 1000,
           takes: createFilter(chosen),
-          ...open(chosen, host.openSecret),
+          ...open(chosen),
+          ...(secrets.length > 0 && { send: async (message) => open(await readOptions()).send(message) }),
         });
       },
       supervise: answerClaims,
@@ -106,14 +115,8 @@ export function defineJsonChannel({ kind, buildBody }: JsonChannelSpec) {
   return defineChannel({
     kind,
     options: z.strictObject({ url: channelUrl, ...channelOptions }),
-    open({ url, timeout }, openSecret) {
-      const address = openSecret(url, addressSchema);
-      return {
-        async send(message) {
-          const [current] = await address.read();
-          await sendJson(current, { body: JSON.stringify(buildBody(message)), timeout });
-        },
-      };
-    },
+    open: ({ url, timeout }) => ({
+      send: (message) => sendJson(url, { body: JSON.stringify(buildBody(message)), timeout }),
+    }),
   });
 }

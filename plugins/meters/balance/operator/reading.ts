@@ -33,13 +33,6 @@ export const tags = z
   .transform((each) => [...new Set(each)]);
 export const label = z.string().max(200, 'a name has at most 200 characters');
 export const holder = z.string().trim().min(1).max(200, 'a holder has at most 200 characters');
-/** A name in a path. */
-export function readName(name: string, schema: z.ZodType<string>): string {
-  const fault = schema.safeParse(name).error?.issues[0]?.message;
-  if (fault !== undefined) throw buildRefusal('invalid_request', fault);
-  return name;
-}
-
 /** Far below what 64 bits of nano-USD can hold, so that sums stay below it too. */
 export const largestAmount = parseUsd('1000000000');
 export const amount = usd

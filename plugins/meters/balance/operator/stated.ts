@@ -6,13 +6,14 @@
 import { z } from 'zod';
 import { formatUsd } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
+import { readInput } from '../../../shared/operator-routes.ts';
 import type { Fields } from '../../../shared/operator-verbs.ts';
 import type { Replies, RouteName } from '../../../shared/replies/routes.ts';
 import type { Scope } from '../budgets/budget.ts';
 import { periodNames } from '../budgets/periods.ts';
 import { issueKey } from '../keys.ts';
 import { accountStates, type KeyRecord } from '../store.ts';
-import { accountOperations, describeRecord } from './accounts.ts';
+import { accountOperations, describeRecord, requireRecord } from './accounts.ts';
 import { agreementOperations } from './agreements.ts';
 import { readBudgetName } from './budgets.ts';
 import { describeKey, findKeys } from './key-records.ts';
@@ -35,19 +36,17 @@ const budgetState = z.strictObject({
 });
 const usualBudget = reading.budgetTerms.omit({ limit: true, per: true }).parse({});
 
-/** The budgets of the account or key itself. */
-const budgets = z
-  .array(budgetState.extend({ per: reading.budgetTerms.shape.per }))
-  .max(10)
-  .default([]);
-
 const accountState = z.strictObject({
   parent: reading.accountName.nullable().optional(),
   state: z.enum(accountStates, `the states of an account are ${accountStates.join(', ')}`).optional(),
   postpaid: z.boolean().optional(),
   allowance: allowanceChange.nullable().optional(),
   memberKeys: memberRule.nullable().optional(),
-  budgets,
+  /** Of the account itself. One that pays later needs a budget from the start. */
+  budgets: z
+    .array(budgetState.extend({ per: reading.budgetTerms.shape.per }))
+    .max(10)
+    .default([]),
   /** Only says what would change. */
   dryRun,
 });
@@ -59,7 +58,6 @@ const keyState = z.strictObject({
   /** A time in the past is refused only if it is new: a repository may state keys that have expired. */
   limits: reading.limits.extend({ expires: reading.moment.nullable().optional() }).optional(),
   tags: reading.tags.optional(),
-  budgets,
   dryRun,
 });
 
@@ -122,22 +120,8 @@ async function applyBudget(
   // Somebody else made it just now.
   if (created.status === 'exists') return applyBudget(ledger, counted, terms);
   if (created.status === 'not_found')
-    throw buildRefusal('not_found', `there is no ${scope} "${subject}" to make a budget for`);
+    throw buildRefusal('not_found', `there is no ${scope} to make this budget for`);
   return { id: created.id, made: true, changes };
-}
-
-/** States the budgets of an account or key. Returns what changes, by their periods. */
-async function applyBudgets(
-  ledger: Ledger,
-  of: Omit<Counted, 'per'>,
-  orders: z.output<typeof budgets>,
-): Promise<Changes> {
-  let all: Changes = [];
-  for (const { per, ...terms } of orders) {
-    const { changes } = await applyBudget(ledger, { ...of, per }, terms);
-    all = [...all, ...changes.map((change) => ({ ...change, path: `budgets.${per}.${change.path}` }))];
-  }
-  return all;
 }
 
 /** The operations that change an account, in their order, each with the fields that it takes. */
@@ -185,17 +169,21 @@ async function applyAccount(
     ? { ...describeRecord(known), memberKeys: rule ? describeRule(rule) : null }
     : { state: 'open', postpaid: false };
   const changes = listChanges({ ...before }, after);
+  if (!isDry && terms.parent) await requireRecord(store, terms.parent);
   if (!isDry && !known && !(await store.createAccount({ name: account, at: Date.now() }))) {
     const [other] = await store.listAccounts({ wanted: account, limit: 1 });
     if (other) return applyAccount(ledger, state, account);
     throw buildRefusal('conflict', `"${account}" was erased: its name is not used again`);
   }
-  const scope = { scope: 'account', subject: known || !isDry ? account : undefined, dryRun: isDry } as const;
-  // An account that pays later needs a budget first.
-  const more = await applyBudgets(ledger, scope, orders);
+  let all = changes;
+  for (const { per, ...budget } of orders) {
+    const counted = { scope: 'account', subject: account, per, dryRun: isDry } as const;
+    const { changes: more } = await applyBudget(ledger, counted, budget);
+    all = [...all, ...more.map((change) => ({ ...change, path: `budgets.${per}.${change.path}` }))];
+  }
   if (!isDry) await changeAccount(ledger, account, after, changes);
   const what = { kind: 'account', name: account, id: null, made: !known, dryRun: isDry } as const;
-  return describeOutcome(what, [...changes, ...more]);
+  return describeOutcome(what, all);
 }
 
 /** The key of this name that was not replaced. */
@@ -211,7 +199,7 @@ async function findNamed({ store }: Ledger, account: string, name: string): Prom
 
 async function applyKey(ledger: Ledger, state: z.output<typeof keyState>, name: string): Promise<Stated> {
   const { store, offer } = ledger;
-  const { account, budgets: orders, dryRun: isDry, limits = {}, holder, disabled, tags } = state;
+  const { account, dryRun: isDry, limits = {}, holder, disabled, tags } = state;
   await reading.checkOffered(limits, offer);
   const known = await findNamed(ledger, account, name);
   const { spendCap, expires } = limits;
@@ -222,11 +210,8 @@ async function applyKey(ledger: Ledger, state: z.output<typeof keyState>, name: 
   };
   const before = known ? describeKey(known) : { disabled: false, tags: [] };
   const changes = listChanges({ ...before }, { holder, disabled, tags, limits: shown });
-  if (
-    typeof expires === 'number' &&
-    expires <= Date.now() &&
-    changes.some(({ path }) => path === 'limits.expires')
-  )
+  const isNew = changes.some(({ path }) => path === 'limits.expires');
+  if (isNew && typeof expires === 'number' && expires <= Date.now())
     throw buildParamError('limits.expires', `${toIso(expires)} is in the past`);
   let { id, secret }: { id?: string | undefined; secret?: string } = { id: known?.id };
   if (!isDry && !known) {
@@ -240,10 +225,8 @@ async function applyKey(ledger: Ledger, state: z.output<typeof keyState>, name: 
   }
   const rest = reading.keepStated({ holder, disabled, tags, ...limits });
   if (!isDry && id !== undefined && changes.length > 0) await store.changeKey({ id, changes: rest });
-  const of = { scope: 'key', subject: id, dryRun: isDry } as const;
-  const all = [...changes, ...(await applyBudgets(ledger, of, orders))];
   const what = { kind: 'key', name, id: id ?? null, made: !known, dryRun: isDry } as const;
-  const outcome = describeOutcome(what, all);
+  const outcome = describeOutcome(what, changes);
   return secret === undefined ? outcome : { ...outcome, key: secret };
 }
 
@@ -258,8 +241,7 @@ export const statedAccount = defineOperation({
   roles: roles.manage,
   statuses: [200, 201],
   input: accountState,
-  run: (ledger, state, { account }) =>
-    applyAccount(ledger, state, reading.readName(account, reading.accountName)),
+  run: (ledger, state, { account }) => applyAccount(ledger, state, readInput(reading.accountName, account)),
 });
 
 export const statedKey = defineOperation({
@@ -269,7 +251,7 @@ export const statedKey = defineOperation({
   roles: roles.manage,
   statuses: [200, 201],
   input: keyState,
-  run: (ledger, state, { key }) => applyKey(ledger, state, reading.readName(key, reading.label.min(1))),
+  run: (ledger, state, { key }) => applyKey(ledger, state, readInput(reading.label.min(1), key)),
 });
 
 export const statedBudget = defineOperation({
@@ -282,28 +264,19 @@ export const statedBudget = defineOperation({
   async run(ledger, { dryRun: isDry, ...terms }, { budget: name }) {
     const named = readBudgetName(name);
     if (!named) throw buildParamError('budget', 'name it by scope, subject and period: team:company:month');
-    const subject = await findSubject(ledger, named, isDry);
-    const { id, made, changes } = await applyBudget(ledger, { ...named, subject, dryRun: isDry }, terms);
+    const { scope, subject } = named;
+    const [key, other] =
+      scope === 'key'
+        ? (await findKeys(ledger.store, subject)).filter(({ rotatedTo }) => rotatedTo === undefined)
+        : [{ id: subject }];
+    if (other) throw buildRefusal('conflict', `several keys are called "${subject}": name one by its id`);
+    const { id, made, changes } = await applyBudget(
+      ledger,
+      { ...named, subject: key?.id, dryRun: isDry },
+      terms,
+    );
     return describeOutcome({ kind: 'budget', name, id, made, dryRun: isDry }, changes);
   },
 });
-
-/** The subject as the ledger stores it. In a dry run it may be missing: the same orders may make it. */
-async function findSubject(
-  { store }: Ledger,
-  { scope, subject }: Pick<Counted, 'scope'> & { readonly subject: string },
-  isDry: boolean,
-): Promise<string | undefined> {
-  if (scope === 'tag') return subject;
-  if (scope !== 'key') {
-    const found = await store.listAccounts({ wanted: subject, limit: 1 });
-    return found.length > 0 || !isDry ? subject : undefined;
-  }
-  const [key, other] = (await findKeys(store, subject)).filter(({ rotatedTo }) => rotatedTo === undefined);
-  if (key && !other) return key.id;
-  if (other) throw buildRefusal('conflict', `several keys are called "${subject}": name one by its id`);
-  if (isDry) return undefined;
-  throw buildRefusal('not_found', `there is no key "${subject}" to make a budget for`);
-}
 
 export const statedOperations = [statedAccount, statedKey, statedBudget];
