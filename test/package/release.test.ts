@@ -1,6 +1,6 @@
 /**
- * The workflow that publishes a release, as far as it can be read: what it may do, what it builds and signs, and
- * that the steps which need no registry are scripts of this project.
+ * The workflow that publishes a release, as far as it can be read: what it may do, what it builds and signs,
+ * and that the steps which need no registry are scripts of this project.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
