@@ -115,7 +115,7 @@ export const settingsSchema = z.strictObject({
 /** Koa's own type, which `@types/koa` describes: only configurations with middleware need that package. */
 export type { Middleware };
 
-export type ConfigInput = z.input<typeof settingsSchema>;
+export interface ConfigInput extends z.input<typeof settingsSchema> {}
 
 type Settings = z.output<typeof settingsSchema>;
 

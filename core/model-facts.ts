@@ -82,7 +82,7 @@ const capabilitiesSchema = z.strictObject({
   wire: wireSchema,
 });
 
-export type Capabilities = z.output<typeof capabilitiesSchema>;
+export interface Capabilities extends z.output<typeof capabilitiesSchema> {}
 
 const shape = {
   /** `<owner>/<name>`; the name may contain slashes. */
@@ -124,8 +124,8 @@ const modelSchema = z
     path: ['price'],
   });
 
-export type Model = z.output<typeof modelSchema>;
-export type ModelFacts = z.input<typeof modelSchema>;
+export interface Model extends z.output<typeof modelSchema> {}
+export interface ModelFacts extends z.input<typeof modelSchema> {}
 
 /** What can be said of a known model. */
 export const changesSchema = z

@@ -14,7 +14,7 @@ export type VendorBag = z.infer<typeof vendorBagSchema>;
 
 /** A provider's signature or encrypted reasoning. It is never read, and returned to that provider only. */
 export const opaqueSchema = z.strictObject({ vendor: z.string(), kind: z.string(), value: z.string() });
-export type Opaque = z.infer<typeof opaqueSchema>;
+export interface Opaque extends z.infer<typeof opaqueSchema> {}
 
 export const blockKinds = [
   'text',
@@ -122,6 +122,29 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('response-end') }),
 ]);
 
-export type CanonicalEvent = z.infer<typeof eventSchema>;
+type Shape<Type> = Extract<z.infer<typeof eventSchema>, { type: Type }>;
+// Interfaces have names, which editors and errors show in place of all members.
+export interface ResponseStart extends Shape<'response-start'> {}
+export interface BlockStart extends Shape<'block-start'> {}
+export interface BlockDelta extends Shape<'block-delta'> {}
+export interface PartialImage extends Shape<'partial-image'> {}
+export interface BlockEnd extends Shape<'block-end'> {}
+export interface Annotated extends Shape<'annotation'> {}
+export interface Logprobs extends Shape<'logprobs'> {}
+export interface UsageReport extends Shape<'usage'> {}
+export interface Finish extends Shape<'finish'> {}
+export interface ReplyError extends Shape<'error'> {}
+export type CanonicalEvent =
+  | ResponseStart
+  | BlockStart
+  | BlockDelta
+  | PartialImage
+  | BlockEnd
+  | Annotated
+  | Logprobs
+  | UsageReport
+  | Finish
+  | ReplyError
+  | Shape<'ping' | 'unreadable' | 'response-end'>;
 export type EventOf<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
 export type Annotation = EventOf<'annotation'>['annotation'];

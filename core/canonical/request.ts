@@ -90,13 +90,24 @@ const blockSchema = z.discriminatedUnion('type', [
   toolResultBlock,
   foreignBlock,
 ]);
-export type Block = z.infer<typeof blockSchema>;
+type Shape<Type> = Extract<z.infer<typeof blockSchema>, { type: Type }>;
+// Interfaces have names, which editors and errors show in place of all members.
+export interface TextBlock extends Shape<'text'> {}
+export interface MediaBlock extends Shape<'media'> {}
+export interface RefusalBlock extends Shape<'refusal'> {}
+export interface ReasoningBlock extends Shape<'reasoning'> {}
+export interface ToolCall extends Shape<'tool-call'> {}
+export interface ToolResult extends Shape<'tool-result'> {}
+export interface ForeignBlock extends Shape<'foreign'> {}
+export type Block =
+  | TextBlock
+  | MediaBlock
+  | RefusalBlock
+  | ReasoningBlock
+  | ToolCall
+  | ToolResult
+  | ForeignBlock;
 export type BlockOf<Type extends Block['type']> = Extract<Block, { type: Type }>;
-export type TextBlock = BlockOf<'text'>;
-export type MediaBlock = BlockOf<'media'>;
-export type ReasoningBlock = BlockOf<'reasoning'>;
-export type ToolCall = BlockOf<'tool-call'>;
-export type ToolResult = BlockOf<'tool-result'>;
 
 const turnSchema = z.strictObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
@@ -106,7 +117,9 @@ const turnSchema = z.strictObject({
   ...bag,
   ...origin,
 });
-export type Turn = z.infer<typeof turnSchema>;
+export interface Turn extends z.infer<typeof turnSchema> {
+  blocks: Block[];
+}
 
 const functionTool = z.strictObject({
   type: z.literal('function'),
@@ -162,7 +175,7 @@ const imageSchema = z.strictObject({
   /** How closely an edited picture must match its input. */
   fidelity: z.string().optional(),
 });
-export type ImageSettings = z.infer<typeof imageSchema>;
+export interface ImageSettings extends z.infer<typeof imageSchema> {}
 
 export const requestSchema = z.strictObject({
   model: z.string(),
@@ -220,7 +233,9 @@ export const requestSchema = z.strictObject({
   ...bag,
 });
 
-export type CanonicalRequest = z.infer<typeof requestSchema>;
+export interface CanonicalRequest extends z.infer<typeof requestSchema> {
+  turns: Turn[];
+}
 export type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 export type Format = NonNullable<CanonicalRequest['format']>;
 export type Reasoning = NonNullable<CanonicalRequest['reasoning']>;

@@ -24,7 +24,7 @@ export const usageSchema = z.strictObject({
   mode: z.string().optional(),
 });
 
-export type Usage = z.infer<typeof usageSchema>;
+export interface Usage extends z.infer<typeof usageSchema> {}
 
 /** Returns a count from a provider. A fraction, a string, or a negative or unsafe number is unknown. */
 export function toCount(value: unknown): number | undefined {
